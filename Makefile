@@ -1,0 +1,56 @@
+# Each target works on a fresh clone: it makes the virtual environment, installs what it needs, runs.
+PYTHON ?= python3
+VENV   ?= .venv
+PY     := $(VENV)/bin/python
+
+NEEDS_demo  := -e .
+NEEDS_test  := -e . --group test
+NEEDS_lint  := -e . --group test --group lint
+NEEDS_docs  := -e '.[cluster,tables]' --group docs
+NEEDS_bench := -e '.[bench]'
+
+.PHONY: help demo test lint docs bench stub lock clean
+.PRECIOUS: $(VENV)/for-%
+.DELETE_ON_ERROR:
+
+help:  ## say what there is
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+demo: $(VENV)/for-demo  ## fit five models on a bundled data set, print a table, draw a picture
+	$(PY) examples/five_models.py
+
+test: $(VENV)/for-test  ## all tests and all examples in docstrings
+	$(PY) -m pytest -n 2 --dist worksteal
+
+lint: $(VENV)/for-lint  ## style, format, types, direction of imports
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(PY) -m pyright --pythonpath $(PY)
+	$(VENV)/bin/lint-imports --no-logo
+
+docs: $(VENV)/for-docs  ## the manual, in docs/_build/html
+	$(PY) -m sphinx -W --keep-going docs docs/_build/html
+
+bench: $(VENV)/for-bench  ## side by side with peers; writes benchmarks/RESULTS.md
+	$(PY) -m benchmarks
+
+stub: $(VENV)/for-test  ## tell type checkers the public names
+	$(PY) tests/test_import.py
+
+lock: $(PY)  ## pin the newest versions of everything in constraints.txt
+	$(PY) -m pip install --quiet uv
+	$(PY) -m uv pip compile pyproject.toml --all-extras --group dev --python-version 3.11 \
+		--upgrade --no-header --no-annotate --quiet --output-file constraints.txt
+
+clean:  ## remove all that was made, the virtual environment too
+	rm -rf $(VENV) build dist docs/_build docs/gallery docs/api/generated demo-output
+	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(PY):
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --upgrade 'pip>=25.1'  # the first that knows --group
+
+$(VENV)/for-%: pyproject.toml constraints.txt | $(PY)
+	$(PY) -m pip install --quiet --constraint constraints.txt $(NEEDS_$*)
+	@touch $@

@@ -1,0 +1,42 @@
+"""Machine learning as a fold over rows: the same model in memory, on disk and on a cluster.
+
+Names are flat and lazy: `from tenfold import KMeans` imports what k-means needs and no more.
+"""
+
+__version__ = "0.1.0"
+
+# Where each public name lives. `make stub` tells type checkers and editors.
+_WHERE: dict[str, str] = {
+    "GaussianNB": "tenfold.generative.naive_bayes",
+    "KMeans": "tenfold.cluster.kmeans",
+    "LinearRegression": "tenfold.linear.least_squares",
+    "LogisticRegression": "tenfold.linear.logistic",
+    "NearestCentroid": "tenfold.neighbors.nearest_centroid",
+    "PCA": "tenfold.factor.pca",
+    "Ridge": "tenfold.linear.least_squares",
+    "checkpoint": "tenfold.rows",
+    "load": "tenfold.persist",
+    "merge": "tenfold.estimator",
+    "on": "tenfold.rows",
+    "open": "tenfold.rows",
+    "progress": "tenfold.rows",
+    "threads": "tenfold.rows",
+}
+_MODULES = ("datasets", "laws")
+
+__all__ = sorted([*_WHERE, *_MODULES])  # noqa: PLE0605 - the names are written once, above
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name in _MODULES:
+        return import_module(f"tenfold.{name}")
+    if name not in _WHERE:
+        raise AttributeError(f"module 'tenfold' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_WHERE[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,21 @@
+# Written by `make stub` from the names in __init__.py.
+from tenfold import datasets as datasets
+from tenfold import laws as laws
+from tenfold.cluster.kmeans import KMeans as KMeans
+from tenfold.estimator import merge as merge
+from tenfold.factor.pca import PCA as PCA
+from tenfold.generative.naive_bayes import GaussianNB as GaussianNB
+from tenfold.linear.least_squares import LinearRegression as LinearRegression
+from tenfold.linear.least_squares import Ridge as Ridge
+from tenfold.linear.logistic import LogisticRegression as LogisticRegression
+from tenfold.neighbors.nearest_centroid import NearestCentroid as NearestCentroid
+from tenfold.persist import load as load
+from tenfold.rows import checkpoint as checkpoint
+from tenfold.rows import on as on
+from tenfold.rows import open as open
+from tenfold.rows import progress as progress
+from tenfold.rows import threads as threads
+
+_WHERE: dict[str, str]
+__all__: list[str]
+__version__: str

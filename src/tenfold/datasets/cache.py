@@ -1,0 +1,206 @@
+"""Where data files are found, checked and fetched.
+
+A file is looked for below the folder that TENFOLD_DATA names, then below the cache folder
+(TENFOLD_CACHE, else XDG_CACHE_HOME/tenfold, else ~/.cache/tenfold). If it is in neither, it is
+downloaded into the cache folder under a temporary name, checked, and renamed. A file that fails
+its check is reported and left as it is. `files.tsv` lists the files.
+Read in order: `find` (the way in), `check`, `download`, then `content` and `members` (what is in it).
+"""
+
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import re
+import tarfile
+import tempfile
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from http.client import HTTPException
+from importlib import resources
+from pathlib import Path
+from typing import IO, NamedTuple
+
+TIMEOUT = 60  # seconds without an answer
+BROKEN = (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
+
+# Why a file without an address is not downloaded, by the first folder of its path.
+ADVICE = {
+    "mit686x": "The course 6.86x (MITx on edX) hands this file to its learners and states no licence",
+    "imagenet": "ImageNet is given on request, for research: https://image-net.org/download.php "
+    "(ILSVRC2012); unpack it to one folder of JPEG files for each class",
+    "penn-treebank": "The Linguistic Data Consortium sells the Penn Treebank: "
+    "https://catalog.ldc.upenn.edu/LDC99T42; its .mrg files are in parsed/mrg/wsj",
+}
+
+
+class DataFileError(OSError):
+    """A data file is absent, cannot be downloaded, or is not what it should be."""
+
+
+class Copy(NamedTuple):
+    """One packing of a file: where it lies below a data folder, and how it is known."""
+
+    path: str
+    size: int | None
+    sum: str | None  # "sha256:..." or "md5:..."
+    url: str | None
+
+
+@cache
+def registry() -> dict[str, list[Copy]]:
+    """Return all known files: name -> its copies, the preferred one first."""
+    files: dict[str, list[Copy]] = {}
+    table = resources.files("tenfold.datasets").joinpath("files.tsv").read_text("utf-8")
+    for line in table.splitlines():
+        if not line.startswith("#"):
+            name, path, *known = line.split("\t")
+            size, digest, url = (None if word == "-" else word for word in known)
+            copy = Copy(path, None if size is None else int(size), digest, url)
+            files.setdefault(name, []).append(copy)
+    return files
+
+
+def cache_folder() -> Path:
+    """Return the folder that downloads go to."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("TENFOLD_CACHE") or Path(base) / "tenfold").expanduser()
+
+
+def folders() -> list[Path]:
+    """Return the folders that are searched, in order."""
+    given = os.environ.get("TENFOLD_DATA")
+    return [*([Path(given).expanduser()] if given else []), cache_folder()]
+
+
+def find(name: str) -> Path:
+    """Return the path of a checked copy of a file, downloading it if it is nowhere."""
+    copies = registry()[name]
+    for folder in folders():
+        for copy in copies:
+            path = folder / copy.path
+            if path.is_file():
+                check(path, [other for other in copies if other.path == copy.path])
+                return path
+    return download(name)
+
+
+def find_folder(path: str) -> Path:
+    """Return a folder that the user must have put in place."""
+    for folder in folders():
+        if (folder / path).is_dir():
+            return folder / path
+    raise DataFileError(absent(path, [path]))
+
+
+def absent(name: str, paths: list[str]) -> str:
+    """Say which paths were tried, and what to do."""
+    tried = " or ".join(str(folder / path) for folder in folders() for path in paths)
+    advice = ADVICE.get(paths[0].split("/")[0], "Download it where there is a network")
+    return (
+        f"no data for {name!r}: there is no {tried}. {advice}. Put it at one of these places, "
+        "or set TENFOLD_DATA to the folder that holds it."
+    )
+
+
+def check(path: Path, copies: list[Copy]) -> None:
+    """Compare size and sum with those of any of the known copies."""
+    size, content = path.stat().st_size, path.read_bytes()
+    for copy in copies:
+        if copy.size in (None, size) and copy.sum in (None, digest(content, copy.sum)):
+            return
+    known = " or ".join(f"{copy.size or 'some'} bytes, {copy.sum}" for copy in copies)
+    raise DataFileError(
+        f"{path} is not the file it should be: found {size} bytes, "
+        f"{digest(content, copies[0].sum)}; expected {known}. It is truncated or another version. "
+        "Nothing was deleted: move it away, or put the right file in its place."
+    )
+
+
+def digest(content: bytes, like: str | None) -> str:
+    """Return the sum of a content, by the same algorithm as the known one."""
+    algorithm = (like or "sha256").partition(":")[0]
+    return f"{algorithm}:{hashlib.new(algorithm, content, usedforsecurity=False).hexdigest()}"
+
+
+def download(name: str) -> Path:
+    """Fetch a file into the cache folder; it appears under its name only when it is complete."""
+    copies = registry()[name]
+    copy = next((copy for copy in copies if copy.url), None)
+    if copy is None or copy.url is None:
+        raise DataFileError(absent(name, [copy.path for copy in copies]))
+    target = cache_folder() / copy.path
+    try:
+        with urllib.request.urlopen(copy.url, timeout=TIMEOUT) as answer:  # noqa: S310 - our list
+            content = answer.read()
+    except (OSError, HTTPException) as error:
+        problem = f"could not download {copy.url} ({error}); {absent(name, [copy.path])}"
+        raise DataFileError(problem) from error
+    target.parent.mkdir(parents=True, exist_ok=True)
+    save(content, target, copy)
+    return target
+
+
+def save(content: bytes, target: Path, copy: Copy) -> None:
+    """Write to a temporary name beside the target, check, rename."""
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        check(Path(name), [copy])
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def unpacking(path: Path) -> Iterator[None]:
+    """Name the file when it cannot be unpacked."""
+    try:
+        yield
+    except (*BROKEN, gzip.BadGzipFile) as error:
+        problem = f"{path} cannot be unpacked ({error}): it is truncated or no such archive"
+        raise DataFileError(problem) from error
+
+
+def content(path: Path) -> bytes:
+    """Return the bytes of a file, without its gzip wrapping if it has one."""
+    with unpacking(path):
+        raw = path.read_bytes()
+        return gzip.decompress(raw) if path.suffix == ".gz" else raw
+
+
+def members(path: Path, pattern: str = "") -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of the files of an archive that match a pattern; nothing is extracted."""
+    with unpacking(path):
+        if path.suffix == ".zip":
+            with zipfile.ZipFile(path) as archive:
+                for name in archive.namelist():
+                    if re.search(pattern, name) and not name.endswith("/"):
+                        yield name, archive.read(name)
+        else:
+            yield from tar_members(io.BytesIO(path.read_bytes()), pattern)
+
+
+def tar_members(file: IO[bytes], pattern: str = "") -> Iterator[tuple[str, bytes]]:
+    """Do the same for an open tar file, compressed or not."""
+    with tarfile.open(fileobj=file) as archive:
+        for member in archive:
+            part = archive.extractfile(member) if re.search(pattern, member.name) else None
+            if part is not None:
+                yield member.name, part.read()
+
+
+def expect(path: Path, what: str, found: object, wanted: object) -> None:
+    """Refuse a file whose figures are not the published ones."""
+    if found != wanted:
+        raise DataFileError(
+            f"{path}: found {found} {what}, expected {wanted}. "
+            "The file is truncated or another version."
+        )

@@ -1,0 +1,94 @@
+"""Arrays as tensors: the same bits, the same dtype and the same layout in memory.
+
+Products of matrices may differ in the last bit when the layout differs, so the order of the axes in
+memory is kept. A dtype that safetensors does not have is stored as bytes, beside its name.
+"""
+
+import re
+
+import numpy as np
+
+_STORED_AS_THEY_ARE = frozenset("?bhilqBHILQefd")
+_PLAIN_DTYPE = re.compile(r"[<>|](?:[biufcSU]\d+|[mM]8(?:\[\d*[a-zA-Z]+\])?)")
+
+
+def dtype_name(dtype: np.dtype) -> str:
+    """Name of a dtype of numbers, text, times or objects."""
+    if not is_plain(dtype) and dtype != object:
+        raise TypeError(f"an array of dtype {dtype} cannot be saved: convert it to numbers or text")
+    return dtype.str
+
+
+def dtype_of(name: str) -> np.dtype:
+    """Dtype that a name stands for: the inverse of `dtype_name`."""
+    if name != "|O" and not _PLAIN_DTYPE.fullmatch(name):
+        raise ValueError(f"unknown dtype {name!r}")
+    return np.dtype(name)
+
+
+def is_plain(dtype: np.dtype) -> bool:
+    """Whether values of this dtype are nothing but bytes of a known meaning."""
+    return _PLAIN_DTYPE.fullmatch(dtype.str) is not None
+
+
+def straighten(array: np.ndarray) -> tuple[list[int], np.ndarray]:
+    """Order of the axes in memory, slowest first, and the C-contiguous array in that order.
+
+    An axis of length one has any stride, but BLAS is called by strides: ties keep them exact.
+    """
+    strides, shape = array.strides, array.shape
+    axes = sorted(range(array.ndim), key=lambda i: (-abs(strides[i]), -shape[i]))
+    return axes, np.asarray(array.transpose(axes), order="C")
+
+
+def restore_axes(straight: np.ndarray, axes: list[int]) -> np.ndarray:
+    """Undo `straighten`."""
+    if sorted(axes) != list(range(straight.ndim)):
+        raise ValueError(f"{axes} is not an order of {straight.ndim} axes")
+    return straight.transpose(np.argsort(axes))
+
+
+def pack(straight: np.ndarray) -> tuple[str, np.ndarray]:
+    """Name of the dtype, and the tensor to be stored."""
+    little = straight.astype(straight.dtype.newbyteorder("<"), copy=False)
+    name = dtype_name(little.dtype)
+    return name, little if little.dtype.char in _STORED_AS_THEY_ARE else _bytes_of(little)
+
+
+def unpack(name: str, tensor: np.ndarray) -> np.ndarray:
+    """Array that `pack` made a tensor of."""
+    dtype = dtype_of(name)
+    if tensor.dtype != dtype:
+        tensor = _from_bytes(tensor, dtype)
+    _check_values(tensor)
+    return tensor.astype(dtype.newbyteorder("="), copy=False)
+
+
+def pack_scalar(value: np.generic) -> list[str]:
+    """Dtype and bytes of one NumPy number, text or time."""
+    name, tensor = pack(np.asarray(value))
+    return [name, tensor.tobytes().hex()]
+
+
+def unpack_scalar(name: str, digits: str) -> np.generic:
+    """Undo `pack_scalar`."""
+    stored = np.frombuffer(bytes.fromhex(digits), np.uint8)
+    return unpack(name, stored if name == "|u1" else _from_bytes(stored, dtype_of(name)))[()]
+
+
+def _bytes_of(array: np.ndarray) -> np.ndarray:
+    return array[..., None].view(np.uint8)
+
+
+def _from_bytes(stored: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    if stored.dtype != np.uint8 or stored.shape[-1:] != (dtype.itemsize,) or not is_plain(dtype):
+        raise ValueError(f"{stored.dtype} of shape {stored.shape} does not hold {dtype}")
+    return stored.view(dtype)[..., 0]
+
+
+def _check_values(array: np.ndarray) -> None:
+    """Compiled code trusts that a truth value is 0 or 1 and that a character exists."""
+    if array.dtype == bool and array.view(np.uint8).max(initial=0) > 1:
+        raise ValueError("an array of truth values holds other numbers than 0 and 1")
+    if array.dtype.kind == "U" and _bytes_of(array).view(np.uint32).max(initial=0) > 0x10FFFF:
+        raise ValueError("an array of text holds characters that do not exist")

@@ -1,0 +1,99 @@
+"""What the engine asks of a place where rows lie."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tenfold.rows.chunk import SPARSE_ROWS, Chunk, chunk_rows, spans
+
+
+class Source(ABC):
+    """Rows that can be read, chunk by chunk on the grid, by several threads at once.
+
+    A source is random access when `runs` are single chunks, and a stream when a run is many chunks
+    that are read in order (the row groups of a Parquet file). Sources that another process can
+    open by themselves (files) set `shippable`.
+    """
+
+    n_rows: int
+    n_features: int
+    dtype: np.dtype  # in which leaves compute: float32 or float64
+    names: list[str] | None = None  # of the columns of X
+    sparse = False
+    shippable = False
+    finite = False  # known to hold no NaN and no infinity
+    has_target = False
+    has_weight = False
+
+    @property
+    def grid(self) -> int:
+        """Rows per chunk."""
+        return SPARSE_ROWS if self.sparse else chunk_rows(self.n_features, self.dtype)
+
+    @property
+    def streams(self) -> bool:
+        """Whether jumping to a chunk costs more than reading it."""
+        return type(self).runs is not Source.runs
+
+    def runs(self) -> Iterator[range]:
+        """Ranges of chunk numbers; a worker reads one range in order."""
+        return (range(number, number + 1) for number in spans(self.n_rows, self.grid))
+
+    @abstractmethod
+    def chunks(self, run: range) -> Iterator[Chunk]:
+        """Read the chunks of a run, C-contiguous and in the dtype of the source."""
+
+    def span(self, number: int) -> tuple[int, int]:
+        """First row of a chunk and the row after its last."""
+        return number * self.grid, min((number + 1) * self.grid, self.n_rows)
+
+    def take(self, rows: np.ndarray) -> Chunk:
+        """The rows with these numbers, which must ascend."""
+        parts = [pick(chunk, rows) for run in self.runs() for chunk in self._needed(run, rows)]
+        return joined(parts)
+
+    def _needed(self, run: range, rows: np.ndarray) -> Iterator[Chunk]:
+        wanted = np.unique(rows // self.grid)
+        wanted = wanted[(wanted >= run.start) & (wanted < run.stop)]
+        if len(wanted):
+            inner = range(int(wanted[0]), int(wanted[-1]) + 1)
+            yield from (c for c in self.chunks(inner) if c.first // self.grid in wanted)
+
+    def where(self, row: int) -> str:
+        """The place of a row in words, for error messages."""
+        return f"row {row}"
+
+    def column(self, j: int) -> str:
+        """The name of a column in words, for error messages."""
+        return repr(self.names[j]) if self.names else str(j)
+
+
+def pick(chunk: Chunk, rows: np.ndarray) -> Chunk:
+    """Those of the given global rows that lie in a chunk, as copies."""
+    low, high = np.searchsorted(rows, [chunk.first, chunk.first + chunk.rows])
+    local = rows[low:high] - chunk.first
+    return Chunk(*(None if a is None else a[local] for a in chunk[:3]), first=int(low))
+
+
+def joined(parts: list[Chunk]) -> Chunk:
+    """Chunks below each other."""
+    if len(parts) == 1:
+        return parts[0]._replace(first=0)
+    X, y, w = (_stacked([p[i] for p in parts]) for i in range(3))
+    return Chunk(X, y, w)
+
+
+def _stacked(parts: list[Any]) -> Any:
+    if parts[0] is None:
+        return None
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    if hasattr(parts[0], "joined"):
+        return parts[0].joined(parts)
+    from scipy import sparse
+
+    return sparse.vstack(parts, format="csr")

@@ -1,0 +1,109 @@
+"""Statistics and the one order in which they merge.
+
+A statistic is what a leaf says about a chunk: a number, an array, or a (named) tuple or dict of
+them. Two of them merge by `+`, entry by entry, unless the statistic has a method `merge(other)`.
+All merging follows one binary tree over the chunk numbers: node (level, index) holds chunks
+index * 2**level up to (index + 1) * 2**level. Who computed a node, and when, cannot be seen.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Node = tuple[int, int]
+
+
+def merge(a: Any, b: Any) -> Any:
+    """Merge two statistics; the memory of `a` may be reused."""
+    if hasattr(a, "merge"):
+        return a.merge(b)
+    if isinstance(a, tuple | list):
+        return rebuilt(a, [merge(x, y) for x, y in zip(a, b, strict=True)])
+    if isinstance(a, dict):
+        return {k: merge(a[k], b[k]) if k in a and k in b else a.get(k, b.get(k)) for k in a | b}
+    if isinstance(a, np.ndarray) and a.flags.writeable and a.dtype == np.result_type(a, b):
+        return np.add(a, b, out=a)
+    return None if a is None else a + b
+
+
+def rebuilt(like: Any, parts: list) -> Any:
+    """A tuple, list or NamedTuple of the kind of `like` with other parts."""
+    return type(like)._make(parts) if hasattr(like, "_make") else type(like)(parts)
+
+
+def leaves(statistic: Any) -> list:
+    """The numbers and arrays of a statistic, in order."""
+    if isinstance(statistic, dict):
+        return [leaf for key in sorted(statistic, key=repr) for leaf in leaves(statistic[key])]
+    if isinstance(statistic, tuple | list):
+        return [leaf for part in statistic for leaf in leaves(part)]
+    return [statistic]
+
+
+def mapped(f: Callable[[Any], Any], statistic: Any) -> Any:
+    """The same statistic with `f` applied to each number and array."""
+    if isinstance(statistic, dict):
+        return {key: mapped(f, statistic[key]) for key in sorted(statistic, key=repr)}
+    if isinstance(statistic, tuple | list):
+        return rebuilt(statistic, [mapped(f, part) for part in statistic])
+    return f(statistic)
+
+
+def widened(statistic: Any) -> Any:
+    """The statistic as the tree owns it: float32 sums become float64, unless it declines.
+
+    Sums of many chunks in float64 are 10 to 20 times more accurate and cost nothing beside the
+    float32 products that made them. A statistic with `narrow = True` (network gradients) declines.
+    """
+    return statistic if getattr(statistic, "narrow", False) else mapped(_wide, statistic)
+
+
+def _wide(leaf: Any) -> Any:
+    if getattr(leaf, "dtype", None) == np.float32:
+        return leaf.astype(np.float64)
+    return leaf
+
+
+class Tree:
+    """Pending nodes of a fold. Threads add to it at once; merging happens outside the lock."""
+
+    def __init__(self, nodes: dict[Node, Any] | None = None) -> None:
+        self.nodes: dict[Node, Any] = dict(nodes or {})
+        self.lock = threading.Lock()
+
+    def add(self, node: Node, statistic: Any) -> None:
+        """Put a node in its place and merge upwards as far as siblings are there."""
+        level, index = node
+        while True:
+            with self.lock:
+                sibling = self.nodes.pop((level, index ^ 1), None)
+                if sibling is None:
+                    self.nodes[level, index] = statistic
+                    return
+            pair = (sibling, statistic) if index & 1 else (statistic, sibling)
+            statistic = merge(*pair)
+            level, index = level + 1, index >> 1
+
+    def snapshot(self) -> dict[Node, Any]:
+        """Copies of the pending nodes; what is being merged right now is left out."""
+        with self.lock:
+            return {node: mapped(np.copy, statistic) for node, statistic in self.nodes.items()}
+
+    def covers(self, number: int) -> bool:
+        """Whether chunk `number` is part of a pending node."""
+        with self.lock:
+            return any(number >> level == index for level, index in self.nodes)
+
+    def close(self) -> Any:
+        """The total: the incomplete right edge merges into its left neighbours."""
+        by_start = sorted(self.nodes, key=lambda node: node[1] << node[0])
+        if not by_start:
+            raise ValueError("there are no rows to learn from")
+        total = self.nodes[by_start.pop()]
+        while by_start:
+            total = merge(self.nodes[by_start.pop()], total)
+        return total

@@ -1,0 +1,79 @@
+"""`import tenfold` is light, and every public name is where the list says.
+
+Run as a script, this file writes the type stub from the list of names (`make stub`).
+"""
+
+import subprocess
+import sys
+from importlib import import_module, metadata
+from pathlib import Path
+
+import pytest
+
+import tenfold
+
+STUB = Path(tenfold.__file__).with_suffix(".pyi")
+
+LOADED = """
+import sys
+before = set(sys.modules)
+import tenfold
+dir(tenfold)
+print(*sorted(set(sys.modules) - before))
+"""
+
+
+def stub() -> str:
+    """What type checkers and editors should see: the same names, imported eagerly."""
+    names = [f"from {where} import {name} as {name}" for name, where in tenfold._WHERE.items()]
+    modules = [f"from tenfold import {name} as {name}" for name in tenfold._MODULES]
+    head = ["# Written by `make stub` from the names in __init__.py."]
+    tail = ["", "_WHERE: dict[str, str]", "__all__: list[str]", "__version__: str", ""]
+    return "\n".join(head + sorted(modules + names) + tail)
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_import_loads_almost_nothing():
+    loaded = run(LOADED).split()
+    assert "tenfold" in loaded
+    assert not {"numpy", "scipy", "sklearn", "numba"} & set(loaded)
+    assert len(loaded) <= 3, f"import tenfold also imports {loaded}"
+
+
+@pytest.mark.parametrize("name", sorted(tenfold._WHERE))
+def test_name_is_what_its_module_holds(name):
+    value = getattr(tenfold, name)
+    assert value is getattr(import_module(tenfold._WHERE[name]), name)
+    assert vars(tenfold)[name] is value
+
+
+@pytest.mark.parametrize("name", tenfold._MODULES)
+def test_module_is_reached_from_the_package_alone(name):
+    assert run(f"import tenfold; print(tenfold.{name}.__name__)").strip() == f"tenfold.{name}"
+
+
+def test_all_names_are_listed():
+    assert tenfold.__all__ == sorted({*tenfold._WHERE, *tenfold._MODULES})
+    assert set(tenfold.__all__) <= set(dir(tenfold))
+
+
+def test_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="'tenfold' has no attribute 'Kmeans'") as caught:
+        _ = tenfold.Kmeans
+    assert caught.value.name == "Kmeans"  # Python's "Did you mean: 'KMeans'?" needs it
+
+
+def test_version_is_the_installed_one():
+    assert metadata.version("tenfold") == tenfold.__version__
+
+
+def test_stub_tells_the_same_names():
+    assert STUB.read_text() == stub(), "the names changed: run `make stub`"
+
+
+if __name__ == "__main__":
+    STUB.write_text(stub())
