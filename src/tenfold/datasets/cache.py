@@ -4,7 +4,7 @@ A file is looked for below the folder that TENFOLD_DATA names, then below the ca
 (TENFOLD_CACHE, else XDG_CACHE_HOME/tenfold, else ~/.cache/tenfold). If it is in neither, it is
 downloaded into the cache folder under a temporary name, checked, and renamed. A file that fails
 its check is reported and left as it is. `files.tsv` lists the files.
-Read in order: `find` (the way in), `check`, `download`, then `content` and `members` (what is in it).
+Read in order: `find` (the way in), `check`, `download`, then `read` and `members` (what is in it).
 """
 
 import gzip
@@ -31,7 +31,7 @@ BROKEN = (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZip
 
 # Why a file without an address is not downloaded, by the first folder of its path.
 ADVICE = {
-    "mit686x": "The course 6.86x (MITx on edX) hands this file to its learners and states no licence",
+    "mit686x": "The course 6.86x (MITx on edX) gives this file to its learners, with no licence",
     "imagenet": "ImageNet is given on request, for research: https://image-net.org/download.php "
     "(ILSVRC2012); unpack it to one folder of JPEG files for each class",
     "penn-treebank": "The Linguistic Data Consortium sells the Penn Treebank: "
@@ -75,7 +75,12 @@ def cache_folder() -> Path:
 def folders() -> list[Path]:
     """Return the folders that are searched, in order."""
     given = os.environ.get("TENFOLD_DATA")
-    return [*([Path(given).expanduser()] if given else []), cache_folder()]
+    if not given:
+        return [cache_folder()]
+    folder = Path(given).expanduser()
+    if not folder.is_dir():
+        raise DataFileError(f"TENFOLD_DATA names {folder}, which is no folder: correct or unset it")
+    return [folder, cache_folder()]
 
 
 def find(name: str) -> Path:
@@ -85,7 +90,8 @@ def find(name: str) -> Path:
         for copy in copies:
             path = folder / copy.path
             if path.is_file():
-                check(path, [other for other in copies if other.path == copy.path])
+                alike = [other for other in copies if other.path == copy.path]
+                check(str(path), path.read_bytes(), alike, "Nothing was deleted: put it right.")
                 return path
     return download(name)
 
@@ -108,17 +114,17 @@ def absent(name: str, paths: list[str]) -> str:
     )
 
 
-def check(path: Path, copies: list[Copy]) -> None:
+def check(whence: str, content: bytes, copies: list[Copy], cure: str) -> None:
     """Compare size and sum with those of any of the known copies."""
-    size, content = path.stat().st_size, path.read_bytes()
+    size = len(content)
     for copy in copies:
         if copy.size in (None, size) and copy.sum in (None, digest(content, copy.sum)):
             return
     known = " or ".join(f"{copy.size or 'some'} bytes, {copy.sum}" for copy in copies)
     raise DataFileError(
-        f"{path} is not the file it should be: found {size} bytes, "
+        f"{whence} is not the file it should be: found {size} bytes, "
         f"{digest(content, copies[0].sum)}; expected {known}. It is truncated or another version. "
-        "Nothing was deleted: move it away, or put the right file in its place."
+        f"{cure}"
     )
 
 
@@ -134,29 +140,28 @@ def download(name: str) -> Path:
     copy = next((copy for copy in copies if copy.url), None)
     if copy is None or copy.url is None:
         raise DataFileError(absent(name, [copy.path for copy in copies]))
-    target = cache_folder() / copy.path
     try:
         with urllib.request.urlopen(copy.url, timeout=TIMEOUT) as answer:  # noqa: S310 - our list
             content = answer.read()
     except (OSError, HTTPException) as error:
         problem = f"could not download {copy.url} ({error}); {absent(name, [copy.path])}"
         raise DataFileError(problem) from error
+    check(copy.url, content, [copy], "Nothing was kept: try again, or report that it changed.")
+    return save(content, cache_folder() / copy.path)
+
+
+def save(content: bytes, target: Path) -> Path:
+    """Write to a temporary name beside the target, then rename."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    save(content, target, copy)
-    return target
-
-
-def save(content: bytes, target: Path, copy: Copy) -> None:
-    """Write to a temporary name beside the target, check, rename."""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        check(Path(name), [copy])
         os.replace(name, target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+    return target
 
 
 @contextmanager
@@ -169,7 +174,7 @@ def unpacking(path: Path) -> Iterator[None]:
         raise DataFileError(problem) from error
 
 
-def content(path: Path) -> bytes:
+def read(path: Path) -> bytes:
     """Return the bytes of a file, without its gzip wrapping if it has one."""
     with unpacking(path):
         raw = path.read_bytes()
@@ -177,7 +182,7 @@ def content(path: Path) -> bytes:
 
 
 def members(path: Path, pattern: str = "") -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of the files of an archive that match a pattern; nothing is extracted."""
+    """Yield name and content of the files of an archive that match; nothing is extracted."""
     with unpacking(path):
         if path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:
@@ -202,5 +207,5 @@ def expect(path: Path, what: str, found: object, wanted: object) -> None:
     if found != wanted:
         raise DataFileError(
             f"{path}: found {found} {what}, expected {wanted}. "
-            "The file is truncated or another version."
+            "The file is truncated or another version. To fetch it again, move it away."
         )

@@ -3,9 +3,12 @@
 The file is an ordinary safetensors file. Its tensors are the arrays, named by where they sit in the
 model (`KMeans.cluster_centers_`). Its metadata has one entry, `tenfold`, a JSON document::
 
-    {"format": "tenfold model", "version": 1,
-     "versions": {"tenfold": "0.1.0", "numpy": "2.4.6", "sklearn": "1.9.1"},
-     "model": {"model": {"class": "tenfold.KMeans", "params": {...}, "learned": {...}}}}
+    {
+        "format": "tenfold model",
+        "version": 1,
+        "versions": {"tenfold": "0.1.0", "numpy": "2.4.6", "sklearn": "1.9.1"},
+        "model": {"model": {"class": "tenfold.KMeans", "params": {...}, "learned": {...}}},
+    }
 
 Read in order: `registry` (what a file may name), `arrays` (arrays as tensors), `kinds` (one table:
 how each kind of value is written and read), `tree` (the walk over a model, both ways).
@@ -24,7 +27,8 @@ from safetensors.numpy import save_file
 from sklearn.base import BaseEstimator
 
 from tenfold import __version__
-from tenfold.persist.tree import Reader, Writer, fields, parse
+from tenfold.persist.objects import fields
+from tenfold.persist.tree import Reader, Writer, parse
 
 __all__ = ["load", "save"]
 
@@ -106,6 +110,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     sklearn.exceptions.InconsistentVersionWarning
         If a part is scikit-learn's and was saved with another version of scikit-learn.
 
+    Notes
+    -----
+    A file from a stranger executes nothing, but whether its numbers are right and its parameters
+    sensible (a regular expression may be slow, `input="filename"` reads files) nobody can tell.
+
     Examples
     --------
     >>> import os, tempfile
@@ -133,11 +142,11 @@ def _read(file: Any, path: str) -> Any:
         into.sklearn_version = str(document["versions"]["sklearn"])
         model = into.decode(document["model"])
         if not isinstance(model, BaseEstimator):
-            raise ValueError("it holds no model")
+            raise TypeError("it holds no model")
         if unused := set(file.keys()) - into.used:
             raise ValueError(f"arrays that belong to nothing: {sorted(unused)}")
     except (*_DAMAGE, *_LIMITS) as error:
-        raise ValueError(f"{path}: cannot load {into.where or 'the model'}: {error}") from error
+        raise ValueError(f"{path}: cannot load {into.where}: {error}") from error
     return model
 
 

@@ -5,6 +5,8 @@ memory is kept. A dtype that safetensors does not have is stored as bytes, besid
 """
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,15 +14,8 @@ _STORED_AS_THEY_ARE = frozenset("?bhilqBHILQefd")
 _PLAIN_DTYPE = re.compile(r"[<>|](?:[biufcSU]\d+|[mM]8(?:\[\d*[a-zA-Z]+\])?)")
 
 
-def dtype_name(dtype: np.dtype) -> str:
-    """Name of a dtype of numbers, text, times or objects."""
-    if not is_plain(dtype) and dtype != object:
-        raise TypeError(f"an array of dtype {dtype} cannot be saved: convert it to numbers or text")
-    return dtype.str
-
-
 def dtype_of(name: str) -> np.dtype:
-    """Dtype that a name stands for: the inverse of `dtype_name`."""
+    """Dtype that `dtype.str` of a dtype of numbers, text, times or objects stands for."""
     if name != "|O" and not _PLAIN_DTYPE.fullmatch(name):
         raise ValueError(f"unknown dtype {name!r}")
     return np.dtype(name)
@@ -51,8 +46,8 @@ def restore_axes(straight: np.ndarray, axes: list[int]) -> np.ndarray:
 def pack(straight: np.ndarray) -> tuple[str, np.ndarray]:
     """Name of the dtype, and the tensor to be stored."""
     little = straight.astype(straight.dtype.newbyteorder("<"), copy=False)
-    name = dtype_name(little.dtype)
-    return name, little if little.dtype.char in _STORED_AS_THEY_ARE else _bytes_of(little)
+    as_it_is = little.dtype.char in _STORED_AS_THEY_ARE
+    return little.dtype.str, little if as_it_is else _bytes_of(little)
 
 
 def unpack(name: str, tensor: np.ndarray) -> np.ndarray:
@@ -70,10 +65,17 @@ def pack_scalar(value: np.generic) -> list[str]:
     return [name, tensor.tobytes().hex()]
 
 
-def unpack_scalar(name: str, digits: str) -> np.generic:
+def unpack_scalar(name: str, digits: str) -> Any:
     """Undo `pack_scalar`."""
     stored = np.frombuffer(bytes.fromhex(digits), np.uint8)
-    return unpack(name, stored if name == "|u1" else _from_bytes(stored, dtype_of(name)))[()]
+    return unpack(name, _from_bytes(stored, dtype_of(name)))[()]
+
+
+def stack(values: Sequence[Any]) -> np.ndarray | None:
+    """One array of many NumPy scalars, if they are all of one dtype."""
+    dtypes = {value.dtype if isinstance(value, np.generic) else None for value in values}
+    only = dtypes.pop()
+    return np.array(values, only) if not dtypes and only is not None and is_plain(only) else None
 
 
 def _bytes_of(array: np.ndarray) -> np.ndarray:

@@ -1,16 +1,16 @@
 """What a file may name: a closed list. Nothing else is ever looked up or imported."""
 
-import os
 import pkgutil
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
+import tenfold
 from tenfold import _WHERE
-from tenfold import __path__ as _FOLDERS
 
 _SKLEARN = {
     "sklearn.calibration": "CalibratedClassifierCV _SigmoidCalibration _TemperatureScaling",
@@ -83,15 +83,13 @@ def model_class(name: str) -> type:
     """Estimator class that a name on the list stands for."""
     cls = find(name, models())
     if not (isinstance(cls, type) and issubclass(cls, BaseEstimator)):
-        raise ValueError(f"{name!r} is not a model")
+        raise TypeError(f"{name!r} is not a model")
     return cls
 
 
-def check_params(name: str, params: dict[str, Any], error: Callable[[str], Exception]) -> None:
-    """Refuse values that would execute code outside of the saved file."""
-    for param in _MUST_BE_NONE.get(name, ()):
-        if params.get(param) is not None:
-            raise error(f"{name} can only be saved and loaded with {param}=None")
+def forbidden_param(name: str, params: dict[str, Any]) -> str | None:
+    """Parameter whose value would bring in code from outside of the file, if there is one."""
+    return next((p for p in _MUST_BE_NONE.get(name, ()) if params.get(p) is not None), None)
 
 
 def is_learned(cls: type, name: str) -> bool:
@@ -100,32 +98,32 @@ def is_learned(cls: type, name: str) -> bool:
     return name.isidentifier() and marked and "__" not in name and not hasattr(cls, name)
 
 
-def tuple_class(name: str) -> type:
-    """NamedTuple class of ours: "tenfold.<module>.<class>", defined in that very module."""
+def own_tuple_name(cls: type) -> str | None:
+    """Name "tenfold.<module>.<class>" of a NamedTuple class that is defined in that module."""
+    named = issubclass(cls, tuple) and hasattr(cls, "_fields") and cls.__module__ in own_modules()
+    found = named and getattr(import_module(cls.__module__), cls.__qualname__, None) is cls
+    return f"{cls.__module__}.{cls.__qualname__}" if found else None
+
+
+def own_tuple(name: str) -> Any:
+    """NamedTuple class that such a name stands for."""
     home, _, short = name.rpartition(".")
-    if home not in own_modules():
-        raise ValueError(f"{home!r} is not a module of tenfold")
-    cls = vars(import_module(home)).get(short)
-    if not (isinstance(cls, type) and is_tuple_class(cls) and cls.__module__ == home):
-        raise ValueError(f"{name!r} is not a named tuple")
+    cls = vars(import_module(home)).get(short) if home in own_modules() else None
+    if not isinstance(cls, type) or own_tuple_name(cls) != name:
+        raise ValueError(f"{name!r} is not a named tuple of tenfold")
     return cls
-
-
-def is_tuple_class(cls: type) -> bool:
-    """Whether this is a NamedTuple class."""
-    return issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 
 @cache
 def own_modules() -> frozenset[str]:
     """Names of all modules of tenfold, found without importing them."""
-    return frozenset(_modules_below(list(_FOLDERS), "tenfold."))
+    return frozenset(_modules_below([Path(folder) for folder in tenfold.__path__], "tenfold."))
 
 
-def _modules_below(folders: list[str], prefix: str) -> Iterator[str]:
-    for module in pkgutil.iter_modules(folders, prefix):
+def _modules_below(folders: list[Path], prefix: str) -> Iterator[str]:
+    for module in pkgutil.iter_modules(map(str, folders), prefix):
         short = module.name.removeprefix(prefix)
         if short != "__main__":
             yield module.name
         if module.ispkg:
-            yield from _modules_below([os.path.join(f, short) for f in folders], f"{module.name}.")
+            yield from _modules_below([folder / short for folder in folders], f"{module.name}.")

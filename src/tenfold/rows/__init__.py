@@ -1,9 +1,26 @@
 """Who walks over the rows: arrays, tables, files, sequences, a cluster."""
 
+from tenfold.rows.checkpoint import checkpoint
 from tenfold.rows.chunk import Chunk, chunk_rows
+from tenfold.rows.cluster import on
+from tenfold.rows.progress import progress
 from tenfold.rows.randomness import normals, uniforms
 from tenfold.rows.rows import Rows
+from tenfold.rows.sequences import Ragged
 from tenfold.rows.threads import n_threads, threads
 from tenfold.rows.tree import merge
 
-__all__ = ["Chunk", "Rows", "chunk_rows", "merge", "n_threads", "normals", "threads", "uniforms"]
+__all__ = [
+    "Chunk",
+    "Ragged",
+    "Rows",
+    "checkpoint",
+    "chunk_rows",
+    "merge",
+    "n_threads",
+    "normals",
+    "on",
+    "progress",
+    "threads",
+    "uniforms",
+]

@@ -12,7 +12,7 @@ import numpy as np
 from tenfold.rows import blas
 from tenfold.rows.chunk import Chunk, spans
 from tenfold.rows.source import Source
-from tenfold.rows.threads import n_threads, together
+from tenfold.rows.threads import n_threads, single_threaded, together
 from tenfold.rows.tree import Tree, mapped, widened
 
 WORTH_WAKING = 300e-6  # seconds of work left that pay for waking a helper
@@ -127,7 +127,8 @@ class Walk:
             start = perf_counter()
             run = self.take()
             if run is not None:
-                self.handle_next(run)
+                with single_threaded():  # a fold within the leaf runs here, and is not watched
+                    self.handle_next(run)
             rest = (perf_counter() - start) * (self.task.chunks - 1)
             helpers = min(n_threads(), self.task.chunks) - 1 if rest > WORTH_WAKING else 0
             together(self.work, helpers)
@@ -182,8 +183,7 @@ def missing(runs: Iterator[range], tree: Tree) -> Iterator[range]:
     """Runs without the chunks that a resumed tree already holds."""
     if not tree.nodes:
         return runs
-    held = tree.snapshot()
-    covered = Tree(dict.fromkeys(held))
+    covered = Tree(dict.fromkeys(tree.nodes))
     return (part for run in runs for part in _uncovered(run, covered))
 
 
@@ -212,3 +212,14 @@ class Output:
             if self.array is None:
                 self.array = np.empty((self.n_rows, *part.shape[1:]), part.dtype)
         self.array[chunk.first : chunk.first + len(part)] = part
+
+
+def map_rows(task: Task, output: Output, done: Callable[[Chunk], None] | None = None) -> None:
+    """Put the leaf's output for every chunk in its place."""
+
+    def handle(chunk: Chunk) -> None:
+        output.put(chunk, task.result(chunk))
+        if done is not None:
+            done(chunk)
+
+    Walk(task, task.source.runs(), handle).go()

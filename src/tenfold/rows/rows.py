@@ -11,7 +11,7 @@ import numpy as np
 
 from tenfold.rows import blas
 from tenfold.rows.chunk import Chunk, spans
-from tenfold.rows.fold import Output, Task, Walk, contiguous, fold
+from tenfold.rows.fold import Output, Task, contiguous, fold, map_rows
 from tenfold.rows.source import Source, joined
 from tenfold.rows.tree import Tree, merge, widened
 from tenfold.rows.watch import watching
@@ -53,6 +53,11 @@ class Rows:
     names = property(lambda self: self.source.names)
     sparse = property(lambda self: self.source.sparse)
 
+    @property
+    def target_shape(self) -> tuple[int, ...]:
+        """Shape of one row's target: () for a number or label, (q,) for several."""
+        return self.take(np.zeros(1, np.int64)).y.shape[1:]
+
     def __len__(self) -> int:
         return self.n_rows
 
@@ -79,10 +84,11 @@ class Rows:
         tree = Tree()
         if watch is not None and (known := watch.begin(task, tree)) is not None:
             return known
+        done = None if watch is None else watch.done
         if self.engine is None:
-            fold(task, tree, None if watch is None else watch.done)
+            fold(task, tree, done)
         else:
-            self.engine.total(task, tree)
+            self.engine.total(task, tree, done)
         self._passed()
         total = tree.close()
         if watch is not None:
@@ -113,8 +119,7 @@ class Rows:
         self.spool()
         rng = np.random.default_rng(seed)
         numbers = rng.permutation(spans(self.n_rows, self.source.grid))
-        row_bytes = self.n_features * self.dtype.itemsize
-        held = max(SHUFFLE_BYTES // max(row_bytes * self.source.grid, 1), 1)
+        held = max(SHUFFLE_BYTES // max(self.source.row_bytes * self.source.grid, 1), 1)
         left: list[Chunk] = []
         for block in range(0, len(numbers), held):
             parts = [self._chunk(number) for number in sorted(numbers[block : block + held])]
@@ -174,11 +179,12 @@ class Rows:
         return task.prepared(next(self.source.chunks(range(number, number + 1))))
 
     def _fill(self, task: Task, output: Output) -> None:
+        watch = watching()
+        done = None if watch is None else watch.begin_outputs(task)
         if self.engine is not None:
             self.engine.each(task, output)
         else:
-            handle = lambda chunk: output.put(chunk, task.result(chunk))  # noqa: E731
-            Walk(task, self.source.runs(), handle).go()
+            map_rows(task, output, done)
         self._passed()
 
     def _each_to_file(self, task: Task, path: Path) -> np.ndarray:

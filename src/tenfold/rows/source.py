@@ -35,6 +35,11 @@ class Source(ABC):
         return SPARSE_ROWS if self.sparse else chunk_rows(self.n_features, self.dtype)
 
     @property
+    def row_bytes(self) -> int:
+        """Memory of a row, about."""
+        return self.n_features * self.dtype.itemsize
+
+    @property
     def streams(self) -> bool:
         """Whether jumping to a chunk costs more than reading it."""
         return type(self).runs is not Source.runs

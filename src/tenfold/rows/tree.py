@@ -88,11 +88,6 @@ class Tree:
             statistic = merge(*pair)
             level, index = level + 1, index >> 1
 
-    def snapshot(self) -> dict[Node, Any]:
-        """Copies of the pending nodes; what is being merged right now is left out."""
-        with self.lock:
-            return {node: mapped(np.copy, statistic) for node, statistic in self.nodes.items()}
-
     def covers(self, number: int) -> bool:
         """Whether chunk `number` is part of a pending node."""
         with self.lock:

@@ -1,0 +1,54 @@
+# What type checkers and editors should see: the names of __init__.py, imported eagerly.
+from sklearn.datasets import load_breast_cancer as load_breast_cancer
+from sklearn.datasets import load_digits as load_digits
+from sklearn.datasets import load_iris as load_iris
+from sklearn.datasets import load_wine as load_wine
+from sklearn.datasets import make_blobs as make_blobs
+
+from tenfold.datasets.cache import DataFileError as DataFileError
+from tenfold.datasets.clouds import make_noisy_xor as make_noisy_xor
+from tenfold.datasets.clouds import make_rings as make_rings
+from tenfold.datasets.clouds import make_three_clouds as make_three_clouds
+from tenfold.datasets.corruption import corrupt_coordinates as corrupt_coordinates
+from tenfold.datasets.corruption import corrupt_labels as corrupt_labels
+from tenfold.datasets.corruption import corrupt_pixels as corrupt_pixels
+from tenfold.datasets.corruption import pad_images as pad_images
+from tenfold.datasets.curves import make_cosine as make_cosine
+from tenfold.datasets.curves import make_cubic as make_cubic
+from tenfold.datasets.curves import make_sine as make_sine
+from tenfold.datasets.curves import make_wiggle as make_wiggle
+from tenfold.datasets.embeddings import fetch_word_analogies as fetch_word_analogies
+from tenfold.datasets.embeddings import fetch_word_similarity as fetch_word_similarity
+from tenfold.datasets.faces import fetch_cbcl_faces as fetch_cbcl_faces
+from tenfold.datasets.faces import fetch_olivetti_faces as fetch_olivetti_faces
+from tenfold.datasets.flights import fetch_openflights as fetch_openflights
+from tenfold.datasets.housing import fetch_ames_housing as fetch_ames_housing
+from tenfold.datasets.housing import fetch_california_housing as fetch_california_housing
+from tenfold.datasets.images import fetch_cifar10 as fetch_cifar10
+from tenfold.datasets.images import fetch_imagenet as fetch_imagenet
+from tenfold.datasets.images import fetch_mnist as fetch_mnist
+from tenfold.datasets.images import load_idx as load_idx
+from tenfold.datasets.images import load_image_folder as load_image_folder
+from tenfold.datasets.newsgroups import FOUR_GROUPS as FOUR_GROUPS
+from tenfold.datasets.newsgroups import TEN_GROUPS as TEN_GROUPS
+from tenfold.datasets.newsgroups import fetch_20newsgroups as fetch_20newsgroups
+from tenfold.datasets.ratings import fetch_movielens_100k as fetch_movielens_100k
+from tenfold.datasets.ratings import fetch_netflix_ratings as fetch_netflix_ratings
+from tenfold.datasets.ratings import fetch_netflix_toy as fetch_netflix_toy
+from tenfold.datasets.reviews import fetch_reviews as fetch_reviews
+from tenfold.datasets.reviews import fetch_reviews_toy as fetch_reviews_toy
+from tenfold.datasets.sales import make_house_sales as make_house_sales
+from tenfold.datasets.series import make_exchange_rate as make_exchange_rate
+from tenfold.datasets.series import make_windows as make_windows
+from tenfold.datasets.tables import fetch_breast_cancer as fetch_breast_cancer
+from tenfold.datasets.tables import fetch_spambase as fetch_spambase
+from tenfold.datasets.tables import fetch_wine_quality as fetch_wine_quality
+from tenfold.datasets.text import fetch_names as fetch_names
+from tenfold.datasets.text import fetch_sms_spam as fetch_sms_spam
+from tenfold.datasets.text import fetch_text_game as fetch_text_game
+from tenfold.datasets.text import fetch_tiny_shakespeare as fetch_tiny_shakespeare
+from tenfold.datasets.treebank import fetch_penn_treebank as fetch_penn_treebank
+from tenfold.datasets.treebank import load_treebank as load_treebank
+from tenfold.datasets.treebank import tagged_words as tagged_words
+
+_WHERE: dict[str, str]

@@ -1,0 +1,197 @@
+"""Images: MNIST, CIFAR-10, and folders of image files such as ImageNet."""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_files
+from sklearn.utils import Bunch
+
+from tenfold.datasets.arguments import check_choice
+from tenfold.datasets.bundle import Loaded, bundle
+from tenfold.datasets.cache import DataFileError, expect, find, find_folder, members, read
+
+IDX_TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
+MNIST_SIZES = {"train": 60_000, "test": 10_000}
+CIFAR10_BATCHES = {"train": r"data_batch_\d\.bin$", "test": r"test_batch\.bin$"}
+CIFAR10_SIZES = {"train": 50_000, "test": 10_000}
+CIFAR10_NAMES = ["airplane", "automobile", "bird", "cat", "deer"]
+CIFAR10_NAMES += ["dog", "frog", "horse", "ship", "truck"]
+IMAGENET_SIZES = {"train": 1_281_167, "val": 50_000}
+IMAGE_SUFFIXES = [".jpg", ".jpeg", ".JPEG", ".JPG", ".png", ".pgm", ".bmp"]
+
+
+def load_idx(path: str | Path) -> np.ndarray:
+    """Read an array in the idx format of MNIST, gzipped or not.
+
+    Four bytes (0, 0, type, number of axes), the length of each axis as four bytes, then the
+    values, all with the most significant byte first.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; a name that ends in ``.gz`` is unpacked.
+
+    Returns
+    -------
+    ndarray
+        In the machine's own byte order.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "two-by-two.idx")
+    >>> _ = file.write_bytes(bytes([0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 2, 1, 2, 3, 4]))
+    >>> load_idx(file)
+    array([[1, 2],
+           [3, 4]], dtype=uint8)
+    """
+    path = Path(path)
+    raw = read(path)
+    if len(raw) < 4 or raw[:2] != b"\0\0" or raw[2] not in IDX_TYPES:
+        raise DataFileError(f"{path} is no idx file: it starts with {raw[:4]!r}")
+    kind, start = np.dtype(IDX_TYPES[raw[2]]), 4 + 4 * raw[3]
+    shape = tuple(int(n) for n in np.frombuffer(raw[4:start].ljust(4 * raw[3], b"\0"), ">u4"))
+    expect(path, "bytes", len(raw), start + kind.itemsize * math.prod(shape))
+    return np.frombuffer(raw, kind, offset=start).reshape(shape).astype(kind.newbyteorder("="))
+
+
+def fetch_mnist(*, subset: str = "train", return_X_y: bool = False) -> Loaded:
+    """MNIST: 28 x 28 grey images of handwritten digits [000, ch. 1; 001, ch. 2; 003, projects].
+
+    Parameters
+    ----------
+    subset : {"train", "test"}
+        60,000 images, or the other 10,000.
+    return_X_y : bool
+        Return only ``(data, target)``.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (n, 784) uint8 of 0 to 255, ``images`` the same as (n, 28, 28), ``target`` (n,).
+
+    Examples
+    --------
+    >>> fetch_mnist().data.shape  # doctest: +SKIP
+    (60000, 784)
+    """
+    n = MNIST_SIZES[check_choice("subset", subset, MNIST_SIZES)]
+    paths = [find(f"mnist-{subset}-{part}") for part in ("images", "labels")]
+    images, labels = (load_idx(path) for path in paths)
+    expect(paths[0], "(images, height, width)", images.shape, (n, 28, 28))
+    expect(paths[1], "labels", labels.shape, (n,))
+    return bundle(
+        return_X_y=return_X_y,
+        data=images.reshape(n, -1),
+        target=labels.astype(int),
+        images=images,
+        target_names=[str(digit) for digit in range(10)],
+        feature_names=[f"pixel_{row}_{column}" for row in range(28) for column in range(28)],
+        DESCR="MNIST, Y. LeCun, C. Cortes and C. Burges: 70,000 digits, 28 x 28 pixels, 0 to 255.",
+    )
+
+
+def fetch_cifar10(*, subset: str = "train", return_X_y: bool = False) -> Loaded:
+    """CIFAR-10: 32 x 32 colour images of ten kinds of things [001, Fig. 32].
+
+    The binary version is read: unlike the Python version it holds no pickles.
+
+    Parameters
+    ----------
+    subset : {"train", "test"}
+        50,000 images, or the other 10,000.
+    return_X_y : bool
+        Return only ``(data, target)``.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (n, 3072) uint8, red plane, green plane, blue plane; ``images`` the same as
+        (n, 3, 32, 32); ``target`` (n,), ``target_names``.
+
+    Examples
+    --------
+    >>> fetch_cifar10(subset="test").images.shape  # doctest: +SKIP
+    (10000, 3, 32, 32)
+    """
+    pattern = CIFAR10_BATCHES[check_choice("subset", subset, CIFAR10_BATCHES)]
+    path = find("cifar10")
+    batches = sorted(members(path, pattern))
+    raw = np.frombuffer(b"".join(batch for _, batch in batches), np.uint8)
+    expect(path, "bytes of images", raw.size, CIFAR10_SIZES[subset] * 3073)
+    rows = raw.reshape(-1, 3073)  # the label, then the pixels
+    data = np.ascontiguousarray(rows[:, 1:])
+    return bundle(
+        return_X_y=return_X_y,
+        data=data,
+        target=rows[:, 0].astype(int),
+        images=data.reshape(-1, 3, 32, 32),
+        target_names=list(CIFAR10_NAMES),
+        DESCR="CIFAR-10, A. Krizhevsky: 60,000 colour images, 32 x 32 pixels, 10 classes.",
+    )
+
+
+def load_image_folder(path: str | Path) -> Bunch:
+    """List the image files of a folder that has one folder for each class.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder.
+
+    Returns
+    -------
+    Bunch
+        ``filenames`` in order of class and name, ``target`` the number of the class of each,
+        ``target_names`` the names of the folders. The images are not opened.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> top = Path(tempfile.mkdtemp())
+    >>> for name in ("cat/1.png", "dog/1.png", "dog/2.png"):
+    ...     (top / name).parent.mkdir(exist_ok=True)
+    ...     (top / name).touch()
+    >>> listed = load_image_folder(top)
+    >>> listed.target_names, listed.target.tolist()
+    (['cat', 'dog'], [0, 1, 1])
+    """
+    if not Path(path).is_dir():
+        raise DataFileError(f"{path} is no folder")
+    listed = load_files(
+        str(path), load_content=False, shuffle=False, allowed_extensions=IMAGE_SUFFIXES
+    )
+    if not len(listed.filenames):
+        raise DataFileError(f"{path} has no folder with images ({', '.join(IMAGE_SUFFIXES)}) in it")
+    listed.DESCR = f"{len(listed.filenames)} images of {len(listed.target_names)} classes."
+    return listed
+
+
+def fetch_imagenet(*, subset: str = "train") -> Bunch:
+    """ImageNet (ILSVRC 2012): paths and classes of the images that you have [003, vision].
+
+    The images are not free to pass on. Put them below TENFOLD_DATA as
+    ``imagenet/train/n01440764/n01440764_10026.JPEG`` and so on, and ``imagenet/val`` likewise.
+
+    Parameters
+    ----------
+    subset : {"train", "val"}
+        1,281,167 or 50,000 images, 1,000 classes each.
+
+    Returns
+    -------
+    Bunch
+        As of `load_image_folder`; ``target_names`` are WordNet numbers.
+
+    Examples
+    --------
+    >>> fetch_imagenet(subset="val").filenames[:2]  # doctest: +SKIP
+    """
+    path = find_folder(f"imagenet/{check_choice('subset', subset, IMAGENET_SIZES)}")
+    listed = load_image_folder(path)
+    classes = [name for name in listed.target_names if re.fullmatch(r"n\d{8}", name)]
+    expect(path, "folders named by WordNet numbers", len(classes), 1000)
+    expect(path, "images", len(listed.filenames), IMAGENET_SIZES[subset])
+    return listed

@@ -1,0 +1,1 @@
+"""A story of how the data came about."""

@@ -1,0 +1,1 @@
+"""A score that is linear in the features."""

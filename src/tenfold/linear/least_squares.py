@@ -1,0 +1,294 @@
+"""Least squares, plain and ridge: one pass of second moments, then a small solve."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.estimator import OnePass, Regressor
+from tenfold.linear.conjugate import conjugate_gradients
+from tenfold.linear.normal_equations import (
+    Problem,
+    exact_problem,
+    joint_moments,
+    problem,
+    solve,
+    solve_nonnegative,
+    solve_wide,
+    trustworthy,
+)
+from tenfold.maths.moments import Moments
+from tenfold.rows import Chunk, Rows
+
+WIDEST_GRAM = 4096  # more sparse columns than this go to conjugate gradients
+
+
+class LeastSquares(OnePass, Regressor):
+    """What plain and ridge regression share: which of four ways leads to the coefficients."""
+
+    _sparse_ok = True
+    _many_targets = True
+
+    def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        solver = getattr(self, "solver", "auto")
+        if rows.sparse and (rows.n_features > WIDEST_GRAM or solver == "sparse_cg"):
+            return self._iterated(rows)
+        if not (rows.sparse or self.positive) and rows.n_rows < rows.n_features:
+            return self._wide(rows)
+        s = self._statistic(rows)
+        P = problem(s, rows.n_features, intercept=self.fit_intercept)
+        doubtful = solver == "auto" and not trustworthy(P, self._alpha(P), rows.dtype)
+        if (solver == "svd" or doubtful) and not rows.sparse:
+            P = exact_problem(rows, s, intercept=self.fit_intercept)
+        return {**self._solved(P, s, rows.dtype), "statistic_": s, "dtype_": rows.dtype}
+
+    def _statistic(self, rows: Rows) -> Moments:
+        if rows.sparse and rows.n_features > WIDEST_GRAM:
+            raise ValueError(
+                f"partial_fit keeps a dense square of the columns; {rows.n_features} are too many "
+                f"(at most {WIDEST_GRAM}). Use fit, or hash to fewer columns."
+            )
+        self._target_shape = rows.target_shape
+        return rows.total(joint_moments)
+
+    def _learned(self, s: Moments, dtype: np.dtype) -> dict[str, Any]:
+        return self._solved(problem(s, self.n_features_in_, intercept=self.fit_intercept), s, dtype)
+
+    def _solved(self, P: Problem, s: Moments, dtype: np.dtype) -> dict[str, Any]:
+        p = len(P.AA)
+        coef = (solve_nonnegative if self.positive else solve)(P, self._alpha(P))
+        return self._shaped(coef, s.mean[p:] - s.mean[:p] @ coef, dtype) | self._more(P)
+
+    def _wide(self, rows: Rows) -> dict[str, Any]:
+        self._target_shape = rows.target_shape
+        alpha = self._penalties(int(np.prod(rows.target_shape)))
+        found = solve_wide(rows, alpha, intercept=self.fit_intercept)
+        learned = self._shaped(found.coef, found.intercept, rows.dtype)
+        return learned | self._spectrum(found.singular) | {"statistic_": None}
+
+    def _iterated(self, rows: Rows) -> dict[str, Any]:
+        if self.positive:
+            raise ValueError(
+                "positive=True needs a dense square of all columns: at most "
+                f"{WIDEST_GRAM} sparse columns, not {rows.n_features}"
+            )
+        self._target_shape = rows.target_shape
+        alpha = self._penalties(int(np.prod(rows.target_shape)))
+        limit = getattr(self, "max_iter", None) or 10 * rows.n_features
+        coef, intercept, report = conjugate_gradients(
+            rows, alpha, intercept=self.fit_intercept, tol=self.tol, max_iter=limit
+        )
+        return self._shaped(coef, intercept, rows.dtype) | report | {"statistic_": None}
+
+    def _shaped(self, coef: np.ndarray, intercept: np.ndarray, dtype: np.dtype) -> dict[str, Any]:
+        """Attributes as scikit-learn shapes them: no axis for a single target."""
+        coef, intercept = coef.T.astype(dtype), intercept.astype(dtype)
+        if not self._target_shape:
+            coef, intercept = coef[0], intercept[0]
+        return {"coef_": coef, "intercept_": intercept if self.fit_intercept else 0.0}
+
+    def _alpha(self, P: Problem) -> np.ndarray:
+        return self._penalties(P.AB.shape[1])
+
+    def _penalties(self, targets: int) -> np.ndarray:
+        return np.zeros(targets)
+
+    def _more(self, P: Problem) -> dict[str, Any]:
+        return {}
+
+    def _spectrum(self, sizes: np.ndarray) -> dict[str, Any]:
+        return {}
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted target of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+
+        Returns
+        -------
+        (n,) or (n, q) array
+        """
+        check_is_fitted(self)
+        return self._each(X, linear_score, self.coef_, self.intercept_)
+
+
+def linear_score(chunk: Chunk, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+    """X w + b."""
+    return chunk.X @ coef.T + intercept
+
+
+class LinearRegression(LeastSquares):
+    r"""Ordinary least squares.
+
+    .. math:: \min_{w, b} \sum_i \omega_i (y_i - x_i \cdot w - b)^2
+
+    One pass over the data (second moments about the mean), a second one only when the columns are
+    so nearly dependent that the moments would lose digits. Dependent columns and fewer rows than
+    columns give the shortest of all solutions. Parameters and attributes are those of
+    `sklearn.linear_model.LinearRegression`. [001, 1.2; 002, ch. 1; 003, unit 2; 004, ch. 2]
+
+    Parameters
+    ----------
+    fit_intercept : bool
+        Whether there is a constant b.
+    copy_X : bool
+        X is never overwritten, whatever is given here.
+    tol : float
+        Relative precision of the iterative solver for very wide sparse X.
+    n_jobs : int, optional
+        Number of threads; all by default.
+    positive : bool
+        Whether coefficients must not be negative.
+
+    Attributes
+    ----------
+    coef_ : (p,) or (q, p) coefficients
+    intercept_ : constant, 0.0 if `fit_intercept` is False
+    rank_ : rank of the (centred) X
+    singular_ : its singular values
+    statistic_ : the moments of [X y] that all this was computed from
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import LinearRegression
+    >>> X = np.array([[1.0, 1.0], [1.0, 2.0], [2.0, 2.0], [2.0, 3.0]])
+    >>> y = X @ [1, 2] + 3
+    >>> model = LinearRegression().fit(X, y)
+    >>> model.coef_.round(9).tolist(), round(float(model.intercept_), 9)
+    ([1.0, 2.0], 3.0)
+    """
+
+    _parameter_constraints = {
+        "fit_intercept": ["boolean"],
+        "copy_X": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_jobs": [None, Integral],
+        "positive": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        positive: bool = False,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.positive = positive
+
+    def _more(self, P: Problem) -> dict[str, Any]:
+        if P.R is None:
+            return self._spectrum(np.sqrt(np.maximum(np.linalg.eigvalsh(P.AA)[::-1], 0.0)))
+        return self._spectrum(np.linalg.svd(P.R, compute_uv=False))
+
+    def _spectrum(self, sizes: np.ndarray) -> dict[str, Any]:
+        limit = self.n_features_in_ * np.finfo(float).eps * sizes.max(initial=0.0)
+        return {"singular_": sizes, "rank_": int((sizes > limit).sum())}
+
+
+class Ridge(LeastSquares):
+    r"""Least squares with a penalty on the size of the coefficients.
+
+    .. math:: \min_{w, b} \sum_i \omega_i (y_i - x_i \cdot w - b)^2 + \alpha \lVert w \rVert^2
+
+    The constant b is not penalised. One pass over the data; parameters and attributes are those of
+    `sklearn.linear_model.Ridge`. [001, 1.2; 002, ch. 3; 003, unit 2; 004, ch. 2]
+
+    Parameters
+    ----------
+    alpha : float or (q,) array
+        Weight of the penalty, one for all targets or one each.
+    fit_intercept : bool
+        Whether there is a constant b.
+    copy_X : bool
+        X is never overwritten, whatever is given here.
+    max_iter : int, optional
+        Most rounds of `sparse_cg`.
+    tol : float
+        Relative precision of `sparse_cg`.
+    solver : {"auto", "cholesky", "svd", "sparse_cg"}
+        "cholesky" solves from the moments, "svd" from the triangular factor of the rows (slower,
+        most accurate), "sparse_cg" iterates (for sparse X of many columns). "auto" takes the first
+        unless digits would be lost, and the last for more than 4096 sparse columns.
+    positive : bool
+        Whether coefficients must not be negative.
+    random_state : int, optional
+        No solver here draws random numbers: any seed gives the same result.
+
+    Attributes
+    ----------
+    coef_ : (p,) or (q, p) coefficients
+    intercept_ : constant, 0.0 if `fit_intercept` is False
+    n_iter_ : rounds of `sparse_cg`; 1 where nothing iterates
+    solver_ : the solver that was used
+    statistic_ : the moments of [X y] that all this was computed from
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import Ridge
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
+    >>> Ridge(alpha=2.0).fit(X, y).coef_.round(9).tolist()
+    [0.5]
+    """
+
+    _parameter_constraints = {
+        "alpha": [Interval(Real, 0, None, closed="left"), np.ndarray, "array-like"],
+        "fit_intercept": ["boolean"],
+        "copy_X": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "solver": [StrOptions({"auto", "cholesky", "svd", "sparse_cg"})],
+        "positive": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        alpha: Any = 1.0,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        max_iter: int | None = None,
+        tol: float = 1e-4,
+        solver: str = "auto",
+        positive: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
+
+    def _penalties(self, targets: int) -> np.ndarray:
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        if alpha.ndim and len(alpha) != targets:
+            raise ValueError(
+                f"Number of targets and number of penalties do not correspond: {targets} != {len(alpha)}"
+            )
+        if (alpha < 0).any():
+            raise ValueError(f"alpha={self.alpha} must not be negative")
+        return np.broadcast_to(alpha, targets)
+
+    def _more(self, P: Problem) -> dict[str, Any]:
+        return {"n_iter_": 1, "solver_": "cholesky" if P.R is None else "svd"}
+
+    def _spectrum(self, sizes: np.ndarray) -> dict[str, Any]:
+        return {"n_iter_": 1, "solver_": "svd"}

@@ -1,0 +1,120 @@
+"""Least squares from second moments, or from the triangular factor of the rows.
+
+Normal equations square the condition of the data. When that costs digits, the triangular factor R
+of the centred rows does not.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tenfold.maths.moments import Moments, moments, sparse_moments
+from tenfold.maths.triangle import TRUSTED, Triangle
+from tenfold.rows import Chunk, Rows
+from tenfold.solve.newton import solve_psd
+
+
+def joint_moments(chunk: Chunk) -> Moments:
+    """Moments of [X y]."""
+    Y = chunk.y.reshape(chunk.rows, -1)
+    if isinstance(chunk.X, np.ndarray):
+        return moments(chunk.X, chunk.w, Y)
+    return sparse_moments(chunk.X, chunk.w, Y)
+
+
+def triangle(chunk: Chunk, mean: np.ndarray) -> Triangle:
+    """Factor of the rows [X y] less their mean."""
+    return Triangle.of(np.hstack([chunk.X, chunk.y.reshape(chunk.rows, -1)]) - mean, chunk.w)
+
+
+class Problem(NamedTuple):
+    """min |A w - B|^2 + alpha |w|^2, known through A'A, A'B and perhaps the triangle of [A B]."""
+
+    AA: np.ndarray  # (p, p)
+    AB: np.ndarray  # (p, q)
+    R: np.ndarray | None = None  # (., p)
+    C: np.ndarray | None = None  # (., q)
+
+
+def problem(s: Moments, p: int, *, intercept: bool) -> Problem:
+    """The least-squares problem of moments of [X y], about the mean or about the origin."""
+    S = s.scatter if intercept else s.scatter + s.n * np.multiply.outer(s.mean, s.mean)
+    return Problem(S[:p, :p], S[:p, p:])
+
+
+def exact_problem(rows: Rows, s: Moments, *, intercept: bool) -> Problem:
+    """The same from a second pass that keeps the condition of the data."""
+    p = rows.n_features
+    R = rows.total(triangle, s.mean if intercept else np.zeros_like(s.mean)).R
+    return problem(s, p, intercept=intercept)._replace(R=R[:, :p], C=R[:, p:])
+
+
+def solve(P: Problem, alpha: np.ndarray) -> np.ndarray:
+    """Coefficients (p, q) for a penalty per target (or one for all)."""
+    if P.R is not None:
+        U, sizes, Vt = np.linalg.svd(P.R, full_matrices=False)
+        return Vt.T @ (filtered(sizes, alpha, len(P.AA)) * (U.T @ P.C))
+    if len(np.unique(alpha)) > 1:
+        columns = [solve(P._replace(AB=P.AB[:, [t]]), alpha[[t]]) for t in range(len(alpha))]
+        return np.hstack(columns)
+    return solve_psd(P.AA + alpha[0] * np.eye(len(P.AA)), P.AB)
+
+
+def filtered(sizes: np.ndarray, alpha: np.ndarray, p: int) -> np.ndarray:
+    """S / (s^2 + alpha) for each singular value and target; 0 for those that are only rounding."""
+    kept = sizes > p * np.finfo(float).eps * sizes.max(initial=0.0)
+    return np.where(kept[:, None], sizes[:, None] / (sizes[:, None] ** 2 + alpha), 0.0)
+
+
+def trustworthy(P: Problem, alpha: np.ndarray, dtype: np.dtype) -> bool:
+    """Whether the moments know the solution to enough digits."""
+    scale = np.sqrt(P.AA.diagonal() + alpha.min())
+    if not (scale > 0).all():
+        return False
+    values = np.linalg.eigvalsh((P.AA + alpha.min() * np.eye(len(P.AA))) / scale / scale[:, None])
+    return values[0] > TRUSTED[dtype.itemsize] * values[-1]
+
+
+def solve_nonnegative(P: Problem, alpha: np.ndarray) -> np.ndarray:
+    """The same under w >= 0, by active sets on a square root of the problem."""
+    from scipy.optimize import nnls
+
+    R, C = (P.R, P.C) if P.R is not None else square_root(P)
+    p = len(P.AA)
+    columns = [
+        nnls(np.vstack([R, np.sqrt(a) * np.eye(p)]), np.append(c, np.zeros(p)))[0]
+        for a, c in zip(np.broadcast_to(alpha, C.shape[1]), C.T, strict=True)
+    ]
+    return np.stack(columns, axis=1)
+
+
+def square_root(P: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """R and C with R'R = A'A and R'C = A'B."""
+    values, V = np.linalg.eigh(P.AA)
+    root = np.sqrt(np.maximum(values, 0.0))
+    kept = root > len(root) * np.finfo(float).eps * root.max(initial=0.0)
+    R = root[kept, None] * V[:, kept].T
+    return R, (V[:, kept].T @ P.AB) / root[kept, None]
+
+
+class WideSolution(NamedTuple):
+    """Coefficients (p, q), constants (q,), and the singular values of the centred rows."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    singular: np.ndarray
+
+
+def solve_wide(rows: Rows, alpha: np.ndarray, *, intercept: bool) -> WideSolution:
+    """Fewer rows than columns: the shortest solution, from the rows themselves."""
+    X, y, w, _ = rows.gather()
+    Y = y.reshape(len(y), -1).astype(np.float64)
+    root = np.ones(len(Y)) if w is None else np.sqrt(w)
+    weight = root**2 / (root**2).sum()
+    mean_x, mean_y = (weight @ X, weight @ Y) if intercept else (0 * X[0], 0 * Y[0])
+    A, B = (X - mean_x) * root[:, None], (Y - mean_y) * root[:, None]
+    U, sizes, Vt = np.linalg.svd(A.astype(np.float64, copy=False), full_matrices=False)
+    coef = Vt.T @ (filtered(sizes, alpha, max(A.shape)) * (U.T @ B))
+    return WideSolution(coef, mean_y - mean_x @ coef, sizes)

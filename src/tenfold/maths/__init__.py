@@ -1,0 +1,1 @@
+"""Pure functions of arrays: no fit, no self, no data access."""

@@ -1,0 +1,55 @@
+"""Distances between rows and a few centres, in blocks that stay in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tenfold.maths.leaves import nearest
+
+BLOCK = 1024  # rows whose products with all centres are held at once
+
+
+def nearest_centres(X: Any, centres: np.ndarray) -> np.ndarray:
+    """Number of the nearest centre of each row, the first one on a tie.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nearest_centres(np.array([[0.0], [1.0], [9.0]]), np.array([[1.0], [8.0]])).tolist()
+    [0, 0, 1]
+    """
+    half = (0.5 * np.einsum("ij,ij->i", centres, centres)).astype(centres.dtype)
+    labels = np.empty(X.shape[0], np.int32)
+    best = np.empty(min(BLOCK, X.shape[0]), centres.dtype)
+    for block in blocks(X.shape[0]):
+        products = centres @ X[block].T if isinstance(X, np.ndarray) else (X[block] @ centres.T).T
+        part = labels[block]
+        nearest(np.ascontiguousarray(products), half, part, best[: len(part)])
+    return labels
+
+
+def blocks(n: int) -> Iterator[slice]:
+    """Slices that cover n rows."""
+    return (slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))
+
+
+def squared_distances(X: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Squared Euclidean distances (n, k), from differences where rounding would show.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> squared_distances(np.array([[3.0, 4.0]]), np.zeros((1, 2))).tolist()
+    [[25.0]]
+    """
+    xx = np.einsum("ij,ij->i", X, X)[:, None]
+    cc = np.einsum("ij,ij->i", centres, centres)
+    squares = xx - 2 * (X @ centres.T) + cc
+    close = squares < 1e3 * np.finfo(X.dtype).eps * (xx + cc)
+    rows, columns = np.nonzero(close)
+    difference = np.take(X, rows, axis=0) - np.take(centres, columns, axis=0)
+    squares[rows, columns] = np.einsum("ij,ij->i", difference, difference)
+    return squares

@@ -1,0 +1,83 @@
+"""The few compiled loops, serial and without the interpreter's lock; compiled once, then cached."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def class_sums(X, y, w, k):  # noqa: ANN001, ANN201  (n, d), (n,), (n,) -> (k,), (k, d)
+    """Weight and weighted sum of the rows of each class, in float64."""
+    n, d = X.shape
+    weight, sums = np.zeros(k), np.zeros((k, d))
+    for i in range(n):
+        c = y[i]
+        weight[c] += w[i]
+        for j in range(d):
+            sums[c, j] += w[i] * X[i, j]
+    return weight, sums
+
+
+@njit(cache=True, nogil=True)
+def class_squares(X, y, w, mean):  # noqa: ANN001, ANN201  -> (k, d)
+    """Weighted sum of squares of each class's rows about its mean."""
+    n, d = X.shape
+    squares = np.zeros(mean.shape)
+    for i in range(n):
+        c = y[i]
+        for j in range(d):
+            difference = X[i, j] - mean[c, j]
+            squares[c, j] += w[i] * difference * difference
+    return squares
+
+
+@njit(cache=True, nogil=True)
+def gaussian_scores(X, offset, mean, precision):  # noqa: ANN001, ANN201  means (d, k) -> (n, k)
+    """offset_c - 1/2 sum_j precision_jc (x_j - mean_jc)^2, summed in float64."""
+    n, d = X.shape
+    k = len(offset)
+    scores = np.empty((n, k), X.dtype)
+    row = np.empty(k)
+    for i in range(n):
+        row[:] = 0.0
+        for j in range(d):
+            x = X[i, j]
+            for c in range(k):
+                difference = x - mean[j, c]
+                row[c] += precision[j, c] * difference * difference
+        for c in range(k):
+            scores[i, c] = offset[c] - 0.5 * row[c]
+    return scores
+
+
+@njit(cache=True, nogil=True)
+def nearest(products, half_norms, label, best):  # noqa: ANN001, ANN201  (k, n), (k,), (n,), (n,)
+    """Number of the centre with the least |c|^2/2 - c.x for each column; the first one on a tie."""
+    k, n = products.shape
+    for i in range(n):
+        best[i] = half_norms[0] - products[0, i]
+        label[i] = 0
+    for j in range(1, k):
+        half = half_norms[j]
+        for i in range(n):
+            distance = half - products[j, i]
+            closer = distance < best[i]
+            best[i] = distance if closer else best[i]
+            label[i] = j if closer else label[i]
+
+
+@njit(cache=True, nogil=True)
+def add_rows(X, w, label, sums, weight):  # noqa: ANN001, ANN201  -> adds to sums (k, d), weight (k,)
+    """Add each row to the sum of its label, in float64; w is empty where all rows weigh 1."""
+    n, d = X.shape
+    for i in range(n):
+        c = label[i]
+        if len(w):
+            weight[c] += w[i]
+            for j in range(d):
+                sums[c, j] += w[i] * X[i, j]
+        else:
+            weight[c] += 1.0
+            for j in range(d):
+                sums[c, j] += X[i, j]

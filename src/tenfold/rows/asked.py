@@ -1,0 +1,117 @@
+"""What the caller asks of data: which columns are the target, the weights and X."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from difflib import get_close_matches
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.rows.arrays import compute_dtype
+
+
+class Choice(NamedTuple):
+    """Positions of the columns."""
+
+    X: list[int]
+    y: int | list[int] | None = None  # a list: several targets, y has two dimensions
+    w: int | None = None
+
+
+class Asked(NamedTuple):
+    """Target and weight are columns of the data, or values from elsewhere."""
+
+    target: Any = None
+    weight: Any = None
+    columns: Any = None
+
+    def choice(self, names: Sequence, shown: str) -> Choice:
+        """Positions among `names`: the names of a table, or range(width) for an array."""
+        at = _positions(names, shown)
+        y = _found(self.target, at, shown) if is_column(self.target, at) else None
+        w = _found(self.weight, at, shown) if is_column(self.weight, at) else None
+        if isinstance(w, list):
+            raise ValueError(f"weight={self.weight!r}: give one column")
+        wanted = names if self.columns is None else _listed(self.columns, at)
+        X = [_found(name, at, shown) for name in wanted]
+        used = {w, *(y if isinstance(y, list) else [y])}
+        X = [j for j in X if j not in used]
+        if not X or len(set(X)) < len(X):
+            problem = "a column is named twice" if X else "no column is left for X"
+            raise ValueError(f"{shown}: {problem}. Choose other columns: columns=[...].")
+        return Choice(X, y, w)
+
+    def outside(self, names: Sequence, n_rows: int) -> tuple[Any, Any]:
+        """Target and weights that are no columns of the data, or None."""
+        y, w = (
+            None if value is None or is_column(value, names) else _given(value, n_rows, role)
+            for value, role in ((self.target, "target"), (self.weight, "weight"))
+        )
+        return y, w if w is None else as_weights(w)
+
+
+def is_column(value: Any, names: Any) -> bool:
+    """Whether a target or weight names columns of the data (a list of names: several)."""
+    if isinstance(value, str):
+        return value in names or not value.endswith(".npy")
+    if isinstance(value, list | tuple):
+        return len(value) > 0 and all(isinstance(name, str) for name in value)
+    return isinstance(value, Integral)
+
+
+def as_weights(w: Any) -> Any:
+    """Weights as floating-point numbers; those in a file are converted when they are read."""
+    return np.asarray(w, compute_dtype(w.dtype)) if isinstance(w, np.ndarray) else w
+
+
+def _given(value: Any, n_rows: int, role: str) -> Any:
+    if isinstance(value, str | os.PathLike):
+        from tenfold.rows.stored import npy
+
+        value = npy(value)
+    else:
+        value = np.asarray(value)
+    if len(value.shape) not in {1, 2} or value.shape[0] != n_rows:
+        raise ValueError(f"the {role} has shape {value.shape}, the data have {n_rows} rows")
+    return value
+
+
+def _positions(names: Sequence, shown: str) -> dict[Any, int]:
+    at = {name: j for j, name in enumerate(names)}
+    if len(at) < len(names):
+        twice = next(name for j, name in enumerate(names) if at[name] != j)
+        raise ValueError(f"{shown} has two columns {twice!r}: rename one of them")
+    return at
+
+
+def _listed(columns: Any, at: dict) -> list:
+    """The asked columns; numbers from the end become numbers from the start."""
+    if isinstance(columns, str):
+        raise TypeError(f"columns={columns!r}: give a list of columns")
+    return list(columns)
+
+
+def _found(name: Any, at: dict[Any, int], shown: str) -> Any:
+    if isinstance(name, list | tuple):
+        return [_found(one, at, shown) for one in name]
+    if name in at:
+        return at[name]
+    if isinstance(name, Integral) and -len(at) <= name < 0 and 0 in at:
+        return at[len(at) + name]
+    raise ValueError(f"{shown} has no column {name!r}. {_hint(name, list(at))}")
+
+
+def _hint(name: Any, names: list) -> str:
+    if isinstance(name, str) and not isinstance(names[0], str):
+        return f"Its columns have numbers, 0 to {len(names) - 1}."
+    close = get_close_matches(str(name), map(str, names), 1)
+    return f"Did you mean {close[0]!r}?" if close else f"It has {listing(names)}."
+
+
+def listing(things: list, most: int = 10) -> str:
+    """Some names in words."""
+    text = ", ".join(map(repr, things[:most]))
+    return text if len(things) <= most else f"{text} and {len(things) - most} more"

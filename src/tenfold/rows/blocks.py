@@ -1,0 +1,180 @@
+"""Blocks: a few chunks that lie together, in the memory of a worker or still to be computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.rows.arrays import csr_rows
+from tenfold.rows.chunk import CHUNK_BYTES, Chunk, spans
+from tenfold.rows.source import Source, joined, pick
+
+BLOCK_BYTES = 2**25  # what a worker is handed, sends or loses at once
+LOST = ("cancelled", "error", "lost")
+
+
+class Layout(NamedTuple):
+    """The kind of a source without its rows, and how many chunks make a block."""
+
+    n_rows: int
+    n_features: int
+    dtype: np.dtype
+    grid: int
+    size: int  # a power of two, so that a block is one node of the tree
+    names: list[str] | None = None
+    sparse: bool = False
+    has_target: bool = False
+    has_weight: bool = False
+
+
+def laid_out(source: Any, threads: int) -> Layout:
+    """The layout of a source for a cluster with so many threads."""
+    row = CHUNK_BYTES // source.grid if source.sparse else source.n_features * source.dtype.itemsize
+    most = BLOCK_BYTES // max(row * source.grid, 1)
+    size = power_of_two(min(len(spans(source.n_rows, source.grid)) / (4 * threads), most))
+    known = {name: getattr(source, name) for name in Layout._fields if name != "size"}
+    return Layout(**known, size=size)
+
+
+def power_of_two(most: float) -> int:
+    """The largest power of two that is not above `most`, at least 1."""
+    return 1 << max(int(most).bit_length() - 1, 0)
+
+
+class Blocked(Source):
+    """Rows in blocks of `size` chunks. With `held` blocks it is what a worker sees of a source."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout, self.size = layout, layout.size
+        self.n_rows, self.n_features = layout.n_rows, layout.n_features
+        self.dtype, self.names, self.sparse = layout.dtype, layout.names, layout.sparse
+        self.has_target, self.has_weight = layout.has_target, layout.has_weight
+        self.held: dict[int, Chunk] = {}
+
+    @property
+    def grid(self) -> int:
+        """Rows per chunk."""
+        return self.layout.grid
+
+    def block(self, number: int) -> Chunk:
+        """The block with this number, in memory."""
+        return self.held[number]
+
+    def chunks(self, run: range) -> Iterator[Chunk]:
+        """Cut the chunks of a run from their blocks."""
+        for number, members in groupby(run, lambda chunk: chunk // self.size):
+            block = self.block(number)
+            yield from (cut(block, *self.span(member)) for member in members)
+
+    @property
+    def block_rows(self) -> int:
+        """Rows per block."""
+        return self.grid * self.size
+
+    @property
+    def numbers(self) -> range:
+        """Numbers of the blocks."""
+        return spans(self.n_rows, self.block_rows)
+
+
+def cut(block: Chunk, first: int, end: int) -> Chunk:
+    """Rows first:end, counted over the whole data set, of a block that holds them."""
+    low, high = first - block.first, end - block.first
+    if hasattr(block.X, "indptr"):
+        X = csr_rows(block.X, low, high, block.X.dtype)
+    else:
+        X = block.X[low:high]
+    return Chunk(X, *(None if a is None else a[low:high] for a in block[1:3]), first=first)
+
+
+class Blocks(NamedTuple):
+    """Blocks that workers hold: `source` is what a worker sees of them."""
+
+    source: Blocked
+    futures: list[Any]
+
+    def of(self, run: range) -> list[Any]:
+        """Futures of the blocks in which a run of chunks lies."""
+        size = self.source.size
+        return self.futures[run.start // size : -(-run.stop // size)]
+
+    def renew(self, make: Callable[[list[int]], list[Any]]) -> None:
+        """Make those again that were never made, or were lost with a worker."""
+        lost = [i for i in self.source.numbers if _is_lost(self.futures[i])]
+        for i in lost:
+            self.futures[i] = None  # let go of the old one first: the new one may have its key
+        for i, future in zip(lost, make(lost), strict=True):
+            self.futures[i] = future
+
+
+def unmade(layout: Layout) -> Blocks:
+    """Blocks that no worker holds yet."""
+    source = Blocked(layout)
+    return Blocks(source, [None] * len(source.numbers))
+
+
+def _is_lost(future: Any) -> bool:
+    return future is None or future.status in LOST
+
+
+def homes(client: Any, count: int) -> list[str | None]:
+    """A worker for each of so many blocks: neighbours live together, as a run will need them."""
+    threads = {} if client is None else client.nthreads()
+    slots = [address for address, n in threads.items() for _ in range(n)]
+    return [slots[i * len(slots) // count] if slots else None for i in range(count)]
+
+
+def n_threads_of(client: Any) -> int:
+    """Threads of all workers."""
+    return max(sum(client.nthreads().values()), 1)
+
+
+def scattered(source: Source, held: Blocked, client: Any, numbers: list[int]) -> list[Any]:
+    """Read some blocks of a source here and spread them over the workers."""
+    home = homes(client, len(held.numbers))
+    return [
+        client.scatter([block], workers=home[i] and [home[i]], hash=False)[0]
+        for i, block in _read(source, held, numbers)
+    ]
+
+
+def _read(source: Source, held: Blocked, numbers: list[int]) -> Iterator[tuple[int, Chunk]]:
+    """Some blocks of a source, read in the order of its runs: a stream is read once."""
+    wanted, size = set(numbers), held.size
+    runs = (run for run in source.runs() if wanted.intersection(n // size for n in run))
+    chunks = (chunk for run in runs for chunk in source.chunks(run))
+    for number, members in groupby(chunks, lambda chunk: chunk.first // held.block_rows):
+        if number in wanted:
+            block = joined([_copied(chunk) for chunk in members])
+            yield number, block._replace(first=number * held.block_rows)
+
+
+def _copied(chunk: Chunk) -> Chunk:
+    """A copy, because a source may use its buffer again for the next chunk."""
+    return pick(chunk, np.arange(chunk.first, chunk.first + chunk.rows))
+
+
+class Partitioned(Blocked):
+    """Rows whose blocks a cluster holds: here only their futures are known."""
+
+    def __init__(self, layout: Layout, client: Any, make: Callable[[list[int]], list[Any]]) -> None:
+        super().__init__(layout)
+        self.client, self.make = client, make
+        self.blocks = unmade(layout)
+        self.blocks.renew(make)
+
+    def chunks(self, run: range) -> Iterator[Chunk]:
+        """Fetch the chunks of a run."""
+        for number in run:
+            block = self.blocks.futures[number // self.size]
+            yield self.client.submit(cut, block, *self.span(number), pure=False).result()
+
+    def take(self, rows: np.ndarray) -> Chunk:
+        """The rows with these numbers, which must ascend, picked where they lie."""
+        home = rows // self.block_rows
+        wanted = np.split(rows, np.flatnonzero(np.diff(home)) + 1)
+        blocks = [self.blocks.futures[part[0] // self.block_rows] for part in wanted]
+        return joined(self.client.gather(self.client.map(pick, blocks, wanted, pure=False)))

@@ -1,0 +1,235 @@
+"""The same verbs on the workers of a Dask `distributed` client.
+
+A worker folds a run of chunks and sends back the closed nodes of the one tree over all chunks, so
+where a chunk was folded cannot be seen in the total. Files are read by the workers themselves,
+Dask collections stay where they are, and what lies in this process is spread over the workers
+once. What a dead worker takes with it is made again.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
+from time import perf_counter
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from tenfold.rows.blocks import (
+    Blocks,
+    Partitioned,
+    laid_out,
+    n_threads_of,
+    power_of_two,
+    scattered,
+    unmade,
+)
+from tenfold.rows.chunk import Chunk, spans
+from tenfold.rows.fold import Output, Task, missing
+from tenfold.rows.machine import compare
+from tenfold.rows.source import Source
+from tenfold.rows.tree import Tree
+from tenfold.rows.worker import Answer, fold_run, map_run, obey, outline
+
+SHORT = 0.2  # seconds of a pass for which more tasks cost more than they balance
+MOST_IN_ARGUMENTS = 2**20  # bytes of state that ride with each task; more is scattered
+MOST_ROWS_BACK = 2**18  # rows of output that a task sends back at once
+ATTEMPTS = 4  # at a pass, when workers die
+
+_scope: contextvars.ContextVar[Cluster | None] = contextvars.ContextVar("cluster", default=None)
+
+
+@contextmanager
+def on(client: Any) -> Iterator[None]:
+    """Compute on a Dask cluster: rows opened in this block are folded by its workers.
+
+    Results are the same as without, to the last bit, if the workers have the same wheels and CPUs.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        A client that is connected to its cluster. Files must be reachable for all workers.
+
+    Examples
+    --------
+    >>> import tenfold
+    >>> from distributed import Client
+    >>> with Client(processes=False, dashboard_address=None) as client, tenfold.on(client):
+    ...     rows = tenfold.open([[1.0, 2.0], [3.0, 4.0]])
+    ...     rows.total(lambda chunk: chunk.X.sum(axis=0))
+    array([4., 6.])
+    """
+    if not hasattr(client, "scheduler_info") or client.asynchronous:
+        raise TypeError(f"on({client!r}): give a synchronous distributed.Client")
+    token = _scope.set(Cluster(client))
+    try:
+        yield
+    finally:
+        _scope.reset(token)
+
+
+def engine() -> Cluster | None:
+    """The cluster of the innermost `on`, or None: threads of this process."""
+    return _scope.get()
+
+
+def current_client() -> Any:
+    """The client of the innermost `on`, else the one that Dask calls current, else None."""
+    if (cluster := engine()) is not None:
+        return cluster.client
+    if "distributed" not in sys.modules:
+        return None
+    try:
+        return sys.modules["distributed"].Client.current()
+    except ValueError:
+        return None
+
+
+class Cluster:
+    """An engine for `Rows`: the workers of a client."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.seconds = np.inf  # of the last pass
+        self.scattered: WeakKeyDictionary[Source, Blocks] = WeakKeyDictionary()
+
+    def total(self, task: Task, tree: Tree, done: Callable[[Chunk], None] | None = None) -> None:
+        """Add the nodes of every chunk that the tree does not cover; tell `done` of each run."""
+
+        def keep(run: range, nodes: dict) -> None:
+            for node, statistic in nodes.items():
+                tree.add(node, statistic)
+            if done is not None:
+                done(outline(task.source, run))
+
+        start = perf_counter()
+        each = 1 if self.seconds < SHORT else 4
+        self._work(task, fold_run, missing(iter(self._runs(task.source, each)), tree), keep)
+        self.seconds = perf_counter() - start
+
+    def each(self, task: Task, output: Output) -> None:
+        """Fill the output, one entry per row."""
+
+        def keep(run: range, part: np.ndarray) -> None:
+            output.put(outline(task.source, run), part)
+
+        most = -(-task.source.n_rows // MOST_ROWS_BACK)
+        self._work(task, map_run, iter(self._runs(task.source, 4, at_least=most)), keep)
+
+    def take(self, source: Source, rows: np.ndarray) -> Chunk:
+        """The rows with these numbers, which must ascend."""
+        return source.take(rows)
+
+    def _runs(self, source: Source, per_thread: int, *, at_least: int = 1) -> list[range]:
+        workers = self.client.nthreads()
+        compare(self.client, set(workers))
+        pieces = max(per_thread * sum(workers.values()), at_least)
+        return shared(source, pieces, self._size(source))
+
+    def _size(self, source: Source) -> int:
+        blocks = self._blocks(source)
+        return 1 if blocks is None else blocks.source.size
+
+    def _blocks(self, source: Source) -> Blocks | None:
+        """Where the blocks of a source lie; None if each worker reads it by itself."""
+        if isinstance(source, Partitioned):
+            return source.blocks
+        if source.shippable:
+            return None
+        if source not in self.scattered:
+            self.scattered[source] = unmade(laid_out(source, n_threads_of(self.client)))
+            self._renew(source)
+        return self.scattered[source]
+
+    def _renew(self, source: Source) -> None:
+        """Make the blocks again that died with a worker."""
+        if isinstance(source, Partitioned):
+            source.blocks.renew(source.make)
+        elif not source.shippable:
+            blocks = self.scattered[source]
+            blocks.renew(partial(scattered, source, blocks.source, self.client))
+
+    def _work(
+        self,
+        task: Task,
+        verb: Callable[[Task, range], Answer],
+        runs: Iterator[range],
+        keep: Callable[[range, Any], None],
+    ) -> None:
+        """Have every run done once; begin again with what is left when workers die."""
+        from distributed import CancelledError, KilledWorker
+
+        left, problem = list(runs), None
+        for _ in range(ATTEMPTS):
+            try:
+                for run, result in self._results(task, verb, tuple(left)):
+                    keep(run, result)
+                    left.remove(run)
+                return
+            except (CancelledError, KilledWorker) as lost:
+                problem = lost
+                self._renew(task.source)
+        raise RuntimeError(
+            f"workers died in {ATTEMPTS} attempts at a pass over the rows. Look at their logs; "
+            "often they have too little memory: use more workers, or fewer threads on each."
+        ) from problem
+
+    def _results(
+        self, task: Task, verb: Callable[[Task, range], Answer], runs: tuple[range, ...]
+    ) -> Iterator[tuple[range, Any]]:
+        """Results of runs as they come; the problem with the lowest chunk number is raised."""
+        from distributed import as_completed
+
+        waiting = self._submit(task, verb, runs)
+        worst = None
+        try:
+            for future in as_completed(list(waiting)):
+                run, answer = waiting.pop(future), future.result()
+                if answer.problem is None:
+                    yield run, answer.result
+                elif worst is None or answer.at < worst.at:
+                    worst = answer
+                if worst is not None and all(worst.at < other.start for other in waiting.values()):
+                    raise worst.problem
+        finally:
+            if waiting:
+                self.client.cancel(list(waiting))
+
+    def _submit(
+        self, task: Task, verb: Callable[[Task, range], Answer], runs: tuple[range, ...]
+    ) -> dict[Any, range]:
+        from cloudpickle import dumps
+
+        blocks = self._blocks(task.source)
+        if blocks is not None:
+            task = task._replace(source=blocks.source)
+        order: Any = dumps((task, verb, np.geterr()))
+        if len(order) > MOST_IN_ARGUMENTS:
+            order = self.client.scatter([order], broadcast=True, hash=False)[0]
+        handed = [[] if blocks is None else blocks.of(run) for run in runs]
+        name = f"tenfold-{getattr(task.f, '__name__', 'leaf')}"
+        orders = [order] * len(runs)  # one object: it is sent once to the scheduler
+        futures = self.client.map(obey, orders, runs, handed, key=name, pure=False, retries=2)
+        return dict(zip(futures, runs, strict=True))
+
+
+def shared(source: Source, pieces: int, size: int) -> list[range]:
+    """Cut all chunks into about so many runs, at places that keep the nodes of the tree few.
+
+    A stream is cut where its own runs begin; blocks of `size` chunks stay whole.
+    """
+    n = len(spans(source.n_rows, source.grid))
+    if source.shippable and source.streams:
+        edges = np.array([run.start for run in source.runs()] + [n])
+    else:
+        unit = max(power_of_two(n / pieces / 4), size)
+        edges = np.append(np.arange(0, n, unit), n)
+    middles = (edges[:-1] + edges[1:]) / 2
+    nearest = edges[np.searchsorted(middles, np.arange(1, pieces) * n / pieces)]
+    bounds = np.unique([0, *nearest, n]).tolist()
+    return [range(low, high) for low, high in pairwise(bounds)]

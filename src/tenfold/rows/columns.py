@@ -1,0 +1,94 @@
+"""The columns of a table that matter, and how its record batches become chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tenfold.rows.arrays import compute_dtype
+from tenfold.rows.arrow import first_missing, is_number, label_kind, numbers, refused, values
+from tenfold.rows.asked import Asked
+from tenfold.rows.chunk import Chunk
+
+
+class Columns:
+    """Names of the columns of X, of the target (several: `y` has two dimensions) and the weight.
+
+    Parameters
+    ----------
+    names : list of str
+        All columns of the table.
+    asked : Asked
+        What the caller wants of them.
+    shown : str
+        The table in words, for error messages.
+    """
+
+    dtype: np.dtype
+    label: np.dtype | None
+
+    def __init__(self, names: list[str], asked: Asked, shown: str) -> None:
+        choice = asked.choice(names, shown)
+        self.several = isinstance(choice.y, list)
+        targets = choice.y if isinstance(choice.y, list) else [choice.y]
+        self.X = [names[j] for j in choice.X]
+        self.y = [names[j] for j in targets if j is not None]
+        self.w = None if choice.w is None else names[choice.w]
+        self.needed = [*self.X, *self.y, *([] if self.w is None else [self.w])]
+
+    def settle(self, shown: list[str], schemas: list[Any]) -> None:
+        """Check the columns of all files, and decide on the number types for all of them."""
+        for path, schema in zip(shown, schemas, strict=True):
+            if path == shown[0] or not schema.equals(schemas[0]):
+                self._check(path, schema, shown[0])
+        kinds = {str(schema.field(name).type) for schema in schemas for name in self.X}
+        self.dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
+        labels = {label_kind(schema.field(name).type) for schema in schemas for name in self.y}
+        if len({label == str for label in labels}) > 1:
+            raise ValueError(f"the target {self.y} is words in one place and numbers in another")
+        self.label = np.result_type(*labels) if labels else None
+
+    def chunk(self, batch: Any, first: int, where: Callable[[int], str]) -> Chunk:
+        """The rows of a record batch; `where` says in words where a row lies."""
+        X = numbers(batch.select(self.X), self.dtype)
+        whole = [_assert_whole(batch.column(name), name, first, where) for name in self.y]
+        y = [values(column, self.label) for column in whole]
+        if self.w is None:
+            return Chunk(X, self.stacked(y), None, first)
+        column = _assert_whole(batch.column(self.w), self.w, first, where)
+        return Chunk(X, self.stacked(y), weights(column), first)
+
+    def stacked(self, y: list[np.ndarray]) -> np.ndarray | None:
+        """Target columns as leaves see them."""
+        if not y:
+            return None
+        return np.column_stack(y) if self.several else y[0]
+
+    def _check(self, shown: str, schema: Any, first: str) -> None:
+        for name in self.needed:
+            if name not in schema.names:
+                raise ValueError(
+                    f"{shown} has no column {name!r}, but {first} has it. All files of a data set "
+                    "need the same columns; choose those that all have: columns=[...]."
+                )
+            kind = schema.field(name).type
+            if not (label_kind(kind) if name in self.y else is_number(kind)):
+                raise refused(shown, name, kind)
+
+
+def weights(column: Any) -> np.ndarray:
+    """A column of weights as floating-point numbers."""
+    raw = values(column, label_kind(column.type))
+    return raw.astype(compute_dtype(raw.dtype), copy=False)
+
+
+def _assert_whole(column: Any, name: str, first: int, where: Callable[[int], str]) -> Any:
+    missing = first_missing(column)
+    if missing is not None:
+        raise ValueError(
+            f"{where(first + missing)}, column {name!r}: the value is missing, and a target or a "
+            "weight may not be. Remove such rows, or fill them."
+        )
+    return column

@@ -1,0 +1,106 @@
+"""The file of a checkpoint: written whole now and then, there at once or not at all."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Iterator
+from glob import escape
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.rows.fingerprint import difference
+from tenfold.rows.machine import machine
+from tenfold.rows.packing import Packed, read, write
+
+FORMAT = "tenfold checkpoint 1"
+TIMES_THE_SAVE = 100  # saving takes at most this part of the time: 1 %
+
+
+class Record(NamedTuple):
+    """One event of a block."""
+
+    kind: str  # "fit", "pass", "loop" or "value"
+    about: dict[str, Any]  # what must be the same when the block runs again
+    content: Packed | None  # None: a pass that failed
+
+
+class Journal:
+    """Records in order, and the nodes of the pass that was under way, in memory and on disk."""
+
+    def __init__(self, path: Path, every: float) -> None:
+        self.path, self.every = _usable(path), every
+        self.machine = machine()
+        self.records: list[Record] = []
+        self.pending: Record | None = None
+        if path.exists():
+            self._read()
+        self.saving = threading.Lock()
+        self.due = perf_counter() + every
+
+    def _read(self) -> None:
+        header, arrays = read(self.path)
+        there = header.get("machine", {})
+        if header.get("format") != FORMAT or there.get("tenfold") != self.machine["tenfold"]:
+            raise ValueError(
+                f"{self.path} is not a checkpoint of tenfold {self.machine['tenfold']}: "
+                "delete it or choose another path"
+            )
+        if there != self.machine:
+            warnings.warn(
+                f"the checkpoint {self.path} was written elsewhere "
+                f"({difference(there, self.machine)}): the last bits may differ",
+                UserWarning,
+                stacklevel=5,
+            )
+        stock = iter(arrays)
+        *self.records, self.pending = [_record(entry, stock) for entry in header["records"]]
+        if self.pending.kind == "none":
+            self.pending = None
+
+    def is_due(self) -> bool:
+        """Whether it is time to save, and the last save was 100 times its own length ago."""
+        return perf_counter() >= self.due
+
+    def save(self, pending: Record | None) -> None:
+        """Write everything. A full disk is no reason to lose the fit: it goes on with a warning."""
+        start = perf_counter()
+        records = [*self.records, pending or Record("none", {}, None)]
+        arrays = [array for record in records if record.content for array in record.content.arrays]
+        entries = [_entry(record) for record in records]
+        header = {"format": FORMAT, "machine": self.machine, "records": entries}
+        try:
+            write(self.path, header, arrays)
+        except OSError as problem:
+            warnings.warn(f"the checkpoint was not saved: {problem}", RuntimeWarning, stacklevel=2)
+        now = perf_counter()
+        self.due = now + max(self.every, TIMES_THE_SAVE * (now - start))
+
+    def remove(self) -> None:
+        """Leave nothing behind, also not what runs that were killed had begun to write."""
+        for part in self.path.parent.glob(f".{escape(self.path.name)}.*.part"):
+            part.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
+
+
+def _usable(path: Path) -> Path:
+    if path.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
+        raise ValueError(f"checkpoint({str(path)!r}): name a file in a folder that can be written")
+    return path
+
+
+def _entry(record: Record) -> list:
+    if record.content is None:
+        return [record.kind, record.about]
+    return [record.kind, record.about, record.content.outline, len(record.content.arrays)]
+
+
+def _record(entry: list, stock: Iterator[np.ndarray]) -> Record:
+    kind, about, *rest = entry
+    content = Packed(rest[0], list(islice(stock, rest[1]))) if rest else None
+    return Record(kind, about, content)

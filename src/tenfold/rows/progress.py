@@ -1,0 +1,221 @@
+"""A line that shows how far a fit is.
+
+On a terminal it is a bar that rich redraws ten times a second; elsewhere (a log file, a notebook)
+a plain line every ten seconds. Fits that end at once show nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from time import perf_counter
+from typing import Any
+
+from tenfold.rows.chunk import Chunk
+from tenfold.rows.fold import Task
+from tenfold.rows.tree import Tree
+
+PATIENCE = 0.5  # seconds without a bar
+BETWEEN_LINES = 10.0  # seconds, where there is no terminal
+SLOW_PASS = 1.0  # seconds: shorter passes would make a bar flicker, so it only pulses
+
+
+class _Switch:
+    on = os.environ.get("TENFOLD_PROGRESS", "") not in ("", "0")
+    taken = threading.Lock()  # held by the one bar that may be on the screen
+
+
+def progress(on: bool = True) -> Progress:
+    """Show how far fits are, in this process from now on, or within a `with` block.
+
+    A fit then shows its model, the number of the pass over the rows, how much of the pass is done,
+    rows per second, the time left for the pass, the objective, and the time since it began. The
+    default is off, and on where the environment has TENFOLD_PROGRESS=1. All goes to stderr: a bar
+    on a terminal, a line every ten seconds elsewhere.
+
+    Examples
+    --------
+    >>> import tenfold
+    >>> tenfold.progress(False)
+    progress is off
+    >>> with tenfold.progress():  # on in this block
+    ...     print(tenfold.progress(True))
+    progress is on
+    """
+    before, _Switch.on = _Switch.on, on
+    return Progress(before)
+
+
+def is_on() -> bool:
+    """Whether fits show how far they are."""
+    return _Switch.on
+
+
+class Progress:
+    """The switch after it was turned; as a context manager it turns back at the end."""
+
+    def __init__(self, before: bool) -> None:
+        self.before = before
+
+    def __repr__(self) -> str:
+        return f"progress is {'on' if _Switch.on else 'off'}"
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        _Switch.on = self.before
+
+
+class Bar:
+    """The line of one fit. Threads that fold only count; drawing happens elsewhere."""
+
+    def __init__(self, title: str) -> None:
+        from rich.console import Console
+
+        self.title = title
+        self.console = Console(stderr=True)
+        self.live: Any = None
+        self.lock = threading.Lock()
+        self.start = self.pass_start = perf_counter()
+        self.next = self.start + (PATIENCE if self.console.is_terminal else BETWEEN_LINES)
+        self.passes = self.total = 0  # number of the pass, and its rows
+        self.rows = self.covered = self.all_rows = 0  # done: in this pass, before it, in all
+        self.slow = False  # passes are slow enough for a bar of their own
+        self.objective: float | None = None
+        self.over = False
+
+    def begin(self, task: Task, tree: Tree) -> None:
+        """A pass begins, perhaps with chunks that a checkpoint kept."""
+        grid, self.total = task.source.grid, task.source.n_rows
+        known = sum(grid << level for level, _ in tree.nodes)
+        self.rows = self.covered = min(known, self.total)
+        self.passes += 1
+        self.pass_start = perf_counter()
+        self._look(self.pass_start)
+
+    def done(self, chunk: Chunk) -> None:
+        """A chunk was folded, in any thread."""
+        with self.lock:
+            self.rows += chunk.rows
+            self.all_rows += chunk.rows
+        self._look(perf_counter())
+
+    def end(self) -> None:
+        """The pass has ended."""
+        now = perf_counter()
+        self.slow = now - self.pass_start > SLOW_PASS
+        self._look(now)
+
+    def _look(self, now: float) -> None:
+        """Draw for the first time, or write the next line, if it is time."""
+        if now < self.next:
+            return
+        with self.lock:
+            if now < self.next:
+                return
+            self.next = now + BETWEEN_LINES
+            if not self.console.is_terminal:
+                self.console.print(self.words(), soft_wrap=True)
+            elif self.live is None:
+                self.live = self._started()
+
+    def _started(self) -> Any:
+        from rich.live import Live
+
+        live = Live(
+            get_renderable=self.drawn,
+            console=self.console,
+            refresh_per_second=10,
+            redirect_stdout=sys.stdout.isatty(),  # what goes to a file must still go there
+        )
+        live.start()
+        return live
+
+    def close(self) -> None:
+        """The fit has ended: a bar that was shown turns into a summary."""
+        self.over = True
+        if self.live is not None:
+            self.live.stop()
+
+    def drawn(self) -> Any:
+        """The line as rich draws it."""
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        words = Text(self.words(), no_wrap=True, overflow="ellipsis")
+        if self.over:
+            return words
+        slow = self.slow or perf_counter() - self.pass_start > SLOW_PASS
+        bar = ProgressBar(self.total or 1, self.rows, width=20, pulse=not slow)
+        line = Table.grid(padding=(0, 1))
+        line.add_row(bar, words)
+        return line
+
+    def words(self) -> str:
+        """Everything but the bar."""
+        now = perf_counter()
+        parts = [f"{self.title}", *(self._summary(now) if self.over else self._state(now))]
+        if self.objective is not None:
+            parts.append(f"objective {self.objective:.6g}")
+        return "  ".join(parts)
+
+    def _state(self, now: float) -> list[str]:
+        seconds = max(now - self.pass_start, 1e-9)
+        rate = (self.rows - self.covered) / seconds
+        shown = [f"pass {self.passes}", f"{short(self.rows)} of {short(self.total)} rows"]
+        if self.slow or seconds > SLOW_PASS:
+            left = (self.total - self.rows) / rate if rate else None
+            shown += [f"{short(rate)}/s", f"{'?' if left is None else clock(left)} left"]
+        else:
+            shown += [f"{short(self.all_rows / max(now - self.start, 1e-9))}/s"]
+        return [*shown, clock(now - self.start)]
+
+    def _summary(self, now: float) -> list[str]:
+        seconds = max(now - self.start, 1e-9)
+        rate = f"{short(self.all_rows / seconds)} rows/s"
+        return [f"{self.passes} pass{'es' * (self.passes != 1)}", clock(seconds), rate]
+
+
+def opened(title: str) -> Bar | None:
+    """A bar for a fit, if progress is on and no other fit has one."""
+    return Bar(title) if _Switch.on and _Switch.taken.acquire(blocking=False) else None
+
+
+def closed(bar: Bar) -> None:
+    """The fit of a bar has ended."""
+    try:
+        bar.close()
+    finally:
+        _Switch.taken.release()
+
+
+def short(number: float) -> str:
+    """A count in at most five letters.
+
+    Examples
+    --------
+    >>> short(950), short(12_345), short(4e6), short(2.44e9)
+    ('950', '12.3k', '4.00M', '2.44G')
+    """
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            scaled = number / size
+            digits = 2 if scaled < 10 else 1 if scaled < 100 else 0
+            return f"{scaled:.{digits}f}{unit}"
+    return f"{number:.0f}"
+
+
+def clock(seconds: float) -> str:
+    """Seconds as a clock shows them.
+
+    Examples
+    --------
+    >>> clock(75), clock(3700)
+    ('1:15', '1:01:40')
+    """
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,89 @@
+"""One loop for everything that repeats until it stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from tenfold.rows.watch import mark_loop, note, resume_loop
+
+State = TypeVar("State")
+
+
+class until_still(Generic[State]):  # noqa: N801  reads as a word in `for ... in until_still(...)`
+    """Yield the state until it stops changing; the body tells the next one.
+
+    Parameters
+    ----------
+    state : tuple, list, dict or array
+        Where the loop starts.
+    tol : float
+        The loop has converged when the change that the body tells is at most this.
+    max_iter : int
+        Most rounds.
+
+    Attributes
+    ----------
+    state : the newest state
+    n_iter : rounds done
+    converged : whether the last change was at most `tol`
+    history : dict with the arrays "objective" and "seconds", one entry a round
+
+    Examples
+    --------
+    Newton's square root of two:
+
+    >>> loop = until_still(1.0, tol=1e-12, max_iter=20)
+    >>> for x in loop:
+    ...     better = (x + 2 / x) / 2
+    ...     loop.tell(better, objective=(better**2 - 2) ** 2, change=abs(better - x))
+    >>> loop.converged, loop.n_iter, round(loop.state, 6)
+    (True, 6, 1.414214)
+    """
+
+    def __init__(self, state: State, *, tol: float, max_iter: int) -> None:
+        self.state, self.tol, self.max_iter = state, tol, max_iter
+        self.n_iter, self.change, self.converged = 0, np.inf, False
+        self.objectives: list[float] = []
+        self.seconds: list[float] = []
+
+    def __iter__(self) -> Iterator[State]:
+        self._resume()
+        self.start = perf_counter()
+        while self.n_iter < self.max_iter and not self.converged:
+            before = self.n_iter
+            yield self.state
+            if self.n_iter == before:
+                raise RuntimeError("the body of an until_still loop must call tell()")
+
+    def tell(self, state: State, *, objective: float, change: float) -> None:
+        """Say where the round has led, what it is worth, and how far it moved."""
+        self.state, self.change = state, float(change)
+        self.n_iter += 1
+        self.objectives.append(float(objective))
+        self.seconds.append(perf_counter() - self.start)
+        self.converged = self.change <= self.tol
+        note(float(objective))
+        mark_loop(self.n_iter, (state, self.change, self._columns()))
+
+    @property
+    def history(self) -> dict[str, np.ndarray]:
+        return {"objective": np.array(self.objectives), "seconds": np.array(self.seconds)}
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The learned attributes that every iterative model has."""
+        return {"n_iter_": self.n_iter, "converged_": self.converged, "history_": self.history}
+
+    def _columns(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.array(self.objectives), np.array(self.seconds)
+
+    def _resume(self) -> None:
+        done, kept = resume_loop((self.state, self.change, self._columns()))
+        if done:
+            self.n_iter, (self.state, self.change, columns) = done, kept
+            self.objectives, self.seconds = (list(column) for column in columns)
+            self.converged = self.change <= self.tol

@@ -1,0 +1,95 @@
+"""Damped Newton: solve with the curvature, halve the step until the objective falls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tenfold.solve.lbfgs import ENOUGH_DECREASE, MOST_TRIES, Minimum
+from tenfold.solve.loop import until_still
+
+Curved = Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarray]]
+
+
+def newton(
+    f: Curved,
+    start: np.ndarray,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 100,
+    precision: float = np.finfo(np.float64).eps,
+) -> Minimum:
+    """Minimise a convex function from value, slope and Hessian, all from one pass.
+
+    Parameters
+    ----------
+    f : callable
+        Returns (value, slope, Hessian) at a flat point.
+    start : array
+        Where to begin.
+    tol : float
+        Converged when no entry of the slope exceeds this.
+    max_iter : int
+        Most steps.
+    precision : float
+        Relative precision of `f`; progress below it counts as standing still.
+
+    Returns
+    -------
+    Minimum
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> f = lambda x: (np.cosh(x).sum(), np.sinh(x), np.diag(np.cosh(x)))
+    >>> found = newton(f, np.array([2.0, -1.0]), tol=1e-10)
+    >>> np.abs(found.x).max() < 1e-10
+    True
+    """
+    loop = until_still((start, *f(start)), tol=tol, max_iter=max_iter)
+    for x, value, slope, hessian in loop:
+        turn = -solve_psd(hessian, slope)
+        fall = slope @ turn
+        noise = precision * abs(value)
+        t = 1.0
+        for _ in range(MOST_TRIES):
+            there = (x + t * turn, *f(x + t * turn))
+            if there[1] <= value + ENOUGH_DECREASE * t * fall + noise:
+                break
+            t /= 2
+        still = abs(value - there[1]) <= 64 * noise
+        change = 0.0 if still else np.abs(there[2]).max()
+        loop.tell(there, objective=there[1], change=change)
+    return Minimum(*loop.state[:3], loop.report)
+
+
+def solve_psd(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Solve A x = b for a positive semi-definite A: Cholesky, else the shortest solution.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> solve_psd(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([2.0, 2.0])).round(12).tolist()
+    [1.0, 1.0]
+    """
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    size = np.sqrt(np.maximum(A.diagonal(), 0.0))
+    size[size == 0] = 1.0
+    scaled = A / size / size[:, None]
+    try:
+        factor = cho_factor(scaled, lower=True, check_finite=False)
+        if factor[0].diagonal().min() ** 2 > len(A) * np.finfo(float).eps:
+            return (cho_solve(factor, (b.T / size).T, check_finite=False).T / size).T
+    except LinAlgError:
+        pass
+    return shortest_solution(A, b)
+
+
+def shortest_solution(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The minimum-norm solution of A x = b for a symmetric A, by its eigenvectors."""
+    values, vectors = np.linalg.eigh(A)
+    kept = values > len(A) * np.finfo(float).eps * np.abs(values).max(initial=0.0)
+    V = vectors[:, kept]
+    return V @ ((V.T @ b).T / values[kept]).T
