@@ -23,11 +23,11 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tenfold.maths.links import log_softmax, softmax
-from tenfold.rows import Chunk, Rows, threads
+from tenfold.rows import Chunk, Rows, progress, threads
 from tenfold.rows import merge as merge_statistics
 from tenfold.rows.arrays import Arrays, SparseArrays
 from tenfold.rows.blas import one_blas_thread
@@ -95,7 +95,7 @@ class Estimator(BaseEstimator):
 
     def _at_work(self) -> Any:
         """One BLAS thread, the threads that n_jobs asks for, and whoever watches."""
-        return _Work(type(self).__name__, getattr(self, "n_jobs", None))
+        return _Work(self)
 
     def _rng(self) -> np.random.Generator:
         """Numbers that depend on `random_state` alone."""
@@ -185,17 +185,20 @@ class Estimator(BaseEstimator):
 
 
 class _Work:
-    """Context of a fit or a prediction; three entries written as one, since small fits count."""
+    """Context of a fit or a prediction: three contexts entered by hand, since small fits count."""
 
-    def __init__(self, title: str, n_jobs: int | None) -> None:
+    def __init__(self, model: Estimator) -> None:
+        n_jobs = getattr(model, "n_jobs", None)
         asked = nullcontext() if n_jobs in (None, -1) else threads(n_jobs)
-        self.parts = (watched(title), asked, one_blas_thread())
+        shown = progress() if getattr(model, "verbose", 0) else nullcontext()
+        watch = watched(type(model).__name__, model.get_params)
+        self.parts = (shown, watch, asked, one_blas_thread())
 
     def __enter__(self) -> None:
         for part in self.parts:
             part.__enter__()
 
-    def __exit__(self, *problem: object) -> None:
+    def __exit__(self, *problem: Any) -> None:
         for part in reversed(self.parts):
             part.__exit__(*problem)
 
@@ -359,7 +362,7 @@ class OnePass:
         return self
 
 
-class OnePassClassifier(OnePass, ProbabilisticClassifier):
+class OnePassClassifier(OnePass, Classifier):
     """A classifier learned from one statistic whose arrays have the classes as first axis."""
 
     def partial_fit(
@@ -508,8 +511,8 @@ __all__ = [
     "Estimator",
     "OnePass",
     "OnePassClassifier",
+    "ProbabilisticClassifier",
     "Regressor",
     "Transformer",
     "merge",
-    "type_of_target",
 ]

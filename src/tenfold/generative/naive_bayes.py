@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.estimator import OnePassClassifier
+from tenfold.estimator import OnePassClassifier, ProbabilisticClassifier
 from tenfold.maths.leaves import gaussian_scores
 from tenfold.maths.moments import ClassMoments, class_moments
 from tenfold.rows import Chunk, Rows
 
 
-class GaussianNB(OnePassClassifier):
+class GaussianNB(OnePassClassifier, ProbabilisticClassifier):
     r"""Classes are Gaussian and, within a class, columns are independent.
 
     .. math:: \log p(y = c \mid x) = \log \pi_c
@@ -59,7 +59,7 @@ class GaussianNB(OnePassClassifier):
         self.var_smoothing = var_smoothing
 
     def _statistic(self, rows: Rows) -> ClassMoments:
-        return rows.total(moments_by_class, len(self.classes_))
+        return rows.total(class_moments, len(self.classes_))
 
     def _learned(self, s: ClassMoments, dtype: np.dtype) -> dict[str, Any]:
         largest = column_variance(s).max()
@@ -101,10 +101,6 @@ class GaussianNB(OnePassClassifier):
         """
         check_is_fitted(self)
         return self._each(X, *self._scorer())
-
-
-def moments_by_class(chunk: Chunk, k: int) -> ClassMoments:
-    return class_moments(chunk.X, chunk.y, chunk.w, k)
 
 
 def column_variance(s: ClassMoments) -> np.ndarray:

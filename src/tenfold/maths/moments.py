@@ -130,19 +130,20 @@ def sparse_moments(X: Any, w: np.ndarray | None, Y: np.ndarray) -> Moments:
     return Moments(n, mean, scatter, len(Y))
 
 
-def class_moments(X: np.ndarray, y: np.ndarray, w: np.ndarray | None, k: int) -> ClassMoments:
-    """Moments of each column within each class; y holds class numbers below k.
+def class_moments(rows: Any, k: int) -> ClassMoments:
+    """Moments of each column within each of k classes; `rows` has X, class numbers y, weights w.
 
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.array([[1.0], [3.0], [10.0]])
-    >>> class_moments(X, np.array([0, 0, 1]), None, 2).mean.ravel().tolist()
+    >>> from tenfold.rows import Chunk
+    >>> rows = Chunk(np.array([[1.0], [3.0], [10.0]]), np.array([0, 0, 1]))
+    >>> class_moments(rows, 2).mean.ravel().tolist()
     [2.0, 10.0]
     """
     from tenfold.maths.leaves import class_squares, class_sums
 
-    weights = np.ones(len(X), X.dtype) if w is None else w
-    n, sums = class_sums(X, y, weights, k)
+    weights = rows.weights()
+    n, sums = class_sums(rows.X, rows.y, weights, k)
     mean = sums / np.where(n > 0, n, 1)[:, None]
-    return ClassMoments(n, mean, class_squares(X, y, weights, mean))
+    return ClassMoments(n, mean, class_squares(rows.X, rows.y, weights, mean))

@@ -31,11 +31,11 @@ class Asked(NamedTuple):
     def choice(self, names: Sequence, shown: str) -> Choice:
         """Positions among `names`: the names of a table, or range(width) for an array."""
         at = _positions(names, shown)
-        y = _found(self.target, at, shown) if is_column(self.target, at) else None
-        w = _found(self.weight, at, shown) if is_column(self.weight, at) else None
+        y = _found(self.target, at, shown) if is_column(self.target, names) else None
+        w = _found(self.weight, at, shown) if is_column(self.weight, names) else None
         if isinstance(w, list):
             raise ValueError(f"weight={self.weight!r}: give one column")
-        wanted = names if self.columns is None else _listed(self.columns, at)
+        wanted = names if self.columns is None else _listed(self.columns)
         X = [_found(name, at, shown) for name in wanted]
         used = {w, *(y if isinstance(y, list) else [y])}
         X = [j for j in X if j not in used]
@@ -53,12 +53,13 @@ class Asked(NamedTuple):
         return y, w if w is None else as_weights(w)
 
 
-def is_column(value: Any, names: Any) -> bool:
+def is_column(value: Any, names: Sequence) -> bool:
     """Whether a target or weight names columns of the data (a list of names: several)."""
     if isinstance(value, str):
         return value in names or not value.endswith(".npy")
-    if isinstance(value, list | tuple):
-        return len(value) > 0 and all(isinstance(name, str) for name in value)
+    if isinstance(value, list | tuple):  # the columns of an array have no names: these are labels
+        words = all(isinstance(name, str) for name in value)
+        return len(value) > 0 and words and not isinstance(names, range)
     return isinstance(value, Integral)
 
 
@@ -87,8 +88,7 @@ def _positions(names: Sequence, shown: str) -> dict[Any, int]:
     return at
 
 
-def _listed(columns: Any, at: dict) -> list:
-    """The asked columns; numbers from the end become numbers from the start."""
+def _listed(columns: Any) -> list:
     if isinstance(columns, str):
         raise TypeError(f"columns={columns!r}: give a list of columns")
     return list(columns)

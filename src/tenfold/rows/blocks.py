@@ -17,26 +17,26 @@ LOST = ("cancelled", "error", "lost")
 
 
 class Layout(NamedTuple):
-    """The kind of a source without its rows, and how many chunks make a block."""
+    """A source without its rows, and how many chunks make a block."""
 
     n_rows: int
     n_features: int
     dtype: np.dtype
     grid: int
-    size: int  # a power of two, so that a block is one node of the tree
-    names: list[str] | None = None
-    sparse: bool = False
-    has_target: bool = False
-    has_weight: bool = False
+    row_bytes: int
+    names: list[str] | None
+    sparse: bool
+    has_target: bool
+    has_weight: bool
+    size: int = 1  # a power of two, so that a block is one node of the tree
 
 
 def laid_out(source: Any, threads: int) -> Layout:
     """The layout of a source for a cluster with so many threads."""
-    row = CHUNK_BYTES // source.grid if source.sparse else source.n_features * source.dtype.itemsize
-    most = BLOCK_BYTES // max(row * source.grid, 1)
-    size = power_of_two(min(len(spans(source.n_rows, source.grid)) / (4 * threads), most))
-    known = {name: getattr(source, name) for name in Layout._fields if name != "size"}
-    return Layout(**known, size=size)
+    layout = Layout(*(getattr(source, name) for name in Layout._fields[:-1]))
+    chunk = CHUNK_BYTES if layout.sparse else layout.row_bytes * layout.grid
+    fair = len(spans(layout.n_rows, layout.grid)) / (4 * threads)
+    return layout._replace(size=power_of_two(min(fair, BLOCK_BYTES / max(chunk, 1))))
 
 
 def power_of_two(most: float) -> int:
@@ -148,13 +148,8 @@ def _read(source: Source, held: Blocked, numbers: list[int]) -> Iterator[tuple[i
     chunks = (chunk for run in runs for chunk in source.chunks(run))
     for number, members in groupby(chunks, lambda chunk: chunk.first // held.block_rows):
         if number in wanted:
-            block = joined([_copied(chunk) for chunk in members])
+            block = joined(list(members))
             yield number, block._replace(first=number * held.block_rows)
-
-
-def _copied(chunk: Chunk) -> Chunk:
-    """A copy, because a source may use its buffer again for the next chunk."""
-    return pick(chunk, np.arange(chunk.first, chunk.first + chunk.rows))
 
 
 class Partitioned(Blocked):

@@ -34,7 +34,7 @@ from tenfold.rows.fold import Output, Task, missing
 from tenfold.rows.machine import compare
 from tenfold.rows.source import Source
 from tenfold.rows.tree import Tree
-from tenfold.rows.worker import Answer, fold_run, map_run, obey, outline
+from tenfold.rows.worker import Answer, Order, fold_run, map_run, obey, outline
 
 SHORT = 0.2  # seconds of a pass for which more tasks cost more than they balance
 MOST_IN_ARGUMENTS = 2**20  # bytes of state that ride with each task; more is scattered
@@ -97,6 +97,7 @@ class Cluster:
         self.client = client
         self.seconds = np.inf  # of the last pass
         self.scattered: WeakKeyDictionary[Source, Blocks] = WeakKeyDictionary()
+        self.sent: WeakKeyDictionary[Source, Any] = WeakKeyDictionary()
 
     def total(self, task: Task, tree: Tree, done: Callable[[Chunk], None] | None = None) -> None:
         """Add the nodes of every chunk that the tree does not cover; tell `done` of each run."""
@@ -112,11 +113,13 @@ class Cluster:
         self._work(task, fold_run, missing(iter(self._runs(task.source, each)), tree), keep)
         self.seconds = perf_counter() - start
 
-    def each(self, task: Task, output: Output) -> None:
-        """Fill the output, one entry per row."""
+    def each(self, task: Task, output: Output, done: Callable[[Chunk], None] | None = None) -> None:
+        """Fill the output, one entry per row; tell `done` of each run."""
 
         def keep(run: range, part: np.ndarray) -> None:
             output.put(outline(task.source, run), part)
+            if done is not None:
+                done(outline(task.source, run))
 
         most = -(-task.source.n_rows // MOST_ROWS_BACK)
         self._work(task, map_run, iter(self._runs(task.source, 4, at_least=most)), keep)
@@ -147,12 +150,22 @@ class Cluster:
         return self.scattered[source]
 
     def _renew(self, source: Source) -> None:
-        """Make the blocks again that died with a worker."""
+        """Make again what died with a worker."""
+        self.sent.pop(source, None)
         if isinstance(source, Partitioned):
             source.blocks.renew(source.make)
         elif not source.shippable:
             blocks = self.scattered[source]
             blocks.renew(partial(scattered, source, blocks.source, self.client))
+
+    def _send(self, thing: Any) -> Any:
+        """What workers need of a thing: a pickle that rides with each task, or a future."""
+        from cloudpickle import dumps
+
+        pickled = dumps(thing)
+        if len(pickled) <= MOST_IN_ARGUMENTS:
+            return pickled
+        return self.client.scatter([thing], broadcast=True, hash=False)[0]
 
     def _work(
         self,
@@ -195,26 +208,32 @@ class Cluster:
                 elif worst is None or answer.at < worst.at:
                     worst = answer
                 if worst is not None and all(worst.at < other.start for other in waiting.values()):
-                    raise worst.problem
+                    raise self._told(task, worst)
         finally:
             if waiting:
                 self.client.cancel(list(waiting))
 
+    def _told(self, task: Task, answer: Answer) -> Exception:
+        """The problem of a worker; a source that lies here may know its place better."""
+        if task.source in self.scattered:
+            try:
+                for chunk in task.source.chunks(range(answer.at, answer.at + 1)):
+                    task.prepared(chunk)
+            except ValueError as problem:
+                return problem
+        return answer.problem
+
     def _submit(
         self, task: Task, verb: Callable[[Task, range], Answer], runs: tuple[range, ...]
     ) -> dict[Any, range]:
-        from cloudpickle import dumps
-
         blocks = self._blocks(task.source)
-        if blocks is not None:
-            task = task._replace(source=blocks.source)
-        order: Any = dumps((task, verb, np.geterr()))
-        if len(order) > MOST_IN_ARGUMENTS:
-            order = self.client.scatter([order], broadcast=True, hash=False)[0]
+        if task.source not in self.sent:
+            self.sent[task.source] = self._send(task.source if blocks is None else blocks.source)
+        order = self._send(Order(verb, *task[1:], np.geterr()))
         handed = [[] if blocks is None else blocks.of(run) for run in runs]
+        same = [[thing] * len(runs) for thing in (order, self.sent[task.source])]
         name = f"tenfold-{getattr(task.f, '__name__', 'leaf')}"
-        orders = [order] * len(runs)  # one object: it is sent once to the scheduler
-        futures = self.client.map(obey, orders, runs, handed, key=name, pure=False, retries=2)
+        futures = self.client.map(obey, *same, runs, handed, key=name, pure=False, retries=2)
         return dict(zip(futures, runs, strict=True))
 
 

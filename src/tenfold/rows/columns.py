@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,16 @@ class Columns:
         self.X = [names[j] for j in choice.X]
         self.y = [names[j] for j in targets if j is not None]
         self.w = None if choice.w is None else names[choice.w]
-        self.needed = [*self.X, *self.y, *([] if self.w is None else [self.w])]
+
+    @property
+    def needed(self) -> list[str]:
+        return [*self.X, *self.y, *([] if self.w is None else [self.w])]
+
+    def only(self, names: list[str]) -> Columns:
+        """The same target and weight, with fewer columns of X."""
+        fewer = copy(self)
+        fewer.X = names
+        return fewer
 
     def settle(self, shown: list[str], schemas: list[Any]) -> None:
         """Check the columns of all files, and decide on the number types for all of them."""

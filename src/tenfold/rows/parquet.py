@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from copy import copy
 from functools import lru_cache
 from typing import Any
 
 from tenfold.rows.arrowfiles import READING_BYTES, ArrowFiles, Head
-from tenfold.rows.asked import Asked
 from tenfold.rows.rawfile import RawFile, named_like, spooled
 from tenfold.rows.stored import SideBySide
 
@@ -40,6 +40,35 @@ class ParquetFiles(ArrowFiles):
     def heavy(self) -> bool:
         """Whether one reader of all columns at once would need too much memory."""
         return sum(self.held.values()) > READING_BYTES
+
+    def only(self, names: list[str]) -> ParquetFiles:
+        """The same rows with fewer columns."""
+        narrow = copy(self)
+        narrow.columns, narrow.names, narrow.n_features = self.columns.only(names), names, len(names)
+        narrow.held = {name: self.held[name] for name in narrow.columns.needed}
+        return narrow
+
+
+def narrowed(source: ParquetFiles) -> RawFile:
+    """Copy a wide file to a raw one, some columns at a time.
+
+    A reader keeps a page and a dictionary of each column. In a wide file with large row groups
+    this is a gigabyte and more, however few rows are asked for.
+    """
+    copies = [spooled(source.only(names)) for names in _blocks(source)]
+    matrix = SideBySide([copy.matrix for copy in copies])
+    return named_like(source, RawFile(matrix, None, copies[0].y, copies[0].w))
+
+
+def _blocks(source: ParquetFiles) -> Iterator[list[str]]:
+    """Neighbouring columns that can be read together."""
+    block: list[str] = []
+    for name in source.columns.X:
+        if block and sum(source.held[n] for n in [*block, name]) > READING_BYTES // 2:
+            yield block
+            block = []
+        block.append(name)
+    yield block
 
 
 def _opened(path: str) -> Any:

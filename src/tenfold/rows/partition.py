@@ -54,9 +54,17 @@ def common(kinds: list[Kind], *, has_target: bool, has_weight: bool) -> Layout:
             )
     dtype = np.result_type(*(kind.dtype for kind in kinds))
     grid = SPARSE_ROWS if head.sparse else chunk_rows(head.n_features, dtype)
-    rows = sum(kind.n_rows for kind in kinds)
-    sides = {"has_target": has_target, "has_weight": has_weight}
-    return Layout(rows, head.n_features, dtype, grid, 1, head.names, head.sparse, **sides)
+    return Layout(
+        n_rows=sum(kind.n_rows for kind in kinds),
+        n_features=head.n_features,
+        dtype=dtype,
+        grid=grid,
+        row_bytes=head.n_features * dtype.itemsize,
+        names=head.names,
+        sparse=head.sparse,
+        has_target=has_target,
+        has_weight=has_weight,
+    )
 
 
 def _words(kind: Kind) -> str:

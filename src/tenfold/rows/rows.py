@@ -182,7 +182,7 @@ class Rows:
         watch = watching()
         done = None if watch is None else watch.begin_outputs(task)
         if self.engine is not None:
-            self.engine.each(task, output)
+            self.engine.each(task, output, done)
         else:
             map_rows(task, output, done)
         self._passed()

@@ -14,6 +14,7 @@ import numpy as np
 
 from tenfold.rows.arrays import compute_dtype
 from tenfold.rows.chunk import CHUNK_BYTES, Chunk
+from tenfold.rows.cluster import engine
 from tenfold.rows.rows import Rows
 from tenfold.rows.source import Source, joined, pick
 from tenfold.rows.stored import Stored, npy
@@ -202,7 +203,7 @@ def from_sequences(where: Any, target: Any = None, weight: Any = None) -> Rows:
         raise ValueError("there are no sequences")
     y = None if target is None else _per_sequence(target, offsets, "target")
     w = None if weight is None else _per_sequence(weight, offsets, "weight")
-    return Rows(Sequences(values, offsets, y, w))
+    return Rows(Sequences(values, offsets, y, w), engine=engine())
 
 
 def _steps(where: Any) -> tuple[Any, np.ndarray]:

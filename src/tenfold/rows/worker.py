@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from socket import gethostname
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,13 +25,29 @@ class Answer(NamedTuple):
     at: int = 0  # the chunk of the problem
 
 
-def obey(order: bytes, run: range, blocks: list[Chunk]) -> Answer:
-    """Carry out a task on a run of chunks; `blocks` hold them, unless the source is a file."""
-    task, verb, errors = pickle.loads(order)  # noqa: S301  it comes from our own client
+class Order(NamedTuple):
+    """What a worker is to do: a task without its source."""
+
+    verb: Callable[[Task, range], Answer]
+    f: Callable[..., Any]
+    state: tuple
+    classes: np.ndarray | None
+    check: bool
+    errors: dict[str, Any]  # numpy's way with overflow and the like, as the caller has set it
+
+
+def obey(order: Any, source: Any, run: range, blocks: list[Chunk]) -> Answer:
+    """Carry out an order on a run of chunks; `blocks` hold them, unless the source is a file."""
+    order, source = _unpacked(order), _unpacked(source)
     for block in blocks:
-        task.source.held[block.first // task.source.block_rows] = block
-    with blas.one_blas_thread(), single_threaded(), np.errstate(**errors):
-        return verb(task, run)
+        source.held[block.first // source.block_rows] = block
+    task = Task(source, order.f, order.state, order.classes, order.check)
+    with blas.one_blas_thread(), single_threaded(), np.errstate(**order.errors):
+        return order.verb(task, run)
+
+
+def _unpacked(thing: Any) -> Any:
+    return pickle.loads(thing) if isinstance(thing, bytes) else thing  # noqa: S301
 
 
 def fold_run(task: Task, run: range) -> Answer:
@@ -63,17 +80,21 @@ def walked(task: Task, run: range, handle: Callable[[Chunk], None]) -> Answer | 
         for chunk in task.source.chunks(run):
             handle(chunk)
             at += 1
-    except OSError:
-        raise  # a file may be there a moment later, or on another worker
     except Exception as problem:  # noqa: BLE001  the client raises it
+        if isinstance(problem, FileNotFoundError) or isinstance(problem.__cause__, OSError):
+            problem.add_note(
+                f"This was on the worker at {gethostname()}. Put the file where all workers reach "
+                "it by the same path."
+            )
         return Answer(None, _portable(problem), at)
     return None
 
 
 def _portable(problem: Exception) -> Exception:
+    """An exception that cannot travel still has its words."""
     try:
         pickle.loads(pickle.dumps(problem))  # noqa: S301
-    except Exception:  # noqa: BLE001  an exception that cannot travel still has its words
+    except Exception:  # noqa: BLE001  whatever its class does when it is pickled
         return RuntimeError(f"{type(problem).__name__}: {problem}")
     return problem
 

@@ -1,0 +1,58 @@
+"""Nearest centroid: a class is the mean of its rows."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from tenfold.estimator import OnePassClassifier
+from tenfold.maths.distances import squared_distances
+from tenfold.maths.moments import ClassMoments, class_moments
+from tenfold.rows import Chunk, Rows
+
+
+class NearestCentroid(OnePassClassifier):
+    r"""Predict the class whose mean is nearest: :math:`\arg\min_c \lVert x - \mu_c \rVert`.
+
+    Parameters
+    ----------
+    shrink_threshold : float, optional
+        Pull each mean towards the mean of all rows by this many standard errors, column by column.
+
+    Examples
+    --------
+    >>> from tenfold import NearestCentroid
+    >>> model = NearestCentroid().fit([[0.0], [1.0], [8.0], [9.0]], ["low", "low", "high", "high"])
+    >>> model.predict([[3.0], [6.0]]).tolist()
+    ['low', 'high']
+    """
+
+    _min_classes = 2
+    _parameter_constraints = {"shrink_threshold": [Interval(Real, 0, None, closed="neither"), None]}
+
+    def __init__(self, *, shrink_threshold: float | None = None) -> None:
+        self.shrink_threshold = shrink_threshold
+
+    def _statistic(self, rows: Rows) -> ClassMoments:
+        return rows.total(class_moments, len(self.classes_))
+
+    def _learned(self, s: ClassMoments, dtype: np.dtype) -> dict[str, Any]:
+        centre = (s.n / s.n.sum()) @ s.mean
+        away = s.mean - centre
+        if self.shrink_threshold is not None:
+            spread = np.sqrt(s.scatter.sum(axis=0) / max(s.n.sum() - len(s.n), 1))
+            shares = np.maximum(1 / np.maximum(s.n, 1) - 1 / s.n.sum(), 0)
+            error = np.sqrt(shares)[:, None] * (spread + np.median(spread))
+            away = np.sign(away) * np.maximum(np.abs(away) - self.shrink_threshold * error, 0)
+        return {"centroids_": (centre + away).astype(dtype)}
+
+    def _scorer(self) -> tuple:
+        return closeness, self.centroids_
+
+
+def closeness(chunk: Chunk, centroids: np.ndarray) -> np.ndarray:
+    """Minus the squared distance to each centroid."""
+    return -squared_distances(chunk.X, centroids)
