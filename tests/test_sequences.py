@@ -75,7 +75,7 @@ def test_ragged_indexing_is_that_of_a_list(lengths, data):
 def test_joined_puts_parts_one_after_the_other(several):
     lists = [made(lengths) for lengths in several]
     parts = [Ragged(np.concatenate(part), offsets_of([len(x) for x in part])) for part in lists]
-    assert same(Ragged.joined(parts), sum(lists, []))
+    assert same(Ragged.joined(parts), [x for part in lists for x in part])
 
 
 def test_slices_share_memory():
@@ -219,7 +219,7 @@ def test_target_per_step_goes_with_its_sequence():
     taken = rows.take(np.array([7, 120]))
     assert same(taken.y, [labels[7], labels[120]])
     assert sorted(rows.total(labels_seen)) == [i for i, part in enumerate(parts) if len(part)]
-    assert "1-D" not in repr(taken.y)
+    assert repr(taken.y).startswith("Ragged(2 sequences, ")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -268,9 +268,7 @@ def test_cluster_gives_the_same_bits(tmp_path):
 
     parts = long_sequences(5)
     here = from_sequences(parts).total(moves)
-    with Client(
-        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None
-    ) as client:
-        with tenfold.on(client):
-            for where in (parts, places(parts, tmp_path)["file"]):
-                assert same(from_sequences(where).total(moves), here)
+    small = {"processes": False, "n_workers": 2, "threads_per_worker": 1}
+    with Client(**small, dashboard_address=None) as client, tenfold.on(client):
+        for where in (parts, places(parts, tmp_path)["file"]):
+            assert same(from_sequences(where).total(moves), here)

@@ -46,6 +46,7 @@ class Estimator(BaseEstimator):
     _min_rows = 1
     _y_required = False
     _many_targets = False
+    _draws = False  # whether rows are drawn: then weights and order of rows matter
     _parameter_constraints: dict[str, Any] = {}
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -198,7 +199,7 @@ class _Work:
         for part in self.parts:
             part.__enter__()
 
-    def __exit__(self, *problem: Any) -> None:
+    def __exit__(self, *problem: object) -> None:
         for part in reversed(self.parts):
             part.__exit__(*problem)
 

@@ -314,7 +314,10 @@ class LogisticRegression(ProbabilisticClassifier):
 
     def _first(self, f: Penalised) -> np.ndarray:
         shape = f.shape
-        if self.warm_start and getattr(self, "coef_", np.empty(0)).shape == (shape[0], shape[1] - 1):
+        if self.warm_start and getattr(self, "coef_", np.empty(0)).shape == (
+            shape[0],
+            shape[1] - 1,
+        ):
             return np.column_stack([self.coef_, self.intercept_]).astype(np.float64).ravel()
         return np.zeros(shape[0] * shape[1])
 

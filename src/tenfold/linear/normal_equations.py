@@ -63,9 +63,10 @@ def solve(P: Problem, alpha: np.ndarray) -> np.ndarray:
 
 
 def filtered(sizes: np.ndarray, alpha: np.ndarray, p: int) -> np.ndarray:
-    """S / (s^2 + alpha) for each singular value and target; 0 for those that are only rounding."""
+    """s / (s^2 + alpha) for each singular value and target; 0 for those that are only rounding."""
     kept = sizes > p * np.finfo(float).eps * sizes.max(initial=0.0)
-    return np.where(kept[:, None], sizes[:, None] / (sizes[:, None] ** 2 + alpha), 0.0)
+    s = np.where(kept, sizes, 1.0)[:, None]
+    return kept[:, None] / (s + alpha / s)  # this way s^2 cannot leave the range of numbers
 
 
 def trustworthy(P: Problem, alpha: np.ndarray, dtype: np.dtype) -> bool:

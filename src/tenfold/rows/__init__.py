@@ -3,6 +3,7 @@
 from tenfold.rows.checkpoint import checkpoint
 from tenfold.rows.chunk import Chunk, chunk_rows
 from tenfold.rows.cluster import on
+from tenfold.rows.opening import open
 from tenfold.rows.progress import progress
 from tenfold.rows.randomness import normals, uniforms
 from tenfold.rows.rows import Rows
@@ -20,6 +21,7 @@ __all__ = [
     "n_threads",
     "normals",
     "on",
+    "open",
     "progress",
     "threads",
     "uniforms",

@@ -15,7 +15,7 @@ def is_number(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-def label_kind(kind: Any) -> np.dtype | None:
+def label_kind(kind: Any) -> Any:
     """The number type of a target column of this Arrow type, `str` for words, None for neither."""
     from pyarrow import types
 
@@ -64,9 +64,8 @@ def first_missing(column: Any) -> int | None:
     """Position of the first null or NaN of a column."""
     import pyarrow.compute as pc
 
-    missing = column.is_null(nan_is_null=True)
-    place = pc.index(missing, value=True).as_py() if pc.any(missing).as_py() else None
-    return place
+    place = pc.index(column.is_null(nan_is_null=True), value=True).as_py()
+    return None if place < 0 else place
 
 
 def batch_of(table: Any) -> Any:

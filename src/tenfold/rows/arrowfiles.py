@@ -7,7 +7,6 @@ chunk of the run is complete. So the grid goes on over all edges, and readers ne
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.rows.arrays import part
-from tenfold.rows.asked import Asked
+from tenfold.rows.asked import Asked, as_weights
 from tenfold.rows.chunk import Chunk, spans
 from tenfold.rows.columns import Columns
 from tenfold.rows.source import Source, joined
@@ -52,7 +51,7 @@ class ArrowFiles(Source):
 
     def __init__(self, paths: list[Path], asked: Asked) -> None:
         self.shown = [str(path) for path in paths]
-        self.paths = [os.path.abspath(path) for path in paths]
+        self.paths = [str(path.absolute()) for path in paths]
         heads = [self._head(path) for path in self.shown]
         self.columns = Columns(_names(heads[0].schema), asked, self.shown[0])
         self.columns.settle(self.shown, [head.schema for head in heads])
@@ -76,7 +75,18 @@ class ArrowFiles(Source):
     def decode(self, path: str, pieces: range, size: int) -> Iterator[Any]:
         """Record batches of at most `size` rows, with the needed columns, of these pieces."""
 
+    def _head(self, path: str) -> Head:
+        import pyarrow as pa
+
+        try:
+            return self.inspect(path)
+        except (pa.ArrowException, OSError) as problem:
+            raise ValueError(
+                f"{path} cannot be read; it is cut short, damaged or of another kind: {problem}"
+            ) from problem
+
     def runs(self) -> Iterator[range]:
+        """The chunks whose first row lies in the same few pieces."""
         total, grid = len(spans(self.n_rows, self.grid)), self.grid
         readers = max(READING_BYTES // max(sum(self.held.values()), 1), 1)
         least = RUN_CHUNKS if readers >= n_threads() else -(-total // readers)
@@ -91,14 +101,16 @@ class ArrowFiles(Source):
             chunk = -(-edge // grid)
 
     def chunks(self, run: range) -> Iterator[Chunk]:
+        """Read the chunks of a run, with target and weights that come from elsewhere."""
         first, end = run.start * self.grid, min(run.stop * self.grid, self.n_rows)
         for chunk in on_grid(self._parts(first, end), first, self.grid):
             begin, after = chunk.first, chunk.first + chunk.rows
             y = chunk.y if self.y is None else part(self.y, begin, after)
-            w = chunk.w if self.w is None else part(self.w, begin, after)
+            w = chunk.w if self.w is None else as_weights(part(self.w, begin, after))
             yield chunk._replace(y=y, w=w)
 
     def where(self, row: int) -> str:
+        """The file and the row in it, counted from 0."""
         file = self._file(row)
         return f"{self.shown[file]}, row {row - int(self.starts[file])}"
 
@@ -187,4 +199,5 @@ def on_grid(parts: Iterable[Chunk], first: int, grid: int) -> Iterator[Chunk]:
 
 
 def _between(chunk: Chunk, low: int, high: int) -> Chunk:
-    return Chunk(*(None if a is None else a[low:high] for a in chunk[:3]))
+    X, y, w = (None if a is None else a[low:high] for a in chunk[:3])
+    return Chunk(X, y, w)

@@ -34,7 +34,7 @@ class Asked(NamedTuple):
         y = _found(self.target, at, shown) if is_column(self.target, names) else None
         w = _found(self.weight, at, shown) if is_column(self.weight, names) else None
         if isinstance(w, list):
-            raise ValueError(f"weight={self.weight!r}: give one column")
+            raise TypeError(f"weight={self.weight!r}: give one column")
         wanted = names if self.columns is None else _listed(self.columns)
         X = [_found(name, at, shown) for name in wanted]
         used = {w, *(y if isinstance(y, list) else [y])}
@@ -50,7 +50,7 @@ class Asked(NamedTuple):
             None if value is None or is_column(value, names) else _given(value, n_rows, role)
             for value, role in ((self.target, "target"), (self.weight, "weight"))
         )
-        return y, w if w is None else as_weights(w)
+        return y, w
 
 
 def is_column(value: Any, names: Sequence) -> bool:
@@ -63,9 +63,9 @@ def is_column(value: Any, names: Sequence) -> bool:
     return isinstance(value, Integral)
 
 
-def as_weights(w: Any) -> Any:
-    """Weights as floating-point numbers; those in a file are converted when they are read."""
-    return np.asarray(w, compute_dtype(w.dtype)) if isinstance(w, np.ndarray) else w
+def as_weights(w: np.ndarray) -> np.ndarray:
+    """Weights as floating-point numbers."""
+    return np.asarray(w, compute_dtype(w.dtype))
 
 
 def _given(value: Any, n_rows: int, role: str) -> Any:
@@ -99,8 +99,8 @@ def _found(name: Any, at: dict[Any, int], shown: str) -> Any:
         return [_found(one, at, shown) for one in name]
     if name in at:
         return at[name]
-    if isinstance(name, Integral) and -len(at) <= name < 0 and 0 in at:
-        return at[len(at) + name]
+    if isinstance(name, Integral) and 0 in at and int(name) + len(at) in at:
+        return at[int(name) + len(at)]  # counted from the end
     raise ValueError(f"{shown} has no column {name!r}. {_hint(name, list(at))}")
 
 

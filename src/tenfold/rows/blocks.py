@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,10 +30,14 @@ class Layout(NamedTuple):
     has_weight: bool
     size: int = 1  # a power of two, so that a block is one node of the tree
 
+    @classmethod
+    def of(cls, source: Source) -> Layout:
+        """The layout of a source, in blocks of one chunk."""
+        return cls(*(getattr(source, name) for name in cls._fields[:-1]))
 
-def laid_out(source: Any, threads: int) -> Layout:
-    """The layout of a source for a cluster with so many threads."""
-    layout = Layout(*(getattr(source, name) for name in Layout._fields[:-1]))
+
+def sized(layout: Layout, threads: int) -> Layout:
+    """Make the blocks so large that each thread of a cluster gets about four."""
     chunk = CHUNK_BYTES if layout.sparse else layout.row_bytes * layout.grid
     fair = len(spans(layout.n_rows, layout.grid)) / (4 * threads)
     return layout._replace(size=power_of_two(min(fair, BLOCK_BYTES / max(chunk, 1))))
@@ -42,6 +46,23 @@ def laid_out(source: Any, threads: int) -> Layout:
 def power_of_two(most: float) -> int:
     """The largest power of two that is not above `most`, at least 1."""
     return 1 << max(int(most).bit_length() - 1, 0)
+
+
+def shared(source: Source, pieces: int, size: int) -> list[range]:
+    """Cut all chunks into about so many runs, at places that keep the nodes of the tree few.
+
+    A stream is cut where its own runs begin; blocks of `size` chunks stay whole.
+    """
+    n = len(spans(source.n_rows, source.grid))
+    if source.shippable and source.streams:
+        edges = np.array([run.start for run in source.runs()] + [n])
+    else:
+        unit = max(power_of_two(n / pieces / 4), size)
+        edges = np.append(np.arange(0, n, unit), n)
+    middles = (edges[:-1] + edges[1:]) / 2
+    nearest = edges[np.searchsorted(middles, np.arange(1, pieces) * n / pieces)]
+    bounds = np.unique([0, *nearest, n]).tolist()
+    return [range(low, high) for low, high in pairwise(bounds)]
 
 
 class Blocked(Source):

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import pairwise
 from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -22,14 +21,15 @@ import numpy as np
 
 from tenfold.rows.blocks import (
     Blocks,
+    Layout,
     Partitioned,
-    laid_out,
     n_threads_of,
-    power_of_two,
     scattered,
+    shared,
+    sized,
     unmade,
 )
-from tenfold.rows.chunk import Chunk, spans
+from tenfold.rows.chunk import Chunk
 from tenfold.rows.fold import Output, Task, missing
 from tenfold.rows.machine import compare
 from tenfold.rows.source import Source
@@ -145,7 +145,8 @@ class Cluster:
         if source.shippable:
             return None
         if source not in self.scattered:
-            self.scattered[source] = unmade(laid_out(source, n_threads_of(self.client)))
+            layout = sized(Layout.of(source), n_threads_of(self.client))
+            self.scattered[source] = unmade(layout)
             self._renew(source)
         return self.scattered[source]
 
@@ -205,23 +206,23 @@ class Cluster:
                 run, answer = waiting.pop(future), future.result()
                 if answer.problem is None:
                     yield run, answer.result
-                elif worst is None or answer.at < worst.at:
-                    worst = answer
-                if worst is not None and all(worst.at < other.start for other in waiting.values()):
-                    raise self._told(task, worst)
+                elif worst is None or answer.at < worst[0]:
+                    worst = answer.at, answer.problem
+                if worst is not None and all(worst[0] < other.start for other in waiting.values()):
+                    raise self._told(task, *worst)
         finally:
             if waiting:
                 self.client.cancel(list(waiting))
 
-    def _told(self, task: Task, answer: Answer) -> Exception:
-        """The problem of a worker; a source that lies here may know its place better."""
+    def _told(self, task: Task, at: int, problem: Exception) -> Exception:
+        """A worker's problem with a chunk; a source that lies here may know its place better."""
         if task.source in self.scattered:
             try:
-                for chunk in task.source.chunks(range(answer.at, answer.at + 1)):
+                for chunk in task.source.chunks(range(at, at + 1)):
                     task.prepared(chunk)
-            except ValueError as problem:
-                return problem
-        return answer.problem
+            except ValueError as here:
+                return here
+        return problem
 
     def _submit(
         self, task: Task, verb: Callable[[Task, range], Answer], runs: tuple[range, ...]
@@ -229,26 +230,9 @@ class Cluster:
         blocks = self._blocks(task.source)
         if task.source not in self.sent:
             self.sent[task.source] = self._send(task.source if blocks is None else blocks.source)
-        order = self._send(Order(verb, *task[1:], np.geterr()))
+        order = self._send(Order(verb, *task[1:], dict(np.geterr())))
         handed = [[] if blocks is None else blocks.of(run) for run in runs]
         same = [[thing] * len(runs) for thing in (order, self.sent[task.source])]
         name = f"tenfold-{getattr(task.f, '__name__', 'leaf')}"
         futures = self.client.map(obey, *same, runs, handed, key=name, pure=False, retries=2)
         return dict(zip(futures, runs, strict=True))
-
-
-def shared(source: Source, pieces: int, size: int) -> list[range]:
-    """Cut all chunks into about so many runs, at places that keep the nodes of the tree few.
-
-    A stream is cut where its own runs begin; blocks of `size` chunks stay whole.
-    """
-    n = len(spans(source.n_rows, source.grid))
-    if source.shippable and source.streams:
-        edges = np.array([run.start for run in source.runs()] + [n])
-    else:
-        unit = max(power_of_two(n / pieces / 4), size)
-        edges = np.append(np.arange(0, n, unit), n)
-    middles = (edges[:-1] + edges[1:]) / 2
-    nearest = edges[np.searchsorted(middles, np.arange(1, pieces) * n / pieces)]
-    bounds = np.unique([0, *nearest, n]).tolist()
-    return [range(low, high) for low, high in pairwise(bounds)]

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.rows.arrays import compute_dtype
 from tenfold.rows.arrow import first_missing, is_number, label_kind, numbers, refused, values
-from tenfold.rows.asked import Asked
+from tenfold.rows.asked import Asked, as_weights, listing
 from tenfold.rows.chunk import Chunk
 
 
@@ -28,7 +27,7 @@ class Columns:
     """
 
     dtype: np.dtype
-    label: np.dtype | None
+    label: Any  # number type of the target; `str` for words; None without a target
 
     def __init__(self, names: list[str], asked: Asked, shown: str) -> None:
         choice = asked.choice(names, shown)
@@ -40,6 +39,7 @@ class Columns:
 
     @property
     def needed(self) -> list[str]:
+        """All columns that are read: X, target, weight."""
         return [*self.X, *self.y, *([] if self.w is None else [self.w])]
 
     def only(self, names: list[str]) -> Columns:
@@ -55,26 +55,23 @@ class Columns:
                 self._check(path, schema, shown[0])
         kinds = {str(schema.field(name).type) for schema in schemas for name in self.X}
         self.dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
-        labels = {label_kind(schema.field(name).type) for schema in schemas for name in self.y}
-        if len({label == str for label in labels}) > 1:
-            raise ValueError(f"the target {self.y} is words in one place and numbers in another")
-        self.label = np.result_type(*labels) if labels else None
+        self.label = common_label({schema.field(n).type for schema in schemas for n in self.y})
 
     def chunk(self, batch: Any, first: int, where: Callable[[int], str]) -> Chunk:
         """The rows of a record batch; `where` says in words where a row lies."""
         X = numbers(batch.select(self.X), self.dtype)
-        whole = [_assert_whole(batch.column(name), name, first, where) for name in self.y]
-        y = [values(column, self.label) for column in whole]
-        if self.w is None:
-            return Chunk(X, self.stacked(y), None, first)
-        column = _assert_whole(batch.column(self.w), self.w, first, where)
-        return Chunk(X, self.stacked(y), weights(column), first)
+        return Chunk(X, *self.sides(batch.column, first, where), first)
 
-    def stacked(self, y: list[np.ndarray]) -> np.ndarray | None:
-        """Target columns as leaves see them."""
+    def sides(
+        self, column: Callable[[str], Any], first: int, where: Callable[[int], str]
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Target and weights, from Arrow columns by name."""
+        whole = {n: _assert_whole(column(n), n, first, where) for n in self.needed[len(self.X) :]}
+        y = [values(whole[name], self.label) for name in self.y]
+        w = None if self.w is None else weights(whole[self.w])
         if not y:
-            return None
-        return np.column_stack(y) if self.several else y[0]
+            return None, w
+        return np.column_stack(y) if self.several else y[0], w
 
     def _check(self, shown: str, schema: Any, first: str) -> None:
         for name in self.needed:
@@ -88,10 +85,19 @@ class Columns:
                 raise refused(shown, name, kind)
 
 
+def common_label(kinds: set[Any]) -> Any:
+    """The number type for targets of these Arrow types, `str` for words."""
+    labels = {label_kind(kind) for kind in kinds}
+    if None in labels or len({label.kind == "U" for label in labels}) > 1:
+        raise ValueError(
+            f"the target columns hold {listing(sorted(map(str, kinds)))}; give words or numbers"
+        )
+    return np.result_type(*labels) if labels else None
+
+
 def weights(column: Any) -> np.ndarray:
     """A column of weights as floating-point numbers."""
-    raw = values(column, label_kind(column.type))
-    return raw.astype(compute_dtype(raw.dtype), copy=False)
+    return as_weights(values(column, label_kind(column.type)))
 
 
 def _assert_whole(column: Any, name: str, first: int, where: Callable[[int], str]) -> Any:

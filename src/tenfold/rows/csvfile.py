@@ -1,11 +1,12 @@
 """Rows in CSV files: read once, into a raw file, when the first row is needed.
 
 Reading text takes some twenty times as long as a pass of k-means over the numbers in it. The types
-of the columns are those of the first MiB; a word further down is an error with its line.
+of the columns are those of the first MiB; a word further down is an error that names its line.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -13,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.rows.asked import Asked
 from tenfold.rows.arrow import is_number as holds_numbers
+from tenfold.rows.asked import Asked
 from tenfold.rows.chunk import Chunk
 from tenfold.rows.columns import Columns
 from tenfold.rows.csvlines import Dialect, dialect, fault, is_number, line_of
@@ -26,11 +27,146 @@ BLOCK = 2**20  # bytes of text converted at once
 
 
 class CsvFiles(Source):
-    """One or several CSV files with the same columns, a line of names first."""
+    """One or several CSV files with the same columns; the first line of each holds their names."""
+
+    dtype = np.dtype(np.float64)
 
     def __init__(self, paths: list[Path], asked: Asked) -> None:
-        self.files = [dialect(str(path)) for path in paths]
         self.asked = asked
+        self.files = [dialect(str(path)) for path in paths]
         self.columns = Columns(self.files[0].names, asked, self.files[0].path)
-        schemas = [_sniffed(file) for file in self.files]
-        ...
+        schemas = [_first_block(file).schema for file in self.files]
+        self.types = self._settle(schemas)
+        self.names, self.n_features = self.columns.X, len(self.columns.X)
+        self.has_target, self.has_weight = asked.target is not None, asked.weight is not None
+        self.starts = [0]  # the first row of each file, as far as they are read
+
+    @property
+    def n_rows(self) -> int:  # type: ignore[override]
+        """Number of rows, known when all text was read."""
+        return self.spool.n_rows
+
+    def chunks(self, run: range) -> Iterator[Chunk]:
+        """Read the chunks of a run."""
+        return self.spool.chunks(run)
+
+    def take(self, rows: np.ndarray) -> Chunk:
+        """The rows with these numbers."""
+        return self.spool.take(rows)
+
+    def where(self, row: int) -> str:
+        """The file and the line in it, as an editor shows it."""
+        number = min(bisect_right(self.starts, row), len(self.files)) - 1
+        file = self.files[number]
+        return f"{file.path}, line {line_of(file, row - self.starts[number])}"
+
+    @cached_property
+    def spool(self) -> RawFile:
+        """All numbers, in a raw file that has no name."""
+        spool, whole, n_rows = Spool(), self.columns.label == np.int64, 0
+        for chunk in self._read():
+            whole = whole and bool(np.all(chunk.y == np.rint(chunk.y)))
+            spool.put(chunk)
+            n_rows = chunk.first + chunk.rows
+        raw = spool.rows(n_rows, self)
+        if whole and isinstance(raw.y, Stored):
+            raw.y.dtype = np.dtype(np.int64)  # read as floats in case one of them has a fraction
+        y, w = self.asked.outside(self.files[0].names, n_rows)
+        raw.y, raw.w = raw.y if y is None else y, raw.w if w is None else w
+        return raw
+
+    def _read(self) -> Iterator[Chunk]:
+        import pyarrow as pa
+
+        for file, types in zip(self.files, self.types, strict=True):
+            first = self.starts[-1]
+            try:
+                for batch in _opened(file, types):
+                    yield self.columns.chunk(batch, first, self.where)
+                    first += batch.num_rows
+            except (pa.ArrowException, OSError) as problem:
+                raise _explained(file, types, first - self.starts[-1], problem) from problem
+            self.starts.append(first)
+
+    def _settle(self, schemas: list[Any]) -> list[dict[str, Any]]:
+        """Number types of the needed columns, file by file."""
+        import pyarrow as pa
+
+        for file, schema in zip(self.files, schemas, strict=True):
+            _assert_numbers(
+                file, schema, [n for n in self.columns.needed if n not in self.columns.y]
+            )
+        words = {
+            name
+            for schema in schemas
+            for name in self.columns.y
+            if name in schema.names and not holds_numbers(schema.field(name).type)
+        }
+        schemas = [_with_words(schema, words) for schema in schemas]
+        self.columns.settle([file.path for file in self.files], schemas)
+        kept = (pa.bool_(), pa.string())
+        return [
+            {
+                n: k if (k := schema.field(n).type) in kept else pa.float64()
+                for n in self.columns.needed
+            }
+            for schema in schemas
+        ]
+
+
+def _with_words(schema: Any, words: set[str]) -> Any:
+    """The schema with these columns as words."""
+    import pyarrow as pa
+
+    return pa.schema([(f.name, pa.string() if f.name in words else f.type) for f in schema])
+
+
+def _opened(file: Dialect, types: dict[str, Any]) -> Any:
+    from pyarrow import csv
+
+    block = max(BLOCK, 64 * len(file.names))  # a line must fit
+    return csv.open_csv(
+        file.path,
+        csv.ReadOptions(block_size=block, use_threads=False),
+        csv.ParseOptions(delimiter=file.delimiter, newlines_in_values=True),
+        csv.ConvertOptions(
+            column_types=types, include_columns=list(types), strings_can_be_null=True
+        ),
+    )
+
+
+def _first_block(file: Dialect) -> Any:
+    import pyarrow as pa
+
+    try:
+        return _opened(file, {})
+    except (pa.ArrowException, OSError) as problem:
+        raise _explained(file, {}, 0, problem) from problem
+
+
+def _assert_numbers(file: Dialect, schema: Any, names: list[str]) -> None:
+    import pyarrow as pa
+
+    words = [n for n in names if n in schema.names and not holds_numbers(schema.field(n).type)]
+    if words:
+        problem = f"column {words[0]!r} holds {schema.field(words[0]).type}"
+        raise _explained(file, dict.fromkeys(words, pa.float64()), 0, problem)
+
+
+def _explained(file: Dialect, types: dict[str, Any], row: int, problem: Any) -> ValueError:
+    """The error for a file that cannot be read; the first `row` rows are known to be fine."""
+    import pyarrow as pa
+    from pyarrow.csv import ConvertOptions
+
+    usual = ConvertOptions()
+    null, truth = set(usual.null_values), {*usual.true_values, *usual.false_values}
+    tests = {
+        pa.float64(): lambda field: field in null or is_number(field),
+        pa.bool_(): lambda field: field in null or field in truth,
+    }
+    checked = {name: tests[kind] for name, kind in types.items() if kind in tests}
+    try:
+        found = fault(file, checked, row)
+    except (OSError, EOFError):  # the packed file itself is damaged
+        found = None
+    return ValueError(found or f"{file.path} cannot be read: {problem}")

@@ -32,7 +32,7 @@ def text(path: str) -> Iterator[io.TextIOWrapper]:
 
 
 def dialect(path: str) -> Dialect:
-    """Read the first line: names, separated by tabs in a .tsv file, by `,` or else `;` in others."""
+    """Read the names in the first line: between tabs in a .tsv file, else between `,` or `;`."""
     with text(path) as lines:
         first = next((line for line in lines if line.strip("\r\n")), "")
     names = first.rstrip("\r\n")
@@ -66,6 +66,7 @@ def line_of(file: Dialect, row: int) -> int:
 
 
 def is_number(field: str) -> bool:
+    """Whether pyarrow takes this text for a number."""
     try:
         float(field)
     except ValueError:

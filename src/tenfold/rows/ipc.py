@@ -14,12 +14,14 @@ class IpcFiles(ArrowFiles):
     piece = "record batch"
 
     def inspect(self, path: str) -> Head:
+        """Read the schema, and the number of rows of each record batch."""
         schema = _opened(path).schema
         narrow = _opened(path, [0])  # one column is enough to count rows
         rows = [narrow.get_batch(i).num_rows for i in range(narrow.num_record_batches)]
         return Head(schema, rows, {})
 
     def decode(self, path: str, pieces: range, size: int) -> Iterator[Any]:
+        """Parts of record batches; those that are not packed stay in the mapped file."""
         schema = _opened(path).schema
         needed = sorted(schema.get_field_index(name) for name in self.columns.needed)
         reader = _opened(path, needed)

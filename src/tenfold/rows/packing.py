@@ -158,8 +158,8 @@ def write(path: Path, header: dict[str, Any], arrays: list[np.ndarray]) -> None:
 def read(path: Path) -> tuple[dict[str, Any], list[np.ndarray]]:
     """The header and the arrays that `write` wrote; ValueError if the file is anything else."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            header = json.loads(file["header"].tobytes())
-            return header, [file[f"a{i}"] for i in range(len(file.files) - 1)]
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            header = json.loads(kept["header"].tobytes())
+            return header, [kept[f"a{i}"] for i in range(len(kept.files) - 1)]
     except (ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile) as problem:
         raise ValueError(f"{path} is damaged, or was not written by tenfold") from problem

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from copy import copy
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from tenfold.rows.arrowfiles import READING_BYTES, ArrowFiles, Head
@@ -21,12 +21,14 @@ class ParquetFiles(ArrowFiles):
     piece = "row group"
 
     def inspect(self, path: str) -> Head:
-        metadata = _metadata(path, os.stat(path).st_mtime_ns)
+        """Read the footer: schema, rows of each row group, sizes in the largest of them."""
+        metadata = _metadata(path, Path(path).stat().st_mtime_ns)
         rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-        largest = metadata.row_group(max(range(len(rows)), key=rows.__getitem__)) if rows else None
-        return Head(metadata.schema.to_arrow_schema(), rows, _held(largest) if largest else {})
+        held = _held(metadata.row_group(rows.index(max(rows)))) if rows else {}
+        return Head(metadata.schema.to_arrow_schema(), rows, held)
 
     def decode(self, path: str, pieces: range, size: int) -> Iterator[Any]:
+        """Read row groups one after the other; a batch may reach over their edges."""
         with _opened(path) as file:
             yield from file.iter_batches(
                 size, row_groups=list(pieces), columns=self.columns.needed, use_threads=False
@@ -44,7 +46,11 @@ class ParquetFiles(ArrowFiles):
     def only(self, names: list[str]) -> ParquetFiles:
         """The same rows with fewer columns."""
         narrow = copy(self)
-        narrow.columns, narrow.names, narrow.n_features = self.columns.only(names), names, len(names)
+        narrow.columns, narrow.names, narrow.n_features = (
+            self.columns.only(names),
+            names,
+            len(names),
+        )
         narrow.held = {name: self.held[name] for name in narrow.columns.needed}
         return narrow
 
@@ -74,12 +80,12 @@ def _blocks(source: ParquetFiles) -> Iterator[list[str]]:
 def _opened(path: str) -> Any:
     from pyarrow.parquet import ParquetFile
 
-    metadata = _metadata(path, os.stat(path).st_mtime_ns)  # 30 ms for 50,000 column chunks
+    metadata = _metadata(path, Path(path).stat().st_mtime_ns)  # 30 ms for 50,000 column chunks
     return ParquetFile(path, metadata=metadata, memory_map=True, pre_buffer=False)
 
 
 @lru_cache(maxsize=4)
-def _metadata(path: str, changed: int) -> Any:
+def _metadata(path: str, changed: int) -> Any:  # noqa: ARG001 - a changed file is another one
     from pyarrow.parquet import read_metadata
 
     return read_metadata(path, memory_map=True)

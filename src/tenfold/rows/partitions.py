@@ -9,23 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from tenfold.rows.blocks import Blocked, Layout, Partitioned, homes, laid_out, n_threads_of
+from tenfold.rows.asked import Asked, is_column
+from tenfold.rows.blocks import Blocked, Layout, Partitioned, homes, n_threads_of, sized
 from tenfold.rows.chunk import Chunk, spans
 from tenfold.rows.cluster import Cluster, current_client, engine
-from tenfold.rows.partition import Kind, Wish, as_chunk, common, kind_of
+from tenfold.rows.partition import chunk_of, common, layout_of
 from tenfold.rows.rows import Rows
 from tenfold.rows.source import joined
 from tenfold.rows.threads import n_threads
-
-
-def is_dask(where: Any) -> bool:
-    """Whether this is a Dask array or dataframe, or a list of delayed partitions."""
-    some = where[0] if isinstance(where, list | tuple) and where else where
-    return hasattr(some, "__dask_graph__")
 
 
 def from_dask(where: Any, target: Any = None, weight: Any = None, columns: Any = None) -> Rows:
@@ -35,10 +31,10 @@ def from_dask(where: Any, target: Any = None, weight: Any = None, columns: Any =
     ----------
     where : dask.array.Array, dask.dataframe.DataFrame, or list of Delayed
         The rows. Delayed partitions are arrays, CSR matrices or tables.
-    target, weight : str, array, Dask array or series, list of Delayed, optional
-        Names of columns of a table, or one entry per row.
+    target, weight : column, array, Dask array or series, or list of Delayed, optional
+        A name (of an array: number) of a column, or one entry per row.
     columns : list, optional
-        Columns of X: names of a table, numbers of an array; all others by default.
+        Names (of an array: numbers) of the columns of X. By default all but target and weight.
 
     Returns
     -------
@@ -47,24 +43,28 @@ def from_dask(where: Any, target: Any = None, weight: Any = None, columns: Any =
         block, by the threads of this process.
     """
     client = current_client()
-    wish = Wish(_name(target), _name(weight), columns)
-    parts, kinds = _partitions(where, wish)
-    held, kinds = (None, kinds) if kinds else _looked_at(parts, wish, client)
-    shape = common(kinds, has_target=target is not None, has_weight=weight is not None)
-    layout = laid_out(shape, n_threads() if client is None else n_threads_of(client))
-    lengths = [kind.n_rows for kind in kinds]
-    sides = _aligned(target, lengths, "target"), _aligned(weight, lengths, "weight")
-    chunks = _chunks(parts, sides, wish, layout)
+    asked = Asked(_column(target), _column(weight), columns)
+    parts, layouts = _partitions(where, asked)
+    held, layouts = (None, layouts) if layouts else _looked_at(parts, asked, client)
+    lengths = [layout.n_rows for layout in layouts]
+    y, w = _aligned(target, lengths, "target"), _aligned(weight, lengths, "weight")
+    layout = common(layouts)
+    layout = layout._replace(
+        has_target=layout.has_target or y[0] is not None,
+        has_weight=layout.has_weight or w[0] is not None,
+    )
+    layout = sized(layout, n_threads() if client is None else n_threads_of(client))
+    blocks = _cut(_chunks(parts, (y, w), asked, layout), lengths, layout, client)
     if client is None:
-        return Rows(Lazy(layout, _cut(chunks, lengths, layout)))
-    blocks = _cut(chunks, lengths, layout, client)
+        return Rows(Lazy(layout, blocks))
     source = Partitioned(layout, client, partial(_persisted, client, blocks))
     del held  # the partitions: from here on the scheduler needs them for the blocks alone
     return Rows(source, engine=engine() or Cluster(client))
 
 
-def _name(column: Any) -> str | None:
-    return column if isinstance(column, str) else None
+def _column(side: Any) -> Any:
+    """A target or weight that is a column of the data, or None."""
+    return side if is_column(side, ()) else None
 
 
 class Lazy(Blocked):
@@ -84,43 +84,63 @@ class Lazy(Blocked):
         return (chunks[b * self.size : (b + 1) * self.size] for b in self.numbers)
 
 
-def _partitions(where: Any, wish: Wish) -> tuple[list[Any], list[Kind]]:
-    """Delayed partitions, and the kind of each if it is known without a look."""
+def _partitions(where: Any, asked: Asked) -> tuple[list[Any], list[Layout]]:
+    """Delayed partitions, and the layout of each if it is known without a look."""
+    if not hasattr(where, "to_delayed") or isinstance(where, _delayed_type()):
+        return _listed(where), []
     if not hasattr(where, "chunks"):
-        return list(where.to_delayed() if hasattr(where, "to_delayed") else where), []
+        return list(where.to_delayed()), []
     if where.ndim != 2:
         raise ValueError(f"X has {where.ndim} dimensions: give a Dask array of rows and columns")
     X = where.rechunk({1: -1})
     parts = list(X.to_delayed().ravel())
     if np.isnan(X.shape).any():
         return parts, []
-    empty = X._meta  # noqa: SLF001  the only place where Dask says whether blocks are sparse
-    return parts, [kind_of(empty, wish)._replace(n_rows=n) for n in X.chunks[0]]
+    like = layout_of(_without_rows(X), asked, 0)
+    return parts, [like._replace(n_rows=n) for n in X.chunks[0]]
 
 
-def _looked_at(parts: list[Any], wish: Wish, client: Any) -> tuple[Any, list[Kind]]:
-    """The kind of each partition, and what keeps the computed partitions on the cluster."""
+def _delayed_type() -> type:
+    from dask.delayed import Delayed
+
+    return Delayed
+
+
+def _listed(parts: Any) -> list[Any]:
+    return list(parts) if isinstance(parts, list | tuple) else [parts]
+
+
+def _without_rows(X: Any) -> Any:
+    from scipy.sparse import csr_array
+
+    make = csr_array if hasattr(X._meta, "indptr") else np.empty  # noqa: SLF001  no public name
+    return make((0, X.shape[1]), dtype=X.dtype)
+
+
+def _looked_at(parts: list[Any], asked: Asked, client: Any) -> tuple[Any, list[Layout]]:
+    """The layout of each partition, and what keeps the computed partitions on the cluster."""
     from dask.base import compute
     from dask.delayed import delayed
 
-    kinds = [delayed(kind_of)(part, wish) for part in parts]
+    layouts = [delayed(layout_of)(part, asked, at) for at, part in enumerate(parts)]
     if client is None:
-        return None, list(compute(*kinds, scheduler="threads"))
+        return None, list(compute(*layouts, scheduler="threads"))
     held = client.persist(parts, optimize_graph=False)
-    return held, client.gather(client.compute(kinds, optimize_graph=False))
+    return held, client.gather(client.compute(layouts, optimize_graph=False))
 
 
 def _aligned(side: Any, lengths: list[int], name: str) -> list[Any]:
     """A target or weight, one part per partition; Nones if it is absent or a column."""
-    if side is None or isinstance(side, str):
+    if side is None or is_column(side, ()):
         return [None] * len(lengths)
-    if isinstance(side, list | tuple) and is_dask(side):
-        parts = list(side)
+    if isinstance(_listed(side)[0], _delayed_type()):
+        parts = _listed(side)
     elif hasattr(side, "to_delayed"):
         parts = _side_partitions(side, lengths, name)
     else:
-        _assert_same(len(side), sum(lengths), f"entries of the {name}", "rows")
-        parts = np.split(np.asarray(side), np.cumsum(lengths)[:-1])
+        values, _ = Asked(side).outside((), sum(lengths))
+        ends = np.cumsum([0, *lengths]).tolist()
+        parts = [values[low:high] for low, high in pairwise(ends)]
     _assert_same(len(parts), len(lengths), f"partitions of the {name}", "partitions of the rows")
     return parts
 
@@ -138,16 +158,21 @@ def _assert_same(found: int, expected: int, what: str, of: str) -> None:
         raise ValueError(f"{found} {what}, but {expected} {of}")
 
 
-def _chunks(parts: list[Any], sides: tuple, wish: Wish, layout: Layout) -> list[Any]:
+def _chunks(parts: list[Any], sides: tuple, asked: Asked, layout: Layout) -> list[Any]:
     """Each partition with its target and weight, in the number type of the leaves."""
     from dask.delayed import delayed
 
-    make = delayed(as_chunk, pure=False)
+    make = delayed(chunk_of, pure=False)
     told = enumerate(zip(parts, *sides, strict=True))
-    return [make(part, (y, w), wish, layout, at) for at, (part, y, w) in told]
+    return [make(part, _with(asked, y, w), layout, at) for at, (part, y, w) in told]
 
 
-def _cut(chunks: list[Any], lengths: list[int], layout: Layout, client: Any = None) -> list[Any]:
+def _with(asked: Asked, y: Any, w: Any) -> list[Any]:
+    """The wishes for one partition, as a list: Dask looks for partitions of `y` and `w` in it."""
+    return [asked.target if y is None else y, asked.weight if w is None else w, asked.columns]
+
+
+def _cut(chunks: list[Any], lengths: list[int], layout: Layout, client: Any) -> list[Any]:
     """Blocks of whole chunks, made of pieces of partitions, each in its home on the cluster."""
     from dask.base import annotate
     from dask.delayed import delayed

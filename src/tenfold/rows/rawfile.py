@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.rows.arrays import compute_dtype, part
-from tenfold.rows.asked import Asked, Choice
+from tenfold.rows.asked import Asked, Choice, as_weights
 from tenfold.rows.chunk import Chunk
 from tenfold.rows.fold import Task, Walk
 from tenfold.rows.labels import Labels
@@ -38,6 +38,7 @@ class RawFile(Source):
         self.place: Callable[[int], str] = getattr(matrix, "where", super().where)
 
     def chunks(self, run: range) -> Iterator[Chunk]:
+        """Read the chunks of a run."""
         for number in run:
             yield self.read(*self.span(number))
 
@@ -48,14 +49,16 @@ class RawFile(Source):
         X = rows if len(choice.X) == rows.shape[1] else np.take(rows, choice.X, axis=1)
         y = part(self.y, first, end) if choice.y is None else np.take(rows, choice.y, axis=1)
         w = part(self.w, first, end) if choice.w is None else np.take(rows, choice.w, axis=1)
-        w = w if w is None else w.astype(compute_dtype(w.dtype), copy=False)
+        w = w if w is None else as_weights(w)
         return Chunk(np.ascontiguousarray(X, self.dtype), y, w, first)
 
     def take(self, rows: np.ndarray) -> Chunk:
+        """The rows with these numbers; of a chunk, no more is read than from first to last."""
         blocks = np.split(rows, np.flatnonzero(np.diff(rows // self.grid)) + 1)
         return joined([pick(self.read(int(b[0]), int(b[-1]) + 1), b) for b in blocks])
 
     def where(self, row: int) -> str:
+        """The file and the row in it, counted from 0."""
         return self.place(row)
 
 
@@ -91,11 +94,12 @@ class Spool:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.columns: list[Stored | Labels | None] | None = None
+        self.columns: list[Any] = []  # files of X, y and w
 
     def put(self, chunk: Chunk) -> None:
+        """Write a chunk in its place."""
         with self.lock:
-            if self.columns is None:
+            if not self.columns:
                 self.columns = [_column(array) for array in chunk[:3]]
         for column, array in zip(self.columns, chunk[:3], strict=True):
             if column is not None:
@@ -103,9 +107,9 @@ class Spool:
 
     def rows(self, n_rows: int, like: Source) -> RawFile:
         """The rows that were put in, under the names of the source that they came from."""
-        X, y, w = self.columns or [Stored(Disk(), like.dtype, (0, like.n_features)), None, None]
-        y, w = (column and column.ended(n_rows) for column in (y, w))
-        return named_like(like, RawFile(X.ended(n_rows), None, y, w))
+        empty = [Stored(Disk(), like.dtype, (0, like.n_features)), None, None]
+        X, y, w = (column and column.ended(n_rows) for column in self.columns or empty)
+        return named_like(like, RawFile(X, None, y, w))
 
 
 def _column(array: Any) -> Stored | Labels | None:

@@ -67,9 +67,7 @@ class Rows:
 
     def labelled(self, classes: np.ndarray) -> Rows:
         """The same rows, whose leaves see labels as numbers into `classes`."""
-        return Rows(
-            self.source, engine=self.engine, classes=classes, allow_nan=self.allow_nan
-        )
+        return Rows(self.source, engine=self.engine, classes=classes, allow_nan=self.allow_nan)
 
     def total(self, f: Callable[..., Any], *state: Any) -> Any:
         """Merge the statistics `f(chunk, *state)` of all chunks, in one fixed order.
@@ -95,7 +93,9 @@ class Rows:
             watch.end(total)
         return total
 
-    def each(self, f: Callable[..., np.ndarray], *state: Any, into: str | Path | None = None) -> Any:
+    def each(
+        self, f: Callable[..., np.ndarray], *state: Any, into: str | Path | None = None
+    ) -> Any:
         """One output per row, in order: `f(chunk, *state)` of all chunks below each other.
 
         With `into`, the outputs are written to that `.npy` file as they come, and the array that

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.rows.arrays import compute_dtype
+from tenfold.rows.asked import as_weights
 from tenfold.rows.chunk import CHUNK_BYTES, Chunk
 from tenfold.rows.cluster import engine
 from tenfold.rows.rows import Rows
@@ -202,7 +203,7 @@ def from_sequences(where: Any, target: Any = None, weight: Any = None) -> Rows:
     if len(offsets) == 1:
         raise ValueError("there are no sequences")
     y = None if target is None else _per_sequence(target, offsets, "target")
-    w = None if weight is None else _per_sequence(weight, offsets, "weight")
+    w = None if weight is None else as_weights(_per_sequence(weight, offsets, "weight"))
     return Rows(Sequences(values, offsets, y, w), engine=engine())
 
 

@@ -25,13 +25,14 @@ class Disk:
     Every read says where, so threads share one descriptor. A pickle holds the path alone.
     """
 
-    def __init__(self, path: str | Path | None = None) -> None:
+    def __init__(self, path: str | os.PathLike | None = None) -> None:
         self.shown = "a temporary file" if path is None else str(path)
-        self.path = None if path is None else os.path.abspath(path)
+        self.path = None if path is None else str(Path(path).absolute())
         self._descriptor: int | None = None
 
     @property
     def descriptor(self) -> int:
+        """What the operating system calls the open file."""
         if self._descriptor is None:
             number = _nameless() if self.path is None else os.open(self.path, os.O_RDONLY)
             weakref.finalize(self, os.close, number)
@@ -40,7 +41,7 @@ class Disk:
 
     def read(self, into: np.ndarray, at: int) -> int:
         """Fill an array with the bytes from `at` on; how many there were."""
-        done, space = 0, memoryview(into).cast("B")
+        done, space = 0, _bytes(into)
         while done < len(space):
             got = os.preadv(self.descriptor, [space[done:]], at + done)
             if got == 0:
@@ -49,7 +50,8 @@ class Disk:
         return done
 
     def write(self, array: np.ndarray, at: int) -> None:
-        left = memoryview(np.ascontiguousarray(array)).cast("B")
+        """Write an array's bytes from `at` on."""
+        left = _bytes(np.ascontiguousarray(array))
         try:
             while left:
                 done = os.pwrite(self.descriptor, left, at)
@@ -65,6 +67,10 @@ class Disk:
         if self.path is None:
             raise TypeError("rows in a temporary file cannot go to another process")
         return {"shown": self.shown, "path": self.path, "_descriptor": None}
+
+
+def _bytes(array: np.ndarray) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
 
 
 def _nameless() -> int:
@@ -105,6 +111,7 @@ class Stored:
         return read(first, end).astype(self.dtype, copy=False)
 
     def write(self, first: int, rows: np.ndarray) -> None:
+        """Put rows in their place, from `first` on."""
         self.disk.write(rows, self.offset + first * self.row_bytes)
 
     def ended(self, n_rows: int) -> Stored:
@@ -112,6 +119,7 @@ class Stored:
         return Stored(self.disk, self.raw, (n_rows, *self.shape[1:]), self.offset)
 
     def where(self, row: int) -> str:
+        """The place of a row in words."""
         return f"{self.disk.shown}, row {row}"
 
     def _rows(self, first: int, end: int) -> np.ndarray:
@@ -132,7 +140,9 @@ class Stored:
         done = self.disk.read(out, start)
         if done < out.nbytes:
             row = first + done // max(out.nbytes // max(len(out), 1), 1)
-            raise ValueError(f"{self.where(row)}: the file ends here; it was cut after it was opened")
+            raise ValueError(
+                f"{self.where(row)}: the file ends here; it was cut after it was opened"
+            )
 
     def _ask_ahead(self, first: int, end: int, start: int) -> None:
         # A jump (random batches, a sample) says nothing about what comes next.
@@ -166,6 +176,7 @@ class Stacked:
         return np.concatenate([rows.astype(self.dtype, copy=False) for rows in found if len(rows)])
 
     def where(self, row: int) -> str:
+        """The place of a row in words."""
         number = int(np.searchsorted(self.edges, row, "right")) - 1
         return self.parts[number].where(row - int(self.edges[number]))
 
@@ -173,7 +184,7 @@ class Stacked:
 class SideBySide:
     """Stored arrays of the same rows, their columns beside each other."""
 
-    def __init__(self, parts: list[Stored]) -> None:
+    def __init__(self, parts: list[Any]) -> None:
         self.parts = parts
         self.shape = (parts[0].shape[0], sum(part.shape[1] for part in parts))
         self.dtype = parts[0].dtype
@@ -182,7 +193,7 @@ class SideBySide:
         return np.concatenate([part[rows] for part in self.parts], axis=1)
 
 
-def npy(path: str | Path) -> Stored:
+def npy(path: str | os.PathLike) -> Stored:
     """The array in a `.npy` file, of numbers or of labels; checked to be there in full."""
     disk = Disk(path)
     with Path(path).open("rb") as file:
@@ -193,7 +204,9 @@ def npy(path: str | Path) -> Stored:
         offset = file.tell()
         size = os.fstat(file.fileno()).st_size - offset
     if dtype.hasobject:
-        raise ValueError(f"{path} holds Python objects. Save numbers: numpy.save(path, X.astype(float))")
+        raise ValueError(
+            f"{path} holds Python objects. Save numbers: numpy.save(path, X.astype(float))"
+        )
     stored = Stored(disk, dtype, shape, offset, fortran=fortran and len(shape) > 1)
     _assert_whole(stored, size)
     return stored

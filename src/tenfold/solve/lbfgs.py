@@ -122,7 +122,9 @@ def direction(
     return q
 
 
-def line_search(f: Objective, here: Point, turn: np.ndarray, first: float, precision: float) -> Point:
+def line_search(
+    f: Objective, here: Point, turn: np.ndarray, first: float, precision: float
+) -> Point:
     """A step along `turn` that satisfies the weak Wolfe conditions; usually the first one tried."""
     fall = here.slope @ turn
     low, high, t = 0.0, np.inf, first

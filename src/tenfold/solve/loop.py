@@ -65,7 +65,7 @@ class until_still(Generic[State]):  # noqa: N801  reads as a word in `for ... in
         self.n_iter += 1
         self.objectives.append(float(objective))
         self.seconds.append(perf_counter() - self.start)
-        self.converged = self.change <= self.tol
+        self.converged = bool(self.change <= self.tol)
         note(float(objective))
         mark_loop(self.n_iter, (state, self.change, self._columns()))
 
@@ -86,4 +86,4 @@ class until_still(Generic[State]):  # noqa: N801  reads as a word in `for ... in
         if done:
             self.n_iter, (self.state, self.change, columns) = done, kept
             self.objectives, self.seconds = (list(column) for column in columns)
-            self.converged = self.change <= self.tol
+            self.converged = bool(self.change <= self.tol)

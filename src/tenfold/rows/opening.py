@@ -1,0 +1,182 @@
+"""One door for all data: `tenfold.open`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import numpy as np
+
+from tenfold.rows.arrays import Arrays, SparseArrays
+from tenfold.rows.asked import Asked, Choice, as_weights
+from tenfold.rows.rows import Rows
+from tenfold.rows.source import Source
+
+FILES = (str, os.PathLike)
+
+
+def open(where: Any, target: Any = None, weight: Any = None, columns: Any = None) -> Rows:
+    """Open data, wherever they lie, as rows that models learn from.
+
+    Parameters
+    ----------
+    where : array, sparse matrix, table, path, list, Dask collection or Rows
+        An array (also a memory map), a SciPy sparse matrix, a pandas or polars DataFrame, an
+        Arrow table; a file (`.npy`, `.parquet`, `.arrow`, `.feather`, `.ipc`, `.csv`, `.tsv`,
+        `.csv.gz`), a folder of such files, a pattern such as ``"part-*.parquet"``, a list of
+        files, whose rows follow each other in the order of the names; a Dask array, dataframe or
+        list of delayed parts; a list of sequences of different lengths.
+    target : str, list of str, int, array or path, optional
+        The column to be predicted, by its name (several names: several targets), or by its number
+        in an array; or the values themselves, or the `.npy` file that holds them.
+    weight : str, int, array or path, optional
+        How much each row counts, given in the same way.
+    columns : list, optional
+        Names (of an array: numbers) of the columns of X. By default all but target and weight.
+
+    Returns
+    -------
+    Rows
+
+    Notes
+    -----
+    Columns that are float32 throughout are computed in float32, all others in float64. Missing
+    values in X become NaN. CSV files are read once, into a temporary file, when the first row is
+    needed; so are, when they are opened, Parquet files so wide that reading them in place would
+    fill the memory. The environment variable TMPDIR says where.
+
+    Examples
+    --------
+    >>> import numpy as np, tenfold
+    >>> rows = tenfold.open(np.arange(12.0).reshape(4, 3), target=-1)
+    >>> rows
+    Rows(4 x 2 float64, Arrays)
+    >>> rows.take(np.array([1, 3])).y
+    array([ 5., 11.])
+    """
+    asked = Asked(target, weight, columns)
+    if isinstance(where, Rows):
+        if any(wish is not None for wish in asked):
+            raise ValueError("these rows are open: give target, weight and columns when opening")
+        return where
+    if _is_dask(where):
+        from tenfold.rows.partitions import from_dask
+
+        return from_dask(where, target, weight, columns)
+    if _is_sequences(where):
+        from tenfold.rows.sequences import from_sequences
+
+        if columns is not None:
+            raise ValueError("sequences have no columns to choose from: choose them in the arrays")
+        return from_sequences(where, target, weight)
+    engine = _engine()
+    return Rows(_source(where, asked, here=engine is None), engine=engine)
+
+
+def is_rows_like(X: Any) -> bool:
+    """Whether X is something to `open`, rather than an array or table that scikit-learn checks."""
+    if isinstance(X, np.ndarray):
+        return False
+    home = type(X).__module__.partition(".")[0]
+    if isinstance(X, (*FILES, Rows)) or home == "pyarrow":
+        return True
+    first = X[0] if isinstance(X, list) and X else None
+    return _is_dask(X) or _is_sequences(X) or isinstance(first, FILES)
+
+
+def _is_dask(where: Any) -> bool:
+    first = where[0] if isinstance(where, list) and where else where
+    return type(first).__module__.partition(".")[0] == "dask"
+
+
+def _is_sequences(where: Any) -> bool:
+    """A list of two-dimensional parts, or an object that tenfold itself made of them."""
+    if type(where).__module__ == "tenfold.rows.sequences":
+        return True
+    if not isinstance(where, list) or not where:
+        return False
+    first = where[0]
+    nested = isinstance(first, list) and len(first) > 0 and isinstance(first[0], list | np.ndarray)
+    return nested or (isinstance(first, np.ndarray) and first.ndim == 2)
+
+
+def _engine() -> Any:
+    """The cluster of `with tenfold.on(client):`, if we are inside."""
+    if "distributed" not in sys.modules:
+        return None
+    from tenfold.rows.cluster import engine
+
+    return engine()
+
+
+def _source(where: Any, asked: Asked, *, here: bool) -> Source:
+    paths = isinstance(where, list | tuple) and len(where) and isinstance(where[0], FILES)
+    if isinstance(where, FILES) or paths:
+        return _file_source(where, asked, here=here)
+    if isinstance(where, np.ndarray | list | tuple):
+        return _array_source(np.asarray(where), asked)
+    if hasattr(where, "tocsr"):
+        return _sparse_source(where.tocsr(), asked)
+    from tenfold.rows.tables import Table
+
+    return Table(where, asked)
+
+
+def _file_source(where: Any, asked: Asked, *, here: bool) -> Source:
+    from tenfold.rows.folders import files
+
+    kind, paths = files(where)
+    if kind == "npy":
+        from tenfold.rows.rawfile import npy_rows
+
+        return npy_rows(paths, asked)
+    if kind == "csv":
+        from tenfold.rows.csvfile import CsvFiles
+
+        return CsvFiles(paths, asked)
+    if kind == "ipc":
+        from tenfold.rows.ipc import IpcFiles
+
+        return IpcFiles(paths, asked)
+    from tenfold.rows.parquet import ParquetFiles, narrowed
+    from tenfold.rows.rawfile import room_for
+
+    source = ParquetFiles(paths, asked)
+    return narrowed(source) if here and source.heavy and room_for(source) else source
+
+
+def _array_source(X: np.ndarray, asked: Asked) -> Arrays:
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"the array holds {X.dtype}, not numbers")
+    if X.ndim != 2:
+        raise ValueError(
+            f"the array has shape {X.shape}; X needs two dimensions: X.reshape(len(X), -1)"
+        )
+    choice, y, w = _sides(X, asked)
+    return Arrays(X[:, _block(choice.X)], y, w)
+
+
+def _sparse_source(X: Any, asked: Asked) -> SparseArrays:
+    choice, y, w = _sides(X, asked)
+    return SparseArrays(X if len(choice.X) == X.shape[1] else X[:, choice.X], y, w)
+
+
+def _sides(X: Any, asked: Asked) -> tuple[Choice, Any, Any]:
+    """Columns of an array; target and weights from them, or from elsewhere."""
+    numbers = range(X.shape[1])
+    choice = asked.choice(numbers, "the array")
+    y, w = (None if side is None else side[:] for side in asked.outside(numbers, X.shape[0]))
+    y = y if choice.y is None else _dense(X[:, [choice.y]])
+    w = w if choice.w is None else _dense(X[:, [choice.w]])
+    return choice, y, w if w is None else as_weights(w)
+
+
+def _dense(column: Any) -> np.ndarray:
+    return np.ravel(column if isinstance(column, np.ndarray) else column.toarray())
+
+
+def _block(columns: list[int]) -> Any:
+    """Neighbouring columns as a slice, which copies nothing."""
+    low, high = columns[0], columns[-1] + 1
+    return slice(low, high) if columns == list(range(low, high)) else columns

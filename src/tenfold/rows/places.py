@@ -1,0 +1,93 @@
+"""The same rows in every place we know: what the laws walk through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Place = Callable[[np.ndarray, Any, Path], tuple[Any, Any]]  # X, y, folder -> what fit takes
+
+
+def in_fortran_order(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
+    return np.asfortranarray(X), y
+
+
+def as_view(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
+    """Every second column and row of a larger, read-only array."""
+    wide = np.zeros((2 * X.shape[0], 2 * X.shape[1]), X.dtype)
+    wide[::2, ::2] = X
+    wide.flags.writeable = False
+    return wide[::2, ::2], y
+
+
+def in_npy(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
+    np.save(folder / "X.npy", X)
+    return folder / "X.npy", y
+
+
+def in_memmap(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
+    np.save(folder / "map.npy", X)
+    return np.load(folder / "map.npy", mmap_mode="r"), y
+
+
+def in_parquet(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
+    """Three files with row groups that fit no grid."""
+    import pyarrow.parquet as pq
+
+    table, target = _table(X, y)
+    cuts = [0, len(X) // 3 + 1, len(X) // 2, len(X)]
+    for part, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False)):
+        pq.write_table(table.slice(a, b - a), folder / f"part-{part}.parquet", row_group_size=777)
+    return folder / "part-*.parquet", target
+
+
+def in_csv(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
+    from pyarrow import csv
+
+    table, target = _table(X, y)
+    csv.write_csv(table, folder / "rows.csv")
+    return folder / "rows.csv", target
+
+
+def in_arrow_table(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
+    return _table(X, y)
+
+
+def in_dask(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
+    """Dask arrays with blocks that fit no grid, on the client in scope."""
+    import dask.array as da
+
+    step = len(X) // 7 + 1
+    return da.from_array(X, chunks=(step, -1)), y if y is None else da.from_array(y, chunks=step)
+
+
+PLACES: dict[str, Place] = {
+    place.__name__: place
+    for place in (
+        in_fortran_order,
+        as_view,
+        in_npy,
+        in_memmap,
+        in_parquet,
+        in_csv,
+        in_arrow_table,
+        in_dask,
+    )
+}
+
+
+def _table(X: np.ndarray, y: Any) -> tuple[Any, str | None]:
+    import pyarrow as pa
+
+    columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
+    if y is not None:
+        columns["target"] = y
+    return pa.table(columns), None if y is None else "target"
+
+
+def places(dtype: np.dtype) -> Iterator[str]:
+    """Names of the places that keep numbers of this type (text has no float32)."""
+    return (name for name in PLACES if dtype == np.float64 or name != "in_csv")

@@ -1,0 +1,34 @@
+"""Every law on every public model; each model is tested the day it is named."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tenfold import laws
+
+MODELS = list(laws.models())
+SLOW = {laws.place_does_not_matter}
+
+
+@pytest.mark.parametrize("law", [law for law in laws.LAWS if law not in SLOW])
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_law(model, law):
+    law(model)
+
+
+@pytest.mark.parametrize("place", [p for p in laws.PLACES if p != "in_dask"])
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_place_does_not_matter(model, place):
+    laws.place_does_not_matter(model, only=(place,))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+@settings(max_examples=5, deadline=None)
+@given(cut=st.integers(1, 2999))
+def test_parts_make_the_whole_at_any_cut(model, cut):
+    laws.parts_make_the_whole(model, cut)
+
+
+def test_the_laws_find_every_model():
+    names = {type(model).__name__ for model in MODELS}
+    assert {"LinearRegression", "Ridge", "GaussianNB", "PCA", "LogisticRegression", "KMeans"} <= names
