@@ -23,7 +23,9 @@ from sklearn.model_selection import train_test_split
 from tenfold import PCA, GaussianNB, KMeans, LogisticRegression, Ridge
 
 X, y = load_digits(return_X_y=True)
-X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=1 / 3, random_state=0, stratify=y)
+X_train, X_test, y_train, y_test = train_test_split(
+    X, y, test_size=1 / 3, random_state=0, stratify=y
+)
 one_hot = np.eye(10)[y_train]
 
 

@@ -31,4 +31,11 @@ def test_parts_make_the_whole_at_any_cut(model, cut):
 
 def test_the_laws_find_every_model():
     names = {type(model).__name__ for model in MODELS}
-    assert {"LinearRegression", "Ridge", "GaussianNB", "PCA", "LogisticRegression", "KMeans"} <= names
+    assert {
+        "LinearRegression",
+        "Ridge",
+        "GaussianNB",
+        "PCA",
+        "LogisticRegression",
+        "KMeans",
+    } <= names

@@ -20,6 +20,7 @@ _WHERE: dict[str, str] = {
     "on": "tenfold.rows",
     "open": "tenfold.rows",
     "progress": "tenfold.rows",
+    "save": "tenfold.persist",
     "threads": "tenfold.rows",
 }
 _MODULES = ("datasets", "laws")

@@ -241,7 +241,9 @@ def predicting_is_pure(model: Any) -> None:
     assert all(same_bits(first[name], second[name]) for name in first)
     assert np.array_equal(X, rows_before)
     assert vars(fitted).keys() == model_before.keys()
-    assert all(same_bits(vars(fitted)[k], v) for k, v in model_before.items() if k in learned(fitted))
+    assert all(
+        same_bits(vars(fitted)[k], v) for k, v in model_before.items() if k in learned(fitted)
+    )
 
 
 def history_falls(model: Any) -> None:

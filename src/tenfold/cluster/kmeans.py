@@ -1,8 +1,4 @@
-"""k-means: each row to its nearest centre, each centre to the mean of its rows, until still.
-
-Read in order: `Assignment` (what a pass says), `move` (from one set of centres to the next),
-`plus_plus` (where to start), `KMeans`.
-"""
+"""k-means: each row to its nearest centre, each centre to the mean of its rows, until still."""
 
 from __future__ import annotations
 
@@ -14,214 +10,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.cluster.lloyd import Cloud, cost, label_rows, move, survey
+from tenfold.cluster.starts import plus_plus, start_sample
 from tenfold.estimator import Clusterer
-from tenfold.maths.distances import nearest_centres, squared_distances
-from tenfold.maths.leaves import add_rows
-from tenfold.rows import Chunk, Rows, uniforms
+from tenfold.maths.distances import squared_distances
+from tenfold.rows import Chunk, Rows
 from tenfold.solve import until_still
 
 START_ROWS = 20_000  # k-means++ looks at this many rows (or 100 for each cluster)
-FAR = 4.0  # columns whose mean is this many deviations from zero are shifted before products
-
-
-class Spread(NamedTuple):
-    """Weight, sum, and sum of squares of each column about a point."""
-
-    n: float
-    x: np.ndarray
-    xx: np.ndarray
-
-
-def spread(chunk: Chunk, origin: np.ndarray) -> Spread:
-    """How the columns of a chunk lie about a point."""
-    w = chunk.weights()
-    if isinstance(chunk.X, np.ndarray):
-        D = chunk.X - origin
-        return Spread(chunk.weight, w @ D, w @ (D * D))
-    return Spread(chunk.weight, chunk.X.T @ w, chunk.X.power(2).T @ w)
-
-
-class Assignment(NamedTuple):
-    """Weight and sum of the rows that are nearest to each centre."""
-
-    weight: np.ndarray  # (k,)
-    sums: np.ndarray  # (k, p)
-
-
-def shifted(chunk: Chunk, origin: np.ndarray | None) -> Any:
-    return chunk.X if origin is None else chunk.X - origin
-
-
-def assign(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> Assignment:
-    """Give each row to its nearest centre."""
-    X = shifted(chunk, origin)
-    k = len(centres)
-    labels = nearest_centres(X, centres)
-    weight, sums = np.zeros(k), np.zeros(centres.shape)
-    if isinstance(X, np.ndarray):
-        w = np.empty(0, X.dtype) if chunk.w is None else chunk.w
-        add_rows(X, w, labels, sums, weight)
-        return Assignment(weight, sums)
-    from scipy.sparse import csr_array
-
-    w = chunk.weights().astype(np.float64)
-    hot = csr_array((w, labels, np.arange(chunk.rows + 1)), shape=(chunk.rows, k))
-    return Assignment(hot.sum(axis=0), (hot.T @ X).toarray())
-
-
-def label_rows(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> np.ndarray:
-    """Number of the nearest centre of each row."""
-    return nearest_centres(shifted(chunk, origin), centres)
-
-
-def cost(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> float:
-    """Weighted sum of squared distances to the nearest centre, from the differences themselves."""
-    return float(chunk.weights() @ own_distances(chunk, centres, origin))
-
-
-def own_distances(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> np.ndarray:
-    """Squared distance of each row to its nearest centre."""
-    X = shifted(chunk, origin)
-    labels = nearest_centres(X, centres)
-    X = X if isinstance(X, np.ndarray) else X.toarray()
-    difference = (X - np.take(centres, labels, axis=0)).astype(np.float64, copy=False)
-    return np.einsum("ij,ij->i", difference, difference)
-
-
-class Farthest(NamedTuple):
-    """The rows farthest from their centres, by distance and then by number."""
-
-    distance: np.ndarray  # (m,)
-    row: np.ndarray  # (m,)
-    label: np.ndarray  # (m,)
-    X: np.ndarray  # (m, p)
-    w: np.ndarray  # (m,)
-
-    def merge(self, other: Farthest) -> Farthest:
-        parts = [np.concatenate(pair) for pair in zip(self, other, strict=True)]
-        most = np.lexsort((parts[1], -parts[0]))[: max(len(self.row), len(other.row))]
-        return Farthest(*(part[most] for part in parts))
-
-
-def farthest(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None, m: int) -> Farthest:
-    """The m rows of a chunk that lie farthest from their centres."""
-    distance = own_distances(chunk, centres, origin) * (chunk.weights() > 0)
-    order = np.argsort(-distance, kind="stable")[:m]
-    X = shifted(chunk, origin)
-    X = X[order] if isinstance(X, np.ndarray) else X[order].toarray()
-    label = label_rows(chunk, centres, origin)[order]
-    return Farthest(distance[order], chunk.first + order, label, X, chunk.weights()[order])
-
-
-class Cloud(NamedTuple):
-    """What is known of the rows before the first pass of a start."""
-
-    n: float
-    mean: np.ndarray  # (p,)
-    variance: float  # mean over the columns
-    squares: float  # sum of squares about the origin
-    origin: np.ndarray | None  # subtracted from rows before products
-
-
-def survey(rows: Rows) -> Cloud:
-    """Weight, mean and variance of the rows, and whether they lie too far from zero."""
-    head = np.zeros(rows.n_features, rows.dtype)
-    if not rows.sparse:
-        head = rows.take(np.zeros(1, np.int64)).X[0]
-    s = rows.total(spread, head)
-    offset = s.x / s.n
-    variance = np.maximum(s.xx / s.n - offset**2, 0.0)
-    mean = head + offset
-    if rows.sparse or (np.abs(mean) <= FAR * np.sqrt(variance) + np.finfo(rows.dtype).tiny).all():
-        return Cloud(s.n, mean, variance.mean(), s.n * float((variance + mean**2).sum()), None)
-    origin = mean.astype(rows.dtype)
-    squares = s.n * float((variance + (mean - origin) ** 2).sum())
-    return Cloud(s.n, mean, variance.mean(), squares, origin)
-
-
-def move(rows: Rows, cloud: Cloud, centres: np.ndarray) -> tuple[np.ndarray, float]:
-    """The means of the rows nearest to each centre, and the cost of the centres as they were."""
-    a = rows.total(assign, centres.astype(rows.dtype), cloud.origin)
-    empty = np.flatnonzero(a.weight == 0)
-    means = a.sums / np.where(a.weight > 0, a.weight, 1.0)[:, None]
-    within = cloud.squares - float((a.weight * (means**2).sum(axis=1)).sum())
-    before = max(within, 0.0) + float((a.weight * ((means - centres) ** 2).sum(axis=1)).sum())
-    if len(empty):
-        a = refill(rows, cloud, centres, a, empty)
-        means = a.sums / np.where(a.weight > 0, a.weight, 1.0)[:, None]
-    return np.where(a.weight[:, None] > 0, means, centres), before
-
-
-def refill(
-    rows: Rows, cloud: Cloud, centres: np.ndarray, a: Assignment, empty: np.ndarray
-) -> Assignment:
-    """Give each empty cluster one of the rows farthest from their centres."""
-    far = rows.total(farthest, centres.astype(rows.dtype), cloud.origin, len(empty))
-    weight, sums = a.weight.copy(), a.sums.copy()
-    for target, old, x, w in zip(empty, far.label, far.X, far.w, strict=False):
-        if weight[old] > w > 0:
-            weight[old] -= w
-            sums[old] -= w * x
-            weight[target], sums[target] = w, w * x
-    return Assignment(weight, sums)
-
-
-class Race(NamedTuple):
-    """The m rows that win a race in which a row's speed is its weight: a weighted sample."""
-
-    time: np.ndarray
-    row: np.ndarray
-
-    def merge(self, other: Race) -> Race:
-        time, row = np.append(self.time, other.time), np.append(self.row, other.row)
-        first = np.lexsort((row, time))[: max(len(self.row), len(other.row))]
-        return Race(time[first], row[first])
-
-
-def race(chunk: Chunk, m: int, seed: int) -> Race:
-    """Exponential arrival times with the weights as rates; drawn by global row."""
-    draws = uniforms(seed, chunk.first, chunk.rows)[:, 0]
-    with np.errstate(divide="ignore"):
-        time = -np.log(draws) / chunk.weights()
-    first = np.argsort(time, kind="stable")[:m]
-    return Race(time[first], chunk.first + first)
-
-
-def start_sample(rows: Rows, m: int, seed: int) -> np.ndarray:
-    """Some rows to choose starts from, drawn by global row and in proportion to their weight."""
-    if not rows.source.has_weight:
-        X = rows.sample(m, seed).X
-    else:
-        won = rows.total(race, min(m, rows.n_rows), seed)
-        X = rows.take(np.sort(won.row[np.isfinite(won.time)])).X
-    return X if isinstance(X, np.ndarray) else X.toarray()
-
-
-def plus_plus(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """k-means++: rows far from the centres so far are likely to be the next; best of a few tries.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.repeat([[0.0], [10.0], [20.0]], 5, axis=0)
-    >>> sorted(plus_plus(X, 3, np.random.default_rng(0)).ravel().tolist())
-    [0.0, 10.0, 20.0]
-    """
-    tries = 2 + int(np.log(k))
-    chosen = [int(rng.integers(len(X)))]
-    nearest_square = squared_distances(X, X[chosen])[:, 0]
-    for _ in range(1, k):
-        heights = np.cumsum(nearest_square, dtype=np.float64)
-        if heights[-1] > 0:
-            drawn = np.searchsorted(heights, rng.random(tries) * heights[-1], side="right")
-            candidates = np.minimum(drawn, len(X) - 1)
-        else:  # fewer different rows than clusters
-            candidates = rng.integers(len(X), size=tries)
-        squares = np.minimum(squared_distances(X, X[candidates]).T, nearest_square)
-        best = int(squares.sum(axis=1, dtype=np.float64).argmin())
-        chosen.append(int(candidates[best]))
-        nearest_square = squares[best]
-    return X[chosen]
 
 
 class Solution(NamedTuple):
@@ -240,7 +36,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     Each round assigns every row to its nearest centre (the first one on a tie) and moves every
     centre to the mean of its rows; neither half-step can raise the cost. A cluster that loses all
     its rows gets the row farthest from its own centre. One pass over the data a round. Parameters
-    and attributes are those of `sklearn.cluster.KMeans`. [000, 4.2; 002, ch. 7; 003, unit 4; 004, 6]
+    and attributes are those of `sklearn.cluster.KMeans`.
+    [000, 4.2; 002, ch. 7; 003, unit 4; 004, 6]
 
     Parameters
     ----------

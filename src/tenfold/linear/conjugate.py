@@ -20,6 +20,7 @@ class Sums(NamedTuple):
 
 
 def sums(chunk: Chunk) -> Sums:
+    """The sums of a chunk."""
     w = chunk.weights()
     Y = w[:, None] * chunk.y.reshape(chunk.rows, -1).astype(np.float64, copy=False)
     return Sums(chunk.weight, chunk.X.T @ w, Y.sum(axis=0), chunk.X.T @ Y)

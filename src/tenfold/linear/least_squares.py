@@ -281,7 +281,8 @@ class Ridge(LeastSquares):
         alpha = np.asarray(self.alpha, dtype=np.float64)
         if alpha.ndim and len(alpha) != targets:
             raise ValueError(
-                f"Number of targets and number of penalties do not correspond: {targets} != {len(alpha)}"
+                "Number of targets and number of penalties do not correspond: "
+                f"{targets} != {len(alpha)}"
             )
         if (alpha < 0).any():
             raise ValueError(f"alpha={self.alpha} must not be negative")

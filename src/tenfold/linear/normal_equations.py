@@ -63,7 +63,7 @@ def solve(P: Problem, alpha: np.ndarray) -> np.ndarray:
 
 
 def filtered(sizes: np.ndarray, alpha: np.ndarray, p: int) -> np.ndarray:
-    """s / (s^2 + alpha) for each singular value and target; 0 for those that are only rounding."""
+    """S / (s^2 + alpha) for each singular value and target; 0 for those that are only rounding."""
     kept = sizes > p * np.finfo(float).eps * sizes.max(initial=0.0)
     s = np.where(kept, sizes, 1.0)[:, None]
     return kept[:, None] / (s + alpha / s)  # this way s^2 cannot leave the range of numbers

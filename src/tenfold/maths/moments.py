@@ -98,10 +98,12 @@ def moments(X: np.ndarray, w: np.ndarray | None = None, Y: np.ndarray | None = N
     n = float(len(X)) if w is None else float(w.sum(dtype=np.float64))
     weights = np.ones(len(X), X.dtype) if w is None else w.astype(X.dtype, copy=False)
     D, centre = centred(X, Y, weights / X.dtype.type(n or 1.0))
-    mean = centre.astype(np.float64) + (weights @ D) / (n or 1.0)
+    left = (weights @ D) / (n or 1.0)  # rounding leaves `centre` hundreds of units off
     if w is not None:
         D *= np.sqrt(weights)[:, None]
-    return Moments(n, mean, D.T @ D, len(X))
+    scatter = D.T @ D
+    scatter -= np.multiply.outer(n * left, left)
+    return Moments(n, centre.astype(np.float64) + left, scatter, len(X))
 
 
 def centred(X: np.ndarray, Y: np.ndarray | None, shares: np.ndarray) -> tuple:

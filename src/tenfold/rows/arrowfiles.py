@@ -88,8 +88,8 @@ class ArrowFiles(Source):
     def runs(self) -> Iterator[range]:
         """The chunks whose first row lies in the same few pieces."""
         total, grid = len(spans(self.n_rows, self.grid)), self.grid
-        readers = max(READING_BYTES // max(sum(self.held.values()), 1), 1)
-        least = RUN_CHUNKS if readers >= n_threads() else -(-total // readers)
+        readers = min(2 * n_threads(), max(READING_BYTES // max(sum(self.held.values()), 1), 1))
+        least = max(RUN_CHUNKS, -(-total // readers))
         pieces = np.concatenate(
             [edges + start for edges, start in zip(self.edges, self.starts[:-1], strict=True)]
         )

@@ -52,7 +52,7 @@ def checkpoint(path: str | os.PathLike[str], every: float = 10.0) -> Iterator[No
     ...         rows.total(column_sums)
     array([20000., 20000.])
     """
-    log = Log(Journal(Path(path), every))
+    log = Log(Journal(Path(path).absolute(), every))
     with logged(log):
         try:
             yield

@@ -202,7 +202,7 @@ class Cluster:
         waiting = self._submit(task, verb, runs)
         worst = None
         try:
-            for future in as_completed(list(waiting)):
+            for future in as_completed(list(waiting), loop=self.client.loop):
                 run, answer = waiting.pop(future), future.result()
                 if answer.problem is None:
                     yield run, answer.result

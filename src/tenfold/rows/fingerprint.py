@@ -66,10 +66,10 @@ def of_pass(task: Task, first_rows: str) -> dict[str, Any]:
     return {
         "function": name_of(task.f),
         "its state": digest((task.state, task.classes)),
-        "rows": source.n_rows,
-        "columns": source.n_features,
+        "rows": int(source.n_rows),
+        "columns": int(source.n_features),
         "number type": str(source.dtype),
-        "rows per chunk": source.grid,
+        "rows per chunk": int(source.grid),
         "first rows": first_rows,
     }
 

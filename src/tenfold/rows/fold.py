@@ -53,7 +53,7 @@ class Task(NamedTuple):
 
 def contiguous(state: tuple) -> tuple:
     """State as leaves get it on every engine: C-contiguous, so that its layout sways no bit."""
-    return mapped(lambda s: np.ascontiguousarray(s) if isinstance(s, np.ndarray) else s, state)
+    return mapped(lambda s: np.asarray(s, order="C") if isinstance(s, np.ndarray) else s, state)
 
 
 def assert_finite(source: Source, chunk: Chunk) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
 
@@ -119,7 +120,8 @@ class Log:
         if os.getpid() != self.owner[0]:
             return
         if self.fresh:
-            self._save()
+            with suppress(TypeError):  # what cannot be kept must not hide the error that came first
+                self._save()
         if self.journal.path.exists() and not isinstance(problem, AnotherFitError):
             problem.add_note(
                 f"The checkpoint {self.journal.path} keeps what was done: run the same program "

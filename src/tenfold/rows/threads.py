@@ -122,6 +122,7 @@ class _Pool:
         while True:
             job, context = self.queue.get()
             job.help(context)
+            del job, context  # or an idle thread would keep the rows of the last fold alive
 
 
 _pool = _Pool()

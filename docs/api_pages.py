@@ -1,0 +1,167 @@
+"""Pages of the public names, written from the package's own lists so that they cannot drift."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+
+import tenfold
+
+FAMILIES = {
+    "linear": "Linear models",
+    "kernel": "Kernels",
+    "neighbors": "Neighbours",
+    "generative": "Generative models",
+    "cluster": "Clusters",
+    "factor": "Factors",
+    "neural": "Networks",
+    "rl": "Acting",
+    "select": "Selecting and judging",
+}
+FOR_AUTHORS = ("tenfold.estimator", "tenfold.rows", "tenfold.solve")
+
+
+def write_api_pages(folder: Path) -> None:
+    """Write the index, one page per list of names, and one page per name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = [name for name in import_module("tenfold.datasets").__all__ if _is_ours(_data(name))]
+    pages = {
+        "index": _index(),
+        "datasets": _datasets_page(data),
+        "authors": _authors_page(),
+        "laws": _laws_page(),
+    }
+    names = [f"tenfold.{name}" for name in tenfold._WHERE]
+    names += [f"tenfold.datasets.{name}" for name in data]
+    names += [name for module in FOR_AUTHORS for name in _public(module)]
+    pages |= {name: _name_page(name) for name in names}
+    for stale in {path.stem for path in folder.glob("*.rst")} - set(pages):
+        (folder / f"{stale}.rst").unlink()
+    for name, text in pages.items():
+        _write(folder / f"{name}.rst", text)
+
+
+def _write(path: Path, text: str) -> None:
+    """Leave a page alone that has not changed: Sphinx then need not read it again."""
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def _index() -> str:
+    parts = [
+        _title("API", "="),
+        "Models have scikit-learn's names, parameters, defaults and attributes where scikit-learn "
+        "has the model; swapping the import is enough. ``fit`` also takes tables, files and Dask "
+        "collections: see :doc:`/guide/data`.\n",
+    ]
+    for heading, names in _grouped():
+        parts += [_title(heading, "-"), _table(f"tenfold.{name}" for name in names)]
+    parts += [_title("More", "-"), _toctree("datasets", "authors", "laws", shown=True)]
+    return "\n".join(parts)
+
+
+def _grouped() -> Iterator[tuple[str, list[str]]]:
+    """The public names by family, in the order above; what belongs to no family comes last."""
+    home = {name: module.split(".")[1] for name, module in tenfold._WHERE.items()}
+    for family, heading in FAMILIES.items():
+        if names := [name for name in home if home[name] == family]:
+            yield heading, names
+    yield "Data, threads, clusters, files", [n for n in home if home[n] not in FAMILIES]
+
+
+def _datasets_page(ours: list[str]) -> str:
+    theirs = sorted(set(import_module("tenfold.datasets").__all__) - set(ours))
+    kinds = {"load_": "Loaders that need no file", "fetch_": "Loaders", "make_": "Generators"}
+    parts = [_title("tenfold.datasets", "="), inspect.getdoc(import_module("tenfold.datasets")), ""]
+    left = list(ours)
+    for prefix, heading in kinds.items():
+        names = [name for name in ours if name.startswith(prefix)]
+        left = [name for name in left if name not in names]
+        parts += [_title(heading, "-"), _table(f"tenfold.datasets.{name}" for name in names)]
+    parts += [_title("Corruption, lists, errors", "-"), _table(f"tenfold.datasets.{n}" for n in left)]
+    listed = ", ".join(f"``{name}``" for name in theirs)
+    parts += [_title("From scikit-learn", "-"), f"As they are, under one roof: {listed}.\n"]
+    return "\n".join(parts)
+
+
+def _authors_page() -> str:
+    parts = [_title("For those who write models", "="), "See :doc:`/guide/new-model`.\n"]
+    for module in FOR_AUTHORS:
+        parts += [_title(f"``{module}``", "-"), _summary(module), _table(_public(module))]
+    return "\n".join(parts)
+
+
+def _laws_page() -> str:
+    laws = "".join(f".. autofunction:: {law.__name__}\n\n" for law in tenfold.laws.LAWS)
+    return "\n".join(
+        [
+            _title("tenfold.laws", "="),
+            ".. currentmodule:: tenfold.laws\n",
+            inspect.getdoc(tenfold.laws),
+            "\n.. autofunction:: check\n\n.. autofunction:: models\n",
+            _title("The laws", "-"),
+            laws,
+        ]
+    )
+
+
+def _public(module: str) -> list[str]:
+    """Names of a module that are not flat names of the package too."""
+    home = import_module(module)
+    flat = [getattr(tenfold, name) for name in tenfold._WHERE]
+    return [f"{module}.{name}" for name in home.__all__ if getattr(home, name) not in flat]
+
+
+def _summary(module: str) -> str:
+    return (inspect.getdoc(import_module(module)) or "").partition("\n\n")[0] + "\n"
+
+
+def _data(name: str) -> object:
+    return getattr(tenfold.datasets, name)
+
+
+def _is_ours(thing: object) -> bool:
+    """scikit-learn's own functions are documented by scikit-learn."""
+    return not getattr(thing, "__module__", "").startswith("sklearn")
+
+
+def _found(name: str) -> object:
+    module, _, last = name.rpartition(".")
+    return getattr(import_module(module), last)
+
+
+def _name_page(name: str) -> str:
+    module, _, last = name.rpartition(".")
+    thing = _found(name)
+    kind = "class" if inspect.isclass(thing) else "function" if callable(thing) else "data"
+    parts = [_title(last, "="), f".. currentmodule:: {module}\n", f".. auto{kind}:: {last}\n"]
+    if kind == "class":
+        methods = _methods(thing)
+        parts += [f"   .. automethod:: {method}\n" for method in methods]
+    return "\n".join(parts)
+
+
+def _methods(cls: type) -> list[str]:
+    """Public methods that this package wrote; get_params and its kind are scikit-learn's."""
+
+    def ours(method: Callable) -> bool:
+        return getattr(method, "__module__", "").startswith("tenfold")
+
+    return [
+        name for name, f in inspect.getmembers(cls, inspect.isfunction) if name[0] != "_" and ours(f)
+    ]
+
+
+def _title(text: str, line: str) -> str:
+    return f"{text}\n{line * len(text)}\n"
+
+
+def _table(names: Iterator[str] | list[str]) -> str:
+    names = list(names)
+    rows = "".join(f"   {name}\n" for name in names)
+    return f".. autosummary::\n   :nosignatures:\n\n{rows}\n{_toctree(*names)}"
+
+
+def _toctree(*pages: str, shown: bool = False) -> str:
+    options = "   :maxdepth: 1\n" if shown else "   :hidden:\n"
+    return ".. toctree::\n" + options + "\n" + "".join(f"   {page}\n" for page in pages)

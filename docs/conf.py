@@ -1,0 +1,88 @@
+"""How the manual is built: `make docs`. Nothing is fetched from a network, at build or in a browser."""
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+os.environ.setdefault("TENFOLD_PROGRESS", "0")
+
+from api_pages import write_api_pages  # noqa: E402  it stands beside this file
+
+import tenfold  # noqa: E402
+
+project = "tenfold"
+author = "tenfold contributors"
+copyright = author
+version = release = tenfold.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # MathJax and its fonts, from a wheel
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.zip", "sg_execution_times.rst"]
+templates_path = ["_templates"]
+nitpicky = False
+
+# ------------------------------------------------------------------------------------- markdown
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "smartquotes"]
+myst_heading_anchors = 3
+
+# ------------------------------------------------------------------------------------- API pages
+autosummary_generate = False  # `api_pages.py` writes a page per public name
+autodoc_typehints = "none"  # the parameter lists say it better
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+numpydoc_xref_param_type = False
+
+# --------------------------------------------------------------------------------------- gallery
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples"],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"\.py$",  # every example runs, and one that fails breaks the build
+    "ignore_pattern": r"__init__\.py",
+    "abort_on_example_error": True,
+    "doc_module": ("tenfold",),
+    "backreferences_dir": None,
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "plot_gallery": True,
+    "remove_config_comments": True,
+    "image_scrapers": ("matplotlib",),
+}
+
+# ------------------------------------------------------------------------------------------ HTML
+html_theme = "pydata_sphinx_theme"
+html_title = "tenfold"
+html_static_path = ["_static"]
+html_css_files = ["tenfold.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "tenfold"},
+    "header_links_before_dropdown": 6,
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "navbar_persistent": ["search-button"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": False,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"index": [], "syllabus": [], "changelog": []}
+
+
+def setup(app):
+    """Write the API pages before Sphinx looks which pages there are."""
+    app.connect("builder-inited", lambda app: write_api_pages(HERE / "api" / "generated"), priority=1)

@@ -1,0 +1,160 @@
+"""A round of k-means: each row to its nearest centre, each centre to the mean of its rows.
+
+Read in order: `survey` (what is known before), `assign` (what a pass says), `move` (from one set of
+centres to the next), `refill` (clusters that have lost all their rows).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.maths.distances import nearest_centres
+from tenfold.maths.leaves import add_rows
+from tenfold.rows import Chunk, Rows
+
+FAR = 4.0  # columns whose mean is this many deviations from zero are shifted before products
+
+
+class Spread(NamedTuple):
+    """Weight, sum, and sum of squares of each column about a point."""
+
+    n: float
+    x: np.ndarray
+    xx: np.ndarray
+
+
+def spread(chunk: Chunk, origin: np.ndarray) -> Spread:
+    """How the columns of a chunk lie about a point."""
+    w = chunk.weights()
+    if isinstance(chunk.X, np.ndarray):
+        D = chunk.X - origin
+        return Spread(chunk.weight, w @ D, w @ (D * D))
+    return Spread(chunk.weight, chunk.X.T @ w, chunk.X.power(2).T @ w)
+
+
+class Assignment(NamedTuple):
+    """Weight and sum of the rows that are nearest to each centre."""
+
+    weight: np.ndarray  # (k,)
+    sums: np.ndarray  # (k, p)
+
+
+def shifted(chunk: Chunk, origin: np.ndarray | None) -> Any:
+    """The rows of a chunk about the origin."""
+    return chunk.X if origin is None else chunk.X - origin
+
+
+def assign(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> Assignment:
+    """Give each row to its nearest centre."""
+    X = shifted(chunk, origin)
+    k = len(centres)
+    labels = nearest_centres(X, centres)
+    weight, sums = np.zeros(k), np.zeros(centres.shape)
+    if isinstance(X, np.ndarray):
+        w = np.empty(0, X.dtype) if chunk.w is None else chunk.w
+        add_rows(X, w, labels, sums, weight)
+        return Assignment(weight, sums)
+    from scipy.sparse import csr_array
+
+    w = chunk.weights().astype(np.float64)
+    hot = csr_array((w, labels, np.arange(chunk.rows + 1)), shape=(chunk.rows, k))
+    return Assignment(hot.sum(axis=0), (hot.T @ X).toarray())
+
+
+def label_rows(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> np.ndarray:
+    """Number of the nearest centre of each row."""
+    return nearest_centres(shifted(chunk, origin), centres)
+
+
+def cost(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> float:
+    """Weighted sum of squared distances to the nearest centre, from the differences themselves."""
+    return float(chunk.weights() @ own_distances(chunk, centres, origin))
+
+
+def own_distances(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> np.ndarray:
+    """Squared distance of each row to its nearest centre."""
+    X = shifted(chunk, origin)
+    labels = nearest_centres(X, centres)
+    X = X if isinstance(X, np.ndarray) else X.toarray()
+    difference = (X - np.take(centres, labels, axis=0)).astype(np.float64, copy=False)
+    return np.einsum("ij,ij->i", difference, difference)
+
+
+class Farthest(NamedTuple):
+    """The rows farthest from their centres, by distance and then by number."""
+
+    distance: np.ndarray  # (m,)
+    row: np.ndarray  # (m,)
+    label: np.ndarray  # (m,)
+    X: np.ndarray  # (m, p)
+    w: np.ndarray  # (m,)
+
+    def merge(self, other: Farthest) -> Farthest:
+        parts = [np.concatenate(pair) for pair in zip(self, other, strict=True)]
+        most = np.lexsort((parts[1], -parts[0]))[: max(len(self.row), len(other.row))]
+        return Farthest(*(part[most] for part in parts))
+
+
+def farthest(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None, m: int) -> Farthest:
+    """The m rows of a chunk that lie farthest from their centres."""
+    distance = own_distances(chunk, centres, origin) * (chunk.weights() > 0)
+    order = np.argsort(-distance, kind="stable")[:m]
+    X = shifted(chunk, origin)
+    X = X[order] if isinstance(X, np.ndarray) else X[order].toarray()
+    label = label_rows(chunk, centres, origin)[order]
+    return Farthest(distance[order], chunk.first + order, label, X, chunk.weights()[order])
+
+
+class Cloud(NamedTuple):
+    """What is known of the rows before the first pass of a start."""
+
+    n: float
+    mean: np.ndarray  # (p,)
+    variance: float  # mean over the columns
+    squares: float  # sum of squares about the origin
+    origin: np.ndarray | None  # subtracted from rows before products
+
+
+def survey(rows: Rows) -> Cloud:
+    """Weight, mean and variance of the rows, and whether they lie too far from zero."""
+    head = np.zeros(rows.n_features, rows.dtype)
+    if not rows.sparse:
+        head = rows.take(np.zeros(1, np.int64)).X[0]
+    s = rows.total(spread, head)
+    offset = s.x / s.n
+    variance = np.maximum(s.xx / s.n - offset**2, 0.0)
+    mean = head + offset
+    if rows.sparse or (np.abs(mean) <= FAR * np.sqrt(variance) + np.finfo(rows.dtype).tiny).all():
+        return Cloud(s.n, mean, variance.mean(), s.n * float((variance + mean**2).sum()), None)
+    origin = mean.astype(rows.dtype)
+    squares = s.n * float((variance + (mean - origin) ** 2).sum())
+    return Cloud(s.n, mean, variance.mean(), squares, origin)
+
+
+def move(rows: Rows, cloud: Cloud, centres: np.ndarray) -> tuple[np.ndarray, float]:
+    """The means of the rows nearest to each centre, and the cost of the centres as they were."""
+    a = rows.total(assign, centres.astype(rows.dtype), cloud.origin)
+    empty = np.flatnonzero(a.weight == 0)
+    means = a.sums / np.where(a.weight > 0, a.weight, 1.0)[:, None]
+    within = cloud.squares - float((a.weight * (means**2).sum(axis=1)).sum())
+    before = max(within, 0.0) + float((a.weight * ((means - centres) ** 2).sum(axis=1)).sum())
+    if len(empty):
+        a = refill(rows, cloud, centres, a, empty)
+        means = a.sums / np.where(a.weight > 0, a.weight, 1.0)[:, None]
+    return np.where(a.weight[:, None] > 0, means, centres), before
+
+
+def refill(
+    rows: Rows, cloud: Cloud, centres: np.ndarray, a: Assignment, empty: np.ndarray
+) -> Assignment:
+    """Give each empty cluster one of the rows farthest from their centres."""
+    far = rows.total(farthest, centres.astype(rows.dtype), cloud.origin, len(empty))
+    weight, sums = a.weight.copy(), a.sums.copy()
+    for target, old, x, w in zip(empty, far.label, far.X, far.w, strict=False):
+        if weight[old] > w > 0:
+            weight[old] -= w
+            sums[old] -= w * x
+            weight[target], sums[target] = w, w * x
+    return Assignment(weight, sums)

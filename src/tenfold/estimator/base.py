@@ -1,0 +1,191 @@
+"""The plumbing, once: validate, open rows, call `_fit`, set attributes, warn."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from tenfold.rows import Rows, progress, threads
+from tenfold.rows.arrays import Arrays, SparseArrays
+from tenfold.rows.blas import one_blas_thread
+from tenfold.rows.cluster import engine
+from tenfold.rows.opening import is_rows_like
+from tenfold.rows.opening import open as open_rows
+from tenfold.rows.watch import watched
+
+FLOATS = (np.float64, np.float32)
+
+
+class Estimator(BaseEstimator):
+    """What every model shares. Derive from a family below, not from this."""
+
+    _sparse_ok = False
+    _nan_ok = False
+    _min_rows = 1
+    _y_required = False
+    _many_targets = False
+    _draws = False  # whether rows are drawn: then weights and order of rows matter
+    _parameter_constraints: dict[str, Any] = {}
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+        y : array or column name, optional
+            Target; a name when X is a table or a file.
+        sample_weight : array or column name, optional
+            Weight of each row; a weight of two is the row twice.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        with self._at_work():
+            rows = self._rows(X, y, sample_weight)
+            self._keep(self._fit(rows, self._rng()))
+        return self
+
+    def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        raise NotImplementedError(f"{type(self).__name__} has to define _fit(rows, rng)")
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to one file that `tenfold.load` reads; loading executes no code.
+
+        Parameters
+        ----------
+        path : path
+            File to write; it is replaced only when the new one is complete.
+        """
+        from tenfold.persist import save
+
+        save(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._sparse_ok
+        tags.input_tags.allow_nan = self._nan_ok
+        tags.target_tags.required = self._y_required
+        tags.target_tags.multi_output = self._many_targets
+        return tags
+
+    def _at_work(self) -> Any:
+        """One BLAS thread, the threads that n_jobs asks for, and whoever watches."""
+        return _Work(self)
+
+    def _rng(self) -> np.random.Generator:
+        """Numbers that depend on `random_state` alone."""
+        if not hasattr(self, "random_state"):
+            return np.random.default_rng(0)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        return np.random.default_rng(seed)
+
+    def _keep(self, learned: dict[str, Any]) -> None:
+        for name, value in learned.items():
+            setattr(self, name, value)
+        if not learned.get("converged_", True):
+            warnings.warn(
+                f"{type(self).__name__} did not converge in max_iter={learned['n_iter_']} rounds. "
+                "Raise max_iter, standardise the columns, or loosen tol; `history_` shows the "
+                "objective per round.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
+        if is_rows_like(X):
+            rows = open_rows(X, target=y, weight=w)
+            rows.allow_nan = self._nan_ok
+            self._match_columns(rows, reset=reset)
+            return rows
+        return self._array_rows(X, y, w, reset=reset)
+
+    def _array_rows(self, X: Any, y: Any, w: Any, *, reset: bool) -> Rows:
+        with_target = y is not None or (reset and self._y_required)
+        whole = isinstance(X, np.ndarray) and X.dtype.kind in "iub"
+        checked = validate_data(
+            self,
+            X,
+            **({"y": y, **self._y_options()} if with_target else {}),
+            reset=reset,
+            accept_sparse="csr" if self._sparse_ok else False,
+            dtype=None if whole else list(FLOATS),  # integers are converted chunk by chunk
+            ensure_all_finite=False,  # looked at chunk by chunk, while it is in the cache
+            ensure_min_samples=self._min_rows if reset else 1,
+        )
+        X, y = checked if isinstance(checked, tuple) else (checked, None)
+        if w is not None:
+            w = _check_sample_weight(w, X, dtype=FLOATS, ensure_non_negative=True)
+        place = Arrays if isinstance(X, np.ndarray) else SparseArrays
+        return Rows(place(X, y, w), engine=engine(), allow_nan=self._nan_ok)
+
+    def _y_options(self) -> dict[str, Any]:
+        return {}
+
+    def _match_columns(self, rows: Rows, *, reset: bool) -> None:
+        if reset:
+            self.n_features_in_ = rows.n_features
+            if rows.names:
+                self.feature_names_in_ = np.asarray(rows.names, dtype=object)
+            elif hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            if rows.n_rows < self._min_rows:
+                raise ValueError(
+                    f"Found rows with {rows.n_rows} sample(s) while a minimum of {self._min_rows} "
+                    f"is required by {type(self).__name__}."
+                )
+            return
+        mine = getattr(self, "feature_names_in_", None)
+        if mine is not None and rows.names and list(mine) != list(rows.names):
+            raise ValueError(
+                f"the columns {rows.names} are not those of the fit, {list(mine)}: "
+                "choose them with tenfold.open(..., columns=[...])"
+            )
+        if rows.n_features != self.n_features_in_:
+            raise ValueError(
+                f"X has {rows.n_features} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+
+    def _each(self, X: Any, f: Callable[..., np.ndarray], *state: Any) -> np.ndarray:
+        """`f(chunk, *state)` for all rows of X, below each other: how every model predicts."""
+        check_is_fitted(self)
+        with self._at_work():
+            return self._rows(X, reset=False).each(f, *state)
+
+    def _total(self, X: Any, f: Callable[..., Any], *state: Any) -> Any:
+        """The total of `f(chunk, *state)` over the rows of X, for scores."""
+        check_is_fitted(self)
+        with self._at_work():
+            return self._rows(X, reset=False).total(f, *state)
+
+
+class _Work:
+    """Context of a fit or a prediction: three contexts entered by hand, since small fits count."""
+
+    def __init__(self, model: Estimator) -> None:
+        n_jobs = getattr(model, "n_jobs", None)
+        asked = nullcontext() if n_jobs in (None, -1) else threads(n_jobs)
+        shown = progress() if getattr(model, "verbose", 0) else nullcontext()
+        watch = watched(type(model).__name__, model.get_params)
+        self.parts = (shown, watch, asked, one_blas_thread())
+
+    def __enter__(self) -> None:
+        for part in self.parts:
+            part.__enter__()
+
+    def __exit__(self, *problem: object) -> None:
+        for part in reversed(self.parts):
+            part.__exit__(*problem)
