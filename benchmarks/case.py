@@ -35,12 +35,11 @@ class Quality(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """Work that no program avoids: `leaf(rows, state)` on all rows, `passes` times."""
+    """Work that no program avoids: `leaf(rows, fitted model)` on all rows, `passes` times."""
 
     name: str
     leaf: Callable[[np.ndarray, Any], Any]
-    state: Callable[[Any], Any] = lambda model: None
-    passes: Callable[[Any], int] = lambda model: 1
+    passes: Callable[[Any], int]
 
 
 class Case(NamedTuple):
@@ -55,6 +54,11 @@ class Case(NamedTuple):
     params: dict[str, Any] = {}
     seeded: bool = False  # round i is fitted with random_state=i
     rounds: int = 5
+
+
+def once(_: Any) -> int:
+    """Passes of a model that needs no rounds."""
+    return 1
 
 
 def rounds_of(model: Any) -> int:

@@ -45,7 +45,7 @@ class _Heard(logging.Handler):
 
 
 def fell_back(call: Callable[[], Any]) -> bool:
-    """Whether scikit-learn-intelex handed the call to scikit-learn's own code: it only logs that."""
+    """Whether scikit-learn-intelex handed a call to scikit-learn: it only logs that."""
     logger, heard = logging.getLogger("sklearnex"), _Heard()
     level, others, logger.handlers = logger.level, logger.handlers, [heard]
     spreads, logger.propagate = logger.propagate, False

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.case import Limit, rounds_of
+from benchmarks.case import Limit, once, rounds_of
 
 BLOCK_BYTES = 2**20
 
@@ -46,15 +46,15 @@ def gram(X: np.ndarray, _: Any) -> np.ndarray:
     return X.T @ X
 
 
-def scores(X: np.ndarray, W: np.ndarray) -> np.ndarray:
-    return W @ X.T
+def products(X: np.ndarray, kmeans: Any) -> np.ndarray:
+    return kmeans.cluster_centers_ @ X.T
 
 
-def scores_and_slope(X: np.ndarray, W: np.ndarray) -> np.ndarray:
-    return scores(X, W) @ X
+def scores_and_slope(X: np.ndarray, softmax: Any) -> np.ndarray:
+    return softmax.coef_ @ X.T @ X
 
 
-READ = Limit("read X", read)
-GRAM = Limit("X'X", gram)
-DISTANCES = Limit("C X' a round", scores, lambda model: model.cluster_centers_, rounds_of)
-SOFTMAX = Limit("W X' and R X a round", scores_and_slope, lambda model: model.coef_, rounds_of)
+READ = Limit("read X", read, once)
+GRAM = Limit("X'X", gram, once)
+PRODUCTS = Limit("C X' a round", products, rounds_of)
+SOFTMAX = Limit("W X', R X a round", scores_and_slope, rounds_of)

@@ -44,9 +44,7 @@ def inertia(model: Any, data: Data) -> float:
     """Mean squared distance to the nearest centre."""
     C = model.cluster_centers_.astype(np.float64)
     half = 0.5 * (C**2).sum(axis=1)
-    nearest = (
-        (X**2).sum() - 2 * (X @ C.T - half).max(axis=1).sum() for X, _ in blocks(data)
-    )
+    nearest = ((X**2).sum() - 2 * (X @ C.T - half).max(axis=1).sum() for X, _ in blocks(data))
     return float(sum(nearest)) / len(data.X)
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
+
+from benchmarks.timing import Times
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 HEAD = """# Benchmarks
@@ -47,18 +50,29 @@ def figure(x: float, digits: int = 3) -> str:
     return f"{x:.{max(0, digits - 1 - int(f'{x:e}'.split('e')[1]))}f}"
 
 
+def timed(times: Times) -> str:
+    return f"{figure(times.median)} ±{times.spread:.0%}"
+
+
+def tell(what: str) -> None:
+    """Say what runs now."""
+    print(f"... {what}", file=sys.stderr, flush=True)
+
+
 def show(table: Table) -> None:
+    from rich import box
     from rich.console import Console
     from rich.table import Table as Rich
 
     colour = {"met": "green", "missed": "red"}
-    rich = Rich(title=table.title, title_justify="left")
+    rich = Rich(title=table.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for name in [*table.header, "verdict"]:
-        rich.add_column(name, overflow="fold")
+        rich.add_column(name)
     for row in table.rows:
-        rich.add_row(*row.cells, row.verdict, style=colour.get(row.verdict.split()[0]) if row.verdict else None)
+        rich.add_row(*row.cells, row.verdict, style=colour.get(row.verdict))
     console = Console()
-    console.print(rich)
+    natural = console.measure(rich, options=console.options.update(width=1000)).maximum
+    console.print(rich, width=natural, soft_wrap=True)  # rather a long line than a folded cell
     for note in table.notes:
         console.print(f"- {note}", highlight=False, markup=False)
     console.print(f"{table.summary}\n", style="bold")

@@ -2,67 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from statistics import median
+from functools import partial
+from statistics import mean
 from typing import Any
 
-import numpy as np
-
-from benchmarks import generated, limits, quality
 from benchmarks.case import Case, Data, rounds_of
+from benchmarks.large import cases
 from benchmarks.libraries import INTELEX, OURS, PEERS, SKLEARN, fell_back, has, load
-from benchmarks.report import Row, Table, figure
+from benchmarks.limits import one_pass
+from benchmarks.report import Row, Table, figure, tell, timed
 from benchmarks.timing import Times, interleaved, seconds, undisturbed
 
-LIMIT = "limit"
 TITLE = "Speed"
-HEADER = ["case", "peer", "ours (s)", "peer (s)", "ratio", "target", "quality: ours / peer"]
-HEADER += ["rounds: ours / peer", "limit (s)", "ours / limit"]
-DTYPES = {"f4": np.float32, "f8": np.float64}
+HEADER = ["case", "peer", "ours (s)", "peer (s)", "ratio", "target", "quality", "ours", "peer"]
+HEADER += ["rounds", "limit", "limit (s)", "ours / limit"]
+LIMIT = "limit"
 
 
-def cases() -> list[Case]:
-    softmax = Case(
-        "softmax-mnist-f4",
-        "LogisticRegression",
-        generated.mnist,
-        quality.CROSS_ENTROPY,
-        limits.SOFTMAX,
-        target=3.0,
-        rounds=3,
-    )
-    return [softmax, *(case for kind in DTYPES for case in _of_kind(kind, DTYPES[kind]))]
+def names() -> list[str]:
+    return [case.name for case in cases()]
 
 
-def _of_kind(kind: str, dtype: type) -> list[Case]:
-    k, rounds = {"n_clusters": 50, "n_init": 1}, {"max_iter": 20, "tol": 0.0}
-    given = generated.blobs(300_000, 32, 50, dtype, start=True)
-    own = generated.blobs(300_000, 32, 50, dtype, start=False)
-    classes = generated.classes(1_000_000, 50, 5, dtype)
-    factors, plane = generated.factors(200_000, 200, 20, dtype), generated.plane(1_000_000, 100, dtype)
-    variance, squares = quality.VARIANCE, quality.SQUARES
-    gram, near = limits.GRAM, limits.DISTANCES
-    nearest, start = quality.INERTIA, quality.INERTIA_OWN_START
-    return [
-        Case(f"kmeans-20-rounds-{kind}", "KMeans", given, nearest, near, 1.5, k | rounds),
-        Case(f"kmeans-own-start-{kind}", "KMeans", own, start, near, 1.5, k, seeded=True),
-        Case(f"naive-bayes-{kind}", "GaussianNB", classes, quality.ACCURACY, limits.READ, 2.0),
-        Case(f"pca-{kind}", "PCA", factors, variance, gram, 1.2, {"n_components": 20}),
-        Case(f"ridge-{kind}", "Ridge", plane, squares, gram, 2.0),
-        Case(f"linear-regression-{kind}", "LinearRegression", plane, squares, gram, 2.0),
-    ]
+def run(wanted: list[str], *, quick: bool) -> Table:
+    chosen = [case for case in cases() if case.name in wanted]
+    contests = [tell(case.name) or Contest(case, quick=quick) for case in chosen]
+    rows = [row for contest in contests for row in contest.rows]
+    notes = [note for contest in contests for note in contest.notes]
+    alike = {f"{case.quality.name} within {case.quality.tolerance:g}" for case in chosen}
+    notes.append(f"as good means, as a share of the peer's figure: {', '.join(sorted(alike))}")
+    return Table(TITLE, HEADER, rows, list(dict.fromkeys(notes)))
 
 
-def run(names: list[str], *, quick: bool) -> Table:
-    rows = [row for case in cases() if case.name in names for row in judged(case, quick=quick)]
-    notes = [f"quality within {c.quality.tolerance:g} ({c.quality.name}) counts as equal: {c.name}"
-             for c in cases() if c.name in names]
-    return Table(TITLE, HEADER, rows, notes)
+class Contest:
+    """One case on all libraries that have its model; the data are gone when it is over."""
 
+    def __init__(self, case: Case, *, quick: bool) -> None:
+        self.case = case
+        data = case.data(10 if quick else 1)
+        self.notes = [f"{case.name}: {data.note}"] if data.note else []
+        self.models: dict[str, list[Any]] = {OURS: []}
+        self.models |= {peer: [] for peer in PEERS if self._known(peer)}
+        self._warm_up(data.head(len(data.X) // 10))
+        times = self._times(data, 2 if quick else case.rounds)
+        quality = {library: self._quality(library, data) for library in self.models}
+        self.rows = [self._row(peer, times, quality) for peer in PEERS if peer in times]
 
-def judged(case: Case, *, quick: bool) -> list[Row]:
-    """Run a case; one row for each peer."""
-    data = case.data(10 if quick else 1)
-    contest = Contest(case, data)
-    times = contest.times(2 if quick else case.rounds)
-    return [contest.row(peer, times) for peer in PEERS if peer in times]
+    def _known(self, peer: str) -> bool:
+        known = has(peer, self.case.model)
+        if not known:
+            self.notes.append(f"{peer} is not installed, or has no {self.case.model}: left out")
+        return known
+
+    def _warm_up(self, data: Data) -> None:
+        with undisturbed():
+            for library in self.models:
+                if fell_back(partial(self._fitted, library, data, 0)) and library == INTELEX:
+                    self.notes.append(f"{self.case.name}: {INTELEX} used scikit-learn's own code")
+
+    def _fitted(self, library: str, data: Data, turn: int) -> Any:
+        seed = {"random_state": turn} if self.case.seeded else {}
+        model = load(library, self.case.model)(**self.case.params, **data.params, **seed)
+        return model.fit(data.X) if data.y is None else model.fit(data.X, data.y)
+
+    def _times(self, data: Data, rounds: int) -> dict[str, Times]:
+        def fit(library: str, turn: int) -> list[float]:
+            models = self.models[library]
+            return [seconds(lambda: models.append(self._fitted(library, data, turn)))]
+
+        def limit(_: int) -> list[float]:
+            ours, (_, leaf, passes) = self.models[OURS][-1], self.case.limit
+            return [passes(ours) * one_pass(data.X, lambda X: leaf(X, ours))]
+
+        fits = {library: partial(fit, library) for library in self.models}
+        return interleaved(fits | {LIMIT: limit}, rounds)
+
+    def _quality(self, library: str, data: Data) -> float:
+        models = self.models[library] if self.case.seeded else self.models[library][-1:]
+        return mean(self.case.quality.of(model, data) for model in models)
+
+    def _row(self, peer: str, times: dict[str, Times], quality: dict[str, float]) -> Row:
+        case, ours, limit = self.case, times[OURS].median, times[LIMIT].median
+        ratio, target = times[peer].median / ours, case.target if peer == SKLEARN else 1.0
+        good = case.quality.as_good(quality[OURS], quality[peer])
+        verdict = ("met" if ratio >= target else "missed") if good else "not counted: worse"
+        cells = [case.name, peer, timed(times[OURS]), timed(times[peer]), f"{ratio:.2f}x"]
+        cells += [f"{target:g}x", case.quality.name]
+        cells += [figure(quality[OURS], 6), figure(quality[peer], 6), self._rounds(peer)]
+        cells += [case.limit.name, figure(limit), f"{ours / limit:.2f}x"]
+        return Row(cells, verdict)
+
+    def _rounds(self, peer: str) -> str:
+        ours, theirs = (
+            mean(rounds_of(model) for model in self.models[library]) for library in (OURS, peer)
+        )
+        return f"{ours:.3g} / {theirs:.3g}" if ours and theirs else ""

@@ -6,6 +6,7 @@ import gc
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from statistics import median
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -42,43 +43,38 @@ def undisturbed() -> Iterator[None]:
         gc.enable()
 
 
-def seconds(call: Callable[[], Any]) -> float:
+def seconds(call: Callable[..., Any], *arguments: Any) -> float:
     start = perf_counter()
-    call()
+    call(*arguments)
     return perf_counter() - start
 
 
-def interleaved(contestants: dict[str, Callable[[int], float]], rounds: int) -> dict[str, Times]:
-    """Each contestant once a round; it gets the number of the round and returns its seconds."""
+def interleaved(
+    contestants: dict[str, Callable[[int], list[float]]], rounds: int
+) -> dict[str, Times]:
+    """Each contestant in turn, in each round; it gets the number of the round, returns seconds."""
     times: dict[str, list[float]] = {name: [] for name in contestants}
     with undisturbed():
         for turn in range(rounds):
             for name, contest in contestants.items():
                 gc.collect()
-                times[name].append(contest(turn))
+                times[name] += contest(turn)
     return {name: Times(each) for name, each in times.items()}
 
 
-def small_calls(
-    contestants: dict[str, Callable[[int], Any]], budget: float
-) -> dict[str, Times]:
-    """The same for calls of microseconds, which come in short blocks.
+def small_calls(contestants: dict[str, Callable[[int], Any]], budget: float) -> dict[str, Times]:
+    """The same for calls of microseconds, which come in short blocks; each gets its number.
 
     Threads of one library spin for a while after a call; only the first call of the other one's
-    block meets them, and the median does not see it. Calls get a running number.
+    block meets them, and the median does not see it.
     """
     with undisturbed():
-        once = sum(min(seconds(lambda f=f: f(turn)) for turn in range(3)) for f in contestants.values())
-        block = max(1, min(MOST_CALLS, int(budget / ROUNDS / once)))
-    return interleaved_blocks(contestants, block)
+        once = sum(min(seconds(call, i) for i in range(3)) for call in contestants.values())
+    block = max(1, min(MOST_CALLS, int(budget / ROUNDS / once)))
 
+    def in_block(call: Callable[[int], Any], turn: int) -> list[float]:
+        return [seconds(call, i) for i in range(turn * block, (turn + 1) * block)]
 
-def interleaved_blocks(contestants: dict[str, Callable[[int], Any]], block: int) -> dict[str, Times]:
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    with undisturbed():
-        for turn in range(ROUNDS):
-            for name, call in contestants.items():
-                gc.collect()
-                numbers = range(turn * block, (turn + 1) * block)
-                times[name] += [seconds(lambda i=i: call(i)) for i in numbers]
-    return {name: Times(each) for name, each in times.items()}
+    return interleaved(
+        {name: partial(in_block, call) for name, call in contestants.items()}, ROUNDS
+    )

@@ -18,6 +18,7 @@ copyright = author
 version = release = tenfold.__version__
 
 extensions = [
+    "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -42,6 +43,12 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
+
+# -------------------------------------------------------------------------------------- pictures
+plot_formats = [("png", 120)]
+plot_html_show_formats = False
+plot_html_show_source_link = False
+plot_include_source = False
 
 # --------------------------------------------------------------------------------------- gallery
 sphinx_gallery_conf = {

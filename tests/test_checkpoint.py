@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import zipfile
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -125,6 +126,21 @@ def program(folder, threads, kind):
     np.save(Path(folder, "result.npy"), fits)
 
 
+@contextmanager
+def stopped(every=10.0):
+    """A checkpoint block that a crash ends, here or before."""
+    with suppress(Crash), tenfold.checkpoint("fit.ckpt", every):
+        yield
+        raise Crash
+
+
+@contextmanager
+def refused(message):
+    """A checkpoint block that finds a file of another fit."""
+    with pytest.raises(ValueError, match=message), tenfold.checkpoint("fit.ckpt"):
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _saved_at_every_chunk(monkeypatch, tmp_path):
     monkeypatch.setattr(journal, "TIMES_THE_SAVE", 0)
@@ -160,7 +176,7 @@ def test_killed_again_and_again_it_ends_with_the_same_bits(tmp_path, threads, ki
     again = calls_made() - CHUNKS * ROUNDS
     assert again < 0.7 * sum(lost), "most of the work of the runs that were killed was of use"
     assert np.array_equal(np.load("result.npy"), [plain_fit(opened(), rounds=ROUNDS // 2)] * 2)
-    assert sorted(os.listdir()) == ["calls", "result.npy"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["calls", "result.npy"]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -170,11 +186,11 @@ def test_stopped_at_any_chunk_it_goes_on_from_there(monkeypatch, threads, kind, 
     rows, fit = opened(chunks=3), FITS[kind]
     expected = fit(rows)
     if sudden:  # as after kill -9, nothing is written at the end
-        monkeypatch.setattr(log.Log, "keep", lambda self, problem: None)
+        monkeypatch.setattr(log.Log, "keep", lambda *_: None)
     with tenfold.threads(threads):
         for at in range(9):
             start, fuse["chunks"] = next(calls), 1 + at
-            with pytest.raises(Crash), tenfold.checkpoint("fit.ckpt", every=0):
+            with stopped(every=0):
                 fit(rows, crashing)
             with tenfold.checkpoint("fit.ckpt", every=0):
                 result = fit(rows, crashing)
@@ -184,7 +200,7 @@ def test_stopped_at_any_chunk_it_goes_on_from_there(monkeypatch, threads, kind, 
             assert not Path("fit.ckpt").exists()
 
 
-def test_ends_without_a_trace_and_begins_anew():
+def test_ends_without_a_trace_and_begins_anew(tmp_path):
     Path(".fit.ckpt.4711.part").write_bytes(b"of a run that was killed while it wrote")
     for _ in range(2):
         start = next(calls)
@@ -192,14 +208,17 @@ def test_ends_without_a_trace_and_begins_anew():
             plain_fit(opened())
             assert Path("fit.ckpt").exists()
         assert next(calls) - start - 1 == 3 * CHUNKS
-    assert os.listdir() == []
+    assert not list(tmp_path.iterdir())
+
+
+def interrupt(_):
+    raise KeyboardInterrupt
 
 
 def test_ctrl_c_keeps_the_file_and_says_how_to_go_on():
     rows = opened()
     with pytest.raises(KeyboardInterrupt) as caught, tenfold.checkpoint("fit.ckpt"):
-        plain_fit(rows)
-        raise KeyboardInterrupt
+        interrupt(plain_fit(rows))
     assert "run the same program again" in caught.value.__notes__[0]
     start = next(calls)
     with tenfold.checkpoint("fit.ckpt"):
@@ -207,18 +226,18 @@ def test_ctrl_c_keeps_the_file_and_says_how_to_go_on():
     assert next(calls) - start - 1 == 1
 
 
-def test_block_without_a_fit_leaves_nothing():
+def test_block_without_a_fit_leaves_nothing(tmp_path):
     with pytest.raises(KeyError) as caught, tenfold.checkpoint("fit.ckpt"):
         raise KeyError
     assert not hasattr(caught.value, "__notes__")
-    assert os.listdir() == []
+    assert not list(tmp_path.iterdir())
 
 
 def test_fits_that_were_complete_are_not_computed_again():
     rows = [opened(seed=seed) for seed in range(3)]
     expected = [plain_fit(r, rounds=2) for r in rows]
     fuse["chunks"] = CHUNKS + 1
-    with pytest.raises(Crash), tenfold.checkpoint("fit.ckpt"):
+    with stopped():
         plain_fit(rows[0], rounds=2)
         plain_fit(rows[1], crashing, rounds=2)
     before = next(calls)
@@ -238,11 +257,10 @@ def broken(chunk):
 
 def test_pass_that_fails_every_time_has_its_place_in_the_order():
     rows = opened()
-    with pytest.raises(Crash), tenfold.checkpoint("fit.ckpt"):
+    with stopped():
         with pytest.raises(ZeroDivisionError):
             rows.total(broken)
         first = plain_fit(rows)
-        raise Crash
     start = next(calls)
     with tenfold.checkpoint("fit.ckpt"):
         with pytest.raises(ZeroDivisionError):
@@ -252,10 +270,8 @@ def test_pass_that_fails_every_time_has_its_place_in_the_order():
 
 
 def interrupted(rows, *state, leaf=seen, settings=None):
-    with pytest.raises(Crash), tenfold.checkpoint("fit.ckpt"):
-        with watch.watched("Toy", settings):
-            rows.total(leaf, *state)
-        raise Crash
+    with stopped(), watch.watched("Toy", settings):
+        rows.total(leaf, *state)
 
 
 def other_leaf(chunk, centre):
@@ -289,13 +305,9 @@ def test_checkpoint_of_another_fit_is_refused(rows, leaf, centre, what):
 def test_other_parameters_are_refused_by_name():
     before = {"alpha": 1.0, "start": np.zeros(500), "inner": object()}
     interrupted(opened(), np.zeros(3), settings=lambda: before)
-    for name, value, what in (
-        ("alpha", 2.0, "alpha: 1.0 there, 2.0 here"),
-        ("start", np.ones(500), "start differs"),
-    ):
-        with pytest.raises(ValueError, match=rf"\({what}\)"), tenfold.checkpoint("fit.ckpt"):  # noqa: SIM117
-            with watch.watched("Toy", lambda: before | {name: value, "inner": object()}):  # noqa: B023
-                pass
+    other = before | {"alpha": 2.0, "start": np.ones(500), "inner": object()}
+    with refused(r"\(alpha: 1.0 there, 2.0 here; start differs\)"):
+        watch.watched("Toy", lambda: other).__enter__()
     with tenfold.checkpoint("fit.ckpt"), watch.watched("Toy", lambda: before):
         pass
 
@@ -304,9 +316,8 @@ def test_labels_and_weights_belong_to_the_data():
     X, y = data(), np.array(["no", "yes"] * (len(data()) // 2), object)
     interrupted(Rows(Arrays(X, y)), np.zeros(3))
     y[0] = "yes"
-    with pytest.raises(ValueError, match=r"\(first rows differs\)"):
-        with tenfold.checkpoint("fit.ckpt"), watch.watched("Toy"):
-            Rows(Arrays(X, y)).total(seen, np.zeros(3))
+    with refused(r"\(first rows differs\)"), watch.watched("Toy"):
+        Rows(Arrays(X, y)).total(seen, np.zeros(3))
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty"])
@@ -336,8 +347,7 @@ def test_checkpoint_of_another_version_is_refused(monkeypatch):
     interrupted(opened(), np.zeros(3))
     monkeypatch.setattr(tenfold, "__version__", "0.0.1")
     with pytest.raises(ValueError, match=r"not a checkpoint of tenfold 0\.0\.1"):
-        with tenfold.checkpoint("fit.ckpt"):
-            pass
+        tenfold.checkpoint("fit.ckpt").__enter__()
 
 
 def test_checkpoint_of_another_machine_is_used_with_a_warning(monkeypatch):
@@ -346,8 +356,7 @@ def test_checkpoint_of_another_machine_is_used_with_a_warning(monkeypatch):
     monkeypatch.setattr(journal, "machine", lambda: here | {"BLAS kernels": "abacus"})
     here = sys.modules["tenfold.rows.machine"].machine()
     with pytest.warns(UserWarning, match="abacus here"), tenfold.checkpoint("fit.ckpt"):
-        with watch.watched("Toy"):
-            rows.total(seen, np.zeros(3))
+        toy_fit(rows)
 
 
 @pytest.mark.parametrize("path", ["", ".", "no/such/folder/fit.ckpt"])
@@ -357,9 +366,9 @@ def test_path_must_be_a_file_in_a_folder(path):
 
 
 def test_checkpoint_in_a_checkpoint_is_an_error():
-    with tenfold.checkpoint("a.ckpt"):
-        with pytest.raises(ValueError, match="inside a checkpoint"), tenfold.checkpoint("b.ckpt"):
-            pass
+    inner = tenfold.checkpoint("inner.ckpt")
+    with tenfold.checkpoint("fit.ckpt"), pytest.raises(ValueError, match="inside a checkpoint"):
+        inner.__enter__()
 
 
 def in_thread(work):
@@ -396,7 +405,7 @@ def test_fits_in_other_threads_do_not_mix():
 
 def test_forked_child_neither_writes_nor_removes_the_file():
     rows = opened()
-    with pytest.raises(Crash), tenfold.checkpoint("fit.ckpt", every=0):
+    with stopped(every=0):
         rows.total(seen, np.zeros(3))
         kept = Path("fit.ckpt").read_bytes()
         child = os.fork()
@@ -408,7 +417,6 @@ def test_forked_child_neither_writes_nor_removes_the_file():
             os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
         assert Path("fit.ckpt").read_bytes() == kept
-        raise Crash
 
 
 def folding(chunk, inner):
@@ -419,9 +427,8 @@ def test_fold_within_a_leaf_is_part_of_its_chunk():
     rows, inner = opened(chunks=3), Rows(Arrays(data(chunks=2, seed=5)))
     expected = rows.total(folding, inner)
     for n in (1, 2):
-        with pytest.raises(Crash), tenfold.threads(n), tenfold.checkpoint("fit.ckpt", every=0):
+        with tenfold.threads(n), stopped(every=0):
             rows.total(folding, inner)
-            raise Crash
         with tenfold.threads(n), tenfold.checkpoint("fit.ckpt"):
             assert_same(rows.total(folding, inner), expected)
 
@@ -433,9 +440,8 @@ def letters(chunk):
 def test_dict_with_other_keys_in_every_chunk():
     rows = opened()
     expected = rows.total(letters)
-    with pytest.raises(Crash), tenfold.checkpoint("fit.ckpt"):
+    with stopped():
         rows.total(letters)
-        raise Crash
     with tenfold.checkpoint("fit.ckpt"):
         assert_same(rows.total(letters), expected)
 
@@ -445,16 +451,15 @@ class Opaque:
         return self
 
 
-def opaque(chunk):
+def opaque(_):
     return [1.0, Opaque()]
 
 
 def test_statistic_that_cannot_be_kept_is_an_error():
+    message = r"cannot be checkpointed.*a Opaque"
     for every in (0, 10):  # within the pass, and at its end
-        with pytest.raises(TypeError, match="cannot be checkpointed.*a Opaque"):
-            with tenfold.checkpoint("fit.ckpt", every=every):
-                opened().total(opaque)
-        Path("fit.ckpt").unlink(missing_ok=True)
+        with pytest.raises(TypeError, match=message), tenfold.checkpoint("fit.ckpt", every):
+            opened().total(opaque)
 
 
 def test_totals_may_be_changed_in_place():
@@ -464,21 +469,18 @@ def test_totals_may_be_changed_in_place():
         return rows.total(seen, first.moments.mean)
 
     rows = opened()
-    with pytest.raises(Crash), tenfold.checkpoint("fit.ckpt"):
+    with stopped():
         expected = fit(rows)
-        raise Crash
     for _ in range(2):
-        with pytest.raises(Crash), tenfold.checkpoint("fit.ckpt", every=0):
+        with stopped(every=0):
             assert_same(fit(rows), expected)
             rows.total(seen, np.ones(3))
-            raise Crash
 
 
 def test_ragged_rows_and_single_chunks():
     rows = from_sequences([np.arange(5.0), np.arange(3.0)])
-    with pytest.raises(Crash), tenfold.checkpoint("fit.ckpt"):
+    with stopped():
         first = rows.total(count_steps)
-        raise Crash
     with tenfold.checkpoint("fit.ckpt"):
         assert_same(rows.total(count_steps), first)
 
@@ -493,11 +495,10 @@ def test_cluster_keeps_its_passes():
     X = data()
     expected = plain_fit(Rows(Arrays(X)))
     small = {"processes": False, "n_workers": 2, "threads_per_worker": 1}
-    with Client(**small, dashboard_address=None) as client, tenfold.on(client):
+    with Client(**small, dashboard_address=":0") as client, tenfold.on(client):
         rows = Rows(Arrays(X), engine=sys.modules["tenfold.rows.cluster"].engine())
-        with pytest.raises(Crash), tenfold.checkpoint("fit.ckpt", every=0):
+        with stopped(every=0):
             rows.total(seen, np.zeros(3))
-            raise Crash
         start = next(calls)
         with tenfold.checkpoint("fit.ckpt", every=0):
             assert np.array_equal(plain_fit(rows), expected)
@@ -512,9 +513,8 @@ def test_loop_keeps_its_state_instead_of_its_passes(monkeypatch):
     sizes = []
     monkeypatch.setattr(log, "UNMARKED_BYTES", 0)
     for rounds in (3, 30):
-        with pytest.raises(Crash), tenfold.checkpoint("fit.ckpt"):
+        with stopped():
             marked_fit(rows, rounds=rounds)
-            raise Crash
         sizes.append(Path("fit.ckpt").stat().st_size)
         Path("fit.ckpt").unlink()
     assert sizes[1] < sizes[0] + 1000
@@ -522,9 +522,8 @@ def test_loop_keeps_its_state_instead_of_its_passes(monkeypatch):
 
 def test_loop_that_is_not_marked_yet_is_a_loop_of_passes():
     rows = opened(chunks=2)
-    with pytest.raises(Crash), tenfold.checkpoint("fit.ckpt"):
+    with stopped():
         marked_fit(rows, rounds=4)
-        raise Crash
     start = next(calls)
     with tenfold.checkpoint("fit.ckpt"):
         result = marked_fit(rows, rounds=6)
@@ -557,7 +556,7 @@ def test_loops_in_loops_and_after_loops(monkeypatch, unmarked):
     expected = loops_in_loops(rows)
     for at in range(18):
         fuse["chunks"] = 1 + at
-        with pytest.raises(Crash), tenfold.checkpoint("fit.ckpt", every=0):
+        with stopped(every=0):
             loops_in_loops(rows)
         start = next(calls)
         with tenfold.checkpoint("fit.ckpt", every=0):
@@ -566,13 +565,11 @@ def test_loops_in_loops_and_after_loops(monkeypatch, unmarked):
 
 
 def test_loop_from_another_start_is_refused():
-    with pytest.raises(Crash), tenfold.checkpoint("fit.ckpt", every=0):
+    with stopped(every=0):
         watch.resume_loop((0.0, [1.0]))
         watch.mark_loop(1, (0.5, [1.0, 2.0]))
-        raise Crash
-    with pytest.raises(ValueError, match="start of the loop differs"):
-        with tenfold.checkpoint("fit.ckpt"):
-            watch.resume_loop((0.1, [1.0]))
+    with refused("start of the loop differs"):
+        watch.resume_loop((0.1, [1.0]))
     with tenfold.checkpoint("fit.ckpt"):
         assert watch.resume_loop((0.0, [1.0])) == (1, (0.5, [1.0, 2.0]))
 
@@ -580,9 +577,9 @@ def test_loop_from_another_start_is_refused():
 def test_loop_left_by_an_error_does_not_hide_later_loops(monkeypatch):
     monkeypatch.setattr(log, "UNMARKED_BYTES", 0)
     with tenfold.checkpoint("fit.ckpt"):
-        with pytest.raises(ZeroDivisionError), watch.watched("Toy"):
+        with suppress(ZeroDivisionError), watch.watched("Toy"):
             watch.resume_loop(0)
-            raise ZeroDivisionError
+            opened().total(broken)
         assert watch.watching().log.depth == 0
 
 
@@ -596,9 +593,8 @@ def test_without_a_checkpoint_nothing_is_kept():
 
 def test_remembered_seed_comes_back():
     draw = np.random.default_rng().integers
-    with pytest.raises(Crash), tenfold.checkpoint("fit.ckpt"):
+    with stopped():
         seeds = [watch.remember(lambda: draw(2**40)) for _ in range(3)]
-        raise Crash
     with tenfold.checkpoint("fit.ckpt"):
         assert [watch.remember(lambda: draw(2**40)) for _ in range(3)] == seeds
         assert watch.remember(lambda: "new") == "new"
@@ -623,15 +619,15 @@ def test_full_disk_is_a_warning(monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(journal, "write", full)
-    with pytest.warns(RuntimeWarning, match="not saved: .*No space left"):
-        with tenfold.checkpoint("fit.ckpt", every=0):
-            result = plain_fit(opened())
+    told = pytest.warns(RuntimeWarning, match=r"not saved: .*No space left")
+    with told, tenfold.checkpoint("fit.ckpt", every=0):
+        result = plain_fit(opened())
     assert np.array_equal(result, plain_fit(opened()))
 
 
 def test_save_never_forgets_chunks_that_are_just_being_merged():
     rows, fuse["chunks"] = opened(chunks=4), 4
-    with pytest.raises(Crash), tenfold.threads(1), tenfold.checkpoint("fit.ckpt", every=0):
+    with tenfold.threads(1), stopped(every=0):
         kept = watch.watching().log
         rows.total(crashing, np.zeros(3))
     assert kept.covered == 3

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 import timeit
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ def opened(chunks=12):
     return Rows(Arrays(np.ones((8192 * chunks, 2))))
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def screen(monkeypatch):
     """Consoles that write here: `screen.terminal` says whether they are a terminal."""
 
@@ -62,7 +63,7 @@ def _impatient(monkeypatch):
     assert not progress._Switch.taken.locked()
 
 
-def fit(rows, passes=2, pause=0.01, title="Toy"):
+def fit(rows, passes=2, pause=0.02, title="Toy"):
     with watch.watched(title):
         for n in range(passes):
             rows.total(slow_sum, pause)
@@ -74,13 +75,13 @@ def test_bar_shows_passes_rows_speed_time_and_objective(screen, threads):
     with tenfold.progress(), tenfold.threads(threads):
         fit(opened())
     text = screen.getvalue()
-    for part in ("Toy", "pass 1", "pass 2", "of 98.3k rows", "/s", "left", "━"):
+    for part in ("Toy", "pass 1", "pass 2", "/98.3k", "rows/s", "left", "━"):
         assert part in text
     assert "objective 10" in text
-    last = text.rstrip().splitlines()[-1]
-    assert "2 passes" in last
-    assert "objective 5" in last
-    assert "rows/s" in last
+    summary = text.splitlines()[-2]
+    assert "2 passes" in summary
+    assert "objective 5" in summary
+    assert "━" not in summary.rpartition("\r")[2]
 
 
 def test_lines_where_there_is_no_terminal(screen):
@@ -89,11 +90,12 @@ def test_lines_where_there_is_no_terminal(screen):
         fit(opened())
     lines = screen.getvalue().splitlines()
     assert 2 <= len(lines) <= 10
-    assert all(line.startswith("Toy  pass ") for line in lines)
+    assert all(line.startswith("Toy  pass ") for line in lines[:-1])
+    assert lines[-1].startswith("Toy  2 passes  ")
     assert "\x1b" not in screen.getvalue()
 
 
-def test_counts_are_exact_with_many_threads(screen):
+def test_counts_are_exact_with_many_threads():
     with tenfold.progress(), tenfold.threads(8), watch.watched("Toy"):
         bar = watch.watching().bar
         opened(40).total(slow_sum, 0.0005)
@@ -104,8 +106,8 @@ def test_counts_are_exact_with_many_threads(screen):
 
 def test_outputs_per_row_are_shown_too(screen):
     with tenfold.progress(), watch.watched("Toy"):
-        opened().each(slow_rows, 0.005)
-    assert "of 98.3k rows" in screen.getvalue()
+        opened().each(slow_rows, 0.02)
+    assert "/98.3k" in screen.getvalue()
 
 
 def test_nested_fits_share_the_outermost_bar(screen):
@@ -136,31 +138,30 @@ def test_short_fits_show_nothing(screen, monkeypatch):
 
 def test_error_leaves_the_terminal_in_order(screen):
     with tenfold.progress():
-        with pytest.raises(ZeroDivisionError), watch.watched("Toy"):
-            opened().total(slow_sum, 0.001)
-            raise ZeroDivisionError
+        with pytest.raises(TypeError), watch.watched("Toy"):
+            opened().total(slow_sum, "not a number")
         assert screen.getvalue().endswith("\x1b[?25h")  # the cursor is back
         fit(opened())
     assert screen.consoles == 2
 
 
-def test_resumed_pass_counts_what_is_known(screen, tmp_path):
-    def fail(chunk, pause):
-        if chunk.first >= 8 * 8192:
-            raise KeyboardInterrupt
-        return slow_sum(chunk, pause)
+def stopping_sum(chunk):
+    if chunk.first >= 8 * 8192:
+        raise KeyboardInterrupt
+    return chunk.X.sum(0)
 
-    rows = opened()
-    with tenfold.threads(1), tenfold.progress():
-        with pytest.raises(KeyboardInterrupt), tenfold.checkpoint(tmp_path / "fit.ckpt"):
-            with watch.watched("Toy"):
-                rows.total(fail, 0.001)
-        with pytest.raises(KeyboardInterrupt), tenfold.checkpoint(tmp_path / "fit.ckpt"):
-            with watch.watched("Toy"):
-                bar = watch.watching().bar
-                rows.total(fail, 0.001)
-    assert bar.covered == bar.rows == 8 * 8192
-    assert bar.all_rows == 0
+
+def test_resumed_pass_counts_what_is_known(tmp_path):
+    seen = []
+    for _ in range(2):
+        block = tenfold.checkpoint(tmp_path / "fit.ckpt")
+        with suppress(KeyboardInterrupt), block, tenfold.progress(), watch.watched("Toy"):
+            seen.append(watch.watching().bar)
+            with tenfold.threads(1):
+                opened().total(stopping_sum)
+    assert [bar.covered for bar in seen] == [0, 8 * 8192]
+    assert [bar.rows for bar in seen] == [8 * 8192, 8 * 8192]
+    assert [bar.all_rows for bar in seen] == [8 * 8192, 0]
 
 
 def test_switch_is_a_switch_and_a_block():
@@ -190,7 +191,7 @@ def test_watching_costs_nothing_when_it_is_off():
     assert min(timeit.repeat(empty, number=1000, repeat=5)) / 1000 < 3e-6
 
 
-def test_bar_does_not_slow_down_the_fold(screen):
+def test_bar_does_not_slow_down_the_fold():
     with tenfold.progress(), watch.watched("Toy"):
         bar, chunk = watch.watching().bar, next(opened().source.chunks(range(1)))
         opened().total(slow_sum, 0.005)

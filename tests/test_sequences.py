@@ -269,6 +269,6 @@ def test_cluster_gives_the_same_bits(tmp_path):
     parts = long_sequences(5)
     here = from_sequences(parts).total(moves)
     small = {"processes": False, "n_workers": 2, "threads_per_worker": 1}
-    with Client(**small, dashboard_address=None) as client, tenfold.on(client):
+    with Client(**small, dashboard_address=":0") as client, tenfold.on(client):
         for where in (parts, places(parts, tmp_path)["file"]):
             assert same(from_sequences(where).total(moves), here)

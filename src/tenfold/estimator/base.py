@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from tenfold.rows import Rows, progress, threads
 from tenfold.rows.arrays import Arrays, SparseArrays
@@ -113,6 +113,8 @@ class Estimator(BaseEstimator):
         return self._array_rows(X, y, w, reset=reset)
 
     def _array_rows(self, X: Any, y: Any, w: Any, *, reset: bool) -> Rows:
+        if not reset and y is None and w is None and self._plain(X):
+            return Rows(Arrays(X), engine=engine(), allow_nan=self._nan_ok)
         with_target = y is not None or (reset and self._y_required)
         whole = isinstance(X, np.ndarray) and X.dtype.kind in "iub"
         checked = validate_data(
@@ -130,6 +132,17 @@ class Estimator(BaseEstimator):
             w = _check_sample_weight(w, X, dtype=FLOATS, ensure_non_negative=True)
         place = Arrays if isinstance(X, np.ndarray) else SparseArrays
         return Rows(place(X, y, w), engine=engine(), allow_nan=self._nan_ok)
+
+    def _plain(self, X: Any) -> bool:
+        """Whether X is an array in which scikit-learn's checks would find nothing to say."""
+        return (
+            type(X) is np.ndarray
+            and X.ndim == 2
+            and X.dtype in FLOATS
+            and X.shape[1] == self.n_features_in_
+            and X.shape[0] > 0
+            and not hasattr(self, "feature_names_in_")
+        )
 
     def _y_options(self) -> dict[str, Any]:
         return {}
@@ -160,16 +173,12 @@ class Estimator(BaseEstimator):
             )
 
     def _each(self, X: Any, f: Callable[..., np.ndarray], *state: Any) -> np.ndarray:
-        """`f(chunk, *state)` for all rows of X, below each other: how every model predicts."""
-        check_is_fitted(self)
+        """`f(chunk, *state)` for all rows of X, below each other: how every model predicts.
+
+        The caller has made sure that the model is fitted.
+        """
         with self._at_work():
             return self._rows(X, reset=False).each(f, *state)
-
-    def _total(self, X: Any, f: Callable[..., Any], *state: Any) -> Any:
-        """The total of `f(chunk, *state)` over the rows of X, for scores."""
-        check_is_fitted(self)
-        with self._at_work():
-            return self._rows(X, reset=False).total(f, *state)
 
 
 class _Work:

@@ -140,6 +140,7 @@ def log_probabilities(chunk: Chunk, f: Callable[..., np.ndarray], *state: Any) -
 
 
 def require_target(model: object, rows: Rows) -> None:
+    """Raise an error if the rows came without a target."""
     if not rows.source.has_target:
         raise ValueError(
             f"{type(model).__name__} requires y to be passed, but the target y is None: give y, or "

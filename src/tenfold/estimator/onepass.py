@@ -17,8 +17,8 @@ from tenfold.rows import merge as merge_statistics
 class OnePass:
     """A model learned from one mergeable statistic.
 
-    `_statistic(rows)` is the pass, `_learned(statistic, dtype)` the small maths after it. The statistic is
-    kept as `statistic_`: from it come `partial_fit` and `tenfold.merge`.
+    `_statistic(rows)` is the pass, `_learned(statistic, dtype)` the small maths after it. The
+    statistic is kept as `statistic_`: from it come `partial_fit` and `tenfold.merge`.
     """
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
@@ -35,8 +35,8 @@ class OnePass:
 
     def _absorb(self, statistic: Any, dtype: np.dtype) -> None:
         """Learn from all rows so far: those of the kept statistic, then these."""
-        if getattr(self, "statistic_", None) is not None:
-            statistic = merge_statistics(self.statistic_.copy(), statistic)
+        if hasattr(self, "statistic_"):
+            statistic = merge_statistics(kept_statistic(self).copy(), statistic)
             dtype = np.result_type(self.dtype_, dtype)
         self._keep(self._from_statistic(statistic, dtype))
 
@@ -104,6 +104,17 @@ class OnePassClassifier(OnePass, Classifier):
         return self
 
 
+def kept_statistic(model: Any) -> Any:
+    """The statistic of a fitted model, to which more rows can be added."""
+    if getattr(model, "statistic_", None) is None:
+        raise TypeError(
+            f"{type(model).__name__} cannot be merged: it kept no statistic. Only one-pass models "
+            "keep one, and `fit` keeps none of wide data (fewer rows than columns): begin with "
+            "partial_fit."
+        )
+    return model.statistic_
+
+
 def merge(a: Any, b: Any) -> Any:
     """The model of both parts of the data, from two models trained apart.
 
@@ -127,15 +138,13 @@ def merge(a: Any, b: Any) -> Any:
     """
     for model in (a, b):
         check_is_fitted(model)
-        if getattr(model, "statistic_", None) is None:
-            raise TypeError(
-                f"{type(model).__name__} cannot be merged: it kept no statistic. Only one-pass "
-                "models merge; wide data (fewer rows than columns) keep none."
-            )
+        kept_statistic(model)
     if type(a) is not type(b) or repr(a.get_params()) != repr(b.get_params()):
         raise ValueError(f"only models of one class and equal parameters merge, not {a} and {b}")
     if a.n_features_in_ != b.n_features_in_:
         raise ValueError(f"the models have {a.n_features_in_} and {b.n_features_in_} columns")
+    if list(getattr(a, "feature_names_in_", [])) != list(getattr(b, "feature_names_in_", [])):
+        raise ValueError("the models were fitted on columns of other names, or in another order")
     joint = clone(a)
     for name in ("n_features_in_", "feature_names_in_", "_target_shape"):
         if hasattr(a, name):

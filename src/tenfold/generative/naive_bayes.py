@@ -113,4 +113,5 @@ def column_variance(s: ClassMoments) -> np.ndarray:
 def log_joint(
     chunk: Chunk, offset: np.ndarray, mean: np.ndarray, precision: np.ndarray
 ) -> np.ndarray:
+    """Log of prior times density, (n, k)."""
     return gaussian_scores(chunk.X, offset, mean, precision)

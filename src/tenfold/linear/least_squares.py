@@ -40,7 +40,7 @@ class LeastSquares(OnePass, Regressor):
         if not (rows.sparse or self.positive) and rows.n_rows < rows.n_features:
             return self._wide(rows)
         s = self._statistic(rows)
-        P = problem(s, rows.n_features, intercept=self.fit_intercept)
+        P = problem(s, rows.n_features, rows.dtype, intercept=self.fit_intercept)
         doubtful = solver == "auto" and not trustworthy(P, self._alpha(P), rows.dtype)
         if (solver == "svd" or doubtful) and not rows.sparse:
             P = exact_problem(rows, s, intercept=self.fit_intercept)
@@ -56,7 +56,8 @@ class LeastSquares(OnePass, Regressor):
         return rows.total(joint_moments)
 
     def _learned(self, s: Moments, dtype: np.dtype) -> dict[str, Any]:
-        return self._solved(problem(s, self.n_features_in_, intercept=self.fit_intercept), s, dtype)
+        P = problem(s, self.n_features_in_, dtype, intercept=self.fit_intercept)
+        return self._solved(P, s, dtype)
 
     def _solved(self, P: Problem, s: Moments, dtype: np.dtype) -> dict[str, Any]:
         p = len(P.AA)
@@ -82,7 +83,8 @@ class LeastSquares(OnePass, Regressor):
         coef, intercept, report = conjugate_gradients(
             rows, alpha, intercept=self.fit_intercept, tol=self.tol, max_iter=limit
         )
-        return self._shaped(coef, intercept, rows.dtype) | report | {"statistic_": None}
+        report |= {"statistic_": None, "solver_": "sparse_cg"}
+        return self._shaped(coef, intercept, rows.dtype) | report
 
     def _shaped(self, coef: np.ndarray, intercept: np.ndarray, dtype: np.dtype) -> dict[str, Any]:
         """Attributes as scikit-learn shapes them: no axis for a single target."""
@@ -191,7 +193,13 @@ class LinearRegression(LeastSquares):
 
     def _more(self, P: Problem) -> dict[str, Any]:
         if P.R is None:
-            return self._spectrum(np.sqrt(np.maximum(np.linalg.eigvalsh(P.AA)[::-1], 0.0)))
+            sizes = np.sqrt(np.maximum(np.linalg.eigvalsh(P.AA)[::-1], 0.0))
+            scale = np.sqrt(np.where(P.AA.diagonal() > 0, P.AA.diagonal(), 1.0))
+            cosines = P.AA / scale / scale[:, None]
+            return {
+                "singular_": sizes,
+                "rank_": int(np.linalg.matrix_rank(cosines, hermitian=True)),
+            }
         return self._spectrum(np.linalg.svd(P.R, compute_uv=False))
 
     def _spectrum(self, sizes: np.ndarray) -> dict[str, Any]:
@@ -287,6 +295,12 @@ class Ridge(LeastSquares):
         if (alpha < 0).any():
             raise ValueError(f"alpha={self.alpha} must not be negative")
         return np.broadcast_to(alpha, targets)
+
+    def _shaped(self, coef: np.ndarray, intercept: np.ndarray, dtype: np.dtype) -> dict[str, Any]:
+        learned = super()._shaped(coef, intercept, dtype)
+        if self._target_shape == (1,):  # scikit-learn's Ridge drops this axis too
+            learned["coef_"] = learned["coef_"][0]
+        return learned
 
     def _more(self, P: Problem) -> dict[str, Any]:
         return {"n_iter_": 1, "solver_": "cholesky" if P.R is None else "svd"}

@@ -15,6 +15,7 @@ from tenfold.rows import Chunk, Rows
 from tenfold.solve import lbfgs, newton
 from tenfold.solve.lbfgs import Minimum
 
+NEWTON_SIZE = 100_000  # rows x parameters up to which few costly rounds beat many cheap ones
 NEWTON_WIDTH = 256  # parameters up to which Newton's Hessian is made
 
 
@@ -43,7 +44,8 @@ class LogisticRegression(ProbabilisticClassifier):
         No solver here draws random numbers: any seed gives the same result.
     solver : {"auto", "lbfgs", "newton-cholesky"}
         "newton-cholesky" takes few rounds and makes a Hessian of all parameters; "lbfgs" takes more
-        and makes none. "auto" takes Newton's up to 256 parameters.
+        and makes none (for up to 2000 dense columns it knows their correlations from one further
+        pass). "auto" takes Newton's for small tables of up to 256 parameters.
     max_iter : int
         Most rounds.
     verbose : int
@@ -142,7 +144,8 @@ class LogisticRegression(ProbabilisticClassifier):
         settings = {"tol": self.tol, "max_iter": self.max_iter}
         settings["precision"] = float(np.finfo(f.rows.dtype).eps)
         size = int(np.prod(f.shape))
-        if self.solver == "newton-cholesky" or (self.solver == "auto" and size <= NEWTON_WIDTH):
+        small = size <= NEWTON_WIDTH and size * f.rows.n_rows <= NEWTON_SIZE
+        if self.solver == "newton-cholesky" or (self.solver == "auto" and small):
             return newton(f.curve, start, **settings)
         return lbfgs(f.slope, start, precondition=self._preconditioner(f), **settings)
 

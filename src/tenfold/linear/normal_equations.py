@@ -38,17 +38,30 @@ class Problem(NamedTuple):
     C: np.ndarray | None = None  # (., q)
 
 
-def problem(s: Moments, p: int, *, intercept: bool) -> Problem:
+def problem(s: Moments, p: int, dtype: np.dtype, *, intercept: bool) -> Problem:
     """The least-squares problem of moments of [X y], about the mean or about the origin."""
-    S = s.scatter if intercept else s.scatter + s.n * np.multiply.outer(s.mean, s.mean)
+    if not intercept:
+        S = s.scatter + s.n * np.multiply.outer(s.mean, s.mean)
+        return Problem(S[:p, :p], S[:p, p:])
+    deviation = np.sqrt(np.maximum(s.scatter.diagonal(), 0.0) / s.n)
+    alive = varying(deviation, s.mean, dtype) | (np.arange(len(deviation)) >= p)
+    S = np.where(alive & alive[:, None], s.scatter, 0.0)
     return Problem(S[:p, :p], S[:p, p:])
+
+
+def varying(deviation: np.ndarray, mean: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Which columns vary: one that differs from its mean by rounding alone is constant."""
+    return ~(deviation <= 2 * np.finfo(dtype).eps * np.abs(mean))
 
 
 def exact_problem(rows: Rows, s: Moments, *, intercept: bool) -> Problem:
     """The same from a second pass that keeps the condition of the data."""
     p = rows.n_features
-    R = rows.total(triangle, s.mean if intercept else np.zeros_like(s.mean)).R
-    return problem(s, p, intercept=intercept)._replace(R=R[:, :p], C=R[:, p:])
+    mean = s.mean if intercept else np.zeros_like(s.mean)
+    R = rows.total(triangle, mean).R
+    R = R * varying(np.abs(R).max(axis=0) / np.sqrt(s.n), mean, rows.dtype)
+    P = problem(s, p, rows.dtype, intercept=intercept)
+    return P._replace(R=R[:, :p], C=R[:, p:])
 
 
 def solve(P: Problem, alpha: np.ndarray) -> np.ndarray:
@@ -59,11 +72,13 @@ def solve(P: Problem, alpha: np.ndarray) -> np.ndarray:
     if len(np.unique(alpha)) > 1:
         columns = [solve(P._replace(AB=P.AB[:, [t]]), alpha[[t]]) for t in range(len(alpha))]
         return np.hstack(columns)
+    if not np.isfinite(P.AA).all():
+        raise ValueError("the squares of the columns overflow: divide the columns by their size")
     return solve_psd(P.AA + alpha[0] * np.eye(len(P.AA)), P.AB)
 
 
 def filtered(sizes: np.ndarray, alpha: np.ndarray, p: int) -> np.ndarray:
-    """S / (s^2 + alpha) for each singular value and target; 0 for those that are only rounding."""
+    """Factors s / (s^2 + alpha), one for each size and target; 0 where a size is only rounding."""
     kept = sizes > p * np.finfo(float).eps * sizes.max(initial=0.0)
     s = np.where(kept, sizes, 1.0)[:, None]
     return kept[:, None] / (s + alpha / s)  # this way s^2 cannot leave the range of numbers
@@ -72,7 +87,7 @@ def filtered(sizes: np.ndarray, alpha: np.ndarray, p: int) -> np.ndarray:
 def trustworthy(P: Problem, alpha: np.ndarray, dtype: np.dtype) -> bool:
     """Whether the moments know the solution to enough digits."""
     scale = np.sqrt(P.AA.diagonal() + alpha.min())
-    if not (scale > 0).all():
+    if not (np.isfinite(scale) & (scale > 0)).all():
         return False
     values = np.linalg.eigvalsh((P.AA + alpha.min() * np.eye(len(P.AA))) / scale / scale[:, None])
     return values[0] > TRUSTED[dtype.itemsize] * values[-1]
@@ -115,7 +130,9 @@ def solve_wide(rows: Rows, alpha: np.ndarray, *, intercept: bool) -> WideSolutio
     root = np.ones(len(Y)) if w is None else np.sqrt(w)
     weight = root**2 / (root**2).sum()
     mean_x, mean_y = (weight @ X, weight @ Y) if intercept else (0 * X[0], 0 * Y[0])
-    A, B = (X - mean_x) * root[:, None], (Y - mean_y) * root[:, None]
+    D = X - mean_x
+    D = D * varying(np.abs(D).max(axis=0), mean_x, X.dtype)
+    A, B = D * root[:, None], (Y - mean_y) * root[:, None]
     U, sizes, Vt = np.linalg.svd(A.astype(np.float64, copy=False), full_matrices=False)
     coef = Vt.T @ (filtered(sizes, alpha, max(A.shape)) * (U.T @ B))
     return WideSolution(coef, mean_y - mean_x @ coef, sizes)

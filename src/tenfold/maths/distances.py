@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from tenfold.maths.leaves import nearest
 
-BLOCK = 1024  # rows whose products with all centres are held at once
+PRODUCTS = 2**16  # products of rows and centres that are held at once
 
 
 def nearest_centres(X: Any, centres: np.ndarray) -> np.ndarray:
@@ -23,17 +22,14 @@ def nearest_centres(X: Any, centres: np.ndarray) -> np.ndarray:
     """
     half = (0.5 * np.einsum("ij,ij->i", centres, centres)).astype(centres.dtype)
     labels = np.empty(X.shape[0], np.int32)
-    best = np.empty(min(BLOCK, X.shape[0]), centres.dtype)
-    for block in blocks(X.shape[0]):
+    step = max(PRODUCTS // len(centres), 1024)
+    best = np.empty(min(step, X.shape[0]), centres.dtype)
+    for start in range(0, X.shape[0], step):
+        block = slice(start, start + step)
         products = centres @ X[block].T if isinstance(X, np.ndarray) else (X[block] @ centres.T).T
         part = labels[block]
         nearest(np.ascontiguousarray(products), half, part, best[: len(part)])
     return labels
-
-
-def blocks(n: int) -> Iterator[slice]:
-    """Slices that cover n rows."""
-    return (slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))
 
 
 def squared_distances(X: np.ndarray, centres: np.ndarray) -> np.ndarray:

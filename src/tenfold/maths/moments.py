@@ -101,8 +101,9 @@ def moments(X: np.ndarray, w: np.ndarray | None = None, Y: np.ndarray | None = N
     left = (weights @ D) / (n or 1.0)  # rounding leaves `centre` hundreds of units off
     if w is not None:
         D *= np.sqrt(weights)[:, None]
-    scatter = D.T @ D
-    scatter -= np.multiply.outer(n * left, left)
+    with np.errstate(over="ignore", invalid="ignore"):  # who needs the squares looks at them
+        scatter = D.T @ D
+        scatter -= np.multiply.outer(n * left, left)
     return Moments(n, centre.astype(np.float64) + left, scatter, len(X))
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
@@ -52,17 +51,17 @@ def _dial(library: object) -> Dial:
     return Dial(library.get_num_threads, library.set_num_threads)  # type: ignore[attr-defined]
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+class one_blas_thread:  # noqa: N801  reads as a word in `with one_blas_thread():`
     """Hold every BLAS of the process to one thread; nested and concurrent use is fine."""
-    with _limit.lock:
-        if _limit.users == 0:
-            _limit.before = [dial.get() for dial in dials()]
-            hold()
-        _limit.users += 1
-    try:
-        yield
-    finally:
+
+    def __enter__(self) -> None:
+        with _limit.lock:
+            if _limit.users == 0:
+                _limit.before = [dial.get() for dial in dials()]
+                hold()
+            _limit.users += 1
+
+    def __exit__(self, *problem: object) -> None:
         with _limit.lock:
             _limit.users -= 1
             if _limit.users == 0:

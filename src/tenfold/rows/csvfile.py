@@ -63,14 +63,14 @@ class CsvFiles(Source):
     @cached_property
     def spool(self) -> RawFile:
         """All numbers, in a raw file that has no name."""
-        spool, whole, n_rows = Spool(), self.columns.label == np.int64, 0
+        spool, whole, n_rows = Spool(), self.whole, 0
         for chunk in self._read():
             whole = whole and bool(np.all(chunk.y == np.rint(chunk.y)))
             spool.put(chunk)
             n_rows = chunk.first + chunk.rows
         raw = spool.rows(n_rows, self)
         if whole and isinstance(raw.y, Stored):
-            raw.y.dtype = np.dtype(np.int64)  # read as floats in case one of them has a fraction
+            raw.y.dtype = np.dtype(np.int64)
         y, w = self.asked.outside(self.files[0].names, n_rows)
         raw.y, raw.w = raw.y if y is None else y, raw.w if w is None else w
         return raw
@@ -104,6 +104,9 @@ class CsvFiles(Source):
         }
         schemas = [_with_words(schema, words) for schema in schemas]
         self.columns.settle([file.path for file in self.files], schemas)
+        self.whole = self.columns.label == np.int64
+        if self.whole:  # as far as the first block shows; a fraction may follow
+            self.columns.label = np.dtype(np.float64)
         kept = (pa.bool_(), pa.string())
         return [
             {

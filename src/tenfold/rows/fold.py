@@ -60,7 +60,9 @@ def assert_finite(source: Source, chunk: Chunk) -> None:
     """Raise an error that names the first NaN or infinity of a chunk."""
     X = chunk.X.data if source.sparse else getattr(chunk.X, "values", chunk.X)
     flat = X.reshape(-1)
-    if np.isfinite(np.dot(flat, flat)) or np.isfinite(flat).all():
+    with np.errstate(over="ignore"):
+        squares = np.dot(flat, flat)
+    if np.isfinite(squares) or np.isfinite(flat).all():
         return  # the sum of squares may overflow on fine numbers: then look at each
     bad = ~np.isfinite(flat)
     place, value = _place(chunk.X, int(np.argmax(bad)))
@@ -118,6 +120,7 @@ class Walk:
         self.task, self.runs, self.handle = task, runs, handle
         self.lock = threading.Lock()
         self.open: list[_Run] = []
+        self.begun: _Run | None = None  # begun by `go`; the first worker reads on there
         self.problem: BaseException | None = None
         self.problem_at = np.inf
 
@@ -129,6 +132,7 @@ class Walk:
             if run is not None:
                 with single_threaded():  # a fold within the leaf runs here, and is not watched
                     self.handle_next(run)
+            self.begun = run
             rest = (perf_counter() - start) * (self.task.chunks - 1)
             helpers = min(n_threads(), self.task.chunks) - 1 if rest > WORTH_WAKING else 0
             together(self.work, helpers)
@@ -138,6 +142,9 @@ class Walk:
     def take(self) -> _Run | None:
         """A run that nobody reads yet, else one that somebody still reads."""
         with self.lock:
+            if self.begun is not None:
+                begun, self.begun = self.begun, None
+                return begun
             run = next(self.runs, None)
             if run is not None:
                 self.open = [other for other in self.open if not other.over]

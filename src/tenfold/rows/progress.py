@@ -84,6 +84,7 @@ class Bar:
         self.rows = self.covered = self.all_rows = 0  # done: in this pass, before it, in all
         self.slow = False  # passes are slow enough for a bar of their own
         self.objective: float | None = None
+        self.lines = 0  # written, where there is no terminal
         self.over = False
 
     def begin(self, task: Task, tree: Tree) -> None:
@@ -117,9 +118,13 @@ class Bar:
                 return
             self.next = now + BETWEEN_LINES
             if not self.console.is_terminal:
-                self.console.print(self.words(), soft_wrap=True)
+                self._write()
             elif self.live is None:
                 self.live = self._started()
+
+    def _write(self) -> None:
+        self.lines += 1
+        self.console.print(*self.head(), *self.tail(), sep="  ", soft_wrap=True, highlight=False)
 
     def _started(self) -> Any:
         from rich.live import Live
@@ -130,7 +135,7 @@ class Bar:
             refresh_per_second=10,
             redirect_stdout=sys.stdout.isatty(),  # what goes to a file must still go there
         )
-        live.start()
+        live.start(refresh=True)
         return live
 
     def close(self) -> None:
@@ -138,45 +143,54 @@ class Bar:
         self.over = True
         if self.live is not None:
             self.live.stop()
+        elif self.lines:
+            self._write()
 
     def drawn(self) -> Any:
-        """The line as rich draws it."""
+        """The line as rich draws it: the bar takes the room between the words."""
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
-        words = Text(self.words(), no_wrap=True, overflow="ellipsis")
+        head, words = "  ".join(self.head()), self.tail()
+        if self.is_slow() and len("  ".join([head, *words])) + 6 > self.console.width:
+            words = words[1:]  # the bar says how much is done
+        tail = "  ".join(words)
         if self.over:
-            return words
-        slow = self.slow or perf_counter() - self.pass_start > SLOW_PASS
-        bar = ProgressBar(self.total or 1, self.rows, width=20, pulse=not slow)
+            return Text(f"{head}  {tail}", no_wrap=True, overflow="ellipsis")
+        width = min(max(self.console.width - len(head) - len(tail) - 2, 4), 30)
+        bar = ProgressBar(self.total or 1, self.rows, width, pulse=not self.is_slow())
         line = Table.grid(padding=(0, 1))
-        line.add_row(bar, words)
+        line.add_row(Text(head, no_wrap=True), bar, Text(tail, no_wrap=True))
         return line
 
-    def words(self) -> str:
-        """Everything but the bar."""
-        now = perf_counter()
-        parts = [f"{self.title}", *(self._summary(now) if self.over else self._state(now))]
-        if self.objective is not None:
-            parts.append(f"objective {self.objective:.6g}")
-        return "  ".join(parts)
+    def is_slow(self) -> bool:
+        """Whether the pass takes so long that one wants to know how far it is."""
+        return not self.over and (self.slow or perf_counter() - self.pass_start > SLOW_PASS)
 
-    def _state(self, now: float) -> list[str]:
-        seconds = max(now - self.pass_start, 1e-9)
-        rate = (self.rows - self.covered) / seconds
-        shown = [f"pass {self.passes}", f"{short(self.rows)} of {short(self.total)} rows"]
-        if self.slow or seconds > SLOW_PASS:
-            left = (self.total - self.rows) / rate if rate else None
-            shown += [f"{short(rate)}/s", f"{'?' if left is None else clock(left)} left"]
-        else:
-            shown += [f"{short(self.all_rows / max(now - self.start, 1e-9))}/s"]
+    def head(self) -> list[str]:
+        """What stands before the bar."""
+        if not self.over:
+            return [self.title, f"pass {self.passes}"]
+        return [self.title, f"{self.passes} pass{'es' * (self.passes != 1)}"]
+
+    def tail(self) -> list[str]:
+        """What stands behind the bar: of the pass if it is slow, else of the fit so far."""
+        now = perf_counter()
+        shown = self._pace(now) if self.is_slow() else [_speed(self.all_rows, now - self.start)]
+        if self.objective is not None:
+            shown.append(f"objective {self.objective:.6g}")
         return [*shown, clock(now - self.start)]
 
-    def _summary(self, now: float) -> list[str]:
-        seconds = max(now - self.start, 1e-9)
-        rate = f"{short(self.all_rows / seconds)} rows/s"
-        return [f"{self.passes} pass{'es' * (self.passes != 1)}", clock(seconds), rate]
+    def _pace(self, now: float) -> list[str]:
+        seconds, rows = now - self.pass_start, self.rows - self.covered
+        left = clock((self.total - self.rows) * seconds / rows) if rows else "?"
+        done = f"{short(self.rows)}/{short(self.total)}"
+        return [done, _speed(rows, seconds), f"{left} left"]
+
+
+def _speed(rows: int, seconds: float) -> str:
+    return f"{short(rows / max(seconds, 1e-9))} rows/s"
 
 
 def opened(title: str) -> Bar | None:

@@ -139,13 +139,13 @@ def line_search(
             low, best = t, there
         else:
             return there
-        t = 2 * t if np.isinf(high) else _between(low, high, here, there, t, fall)
+        t = 2 * t if np.isinf(high) else _between(low, high, t, fall, there.value - here.value)
     return best if best.value <= here.value else here
 
 
-def _between(low: float, high: float, here: Point, there: Point, t: float, fall: float) -> float:
+def _between(low: float, high: float, t: float, fall: float, gain: float) -> float:
     """Where a parabola through what is known has its minimum, kept well inside the bracket."""
-    rise = there.value - here.value - t * fall
+    rise = gain - t * fall
     guess = -fall * t * t / (2 * rise) if np.isfinite(rise) and rise > 0 else 0.0
     width = high - low
     return min(max(guess, low + 0.1 * width), high - 0.1 * width)

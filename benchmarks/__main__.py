@@ -1,0 +1,57 @@
+"""Run all benchmarks, or those whose names are given."""
+
+from __future__ import annotations
+
+import argparse
+
+from benchmarks import memory, report, small, speed, startup
+from benchmarks.machine import machine
+
+GROUPS = {"speed": speed, "small": small, "startup": startup, "memory": memory}
+
+
+def main() -> None:
+    asked = arguments()
+    chosen = choose(asked.names)
+    if asked.list:
+        print("\n".join(f"{group}/{name}" for group, names in chosen.items() for name in names))
+        return
+    tables = {}
+    for group, names in chosen.items():
+        tables[group] = GROUPS[group].run(names, quick=asked.quick)
+        report.show(tables[group])
+    whole = [group for group in chosen if chosen[group] == GROUPS[group].names()]
+    if asked.quick or not whole:
+        print("RESULTS.md is left as it is: it takes whole groups, and no quick runs.")
+        return
+    where = machine()
+    sections = {tables[group].title: report.markdown(tables[group], where) for group in whole}
+    report.write(sections, [module.TITLE for module in GROUPS.values()])
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", help="groups, cases, or parts of their names")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the data, few rounds")
+    parser.add_argument("--list", action="store_true", help="only say what there is")
+    return parser.parse_args()
+
+
+def choose(wanted: list[str]) -> dict[str, list[str]]:
+    """Cases of each group whose full name, group/case, contains one of the wanted words."""
+    chosen = {}
+    for group, module in GROUPS.items():
+        names = [n for n in module.names() if not wanted or _named(f"{group}/{n}", wanted)]
+        if names:
+            chosen[group] = names
+    if not chosen:
+        raise SystemExit(f"no benchmark is called {' or '.join(wanted)}: see --list")
+    return chosen
+
+
+def _named(name: str, wanted: list[str]) -> bool:
+    return any(word.lower() in name.lower() for word in wanted)
+
+
+if __name__ == "__main__":
+    main()

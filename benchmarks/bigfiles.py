@@ -1,0 +1,49 @@
+"""One table larger than a fit may hold, as `.npy` and as Parquet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+COLUMNS = 30
+BLOCK = 2**20  # rows at a time, and in a row group: pyarrow's own default
+
+
+def write_files(folder: Path, rows: int) -> None:
+    """`X.npy`, `number.npy`, `label.npy`, and `all.parquet` with the same columns."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names = [f"x{j}" for j in range(COLUMNS)]
+    fields = [*((name, pa.float32()) for name in names), ("number", pa.float32())]
+    schema = pa.schema([*fields, ("label", pa.int32())])
+    kinds = {"X": (np.float32, (rows, COLUMNS)), "number": (np.float32, (rows,))}
+    kinds["label"] = (np.int32, (rows,))
+    files = {name: _npy(folder / f"{name}.npy", *kind) for name, kind in kinds.items()}
+    with pq.ParquetWriter(folder / "all.parquet", schema, use_dictionary=False) as parquet:
+        for first in range(0, rows, BLOCK):
+            X, number, label = block(first, min(BLOCK, rows - first))
+            for file, array in zip(files.values(), (X, number, label), strict=True):
+                array.tofile(file)
+            columns = [*np.ascontiguousarray(X.T), number, label]
+            parquet.write_table(pa.table(columns, schema=schema), row_group_size=BLOCK)
+    for file in files.values():
+        file.close()
+
+
+def _npy(path: Path, dtype: type, shape: tuple[int, ...]) -> object:
+    file = path.open("wb")
+    header = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, header)
+    return file
+
+
+def block(first: int, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of ten clouds, a linear target with noise, and the sign of it as label."""
+    rng = np.random.Generator(np.random.SFC64(first))
+    centres = np.random.default_rng(0).standard_normal((10, COLUMNS), np.float32)
+    X = rng.standard_normal((rows, COLUMNS), np.float32)
+    X += np.take(centres, rng.integers(10, size=rows), axis=0)
+    number = X.sum(axis=1) + 5 * rng.standard_normal(rows, np.float32)
+    return X, number, (number > 0).astype(np.int32)

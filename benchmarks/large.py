@@ -1,0 +1,78 @@
+"""The large cases."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks import generated, limits, quality
+from benchmarks.case import Case
+
+DTYPES = {"f4": np.float32, "f8": np.float64}
+LLOYD = {"n_clusters": 50, "n_init": 1}
+
+
+def cases() -> list[Case]:
+    return [softmax(), *(case for kind in DTYPES for case in of_kind(kind, DTYPES[kind]))]
+
+
+def softmax() -> Case:
+    return Case(
+        "softmax-mnist-f4",
+        "LogisticRegression",
+        generated.mnist,
+        quality.CROSS_ENTROPY,
+        limits.SOFTMAX,
+        target=3.0,
+        rounds=3,
+    )
+
+
+def of_kind(kind: str, dtype: type) -> list[Case]:
+    return [
+        Case(
+            f"kmeans-20-rounds-{kind}",
+            "KMeans",
+            generated.blobs(300_000, 32, 50, dtype, start=True),
+            quality.INERTIA,
+            limits.PRODUCTS,
+            target=1.5,
+            params=LLOYD | {"max_iter": 20, "tol": 0.0},
+        ),
+        Case(
+            f"kmeans-own-start-{kind}",
+            "KMeans",
+            generated.blobs(300_000, 32, 50, dtype, start=False),
+            quality.INERTIA_OWN_START,
+            limits.PRODUCTS,
+            target=1.5,
+            params=LLOYD,
+            seeded=True,
+        ),
+        Case(
+            f"naive-bayes-{kind}",
+            "GaussianNB",
+            generated.classes(1_000_000, 50, 5, dtype),
+            quality.ACCURACY,
+            limits.READ,
+            target=2.0,
+        ),
+        Case(
+            f"pca-{kind}",
+            "PCA",
+            generated.factors(200_000, 200, 20, dtype),
+            quality.VARIANCE,
+            limits.GRAM,
+            target=1.2,
+            params={"n_components": 20},
+        ),
+        *least_squares(kind, dtype),
+    ]
+
+
+def least_squares(kind: str, dtype: type) -> list[Case]:
+    data = generated.plane(1_000_000, 100, dtype)
+    names = {"Ridge": f"ridge-{kind}", "LinearRegression": f"linear-regression-{kind}"}
+    return [
+        Case(name, model, data, quality.SQUARES, limits.GRAM, target=2.0)
+        for model, name in names.items()
+    ]

@@ -1,0 +1,96 @@
+"""One fit from a file in a process of its own; prints memory, seconds and passes as JSON.
+
+`python -m benchmarks.memory_fit MODEL FOLDER npy|parquet`
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Self
+
+PARAMS: dict[str, dict[str, Any]] = {
+    "GaussianNB": {},
+    "KMeans": {"n_clusters": 10, "max_iter": 3, "random_state": 0},
+    "LogisticRegression": {"max_iter": 3},
+    "PCA": {"n_components": 5},
+    "Ridge": {},
+}
+TARGETS = {"GaussianNB": "label", "LogisticRegression": "label", "Ridge": "number"}
+STEP = 0.005  # seconds between two looks at the memory
+
+
+def anonymous() -> int:
+    """Bytes of this process that no file stands behind."""
+    with open("/proc/self/status") as status:  # noqa: PTH123 - every 5 ms: keep it cheap
+        line = next(line for line in status if line.startswith("RssAnon"))
+    return 1024 * int(line.split()[1])
+
+
+class Peak:
+    """The largest amount of anonymous memory within a block, looked at by a thread."""
+
+    def __enter__(self) -> Self:
+        self.before = self.most = anonymous()
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.watch, daemon=True)
+        self.thread.start()
+        return self
+
+    def watch(self) -> None:
+        while not self.over.wait(STEP):
+            self.most = max(self.most, anonymous())
+
+    def __exit__(self, *problem: object) -> None:
+        self.over.set()
+        self.thread.join()
+
+
+def count_passes() -> list[str]:
+    """Every pass that is made from now on, by the name of its leaf."""
+    from tenfold.rows import Rows
+
+    passes: list[str] = []
+
+    def counting(verb: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(self: Rows, f: Callable[..., Any], *state: Any, **options: Any) -> Any:
+            passes.append(f.__name__)
+            return verb(self, f, *state, **options)
+
+        return counted
+
+    Rows.total, Rows.each = counting(Rows.total), counting(Rows.each)  # type: ignore[method-assign]
+    return passes
+
+
+def opened(folder: Path, kind: str, target: str | None) -> Any:
+    import tenfold
+
+    if kind == "npy":
+        side = None if target is None else str(folder / f"{target}.npy")
+        return tenfold.open(folder / "X.npy", target=side)
+    from benchmarks.bigfiles import COLUMNS
+
+    columns = [f"x{j}" for j in range(COLUMNS)]
+    return tenfold.open(folder / "all.parquet", target=target, columns=columns)
+
+
+def main(model: str, folder: str, kind: str) -> None:
+    import tenfold
+
+    warnings.simplefilter("ignore")  # three rounds do not converge
+    estimator, passes = getattr(tenfold, model)(**PARAMS[model]), count_passes()
+    start = perf_counter()
+    with Peak() as peak:
+        estimator.fit(opened(Path(folder), kind, TARGETS.get(model)))
+    took = perf_counter() - start
+    print(json.dumps({"bytes": peak.most - peak.before, "seconds": took, "passes": passes}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
