@@ -72,9 +72,9 @@ def show(table: Table) -> None:
         rich.add_row(*row.cells, row.verdict, style=colour.get(row.verdict))
     console = Console()
     natural = console.measure(rich, options=console.options.update(width=1000)).maximum
-    console.print(rich, width=natural, soft_wrap=True)  # rather a long line than a folded cell
+    Console(width=max(console.width, natural)).print(rich)  # rather long lines than folded cells
     for note in table.notes:
-        console.print(f"- {note}", highlight=False, markup=False)
+        console.print(f"- {note}", highlight=False, markup=False, soft_wrap=True)
     console.print(f"{table.summary}\n", style="bold")
 
 

@@ -1,12 +1,13 @@
 """Pages of the public names, written from the package's own lists so that they cannot drift."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
 import tenfold
 
+PUBLIC = tenfold._WHERE  # noqa: SLF001  the one list of names
 FAMILIES = {
     "linear": "Linear models",
     "kernel": "Kernels",
@@ -31,7 +32,7 @@ def write_api_pages(folder: Path) -> None:
         "authors": _authors_page(),
         "laws": _laws_page(),
     }
-    names = [f"tenfold.{name}" for name in tenfold._WHERE]
+    names = [f"tenfold.{name}" for name in PUBLIC]
     names += [f"tenfold.datasets.{name}" for name in data]
     names += [name for module in FOR_AUTHORS for name in _public(module)]
     pages |= {name: _name_page(name) for name in names}
@@ -47,13 +48,15 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text)
 
 
+INTRODUCTION = """\
+Models have scikit-learn's names, parameters, defaults and attributes where scikit-learn has the
+model; swapping the import is enough. ``fit`` also takes tables, files and Dask collections: see
+:doc:`/guide/data`.
+"""
+
+
 def _index() -> str:
-    parts = [
-        _title("API", "="),
-        "Models have scikit-learn's names, parameters, defaults and attributes where scikit-learn "
-        "has the model; swapping the import is enough. ``fit`` also takes tables, files and Dask "
-        "collections: see :doc:`/guide/data`.\n",
-    ]
+    parts = [_title("API", "="), INTRODUCTION]
     for heading, names in _grouped():
         parts += [_title(heading, "-"), _table(f"tenfold.{name}" for name in names)]
     parts += [_title("More", "-"), _toctree("datasets", "authors", "laws", shown=True)]
@@ -62,7 +65,7 @@ def _index() -> str:
 
 def _grouped() -> Iterator[tuple[str, list[str]]]:
     """The public names by family, in the order above; what belongs to no family comes last."""
-    home = {name: module.split(".")[1] for name, module in tenfold._WHERE.items()}
+    home = {name: module.split(".")[1] for name, module in PUBLIC.items()}
     for family, heading in FAMILIES.items():
         if names := [name for name in home if home[name] == family]:
             yield heading, names
@@ -78,7 +81,8 @@ def _datasets_page(ours: list[str]) -> str:
         names = [name for name in ours if name.startswith(prefix)]
         left = [name for name in left if name not in names]
         parts += [_title(heading, "-"), _table(f"tenfold.datasets.{name}" for name in names)]
-    parts += [_title("Corruption, lists, errors", "-"), _table(f"tenfold.datasets.{n}" for n in left)]
+    left = [f"tenfold.datasets.{name}" for name in left]
+    parts += [_title("Corruption, lists, errors", "-"), _table(left)]
     listed = ", ".join(f"``{name}``" for name in theirs)
     parts += [_title("From scikit-learn", "-"), f"As they are, under one roof: {listed}.\n"]
     return "\n".join(parts)
@@ -108,7 +112,7 @@ def _laws_page() -> str:
 def _public(module: str) -> list[str]:
     """Names of a module that are not flat names of the package too."""
     home = import_module(module)
-    flat = [getattr(tenfold, name) for name in tenfold._WHERE]
+    flat = [getattr(tenfold, name) for name in PUBLIC]
     return [f"{module}.{name}" for name in home.__all__ if getattr(home, name) not in flat]
 
 
@@ -143,20 +147,19 @@ def _name_page(name: str) -> str:
 
 def _methods(cls: type) -> list[str]:
     """Public methods that this package wrote; get_params and its kind are scikit-learn's."""
-
-    def ours(method: Callable) -> bool:
-        return getattr(method, "__module__", "").startswith("tenfold")
-
-    return [
-        name for name, f in inspect.getmembers(cls, inspect.isfunction) if name[0] != "_" and ours(f)
-    ]
+    written = {
+        name: f
+        for name, f in inspect.getmembers(cls, inspect.isfunction)
+        if not name.startswith("_")
+    }
+    return [name for name, f in written.items() if f.__module__.startswith("tenfold")]
 
 
 def _title(text: str, line: str) -> str:
     return f"{text}\n{line * len(text)}\n"
 
 
-def _table(names: Iterator[str] | list[str]) -> str:
+def _table(names: Iterable[str]) -> str:
     names = list(names)
     rows = "".join(f"   {name}\n" for name in names)
     return f".. autosummary::\n   :nosignatures:\n\n{rows}\n{_toctree(*names)}"

@@ -1,4 +1,4 @@
-"""How the manual is built: `make docs`. Nothing is fetched from a network, at build or in a browser."""
+"""How the manual is built, by `make docs`. Nothing is fetched, now or by a reader's browser."""
 
 import os
 import sys
@@ -30,7 +30,9 @@ extensions = [
 ]
 exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.zip", "sg_execution_times.rst"]
 templates_path = ["_templates"]
-nitpicky = False
+default_role = "code"  # in docstrings, `x` is code
+smartquotes = False  # and "auto" is a string
+toc_object_entries_show_parents = "hide"
 
 # ------------------------------------------------------------------------------------- markdown
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "smartquotes"]
@@ -84,6 +86,7 @@ html_theme_options = {
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": False,
+    "show_toc_level": 2,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
@@ -92,4 +95,5 @@ html_sidebars = {"index": [], "syllabus": [], "changelog": []}
 
 def setup(app):
     """Write the API pages before Sphinx looks which pages there are."""
-    app.connect("builder-inited", lambda app: write_api_pages(HERE / "api" / "generated"), priority=1)
+    folder = HERE / "api" / "generated"
+    app.connect("builder-inited", lambda _: write_api_pages(folder), priority=1)

@@ -564,6 +564,31 @@ def test_loops_in_loops_and_after_loops(monkeypatch, unmarked):
         assert next(calls) - start - 1 <= 18 - at + 1
 
 
+def forgetful_fit(rows):
+    """A loop whose state does not hold all that the next pass needs."""
+    done, centre = watch.resume_loop(np.zeros(3))
+    speed = np.zeros(3)
+    for n in range(done, 4):
+        ahead = centre + speed
+        better = moved(ahead, rows.total(crashing, ahead))
+        centre, speed = better, 0.5 * (better - centre)
+        watch.mark_loop(n + 1, centre)
+    watch.end_loop()
+
+
+def test_state_that_forgets_something_is_found_out(monkeypatch):
+    monkeypatch.setattr(log.Log, "keep", lambda *_: None)
+    monkeypatch.setattr(log, "UNMARKED_BYTES", 0)
+    rows = opened(chunks=2)
+    for at in (4, 6, 8):
+        fuse["chunks"] = at
+        with stopped(every=0):
+            forgetful_fit(rows)
+        with refused("its state differs"):
+            forgetful_fit(rows)
+        Path("fit.ckpt").unlink()
+
+
 def test_loop_from_another_start_is_refused():
     with stopped(every=0):
         watch.resume_loop((0.0, [1.0]))

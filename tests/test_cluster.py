@@ -87,7 +87,7 @@ def assert_same(found, expected):
 def client(tmp_path_factory):
     folder = str(tmp_path_factory.mktemp("workers"))
     cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=folder
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", local_directory=folder
     )
     with cluster, Client(cluster, set_as_default=False) as client:
         yield client

@@ -5,6 +5,8 @@ import gc
 import gzip
 import os
 import re
+import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -30,9 +32,10 @@ def raises(*words):
     return pytest.raises(ValueError, match=".*".join(map(re.escape, words)))
 
 
-def files():
+def open_files(folder):
     gc.collect()
-    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    places = (os.path.realpath(link) for link in Path("/proc/self/fd").glob("*"))
+    return [place for place in places if place.startswith(str(folder))]
 
 
 @pytest.fixture(autouse=True)
@@ -40,10 +43,12 @@ def temporary(tmp_path_factory, monkeypatch):
     """Whatever happens, no file stays in the folder for temporary ones, and none stays open."""
     folder = tmp_path_factory.mktemp("temporary")
     monkeypatch.setattr("tempfile.tempdir", str(folder))
-    before = files()
     yield folder
     assert list(folder.iterdir()) == []
-    assert files() <= before
+    deadline = time.monotonic() + 10  # a thread that wakes late lets go late
+    while open_files(tmp_path_factory.getbasetemp()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert open_files(tmp_path_factory.getbasetemp()) == []
 
 
 @pytest.fixture
@@ -73,7 +78,10 @@ def test_damage_in_the_middle_of_a_parquet_file(tmp_path, table):
         bytes_.write(b"\xff" * 1000)
     rows = tenfold.open(file, "label")
     for threads in (1, 2):
-        with tenfold.threads(threads), raises("a.parquet, row ", "row group 1", "column 'size'"):
+        with (
+            tenfold.threads(threads),
+            raises("a.parquet, row 10000 ", "(row group 1), column 'size'"),
+        ):
             rows.total(mean)
 
 
@@ -136,7 +144,6 @@ def test_hole_in_a_column_of_numbers_at_line_1000003(tmp_path):
         ("a,b\n1,2\n3,4,5\n", ("line 3: 3 fields",)),
         ('a,"b\nb"\n1,2\n3,1_000\n', ("line 4, column 'b\\nb': '1_000' is not a number",)),
         ('a,b\n1,2\n3,"2020-01-01"\n', ("line 3, column 'b': '2020-01-01' is not a number",)),
-        ("a,b\n1,true\n3,false\n5,maybe\n", ("line 4, column 'b': 'maybe' is not a number",)),
         ("", ("is empty",)),
         ("1.5,2\n3,4\n", ("the first line holds numbers",)),
         ("a,a\n1,2\n", ("has two columns 'a'",)),
@@ -151,7 +158,7 @@ def test_text_that_is_wrong(tmp_path, text, words):
 def test_truth_values_that_turn_into_something_else_far_down(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("a,b\n" + "1.5,true\n" * 200_000 + "1.5,7\n")
-    with raises("a.csv, line 200002, column 'b': '7' is no"):
+    with raises("a.csv, line 200002, column 'b': '7' is not true or false"):
         tenfold.open(file).total(mean)
 
 
@@ -280,6 +287,12 @@ def test_arrays_that_are_none():
         tenfold.open(np.array([["a"]]))
 
 
+def test_things_that_hold_no_rows():
+    for thing in (42, pl.LazyFrame({"a": [1.0]})):
+        with pytest.raises(TypeError, match=r"cannot open a .*\.(int|LazyFrame).*collect it first"):
+            tenfold.open(thing)
+
+
 def test_paths_that_do_not_exist(tmp_path):
     (tmp_path / "flowers.csv").write_text("a,b\n1,2\n")
     with pytest.raises(FileNotFoundError, match=r"does not exist. Did you mean '.*/flowers.csv'"):
@@ -315,6 +328,5 @@ def test_full_disk(tmp_path, table, monkeypatch, temporary):
         patch.setattr(os, "pwrite", full)
         with pytest.raises(OSError, match=f"no room in {temporary}.*set TMPDIR"):
             spooled(source)
-        patch.setattr("shutil.disk_usage", lambda _: os.terminal_size((0, 0)))
         patch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1000}))
         assert not room_for(source)

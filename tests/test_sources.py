@@ -4,6 +4,7 @@ import pickle
 from itertools import pairwise
 from typing import NamedTuple
 
+import dask.array
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -382,7 +383,13 @@ def test_columns_keep_the_order_they_were_asked_in(tmp_path, flowers):
         rows = tenfold.open(file, columns=["count", "size"])
         assert rows.names == ["count", "size"]
         assert np.array_equal(rows.gather().X, flowers[["count", "size"]])
-    assert np.array_equal(tenfold.open(np.eye(3), columns=[2, 0]).gather().X, np.eye(3)[:, [2, 0]])
+    X = np.arange(12.0).reshape(4, 3)
+    np.save(tmp_path / "x.npy", X)
+    for columns in ([2, 0], [2, 0, 1]):
+        for where in (X, tmp_path / "x.npy", sparse.csr_array(X), pd.DataFrame(X)):
+            chunk = tenfold.open(where, columns=columns).gather()
+            dense = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
+            assert np.array_equal(dense, X[:, columns])
 
 
 def test_columns_may_stand_elsewhere_in_the_next_file(tmp_path):
@@ -443,6 +450,15 @@ def test_empty_lines_and_quotes_in_text(tmp_path):
     assert rows.names == ["a", "b c"]
     assert rows.gather().X.tolist() == [[1, 2], [3, np.inf]]
     assert [rows.source.where(i) for i in (0, 1)] == [f"{tmp_path}/a.csv, line {k}" for k in (3, 5)]
+
+
+def test_other_doors_lead_here_too():
+    X = np.arange(30.0).reshape(10, 3)
+    lazy = tenfold.open(dask.array.from_array(X, chunks=4), target=X[:, 0])
+    assert np.array_equal(lazy.gather().X, X)
+    assert tenfold.open([X[:4], X[4:]]).n_rows == 2
+    with pytest.raises(ValueError, match="sequences have no columns"):
+        tenfold.open([X[:4], X[4:]], columns=[0])
 
 
 def test_open_rows_are_returned():

@@ -18,11 +18,11 @@ from tenfold.factor.spectrum import (
     from_moments,
     from_rows,
     from_triangle,
-    row_moments,
 )
 from tenfold.maths.moments import Moments
 from tenfold.maths.triangle import TRUSTED
 from tenfold.rows import Chunk, Rows
+from tenfold.solve.second_moments import second_moments
 
 WIDEST = 5000  # columns whose square is still made; more go to the subspace iteration
 SMALL = 500  # a side up to which the exact way is taken whatever it costs
@@ -144,7 +144,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         return {**self._kept(spectrum, rows.n_rows, rows.dtype), "statistic_": s}
 
     def _statistic(self, rows: Rows) -> Moments:
-        return rows.total(row_moments)
+        return second_moments(rows)
 
     def _learned(self, s: Moments, dtype: np.dtype) -> dict[str, Any]:
         self._check_number(s.rows, len(s.mean))

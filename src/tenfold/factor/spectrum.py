@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.maths.moments import Moments, moments, sparse_moments
+from tenfold.maths.moments import Moments
 from tenfold.maths.triangle import Triangle
 from tenfold.rows import Chunk, Rows, normals
 
@@ -25,13 +25,6 @@ class Spectrum(NamedTuple):
     total: float
     n: float
     mean: np.ndarray
-
-
-def row_moments(chunk: Chunk) -> Moments:
-    """Moments of the rows of a chunk."""
-    if isinstance(chunk.X, np.ndarray):
-        return moments(chunk.X, chunk.w)
-    return sparse_moments(chunk.X, chunk.w, np.empty((chunk.rows, 0)))
 
 
 def from_moments(s: Moments, k: int | None = None) -> Spectrum:

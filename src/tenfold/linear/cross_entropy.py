@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.maths.losses import logistic_loss, softmax_loss
-from tenfold.maths.moments import Moments, moments
+from tenfold.maths.moments import Moments
 from tenfold.rows import Chunk, Rows
 
 
@@ -86,11 +86,6 @@ def curve(chunk: Chunk, W: np.ndarray, b: np.ndarray, cost: np.ndarray | None) -
             H[i, :, j] = (A * bend[:, None].astype(A.dtype, copy=False)).T @ A
             H[j, :, i] = H[i, :, j].T
     return Curve(loss, R @ A, H)
-
-
-def row_moments(chunk: Chunk) -> Moments:
-    """Second moments of the rows, for the preconditioner."""
-    return moments(chunk.X, chunk.w)
 
 
 class Weighed(NamedTuple):

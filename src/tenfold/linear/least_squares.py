@@ -14,7 +14,6 @@ from tenfold.linear.conjugate import conjugate_gradients
 from tenfold.linear.normal_equations import (
     Problem,
     exact_problem,
-    joint_moments,
     problem,
     solve,
     solve_nonnegative,
@@ -23,6 +22,7 @@ from tenfold.linear.normal_equations import (
 )
 from tenfold.maths.moments import Moments
 from tenfold.rows import Chunk, Rows
+from tenfold.solve.second_moments import second_moments
 
 WIDEST_GRAM = 4096  # more sparse columns than this go to conjugate gradients
 
@@ -53,7 +53,7 @@ class LeastSquares(OnePass, Regressor):
                 f"(at most {WIDEST_GRAM}). Use fit, or hash to fewer columns."
             )
         self._target_shape = rows.target_shape
-        return rows.total(joint_moments)
+        return second_moments(rows, target=True)
 
     def _learned(self, s: Moments, dtype: np.dtype) -> dict[str, Any]:
         P = problem(s, self.n_features_in_, dtype, intercept=self.fit_intercept)

@@ -10,10 +10,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.estimator import ProbabilisticClassifier
-from tenfold.linear.cross_entropy import Penalised, preconditioner, row_moments, weigh
+from tenfold.linear.cross_entropy import Penalised, preconditioner, weigh
 from tenfold.rows import Chunk, Rows
 from tenfold.solve import lbfgs, newton
 from tenfold.solve.lbfgs import Minimum
+from tenfold.solve.second_moments import second_moments
 
 NEWTON_SIZE = 100_000  # rows x parameters up to which few costly rounds beat many cheap ones
 NEWTON_WIDTH = 256  # parameters up to which Newton's Hessian is made
@@ -152,7 +153,7 @@ class LogisticRegression(ProbabilisticClassifier):
     def _preconditioner(self, f: Penalised) -> Any:
         if f.rows.sparse or f.shape[1] > min(2000, f.rows.n_rows):
             return None
-        return preconditioner(f, f.rows.total(row_moments))
+        return preconditioner(f, second_moments(f.rows))
 
     def _first(self, f: Penalised) -> np.ndarray:
         shape = f.shape

@@ -10,18 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tenfold.maths.moments import Moments, moments, sparse_moments
+from tenfold.maths.moments import Moments
 from tenfold.maths.triangle import TRUSTED, Triangle
 from tenfold.rows import Chunk, Rows
 from tenfold.solve.newton import solve_psd
-
-
-def joint_moments(chunk: Chunk) -> Moments:
-    """Moments of [X y]."""
-    Y = chunk.y.reshape(chunk.rows, -1)
-    if isinstance(chunk.X, np.ndarray):
-        return moments(chunk.X, chunk.w, Y)
-    return sparse_moments(chunk.X, chunk.w, Y)
 
 
 def triangle(chunk: Chunk, mean: np.ndarray) -> Triangle:

@@ -83,54 +83,67 @@ def writable(a: np.ndarray) -> np.ndarray | None:
     return a if a.flags.writeable else None
 
 
-def moments(X: np.ndarray, w: np.ndarray | None = None, Y: np.ndarray | None = None) -> Moments:
-    """Moments of the rows of X, or of [X Y]; products in their precision, means in float64.
+class Sums(NamedTuple):
+    """Sums of rows x and targets y about an origin: what a chunk says, added up entry by entry.
+
+    Attributes
+    ----------
+    n : total weight
+    lines : (1 + q, p) weighted sum of x, and of y x' for each target
+    xx : (p, p) weighted sum of x x'
+    y, yy : (q,) and (q, q) the same of the targets
+    rows : number of rows
+    """
+
+    n: float
+    lines: np.ndarray
+    xx: np.ndarray
+    y: np.ndarray
+    yy: np.ndarray
+    rows: int
+
+    def moments(self, origin: np.ndarray) -> Moments:
+        """Moments of [x y] about their mean."""
+        shift = np.concatenate([self.lines[0], self.y]) / self.n
+        scatter = np.block([[self.xx, self.lines[1:].T], [self.lines[1:], self.yy]])
+        scatter -= self.n * np.multiply.outer(shift, shift)
+        return Moments(self.n, origin + shift, scatter, self.rows)
+
+
+def sums(X: Any, Y: np.ndarray, w: np.ndarray | None, origin: np.ndarray | None) -> Sums:
+    """Sums of the rows of X (dense or CSR) and Y about an origin; None is zero.
 
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.array([[1.0, 2.0], [3.0, 6.0]])
-    >>> whole = moments(X)
-    >>> parts = moments(X[:1]).merge(moments(X[1:]))
-    >>> whole.mean.tolist(), whole.scatter.tolist() == parts.scatter.tolist()
-    ([2.0, 4.0], True)
+    >>> X, Y = np.array([[1.0], [3.0]]), np.array([[2.0], [6.0]])
+    >>> s = sums(X, Y, None, np.array([1.0, 2.0])).moments(np.array([1.0, 2.0]))
+    >>> s.mean.tolist(), s.scatter.tolist()
+    ([2.0, 4.0], [[2.0, 4.0], [4.0, 8.0]])
     """
-    n = float(len(X)) if w is None else float(w.sum(dtype=np.float64))
-    weights = np.ones(len(X), X.dtype) if w is None else w.astype(X.dtype, copy=False)
-    D, centre = centred(X, Y, weights / X.dtype.type(n or 1.0))
-    left = (weights @ D) / (n or 1.0)  # rounding leaves `centre` hundreds of units off
-    if w is not None:
-        D *= np.sqrt(weights)[:, None]
-    with np.errstate(over="ignore", invalid="ignore"):  # who needs the squares looks at them
-        scatter = D.T @ D
-        scatter -= np.multiply.outer(n * left, left)
-    return Moments(n, centre.astype(np.float64) + left, scatter, len(X))
-
-
-def centred(X: np.ndarray, Y: np.ndarray | None, shares: np.ndarray) -> tuple:
-    """The rows of [X Y] less their weighted mean (nearly: to the precision of X), and that mean."""
-    if Y is None:
-        centre = shares @ X
-        return X - centre, centre
     p = X.shape[1]
-    D = np.empty((len(X), p + Y.shape[1]), X.dtype)
-    centre = np.concatenate([shares @ X, shares @ Y.astype(X.dtype, copy=False)])
-    np.subtract(X, centre[:p], out=D[:, :p])
-    np.subtract(Y, centre[p:], out=D[:, p:], casting="same_kind")
-    return D, centre
+    if origin is not None:
+        X, Y = X - origin[:p], Y - origin[p:]
+    root = np.ones(X.shape[0], X.dtype)
+    if w is not None:
+        root = np.sqrt(w).astype(X.dtype)
+        X, Y = scaled(X, root), Y * root[:, None]
+    Y = Y.astype(X.dtype, copy=False)
+    lines = np.vstack([root, Y.T])
+    n = float(X.shape[0]) if w is None else float(w.sum(dtype=np.float64))
+    xx = X.T @ X
+    xx = xx if isinstance(xx, np.ndarray) else xx.toarray()
+    lines_x = lines @ X if isinstance(X, np.ndarray) else (X.T @ lines.T).T
+    return Sums(n, lines_x, xx, root @ Y, Y.T @ Y, X.shape[0])
 
 
-def sparse_moments(X: Any, w: np.ndarray | None, Y: np.ndarray) -> Moments:
-    """Moments of [X Y] for a CSR matrix X with few enough columns for a dense square of them."""
-    from scipy import sparse
+def scaled(X: Any, factors: np.ndarray) -> Any:
+    """Rows of X, dense or CSR, times a factor each."""
+    if isinstance(X, np.ndarray):
+        return X * factors[:, None]
+    from scipy.sparse import diags_array
 
-    Z = sparse.hstack([X, sparse.csr_array(Y.astype(np.float64))], format="csr").astype(np.float64)
-    n = float(len(Y)) if w is None else float(w.sum(dtype=np.float64))
-    root = np.ones(len(Y)) if w is None else np.sqrt(w.astype(np.float64))
-    Z = sparse.diags_array(root).tocsr() @ Z
-    mean = (Z.T @ root) / (n or 1.0)
-    scatter = (Z.T @ Z).toarray() - n * np.multiply.outer(mean, mean)
-    return Moments(n, mean, scatter, len(Y))
+    return (diags_array(factors) @ X).tocsr()
 
 
 def class_moments(rows: Any, k: int) -> ClassMoments:

@@ -47,12 +47,11 @@ class ArrowFiles(Source):
     """
 
     shippable = True
-    piece = "piece"  # what the format calls it
 
     def __init__(self, paths: list[Path], asked: Asked) -> None:
         self.shown = [str(path) for path in paths]
         self.paths = [str(path.absolute()) for path in paths]
-        heads = [self._head(path) for path in self.shown]
+        heads = [self._head(*paths) for paths in zip(self.paths, self.shown, strict=True)]
         self.columns = Columns(_names(heads[0].schema), asked, self.shown[0])
         self.columns.settle(self.shown, [head.schema for head in heads])
         self.dtype, self.names = self.columns.dtype, self.columns.X
@@ -75,30 +74,32 @@ class ArrowFiles(Source):
     def decode(self, path: str, pieces: range, size: int) -> Iterator[Any]:
         """Record batches of at most `size` rows, with the needed columns, of these pieces."""
 
-    def _head(self, path: str) -> Head:
+    def _head(self, path: str, shown: str) -> Head:
         import pyarrow as pa
 
         try:
             return self.inspect(path)
         except (pa.ArrowException, OSError) as problem:
             raise ValueError(
-                f"{path} cannot be read; it is cut short, damaged or of another kind: {problem}"
+                f"{shown} cannot be read; it is cut short, damaged or of another kind: {problem}"
             ) from problem
 
     def runs(self) -> Iterator[range]:
-        """The chunks whose first row lies in the same few pieces."""
-        total, grid = len(spans(self.n_rows, self.grid)), self.grid
-        readers = min(2 * n_threads(), max(READING_BYTES // max(sum(self.held.values()), 1), 1))
-        least = max(RUN_CHUNKS, -(-total // readers))
-        pieces = np.concatenate(
-            [edges + start for edges, start in zip(self.edges, self.starts[:-1], strict=True)]
-        )
-        chunk = 0
-        while chunk < total:
-            end = min((chunk + least) * grid, self.n_rows)
-            edge = int(pieces[np.searchsorted(pieces, end)])
-            yield range(chunk, -(-edge // grid))
-            chunk = -(-edge // grid)
+        """A few long runs for each thread, fewer if their readers would fill the memory."""
+        total = len(spans(self.n_rows, self.grid))
+        fitting = max(READING_BYTES // max(sum(self.held.values()), 1), 1)
+        least = max(RUN_CHUNKS, -(-total // min(2 * n_threads(), fitting)))
+        cuts, start = self.cuts(), 0
+        while start < total:
+            end = int(cuts[np.searchsorted(cuts, min(start + least, total))])
+            yield range(start, end)
+            start = end
+
+    def cuts(self) -> np.ndarray:
+        """Chunks at which a run may begin: the first to begin in a piece. The last is the end."""
+        files = zip(self.edges, self.starts[:-1], strict=True)
+        edges = np.concatenate([edges + start for edges, start in files])
+        return np.unique(-(-edges // self.grid))
 
     def chunks(self, run: range) -> Iterator[Chunk]:
         """Read the chunks of a run, with target and weights that come from elsewhere."""
@@ -151,17 +152,18 @@ class ArrowFiles(Source):
         return self.grid * min(max(chunks, 2), 4)
 
     def _damaged(self, file: int, row: int, problem: Any) -> ValueError:
-        piece = int(np.searchsorted(self.edges[file], row, "right")) - 1
-        columns = [repr(name) for name in self._culprits(self.paths[file], piece)]
+        edges = self.edges[file]
+        begin = int(np.searchsorted(edges, row, "right")) - 1
+        stop = int(np.searchsorted(edges[:-1], row + self._batch_rows()))
+        culprits = (self.culprit(self.paths[file], piece) for piece in range(begin, stop))
+        at = next((culprit for culprit in culprits if culprit), f"after row {row}")
         return ValueError(
-            f"{self.shown[file]}, row {row}: {self.piece} {piece} cannot be read"
-            f"{', column ' + columns[0] if columns else ''}: {problem}. The file is damaged: "
-            "write it again."
+            f"{self.shown[file]}, {at}: the file is damaged, write it again ({problem})"
         )
 
-    def _culprits(self, path: str, piece: int) -> list[str]:
-        """Columns of a piece that cannot be read."""
-        return []
+    def culprit(self, path: str, piece: int) -> str:
+        """The place of the damage in a piece in words, or nothing if the piece is fine."""
+        return ""
 
 
 def _names(schema: Any) -> list[str]:

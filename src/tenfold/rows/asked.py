@@ -20,6 +20,10 @@ class Choice(NamedTuple):
     y: int | list[int] | None = None  # a list: several targets, y has two dimensions
     w: int | None = None
 
+    def is_all(self, width: int) -> bool:
+        """Whether X is the whole table as it stands."""
+        return list(range(width)) == self.X
+
 
 class Asked(NamedTuple):
     """Target and weight are columns of the data, or values from elsewhere."""

@@ -59,7 +59,7 @@ def on(client: Any) -> Iterator[None]:
     --------
     >>> import tenfold
     >>> from distributed import Client
-    >>> with Client(processes=False, dashboard_address=None) as client, tenfold.on(client):
+    >>> with Client(processes=False, dashboard_address=":0") as client, tenfold.on(client):
     ...     rows = tenfold.open([[1.0, 2.0], [3.0, 4.0]])
     ...     rows.total(lambda chunk: chunk.X.sum(axis=0))
     array([4., 6.])

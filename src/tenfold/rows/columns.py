@@ -50,12 +50,14 @@ class Columns:
 
     def settle(self, shown: list[str], schemas: list[Any]) -> None:
         """Check the columns of all files, and decide on the number types for all of them."""
-        for path, schema in zip(shown, schemas, strict=True):
-            if path == shown[0] or not schema.equals(schemas[0]):
-                self._check(path, schema, shown[0])
-        kinds = {str(schema.field(name).type) for schema in schemas for name in self.X}
+        files = dict(zip(shown, schemas, strict=True))
+        unlike = {path: schema for path, schema in files.items() if not schema.equals(schemas[0])}
+        files = {shown[0]: schemas[0], **unlike}
+        for path, schema in files.items():
+            self._check(path, schema, shown[0])
+        kinds = {str(schema.field(name).type) for schema in files.values() for name in self.X}
         self.dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
-        self.label = common_label({schema.field(n).type for schema in schemas for n in self.y})
+        self.label = common_label({s.field(name).type for s in files.values() for name in self.y})
 
     def chunk(self, batch: Any, first: int, where: Callable[[int], str]) -> Chunk:
         """The rows of a record batch; `where` says in words where a row lies."""

@@ -18,7 +18,7 @@ from tenfold.rows.arrow import is_number as holds_numbers
 from tenfold.rows.asked import Asked
 from tenfold.rows.chunk import Chunk
 from tenfold.rows.columns import Columns
-from tenfold.rows.csvlines import Dialect, dialect, fault, is_number, line_of
+from tenfold.rows.csvlines import Dialect, Test, dialect, fault, is_number, line_of
 from tenfold.rows.rawfile import RawFile, Spool
 from tenfold.rows.source import Source
 from tenfold.rows.stored import Stored
@@ -33,8 +33,8 @@ class CsvFiles(Source):
 
     def __init__(self, paths: list[Path], asked: Asked) -> None:
         self.asked = asked
-        self.files = [dialect(str(path)) for path in paths]
-        self.columns = Columns(self.files[0].names, asked, self.files[0].path)
+        self.files = [dialect(path) for path in paths]
+        self.columns = Columns(self.files[0].names, asked, self.files[0].shown)
         schemas = [_first_block(file).schema for file in self.files]
         self.types = self._settle(schemas)
         self.names, self.n_features = self.columns.X, len(self.columns.X)
@@ -58,7 +58,7 @@ class CsvFiles(Source):
         """The file and the line in it, as an editor shows it."""
         number = min(bisect_right(self.starts, row), len(self.files)) - 1
         file = self.files[number]
-        return f"{file.path}, line {line_of(file, row - self.starts[number])}"
+        return f"{file.shown}, line {line_of(file, row - self.starts[number])}"
 
     @cached_property
     def spool(self) -> RawFile:
@@ -78,6 +78,7 @@ class CsvFiles(Source):
     def _read(self) -> Iterator[Chunk]:
         import pyarrow as pa
 
+        self.starts = [0]
         for file, types in zip(self.files, self.types, strict=True):
             first = self.starts[-1]
             try:
@@ -90,31 +91,30 @@ class CsvFiles(Source):
 
     def _settle(self, schemas: list[Any]) -> list[dict[str, Any]]:
         """Number types of the needed columns, file by file."""
-        import pyarrow as pa
-
+        columns = self.columns
         for file, schema in zip(self.files, schemas, strict=True):
-            _assert_numbers(
-                file, schema, [n for n in self.columns.needed if n not in self.columns.y]
-            )
-        words = {
-            name
-            for schema in schemas
-            for name in self.columns.y
-            if name in schema.names and not holds_numbers(schema.field(name).type)
-        }
+            _assert_numbers(file, schema, [n for n in columns.needed if n not in columns.y])
+        words = {name for schema in schemas for name in _words(schema, columns.y)}
         schemas = [_with_words(schema, words) for schema in schemas]
-        self.columns.settle([file.path for file in self.files], schemas)
-        self.whole = self.columns.label == np.int64
+        columns.settle([file.shown for file in self.files], schemas)
+        self.whole = columns.label == np.int64
         if self.whole:  # as far as the first block shows; a fraction may follow
-            self.columns.label = np.dtype(np.float64)
-        kept = (pa.bool_(), pa.string())
-        return [
-            {
-                n: k if (k := schema.field(n).type) in kept else pa.float64()
-                for n in self.columns.needed
-            }
-            for schema in schemas
-        ]
+            columns.label = np.dtype(np.float64)
+        return [_types(schema, columns.needed) for schema in schemas]
+
+
+def _words(schema: Any, names: list[str]) -> list[str]:
+    """Those of the columns that hold no numbers."""
+    return [n for n in names if n in schema.names and not holds_numbers(schema.field(n).type)]
+
+
+def _types(schema: Any, names: list[str]) -> dict[str, Any]:
+    """As what columns are read: words and truth values as such, all others as float64."""
+    import pyarrow as pa
+
+    kinds = {name: schema.field(name).type for name in names}
+    kept = (pa.bool_(), pa.string())
+    return {name: kind if kind in kept else pa.float64() for name, kind in kinds.items()}
 
 
 def _with_words(schema: Any, words: set[str]) -> Any:
@@ -150,7 +150,7 @@ def _first_block(file: Dialect) -> Any:
 def _assert_numbers(file: Dialect, schema: Any, names: list[str]) -> None:
     import pyarrow as pa
 
-    words = [n for n in names if n in schema.names and not holds_numbers(schema.field(n).type)]
+    words = _words(schema, names)
     if words:
         problem = f"column {words[0]!r} holds {schema.field(words[0]).type}"
         raise _explained(file, dict.fromkeys(words, pa.float64()), 0, problem)
@@ -164,12 +164,12 @@ def _explained(file: Dialect, types: dict[str, Any], row: int, problem: Any) -> 
     usual = ConvertOptions()
     null, truth = set(usual.null_values), {*usual.true_values, *usual.false_values}
     tests = {
-        pa.float64(): lambda field: field in null or is_number(field),
-        pa.bool_(): lambda field: field in null or field in truth,
+        pa.float64(): Test(lambda field: field in null or is_number(field), "a number"),
+        pa.bool_(): Test(lambda field: field in null or field in truth, "true or false"),
     }
     checked = {name: tests[kind] for name, kind in types.items() if kind in tests}
     try:
         found = fault(file, checked, row)
     except (OSError, EOFError):  # the packed file itself is damaged
         found = None
-    return ValueError(found or f"{file.path} cannot be read: {problem}")
+    return ValueError(found or f"{file.shown} cannot be read: {problem}")

@@ -6,8 +6,9 @@ import csv
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice
-from typing import Any, NamedTuple
+from itertools import chain, islice
+from pathlib import Path
+from typing import NamedTuple
 
 from tenfold.rows.asked import listing
 
@@ -16,6 +17,7 @@ class Dialect(NamedTuple):
     """A CSV file: where, what stands between its fields, the names in its first line."""
 
     path: str
+    shown: str  # as the caller named it
     delimiter: str
     names: list[str]
 
@@ -31,21 +33,22 @@ def text(path: str) -> Iterator[io.TextIOWrapper]:
         )
 
 
-def dialect(path: str) -> Dialect:
+def dialect(file: Path) -> Dialect:
     """Read the names in the first line: between tabs in a .tsv file, else between `,` or `;`."""
+    path, shown = str(file.absolute()), str(file)
     with text(path) as lines:
         first = next((line for line in lines if line.strip("\r\n")), "")
-    names = first.rstrip("\r\n")
-    others = "\t" if ".tsv" in path.lower() else "," if "," in names or ";" not in names else ";"
-    fields = next(csv.reader([names], delimiter=others), [])
+        comma = ";" if ";" in first and "," not in first else ","
+        delimiter = "\t" if ".tsv" in file.name.lower() else comma
+        fields = next(csv.reader(chain([first], lines), delimiter=delimiter), [])
     if not fields:
-        raise ValueError(f"{path} is empty. It needs a line of column names.")
+        raise ValueError(f"{shown} is empty. It needs a line of column names.")
     if all(is_number(name) for name in fields):
         raise ValueError(
-            f"{path}: the first line holds numbers ({listing(fields, 3)}). It needs column names: "
+            f"{shown}: the first line holds numbers ({listing(fields, 3)}). It needs column names: "
             "add such a line."
         )
-    return Dialect(path, others, fields)
+    return Dialect(path, shown, delimiter, fields)
 
 
 def records(file: Dialect) -> Iterator[tuple[int, list[str]]]:
@@ -74,24 +77,28 @@ def is_number(field: str) -> bool:
     return field.isascii() and "_" not in field
 
 
-def fault(file: Dialect, tests: dict[str, Callable[[str], bool]], row: int) -> str | None:
+class Test(NamedTuple):
+    """What a field must be."""
+
+    passes: Callable[[str], bool]
+    words: str
+
+
+def fault(file: Dialect, tests: dict[str, Test], row: int) -> str | None:
     """What is wrong in the first wrong row from `row` on; a field must pass its column's test."""
     places = [(j, name, tests[name]) for j, name in enumerate(file.names) if name in tests]
     for line, fields in islice(records(file), row + 1, None):
-        at = f"{file.path}, line {line}"
+        at = f"{file.shown}, line {line}"
         if len(fields) != len(file.names):
             return (
                 f"{at}: {len(fields)} fields, but the first line names {len(file.names)} columns. "
                 "Correct the line (a field that holds the separator needs quotes)."
             )
-        for j, name, passes in places:
-            if not passes(fields[j].strip(" \t")):
-                return _not_a_number(at, name, fields[j])
+        for j, name, test in places:
+            if not test.passes(fields[j].strip(" \t")):
+                return (
+                    f"{at}, column {name!r}: {fields[j]!r} is not {test.words}. Correct it; or, if "
+                    "the column is one of words, encode it (sklearn.preprocessing.OneHotEncoder) "
+                    "or leave it out: columns=[...]."
+                )
     return None
-
-
-def _not_a_number(at: str, name: str, field: Any) -> str:
-    return (
-        f"{at}, column {name!r}: {field!r} is not a number. Correct it; or, if the column is one "
-        "of words, encode it (sklearn.preprocessing.OneHotEncoder) or leave it out: columns=[...]."
-    )

@@ -11,8 +11,6 @@ from tenfold.rows.arrowfiles import ArrowFiles, Head
 class IpcFiles(ArrowFiles):
     """One or several Arrow IPC files; the pieces are record batches."""
 
-    piece = "record batch"
-
     def inspect(self, path: str) -> Head:
         """Read the schema, and the number of rows of each record batch."""
         schema = _opened(path).schema

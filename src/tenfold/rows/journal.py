@@ -68,7 +68,10 @@ class Journal:
         return perf_counter() >= self.due
 
     def save(self, pending: Record | None) -> None:
-        """Write all records and the nodes of a pass (or those still unused). A full disk is no reason to lose the fit: it goes on with a warning."""
+        """Write all records and the nodes of a pass, or those that wait for their pass.
+
+        A full disk is no reason to lose the fit: it goes on with a warning.
+        """
         start = perf_counter()
         records = [*self.records, pending or self.pending or Record("none", {}, None)]
         arrays = [array for record in records if record.content for array in record.content.arrays]

@@ -74,9 +74,7 @@ class Log:
 
     def end(self, total: Any) -> None:
         """The pass has ended."""
-        if self.current is None:
-            return
-        about, self.current = self.current[0], None
+        (about, _), self.current = self.current, None  # type: ignore[misc]
         self._put(Record("pass", about, pack(total)))
         if self.depth == 0 and self.journal.is_due():  # a loop saves when it tells its state
             self._save()
@@ -109,10 +107,17 @@ class Log:
         due = self.journal.is_due()
         if self.depth != 1 or not (due or self.unmarked > UNMARKED_BYTES):
             return
+        passes = any(r.kind == "pass" for r in self.journal.records[self.loop_at : self.at])
         marked = Record("loop", self.loop_about, pack((n, state)))
         self.journal.records[self.loop_at : self.at] = [marked]
         self.at, self.unmarked, self.fresh = self.loop_at + 1, 0, True
-        if due:
+        if due and not passes:  # else the next pass saves: it proves that the state says it all
+            self._save()
+
+    def end_loop(self) -> None:
+        """The loop that was begun last has ended."""
+        self.depth -= 1
+        if self.depth == 0 and self.fresh and self.journal.is_due():
             self._save()
 
     def keep(self, problem: BaseException) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
@@ -12,8 +11,6 @@ from tenfold.rows.arrays import Arrays, SparseArrays
 from tenfold.rows.asked import Asked, Choice, as_weights
 from tenfold.rows.rows import Rows
 from tenfold.rows.source import Source
-
-FILES = (str, os.PathLike)
 
 
 def open(where: Any, target: Any = None, weight: Any = None, columns: Any = None) -> Rows:
@@ -78,16 +75,26 @@ def is_rows_like(X: Any) -> bool:
     """Whether X is something to `open`, rather than an array or table that scikit-learn checks."""
     if isinstance(X, np.ndarray):
         return False
-    home = type(X).__module__.partition(".")[0]
-    if isinstance(X, (*FILES, Rows)) or home == "pyarrow":
+    if isinstance(X, Rows) or _is_path(X) or _home(X) == "pyarrow":
         return True
-    first = X[0] if isinstance(X, list) and X else None
-    return _is_dask(X) or _is_sequences(X) or isinstance(first, FILES)
+    return _is_paths(X) or _is_dask(X) or _is_sequences(X)
+
+
+def _home(thing: Any) -> str:
+    """The library that a thing comes from."""
+    return type(thing).__module__.partition(".")[0]
+
+
+def _is_path(where: Any) -> bool:
+    return isinstance(where, str) or hasattr(type(where), "__fspath__")
+
+
+def _is_paths(where: Any) -> bool:
+    return isinstance(where, list | tuple) and len(where) > 0 and _is_path(where[0])
 
 
 def _is_dask(where: Any) -> bool:
-    first = where[0] if isinstance(where, list) and where else where
-    return type(first).__module__.partition(".")[0] == "dask"
+    return _home(where[0] if isinstance(where, list) and where else where) == "dask"
 
 
 def _is_sequences(where: Any) -> bool:
@@ -111,8 +118,7 @@ def _engine() -> Any:
 
 
 def _source(where: Any, asked: Asked, *, here: bool) -> Source:
-    paths = isinstance(where, list | tuple) and len(where) and isinstance(where[0], FILES)
-    if isinstance(where, FILES) or paths:
+    if _is_path(where) or _is_paths(where):
         return _file_source(where, asked, here=here)
     if isinstance(where, np.ndarray | list | tuple):
         return _array_source(np.asarray(where), asked)
@@ -159,7 +165,7 @@ def _array_source(X: np.ndarray, asked: Asked) -> Arrays:
 
 def _sparse_source(X: Any, asked: Asked) -> SparseArrays:
     choice, y, w = _sides(X, asked)
-    return SparseArrays(X if len(choice.X) == X.shape[1] else X[:, choice.X], y, w)
+    return SparseArrays(X if choice.is_all(X.shape[1]) else X[:, choice.X], y, w)
 
 
 def _sides(X: Any, asked: Asked) -> tuple[Choice, Any, Any]:

@@ -18,8 +18,6 @@ MOST_HELD = 5 * 2**19  # a page and a dictionary of usual size, packed and unpac
 class ParquetFiles(ArrowFiles):
     """One or several Parquet files; the pieces are row groups."""
 
-    piece = "row group"
-
     def inspect(self, path: str) -> Head:
         """Read the footer: schema, rows of each row group, sizes in the largest of them."""
         metadata = _metadata(path, Path(path).stat().st_mtime_ns)
@@ -34,9 +32,13 @@ class ParquetFiles(ArrowFiles):
                 size, row_groups=list(pieces), columns=self.columns.needed, use_threads=False
             )
 
-    def _culprits(self, path: str, piece: int) -> list[str]:
+    def culprit(self, path: str, piece: int) -> str:
+        """Name the first column of a row group that cannot be read."""
         with _opened(path) as file:
-            return [name for name in self.columns.needed if not _readable(file, piece, name)]
+            names = (name for name in self.columns.needed if not _readable(file, piece, name))
+            name = next(names, None)
+        first = sum(file.metadata.row_group(i).num_rows for i in range(piece))
+        return f"row {first} or after (row group {piece}), column {name!r}" if name else ""
 
     @property
     def heavy(self) -> bool:

@@ -46,7 +46,7 @@ class RawFile(Source):
         """Rows first:end."""
         rows = self.matrix[first:end]
         choice = self.choice
-        X = rows if len(choice.X) == rows.shape[1] else np.take(rows, choice.X, axis=1)
+        X = rows if choice.is_all(rows.shape[1]) else np.take(rows, choice.X, axis=1)
         y = part(self.y, first, end) if choice.y is None else np.take(rows, choice.y, axis=1)
         w = part(self.w, first, end) if choice.w is None else np.take(rows, choice.w, axis=1)
         w = w if w is None else as_weights(w)

@@ -26,9 +26,7 @@ class Table(Source):
     """
 
     def __init__(self, frame: Any, asked: Asked) -> None:
-        import narwhals as nw
-
-        self.frame = nw.from_native(frame, eager_only=True)
+        self.frame = _opened(frame)
         names = list(self.frame.columns)
         columns = Columns(names, asked, "the table")
         self.n_rows, self.n_features = len(self.frame), len(columns.X)
@@ -73,9 +71,22 @@ class Table(Source):
 
     def _sides(self, columns: Columns, asked: Asked, names: list[Any]) -> tuple[Any, Any]:
         """Target and weights, from columns of the table or from elsewhere."""
-        found = {name: self.frame[name].to_arrow() for name in columns.needed[len(columns.X) :]}
+        sides = columns.needed[len(columns.X) :]
+        found = {name: self.frame[:, names.index(name)].to_arrow() for name in sides}
         columns.label = common_label({found[name].type for name in columns.y})
         inside = columns.sides(found.__getitem__, 0, self.where)
         outside = asked.outside(names, self.n_rows)
         y, w = (a if b is None else b[:] for a, b in zip(inside, outside, strict=True))
         return y, w if w is None else as_weights(w)
+
+
+def _opened(frame: Any) -> Any:
+    import narwhals as nw
+
+    try:
+        return nw.from_native(frame, eager_only=True)
+    except TypeError as problem:
+        raise TypeError(
+            f"tenfold cannot open a {type(frame).__module__}.{type(frame).__name__}. Give an "
+            "array, a table (a lazy one: collect it first), a file, or a list of files."
+        ) from problem

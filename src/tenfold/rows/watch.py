@@ -165,4 +165,4 @@ def end_loop() -> None:
     """The loop that was begun last has ended."""
     log = _log()
     if log is not None:
-        log.depth -= 1
+        log.end_loop()
