@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from benchmarks import memory, report, small, speed, startup
-from benchmarks.machine import machine
+from benchmarks.machine import QUIET, busy, machine
 
 GROUPS = {"speed": speed, "small": small, "startup": startup, "memory": memory}
 
@@ -16,7 +16,11 @@ def main() -> None:
     if asked.list:
         print("\n".join(f"{group}/{name}" for group, names in chosen.items() for name in names))
         return
-    tables = {}
+    tables, load = {}, busy()
+    if load > QUIET:
+        print(
+            f"The load is {load:.1f}: others slow down whoever uses more threads. Wait for quiet."
+        )
     for group, names in chosen.items():
         tables[group] = GROUPS[group].run(names, quick=asked.quick)
         report.show(tables[group])
@@ -24,7 +28,7 @@ def main() -> None:
     if asked.quick or not whole:
         print("RESULTS.md is left as it is: it takes whole groups, and no quick runs.")
         return
-    where = machine()
+    where = machine(load)
     sections = {tables[group].title: report.markdown(tables[group], where) for group in whole}
     report.write(sections, [module.TITLE for module in GROUPS.values()])
 

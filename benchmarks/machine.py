@@ -9,14 +9,20 @@ from pathlib import Path
 
 from benchmarks.limits import cores
 
+QUIET = 0.5  # load up to which times are worth keeping
 PACKAGES = ("tenfold", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "numba", "pyarrow")
 
 
-def machine() -> str:
-    """Processor, cores, BLAS, versions, and how busy the machine was."""
+def machine(load: float) -> str:
+    """Processor, cores, BLAS, versions, and how busy the machine was before."""
     versions = [f"{name} {number}" for name in PACKAGES if (number := _version(name))]
     parts = [_processor(), f"{cores()} cores", f"Python {platform.python_version()}", *versions]
-    return ", ".join([*parts, _blas(), f"load {os.getloadavg()[0]:.1f} at the end"])
+    return ", ".join([*parts, _blas(), f"load {load:.1f} before the run"])
+
+
+def busy() -> float:
+    """The load of the last minute."""
+    return os.getloadavg()[0]
 
 
 def _version(package: str) -> str | None:

@@ -74,7 +74,7 @@ def _grouped() -> Iterator[tuple[str, list[str]]]:
 
 def _datasets_page(ours: list[str]) -> str:
     theirs = sorted(set(import_module("tenfold.datasets").__all__) - set(ours))
-    kinds = {"load_": "Loaders that need no file", "fetch_": "Loaders", "make_": "Generators"}
+    kinds = {"fetch_": "Loaders", "load_": "Readers of your own files", "make_": "Generators"}
     parts = [_title("tenfold.datasets", "="), inspect.getdoc(import_module("tenfold.datasets")), ""]
     left = list(ours)
     for prefix, heading in kinds.items():
@@ -161,7 +161,7 @@ def _title(text: str, line: str) -> str:
 
 def _table(names: Iterable[str]) -> str:
     names = list(names)
-    rows = "".join(f"   {name}\n" for name in names)
+    rows = "".join(f"   {'~' * (name.count('.') > 1)}{name}\n" for name in names)  # ~: last part
     return f".. autosummary::\n   :nosignatures:\n\n{rows}\n{_toctree(*names)}"
 
 

@@ -1,6 +1,7 @@
 """How the manual is built, by `make docs`. Nothing is fetched, now or by a reader's browser."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -64,6 +65,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,  # a page of its own that needs a network
     "plot_gallery": True,
     "remove_config_comments": True,
     "image_scrapers": ("matplotlib",),
@@ -93,7 +95,16 @@ html_theme_options = {
 html_sidebars = {"index": [], "syllabus": [], "changelog": []}
 
 
+def keep_abbreviations_whole(_app, _what, _name, _thing, _options, lines):
+    """Tie "ch. 1" together: a summary would end at the full stop."""
+    lines[:] = [
+        re.sub(r"\b(ch|Fig|sec)\. (?=\d)", "\\1.\N{WORD JOINER}\N{NO-BREAK SPACE}", line)
+        for line in lines
+    ]
+
+
 def setup(app):
     """Write the API pages before Sphinx looks which pages there are."""
     folder = HERE / "api" / "generated"
     app.connect("builder-inited", lambda _: write_api_pages(folder), priority=1)
+    app.connect("autodoc-process-docstring", keep_abbreviations_whole, priority=1)

@@ -1,6 +1,7 @@
 """BLAS stays on one thread inside a fold, and is what it was before when the fold has ended."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -264,10 +265,53 @@ with blas._limit.lock:
     forking.join()
 """
 
+INTERRUPT = """
+import signal, threading, time
+import numpy as np, tenfold
+from threadpoolctl import ThreadpoolController, threadpool_info
+from tenfold.rows import Rows
+from tenfold.rows.arrays import Arrays
+
+signal.alarm(40)
+ThreadpoolController().select(user_api="blas").limit(limits=2)
+caller, running, sent = threading.get_ident(), [0], []
+
+def leaf(chunk):
+    running[0] += 1
+    time.sleep(0.01)
+    if threading.get_ident() != caller:
+        time.sleep(0.2)  # by now the caller has nothing left to do but wait
+        if not sent:
+            sent.append(signal.pthread_kill(caller, signal.SIGINT))
+        time.sleep(0.2)
+    running[0] -= 1
+    return chunk.rows
+
+try:
+    with tenfold.threads(2):
+        Rows(Arrays(np.ones((3 * 8192, 2)))).total(leaf)
+except KeyboardInterrupt:
+    print("interrupted", running[0])
+time.sleep(1)
+print({lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"})
+"""
+
+
+def output(code):
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    return done.stdout.split(), done.stderr
+
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_child_counts_anew():
-    done = subprocess.run(
-        [sys.executable, "-c", FORK], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.stdout.split() == ["0", "True", "0", "0"], done.stderr
+    out, problem = output(FORK)
+    assert out == ["0", "True", "0", "0"], problem
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no such signal on this system")
+def test_an_interrupt_while_the_caller_waits_for_a_helper():
+    # fails: the caller leaves, the helper works on and sets BLAS to one thread for good
+    out, problem = output(INTERRUPT)
+    assert out == ["interrupted", "0", "{2}"], problem

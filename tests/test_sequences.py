@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import tenfold
 from tenfold.rows import Ragged
-from tenfold.rows.sequences import from_sequences, offsets_of
+from tenfold.rows.ragged import offsets_of
+from tenfold.rows.sequences import from_sequences
 
 LENGTHS = st.lists(st.integers(0, 6), min_size=1, max_size=30)
 
@@ -52,6 +53,7 @@ def same(a, b):
     )
 
 
+@settings(deadline=None)
 @given(LENGTHS, st.data())
 def test_ragged_indexing_is_that_of_a_list(lengths, data):
     parts = made(lengths)
@@ -71,6 +73,7 @@ def test_ragged_indexing_is_that_of_a_list(lengths, data):
     assert same(ragged[mask], [part for part, kept in zip(parts, mask, strict=True) if kept])
 
 
+@settings(deadline=None)
 @given(st.lists(LENGTHS, min_size=1, max_size=4))
 def test_joined_puts_parts_one_after_the_other(several):
     lists = [made(lengths) for lengths in several]

@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.cluster.lloyd import Cloud, cost, label_rows, move, survey
+from tenfold.cluster.lloyd import FAR, Cloud, cost, label_rows, move, survey
 from tenfold.cluster.starts import plus_plus, start_sample
 from tenfold.estimator import Clusterer
 from tenfold.maths.distances import squared_distances
@@ -144,12 +144,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         k, seed = self.n_clusters, int(rng.integers(2**31))
         if not (isinstance(self.init, str) or callable(self.init)):
             return self._checked(np.asarray(self.init), rows)
-        X = start_sample(rows, max(START_ROWS, 100 * k), seed)
+        X, w = start_sample(rows, max(START_ROWS, 100 * k), seed)
         if callable(self.init):
-            return self._checked(np.asarray(self.init(X, k, random_state=seed)), rows)
+            drawn = self.init(X, k, random_state=np.random.RandomState(seed))
+            return self._checked(np.asarray(drawn), rows)
         if self.init == "random":
-            return X[np.sort(rng.choice(len(X), k, replace=len(X) < k))]
-        return plus_plus(X, k, rng)
+            return X[np.sort(rng.choice(len(X), k, replace=len(X) < k, p=w / w.sum()))]
+        return plus_plus(X, w, k, rng)
 
     def _checked(self, start: np.ndarray, rows: Rows) -> np.ndarray:
         wanted = (self.n_clusters, rows.n_features)
@@ -183,7 +184,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
             The rows.
         """
         check_is_fitted(self)
-        return self._each(X, label_rows, self.cluster_centers_, None)
+        return self._each(X, nearest_rows, self.cluster_centers_)
 
     def transform(self, X: Any) -> np.ndarray:
         """Distance of each row to each centre, (n, k).
@@ -211,10 +212,30 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         check_is_fitted(self)
         with self._at_work():
             rows = self._rows(X, None, sample_weight, reset=False)
-            return -rows.total(cost, self.cluster_centers_, None)
+            return -rows.total(total_cost, self.cluster_centers_)
+
+
+def about_centres(chunk: Chunk, centres: np.ndarray) -> tuple[Chunk, np.ndarray]:
+    """Dense rows and centres about the middle of the centres, if that is far from zero."""
+    middle = centres.mean(axis=0)
+    near = np.abs(middle) <= FAR * np.abs(centres - middle).max(axis=0)
+    if near.all() or not isinstance(chunk.X, np.ndarray):
+        return chunk, centres
+    return chunk._replace(X=chunk.X - middle), centres - middle
+
+
+def nearest_rows(chunk: Chunk, centres: np.ndarray) -> np.ndarray:
+    """Number of the nearest centre of each row."""
+    return label_rows(*about_centres(chunk, centres), None)
+
+
+def total_cost(chunk: Chunk, centres: np.ndarray) -> float:
+    """Weighted sum of squared distances to the nearest centre."""
+    return cost(*about_centres(chunk, centres), None)
 
 
 def distances(chunk: Chunk, centres: np.ndarray) -> np.ndarray:
     """Euclidean distance of each row to each centre."""
+    chunk, centres = about_centres(chunk, centres)
     X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
     return np.sqrt(squared_distances(X, centres))

@@ -15,11 +15,12 @@ class Race(NamedTuple):
 
     time: np.ndarray
     row: np.ndarray
+    m: int
 
     def merge(self, other: Race) -> Race:
         time, row = np.append(self.time, other.time), np.append(self.row, other.row)
-        first = np.lexsort((row, time))[: max(len(self.row), len(other.row))]
-        return Race(time[first], row[first])
+        first = np.lexsort((row, time))[: self.m]
+        return Race(time[first], row[first], self.m)
 
 
 def race(chunk: Chunk, m: int, seed: int) -> Race:
@@ -28,41 +29,52 @@ def race(chunk: Chunk, m: int, seed: int) -> Race:
     with np.errstate(divide="ignore"):
         time = -np.log(draws) / chunk.weights()
     first = np.argsort(time, kind="stable")[:m]
-    return Race(time[first], chunk.first + first)
+    return Race(time[first], chunk.first + first, m)
 
 
-def start_sample(rows: Rows, m: int, seed: int) -> np.ndarray:
-    """Some rows to choose starts from, drawn by global row and in proportion to their weight."""
+def start_sample(rows: Rows, m: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Some rows to choose starts from, drawn by global row, and the weight of each.
+
+    Up to m rows all are there, with their weights. Of more, some are drawn in proportion to their
+    weights and weigh the same from then on.
+    """
     if not rows.source.has_weight:
-        X = rows.sample(m, seed).X
+        X, w = rows.sample(m, seed).X, None
+    elif rows.n_rows <= m:
+        X, _, w, _ = rows.gather()
+        X, w = X[w > 0], w[w > 0]
     else:
-        won = rows.total(race, min(m, rows.n_rows), seed)
-        X = rows.take(np.sort(won.row[np.isfinite(won.time)])).X
-    return X if isinstance(X, np.ndarray) else X.toarray()
+        won = rows.total(race, m, seed)
+        X, w = rows.take(np.sort(won.row[np.isfinite(won.time)])).X, None
+    X = X if isinstance(X, np.ndarray) else X.toarray()
+    return X, np.ones(len(X)) if w is None else w.astype(np.float64)
 
 
-def plus_plus(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+def plus_plus(X: np.ndarray, w: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """k-means++: rows far from the centres so far are likely to be the next; best of a few tries.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.repeat([[0.0], [10.0], [20.0]], 5, axis=0)
-    >>> sorted(plus_plus(X, 3, np.random.default_rng(0)).ravel().tolist())
+    >>> sorted(plus_plus(X, np.ones(15), 3, np.random.default_rng(0)).ravel().tolist())
     [0.0, 10.0, 20.0]
     """
     tries = 2 + int(np.log(k))
-    chosen = [int(rng.integers(len(X)))]
+    chosen = draw(w, 1, rng)
     nearest_square = squared_distances(X, X[chosen])[:, 0]
     for _ in range(1, k):
-        heights = np.cumsum(nearest_square, dtype=np.float64)
-        if heights[-1] > 0:
-            drawn = np.searchsorted(heights, rng.random(tries) * heights[-1], side="right")
-            candidates = np.minimum(drawn, len(X) - 1)
-        else:  # fewer different rows than clusters
-            candidates = rng.integers(len(X), size=tries)
+        pull = w * nearest_square
+        candidates = draw(pull if pull.any() else w, tries, rng)  # w: fewer different rows than k
         squares = np.minimum(squared_distances(X, X[candidates]).T, nearest_square)
-        best = int(squares.sum(axis=1, dtype=np.float64).argmin())
-        chosen.append(int(candidates[best]))
+        best = int((squares @ w).argmin())
+        chosen = np.append(chosen, candidates[best])
         nearest_square = squares[best]
     return X[chosen]
+
+
+def draw(pull: np.ndarray, m: int, rng: np.random.Generator) -> np.ndarray:
+    """Numbers of m entries, each drawn in proportion to its pull."""
+    heights = np.cumsum(pull, dtype=np.float64)
+    drawn = np.searchsorted(heights, rng.random(m) * heights[-1], side="right")
+    return np.minimum(drawn, len(pull) - 1)

@@ -20,7 +20,7 @@ from tenfold.rows.blas import one_blas_thread
 from tenfold.rows.cluster import engine
 from tenfold.rows.opening import is_rows_like
 from tenfold.rows.opening import open as open_rows
-from tenfold.rows.watch import watched
+from tenfold.rows.watch import remember, watched
 
 FLOATS = (np.float64, np.float32)
 
@@ -89,15 +89,15 @@ class Estimator(BaseEstimator):
         """Numbers that depend on `random_state` alone."""
         if not hasattr(self, "random_state"):
             return np.random.default_rng(0)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        return np.random.default_rng(seed)
+        draw = check_random_state(self.random_state).randint
+        return np.random.default_rng(remember(lambda: int(draw(2**31 - 1))))
 
     def _keep(self, learned: dict[str, Any]) -> None:
         for name, value in learned.items():
             setattr(self, name, value)
         if not learned.get("converged_", True):
             warnings.warn(
-                f"{type(self).__name__} did not converge in max_iter={learned['n_iter_']} rounds. "
+                f"{type(self).__name__} did not converge in max_iter={np.max(learned['n_iter_'])} rounds. "
                 "Raise max_iter, standardise the columns, or loosen tol; `history_` shows the "
                 "objective per round.",
                 ConvergenceWarning,

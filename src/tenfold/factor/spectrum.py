@@ -33,7 +33,7 @@ def from_moments(s: Moments, k: int | None = None) -> Spectrum:
 
     C = s.scatter / max(s.n - 1, 1)
     p = len(C)
-    few = k is not None and k < p / 2
+    few = k is not None and 0 < k < p / 2
     values, vectors = eigh(C, subset_by_index=[p - k, p - 1] if few else None, check_finite=False)
     return Spectrum(vectors.T[::-1], np.maximum(values[::-1], 0.0), C.trace(), s.n, s.mean)
 
@@ -118,5 +118,5 @@ def chosen(spectrum: Spectrum, wanted: Any, rows: int) -> int:
     if wanted is None or isinstance(wanted, Integral):
         most = min(rows, len(spectrum.variances))
         return most if wanted is None else min(wanted, most)
-    shares = np.cumsum(spectrum.variances) / spectrum.total
+    shares = np.cumsum(spectrum.variances) / (spectrum.total or 1.0)
     return min(int(np.searchsorted(shares, wanted, side="right")) + 1, len(shares))

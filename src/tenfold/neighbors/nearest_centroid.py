@@ -43,16 +43,16 @@ class NearestCentroid(OnePassClassifier):
         centre = (s.n / s.n.sum()) @ s.mean
         away = s.mean - centre
         if self.shrink_threshold is not None:
-            spread = np.sqrt(s.scatter.sum(axis=0) / max(s.n.sum() - len(s.n), 1))
+            spread = np.sqrt(s.scatter.sum(axis=0) / max(s.n.sum() - (s.n > 0).sum(), 1))
             shares = np.maximum(1 / np.maximum(s.n, 1) - 1 / s.n.sum(), 0)
             error = np.sqrt(shares)[:, None] * (spread + np.median(spread))
             away = np.sign(away) * np.maximum(np.abs(away) - self.shrink_threshold * error, 0)
         return {"centroids_": (centre + away).astype(dtype)}
 
     def _scorer(self) -> tuple:
-        return closeness, self.centroids_
+        return closeness, self.centroids_, self.statistic_.n > 0
 
 
-def closeness(chunk: Chunk, centroids: np.ndarray) -> np.ndarray:
-    """Minus the squared distance to each centroid."""
-    return -squared_distances(chunk.X, centroids)
+def closeness(chunk: Chunk, centroids: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Minus the squared distance to each centroid; a class without rows has none."""
+    return np.where(seen, -squared_distances(chunk.X, centroids), -np.inf)

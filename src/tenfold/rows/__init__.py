@@ -5,9 +5,9 @@ from tenfold.rows.chunk import Chunk, chunk_rows
 from tenfold.rows.cluster import on
 from tenfold.rows.opening import open
 from tenfold.rows.progress import progress
+from tenfold.rows.ragged import Ragged
 from tenfold.rows.randomness import normals, uniforms
 from tenfold.rows.rows import Rows
-from tenfold.rows.sequences import Ragged
 from tenfold.rows.threads import n_threads, threads
 from tenfold.rows.tree import merge
 

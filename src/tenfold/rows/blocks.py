@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.rows.alignment import aligned_chunk
 from tenfold.rows.arrays import csr_rows
 from tenfold.rows.chunk import CHUNK_BYTES, Chunk, spans
 from tenfold.rows.source import Source, joined, pick
@@ -186,11 +187,13 @@ class Partitioned(Blocked):
         """Fetch the chunks of a run."""
         for number in run:
             block = self.blocks.futures[number // self.size]
-            yield self.client.submit(cut, block, *self.span(number), pure=False).result()
+            future = self.client.submit(cut, block, *self.span(number), pure=False)
+            yield aligned_chunk(future.result())
 
     def take(self, rows: np.ndarray) -> Chunk:
         """The rows with these numbers, which must ascend, picked where they lie."""
         home = rows // self.block_rows
         wanted = np.split(rows, np.flatnonzero(np.diff(home)) + 1)
         blocks = [self.blocks.futures[part[0] // self.block_rows] for part in wanted]
-        return joined(self.client.gather(self.client.map(pick, blocks, wanted, pure=False)))
+        picked = self.client.gather(self.client.map(pick, blocks, wanted, pure=False))
+        return joined([aligned_chunk(chunk) for chunk in picked])

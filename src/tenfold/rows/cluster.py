@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from tenfold.rows.alignment import aligned
 from tenfold.rows.blocks import (
     Blocks,
     Layout,
@@ -104,7 +105,7 @@ class Cluster:
 
         def keep(run: range, nodes: dict) -> None:
             for node, statistic in nodes.items():
-                tree.add(node, statistic)
+                tree.add(node, aligned(statistic))
             if done is not None:
                 done(outline(task.source, run))
 

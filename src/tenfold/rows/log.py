@@ -50,10 +50,6 @@ class Log:
 
     def begin(self, task: Task, tree: Tree) -> Any:
         """A pass begins: return its total if it is known, else fill in the nodes that are."""
-        self._assert_owner()
-        if self.current is not None:  # the pass before has failed, and somebody caught the error
-            failed, self.current = Record("pass", self.current[0], None), None
-            self._put(failed)
         about = of_pass(task, self._first_rows(task.source))
         record = self._met("pass", about)
         if record is not None and record.content is not None:
@@ -90,7 +86,7 @@ class Log:
 
     def resume_loop(self, state: Any) -> tuple[int, Any]:
         """A loop begins: return how many rounds are known, and the state after them."""
-        self._assert_owner()
+        self._settle()
         self.depth += 1
         if self.depth > 1:
             return 0, state
@@ -107,6 +103,7 @@ class Log:
         due = self.journal.is_due()
         if self.depth != 1 or not (due or self.unmarked > UNMARKED_BYTES):
             return
+        self._settle()
         passes = any(r.kind == "pass" for r in self.journal.records[self.loop_at : self.at])
         marked = Record("loop", self.loop_about, pack((n, state)))
         self.journal.records[self.loop_at : self.at] = [marked]
@@ -140,7 +137,7 @@ class Log:
 
     def _met(self, kind: str, about: dict[str, Any]) -> Record | None:
         """The record that comes next, if there is one; after a failed pass it stays next."""
-        self._assert_owner()
+        self._settle()
         if self.at == len(self.journal.records):
             return None
         record = self.journal.records[self.at]
@@ -148,6 +145,13 @@ class Log:
             self._refuse(record, kind, about)
         self.at += record.content is not None
         return record
+
+    def _settle(self) -> None:
+        """Before any event: a pass that has not ended has failed, and somebody caught the error."""
+        self._assert_owner()
+        if self.current is not None:
+            failed, self.current = Record("pass", self.current[0], None), None
+            self._put(failed)
 
     def _put(self, record: Record) -> None:
         self.journal.records[self.at : self.at + 1] = [record]

@@ -37,6 +37,11 @@ class RawFile(Source):
         self.shippable = not _nameless(matrix)
         self.place: Callable[[int], str] = getattr(matrix, "where", super().where)
 
+    @property
+    def streams(self) -> bool:
+        """Whether rows must be put together from blocks of columns: then a copy pays."""
+        return isinstance(self.matrix, SideBySide)
+
     def chunks(self, run: range) -> Iterator[Chunk]:
         """Read the chunks of a run."""
         for number in run:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.rows import blas
+from tenfold.rows.alignment import aligned, aligned_chunk
 from tenfold.rows.chunk import Chunk
 from tenfold.rows.fold import Output, Task
 from tenfold.rows.source import Source
@@ -41,7 +42,7 @@ def obey(order: Any, source: Any, run: range, blocks: list[Chunk]) -> Answer:
     order, source = _unpacked(order), _unpacked(source)
     for block in blocks:
         source.held[block.first // source.block_rows] = block
-    task = Task(source, order.f, order.state, order.classes, order.check)
+    task = Task(source, order.f, aligned(order.state), order.classes, order.check)
     with blas.one_blas_thread(), single_threaded(), np.errstate(**order.errors):
         return order.verb(task, run)
 
@@ -78,7 +79,7 @@ def walked(task: Task, run: range, handle: Callable[[Chunk], None]) -> Answer | 
     at = run.start
     try:
         for chunk in task.source.chunks(run):
-            handle(chunk)
+            handle(aligned_chunk(chunk))
             at += 1
     except Exception as problem:  # noqa: BLE001  the client raises it
         if isinstance(problem, FileNotFoundError) or isinstance(problem.__cause__, OSError):

@@ -6,7 +6,6 @@ Read in order: `lbfgs` (the loop), `direction` (two-loop recursion), `line_searc
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -78,24 +77,23 @@ def lbfgs(
     ([3.0, 3.0], True)
     """
     point = Point(start, *f(start))
-    pairs: deque = deque(maxlen=memory)
-    loop = until_still(point, tol=tol, max_iter=max_iter)
+    loop = until_still((point, ()), tol=tol, max_iter=max_iter)
     if np.abs(point.slope).max(initial=0.0) <= tol:
         return Minimum(*point, _at_rest(loop, point))
-    for here in loop:
+    for here, pairs in loop:
         turn = -direction(here.slope, pairs, precondition)
         if turn @ here.slope >= 0:  # rounding has spoilt the memory
-            pairs.clear()
+            pairs = ()
             turn = -direction(here.slope, pairs, precondition)
         first = 1.0 if pairs or precondition else min(1.0, 1.0 / np.abs(here.slope).sum())
         there = line_search(f, here, turn, first, precision)
         step, bend = there.x - here.x, there.slope - here.slope
         if step @ bend > 0:
-            pairs.append((step, bend, 1.0 / (step @ bend)))
+            pairs = (*pairs, (step, bend, 1.0 / (step @ bend)))[-memory:]
         still = abs(here.value - there.value) <= 64 * precision * max(abs(there.value), 1e-300)
         change = 0.0 if still else np.abs(there.slope).max()
-        loop.tell(there, objective=there.value, change=change)
-    return Minimum(*loop.state, loop.report)
+        loop.tell((there, pairs), objective=there.value, change=change)
+    return Minimum(*loop.state[0], loop.report)
 
 
 def _at_rest(loop: until_still, point: Point) -> dict[str, Any]:
@@ -105,7 +103,7 @@ def _at_rest(loop: until_still, point: Point) -> dict[str, Any]:
 
 
 def direction(
-    slope: np.ndarray, pairs: deque, precondition: Callable[[np.ndarray], np.ndarray] | None
+    slope: np.ndarray, pairs: tuple, precondition: Callable[[np.ndarray], np.ndarray] | None
 ) -> np.ndarray:
     """The inverse Hessian that the pairs imply, times the slope."""
     q = slope.copy()

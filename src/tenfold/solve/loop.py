@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from tenfold.rows.watch import mark_loop, note, resume_loop
+from tenfold.rows.watch import end_loop, mark_loop, note, resume_loop
 
 State = TypeVar("State")
 
@@ -18,8 +18,8 @@ class until_still(Generic[State]):  # noqa: N801  reads as a word in `for ... in
 
     Parameters
     ----------
-    state : tuple, list, dict or array
-        Where the loop starts.
+    state : number, array, or (named) tuple, list or dict of them
+        Where the loop starts. It must hold all that a round needs: a checkpoint keeps it.
     tol : float
         The loop has converged when the change that the body tells is at most this.
     max_iter : int
@@ -58,6 +58,7 @@ class until_still(Generic[State]):  # noqa: N801  reads as a word in `for ... in
             yield self.state
             if self.n_iter == before:
                 raise RuntimeError("the body of an until_still loop must call tell()")
+        end_loop()
 
     def tell(self, state: State, *, objective: float, change: float) -> None:
         """Say where the round has led, what it is worth, and how far it moved."""
