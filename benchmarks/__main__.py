@@ -16,21 +16,25 @@ def main() -> None:
     if asked.list:
         print("\n".join(f"{group}/{name}" for group, names in chosen.items() for name in names))
         return
-    tables, load = {}, busy()
+    load = busy()
     if load > QUIET:
         print(
             f"The load is {load:.1f}: others slow down whoever uses more threads. Wait for quiet."
         )
     for group, names in chosen.items():
-        tables[group] = GROUPS[group].run(names, quick=asked.quick)
-        report.show(tables[group])
-    whole = [group for group in chosen if chosen[group] == GROUPS[group].names()]
-    if asked.quick or not whole:
-        print("RESULTS.md is left as it is: it takes whole groups, and no quick runs.")
-        return
-    where = machine(load)
-    sections = {tables[group].title: report.markdown(tables[group], where) for group in whole}
-    report.write(sections, [module.TITLE for module in GROUPS.values()])
+        run(group, names, load, quick=asked.quick)
+
+
+def run(group: str, names: list[str], load: float, *, quick: bool) -> None:
+    """Run a group, show its table, and keep it if it is all of the group."""
+    module = GROUPS[group]
+    table = module.run(names, quick=quick)
+    report.show(table)
+    if quick or names != module.names():
+        print("RESULTS.md is left as it is: it takes whole groups, and no quick runs.\n")
+    else:
+        order = [other.TITLE for other in GROUPS.values()]
+        report.write(table.title, report.markdown(table, machine(load)), order)
 
 
 def arguments() -> argparse.Namespace:

@@ -35,10 +35,13 @@ class Quality(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """Work that no program avoids: `leaf(rows, fitted model)` on all rows, `passes` times."""
+    """Work that no program avoids: `way(fitted model, rows)` on all rows, `passes` times.
+
+    Several ways to do the same work: the fastest counts.
+    """
 
     name: str
-    leaf: Callable[[np.ndarray, Any], Any]
+    ways: tuple[Callable[[Any, np.ndarray], Any], ...]
     passes: Callable[[Any], int]
 
 
@@ -62,5 +65,6 @@ def once(_: Any) -> int:
 
 
 def rounds_of(model: Any) -> int:
-    """Rounds that an iterative model took; some libraries give an array."""
-    return int(np.max(getattr(model, "n_iter_", 0) or 0))
+    """Rounds that an iterative model took (some libraries give an array), 0 if it has none."""
+    rounds = getattr(model, "n_iter_", None)
+    return 0 if rounds is None else int(np.max(rounds))

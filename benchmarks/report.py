@@ -88,11 +88,11 @@ def markdown(table: Table, machine: str) -> str:
     return "\n".join([f"## {table.title}", "", table.summary + ".", "", *body, "", *notes, ""])
 
 
-def write(sections: dict[str, str], order: list[str]) -> None:
-    """Replace these sections of RESULTS.md and keep the others."""
+def write(title: str, section: str, order: list[str]) -> None:
+    """Replace one section of RESULTS.md and keep the others."""
     old = RESULTS.read_text() if RESULTS.exists() else ""
     kept = {text.splitlines()[0]: text for text in re.split(r"^## ", old, flags=re.MULTILINE)[1:]}
-    kept = {title: f"## {text.rstrip()}\n" for title, text in kept.items()} | sections
+    kept = {title: f"## {text.rstrip()}\n" for title, text in kept.items()} | {title: section}
     unfinished = RESULTS.with_name(f".{RESULTS.name}.{os.getpid()}.part")
     try:
         unfinished.write_text("\n".join([HEAD, *(kept[title] for title in order if title in kept)]))

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.case import Case, Data, rounds_of
 from benchmarks.large import cases
 from benchmarks.libraries import INTELEX, OURS, PEERS, SKLEARN, fell_back, has, load
-from benchmarks.limits import one_pass
+from benchmarks.limits import unavoidable
 from benchmarks.report import Row, Table, figure, tell, timed
 from benchmarks.timing import Times, interleaved, seconds, undisturbed
 
@@ -70,8 +70,7 @@ class Contest:
             return [seconds(lambda: models.append(self._fitted(library, data, turn)))]
 
         def limit(_: int) -> list[float]:
-            ours, (_, leaf, passes) = self.models[OURS][-1], self.case.limit
-            return [passes(ours) * one_pass(data.X, lambda X: leaf(X, ours))]
+            return [unavoidable(self.case.limit, data.X, self.models[OURS][-1])]
 
         fits = {library: partial(fit, library) for library in self.models}
         return interleaved(fits | {LIMIT: limit}, rounds)

@@ -190,7 +190,6 @@ def test_a_chunk_is_redone_when_a_library_moves_the_number(moved_at, expected):
 
 
 def test_a_chunk_is_redone_although_another_thread_has_set_the_number_right(expected):
-    # fails: the other thread's `hold` hides the move from the check after this chunk
     moved, past, calls = threading.Event(), threading.Event(), []
 
     def meddled(chunk):
@@ -312,6 +311,5 @@ def test_a_forked_child_counts_anew():
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no such signal on this system")
 def test_an_interrupt_while_the_caller_waits_for_a_helper():
-    # fails: the caller leaves, the helper works on and sets BLAS to one thread for good
     out, problem = output(INTERRUPT)
     assert out == ["interrupted", "0", "{2}"], problem

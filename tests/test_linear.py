@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import log_softmax, logsumexp
 from sklearn import linear_model
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import tenfold
@@ -98,7 +99,7 @@ def test_each_target_may_have_its_own_penalty(n, p):
     together = Ridge([0.0, 0.3, 40.0]).fit(X, y)
     for alpha, t in ((0.0, 0), (0.3, 1), (40.0, 2)):
         assert_allclose(together.coef_[t], Ridge(alpha).fit(X, y[:, t]).coef_, atol=1e-12)
-    with pytest.raises(ValueError, match="2 targets|3 != 2|penalties"):
+    with pytest.raises(ValueError, match="3 != 2"):
         Ridge([1.0, 2.0]).fit(X, y)
     with pytest.raises(ValueError, match="negative"):
         Ridge([1.0, -2.0, 1.0]).fit(X, y)
@@ -261,12 +262,11 @@ def test_a_column_given_twice_shares_its_coefficient():  # [002, 4.2]
 def test_a_constant_column_counts_for_nothing(model, n, value, dtype):
     X, y = (a.astype(dtype) for a in table(n, 3))
     X[:, 1] = value
-    for fitted in (model.fit(X, y), model.partial_fit(X, y)):
+    rtol = 1e-4 if dtype == np.float32 else 1e-9
+    alone = clone(model).fit(X[:, [0, 2]], y)
+    for fitted in (clone(model).fit(X, y), clone(model).partial_fit(X, y)):
         assert abs(fitted.coef_[1]) < 1e-12
-        del fitted.statistic_
-    alone = model.fit(X[:, [0, 2]], y)
-    model.fit(X, y)
-    assert_allclose(model.coef_[[0, 2]], alone.coef_, rtol=1e-4 if dtype == np.float32 else 1e-9)
+        assert_allclose(fitted.coef_[[0, 2]], alone.coef_, rtol=rtol, atol=rtol)
 
 
 def test_a_constant_target_is_the_constant():
@@ -421,11 +421,11 @@ def test_parts_merge_into_the_whole(model, cuts):
     whole = model.fit(X, y, w)
     same = (whole.coef_.copy(), whole.intercept_.copy())
     parts = np.split(np.arange(90), cuts)
-    learner = type(model)(**model.get_params())
+    learner = clone(model)
     merged = None
     for part in parts:
         learner.partial_fit(X[part], y[part], w[part])
-        alone = type(model)(**model.get_params()).partial_fit(X[part], y[part], w[part])
+        alone = clone(model).partial_fit(X[part], y[part], w[part])
         merged = alone if merged is None else tenfold.merge(merged, alone)
     for joined in (learner, merged):
         assert_allclose(joined.coef_, same[0], rtol=1e-8, atol=1e-11)
@@ -560,8 +560,8 @@ def test_two_classes_are_softmax_with_two_rows():  # [002, 2.3; 000, 1.5]
     halves = np.stack([-theta_of(model)[0], theta_of(model)[0]]) / 2
     scores = X @ halves[:, :-1].T + halves[:, -1]
     assert_allclose(model.predict_log_proba(X), log_softmax(scores, axis=1), atol=1e-12)
-    # two rows w and -w have half the squared length of their difference: C is doubled
-    slope = slope_of(lambda t: objective(t, X, y, 4.0), halves)
+    # two rows w/2 and -w/2 have half the squared length of w: the same with half of C
+    slope = slope_of(lambda t: objective(t, X, y, 1.0), halves)
     assert_allclose(slope, 0, atol=1e-8)
 
 

@@ -18,8 +18,9 @@ from sklearn.base import clone, is_classifier, is_regressor
 
 import tenfold
 from tenfold.estimator import Estimator, OnePass, merge
-from tenfold.rows import Chunk, Rows, chunk_rows, threads
+from tenfold.rows import Chunk, Rows, checkpoint, chunk_rows, threads
 from tenfold.rows import merge as merge_statistics
+from tenfold.rows.fold import Task
 from tenfold.rows.places import PLACES, places
 from tenfold.rows.tree import leaves
 
@@ -286,6 +287,40 @@ def chunking_does_not_matter(model: Any) -> None:
         assert_allclose(value, said[name], rtol=1e-5, atol=1e-6, err_msg=name)
 
 
+class Killed(BaseException):
+    """What stops a fit in the middle of a pass."""
+
+
+def stopped_fits_resume(model: Any) -> None:
+    """A fit that is stopped anywhere and run again under its checkpoint ends with the same bits."""
+    from unittest import mock
+
+    X, y = table(model)
+    whole = clone(model).fit(X, y)
+    honest, rng = Task.result, np.random.default_rng(3)
+    with tempfile.TemporaryDirectory() as folder:
+        for attempt in range(200):
+            left = [2 if attempt == 0 else int(rng.integers(1, 12))]  # chunks until the stop
+
+            def result(task: Task, chunk: Chunk, left: list[int] = left) -> Any:
+                left[0] -= 1
+                if left[0] == 0:
+                    raise Killed
+                return honest(task, chunk)
+
+            try:
+                with (
+                    mock.patch.object(Task, "result", result),
+                    checkpoint(Path(folder) / "fit.ckpt", every=0),
+                ):
+                    again = clone(model).fit(X, y)
+                break
+            except Killed:
+                continue
+        assert attempt > 0, "the fit was never stopped"
+    assert_same_bits(whole, again, f"after {attempt} stops")
+
+
 LAWS: tuple[Callable[[Any], None], ...] = (
     obeys_scikit_learn,
     parts_make_the_whole,
@@ -300,6 +335,7 @@ LAWS: tuple[Callable[[Any], None], ...] = (
     history_falls,
     seeds_are_draws,
     chunking_does_not_matter,
+    stopped_fits_resume,
 )
 
 

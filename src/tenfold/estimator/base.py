@@ -96,8 +96,9 @@ class Estimator(BaseEstimator):
         for name, value in learned.items():
             setattr(self, name, value)
         if not learned.get("converged_", True):
+            rounds = np.max(learned["n_iter_"])
             warnings.warn(
-                f"{type(self).__name__} did not converge in max_iter={np.max(learned['n_iter_'])} rounds. "
+                f"{type(self).__name__} did not converge in max_iter={rounds} rounds. "
                 "Raise max_iter, standardise the columns, or loosen tol; `history_` shows the "
                 "objective per round.",
                 ConvergenceWarning,
@@ -130,6 +131,8 @@ class Estimator(BaseEstimator):
         X, y = checked if isinstance(checked, tuple) else (checked, None)
         if w is not None:
             w = _check_sample_weight(w, X, dtype=FLOATS, ensure_non_negative=True)
+            if not w.any():
+                raise ValueError("sample_weight is zero for all rows: nothing to learn from")
         place = Arrays if isinstance(X, np.ndarray) else SparseArrays
         return Rows(place(X, y, w), engine=engine(), allow_nan=self._nan_ok)
 

@@ -36,7 +36,7 @@ class OnePass:
     def _absorb(self, statistic: Any, dtype: np.dtype) -> None:
         """Learn from all rows so far: those of the kept statistic, then these."""
         if hasattr(self, "statistic_"):
-            statistic = merge_statistics(kept_statistic(self).copy(), statistic)
+            statistic = merge_statistics(kept_statistic(self), statistic)
             dtype = np.result_type(self.dtype_, dtype)
         self._keep(self._from_statistic(statistic, dtype))
 
@@ -159,5 +159,5 @@ def merge(a: Any, b: Any) -> Any:
             for model in (a, b)
         )
     dtype = np.result_type(a.dtype_, b.dtype_)
-    joint._keep(joint._from_statistic(merge_statistics(first.copy(), second), dtype))
+    joint._keep(joint._from_statistic(merge_statistics(first, second), dtype))
     return joint

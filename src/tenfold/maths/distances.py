@@ -8,6 +8,7 @@ import numpy as np
 
 from tenfold.maths.leaves import nearest
 
+CLOSE = {4: 1e-3, 8: 1e-7}  # squared distance over squared norms that products do not know well
 PRODUCTS = 2**16  # products of rows and centres that are held at once
 
 
@@ -44,8 +45,9 @@ def squared_distances(X: np.ndarray, centres: np.ndarray) -> np.ndarray:
     xx = np.einsum("ij,ij->i", X, X)[:, None]
     cc = np.einsum("ij,ij->i", centres, centres)
     squares = xx - 2 * (X @ centres.T) + cc
-    close = squares < 1e3 * np.finfo(X.dtype).eps * (xx + cc)
-    rows, columns = np.nonzero(close)
-    difference = np.take(X, rows, axis=0) - np.take(centres, columns, axis=0)
-    squares[rows, columns] = np.einsum("ij,ij->i", difference, difference)
+    close = squares < CLOSE[X.dtype.itemsize] * (xx + cc)
+    for column in np.flatnonzero(close.any(axis=0)):
+        rows = np.flatnonzero(close[:, column])
+        difference = np.take(X, rows, axis=0) - centres[column]
+        squares[rows, column] = np.einsum("ij,ij->i", difference, difference)
     return squares

@@ -14,11 +14,8 @@ def log_softmax(scores: np.ndarray) -> np.ndarray:
     >>> log_softmax(np.array([[1000.0, 1000.0]])).round(4).tolist()
     [[-0.6931, -0.6931]]
     """
-    top = scores.max(axis=1, keepdims=True)
-    top[~np.isfinite(top)] = 0  # a row of -inf only: no class is possible
-    shifted = scores - top
-    with np.errstate(divide="ignore"):
-        return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    shifted = below_top(scores)
+    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -30,5 +27,14 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     >>> softmax(np.array([[0.0, np.log(3)]])).round(4).tolist()
     [[0.25, 0.75]]
     """
-    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    p = np.exp(below_top(scores))
     return p / p.sum(axis=1, keepdims=True)
+
+
+def below_top(scores: np.ndarray) -> np.ndarray:
+    """Scores less the largest of their row; where all are -inf, nothing is known: zeros."""
+    top = scores.max(axis=1, keepdims=True)
+    lost = np.isneginf(top)
+    if not lost.any():
+        return scores - top
+    return np.where(lost, 0, scores) - np.where(lost, 0, top)

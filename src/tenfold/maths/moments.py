@@ -32,13 +32,9 @@ class Moments(NamedTuple):
 
     def merge(self, other: Moments) -> Moments:
         n, delta, share = _joint(self.n, other.n, other.mean - self.mean)
-        scatter = np.add(self.scatter, other.scatter, out=writable(self.scatter))
         bridge = delta * np.sqrt(self.n * share)
-        scatter += np.multiply.outer(bridge, bridge)
+        scatter = self.scatter + other.scatter + np.multiply.outer(bridge, bridge)
         return Moments(n, self.mean + share * delta, scatter, self.rows + other.rows)
-
-    def copy(self) -> Moments:
-        return self._replace(scatter=self.scatter.copy())
 
 
 class ClassMoments(NamedTuple):
@@ -61,9 +57,6 @@ class ClassMoments(NamedTuple):
         bridge = delta**2 * (self.n[:, None] * share)
         return ClassMoments(n, self.mean + share * delta, self.scatter + other.scatter + bridge)
 
-    def copy(self) -> ClassMoments:
-        return self
-
     def spread(self, places: np.ndarray, k: int) -> ClassMoments:
         """The same among k classes, of which these are the ones at `places`."""
         wide = [np.zeros((k, *part.shape[1:])) for part in self]
@@ -76,11 +69,6 @@ def _joint(n_a: float, n_b: float, delta: np.ndarray) -> tuple:
     """Joint weight, difference of means, and the share of it that the joint mean moves."""
     n = n_a + n_b
     return n, delta, n_b / np.where(n > 0, n, 1)
-
-
-def writable(a: np.ndarray) -> np.ndarray | None:
-    """An array to write over, or None where that is forbidden."""
-    return a if a.flags.writeable else None
 
 
 class Sums(NamedTuple):
@@ -122,7 +110,9 @@ def sums(X: Any, Y: np.ndarray, w: np.ndarray | None, origin: np.ndarray | None)
     ([2.0, 4.0], [[2.0, 4.0], [4.0, 8.0]])
     """
     p = X.shape[1]
-    if origin is not None:
+    if not isinstance(X, np.ndarray):
+        X = X.astype(np.float64)  # nothing is subtracted from sparse rows: keep all digits
+    elif origin is not None:
         X, Y = X - origin[:p], Y - origin[p:]
     root = np.ones(X.shape[0], X.dtype)
     if w is not None:
@@ -159,7 +149,7 @@ def class_moments(rows: Any, k: int) -> ClassMoments:
     """
     from tenfold.maths.leaves import class_squares, class_sums
 
-    weights = rows.weights()
+    weights = rows.weights().astype(np.float64)
     n, sums = class_sums(rows.X, rows.y, weights, k)
     mean = sums / np.where(n > 0, n, 1)[:, None]
     return ClassMoments(n, mean, class_squares(rows.X, rows.y, weights, mean))

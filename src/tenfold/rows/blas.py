@@ -11,7 +11,9 @@ import os
 import threading
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+MOST_TRIES = 20  # at a chunk, when another library moves the number of BLAS threads
 
 
 class Dial(NamedTuple):
@@ -25,6 +27,7 @@ class _Limit:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.users = 0
+        self.held_anew = 0  # how often a count had to be set to one
         self.before: list[int] = []
 
 
@@ -76,8 +79,24 @@ def held() -> bool:
 
 def hold() -> None:
     """Set every BLAS to one thread."""
+    _limit.held_anew += 1
     for dial in dials():
         dial.set(1)
+
+
+def undisturbed(work: Callable[[], Any]) -> Any:
+    """`work()`, redone if somebody moved the number of BLAS threads meanwhile."""
+    for _ in range(MOST_TRIES):
+        if not held():
+            hold()
+        since = _limit.held_anew
+        result = work()
+        if held() and since == _limit.held_anew:
+            return result
+    raise RuntimeError(
+        "something sets the number of BLAS threads again and again while tenfold computes: a leaf, "
+        "or another thread (threadpoolctl.threadpool_limits). Move it out of the fold."
+    )
 
 
 def _reset() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -30,24 +30,22 @@ class Task(NamedTuple):
     check: bool = False  # look for NaN and infinities
 
     def result(self, chunk: Chunk) -> Any:
-        """The leaf on one chunk, redone if somebody moved the number of BLAS threads meanwhile."""
+        """The leaf on one chunk."""
         chunk = self.prepared(chunk)
-        while True:
-            if not blas.held():
-                blas.hold()
-            result = self.f(chunk, *self.state)
-            if blas.held():
-                return result
+        return blas.undisturbed(lambda: self.f(chunk, *self.state))
 
-    def prepared(self, chunk: Chunk) -> Chunk:
+    def prepared(self, chunk: Chunk, rows: np.ndarray | None = None) -> Chunk:
+        """The chunk as a leaf sees it; `rows` are its global numbers if they do not follow."""
+        numbers = range(chunk.first, chunk.first + chunk.rows) if rows is None else rows
         if self.check:
-            assert_finite(self.source, chunk)
+            assert_finite(self.source, chunk, numbers)
         if self.classes is None:
             return chunk
-        return chunk._replace(y=numbered(chunk, self.classes, self.source))
+        return chunk._replace(y=numbered(self.source, chunk.y, self.classes, numbers))
 
     @property
     def chunks(self) -> int:
+        """Number of chunks."""
         return len(spans(self.source.n_rows, self.source.grid))
 
 
@@ -56,8 +54,8 @@ def contiguous(state: tuple) -> tuple:
     return mapped(lambda s: np.asarray(s, order="C") if isinstance(s, np.ndarray) else s, state)
 
 
-def assert_finite(source: Source, chunk: Chunk) -> None:
-    """Raise an error that names the first NaN or infinity of a chunk."""
+def assert_finite(source: Source, chunk: Chunk, numbers: Sequence[int] | np.ndarray) -> None:
+    """Raise an error that names the first NaN or infinity of a chunk; `numbers` are its rows."""
     X = chunk.X.data if source.sparse else getattr(chunk.X, "values", chunk.X)
     flat = X.reshape(-1)
     with np.errstate(over="ignore"):
@@ -68,7 +66,7 @@ def assert_finite(source: Source, chunk: Chunk) -> None:
     place, value = _place(chunk.X, int(np.argmax(bad)))
     kind = "NaN" if np.isnan(value) else "infinity"
     raise ValueError(
-        f"Input X contains {kind}: {source.where(chunk.first + place[0])}, column "
+        f"Input X contains {kind}: {source.where(int(numbers[place[0]]))}, column "
         f"{source.column(place[1])}. Remove such rows, or fill them "
         "(sklearn.impute.SimpleImputer) before the fit."
     )
@@ -85,14 +83,16 @@ def _place(X: Any, position: int) -> tuple[tuple[int, int], float]:
     return (row, int(X.indices[position])), X.data[position]
 
 
-def numbered(chunk: Chunk, classes: np.ndarray, source: Source) -> np.ndarray:
+def numbered(
+    source: Source, y: np.ndarray, classes: np.ndarray, numbers: Sequence[int] | np.ndarray
+) -> np.ndarray:
     """Labels as their numbers in the sorted list of classes."""
-    codes = np.searchsorted(classes, chunk.y)
-    known = classes[np.minimum(codes, len(classes) - 1)] == chunk.y
+    codes = np.searchsorted(classes, y)
+    known = classes[np.minimum(codes, len(classes) - 1)] == y
     if not np.all(known):
         row = int(np.argmin(known))
         raise ValueError(
-            f"{source.where(chunk.first + row)}: label {chunk.y[row]!r} is not among the classes "
+            f"{source.where(int(numbers[row]))}: label {y[row]!r} is not among the classes "
             f"{classes.tolist()}. Pass all labels at once: `classes=`."
         )
     return codes
@@ -134,7 +134,8 @@ class Walk:
                     self.handle_next(run)
             self.begun = run
             rest = (perf_counter() - start) * (self.task.chunks - 1)
-            helpers = min(n_threads(), self.task.chunks) - 1 if rest > WORTH_WAKING else 0
+            most = min(n_threads(), self.task.chunks) - 1
+            helpers = most if rest > WORTH_WAKING else 0
             together(self.work, helpers)
         if self.problem is not None:
             raise self.problem
@@ -218,6 +219,15 @@ class Output:
         with self.lock:
             if self.array is None:
                 self.array = np.empty((self.n_rows, *part.shape[1:]), part.dtype)
+        made, wanted = (
+            (part.dtype, part.shape),
+            (self.array.dtype, (chunk.rows, *self.array.shape[1:])),
+        )
+        if made != wanted:
+            raise ValueError(
+                f"the leaf made {made[0]} of shape {made[1]} from the chunk at row {chunk.first}; "
+                f"it must make {wanted[0]} of shape {wanted[1]}: one output per row, of one kind"
+            )
         self.array[chunk.first : chunk.first + len(part)] = part
 
 

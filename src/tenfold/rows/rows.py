@@ -104,7 +104,7 @@ class Rows:
         task = self._task(f, state)
         if into is not None:
             return self._each_to_file(task, Path(into))
-        if self.engine is None and task.chunks == 1:
+        if task.chunks == 0 or (self.engine is None and task.chunks == 1):
             return self._only_chunk(task, wide=False)
         output = Output(self.n_rows)
         self._fill(task, output)
@@ -140,9 +140,7 @@ class Rows:
 
     def take(self, rows: np.ndarray) -> Chunk:
         """The rows with these numbers, which must ascend, as one chunk in memory."""
-        reader = self.source if self.engine is None else self.engine
-        chunk = reader.take(rows) if self.engine is None else reader.take(self.source, rows)
-        return self._task(_itself, ()).prepared(chunk)
+        return self._task(_itself, ()).prepared(self.source.take(rows), rows)
 
     def gather(self) -> Chunk:
         """All rows in memory (what is small enough for it: the caller knows)."""

@@ -101,7 +101,11 @@ class _Job:
         """Let no helper start any more, and wait for those that did."""
         with self.lock:
             self.over = True
-            self.idle.wait_for(lambda: self.busy == 0)
+            try:
+                self.idle.wait_for(lambda: self.busy == 0)
+            except BaseException:  # Ctrl-C: no helper may go on when the fold has ended
+                self.idle.wait_for(lambda: self.busy == 0)
+                raise
 
 
 class _Pool:

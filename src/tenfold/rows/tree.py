@@ -17,17 +17,19 @@ import numpy as np
 Node = tuple[int, int]
 
 
-def merge(a: Any, b: Any) -> Any:
-    """Merge two statistics; the memory of `a` may be reused."""
+def merge(a: Any, b: Any, *, reuse: bool = False) -> Any:
+    """Merge two statistics; with `reuse`, the arrays of `a` may be written over."""
+    if a is None or b is None:
+        return b if a is None else a
     if hasattr(a, "merge"):
         return a.merge(b)
     if isinstance(a, tuple | list):
-        return rebuilt(a, [merge(x, y) for x, y in zip(a, b, strict=True)])
+        return rebuilt(a, [merge(x, y, reuse=reuse) for x, y in zip(a, b, strict=True)])
     if isinstance(a, dict):
-        return {k: merge(a[k], b[k]) if k in a and k in b else a.get(k, b.get(k)) for k in a | b}
-    if isinstance(a, np.ndarray) and a.flags.writeable and a.dtype == np.result_type(a, b):
-        return np.add(a, b, out=a)
-    return None if a is None else a + b
+        return {key: merge(a.get(key), b.get(key), reuse=reuse) for key in a | b}
+    if reuse and isinstance(a, np.ndarray) and a.flags.writeable:
+        return np.add(a, b, out=a) if a.dtype == np.result_type(a, b) else a + b
+    return a + b
 
 
 def rebuilt(like: Any, parts: list) -> Any:
@@ -54,7 +56,7 @@ def mapped(f: Callable[[Any], Any], statistic: Any) -> Any:
 
 
 def widened(statistic: Any) -> Any:
-    """The statistic as the tree owns it: float32 sums become float64, unless it declines.
+    """The statistic as the tree adds it up: in 64 bits, unless it declines.
 
     Sums of many chunks in float64 are 10 to 20 times more accurate and cost nothing beside the
     float32 products that made them. A statistic with `narrow = True` (network gradients) declines.
@@ -63,9 +65,10 @@ def widened(statistic: Any) -> Any:
 
 
 def _wide(leaf: Any) -> Any:
-    if getattr(leaf, "dtype", None) == np.float32:
-        return leaf.astype(np.float64)
-    return leaf
+    dtype = getattr(leaf, "dtype", None)
+    if dtype is None or dtype.itemsize >= 8 or dtype.kind not in "fiub":
+        return leaf
+    return leaf.astype(np.float64 if dtype.kind == "f" else np.int64)
 
 
 class Tree:
@@ -85,7 +88,7 @@ class Tree:
                     self.nodes[level, index] = statistic
                     return
             pair = (sibling, statistic) if index & 1 else (statistic, sibling)
-            statistic = merge(*pair)
+            statistic = merge(*pair, reuse=level > 0)  # a leaf's own arrays may be somebody else's
             level, index = level + 1, index >> 1
 
     def covers(self, number: int) -> bool:

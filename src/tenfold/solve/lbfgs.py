@@ -17,6 +17,7 @@ Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 ENOUGH_DECREASE, ENOUGH_TURN = 1e-4, 0.9  # the constants of the weak Wolfe conditions
 MOST_TRIES = 20
+NOISE = 1e3  # times the precision: a gain below it may well be hidden by rounding
 
 
 class Minimum(NamedTuple):
@@ -63,7 +64,7 @@ def lbfgs(
     precondition : callable, optional
         Multiplies a vector by an approximate inverse Hessian.
     precision : float
-        Relative precision of `f`; progress below it counts as standing still.
+        Relative precision of `f`: converged, too, when less than that is left to gain.
 
     Returns
     -------
@@ -85,15 +86,24 @@ def lbfgs(
         if turn @ here.slope >= 0:  # rounding has spoilt the memory
             pairs = ()
             turn = -direction(here.slope, pairs, precondition)
+        gap = -0.5 * float(turn @ here.slope)  # what is left to gain, if the memory is right
         first = 1.0 if pairs or precondition else min(1.0, 1.0 / np.abs(here.slope).sum())
         there = line_search(f, here, turn, first, precision)
-        step, bend = there.x - here.x, there.slope - here.slope
-        if step @ bend > 0:
-            pairs = (*pairs, (step, bend, 1.0 / (step @ bend)))[-memory:]
-        still = abs(here.value - there.value) <= 64 * precision * max(abs(there.value), 1e-300)
-        change = 0.0 if still else np.abs(there.slope).max()
-        loop.tell((there, pairs), objective=there.value, change=change)
+        stuck = there is here
+        if not stuck:
+            pairs = remembered(pairs, here, there, memory)
+        unseen = gap <= (NOISE if stuck else 1) * precision * abs(here.value)
+        change = 0.0 if unseen else np.abs(there.slope).max()
+        loop.tell((there, pairs), objective=there.value, change=change, stuck=stuck and not unseen)
     return Minimum(*loop.state[0], loop.report)
+
+
+def remembered(pairs: tuple, here: Point, there: Point, memory: int) -> tuple:
+    """The pairs with that of the last step, if it says anything about the curvature."""
+    step, bend = there.x - here.x, there.slope - here.slope
+    if step @ bend <= 0:
+        return pairs
+    return (*pairs, (step, bend, 1.0 / (step @ bend)))[-memory:]
 
 
 def _at_rest(loop: until_still, point: Point) -> dict[str, Any]:

@@ -46,27 +46,33 @@ class until_still(Generic[State]):  # noqa: N801  reads as a word in `for ... in
 
     def __init__(self, state: State, *, tol: float, max_iter: int) -> None:
         self.state, self.tol, self.max_iter = state, tol, max_iter
-        self.n_iter, self.change, self.converged = 0, np.inf, False
+        self.n_iter, self.change, self.converged, self.stuck = 0, np.inf, False, False
         self.objectives: list[float] = []
         self.seconds: list[float] = []
 
     def __iter__(self) -> Iterator[State]:
         self._resume()
         self.start = perf_counter()
-        while self.n_iter < self.max_iter and not self.converged:
-            before = self.n_iter
-            yield self.state
-            if self.n_iter == before:
-                raise RuntimeError("the body of an until_still loop must call tell()")
-        end_loop()
+        try:
+            while self.n_iter < self.max_iter and not (self.converged or self.stuck):
+                before = self.n_iter
+                yield self.state
+                if self.n_iter == before:
+                    raise RuntimeError("the body of an until_still loop must call tell()")
+        finally:
+            end_loop()
 
-    def tell(self, state: State, *, objective: float, change: float) -> None:
-        """Say where the round has led, what it is worth, and how far it moved."""
+    def tell(self, state: State, *, objective: float, change: float, stuck: bool = False) -> None:
+        """Say where the round has led, what it is worth, and how far it moved.
+
+        A round that is `stuck` is the last one, and the loop has not converged.
+        """
         self.state, self.change = state, float(change)
         self.n_iter += 1
         self.objectives.append(float(objective))
         self.seconds.append(perf_counter() - self.start)
-        self.converged = bool(self.change <= self.tol)
+        self.stuck = stuck
+        self.converged = bool(self.change <= self.tol) and not stuck
         note(float(objective))
         mark_loop(self.n_iter, (state, self.change, self._columns()))
 

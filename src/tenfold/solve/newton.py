@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tenfold.solve.lbfgs import ENOUGH_DECREASE, MOST_TRIES, Minimum
+from tenfold.solve.lbfgs import ENOUGH_DECREASE, NOISE, Minimum
 from tenfold.solve.loop import until_still
+
+MOST_HALVINGS = 60  # from one step to the next representable point
 
 Curved = Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarray]]
 
@@ -33,7 +35,7 @@ def newton(
     max_iter : int
         Most steps.
     precision : float
-        Relative precision of `f`; progress below it counts as standing still.
+        Relative precision of `f`: converged, too, when less than that is left to gain.
 
     Returns
     -------
@@ -48,20 +50,30 @@ def newton(
     True
     """
     loop = until_still((start, *f(start)), tol=tol, max_iter=max_iter)
-    for x, value, slope, hessian in loop:
+    for here in loop:
+        _, value, slope, hessian = here
         turn = -solve_psd(hessian, slope)
-        fall = slope @ turn
-        noise = precision * abs(value)
-        t = 1.0
-        for _ in range(MOST_TRIES):
-            there = (x + t * turn, *f(x + t * turn))
-            if there[1] <= value + ENOUGH_DECREASE * t * fall + noise:
-                break
-            t /= 2
-        still = abs(value - there[1]) <= 64 * noise
-        change = 0.0 if still else np.abs(there[2]).max()
-        loop.tell(there, objective=there[1], change=change)
+        if slope @ turn >= 0:  # the curvature is only rounding: plain descent
+            turn = -slope
+        gap = -0.5 * float(slope @ turn)
+        there = damped(f, here, turn, precision * abs(value))
+        stuck = there is here
+        unseen = gap <= (NOISE if stuck else 1) * precision * abs(value)
+        change = 0.0 if unseen else np.abs(there[2]).max()
+        loop.tell(there, objective=there[1], change=change, stuck=stuck and not unseen)
     return Minimum(*loop.state[:3], loop.report)
+
+
+def damped(f: Curved, here: tuple, turn: np.ndarray, noise: float) -> tuple:
+    """The first of the steps 1, 1/2, 1/4, ... that lowers the objective; `here` if none does."""
+    x, value, slope, _ = here
+    fall = slope @ turn
+    for halvings in range(MOST_HALVINGS):
+        t = 0.5**halvings
+        there = (x + t * turn, *f(x + t * turn))
+        if there[1] <= value + ENOUGH_DECREASE * t * fall + noise:
+            return there
+    return here
 
 
 def solve_psd(A: np.ndarray, b: np.ndarray) -> np.ndarray:
