@@ -91,11 +91,11 @@ def markdown(table: Table, machine: str) -> str:
 def write(title: str, section: str, order: list[str]) -> None:
     """Replace one section of RESULTS.md and keep the others."""
     old = RESULTS.read_text() if RESULTS.exists() else ""
-    kept = {text.splitlines()[0]: text for text in re.split(r"^## ", old, flags=re.MULTILINE)[1:]}
-    kept = {title: f"## {text.rstrip()}\n" for title, text in kept.items()} | {title: section}
+    parts = [part.rstrip() for part in re.split(r"^## ", old, flags=re.MULTILINE)[1:]]
+    kept = {part.splitlines()[0]: f"## {part}\n" for part in parts} | {title: section}
     unfinished = RESULTS.with_name(f".{RESULTS.name}.{os.getpid()}.part")
     try:
-        unfinished.write_text("\n".join([HEAD, *(kept[title] for title in order if title in kept)]))
+        unfinished.write_text("\n".join([HEAD, *(kept[name] for name in order if name in kept)]))
         os.replace(unfinished, RESULTS)
     finally:
         unfinished.unlink(missing_ok=True)

@@ -18,7 +18,7 @@ from tenfold.rows import Rows, progress, threads
 from tenfold.rows.arrays import Arrays, SparseArrays
 from tenfold.rows.blas import one_blas_thread
 from tenfold.rows.cluster import engine
-from tenfold.rows.opening import is_rows_like
+from tenfold.rows.opening import has_names, is_rows_like
 from tenfold.rows.opening import open as open_rows
 from tenfold.rows.watch import remember, watched
 
@@ -107,11 +107,18 @@ class Estimator(BaseEstimator):
 
     def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
         if is_rows_like(X):
-            rows = open_rows(X, target=y, weight=w)
+            rows = self._opened(X, y, w, reset=reset)
             rows.allow_nan = self._nan_ok
             self._match_columns(rows, reset=reset)
             return rows
         return self._array_rows(X, y, w, reset=reset)
+
+    def _opened(self, X: Any, y: Any, w: Any, *, reset: bool) -> Rows:
+        """Rows elsewhere; after the fit, those of its columns, whatever else lies beside them."""
+        names = None if reset else getattr(self, "feature_names_in_", None)
+        if names is None or isinstance(X, Rows) or not has_names(X):
+            return open_rows(X, target=y, weight=w)
+        return open_rows(X, target=y, weight=w, columns=list(names))
 
     def _array_rows(self, X: Any, y: Any, w: Any, *, reset: bool) -> Rows:
         if not reset and y is None and w is None and self._plain(X):

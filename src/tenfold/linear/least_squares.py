@@ -69,7 +69,8 @@ class LeastSquares(OnePass, Regressor):
         alpha = self._penalties(int(np.prod(rows.target_shape)))
         found = solve_wide(rows, alpha, intercept=self.fit_intercept)
         learned = self._shaped(found.coef, found.intercept, rows.dtype)
-        return learned | self._spectrum(found.singular) | {"statistic_": None}
+        spectrum = self._spectrum(found.singular, float(np.finfo(rows.dtype).eps))
+        return learned | spectrum | {"statistic_": None}
 
     def _iterated(self, rows: Rows) -> dict[str, Any]:
         if self.positive:
@@ -102,7 +103,7 @@ class LeastSquares(OnePass, Regressor):
     def _more(self, P: Problem) -> dict[str, Any]:
         return {}
 
-    def _spectrum(self, sizes: np.ndarray) -> dict[str, Any]:
+    def _spectrum(self, sizes: np.ndarray, eps: float) -> dict[str, Any]:
         return {}
 
     def predict(self, X: Any) -> np.ndarray:
@@ -196,14 +197,12 @@ class LinearRegression(LeastSquares):
             sizes = np.sqrt(np.maximum(np.linalg.eigvalsh(P.AA)[::-1], 0.0))
             scale = np.sqrt(np.where(P.AA.diagonal() > 0, P.AA.diagonal(), 1.0))
             cosines = P.AA / scale / scale[:, None]
-            return {
-                "singular_": sizes,
-                "rank_": int(np.linalg.matrix_rank(cosines, hermitian=True)),
-            }
-        return self._spectrum(np.linalg.svd(P.R, compute_uv=False))
+            rank = np.linalg.matrix_rank(cosines, rtol=len(scale) * P.eps, hermitian=True)
+            return {"singular_": sizes, "rank_": int(rank)}
+        return self._spectrum(np.linalg.svd(P.R, compute_uv=False), P.eps)
 
-    def _spectrum(self, sizes: np.ndarray) -> dict[str, Any]:
-        limit = self.n_features_in_ * np.finfo(float).eps * sizes.max(initial=0.0)
+    def _spectrum(self, sizes: np.ndarray, eps: float) -> dict[str, Any]:
+        limit = self.n_features_in_ * eps * sizes.max(initial=0.0)
         return {"singular_": sizes, "rank_": int((sizes > limit).sum())}
 
 
@@ -305,5 +304,5 @@ class Ridge(LeastSquares):
     def _more(self, P: Problem) -> dict[str, Any]:
         return {"n_iter_": 1, "solver_": "cholesky" if P.R is None else "svd"}
 
-    def _spectrum(self, sizes: np.ndarray) -> dict[str, Any]:
+    def _spectrum(self, sizes: np.ndarray, eps: float) -> dict[str, Any]:
         return {"n_iter_": 1, "solver_": "svd"}

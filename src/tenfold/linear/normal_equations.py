@@ -26,24 +26,26 @@ class Problem(NamedTuple):
 
     AA: np.ndarray  # (p, p)
     AB: np.ndarray  # (p, q)
+    eps: float  # relative precision of the numbers in A
     R: np.ndarray | None = None  # (., p)
     C: np.ndarray | None = None  # (., q)
 
 
 def problem(s: Moments, p: int, dtype: np.dtype, *, intercept: bool) -> Problem:
     """The least-squares problem of moments of [X y], about the mean or about the origin."""
+    eps = float(np.finfo(dtype).eps)
     if not intercept:
         S = s.scatter + s.n * np.multiply.outer(s.mean, s.mean)
-        return Problem(S[:p, :p], S[:p, p:])
+        return Problem(S[:p, :p], S[:p, p:], eps)
     deviation = np.sqrt(np.maximum(s.scatter.diagonal(), 0.0) / s.n)
-    alive = varying(deviation, s.mean, dtype) | (np.arange(len(deviation)) >= p)
+    alive = varying(deviation, s.mean, eps) | (np.arange(len(deviation)) >= p)
     S = np.where(alive & alive[:, None], s.scatter, 0.0)
-    return Problem(S[:p, :p], S[:p, p:])
+    return Problem(S[:p, :p], S[:p, p:], eps)
 
 
-def varying(deviation: np.ndarray, mean: np.ndarray, dtype: np.dtype) -> np.ndarray:
+def varying(deviation: np.ndarray, mean: np.ndarray, eps: float) -> np.ndarray:
     """Which columns vary: one that differs from its mean by rounding alone is constant."""
-    return ~(deviation <= 2 * np.finfo(dtype).eps * np.abs(mean))
+    return ~(deviation <= 2 * eps * np.abs(mean))
 
 
 def exact_problem(rows: Rows, s: Moments, *, intercept: bool) -> Problem:
@@ -51,8 +53,8 @@ def exact_problem(rows: Rows, s: Moments, *, intercept: bool) -> Problem:
     p = rows.n_features
     mean = s.mean if intercept else np.zeros_like(s.mean)
     R = rows.total(triangle, mean).R
-    R = R * varying(np.abs(R).max(axis=0) / np.sqrt(s.n), mean, rows.dtype)
     P = problem(s, p, rows.dtype, intercept=intercept)
+    R = R * varying(np.abs(R).max(axis=0) / np.sqrt(s.n), mean, P.eps)
     return P._replace(R=R[:, :p], C=R[:, p:])
 
 
@@ -60,18 +62,18 @@ def solve(P: Problem, alpha: np.ndarray) -> np.ndarray:
     """Coefficients (p, q) for a penalty per target (or one for all)."""
     if P.R is not None:
         U, sizes, Vt = np.linalg.svd(P.R, full_matrices=False)
-        return Vt.T @ (filtered(sizes, alpha, len(P.AA)) * (U.T @ P.C))
+        return Vt.T @ (filtered(sizes, alpha, len(P.AA) * P.eps) * (U.T @ P.C))
     if len(np.unique(alpha)) > 1:
         columns = [solve(P._replace(AB=P.AB[:, [t]]), alpha[[t]]) for t in range(len(alpha))]
         return np.hstack(columns)
     if not np.isfinite(P.AA).all():
         raise ValueError("the squares of the columns overflow: divide the columns by their size")
-    return solve_psd(P.AA + alpha[0] * np.eye(len(P.AA)), P.AB)
+    return solve_psd(P.AA + alpha[0] * np.eye(len(P.AA)), P.AB, P.eps)
 
 
-def filtered(sizes: np.ndarray, alpha: np.ndarray, p: int) -> np.ndarray:
+def filtered(sizes: np.ndarray, alpha: np.ndarray, least: float) -> np.ndarray:
     """Factors s / (s^2 + alpha), one for each size and target; 0 where a size is only rounding."""
-    kept = sizes > p * np.finfo(float).eps * sizes.max(initial=0.0)
+    kept = sizes > least * sizes.max(initial=0.0)
     s = np.where(kept, sizes, 1.0)[:, None]
     return kept[:, None] / (s + alpha / s)  # this way s^2 cannot leave the range of numbers
 
@@ -123,8 +125,9 @@ def solve_wide(rows: Rows, alpha: np.ndarray, *, intercept: bool) -> WideSolutio
     weight = root**2 / (root**2).sum()
     mean_x, mean_y = (weight @ X, weight @ Y) if intercept else (0 * X[0], 0 * Y[0])
     D = X - mean_x
-    D = D * varying(np.abs(D).max(axis=0), mean_x, X.dtype)
+    eps = float(np.finfo(X.dtype).eps)
+    D = D * varying(np.abs(D).max(axis=0), mean_x, eps)
     A, B = D * root[:, None], (Y - mean_y) * root[:, None]
     U, sizes, Vt = np.linalg.svd(A.astype(np.float64, copy=False), full_matrices=False)
-    coef = Vt.T @ (filtered(sizes, alpha, max(A.shape)) * (U.T @ B))
+    coef = Vt.T @ (filtered(sizes, alpha, max(A.shape) * eps) * (U.T @ B))
     return WideSolution(coef, mean_y - mean_x @ coef, sizes)

@@ -80,6 +80,15 @@ def is_rows_like(X: Any) -> bool:
     return _is_paths(X) or _is_dask(X) or _is_sequences(X)
 
 
+def has_names(where: Any) -> bool:
+    """Whether the columns there have names."""
+    if _is_path(where) or _is_paths(where):
+        from tenfold.rows.folders import files
+
+        return files(where)[0] != "npy"
+    return hasattr(where, "columns") or hasattr(where, "column_names")
+
+
 def _home(thing: Any) -> str:
     """The library that a thing comes from."""
     return type(thing).__module__.partition(".")[0]

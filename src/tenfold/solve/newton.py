@@ -76,7 +76,10 @@ def damped(f: Curved, here: tuple, turn: np.ndarray, noise: float) -> tuple:
     return here
 
 
-def solve_psd(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+EPS = float(np.finfo(np.float64).eps)
+
+
+def solve_psd(A: np.ndarray, b: np.ndarray, eps: float = EPS) -> np.ndarray:
     """Solve A x = b for a positive semi-definite A: Cholesky, else the shortest solution.
 
     Examples
@@ -92,16 +95,16 @@ def solve_psd(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     scaled = A / size / size[:, None]
     try:
         factor = cho_factor(scaled, lower=True, check_finite=False)
-        if factor[0].diagonal().min() ** 2 > len(A) * np.finfo(float).eps:
+        if factor[0].diagonal().min() ** 2 > len(A) * eps:
             return (cho_solve(factor, (b.T / size).T, check_finite=False).T / size).T
     except LinAlgError:
         pass
-    return shortest_solution(A, b)
+    return shortest_solution(A, b, eps)
 
 
-def shortest_solution(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+def shortest_solution(A: np.ndarray, b: np.ndarray, eps: float) -> np.ndarray:
     """The minimum-norm solution of A x = b for a symmetric A, by its eigenvectors."""
     values, vectors = np.linalg.eigh(A)
-    kept = values > len(A) * np.finfo(float).eps * np.abs(values).max(initial=0.0)
+    kept = values > len(A) * eps * np.abs(values).max(initial=0.0)
     V = vectors[:, kept]
     return V @ ((V.T @ b).T / values[kept]).T

@@ -19,6 +19,11 @@ LOST = {4: 1e2, 8: 1e5}  # squared offset over variance that costs too many digi
 
 def second_moments(rows: Rows, *, target: bool = False) -> Moments:
     """Moments of X, or of [X y], about their mean."""
+    with np.errstate(over="ignore", invalid="ignore"):  # who needs the squares looks at them
+        return _second_moments(rows, target=target)
+
+
+def _second_moments(rows: Rows, *, target: bool) -> Moments:
     origin = None if rows.sparse else starting_point(rows, target=target)
     total = rows.total(row_sums, origin, target)
     if not rows.sparse and far_off(total, rows.dtype):

@@ -1,0 +1,156 @@
+"""Three scales, one model: memory, files larger than it, a cluster; and what may go wrong there."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import tenfold
+from tenfold import laws
+from tenfold.rows.places import PLACES
+
+pytestmark = pytest.mark.filterwarnings("ignore:Sending large graph", "default:::distributed")
+
+MODELS = list(laws.models())
+NAMES = [type(model).__name__ for model in MODELS]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+def test_the_same_bits_on_two_worker_processes(model, two_workers):
+    with tenfold.on(two_workers):
+        laws.place_does_not_matter(model, only=("in_dask", "in_npy", "in_parquet"))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+def test_arrays_of_this_process_may_go_to_a_cluster(model, two_workers):
+    X, y = laws.table(model, np.float32)
+    here = clone(model).fit(X, y)
+    with tenfold.on(two_workers):
+        there = clone(model).fit(X, y)
+        said = laws.outputs(there, X)
+    laws.assert_same_bits(here, there, "on the cluster")
+    assert all(laws.same_bits(value, said[name]) for name, value in laws.outputs(here, X).items())
+
+
+def test_killing_a_worker_during_kmeans_costs_no_bits(tmp_path):
+    from distributed import Client, LocalCluster
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400_000, 16)).astype(np.float32)
+    model = tenfold.KMeans(n_clusters=20, max_iter=40, tol=0, random_state=0)
+    with pytest.warns(Warning, match="did not converge"):
+        alone = clone(model).fit(X)
+    killed = []
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address=None,
+            local_directory=str(tmp_path),
+        ) as cluster,
+        Client(cluster) as client,
+        tenfold.on(client),
+    ):
+        data = PLACES["in_dask"](X, None, tmp_path)[0]
+        rows = tenfold.open(data)
+
+        def kill():
+            while rows.passes < 5:
+                time.sleep(0.01)
+            killed.append(min(client.run(os.getpid).values()))
+            os.kill(killed[0], signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        with pytest.warns(Warning, match="did not converge"):
+            together = clone(model).fit(rows)
+        killer.join()
+    assert killed
+    laws.assert_same_bits(alone, together, "after a worker was killed")
+
+
+PROGRAM = """
+import sys, warnings, numpy as np, tenfold
+from tenfold.rows.fold import Task
+
+warnings.simplefilter("ignore")
+folder, name = sys.argv[1:]
+honest = Task.result
+
+def slow(task, chunk):
+    import time
+    time.sleep(0.002)
+    print("chunk", flush=True)
+    return honest(task, chunk)
+
+Task.result = slow
+model = {
+    "KMeans": tenfold.KMeans(n_clusters=5, max_iter=15, random_state=0),
+    "LogisticRegression": tenfold.LogisticRegression(solver="lbfgs", tol=1e-9),
+    "Ridge": tenfold.Ridge(),
+    "PCA": tenfold.PCA(),
+    "GaussianNB": tenfold.GaussianNB(),
+}[name]
+with tenfold.checkpoint(folder + "/fit.ckpt", every=0.01):
+    model.fit(folder + "/X.npy", None if name in ("KMeans", "PCA") else np.load(folder + "/y.npy"))
+model.save(folder + "/model.tenfold")
+"""
+
+
+def run_until_killed(folder: Path, name: str, chunks: int) -> bool:
+    """Start the program and kill it after so many chunks; whether it came to its end."""
+    command = [sys.executable, "-c", PROGRAM, str(folder), name]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for _ in range(chunks):
+            if not process.stdout.readline():
+                break
+        else:
+            process.send_signal(signal.SIGKILL)
+        process.stdout.read()
+    assert process.returncode in (0, -signal.SIGKILL)
+    return process.returncode == 0
+
+
+@pytest.mark.parametrize("name", ["KMeans", "LogisticRegression", "Ridge", "PCA", "GaussianNB"])
+def test_a_killed_process_resumes_to_the_same_bits(tmp_path, name):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(150_000, 4))
+    y = np.digitize(X[:, 0] + X[:, 1] + rng.normal(size=len(X)), [-1, 1])
+    (tmp_path / "whole").mkdir()
+    for folder in (tmp_path, tmp_path / "whole"):
+        np.save(folder / "X.npy", X)
+        np.save(folder / "y.npy", y)
+    assert run_until_killed(tmp_path / "whole", name, 10**6)
+    assert not run_until_killed(tmp_path, name, 12)
+    assert (tmp_path / "fit.ckpt").exists()
+    run_until_killed(tmp_path, name, 60)
+    assert run_until_killed(tmp_path, name, 10**6)
+    whole, resumed = (tenfold.load(f / "model.tenfold") for f in (tmp_path / "whole", tmp_path))
+    laws.assert_same_bits(whole, resumed, "after two kills")
+    assert not (tmp_path / "fit.ckpt").exists()
+
+
+def test_a_file_with_more_columns_is_predicted_from_those_of_the_fit(tmp_path):
+    import pandas as pd
+
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame(rng.normal(size=(500, 3)), columns=["a", "b", "c"])
+    table["target"] = table.a - table.b
+    table.to_parquet(tmp_path / "old.parquet")
+    table["note"] = "words"
+    new = table[["note", "c", "target", "b", "a"]]
+    new.to_csv(tmp_path / "new.csv", index=False)
+    new.drop(columns="b").to_parquet(tmp_path / "short.parquet")
+    model = tenfold.LinearRegression().fit(tmp_path / "old.parquet", "target")
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    np.testing.assert_allclose(model.predict(tmp_path / "new.csv"), table.target, atol=1e-12)
+    np.testing.assert_array_equal(model.predict(table[["a", "b", "c"]]).round(9), table.target.round(9))
+    with pytest.raises(ValueError, match="'b'.*short.parquet|short.parquet.*'b'"):
+        model.predict(tmp_path / "short.parquet")
