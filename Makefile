@@ -43,7 +43,7 @@ lock: $(PY)  ## pin the newest versions of everything in constraints.txt
 		--upgrade --no-header --no-annotate --quiet --output-file constraints.txt
 
 clean:  ## remove all that was made, the virtual environment too
-	rm -rf $(VENV) build dist docs/_build docs/gallery docs/api/generated demo-output
+	rm -rf $(VENV) build dist docs/_build docs/gallery docs/api/generated demo-output examples/demo-output
 	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 

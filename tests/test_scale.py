@@ -151,6 +151,18 @@ def test_a_file_with_more_columns_is_predicted_from_those_of_the_fit(tmp_path):
     model = tenfold.LinearRegression().fit(tmp_path / "old.parquet", "target")
     assert list(model.feature_names_in_) == ["a", "b", "c"]
     np.testing.assert_allclose(model.predict(tmp_path / "new.csv"), table.target, atol=1e-12)
-    np.testing.assert_array_equal(model.predict(table[["a", "b", "c"]]).round(9), table.target.round(9))
+    np.testing.assert_array_equal(
+        model.predict(table[["a", "b", "c"]]).round(9), table.target.round(9)
+    )
     with pytest.raises(ValueError, match="'b'.*short.parquet|short.parquet.*'b'"):
         model.predict(tmp_path / "short.parquet")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_target_and_weight_of_a_table_may_be_names(library):
+    frame = pytest.importorskip(library).DataFrame(
+        {"a": [0.0, 1.0, 2.0, 9.0], "price": [1.0, 3.0, 5.0, 0.0], "times": [1.0, 2.0, 1.0, 0.0]}
+    )
+    model = tenfold.LinearRegression().fit(frame, "price", sample_weight="times")
+    assert list(model.feature_names_in_) == ["a"]
+    np.testing.assert_allclose(model.coef_, [2.0])

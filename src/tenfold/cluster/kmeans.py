@@ -37,7 +37,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     centre to the mean of its rows; neither half-step can raise the cost. A cluster that loses all
     its rows gets the row farthest from its own centre. One pass over the data a round. Parameters
     and attributes are those of `sklearn.cluster.KMeans`.
-    [000, 4.2; 002, ch. 7; 003, unit 4; 004, 6]
+    [000, 4.1; 002, ch. 7; 003, unit 4; 004, 6]
 
     Parameters
     ----------

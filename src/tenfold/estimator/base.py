@@ -106,7 +106,7 @@ class Estimator(BaseEstimator):
             )
 
     def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
-        if is_rows_like(X):
+        if is_rows_like(X) or isinstance(y, str) or isinstance(w, str):  # names of columns
             rows = self._opened(X, y, w, reset=reset)
             rows.allow_nan = self._nan_ok
             self._match_columns(rows, reset=reset)

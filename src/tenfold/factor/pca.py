@@ -37,7 +37,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
 
     The most variance kept is the least reconstruction error. One pass over the data (the covariance
     C), unless the components asked for are so small that only the rows themselves know them.
-    Parameters and attributes are those of `sklearn.decomposition.PCA`. [000, 4.1; 001, 4.5; 004, 7]
+    Parameters and attributes are those of `sklearn.decomposition.PCA`. [000, 3.2; 001, 4.4; 004, 7]
 
     Parameters
     ----------

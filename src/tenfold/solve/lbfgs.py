@@ -89,7 +89,7 @@ def lbfgs(
         gap = -0.5 * float(turn @ here.slope)  # what is left to gain, if the memory is right
         first = 1.0 if pairs or precondition else min(1.0, 1.0 / np.abs(here.slope).sum())
         there = line_search(f, here, turn, first, precision)
-        stuck = there is here
+        stuck = np.array_equal(there.x, here.x)
         if not stuck:
             pairs = remembered(pairs, here, there, memory)
         unseen = gap <= (NOISE if stuck else 1) * precision * abs(here.value)

@@ -70,6 +70,8 @@ def damped(f: Curved, here: tuple, turn: np.ndarray, noise: float) -> tuple:
     fall = slope @ turn
     for halvings in range(MOST_HALVINGS):
         t = 0.5**halvings
+        if np.array_equal(x + t * turn, x):  # too short a step to be one
+            break
         there = (x + t * turn, *f(x + t * turn))
         if there[1] <= value + ENOUGH_DECREASE * t * fall + noise:
             return there
