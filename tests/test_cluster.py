@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import dask.array as da
@@ -15,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from dask.delayed import delayed
-from distributed import Client, LocalCluster
+from distributed import CancelledError, Client, LocalCluster
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -88,13 +89,25 @@ def assert_same(found, expected):
         assert a.tobytes() == b.tobytes()
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory):
-    folder = str(tmp_path_factory.mktemp("workers"))
+@contextmanager
+def two_workers(folder):
     cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=":0", local_directory=folder
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", local_directory=str(folder)
     )
     with cluster, Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    with two_workers(tmp_path_factory.mktemp("workers")) as client:
+        yield client
+
+
+@pytest.fixture
+def mortal(tmp_path):
+    """A client of two workers of which one may die; whether another one comes is not our affair."""
+    with two_workers(tmp_path) as client:
         yield client
 
 
@@ -382,35 +395,35 @@ def test_partitions_that_do_not_fit(client, where, target, message):
 # ------------------------------------------------------------------------------ dying workers
 
 
-@pytest.fixture(params=["memory", "dask array", "dask frame", "parquet"])
-def placed(request, data, tmp_path):
-    return PLACES[request.param](*data, tmp_path)
-
-
-def test_a_killed_worker_costs_no_bit(client, placed, here, shift):
-    with tenfold.on(client):
-        rows = tenfold.open(*placed)
+@pytest.mark.parametrize("place", ["memory", "dask array", "dask frame", "parquet"])
+def test_a_killed_worker_costs_no_bit(mortal, place, opener, here, shift):
+    with tenfold.on(mortal):
+        rows = opener(place)
     rows.total(sums, shift)
-    for _ in range(2):
-        pids = set(client.run(os.getpid).values())
-        timer = threading.Timer(0.3, os.kill, (min(pids), signal.SIGKILL))
-        timer.start()
-        assert_same(rows.total(slow_sums, shift), here[0])
-        timer.join()
-        client.wait_for_workers(2)  # the nanny starts another one
-        assert set(client.run(os.getpid).values()) != pids, "no worker died"
+    workers = mortal.run(os.getpid)
+    timer = threading.Timer(0.3, os.kill, (min(workers.values()), signal.SIGKILL))
+    timer.start()
+    assert_same(rows.total(slow_sums, shift), here[0])
+    timer.join()
+    assert set(mortal.nthreads()) != set(workers), "no worker died"
+    assert rows.each(scores, shift).tobytes() == here[1].tobytes()
+    assert_same(rows.sample(50, 3)[:3], here[2][:3])
 
 
-def test_workers_that_always_die_are_reported(client, data):
+@pytest.fixture
+def opener(data, tmp_path):
+    return lambda place: tenfold.open(*PLACES[place](*data, tmp_path))
+
+
+def test_workers_that_always_die_are_reported(client, data, shift, monkeypatch):
+    def lose(*_):
+        raise CancelledError
+
+    monkeypatch.setattr(Cluster, "_results", lose)
     with tenfold.on(client):
-        rows = tenfold.open(data[0][:2000])
-    with pytest.raises(RuntimeError, match="workers died in 4 attempts"):
-        rows.total(die)
-    client.wait_for_workers(2)
-
-
-def die(_: Chunk) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+        rows = tenfold.open(data[0])
+    with pytest.raises(RuntimeError, match="workers died in 4 attempts at a pass"):
+        rows.total(sums, shift)
 
 
 # ------------------------------------------------------------------------- nothing left behind

@@ -154,7 +154,7 @@ def test_a_file_with_more_columns_is_predicted_from_those_of_the_fit(tmp_path):
     np.testing.assert_array_equal(
         model.predict(table[["a", "b", "c"]]).round(9), table.target.round(9)
     )
-    with pytest.raises(ValueError, match="'b'.*short.parquet|short.parquet.*'b'"):
+    with pytest.raises(ValueError, match=r"'b'.*short.parquet|short.parquet.*'b'"):
         model.predict(tmp_path / "short.parquet")
 
 

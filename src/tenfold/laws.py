@@ -36,6 +36,11 @@ def models() -> Iterator[Estimator]:
             yield seeded(found())
 
 
+def fresh(model: Any) -> Any:
+    """An unfitted model with the same parameters."""
+    return clone(model)
+
+
 def seeded(model: Any, seed: int = 0) -> Any:
     """The model with a seed, if it takes one."""
     return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
@@ -93,7 +98,7 @@ def obeys_scikit_learn(model: Any) -> None:
     name = type(model).__name__
     known = [checks for c, checks in PER_ESTIMATOR_XFAIL_CHECKS.items() if c.__name__ == name]
     results = check_estimator(
-        clone(model), expected_failed_checks=known[0] if known else {}, on_fail=None, on_skip=None
+        fresh(model), expected_failed_checks=known[0] if known else {}, on_fail=None, on_skip=None
     )
     failed = [f"{r['check_name']}: {r['exception']}" for r in results if r["status"] == "failed"]
     assert not failed, "\n".join(failed)
@@ -116,7 +121,7 @@ class Recorded(Rows):
 def parts_make_the_whole(model: Any, cut: int = 1234) -> None:
     """The statistic of a chunk is the merge of the statistics of its parts, for every leaf."""
     X, y = table(model, rows=3000)
-    model = clone(model)
+    model = fresh(model)
     rows = Recorded(model._labelled_rows(X, y, None) if is_classifier(model) else model._rows(X, y))
     model._keep(model._fit(rows, model._rng()))
     whole = rows.gather()
@@ -139,10 +144,10 @@ def parts_merge(model: Any, cut: int = 7777) -> None:
         return
     X, y = table(model)
     y = np.zeros(len(X)) if y is None else y
-    whole = clone(model).fit(X, y)
-    a, b = clone(model).fit(X[:cut], y[:cut]), clone(model).fit(X[cut:], y[cut:])
+    whole = fresh(model).fit(X, y)
+    a, b = fresh(model).fit(X[:cut], y[:cut]), fresh(model).fit(X[cut:], y[cut:])
     more = {"classes": np.unique(y)} if is_classifier(model) else {}
-    grown = clone(model).partial_fit(X[:cut], y[:cut], **more).partial_fit(X[cut:], y[cut:])
+    grown = fresh(model).partial_fit(X[:cut], y[:cut], **more).partial_fit(X[cut:], y[cut:])
     for other in (merge(a, b), grown):
         for name, value in learned(whole).items():
             for got, want in zip(leaves(getattr(other, name)), leaves(value), strict=True):
@@ -154,12 +159,12 @@ def place_does_not_matter(model: Any, only: tuple[str, ...] | None = None) -> No
     """Arrays of any layout, files, tables and a cluster give the same bits."""
     for dtype in (np.float64, np.float32):
         X, y = table(model, dtype)
-        here = clone(model).fit(X, y)
+        here = fresh(model).fit(X, y)
         for name in places(np.dtype(dtype)):
             if only is not None and name not in only:
                 continue
             with tempfile.TemporaryDirectory() as folder:
-                there = clone(model).fit(*PLACES[name](X, y, Path(folder)))
+                there = fresh(model).fit(*PLACES[name](X, y, Path(folder)))
                 assert_same_bits(here, there, f"{name}, {np.dtype(dtype)}")
                 rows = PLACES[name](X, None, Path(folder))[0]
                 for output, value in outputs(here, X).items():
@@ -171,11 +176,11 @@ def threads_do_not_matter(model: Any) -> None:
     for dtype in (np.float64, np.float32):
         X, y = table(model, dtype)
         with threads(1):
-            alone = clone(model).fit(X, y)
+            alone = fresh(model).fit(X, y)
             said = outputs(alone, X)
         for n in (2, 3):
             with threads(n):
-                together = clone(model).fit(X, y)
+                together = fresh(model).fit(X, y)
                 assert_same_bits(alone, together, f"{n} threads")
                 for name, value in said.items():
                     assert same_bits(value, getattr(together, name)(X)), f"{n} threads: {name}"
@@ -187,8 +192,8 @@ def weights_are_repetitions(model: Any) -> None:
         return
     X, y = table(model, rows=9000)
     w = np.random.default_rng(1).integers(0, 3, len(X))
-    weighed = clone(model).fit(X, y, sample_weight=w.astype(float))
-    repeated = clone(model).fit(np.repeat(X, w, axis=0), None if y is None else np.repeat(y, w))
+    weighed = fresh(model).fit(X, y, sample_weight=w.astype(float))
+    repeated = fresh(model).fit(np.repeat(X, w, axis=0), None if y is None else np.repeat(y, w))
     for name, value in outputs(weighed, X).items():
         assert_allclose(value, getattr(repeated, name)(X), rtol=1e-5, atol=1e-6, err_msg=name)
 
@@ -199,7 +204,7 @@ def order_does_not_matter(model: Any) -> None:
         return
     X, y = table(model)
     order = np.random.default_rng(2).permutation(len(X))
-    a, b = clone(model).fit(X, y), clone(model).fit(X[order], None if y is None else y[order])
+    a, b = fresh(model).fit(X, y), fresh(model).fit(X[order], None if y is None else y[order])
     for name, value in outputs(a, X).items():
         assert_allclose(value, getattr(b, name)(X), rtol=1e-6, atol=1e-7, err_msg=name)
 
@@ -210,7 +215,7 @@ def saving_keeps_every_bit(model: Any) -> None:
 
     for dtype in (np.float64, np.float32):
         X, y = table(model, dtype, rows=3000)
-        fitted = clone(model).fit(X, y)
+        fitted = fresh(model).fit(X, y)
         with tempfile.TemporaryDirectory() as folder:
             fitted.save(Path(folder) / "model.tenfold")
             again = load(Path(folder) / "model.tenfold")
@@ -222,7 +227,7 @@ def saving_keeps_every_bit(model: Any) -> None:
 def float32_stays_float32(model: Any) -> None:
     """float32 in, float32 learned, float32 out (statistics stay in float64)."""
     X, y = table(model, np.float32, rows=3000)
-    fitted = clone(model).fit(X, y)
+    fitted = fresh(model).fit(X, y)
     learned_arrays = learned(fitted).items()
     wide = [
         name
@@ -235,7 +240,7 @@ def float32_stays_float32(model: Any) -> None:
 def predicting_is_pure(model: Any) -> None:
     """Predicting changes neither the rows nor the model, and says the same twice."""
     X, y = table(model, rows=3000)
-    fitted = clone(model).fit(X, y)
+    fitted = fresh(model).fit(X, y)
     rows_before, model_before = X.copy(), dict(vars(fitted))
     first = outputs(fitted, X)
     second = outputs(fitted, X)
@@ -251,7 +256,7 @@ def history_falls(model: Any) -> None:
     """The objective of a descent never rises, in float64 and up to rounding in float32."""
     for dtype in (np.float64, np.float32):
         X, y = table(model, dtype)
-        fitted = clone(model).fit(X, y)
+        fitted = fresh(model).fit(X, y)
         if not hasattr(fitted, "history_"):
             return
         objective = fitted.history_["objective"]
@@ -266,9 +271,9 @@ def seeds_are_draws(model: Any) -> None:
     if not getattr(model, "_draws", False):
         return
     X, y = table(model)
-    a, b = (clone(seeded(clone(model), 5)).fit(X, y) for _ in range(2))
+    a, b = (fresh(seeded(fresh(model), 5)).fit(X, y) for _ in range(2))
     assert_same_bits(a, b, "the same seed")
-    others = [seeded(clone(model), seed).fit(X, y) for seed in range(6, 9)]
+    others = [seeded(fresh(model), seed).fit(X, y) for seed in range(6, 9)]
     same = [all(same_bits(v, getattr(o, k)) for k, v in learned(a).items()) for o in others]
     assert not all(same), "three other seeds gave the same model"
 
@@ -278,10 +283,10 @@ def chunking_does_not_matter(model: Any) -> None:
     from unittest import mock
 
     X, y = table(model)
-    a = clone(model).fit(X, y)
+    a = fresh(model).fit(X, y)
     grid = lambda width, dtype: max(chunk_rows(width, dtype) // 5, 1)  # noqa: E731
     with mock.patch("tenfold.rows.source.chunk_rows", grid):
-        b = clone(model).fit(X, y)
+        b = fresh(model).fit(X, y)
         said = outputs(b, X)
     for name, value in outputs(a, X).items():
         assert_allclose(value, said[name], rtol=1e-5, atol=1e-6, err_msg=name)
@@ -291,34 +296,36 @@ class Killed(BaseException):
     """What stops a fit in the middle of a pass."""
 
 
-def stopped_fits_resume(model: Any) -> None:
-    """A fit that is stopped anywhere and run again under its checkpoint ends with the same bits."""
+def fitted_unless_stopped(model: Any, path: Path, chunks: int) -> Any:
+    """Fit under a checkpoint, but stop after so many chunks: then None."""
     from unittest import mock
 
-    X, y = table(model)
-    whole = clone(model).fit(X, y)
-    honest, rng = Task.result, np.random.default_rng(3)
+    left, honest = [chunks], Task.result
+
+    def result(task: Task, chunk: Chunk) -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            raise Killed
+        return honest(task, chunk)
+
+    try:
+        with mock.patch.object(Task, "result", result), checkpoint(path, every=0):
+            return fresh(model).fit(*table(model))
+    except Killed:
+        return None
+
+
+def stopped_fits_resume(model: Any) -> None:
+    """A fit that is stopped anywhere and run again under its checkpoint ends with the same bits."""
+    whole = fresh(model).fit(*table(model))
+    rng = np.random.default_rng(3)
     with tempfile.TemporaryDirectory() as folder:
-        for attempt in range(200):
-            left = [2 if attempt == 0 else int(rng.integers(1, 12))]  # chunks until the stop
-
-            def result(task: Task, chunk: Chunk, left: list[int] = left) -> Any:
-                left[0] -= 1
-                if left[0] == 0:
-                    raise Killed
-                return honest(task, chunk)
-
-            try:
-                with (
-                    mock.patch.object(Task, "result", result),
-                    checkpoint(Path(folder) / "fit.ckpt", every=0),
-                ):
-                    again = clone(model).fit(X, y)
-                break
-            except Killed:
-                continue
-        assert attempt > 0, "the fit was never stopped"
-    assert_same_bits(whole, again, f"after {attempt} stops")
+        path = Path(folder) / "fit.ckpt"
+        again = fitted_unless_stopped(model, path, 2)
+        assert again is None, "the fit was never stopped"
+        while again is None:
+            again = fitted_unless_stopped(model, path, int(rng.integers(2, 12)))
+    assert_same_bits(whole, again, "after stops")
 
 
 LAWS: tuple[Callable[[Any], None], ...] = (

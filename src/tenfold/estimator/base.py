@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from tenfold.rows import Rows, progress, threads
+from tenfold.rows import Rows, n_threads, progress, threads
 from tenfold.rows.arrays import Arrays, SparseArrays
 from tenfold.rows.blas import one_blas_thread
 from tenfold.rows.cluster import engine
@@ -35,6 +35,11 @@ class Estimator(BaseEstimator):
     _many_targets = False
     _draws = False  # whether rows are drawn: then weights and order of rows matter
     _parameter_constraints: dict[str, Any] = {}
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Parameters and learned attributes, which no type checker sees."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from rows.
@@ -125,9 +130,9 @@ class Estimator(BaseEstimator):
             return Rows(Arrays(X), engine=engine(), allow_nan=self._nan_ok)
         with_target = y is not None or (reset and self._y_required)
         whole = isinstance(X, np.ndarray) and X.dtype.kind in "iub"
-        checked = validate_data(
+        checked: Any = validate_data(
             self,
-            X,
+            cast("Any", X),
             **({"y": y, **self._y_options()} if with_target else {}),
             reset=reset,
             accept_sparse="csr" if self._sparse_ok else False,
@@ -192,14 +197,13 @@ class Estimator(BaseEstimator):
 
 
 class _Work:
-    """Context of a fit or a prediction: three contexts entered by hand, since small fits count."""
+    """Context of a fit or a prediction: contexts entered by hand, since small fits count."""
 
     def __init__(self, model: Estimator) -> None:
-        n_jobs = getattr(model, "n_jobs", None)
-        asked = nullcontext() if n_jobs in (None, -1) else threads(n_jobs)
         shown = progress() if getattr(model, "verbose", 0) else nullcontext()
         watch = watched(type(model).__name__, model.get_params)
-        self.parts = (shown, watch, asked, one_blas_thread())
+        # n_jobs first: it is the only one that may refuse
+        self.parts: tuple[Any, ...] = (wanted_threads(model), shown, watch, one_blas_thread())
 
     def __enter__(self) -> None:
         for part in self.parts:
@@ -208,3 +212,11 @@ class _Work:
     def __exit__(self, *problem: object) -> None:
         for part in reversed(self.parts):
             part.__exit__(*problem)
+
+
+def wanted_threads(model: Estimator) -> Any:
+    """The threads that `n_jobs` asks for; below zero they count from all of them down."""
+    n_jobs = getattr(model, "n_jobs", None)
+    if n_jobs is None or n_jobs == -1:
+        return nullcontext()
+    return threads(n_jobs if n_jobs >= 0 else max(n_threads() + 1 + n_jobs, 1))

@@ -8,13 +8,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.estimator.base import Estimator
 from tenfold.estimator.families import Classifier, require_target
 from tenfold.estimator.labels import number_labels
 from tenfold.rows import Rows
 from tenfold.rows import merge as merge_statistics
 
 
-class OnePass:
+class OnePass(Estimator):
     """A model learned from one mergeable statistic.
 
     `_statistic(rows)` is the pass, `_learned(statistic, dtype)` the small maths after it. The
@@ -30,7 +31,7 @@ class OnePass:
     def _statistic(self, rows: Rows) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has to define _statistic(rows)")
 
-    def _learned(self, statistic: Any, dtype: np.dtype) -> dict[str, Any]:
+    def _learned(self, statistic: Any, dtype: np.dtype, /) -> dict[str, Any]:
         raise NotImplementedError(f"{type(self).__name__} has to define _learned(s, dtype)")
 
     def _absorb(self, statistic: Any, dtype: np.dtype) -> None:
@@ -67,7 +68,7 @@ class OnePass:
 class OnePassClassifier(OnePass, Classifier):
     """A classifier learned from one statistic whose arrays have the classes as first axis."""
 
-    def partial_fit(
+    def partial_fit(  # pyright: ignore[reportIncompatibleMethodOverride] - scikit-learn's order
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         """Learn from more rows, as if they had been part of the rows so far.
@@ -145,7 +146,7 @@ def merge(a: Any, b: Any) -> Any:
         raise ValueError(f"the models have {a.n_features_in_} and {b.n_features_in_} columns")
     if list(getattr(a, "feature_names_in_", [])) != list(getattr(b, "feature_names_in_", [])):
         raise ValueError("the models were fitted on columns of other names, or in another order")
-    joint = clone(a)
+    joint: Any = clone(a)
     for name in ("n_features_in_", "feature_names_in_", "_target_shape"):
         if hasattr(a, name):
             setattr(joint, name, getattr(a, name))

@@ -113,7 +113,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         self.n_oversamples = n_oversamples
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Find the components of rows.
 
         Parameters
@@ -161,7 +161,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
 
     def _number(self) -> int | None:
         """Number of components, if it is known before the fit."""
-        return self.n_components if isinstance(self.n_components, Integral) else None
+        return int(self.n_components) if isinstance(self.n_components, Integral) else None
 
     def _check_number(self, n: int, p: int) -> None:
         k = self._number()
@@ -181,7 +181,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
 
     def _subspace(self, rows: Rows, rng: np.random.Generator) -> Spectrum:
         most = min(rows.n_rows, rows.n_features)
-        k = self._number() if self._number() is not None else most
+        k = most if (number := self._number()) is None else number
         turns = self.iterated_power
         if turns == "auto":
             turns = 7 if k < 0.1 * most else 4

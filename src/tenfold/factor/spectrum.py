@@ -33,8 +33,8 @@ def from_moments(s: Moments, k: int | None = None) -> Spectrum:
 
     C = s.scatter / max(s.n - 1, 1)
     p = len(C)
-    few = k is not None and 0 < k < p / 2
-    values, vectors = eigh(C, subset_by_index=[p - k, p - 1] if few else None, check_finite=False)
+    few = [p - k, p - 1] if k is not None and 0 < k < p / 2 else None
+    values, vectors = eigh(C, subset_by_index=few, check_finite=False)
     return Spectrum(vectors.T[::-1], np.maximum(values[::-1], 0.0), C.trace(), s.n, s.mean)
 
 
@@ -117,6 +117,6 @@ def chosen(spectrum: Spectrum, wanted: Any, rows: int) -> int:
         return int(_infer_dimension(spectrum.variances, rows))
     if wanted is None or isinstance(wanted, Integral):
         most = min(rows, len(spectrum.variances))
-        return most if wanted is None else min(wanted, most)
+        return most if wanted is None else min(int(wanted), most)
     shares = np.cumsum(spectrum.variances) / (spectrum.total or 1.0)
     return min(int(np.searchsorted(shares, wanted, side="right")) + 1, len(shares))

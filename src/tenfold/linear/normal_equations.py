@@ -91,7 +91,7 @@ def solve_nonnegative(P: Problem, alpha: np.ndarray) -> np.ndarray:
     """The same under w >= 0, by active sets on a square root of the problem."""
     from scipy.optimize import nnls
 
-    R, C = (P.R, P.C) if P.R is not None else square_root(P)
+    R, C = square_root(P) if P.R is None or P.C is None else (P.R, P.C)
     p = len(P.AA)
     columns = [
         nnls(np.vstack([R, np.sqrt(a) * np.eye(p)]), np.append(c, np.zeros(p)))[0]

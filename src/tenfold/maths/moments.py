@@ -65,7 +65,7 @@ class ClassMoments(NamedTuple):
         return ClassMoments(*wide)
 
 
-def _joint(n_a: float, n_b: float, delta: np.ndarray) -> tuple:
+def _joint(n_a: Any, n_b: Any, delta: np.ndarray) -> tuple:
     """Joint weight, difference of means, and the share of it that the joint mean moves."""
     n = n_a + n_b
     return n, delta, n_b / np.where(n > 0, n, 1)

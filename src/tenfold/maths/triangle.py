@@ -30,7 +30,7 @@ class Triangle(NamedTuple):
         True
         """
         Z = Z.astype(np.float64, copy=False)
-        return cls(np.linalg.qr(Z if w is None else Z * np.sqrt(w)[:, None], mode="r"))
+        return cls(np.asarray(np.linalg.qr(Z if w is None else Z * np.sqrt(w)[:, None], mode="r")))
 
     def merge(self, other: Triangle) -> Triangle:
-        return Triangle(np.linalg.qr(np.vstack([self.R, other.R]), mode="r"))
+        return Triangle(np.asarray(np.linalg.qr(np.vstack([self.R, other.R]), mode="r")))

@@ -19,7 +19,9 @@ def compute_dtype(dtype: np.dtype) -> np.dtype:
 class Arrays(Source):
     """An array (also a memory map, read-only, integer, in any order) with target and weights."""
 
-    def __init__(self, X: np.ndarray, y: Any = None, w: Any = None, *, finite: bool = False):
+    def __init__(
+        self, X: np.ndarray, y: Any = None, w: Any = None, *, finite: bool = False
+    ) -> None:
         self.X, self.y, self.w = X, y, w
         self.n_rows, self.n_features = X.shape
         self.dtype = compute_dtype(X.dtype)
@@ -34,7 +36,8 @@ class Arrays(Source):
 
     def take(self, rows: np.ndarray) -> Chunk:
         X = np.ascontiguousarray(self.X[rows], self.dtype)
-        return Chunk(X, *(None if a is None else a[rows] for a in (self.y, self.w)))
+        y, w = (None if a is None else a[rows] for a in (self.y, self.w))
+        return Chunk(X, y, w)
 
 
 class SparseArrays(Source):
@@ -42,7 +45,7 @@ class SparseArrays(Source):
 
     sparse = True
 
-    def __init__(self, X: Any, y: Any = None, w: Any = None, *, finite: bool = False):
+    def __init__(self, X: Any, y: Any = None, w: Any = None, *, finite: bool = False) -> None:
         from scipy.sparse import csr_array
 
         self.X, self.y, self.w = csr_array(X), y, w
@@ -59,7 +62,8 @@ class SparseArrays(Source):
 
     def take(self, rows: np.ndarray) -> Chunk:
         X = self.X[rows].astype(self.dtype)
-        return Chunk(X, *(None if a is None else a[rows] for a in (self.y, self.w)))
+        y, w = (None if a is None else a[rows] for a in (self.y, self.w))
+        return Chunk(X, y, w)
 
 
 def part(column: Any, first: int, end: int) -> Any:

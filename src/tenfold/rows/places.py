@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ import numpy as np
 Place = Callable[[np.ndarray, Any, Path], tuple[Any, Any]]  # X, y, folder -> what fit takes
 
 
-def in_fortran_order(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
+def in_fortran_order(X: np.ndarray, y: Any, _: Path) -> tuple[Any, Any]:
+    """Columns lie together in memory."""
     return np.asfortranarray(X), y
 
 
-def as_view(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
+def as_view(X: np.ndarray, y: Any, _: Path) -> tuple[Any, Any]:
     """Every second column and row of a larger, read-only array."""
     wide = np.zeros((2 * X.shape[0], 2 * X.shape[1]), X.dtype)
     wide[::2, ::2] = X
@@ -24,11 +26,13 @@ def as_view(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
 
 
 def in_npy(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
+    """A `.npy` file, read piece by piece."""
     np.save(folder / "X.npy", X)
     return folder / "X.npy", y
 
 
 def in_memmap(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
+    """A `.npy` file that is mapped to memory."""
     np.save(folder / "map.npy", X)
     return np.load(folder / "map.npy", mmap_mode="r"), y
 
@@ -39,12 +43,13 @@ def in_parquet(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
 
     table, target = _table(X, y)
     cuts = [0, len(X) // 3 + 1, len(X) // 2, len(X)]
-    for part, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False)):
+    for part, (a, b) in enumerate(pairwise(cuts)):
         pq.write_table(table.slice(a, b - a), folder / f"part-{part}.parquet", row_group_size=777)
     return folder / "part-*.parquet", target
 
 
 def in_csv(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
+    """A text file, with all digits."""
     from pyarrow import csv
 
     table, target = _table(X, y)
@@ -52,16 +57,18 @@ def in_csv(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
     return folder / "rows.csv", target
 
 
-def in_arrow_table(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
+def in_arrow_table(X: np.ndarray, y: Any, _: Path) -> tuple[Any, Any]:
+    """An Arrow table in memory."""
     return _table(X, y)
 
 
-def in_dask(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
+def in_dask(X: np.ndarray, y: Any, _: Path) -> tuple[Any, Any]:
     """Dask arrays with blocks that fit no grid, on the client in scope."""
     import dask.array as da
 
-    step = len(X) // 7 + 1
-    return da.from_array(X, chunks=(step, -1)), y if y is None else da.from_array(y, chunks=step)
+    step: Any = len(X) // 7 + 1
+    blocks: Any = (step, -1)
+    return da.from_array(X, chunks=blocks), y if y is None else da.from_array(y, chunks=step)
 
 
 PLACES: dict[str, Place] = {

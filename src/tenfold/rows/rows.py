@@ -205,7 +205,8 @@ def _itself(chunk: Chunk) -> Chunk:
 
 
 def _chosen(chunk: Chunk, rows: Any) -> Chunk:
-    return Chunk(*(None if a is None else a[rows] for a in chunk[:3]))
+    X, y, w = (None if a is None else a[rows] for a in chunk[:3])
+    return Chunk(X, y, w)
 
 
 __all__ = ["Rows", "merge"]

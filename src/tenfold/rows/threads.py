@@ -48,6 +48,7 @@ def n_threads() -> int:
 
 
 def inside_fold() -> bool:
+    """Whether this thread is at work on a chunk."""
     return getattr(_inside, "fold", False)
 
 

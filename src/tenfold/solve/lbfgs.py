@@ -95,7 +95,8 @@ def lbfgs(
         unseen = gap <= (NOISE if stuck else 1) * precision * abs(here.value)
         change = 0.0 if unseen else np.abs(there.slope).max()
         loop.tell((there, pairs), objective=there.value, change=change, stuck=stuck and not unseen)
-    return Minimum(*loop.state[0], loop.report)
+    end = loop.state[0]
+    return Minimum(end.x, end.value, end.slope, loop.report)
 
 
 def remembered(pairs: tuple, here: Point, there: Point, memory: int) -> tuple:
@@ -134,7 +135,7 @@ def line_search(
     f: Objective, here: Point, turn: np.ndarray, first: float, precision: float
 ) -> Point:
     """A step along `turn` that satisfies the weak Wolfe conditions; usually the first one tried."""
-    fall = here.slope @ turn
+    fall = float(here.slope @ turn)
     low, high, t = 0.0, np.inf, first
     noise = precision * abs(here.value)
     there = best = here

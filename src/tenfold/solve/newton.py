@@ -46,7 +46,7 @@ def newton(
     >>> import numpy as np
     >>> f = lambda x: (np.cosh(x).sum(), np.sinh(x), np.diag(np.cosh(x)))
     >>> found = newton(f, np.array([2.0, -1.0]), tol=1e-10)
-    >>> np.abs(found.x).max() < 1e-10
+    >>> bool(np.abs(found.x).max() < 1e-10)
     True
     """
     loop = until_still((start, *f(start)), tol=tol, max_iter=max_iter)
@@ -61,7 +61,8 @@ def newton(
         unseen = gap <= (NOISE if stuck else 1) * precision * abs(value)
         change = 0.0 if unseen else np.abs(there[2]).max()
         loop.tell(there, objective=there[1], change=change, stuck=stuck and not unseen)
-    return Minimum(*loop.state[:3], loop.report)
+    x, value, slope, _ = loop.state
+    return Minimum(x, value, slope, loop.report)
 
 
 def damped(f: Curved, here: tuple, turn: np.ndarray, noise: float) -> tuple:
