@@ -161,6 +161,16 @@ def test_accuracy_holds_over_many_chunks():
     assert worst(LinearRegression().fit(X, y).coef_, true) <= limit
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_first_rows_may_be_unlike_the_rest(dtype):
+    X, y = (a.astype(dtype) for a in table(900, 3))
+    X[600:] += dtype(1e6 if dtype == np.float64 else 1e3)
+    w = np.repeat([0.0, 1.0], [600, 300])
+    model = LinearRegression().fit(X, y, w)
+    true = exact(X[600:].astype(float), y[600:].astype(float))
+    assert worst(model.coef_, true) < (1e-9 if dtype == np.float64 else 1e-5)
+
+
 @pytest.mark.parametrize("p", [3, 5, 6, 8])
 def test_hilbert_matrices(p):
     X = 1 / (np.arange(p + 4)[:, None] + np.arange(p) + 1.0)

@@ -9,6 +9,7 @@ import numpy as np
 from tenfold.solve.lbfgs import ENOUGH_DECREASE, NOISE, Minimum
 from tenfold.solve.loop import until_still
 
+EPS = float(np.finfo(np.float64).eps)
 MOST_HALVINGS = 60  # from one step to the next representable point
 
 Curved = Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarray]]
@@ -79,9 +80,6 @@ def damped(f: Curved, here: tuple, turn: np.ndarray, noise: float) -> tuple:
     return here
 
 
-EPS = float(np.finfo(np.float64).eps)
-
-
 def solve_psd(A: np.ndarray, b: np.ndarray, eps: float = EPS) -> np.ndarray:
     """Solve A x = b for a positive semi-definite A: Cholesky, else the shortest solution.
 
@@ -105,7 +103,7 @@ def solve_psd(A: np.ndarray, b: np.ndarray, eps: float = EPS) -> np.ndarray:
     return shortest_solution(A, b, eps)
 
 
-def shortest_solution(A: np.ndarray, b: np.ndarray, eps: float) -> np.ndarray:
+def shortest_solution(A: np.ndarray, b: np.ndarray, eps: float = EPS) -> np.ndarray:
     """The minimum-norm solution of A x = b for a symmetric A, by its eigenvectors."""
     values, vectors = np.linalg.eigh(A)
     kept = values > len(A) * eps * np.abs(values).max(initial=0.0)
