@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 
 from benchmarks import memory, report, small, speed, startup
 from benchmarks.machine import QUIET, busy, machine
@@ -11,6 +13,7 @@ GROUPS = {"speed": speed, "small": small, "startup": startup, "memory": memory}
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # so that files are removed
     asked = arguments()
     chosen = choose(asked.names)
     if asked.list:

@@ -47,6 +47,7 @@ def of_kind(kind: str, dtype: type) -> list[Case]:
             target=1.5,
             params=LLOYD,
             seeded=True,
+            rounds=3,
         ),
         Case(
             f"naive-bayes-{kind}",
@@ -71,8 +72,8 @@ def of_kind(kind: str, dtype: type) -> list[Case]:
 
 def least_squares(kind: str, dtype: type) -> list[Case]:
     data = generated.plane(1_000_000, 100, dtype)
-    names = {"Ridge": f"ridge-{kind}", "LinearRegression": f"linear-regression-{kind}"}
+    judged = {"quality": quality.SQUARES, "limit": limits.GRAM, "target": 2.0}
     return [
-        Case(name, model, data, quality.SQUARES, limits.GRAM, target=2.0)
-        for model, name in names.items()
+        Case(f"ridge-{kind}", "Ridge", data, **judged),
+        Case(f"linear-regression-{kind}", "LinearRegression", data, **judged, rounds=3),
     ]

@@ -25,10 +25,12 @@ def where(library: str, model: str) -> str:
     return packages.get(library, OURS)
 
 
-def has(library: str, model: str) -> bool:
+def lack(library: str, model: str) -> str:
+    """Why a library cannot take part, or nothing if it can."""
     module = where(library, model)
-    installed = util.find_spec(module.split(".")[0]) is not None
-    return installed and util.find_spec(module) is not None
+    if util.find_spec(module.split(".")[0]) is None:
+        return f"{library} is not installed"
+    return "" if util.find_spec(module) else f"{library} has no {model}"
 
 
 def load(library: str, model: str) -> type:

@@ -63,7 +63,8 @@ def judged(name: str, model: str, data: Data, budget: float) -> list[Row]:
     """Fit and use of one model on one table, in milliseconds."""
     fits = {library: fitter(library, model, data) for library in (OURS, SKLEARN)}
     with undisturbed():
-        fitted = {library: [fit(i) for i in range(SEEDS)] for library, fit in fits.items()}
+        number = SEEDS if KINDS[model].seeded else 1
+        fitted = {library: [fit(i) for i in range(number)] for library, fit in fits.items()}
     good = {library: mean_quality(KINDS[model], fitted[library], data) for library in fits}
     uses = {library: user(fitted[library][0], KINDS[model].use, data) for library in fits}
     as_good = KINDS[model].quality.as_good(good[OURS], good[SKLEARN])
@@ -90,7 +91,7 @@ def user(model: Any, use: str, data: Data) -> Callable[[int], Any]:
 
 
 def mean_quality(kind: Kind, models: list[Any], data: Data) -> float:
-    return mean(kind.quality.of(model, data) for model in (models if kind.seeded else models[-1:]))
+    return mean(kind.quality.of(model, data) for model in models)
 
 
 def row(head: list[str], times: dict[str, Times], shown: list[str], *, as_good: bool) -> Row:

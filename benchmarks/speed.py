@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.case import Case, Data, rounds_of
 from benchmarks.large import cases
-from benchmarks.libraries import INTELEX, OURS, PEERS, SKLEARN, fell_back, has, load
+from benchmarks.libraries import INTELEX, OURS, PEERS, SKLEARN, fell_back, lack, load
 from benchmarks.limits import unavoidable
 from benchmarks.report import Row, Table, figure, tell, timed
 from benchmarks.timing import Times, interleaved, seconds, undisturbed
@@ -48,10 +48,10 @@ class Contest:
         self.rows = [self._row(peer, times, quality) for peer in PEERS if peer in times]
 
     def _known(self, peer: str) -> bool:
-        known = has(peer, self.case.model)
-        if not known:
-            self.notes.append(f"{peer} is not installed, or has no {self.case.model}: left out")
-        return known
+        problem = lack(peer, self.case.model)
+        if problem:
+            self.notes.append(f"left out: {problem}")
+        return not problem
 
     def _warm_up(self, data: Data) -> None:
         with undisturbed():

@@ -493,8 +493,9 @@ def test_scope(client):
         thread.join()
         assert seen == [None], "another thread has its own scope"
     assert engine() is None
-    with pytest.raises(TypeError, match="synchronous"), tenfold.on("tcp://here:8786"):
-        pass
+    for wrong in ("tcp://here:8786", client.cluster):
+        with pytest.raises(TypeError, match="synchronous"), tenfold.on(wrong):
+            pass
 
 
 def test_importing_rows_imports_no_dask():

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.maths.distances import nearest_centres
-from tenfold.maths.leaves import add_rows
+from tenfold.maths.leaves import add_rows, squares_to
 from tenfold.rows import Chunk, Rows
 
 FAR = 4.0  # columns whose mean is this many deviations from zero are shifted before products
@@ -77,9 +77,26 @@ def own_distances(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) 
     """Squared distance of each row to its nearest centre."""
     X = shifted(chunk, origin)
     labels = nearest_centres(X, centres)
-    X = X if isinstance(X, np.ndarray) else X.toarray()
-    difference = (X - np.take(centres, labels, axis=0)).astype(np.float64, copy=False)
-    return np.einsum("ij,ij->i", difference, difference)
+    return squares_to(X if isinstance(X, np.ndarray) else X.toarray(), labels, centres)
+
+
+class Ending(NamedTuple):
+    """Cost and labels of all rows at the last centres; parts follow each other."""
+
+    cost: float
+    labels: tuple[np.ndarray, ...]
+    narrow = True  # labels need no 64 bits
+
+    def merge(self, other: Ending) -> Ending:
+        return Ending(self.cost + other.cost, self.labels + other.labels)
+
+
+def ending(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> Ending:
+    """Cost and labels of a chunk."""
+    X = shifted(chunk, origin)
+    labels = nearest_centres(X, centres)
+    squares = squares_to(X if isinstance(X, np.ndarray) else X.toarray(), labels, centres)
+    return Ending(float(chunk.weights() @ squares), (labels,))
 
 
 class Farthest(NamedTuple):

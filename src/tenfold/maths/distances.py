@@ -9,7 +9,7 @@ import numpy as np
 from tenfold.maths.leaves import nearest
 
 CLOSE = {4: 1e-3, 8: 1e-7}  # squared distance over squared norms that products do not know well
-PRODUCTS = 2**16  # products of rows and centres that are held at once
+PRODUCTS = 2**17  # products of rows and centres that are held at once
 
 
 def nearest_centres(X: Any, centres: np.ndarray) -> np.ndarray:

@@ -21,6 +21,7 @@ import numpy as np
 
 from tenfold.rows.alignment import aligned
 from tenfold.rows.blocks import (
+    BLOCK_BYTES,
     Blocks,
     Layout,
     Partitioned,
@@ -39,7 +40,6 @@ from tenfold.rows.worker import Answer, Order, fold_run, map_run, obey, outline
 
 SHORT = 0.2  # seconds of a pass for which more tasks cost more than they balance
 MOST_IN_ARGUMENTS = 2**20  # bytes of state that ride with each task; more is scattered
-MOST_ROWS_BACK = 2**18  # rows of output that a task sends back at once
 ATTEMPTS = 4  # at a pass, when workers die
 
 _scope: contextvars.ContextVar[Cluster | None] = contextvars.ContextVar("cluster", default=None)
@@ -65,7 +65,7 @@ def on(client: Any) -> Iterator[None]:
     ...     rows.total(lambda chunk: chunk.X.sum(axis=0))
     array([4., 6.])
     """
-    if not hasattr(client, "scheduler_info") or client.asynchronous:
+    if not hasattr(client, "persist") or client.asynchronous:
         raise TypeError(f"on({client!r}): give a synchronous distributed.Client")
     token = _scope.set(Cluster(client))
     try:
@@ -122,17 +122,17 @@ class Cluster:
             if done is not None:
                 done(outline(task.source, run))
 
-        most = -(-task.source.n_rows // MOST_ROWS_BACK)
-        self._work(task, map_run, iter(self._runs(task.source, 4, at_least=most)), keep)
+        many = task.source.n_rows * task.source.row_bytes // BLOCK_BYTES  # outputs are large, too
+        self._work(task, map_run, iter(self._runs(task.source, 4, at_least=many)), keep)
 
     def take(self, source: Source, rows: np.ndarray) -> Chunk:
         """The rows with these numbers, which must ascend."""
         return source.take(rows)
 
-    def _runs(self, source: Source, per_thread: int, *, at_least: int = 1) -> list[range]:
+    def _runs(self, source: Source, per_thread: int, *, at_least: int = 0) -> list[range]:
         workers = self.client.nthreads()
         compare(self.client, set(workers))
-        pieces = max(per_thread * sum(workers.values()), at_least)
+        pieces = max(per_thread * sum(workers.values()), at_least, 1)
         return shared(source, pieces, self._size(source))
 
     def _size(self, source: Source) -> int:
@@ -146,9 +146,9 @@ class Cluster:
         if source.shippable:
             return None
         if source not in self.scattered:
-            layout = sized(Layout.of(source), n_threads_of(self.client))
-            self.scattered[source] = unmade(layout)
-            self._renew(source)
+            blocks = unmade(sized(Layout.of(source), n_threads_of(self.client)))
+            blocks.renew(partial(scattered, source, blocks.source, self.client))
+            self.scattered[source] = blocks
         return self.scattered[source]
 
     def _renew(self, source: Source) -> None:

@@ -17,6 +17,8 @@ from tenfold.rows.source import Source
 from tenfold.rows.threads import single_threaded
 from tenfold.rows.tree import Tree, widened
 
+UNREACHED = (FileNotFoundError, PermissionError)
+
 
 class Answer(NamedTuple):
     """What a worker says about a run."""
@@ -82,7 +84,7 @@ def walked(task: Task, run: range, handle: Callable[[Chunk], None]) -> Answer | 
             handle(aligned_chunk(chunk))
             at += 1
     except Exception as problem:  # noqa: BLE001  the client raises it
-        if isinstance(problem, FileNotFoundError) or isinstance(problem.__cause__, OSError):
+        if isinstance(problem, UNREACHED) or isinstance(problem.__cause__, UNREACHED):
             problem.add_note(
                 f"This was on the worker at {gethostname()}. Put the file where all workers reach "
                 "it by the same path."
