@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.cluster.lloyd import FAR, Cloud, cost, label_rows, move, survey
+from tenfold.cluster.lloyd import FAR, Cloud, Ending, cost, ending, label_rows, move, survey
 from tenfold.cluster.starts import plus_plus, start_sample
 from tenfold.estimator import Clusterer
 from tenfold.maths.distances import squared_distances
@@ -24,7 +24,7 @@ class Solution(NamedTuple):
     """Where one start has led."""
 
     centres: np.ndarray  # about the origin
-    inertia: float
+    end: Ending
     report: dict[str, Any]
 
 
@@ -122,13 +122,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
             raise ValueError(f"n_samples={rows.n_rows} should be >= n_clusters={self.n_clusters}.")
         cloud = survey(rows)
         starts = (self._start(rows, rng) for _ in range(self._starts()))
-        best = min((self._descend(rows, cloud, s) for s in starts), key=lambda found: found.inertia)
-        final = best.centres.astype(rows.dtype)
+        found = (self._descend(rows, cloud, start) for start in starts)
+        best = min(found, key=lambda solution: solution.end.cost)
         centres = best.centres if cloud.origin is None else best.centres + cloud.origin
         return {
             "cluster_centers_": centres.astype(rows.dtype),
-            "labels_": rows.each(label_rows, final, cloud.origin),
-            "inertia_": best.inertia,
+            "labels_": best.end.labels,
+            "inertia_": best.end.cost,
             **best.report,
         }
 
@@ -167,9 +167,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         for centres in loop:
             moved, before = move(rows, cloud, centres)
             loop.tell(moved, objective=before, change=((moved - centres) ** 2).sum())
-        centres = loop.state
-        inertia = rows.total(cost, centres.astype(rows.dtype), cloud.origin)
-        return Solution(centres, inertia, loop.report)
+        end = rows.total(ending, loop.state.astype(rows.dtype), cloud.origin)
+        return Solution(loop.state, end, loop.report)
 
     @property
     def _n_features_out(self) -> int:

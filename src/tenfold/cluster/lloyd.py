@@ -75,28 +75,33 @@ def cost(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> float:
 
 def own_distances(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> np.ndarray:
     """Squared distance of each row to its nearest centre."""
+    return labelled(chunk, centres, origin)[1]
+
+
+def labelled(
+    chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Number of the nearest centre of each row, and its squared distance."""
     X = shifted(chunk, origin)
     labels = nearest_centres(X, centres)
-    return squares_to(X if isinstance(X, np.ndarray) else X.toarray(), labels, centres)
+    return labels, squares_to(X if isinstance(X, np.ndarray) else X.toarray(), labels, centres)
 
 
 class Ending(NamedTuple):
-    """Cost and labels of all rows at the last centres; parts follow each other."""
+    """Cost and labels of rows at the last centres; labels of parts follow each other."""
 
     cost: float
-    labels: tuple[np.ndarray, ...]
+    labels: np.ndarray
     narrow = True  # labels need no 64 bits
 
     def merge(self, other: Ending) -> Ending:
-        return Ending(self.cost + other.cost, self.labels + other.labels)
+        return Ending(self.cost + other.cost, np.append(self.labels, other.labels))
 
 
 def ending(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> Ending:
     """Cost and labels of a chunk."""
-    X = shifted(chunk, origin)
-    labels = nearest_centres(X, centres)
-    squares = squares_to(X if isinstance(X, np.ndarray) else X.toarray(), labels, centres)
-    return Ending(float(chunk.weights() @ squares), (labels,))
+    labels, squares = labelled(chunk, centres, origin)
+    return Ending(float(chunk.weights() @ squares), labels)
 
 
 class Farthest(NamedTuple):

@@ -13,7 +13,7 @@ from tenfold.rows import blas
 from tenfold.rows.chunk import Chunk, spans
 from tenfold.rows.source import Source
 from tenfold.rows.threads import n_threads, single_threaded, together
-from tenfold.rows.tree import Tree, mapped, widened
+from tenfold.rows.tree import Tree, mapped, taken_in
 
 WORTH_WAKING = 300e-6  # seconds of work left that pay for waking a helper
 
@@ -180,7 +180,7 @@ def fold(task: Task, tree: Tree, done: Callable[[Chunk], None] | None = None) ->
     grid = task.source.grid
 
     def handle(chunk: Chunk) -> None:
-        tree.add((0, chunk.first // grid), widened(task.result(chunk)))
+        tree.add((0, chunk.first // grid), taken_in(task.result(chunk)))
         if done is not None:
             done(chunk)
 

@@ -66,7 +66,9 @@ def open(where: Any, target: Any = None, weight: Any = None, columns: Any = None
 
         if columns is not None:
             raise ValueError("sequences have no columns to choose from: choose them in the arrays")
-        return from_sequences(where, target, weight)
+        rows = from_sequences(where, target, weight)
+        rows.engine = _engine()
+        return rows
     engine = _engine()
     return Rows(_source(where, asked, here=engine is None), engine=engine)
 

@@ -17,19 +17,30 @@ import numpy as np
 Node = tuple[int, int]
 
 
-def merge(a: Any, b: Any, *, reuse: bool = False) -> Any:
-    """Merge two statistics; with `reuse`, the arrays of `a` may be written over."""
+def merge(a: Any, b: Any, *, reuse: bool = False, wide: bool = True) -> Any:
+    """Merge two statistics, numbers in 64 bits; with `reuse`, arrays of `a` may be written over."""
     if a is None or b is None:
         return b if a is None else a
     if hasattr(a, "merge"):
         return a.merge(b)
+    wide = wide and not getattr(a, "narrow", False)
     if isinstance(a, tuple | list):
-        return rebuilt(a, [merge(x, y, reuse=reuse) for x, y in zip(a, b, strict=True)])
+        parts = [merge(x, y, reuse=reuse, wide=wide) for x, y in zip(a, b, strict=True)]
+        return rebuilt(a, parts)
     if isinstance(a, dict):
-        return {key: merge(a.get(key), b.get(key), reuse=reuse) for key in a | b}
-    if reuse and isinstance(a, np.ndarray) and a.flags.writeable:
-        return np.add(a, b, out=a) if a.dtype == np.result_type(a, b) else a + b
-    return a + b
+        keys = a | b
+        return {key: merge(a.get(key), b.get(key), reuse=reuse, wide=wide) for key in keys}
+    return added(a, b, reuse=reuse, wide=wide)
+
+
+def added(a: Any, b: Any, *, reuse: bool, wide: bool) -> Any:
+    """Sum of two numbers or arrays."""
+    if not isinstance(a, np.ndarray):
+        return _wide(a) + _wide(b) if wide else a + b
+    dtype = np.result_type(a, b)
+    dtype = _wide_type(dtype) if wide else dtype
+    free = reuse and a.dtype == dtype and a.flags.writeable
+    return np.add(a, b, out=a if free else None, dtype=dtype)
 
 
 def rebuilt(like: Any, parts: list) -> Any:
@@ -64,11 +75,21 @@ def widened(statistic: Any) -> Any:
     return statistic if getattr(statistic, "narrow", False) else mapped(_wide, statistic)
 
 
+def taken_in(statistic: Any) -> Any:
+    """A leaf's statistic as the tree keeps it: `merge` widens, but not a merge of its own."""
+    return widened(statistic) if hasattr(statistic, "merge") else statistic
+
+
 def _wide(leaf: Any) -> Any:
     dtype = getattr(leaf, "dtype", None)
-    if dtype is None or dtype.itemsize >= 8 or dtype.kind not in "fiub":
-        return leaf
-    return leaf.astype(np.float64 if dtype.kind == "f" else np.int64)
+    return leaf if dtype is None or _wide_type(dtype) == dtype else leaf.astype(_wide_type(dtype))
+
+
+def _wide_type(dtype: np.dtype) -> np.dtype:
+    """The type of 64 bits in which numbers of a type are added up."""
+    if dtype.itemsize >= 8 or dtype.kind not in "fiub":
+        return dtype
+    return np.dtype(np.float64 if dtype.kind == "f" else np.int64)
 
 
 class Tree:
@@ -104,4 +125,4 @@ class Tree:
         total = self.nodes[by_start.pop()]
         while by_start:
             total = merge(self.nodes[by_start.pop()], total)
-        return total
+        return widened(total)

@@ -15,7 +15,7 @@ from tenfold.rows.chunk import Chunk
 from tenfold.rows.fold import Output, Task
 from tenfold.rows.source import Source
 from tenfold.rows.threads import single_threaded
-from tenfold.rows.tree import Tree, widened
+from tenfold.rows.tree import Tree, taken_in
 
 UNREACHED = (FileNotFoundError, PermissionError)
 
@@ -58,7 +58,7 @@ def fold_run(task: Task, run: range) -> Answer:
     tree = Tree()
 
     def handle(chunk: Chunk) -> None:
-        tree.add((0, chunk.first // task.source.grid), widened(task.result(chunk)))
+        tree.add((0, chunk.first // task.source.grid), taken_in(task.result(chunk)))
 
     problem = walked(task, run, handle)
     return Answer(tree.nodes) if problem is None else problem
