@@ -24,7 +24,7 @@ def two_workers(tmp_path_factory):
             n_workers=2,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",
             local_directory=str(tmp_path_factory.mktemp("workers")),
         ) as cluster,
         Client(cluster) as client,

@@ -23,10 +23,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import tenfold
-from tenfold.rows import Rows, journal, log, watch
+from tenfold.rows import Rows
 from tenfold.rows.arrays import Arrays
-from tenfold.rows.packing import named_classes, pack, unpack
 from tenfold.rows.sequences import from_sequences
+from tenfold.rows.watching import journal, log, watch
+from tenfold.rows.watching.packing import named_classes, pack, unpack
 
 ROUNDS = 20
 CHUNKS = 12

@@ -23,10 +23,10 @@ from scipy import sparse
 
 import tenfold
 from tenfold.rows import Chunk, Ragged, Rows, machine
-from tenfold.rows.alignment import aligned, aligned_chunk
 from tenfold.rows.arrays import Arrays, SparseArrays
-from tenfold.rows.blocks import Blocked, Layout, shared
 from tenfold.rows.cluster import Cluster, current_client, engine
+from tenfold.rows.cluster.alignment import aligned, aligned_chunk
+from tenfold.rows.cluster.blocks import Blocked, Layout, shared
 from tenfold.rows.fold import fold
 from tenfold.rows.sequences import from_sequences
 from tenfold.rows.tree import Tree, widened

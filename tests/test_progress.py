@@ -14,10 +14,11 @@ import pytest
 from rich.console import Console
 
 import tenfold
-from tenfold.rows import Rows, watch
+from tenfold.rows import Rows
 from tenfold.rows.arrays import Arrays
+from tenfold.rows.watching import watch
 
-progress = importlib.import_module("tenfold.rows.progress")  # the name means the function
+progress = importlib.import_module("tenfold.rows.watching.progress")  # the name means the function
 
 
 def slow_sum(chunk, pause):

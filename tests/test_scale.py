@@ -52,7 +52,7 @@ def test_killing_a_worker_during_kmeans_costs_no_bits(tmp_path):
         LocalCluster(
             n_workers=2,
             threads_per_worker=1,
-            dashboard_address=None,
+            dashboard_address=":0",
             local_directory=str(tmp_path),
         ) as cluster,
         Client(cluster) as client,

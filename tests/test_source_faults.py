@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tenfold
-from tenfold.rows.rawfile import room_for, spooled
+from tenfold.rows.files.rawfile import room_for, spooled
 
 LINES = 1_000_002  # of numbers, below the names
 

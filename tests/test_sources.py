@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import tenfold
-from tenfold.rows import Rows, arrowfiles, chunk, opening
+from tenfold.rows import Rows, chunk, opening
 from tenfold.rows.arrays import Arrays, SparseArrays
-from tenfold.rows.asked import Asked
-from tenfold.rows.parquet import ParquetFiles
-from tenfold.rows.rawfile import RawFile, room_for, spooled
+from tenfold.rows.files import arrowfiles
+from tenfold.rows.files.asked import Asked
+from tenfold.rows.files.parquet import ParquetFiles
+from tenfold.rows.files.rawfile import RawFile, room_for, spooled
 
 
 class Sums(NamedTuple):
@@ -262,7 +263,7 @@ def test_few_readers_and_few_columns_at_a_time_change_no_bits(tmp_path, monkeypa
     cost = sum(source.held.values())
     for room, kind, n_runs in ((cost, ParquetFiles, 1), (cost - 1, RawFile, 72)):
         monkeypatch.setattr(arrowfiles, "READING_BYTES", room)
-        monkeypatch.setattr("tenfold.rows.parquet.READING_BYTES", room)
+        monkeypatch.setattr("tenfold.rows.files.parquet.READING_BYTES", room)
         rows = tenfold.open(tmp_path / "a.parquet", "y", "w")
         assert isinstance(rows.source, kind)
         assert len(list(rows.source.runs())) == n_runs

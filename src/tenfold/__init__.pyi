@@ -10,6 +10,7 @@ from tenfold.linear.least_squares import Ridge as Ridge
 from tenfold.linear.logistic import LogisticRegression as LogisticRegression
 from tenfold.neighbors.nearest_centroid import NearestCentroid as NearestCentroid
 from tenfold.persist import load as load
+from tenfold.persist import save as save
 from tenfold.rows import checkpoint as checkpoint
 from tenfold.rows import on as on
 from tenfold.rows import open as open

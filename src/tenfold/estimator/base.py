@@ -20,7 +20,7 @@ from tenfold.rows.blas import one_blas_thread
 from tenfold.rows.cluster import engine
 from tenfold.rows.opening import has_names, is_rows_like
 from tenfold.rows.opening import open as open_rows
-from tenfold.rows.watch import remember, watched
+from tenfold.rows.watching.watch import remember, watched
 
 FLOATS = (np.float64, np.float32)
 

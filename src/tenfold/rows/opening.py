@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.rows.arrays import Arrays, SparseArrays
-from tenfold.rows.asked import Asked, Choice, as_weights
+from tenfold.rows.files.asked import Asked, Choice, as_weights
 from tenfold.rows.rows import Rows
 from tenfold.rows.source import Source
 
@@ -58,7 +58,7 @@ def open(where: Any, target: Any = None, weight: Any = None, columns: Any = None
             raise ValueError("these rows are open: give target, weight and columns when opening")
         return where
     if _is_dask(where):
-        from tenfold.rows.partitions import from_dask
+        from tenfold.rows.cluster.partitions import from_dask
 
         return from_dask(where, target, weight, columns)
     if _is_sequences(where):
@@ -66,9 +66,7 @@ def open(where: Any, target: Any = None, weight: Any = None, columns: Any = None
 
         if columns is not None:
             raise ValueError("sequences have no columns to choose from: choose them in the arrays")
-        rows = from_sequences(where, target, weight)
-        rows.engine = _engine()
-        return rows
+        return from_sequences(where, target, weight)
     engine = _engine()
     return Rows(_source(where, asked, here=engine is None), engine=engine)
 
@@ -85,7 +83,7 @@ def is_rows_like(X: Any) -> bool:
 def has_names(where: Any) -> bool:
     """Whether the columns there have names."""
     if _is_path(where) or _is_paths(where):
-        from tenfold.rows.folders import files
+        from tenfold.rows.files.folders import files
 
         return files(where)[0] != "npy"
     return hasattr(where, "columns") or hasattr(where, "column_names")
@@ -135,29 +133,29 @@ def _source(where: Any, asked: Asked, *, here: bool) -> Source:
         return _array_source(np.asarray(where), asked)
     if hasattr(where, "tocsr"):
         return _sparse_source(where.tocsr(), asked)
-    from tenfold.rows.tables import Table
+    from tenfold.rows.files.tables import Table
 
     return Table(where, asked)
 
 
 def _file_source(where: Any, asked: Asked, *, here: bool) -> Source:
-    from tenfold.rows.folders import files
+    from tenfold.rows.files.folders import files
 
     kind, paths = files(where)
     if kind == "npy":
-        from tenfold.rows.rawfile import npy_rows
+        from tenfold.rows.files.rawfile import npy_rows
 
         return npy_rows(paths, asked)
     if kind == "csv":
-        from tenfold.rows.csvfile import CsvFiles
+        from tenfold.rows.files.csvfile import CsvFiles
 
         return CsvFiles(paths, asked)
     if kind == "ipc":
-        from tenfold.rows.ipc import IpcFiles
+        from tenfold.rows.files.ipc import IpcFiles
 
         return IpcFiles(paths, asked)
-    from tenfold.rows.parquet import ParquetFiles, narrowed
-    from tenfold.rows.rawfile import room_for
+    from tenfold.rows.files.parquet import ParquetFiles, narrowed
+    from tenfold.rows.files.rawfile import room_for
 
     source = ParquetFiles(paths, asked)
     return narrowed(source) if here and source.heavy and room_for(source) else source

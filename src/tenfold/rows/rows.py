@@ -14,7 +14,7 @@ from tenfold.rows.chunk import Chunk, spans
 from tenfold.rows.fold import Output, Task, contiguous, fold, map_rows
 from tenfold.rows.source import Source, joined
 from tenfold.rows.tree import Tree, merge, widened
-from tenfold.rows.watch import watching
+from tenfold.rows.watching.watch import watching
 
 SHUFFLE_BYTES = 2**26  # rows that `batches` holds and mixes at once
 PASSES_BEFORE_SPOOL = 4  # a stream that is read more often is copied to a raw file
@@ -149,7 +149,7 @@ class Rows:
     def spool(self) -> None:
         """Copy a stream to a raw file, so that every further pass runs at the disk's speed."""
         if self.source.streams and self.engine is None:
-            from tenfold.rows.rawfile import spooled
+            from tenfold.rows.files.rawfile import spooled
 
             self.source = spooled(self.source)
 
@@ -167,7 +167,7 @@ class Rows:
         self.source.finite |= not self.allow_nan
         self.passes += 1
         if self.passes == PASSES_BEFORE_SPOOL and self.source.streams:
-            from tenfold.rows.rawfile import room_for
+            from tenfold.rows.files.rawfile import room_for
 
             if room_for(self.source):
                 self.spool()

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from tenfold.rows.arrays import compute_dtype
-from tenfold.rows.asked import as_weights
 from tenfold.rows.chunk import CHUNK_BYTES, Chunk
 from tenfold.rows.cluster import engine
+from tenfold.rows.files.asked import as_weights
+from tenfold.rows.files.stored import Stored, npy
 from tenfold.rows.ragged import Ragged, offsets_of
 from tenfold.rows.rows import Rows
 from tenfold.rows.source import Source, joined, pick
-from tenfold.rows.stored import Stored, npy
 
 MOST_SEQUENCES = 8192  # in a chunk
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from tenfold.rows.watch import end_loop, mark_loop, note, resume_loop
+from tenfold.rows.watching.watch import end_loop, mark_loop, note, resume_loop
 
 State = TypeVar("State")
 

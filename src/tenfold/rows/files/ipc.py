@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tenfold.rows.arrowfiles import ArrowFiles, Head
+from tenfold.rows.files.arrowfiles import ArrowFiles, Head
 
 
 class IpcFiles(ArrowFiles):

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.rows.arrow import first_missing, is_number, label_kind, numbers, refused, values
-from tenfold.rows.asked import Asked, as_weights, listing
 from tenfold.rows.chunk import Chunk
+from tenfold.rows.files.arrow import first_missing, is_number, label_kind, numbers, refused, values
+from tenfold.rows.files.asked import Asked, as_weights, listing
 
 
 class Columns:

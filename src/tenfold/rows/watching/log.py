@@ -10,12 +10,12 @@ from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
 
 from tenfold.rows import blas
-from tenfold.rows.fingerprint import difference, digest, of_fit, of_pass, of_rows
 from tenfold.rows.fold import Task
-from tenfold.rows.journal import Journal, Record
-from tenfold.rows.packing import Packed, named_classes, pack, unpack
 from tenfold.rows.source import Source
 from tenfold.rows.tree import Tree
+from tenfold.rows.watching.fingerprint import difference, digest, of_fit, of_pass, of_rows
+from tenfold.rows.watching.journal import Journal, Record
+from tenfold.rows.watching.packing import Packed, named_classes, pack, unpack
 
 UNMARKED_BYTES = 2**24  # totals that a loop may leave in the journal before its state replaces them
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tenfold.rows.journal import Journal
-from tenfold.rows.log import Log
-from tenfold.rows.watch import logged
+from tenfold.rows.watching.journal import Journal
+from tenfold.rows.watching.log import Log
+from tenfold.rows.watching.watch import logged
 
 
 @contextmanager

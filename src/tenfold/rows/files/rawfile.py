@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from tenfold.rows.arrays import compute_dtype, part
-from tenfold.rows.asked import Asked, Choice, as_weights
 from tenfold.rows.chunk import Chunk
+from tenfold.rows.files.asked import Asked, Choice, as_weights
+from tenfold.rows.files.labels import Labels
+from tenfold.rows.files.stored import Disk, SideBySide, Stacked, Stored, npy
 from tenfold.rows.fold import Task, Walk
-from tenfold.rows.labels import Labels
 from tenfold.rows.source import Source, joined, pick
-from tenfold.rows.stored import Disk, SideBySide, Stacked, Stored, npy
 
 Matrix = Stored | Stacked | SideBySide
 

@@ -9,7 +9,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from tenfold.rows.asked import listing
+from tenfold.rows.files.asked import listing
 
 KINDS = {
     ".npy": "npy",

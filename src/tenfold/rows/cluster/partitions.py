@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.rows.asked import Asked, is_column
-from tenfold.rows.blocks import Blocked, Layout, Partitioned, homes, n_threads_of, sized
 from tenfold.rows.chunk import Chunk, spans
 from tenfold.rows.cluster import Cluster, current_client, engine
-from tenfold.rows.partition import chunk_of, common, layout_of
+from tenfold.rows.cluster.blocks import Blocked, Layout, Partitioned, homes, n_threads_of, sized
+from tenfold.rows.cluster.partition import chunk_of, common, layout_of
+from tenfold.rows.files.asked import Asked, is_column
 from tenfold.rows.rows import Rows
 from tenfold.rows.source import joined
 from tenfold.rows.threads import n_threads

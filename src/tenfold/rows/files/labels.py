@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 
-from tenfold.rows.stored import Stored
+from tenfold.rows.files.stored import Stored
 
 
 class Labels:

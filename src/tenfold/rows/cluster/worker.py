@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.rows import blas
-from tenfold.rows.alignment import aligned, aligned_chunk
 from tenfold.rows.chunk import Chunk
+from tenfold.rows.cluster.alignment import aligned, aligned_chunk
 from tenfold.rows.fold import Output, Task
 from tenfold.rows.source import Source
 from tenfold.rows.threads import single_threaded

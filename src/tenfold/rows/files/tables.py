@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from tenfold.rows.arrays import part
-from tenfold.rows.arrow import batch_of, numbers, refused
-from tenfold.rows.asked import Asked, as_weights
 from tenfold.rows.chunk import Chunk
-from tenfold.rows.columns import Columns, common_label
+from tenfold.rows.files.arrow import batch_of, numbers, refused
+from tenfold.rows.files.asked import Asked, as_weights
+from tenfold.rows.files.columns import Columns, common_label
 from tenfold.rows.source import Source
 
 
@@ -61,7 +61,8 @@ class Table(Source):
         return numbers(batch_of(some.to_arrow()), self.dtype)
 
     def _dtype(self, names: list[Any]) -> np.dtype:
-        kinds = [self.frame.schema[name] for name in names]
+        schema = self.frame.schema
+        kinds = [schema[name] for name in names]
         for name, kind in zip(names, kinds, strict=True):
             if not (kind.is_numeric() or str(kind) == "Boolean"):
                 raise refused("the table", name, kind)

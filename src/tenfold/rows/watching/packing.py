@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.rows.fingerprint import name_of
+from tenfold.rows.watching.fingerprint import name_of
 
 PLAIN = (type(None), bool, int, float, str)  # JSON gives them back as they were
 

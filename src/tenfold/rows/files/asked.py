@@ -74,7 +74,7 @@ def as_weights(w: np.ndarray) -> np.ndarray:
 
 def _given(value: Any, n_rows: int, role: str) -> Any:
     if isinstance(value, str | os.PathLike):
-        from tenfold.rows.stored import npy
+        from tenfold.rows.files.stored import npy
 
         value = npy(value)
     else:

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from tenfold.rows.asked import listing
+from tenfold.rows.files.asked import listing
 
 
 class Dialect(NamedTuple):

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from tenfold.rows.chunk import Chunk
 from tenfold.rows.fold import Task
-from tenfold.rows.progress import Bar, closed, is_on, opened
 from tenfold.rows.threads import inside_fold
 from tenfold.rows.tree import Tree
+from tenfold.rows.watching.progress import Bar, closed, is_on, opened
 
 if TYPE_CHECKING:
-    from tenfold.rows.log import Log
+    from tenfold.rows.watching.log import Log
 
 
 class Watch:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.rows.asked import Asked
-from tenfold.rows.blocks import Layout
 from tenfold.rows.chunk import SPARSE_ROWS, Chunk, chunk_rows
+from tenfold.rows.cluster.blocks import Layout
+from tenfold.rows.files.asked import Asked
 from tenfold.rows.source import Source
 
 

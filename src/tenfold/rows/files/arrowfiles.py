@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.rows.arrays import part
-from tenfold.rows.asked import Asked, as_weights
 from tenfold.rows.chunk import Chunk, spans
-from tenfold.rows.columns import Columns
+from tenfold.rows.files.asked import Asked, as_weights
+from tenfold.rows.files.columns import Columns
 from tenfold.rows.source import Source, joined
 from tenfold.rows.threads import n_threads
 

@@ -8,9 +8,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tenfold.rows.arrowfiles import READING_BYTES, ArrowFiles, Head
-from tenfold.rows.rawfile import RawFile, named_like, spooled
-from tenfold.rows.stored import SideBySide
+from tenfold.rows.files.arrowfiles import READING_BYTES, ArrowFiles, Head
+from tenfold.rows.files.rawfile import RawFile, named_like, spooled
+from tenfold.rows.files.stored import SideBySide
 
 MOST_HELD = 5 * 2**19  # a page and a dictionary of usual size, packed and unpacked
 

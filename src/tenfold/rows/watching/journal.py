@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.rows.fingerprint import difference
 from tenfold.rows.machine import machine
-from tenfold.rows.packing import Packed, read, write
+from tenfold.rows.watching.fingerprint import difference
+from tenfold.rows.watching.packing import Packed, read, write
 
 FORMAT = "tenfold checkpoint 1"
 TIMES_THE_SAVE = 100  # saving takes at most this part of the time: 1 %

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.rows.alignment import aligned_chunk
 from tenfold.rows.arrays import csr_rows
 from tenfold.rows.chunk import CHUNK_BYTES, Chunk, spans
+from tenfold.rows.cluster.alignment import aligned_chunk
 from tenfold.rows.source import Source, joined, pick
 
 BLOCK_BYTES = 2**25  # what a worker is handed, sends or loses at once

@@ -19,8 +19,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tenfold.rows.alignment import aligned
-from tenfold.rows.blocks import (
+from tenfold.rows.chunk import Chunk
+from tenfold.rows.cluster.alignment import aligned
+from tenfold.rows.cluster.blocks import (
     BLOCK_BYTES,
     Blocks,
     Layout,
@@ -31,12 +32,11 @@ from tenfold.rows.blocks import (
     sized,
     unmade,
 )
-from tenfold.rows.chunk import Chunk
+from tenfold.rows.cluster.worker import Answer, Order, fold_run, map_run, obey, outline
 from tenfold.rows.fold import Output, Task, missing
 from tenfold.rows.machine import compare
 from tenfold.rows.source import Source
 from tenfold.rows.tree import Tree
-from tenfold.rows.worker import Answer, Order, fold_run, map_run, obey, outline
 
 SHORT = 0.2  # seconds of a pass for which more tasks cost more than they balance
 MOST_IN_ARGUMENTS = 2**20  # bytes of state that ride with each task; more is scattered

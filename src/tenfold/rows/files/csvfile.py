@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.rows.arrow import is_number as holds_numbers
-from tenfold.rows.asked import Asked
 from tenfold.rows.chunk import Chunk
-from tenfold.rows.columns import Columns
-from tenfold.rows.csvlines import Dialect, Test, dialect, fault, is_number, line_of
-from tenfold.rows.rawfile import RawFile, Spool
+from tenfold.rows.files.arrow import is_number as holds_numbers
+from tenfold.rows.files.asked import Asked
+from tenfold.rows.files.columns import Columns
+from tenfold.rows.files.csvlines import Dialect, Test, dialect, fault, is_number, line_of
+from tenfold.rows.files.rawfile import RawFile, Spool
+from tenfold.rows.files.stored import Stored
 from tenfold.rows.source import Source
-from tenfold.rows.stored import Stored
 
 BLOCK = 2**20  # bytes of text converted at once
 

@@ -1,0 +1,1 @@
+"""Rows on disk and in tables: `.npy`, Parquet, Arrow IPC, CSV, data frames."""

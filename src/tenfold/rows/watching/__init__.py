@@ -1,0 +1,1 @@
+"""Who watches a fit: progress bars, and checkpoints that make it resumable."""
