@@ -9,7 +9,7 @@ import numpy as np
 from tenfold.maths.leaves import nearest
 
 CLOSE = {4: 1e-3, 8: 1e-7}  # squared distance over squared norms that products do not know well
-PRODUCTS = 2**17  # products of rows and centres that are held at once
+PRODUCTS = 2**16  # products of rows and centres that are held at once
 
 
 def nearest_centres(X: Any, centres: np.ndarray) -> np.ndarray:
@@ -25,12 +25,20 @@ def nearest_centres(X: Any, centres: np.ndarray) -> np.ndarray:
     labels = np.empty(X.shape[0], np.int32)
     step = max(PRODUCTS // len(centres), 1024)
     best = np.empty(min(step, X.shape[0]), centres.dtype)
+    space = np.empty((len(centres), step), centres.dtype) if X.shape[0] >= step else None
     for start in range(0, X.shape[0], step):
-        block = slice(start, start + step)
-        products = centres @ X[block].T if isinstance(X, np.ndarray) else (X[block] @ centres.T).T
-        part = labels[block]
-        nearest(np.ascontiguousarray(products), half, part, best[: len(part)])
+        part = labels[start : start + step]
+        products = class_major(X[start : start + step], centres, space)
+        nearest(products, half, part, best[: len(part)])
     return labels
+
+
+def class_major(X: Any, centres: np.ndarray, space: np.ndarray | None) -> np.ndarray:
+    """Products of all centres with all rows, (k, n), written to `space` if they fill it."""
+    if not isinstance(X, np.ndarray):
+        return np.ascontiguousarray((X @ centres.T).T)
+    fits = space is not None and space.shape[1] == len(X)
+    return np.matmul(centres, X.T, out=space if fits else None)
 
 
 def squared_distances(X: np.ndarray, centres: np.ndarray) -> np.ndarray:

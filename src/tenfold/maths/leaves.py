@@ -101,3 +101,19 @@ def squares_to(X, label, centres):  # noqa: ANN001, ANN201  -> (n,)
             even += last * last
         squares[i] = even + odd
     return squares
+
+
+@njit(cache=True, nogil=True)
+def line_sums(lines, X):  # noqa: ANN001, ANN201  (q, n), (n, d) -> (q, d)
+    """Product of a few lines with X, in float64.
+
+    BLAS takes turns when several threads multiply thin matrices at once; this does not.
+    """
+    n, d = X.shape
+    total = np.zeros((len(lines), d))
+    for i in range(n):
+        for q in range(len(lines)):
+            factor = lines[q, i]
+            for j in range(d):
+                total[q, j] += factor * X[i, j]
+    return total

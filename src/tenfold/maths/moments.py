@@ -13,6 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.maths.leaves import class_squares, class_sums, line_sums
+
+
+THIN = 4  # lines up to which our own loop beats BLAS on several threads
+
 
 class Moments(NamedTuple):
     """First and second moments of rows.
@@ -123,8 +128,14 @@ def sums(X: Any, Y: np.ndarray, w: np.ndarray | None, origin: np.ndarray | None)
     n = float(X.shape[0]) if w is None else float(w.sum(dtype=np.float64))
     xx = X.T @ X
     xx = xx if isinstance(xx, np.ndarray) else xx.toarray()
-    lines_x = lines @ X if isinstance(X, np.ndarray) else (X.T @ lines.T).T
-    return Sums(n, lines_x, xx, root @ Y, Y.T @ Y, X.shape[0])
+    return Sums(n, thin_product(lines, X), xx, root @ Y, Y.T @ Y, X.shape[0])
+
+
+def thin_product(lines: np.ndarray, X: Any) -> np.ndarray:
+    """A few lines (q, n) times X, dense or CSR."""
+    if not isinstance(X, np.ndarray):
+        return (X.T @ lines.T).T
+    return line_sums(lines, X) if len(lines) <= THIN else lines @ X
 
 
 def scaled(X: Any, factors: np.ndarray) -> Any:
@@ -147,8 +158,6 @@ def class_moments(rows: Any, k: int) -> ClassMoments:
     >>> class_moments(rows, 2).mean.ravel().tolist()
     [2.0, 10.0]
     """
-    from tenfold.maths.leaves import class_squares, class_sums
-
     weights = rows.weights().astype(np.float64)
     n, sums = class_sums(rows.X, rows.y, weights, k)
     mean = sums / np.where(n > 0, n, 1)[:, None]

@@ -13,7 +13,7 @@ from tenfold.maths.moments import Moments, Sums, sums
 from tenfold.rows import Chunk, Rows
 
 HEAD = 256  # rows that are looked at first
-NEAR = 2.0  # deviations from zero up to which nothing is subtracted
+NEAR = {4: 4.0, 8: 50.0}  # deviations from zero up to which nothing is subtracted
 LOST = {4: 1e2, 8: 1e5}  # squared offset over variance that costs too many digits of 4 or 8 bytes
 
 
@@ -56,7 +56,7 @@ def starting_point(rows: Rows, *, target: bool) -> np.ndarray | None:
     head = rows.take(np.arange(min(HEAD, rows.n_rows)))
     Z = np.hstack([head.X, targets(head)]) if target else head.X
     mean = Z.mean(axis=0, dtype=np.float64)
-    near = NEAR * Z.std(axis=0, dtype=np.float64) + np.finfo(rows.dtype).tiny
+    near = NEAR[rows.dtype.itemsize] * Z.std(axis=0, dtype=np.float64) + np.finfo(rows.dtype).tiny
     return None if (np.abs(mean) <= near).all() else mean.astype(rows.dtype)
 
 
