@@ -717,3 +717,14 @@ def test_wide_rows():
         ours = LogisticRegression(tol=1e-8, max_iter=500).fit(rows, y)
         slope = slope_of(lambda t: objective(t, X, y), theta_of(ours), 1e-4)
         assert_allclose(slope, 0, atol=1e-6)
+
+
+def test_conjugate_gradients_solve_dense_problems_too():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(300, 12)) + 1
+    y = X @ rng.normal(size=12) + rng.normal(size=300)
+    exact = Ridge(alpha=2.0).fit(X, y)
+    iterated = Ridge(alpha=2.0, solver="sparse_cg", tol=1e-12).fit(X, y)
+    assert iterated.n_iter_ > 1
+    np.testing.assert_allclose(iterated.coef_, exact.coef_, rtol=1e-8)
+    np.testing.assert_allclose(iterated.intercept_, exact.intercept_, rtol=1e-8)

@@ -35,7 +35,7 @@ class LeastSquares(OnePass, Regressor):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         solver = getattr(self, "solver", "auto")
-        if rows.sparse and (rows.n_features > WIDEST_GRAM or solver == "sparse_cg"):
+        if solver == "sparse_cg" or (rows.sparse and rows.n_features > WIDEST_GRAM):
             return self._iterated(rows)
         if not (rows.sparse or self.positive) and rows.n_rows < rows.n_features:
             return self._wide(rows)
@@ -228,7 +228,7 @@ class Ridge(LeastSquares):
         Relative precision of `sparse_cg`.
     solver : {"auto", "cholesky", "svd", "sparse_cg"}
         "cholesky" solves from the moments, "svd" from the triangular factor of the rows (slower,
-        most accurate), "sparse_cg" iterates (for sparse X of many columns). "auto" takes the first
+        most accurate), "sparse_cg" iterates (for X of many columns). "auto" takes the first
         unless digits would be lost, and the last for more than 4096 sparse columns.
     positive : bool
         Whether coefficients must not be negative.
