@@ -15,7 +15,6 @@ import numpy as np
 
 from tenfold.maths.leaves import class_squares, class_sums, line_sums
 
-
 THIN = 4  # lines up to which our own loop beats BLAS on several threads
 
 
