@@ -27,6 +27,6 @@ def two_workers(tmp_path_factory):
             dashboard_address=":0",
             local_directory=str(tmp_path_factory.mktemp("workers")),
         ) as cluster,
-        Client(cluster) as client,
+        Client(cluster, set_as_default=False) as client,
     ):
         yield client

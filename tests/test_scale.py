@@ -55,7 +55,7 @@ def test_killing_a_worker_during_kmeans_costs_no_bits(tmp_path):
             dashboard_address=":0",
             local_directory=str(tmp_path),
         ) as cluster,
-        Client(cluster) as client,
+        Client(cluster, set_as_default=False) as client,
         tenfold.on(client),
     ):
         data = PLACES["in_dask"](X, None, tmp_path)[0]
