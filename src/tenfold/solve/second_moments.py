@@ -24,6 +24,8 @@ def second_moments(rows: Rows, *, target: bool = False) -> Moments:
 
 
 def _second_moments(rows: Rows, *, target: bool) -> Moments:
+    if not rows.sparse and rows.n_rows <= rows.source.grid:
+        return rows.total(whole_moments, target)
     origin = None if rows.sparse else starting_point(rows, target=target)
     total = rows.total(row_sums, origin, target)
     if not rows.sparse and far_off(total, rows.dtype):
@@ -63,6 +65,18 @@ def starting_point(rows: Rows, *, target: bool) -> np.ndarray | None:
 def targets(chunk: Chunk) -> np.ndarray:
     """The targets of a chunk, (n, q)."""
     return chunk.y.reshape(chunk.rows, -1)
+
+
+def whole_moments(chunk: Chunk, target: bool) -> Moments:
+    """Moments of a table of one chunk, straight about its own mean: small fits count too."""
+    Z = np.hstack([chunk.X, targets(chunk).astype(chunk.X.dtype)]) if target else chunk.X
+    w = chunk.weights().astype(np.float64)
+    shares = w / w.sum()
+    mean = shares @ Z
+    D = (Z - mean.astype(Z.dtype)).astype(Z.dtype, copy=False)
+    mean = mean.astype(Z.dtype) + shares @ D  # what rounding to the dtype has left
+    D = D if chunk.w is None else D * np.sqrt(chunk.w)[:, None].astype(Z.dtype)
+    return Moments(w.sum(), mean, D.T @ D, chunk.rows)
 
 
 def row_sums(chunk: Chunk, origin: np.ndarray | None, target: bool) -> Sums:
