@@ -12,6 +12,7 @@ import numpy as np
 
 from tenfold.maths.distances import nearest_centres
 from tenfold.maths.leaves import add_rows, squares_to
+from tenfold.maths.promises import shows_nan
 from tenfold.rows import Chunk, Rows
 
 FAR = 4.0  # columns whose mean is this many deviations from zero are shifted before products
@@ -25,6 +26,7 @@ class Spread(NamedTuple):
     xx: np.ndarray
 
 
+@shows_nan
 def spread(chunk: Chunk, origin: np.ndarray) -> Spread:
     """How the columns of a chunk lie about a point."""
     w = chunk.weights()

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.maths.moments import Moments
+from tenfold.maths.promises import shows_nan
 from tenfold.maths.triangle import Triangle
 from tenfold.rows import Chunk, Rows, normals
 
@@ -73,6 +74,7 @@ class Spread(NamedTuple):
     squares: float
 
 
+@shows_nan
 def spread(chunk: Chunk, centre: np.ndarray) -> Spread:
     """How the rows of a chunk lie about a point."""
     w = chunk.weights()

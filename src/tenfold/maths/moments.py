@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.maths.leaves import class_squares, class_sums, line_sums
+from tenfold.maths.promises import shows_nan
 
 THIN = 4  # lines up to which our own loop beats BLAS on several threads
 
@@ -127,7 +128,8 @@ def sums(X: Any, Y: np.ndarray, w: np.ndarray | None, origin: np.ndarray | None)
     n = float(X.shape[0]) if w is None else float(w.sum(dtype=np.float64))
     xx = X.T @ X
     xx = xx if isinstance(xx, np.ndarray) else xx.toarray()
-    return Sums(n, thin_product(lines, X), xx, root @ Y, Y.T @ Y, X.shape[0])
+    sides = thin_product(lines, Y)
+    return Sums(n, thin_product(lines, X), xx, sides[0], sides[1:], X.shape[0])
 
 
 def thin_product(lines: np.ndarray, X: Any) -> np.ndarray:
@@ -146,6 +148,7 @@ def scaled(X: Any, factors: np.ndarray) -> Any:
     return (diags_array(factors) @ X).tocsr()
 
 
+@shows_nan
 def class_moments(rows: Any, k: int) -> ClassMoments:
     """Moments of each column within each of k classes; `rows` has X, class numbers y, weights w.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tenfold.maths.moments import Moments, Sums, sums
+from tenfold.maths.promises import shows_nan
 from tenfold.rows import Chunk, Rows
 
 HEAD = 256  # rows that are looked at first
@@ -67,18 +68,22 @@ def targets(chunk: Chunk) -> np.ndarray:
     return chunk.y.reshape(chunk.rows, -1)
 
 
+@shows_nan
 def whole_moments(chunk: Chunk, target: bool) -> Moments:
     """Moments of a table of one chunk, straight about its own mean: small fits count too."""
-    Z = np.hstack([chunk.X, targets(chunk).astype(chunk.X.dtype)]) if target else chunk.X
+    X, Y = chunk.X, targets(chunk) if target else np.empty((chunk.rows, 0))
     w = chunk.weights().astype(np.float64)
     shares = w / w.sum()
-    mean = shares @ Z
-    D = (Z - mean.astype(Z.dtype)).astype(Z.dtype, copy=False)
-    mean = mean.astype(Z.dtype) + shares @ D  # what rounding to the dtype has left
-    D = D if chunk.w is None else D * np.sqrt(chunk.w)[:, None].astype(Z.dtype)
-    return Moments(w.sum(), mean, D.T @ D, chunk.rows)
+    # exactly zero in constant columns, and small wherever the data lie
+    D = np.hstack([X - X[0], (Y - Y[0]).astype(X.dtype)])
+    shift = (shares @ D).astype(X.dtype)
+    D -= shift
+    mean = np.append(X[0].astype(np.float64), Y[0]) + shift + shares @ D
+    D = D if chunk.w is None else D * np.sqrt(chunk.w)[:, None].astype(X.dtype)
+    return Moments(float(w.sum()), mean, D.T @ D, chunk.rows)
 
 
+@shows_nan
 def row_sums(chunk: Chunk, origin: np.ndarray | None, target: bool) -> Sums:
     """Sums of the rows of a chunk about an origin."""
     Y = targets(chunk) if target else np.empty((chunk.rows, 0), chunk.X.dtype)
