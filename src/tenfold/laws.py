@@ -122,7 +122,7 @@ def parts_make_the_whole(model: Any, cut: int = 1234) -> None:
     """The statistic of a chunk is the merge of the statistics of its parts, for every leaf."""
     X, y = table(model, rows=3000)
     model = fresh(model)
-    rows = Recorded(model._labelled_rows(X, y, None) if is_classifier(model) else model._rows(X, y))
+    rows = Recorded(model._training_rows(X, y, None))
     model._keep(model._fit(rows, model._rng()))
     whole = rows.gather()
     for f, state in rows.calls:

@@ -49,7 +49,7 @@ class Estimator(BaseEstimator):
         X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
             The rows.
         y : array or column name, optional
-            Target; a name when X is a table or a file.
+            Target, or the labels of a classifier; a name when X is a table or a file.
         sample_weight : array or column name, optional
             Weight of each row; a weight of two is the row twice.
 
@@ -59,9 +59,13 @@ class Estimator(BaseEstimator):
         """
         self._validate_params()
         with self._at_work():
-            rows = self._rows(X, y, sample_weight)
+            rows = self._training_rows(X, y, sample_weight)
             self._keep(self._fit(rows, self._rng()))
         return self
+
+    def _training_rows(self, X: Any, y: Any, w: Any) -> Rows:
+        """The rows of a fit; classifiers number their labels here."""
+        return self._rows(X, y, w)
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         raise NotImplementedError(f"{type(self).__name__} has to define _fit(rows, rng)")

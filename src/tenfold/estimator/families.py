@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, ClusterMixin, RegressorMixin, TransformerMixin
@@ -36,32 +36,10 @@ class Classifier(ClassifierMixin, Estimator):
     _y_required = True
     _min_classes = 1
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from rows and their labels.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-        y : array or column name
-            Labels; a name when X is a table or a file.
-        sample_weight : array or column name, optional
-            Weight of each row; a weight of two is the row twice.
-
-        Returns
-        -------
-        self
-        """
-        self._validate_params()
-        with self._at_work():
-            rows = self._labelled_rows(X, y, sample_weight)
-            self._keep(self._fit(rows, self._rng()))
-        return self
-
-    def _labelled_rows(self, X: Any, y: Any, w: Any, classes: Any = None) -> Rows:
+    def _training_rows(self, X: Any, y: Any, w: Any) -> Rows:
         rows = self._rows(X, y, w)
         require_target(self, rows)
-        self.classes_, rows = number_labels(rows, classes)
+        self.classes_, rows = number_labels(rows)
         if len(self.classes_) < self._min_classes:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least {self._min_classes} classes in "
