@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from tenfold.maths.distances import nearest_centres, squared_distances
 from tenfold.maths.leaves import add_rows, gaussian_scores
 from tenfold.maths.links import log_softmax, softmax
-from tenfold.maths.losses import logistic_loss, softmax_loss
+from tenfold.maths.losses import Logistic, Softmax
 from tenfold.maths.moments import Moments, class_moments
 from tenfold.maths.triangle import Triangle
 from tenfold.rows import Chunk, Rows
@@ -298,8 +298,8 @@ def slopes_by_differences(f, Z, e=1e-6):
 def test_the_slope_of_softmax_loss_is_its_derivative(k, size):
     rng = np.random.default_rng(k)
     Z, y = rng.normal(size=(k, 9)) * size, rng.integers(0, k, 9)
-    loss, slope = softmax_loss(Z.copy(), y)
-    differences = slopes_by_differences(lambda Z: softmax_loss(Z, y), Z)
+    loss, slope = Softmax().both(Z.copy(), y)
+    differences = slopes_by_differences(lambda Z: Softmax().both(Z, y), Z)
     assert_allclose(slope, differences, rtol=1e-5, atol=1e-7)
     assert_allclose(loss, -special.log_softmax(Z, axis=0)[y, np.arange(9)], rtol=1e-12, atol=1e-15)
 
@@ -308,8 +308,8 @@ def test_the_slope_of_softmax_loss_is_its_derivative(k, size):
 def test_the_slope_of_logistic_loss_is_its_derivative(size):
     rng = np.random.default_rng(0)
     z, y = rng.normal(size=30) * size, rng.integers(0, 2, 30)
-    loss, slope = logistic_loss(z, y)
-    differences = slopes_by_differences(lambda z: logistic_loss(z, y), z)
+    loss, slope = Logistic().both(z, 2 * y - 1)
+    differences = slopes_by_differences(lambda z: Logistic().both(z, 2 * y - 1), z)
     assert_allclose(slope, differences, rtol=1e-5, atol=1e-7)
     assert_allclose(loss, np.logaddexp(0, np.where(y == 1, -z, z)), rtol=1e-13)
 
@@ -318,8 +318,8 @@ def test_the_slope_of_logistic_loss_is_its_derivative(size):
 @given(st.lists(st.tuples(st.floats(-1e4, 1e4), st.integers(0, 1)), min_size=1, max_size=9))
 def test_softmax_of_two_classes_is_logistic(pairs):
     z, y = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
-    loss, slope = softmax_loss(np.vstack([np.zeros_like(z), z]), y)
-    expected_loss, expected_slope = logistic_loss(z, y)
+    loss, slope = Softmax().both(np.vstack([np.zeros_like(z), z]), y)
+    expected_loss, expected_slope = Logistic().both(z, 2 * y - 1)
     assert_allclose(loss, expected_loss, rtol=1e-12, atol=1e-15)
     assert_allclose(slope[1], expected_slope, rtol=1e-12, atol=1e-15)
     assert_allclose(slope.sum(axis=0), 0, atol=1e-15)
@@ -328,11 +328,11 @@ def test_softmax_of_two_classes_is_logistic(pairs):
 @pytest.mark.parametrize("dtype", TYPES)
 def test_losses_of_huge_scores(dtype):
     z, y = np.array([1e4, -1e4, 1e4, -1e4], dtype), np.array([0, 0, 1, 1])
-    loss, slope = logistic_loss(z, y)
+    loss, slope = Logistic().both(z, 2 * y - 1)
     assert loss.tolist() == [1e4, 0, 0, 1e4]
     assert slope.tolist() == [1, 0, 0, -1]
     Z = np.array([[1e4, 1e4], [-1e4, -1e4], [0, 0]], dtype)
-    losses, slopes = softmax_loss(Z, np.array([0, 1]))
+    losses, slopes = Softmax().both(Z, np.array([0, 1]))
     assert losses.tolist() == [0, 2e4]
     assert slopes.T.tolist() == [[0, 0, 0], [1, -1, 0]]
     assert {a.dtype for a in (loss, slope, losses, slopes)} == {np.dtype(dtype)}

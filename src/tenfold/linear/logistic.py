@@ -10,14 +10,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.estimator import ProbabilisticClassifier
-from tenfold.linear.cross_entropy import Penalised, preconditioner, weigh
+from tenfold.linear.objective import Objective, weigh
+from tenfold.linear.ways import SMOOTH_WAYS, smooth_minimum
+from tenfold.maths.losses import Logistic, Softmax
 from tenfold.rows import Chunk, Rows
-from tenfold.solve import lbfgs, newton
-from tenfold.solve.lbfgs import Minimum
-from tenfold.solve.second_moments import second_moments
-
-NEWTON_SIZE = 100_000  # rows x parameters up to which few costly rounds beat many cheap ones
-NEWTON_WIDTH = 256  # parameters up to which Newton's Hessian is made
 
 
 class LogisticRegression(ProbabilisticClassifier):
@@ -82,7 +78,7 @@ class LogisticRegression(ProbabilisticClassifier):
         "fit_intercept": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "random_state": ["random_state"],
-        "solver": [StrOptions({"auto", "lbfgs", "newton-cholesky"})],
+        "solver": [StrOptions(set(SMOOTH_WAYS))],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
@@ -116,19 +112,27 @@ class LogisticRegression(ProbabilisticClassifier):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         objective = self._objective(rows)
-        found = self._minimum(objective)
+        found = smooth_minimum(
+            objective,
+            self._first(objective),
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
         W, b = objective.parts(found.x)
         report = {**found.report, "n_iter_": np.array([found.report["n_iter_"]], np.int32)}
         return {"coef_": W.copy(), "intercept_": b.copy(), **report}
 
-    def _objective(self, rows: Rows) -> Penalised:
+    def _objective(self, rows: Rows) -> Objective:
         k = len(self.classes_)
-        weight = rows.total(weigh, k).by_class
+        weight = rows.total(weigh, k)
         cost = self._class_cost(weight)
         n = float(weight.sum() if cost is None else weight @ cost)
         shape = (1 if k == 2 else k, rows.n_features + 1)
-        alpha = 0.0 if np.isinf(self.C) else 1 / (self.C * n)
-        return Penalised(rows, shape, alpha, n, self.fit_intercept, cost)
+        ridge = np.full(shape[1], 0.0 if np.isinf(self.C) else 1 / (self.C * n))
+        ridge[-1] = 0.0
+        loss = Logistic() if k == 2 else Softmax()
+        return Objective(rows, loss, shape, ridge, n, self.fit_intercept, cost)
 
     def _class_cost(self, weight: np.ndarray) -> np.ndarray | None:
         if self.class_weight is None:
@@ -140,22 +144,7 @@ class LogisticRegression(ProbabilisticClassifier):
             raise ValueError(f"class_weight names {sorted(unknown)}, which are no labels of y")
         return np.array([self.class_weight.get(c, 1.0) for c in self.classes_.tolist()])
 
-    def _minimum(self, f: Penalised) -> Minimum:
-        start = self._first(f)
-        settings = {"tol": self.tol, "max_iter": self.max_iter}
-        settings["precision"] = float(np.finfo(f.rows.dtype).eps)
-        size = int(np.prod(f.shape))
-        small = size <= NEWTON_WIDTH and size * f.rows.n_rows <= NEWTON_SIZE
-        if self.solver == "newton-cholesky" or (self.solver == "auto" and small):
-            return newton(f.curve, start, **settings)
-        return lbfgs(f.slope, start, precondition=self._preconditioner(f), **settings)
-
-    def _preconditioner(self, f: Penalised) -> Any:
-        if f.rows.sparse or f.shape[1] > min(2000, f.rows.n_rows):
-            return None
-        return preconditioner(f, second_moments(f.rows))
-
-    def _first(self, f: Penalised) -> np.ndarray:
+    def _first(self, f: Objective) -> np.ndarray:
         shape = f.shape
         if self.warm_start and getattr(self, "coef_", np.empty(0)).shape == (
             shape[0],

@@ -12,6 +12,7 @@ import numpy as np
 from tenfold.rows import blas
 from tenfold.rows.chunk import Chunk, spans
 from tenfold.rows.fold import Output, Task, contiguous, fold, map_rows
+from tenfold.rows.mixing import Block, blocks
 from tenfold.rows.source import Source, joined
 from tenfold.rows.tree import Tree, merge, widened
 from tenfold.rows.watching.watch import watching
@@ -46,6 +47,7 @@ class Rows:
         self.source, self.engine = source, engine
         self.classes, self.allow_nan = classes, allow_nan
         self.passes = 0
+        self.whole: Chunk | None = None  # all rows, where they lie in memory: see `mixing`
 
     n_rows = property(lambda self: self.source.n_rows)
     n_features = property(lambda self: self.source.n_features)
@@ -131,6 +133,14 @@ class Rows:
                 yield _chosen(pool, slice(start, min(start + size, whole)))
             left = [_chosen(pool, slice(whole, None))] if whole < pool.rows else []
 
+    def blocks(self, seed: int | None = None) -> Iterator[Block]:
+        """Every row once, for methods that learn row by row; see `tenfold.rows.mixing`.
+
+        The order depends on the seed alone; without one it is the given order.
+        """
+        self.spool()
+        return blocks(self, seed)
+
     def sample(self, k: int, seed: int) -> Chunk:
         """Draw `k` different rows by their global number, in ascending order."""
         if k >= self.n_rows:
@@ -140,7 +150,11 @@ class Rows:
 
     def take(self, rows: np.ndarray) -> Chunk:
         """The rows with these numbers, which must ascend, as one chunk in memory."""
-        return self._task(_itself, ()).prepared(self.source.take(rows), rows)
+        return self.prepared(self.source.take(rows), rows)
+
+    def prepared(self, chunk: Chunk, rows: np.ndarray | None = None) -> Chunk:
+        """A chunk as leaves see it: checked, labels as numbers."""
+        return self._task(_itself, ()).prepared(chunk, rows)
 
     def gather(self) -> Chunk:
         """All rows in memory (what is small enough for it: the caller knows)."""

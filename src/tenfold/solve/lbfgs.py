@@ -46,6 +46,7 @@ def lbfgs(
     memory: int = 10,
     precondition: Callable[[np.ndarray], np.ndarray] | None = None,
     precision: float = np.finfo(np.float64).eps,
+    noise: float = 1.0,
 ) -> Minimum:
     """Minimise a smooth function from its value and slope.
 
@@ -65,6 +66,8 @@ def lbfgs(
         Multiplies a vector by an approximate inverse Hessian.
     precision : float
         Relative precision of `f`: converged, too, when less than that is left to gain.
+    noise : float
+        How many times coarser than that the values may be (scores far from zero cancel).
 
     Returns
     -------
@@ -88,11 +91,11 @@ def lbfgs(
             turn = -direction(here.slope, pairs, precondition)
         gap = -0.5 * float(turn @ here.slope)  # what is left to gain, if the memory is right
         first = 1.0 if pairs or precondition else min(1.0, 1.0 / np.abs(here.slope).sum())
-        there = line_search(f, here, turn, first, precision)
+        there = line_search(f, here, turn, first, noise * precision)
         stuck = np.array_equal(there.x, here.x)
         if not stuck:
             pairs = remembered(pairs, here, there, memory)
-        unseen = gap <= (NOISE if stuck else 1) * precision * abs(here.value)
+        unseen = gap <= (NOISE * noise if stuck else 1) * precision * abs(here.value)
         change = 0.0 if unseen else np.abs(there.slope).max()
         loop.tell((there, pairs), objective=there.value, change=change, stuck=stuck and not unseen)
     end = loop.state[0]

@@ -1,0 +1,215 @@
+"""Mean loss of linear scores plus a square penalty, as solvers see it: a function of one vector.
+
+Read in order: the two leaves (`slope`, and `curve` with the Hessian), `Objective`, `sampled`,
+`preconditioner`. Parameters are rows [w b]: one for a loss of one score, k for softmax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.maths.losses import Loss
+from tenfold.maths.moments import Moments, thin_product
+from tenfold.rows import Chunk, Rows
+from tenfold.rows.arrays import Arrays, SparseArrays
+
+
+class Slope(NamedTuple):
+    """Loss and its gradient, summed over rows."""
+
+    loss: float
+    w: np.ndarray  # (m, p)
+    b: np.ndarray  # (m,)
+
+
+class Curve(NamedTuple):
+    """Loss, gradient and Hessian, summed over rows; the constants come last in each block."""
+
+    loss: float
+    slope: np.ndarray  # (m, p + 1)
+    hessian: np.ndarray  # (m, p + 1, m, p + 1)
+
+
+def scores(X: Any, W: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Class-major scores W x + b, (m, n)."""
+    if isinstance(X, np.ndarray):
+        Z = (X @ W[0])[None] if len(W) == 1 else W @ X.T
+    else:
+        Z = np.ascontiguousarray((X @ W.T).T)
+    Z += b[:, None]
+    return Z
+
+
+def targets(chunk: Chunk, loss: Loss) -> np.ndarray:
+    """The target as the loss wants it: signs are made from the numbers of two classes."""
+    if loss.labels == "signs":
+        return (2 * chunk.y - 1).astype(chunk.X.dtype)
+    if loss.labels == "classes":
+        return chunk.y
+    return chunk.y.astype(chunk.X.dtype, copy=False)
+
+
+def row_weights(chunk: Chunk, cost: np.ndarray | None) -> np.ndarray | None:
+    """Weights of the rows times the cost of their classes; None where all are 1."""
+    if cost is None:
+        return chunk.w
+    own = np.take(cost, chunk.y)
+    return own if chunk.w is None else own * chunk.w
+
+
+def weighed(
+    loss: Loss, Z: np.ndarray, y: np.ndarray, w: np.ndarray | None
+) -> tuple[float, np.ndarray]:
+    """Total loss and weighted slopes (m, n) in the scores."""
+    one = loss.labels != "classes"
+    each, R = loss.both(Z[0] if one else Z, y)
+    R = R[None] if one else R
+    if w is None:
+        return float(each.sum(dtype=np.float64)), R
+    return float(w.astype(np.float64) @ each), R * w.astype(R.dtype, copy=False)
+
+
+def slope(chunk: Chunk, loss: Loss, W: np.ndarray, b: np.ndarray, cost: np.ndarray | None) -> Slope:
+    """Loss and gradient of a chunk."""
+    Z, y, w = scores(chunk.X, W, b), targets(chunk, loss), row_weights(chunk, cost)
+    total, R = weighed(loss, Z, y, w)
+    g = R @ chunk.X if isinstance(chunk.X, np.ndarray) else (chunk.X.T @ R.T).T
+    return Slope(total, g, R.sum(axis=1, dtype=np.float64))
+
+
+def curve(chunk: Chunk, loss: Loss, W: np.ndarray, b: np.ndarray, cost: np.ndarray | None) -> Curve:
+    """Loss, gradient and Hessian of a chunk: sums over rows of curvature (x) [x 1][x 1]'."""
+    Z, y, w = scores(chunk.X, W, b), targets(chunk, loss), row_weights(chunk, cost)
+    total, R = weighed(loss, Z, y, w)
+    X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
+    gradient = np.column_stack([R @ X, R.sum(axis=1, dtype=np.float64)])
+    if loss.labels != "classes":
+        bend = loss.curvature(Z[0], y)
+        H = square(X, bend if w is None else bend * w)
+        return Curve(total, gradient, H[None, :, None])
+    bend = loss.curvature(Z, y)
+    bend = bend if w is None else bend * w
+    m, q = len(W), X.shape[1] + 1
+    H = np.empty((m, q, m, q))
+    for i in range(m):
+        for j in range(i + 1):
+            H[i, :, j] = H[j, :, i] = product(X, bend[i, j])
+    return Curve(total, gradient, H)
+
+
+def square(X: np.ndarray, bend: np.ndarray) -> np.ndarray:
+    """Sum of bend [x 1][x 1]' for bends that are not negative: BLAS then makes half of it only."""
+    root = np.sqrt(bend)
+    A = X * root[:, None].astype(X.dtype, copy=False)
+    return bordered(A.T @ A, thin_product(root[None].astype(X.dtype, copy=False), A)[0], bend)
+
+
+def product(X: np.ndarray, bend: np.ndarray) -> np.ndarray:
+    """Sum of bend [x 1][x 1]' for bends of any sign."""
+    A = X * bend[:, None].astype(X.dtype, copy=False)
+    return bordered(A.T @ X, A.sum(axis=0, dtype=np.float64), bend)
+
+
+def bordered(xx: np.ndarray, x: np.ndarray, bend: np.ndarray) -> np.ndarray:
+    """The Hessian of [w b] from its parts."""
+    p = len(xx)
+    H = np.empty((p + 1, p + 1))
+    H[:p, :p] = xx
+    H[:p, p] = H[p, :p] = x
+    H[p, p] = bend.sum(dtype=np.float64)
+    return H
+
+
+class Objective(NamedTuple):
+    """Mean weighted loss + 1/2 sum of ridge_j theta_j^2, for rows theta of [w b].
+
+    Attributes
+    ----------
+    rows : the data
+    loss : a loss of `tenfold.maths.losses`
+    shape : (m, p + 1) rows of parameters, constants last
+    ridge : (p + 1,) penalty on the squares of each column of parameters, mostly 0 for the constant
+    n : total weight, of rows times the cost of their classes
+    intercept : whether there are constants; else they stay where they start
+    cost : (k,) weight of each class, or None
+    """
+
+    rows: Rows
+    loss: Loss
+    shape: tuple[int, int]
+    ridge: np.ndarray
+    n: float
+    intercept: bool = True
+    cost: np.ndarray | None = None
+
+    def parts(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Weights (m, p) and constants (m,) of a flat vector, in the dtype of the rows."""
+        T = theta.reshape(self.shape).astype(self.rows.dtype)
+        return T[:, :-1], T[:, -1]
+
+    def slope(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value and gradient, from one pass."""
+        s = self.rows.total(slope, self.loss, *self.parts(theta), self.cost)
+        return self._with_penalty(theta, s.loss, np.column_stack([s.w, s.b]))
+
+    def curve(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Value, gradient and Hessian, from one pass; flat directions of softmax are held still."""
+        s = self.rows.total(curve, self.loss, *self.parts(theta), self.cost)
+        value, gradient = self._with_penalty(theta, s.loss, s.slope)
+        m, q = self.shape
+        H = s.hessian.reshape(m * q, m * q) / self.n + np.diag(np.tile(self.ridge, m))
+        if m > 1:  # equal shifts of all classes change nothing
+            H += np.kron(np.full((m, m), 1 / m), np.diag(H.diagonal().reshape(m, q).mean(axis=0)))
+        if not self.intercept:
+            fixed = np.arange(q - 1, m * q, q)
+            H[fixed, :] = H[:, fixed] = 0.0
+            H[fixed, fixed] = 1.0
+        return value, gradient, H
+
+    def _with_penalty(
+        self, theta: np.ndarray, loss: float, gradient: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        T = theta.reshape(self.shape)
+        gradient = gradient / self.n + self.ridge * T
+        if not self.intercept:
+            gradient[:, -1] = 0.0
+        return loss / self.n + 0.5 * float((self.ridge * T**2).sum()), gradient.ravel()
+
+    def on_sample(self, k: int, seed: int) -> Objective:
+        """The same objective on k of the rows, in memory: a cheap place to begin."""
+        part = self.rows.sample(k, seed)
+        place = SparseArrays if self.rows.sparse else Arrays
+        rows = Rows(place(part.X, part.y, part.w, finite=True))
+        w = row_weights(part, self.cost)
+        return self._replace(rows=rows, n=float(part.rows if w is None else w.sum()))
+
+
+def weigh(chunk: Chunk, k: int) -> np.ndarray:
+    """Weight of each of k classes in a chunk."""
+    by_class = np.zeros(k)
+    np.add.at(by_class, chunk.y, chunk.weights())
+    return by_class
+
+
+def preconditioner(f: Objective, s: Moments) -> Callable[[np.ndarray], np.ndarray]:
+    """Multiply by the inverse of about the Hessian at zero, ((I - 11'/m) / m) (x) E[xx'] + ridge.
+
+    It knows how the columns are scaled and correlated, which is what slows L-BFGS down.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    m, q = f.shape
+    mean = np.append(s.mean, 1.0)
+    M = np.multiply.outer(mean, mean)
+    M[:-1, :-1] += s.scatter / s.n
+    M *= 0.25 if m == 1 else 1 / m
+    M[np.diag_indices(q)] += f.ridge
+    if not f.intercept:
+        M[-1, :] = M[:, -1] = 0.0
+        M[-1, -1] = 1.0
+    M[np.diag_indices(q)] += 1e-10 * M.trace() / q  # dependent columns
+    factor = cho_factor(M, lower=True, check_finite=False)
+    return lambda v: cho_solve(factor, v.reshape(m, q).T, check_finite=False).T.ravel()
