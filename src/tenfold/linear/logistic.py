@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.estimator import ProbabilisticClassifier
 from tenfold.linear.objective import Objective, weigh
-from tenfold.linear.ways import SMOOTH_WAYS, smooth_minimum
+from tenfold.linear.ways import WAYS, minimum
 from tenfold.maths.losses import Logistic, Softmax
 from tenfold.rows import Chunk, Rows
 
@@ -20,7 +20,8 @@ class LogisticRegression(ProbabilisticClassifier):
     r"""Logistic regression for two classes, softmax regression for more.
 
     .. math:: \min_{w, b} C \sum_i \omega_i \Big[\log \sum_c e^{x_i \cdot w_c + b_c}
-              - x_i \cdot w_{y_i} - b_{y_i}\Big] + \tfrac12 \lVert w \rVert^2
+              - x_i \cdot w_{y_i} - b_{y_i}\Big]
+              + \tfrac{1 - \rho}2 \lVert w \rVert_2^2 + \rho \lVert w \rVert_1
 
     Two classes share one row of coefficients (the score of the first class is 0). The constants b
     are not penalised. One pass over the data a round. Parameters, attributes and stopping rule are
@@ -31,6 +32,8 @@ class LogisticRegression(ProbabilisticClassifier):
     ----------
     C : float
         Weight of the loss against the penalty; `np.inf` for no penalty.
+    l1_ratio : float
+        Share :math:`\rho` of the L1 penalty: 0 for squares alone, 1 for the lasso's exact zeros.
     tol : float
         Converged when no entry of the gradient of the mean objective exceeds this.
     fit_intercept : bool
@@ -39,10 +42,13 @@ class LogisticRegression(ProbabilisticClassifier):
         Weight of each class; "balanced" gives each the same total.
     random_state : int, optional
         No solver here draws random numbers: any seed gives the same result.
-    solver : {"auto", "lbfgs", "newton-cholesky"}
+    solver : {"auto", "lbfgs", "newton-cholesky", "coordinate"}
         "newton-cholesky" takes few rounds and makes a Hessian of all parameters; "lbfgs" takes more
         and makes none (for up to 2000 dense columns it knows their correlations from one further
-        pass). "auto" takes Newton's for small tables of up to 256 parameters.
+        pass). "coordinate" is for penalties with an L1 part: Newton's models on a working set, or
+        descent along the columns of sparse rows, which it gathers in memory. "auto" takes
+        "coordinate" where `l1_ratio` is not 0, Newton's for up to 256 parameters of two classes or
+        of a small table, else "lbfgs".
     max_iter : int
         Most rounds.
     verbose : int
@@ -74,11 +80,12 @@ class LogisticRegression(ProbabilisticClassifier):
     _min_classes = 2
     _parameter_constraints = {
         "C": [Interval(Real, 0, None, closed="right")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "fit_intercept": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "random_state": ["random_state"],
-        "solver": [StrOptions(set(SMOOTH_WAYS))],
+        "solver": [StrOptions(set(WAYS))],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
@@ -89,6 +96,7 @@ class LogisticRegression(ProbabilisticClassifier):
         self,
         *,
         C: float = 1.0,
+        l1_ratio: float = 0.0,
         tol: float = 1e-4,
         fit_intercept: bool = True,
         class_weight: Any = None,
@@ -100,6 +108,7 @@ class LogisticRegression(ProbabilisticClassifier):
         n_jobs: int | None = None,
     ) -> None:
         self.C = C
+        self.l1_ratio = l1_ratio
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
@@ -112,14 +121,12 @@ class LogisticRegression(ProbabilisticClassifier):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         objective = self._objective(rows)
-        found = smooth_minimum(
-            objective,
-            self._first(objective),
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
+        l1 = self._strength(objective.n) * self.l1_ratio
+        start = self._first(objective)
+        settings = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
+        found = minimum(objective, start, l1=l1, **settings)
         W, b = objective.parts(found.x)
+        b = b - b.mean() if l1 and len(b) > 1 else b  # their sum changes nothing: make it zero
         report = {**found.report, "n_iter_": np.array([found.report["n_iter_"]], np.int32)}
         return {"coef_": W.copy(), "intercept_": b.copy(), **report}
 
@@ -129,10 +136,14 @@ class LogisticRegression(ProbabilisticClassifier):
         cost = self._class_cost(weight)
         n = float(weight.sum() if cost is None else weight @ cost)
         shape = (1 if k == 2 else k, rows.n_features + 1)
-        ridge = np.full(shape[1], 0.0 if np.isinf(self.C) else 1 / (self.C * n))
+        ridge = np.full(shape[1], self._strength(n) * (1 - self.l1_ratio))
         ridge[-1] = 0.0
         loss = Logistic() if k == 2 else Softmax()
         return Objective(rows, loss, shape, ridge, n, self.fit_intercept, cost)
+
+    def _strength(self, n: float) -> float:
+        """Penalty beside the mean loss."""
+        return 0.0 if np.isinf(self.C) else 1 / (self.C * n)
 
     def _class_cost(self, weight: np.ndarray) -> np.ndarray | None:
         if self.class_weight is None:

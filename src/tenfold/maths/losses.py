@@ -13,7 +13,10 @@ from math import e, inf, log
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr
+from scipy.special import erfcx
+
+ROOT_HALF, ROOT_2_OVER_PI = 0.7071067811865476, 0.7978845608028654
+FAR = {4: 1e2, 8: 1e3}  # scores on the wrong side from which a probit's curvature is 1
 
 
 class Loss:
@@ -49,6 +52,10 @@ class Loss:
     def both(self, z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Value and slope, from shared work where there is some."""
         return self.value(z, y), self.slope(z, y)
+
+    def curved(self, z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Value, slope and curvature, from shared work where there is some."""
+        return *self.both(z, y), self.curvature(z, y)
 
     def total(self, z: np.ndarray, y: np.ndarray, w: np.ndarray | None = None) -> float:
         """Sum over rows, weighted if weights are given."""
@@ -107,7 +114,7 @@ class Quantile(Loss):
         return np.maximum(self.q * (y - z), (1 - self.q) * (z - y))
 
     def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return (1 - self.q) * (z > y) - self.q * (z < y).astype(z.dtype)
+        return np.where(z > y, 1 - self.q, np.where(z < y, -self.q, 0)).astype(z.dtype)
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.zeros_like(z)
@@ -148,8 +155,11 @@ class Poisson(Loss):
         return np.exp(z)
 
     def both(self, z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.curved(z, y)[:2]
+
+    def curved(self, z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         mean = np.exp(z)
-        return mean - y * z, mean - y
+        return mean - y * z, mean - y, mean
 
 
 @dataclass(frozen=True)
@@ -206,22 +216,30 @@ class Probit(Loss):
     bend: ClassVar[float] = 1.0
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return -log_ndtr(y * z)
+        return self.curved(z, y)[0]
 
     def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return -y * tail_ratio(y * z)
+        return self.curved(z, y)[1]
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return self.curved(z, y)[2]
+
+    def both(self, z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.curved(z, y)[:2]
+
+    def curved(self, z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         m = y * z
-        ratio = tail_ratio(m)
+        half = m * m / 2
+        density = np.exp(-half)
+        scaled = erfcx(np.abs(m) * ROOT_HALF)  # Phi(-|m|) = scaled density / 2
+        tail, wrong = scaled * density / 2, m < 0
+        value = np.where(wrong, half, 0) - np.log1p(np.where(wrong, scaled / 2 - 1, -tail))
+        ratio = ROOT_2_OVER_PI / np.where(wrong, scaled, 2 * (1 - tail))
+        ratio *= np.where(wrong, 1, density)
         # ratio + m cancels far out on the wrong side, where the curvature tends to 1 - 1/m^2
-        far = m < -1e3 if m.dtype == np.float64 else m < -1e2
-        return np.where(far, 1.0, ratio * (ratio + m)).astype(m.dtype, copy=False)
-
-
-def tail_ratio(m: np.ndarray) -> np.ndarray:
-    """Normal density over distribution function, phi(m) / Phi(m), at any m."""
-    return (np.sqrt(2 / np.pi) / erfcx(-m / np.sqrt(2))).astype(m.dtype, copy=False)
+        far = m < -FAR[m.itemsize]
+        curvature = np.where(far, 1, ratio * (ratio + m))
+        return tuple(part.astype(z.dtype, copy=False) for part in (value, -y * ratio, curvature))
 
 
 @dataclass(frozen=True)
