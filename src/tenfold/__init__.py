@@ -13,6 +13,8 @@ _WHERE: dict[str, str] = {
     "LogisticRegression": "tenfold.linear.logistic",
     "NearestCentroid": "tenfold.neighbors.nearest_centroid",
     "PCA": "tenfold.factor.pca",
+    "PenalisedClassifier": "tenfold.linear.penalised",
+    "PenalisedRegressor": "tenfold.linear.penalised",
     "Ridge": "tenfold.linear.least_squares",
     "checkpoint": "tenfold.rows",
     "load": "tenfold.persist",
@@ -23,7 +25,7 @@ _WHERE: dict[str, str] = {
     "save": "tenfold.persist",
     "threads": "tenfold.rows",
 }
-_MODULES = ("datasets", "laws")
+_MODULES = ("datasets", "laws", "maths", "plot", "solve")
 
 __all__ = sorted([*_WHERE, *_MODULES])  # noqa: PLE0605 - the names are written once, above
 

@@ -1,6 +1,9 @@
 # Written by `make stub` from the names in __init__.py.
 from tenfold import datasets as datasets
 from tenfold import laws as laws
+from tenfold import maths as maths
+from tenfold import plot as plot
+from tenfold import solve as solve
 from tenfold.cluster.kmeans import KMeans as KMeans
 from tenfold.estimator import merge as merge
 from tenfold.factor.pca import PCA as PCA
@@ -8,6 +11,8 @@ from tenfold.generative.naive_bayes import GaussianNB as GaussianNB
 from tenfold.linear.least_squares import LinearRegression as LinearRegression
 from tenfold.linear.least_squares import Ridge as Ridge
 from tenfold.linear.logistic import LogisticRegression as LogisticRegression
+from tenfold.linear.penalised import PenalisedClassifier as PenalisedClassifier
+from tenfold.linear.penalised import PenalisedRegressor as PenalisedRegressor
 from tenfold.neighbors.nearest_centroid import NearestCentroid as NearestCentroid
 from tenfold.persist import load as load
 from tenfold.persist import save as save

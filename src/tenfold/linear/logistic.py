@@ -10,9 +10,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.estimator import ProbabilisticClassifier
+from tenfold.linear.class_cost import class_cost
 from tenfold.linear.objective import Objective, weigh
-from tenfold.linear.ways import WAYS, minimum
+from tenfold.linear.ways import SMOOTH_WAYS, Way, minimum
 from tenfold.maths.losses import Logistic, Softmax
+from tenfold.maths.penalties import L1, NoPenalty
 from tenfold.rows import Chunk, Rows
 
 
@@ -42,11 +44,13 @@ class LogisticRegression(ProbabilisticClassifier):
         Weight of each class; "balanced" gives each the same total.
     random_state : int, optional
         No solver here draws random numbers: any seed gives the same result.
-    solver : {"auto", "lbfgs", "newton-cholesky", "coordinate"}
+    solver : {"auto", "lbfgs", "newton-cholesky", "coordinate", "gd", "proximal"}
         "newton-cholesky" takes few rounds and makes a Hessian of all parameters; "lbfgs" takes more
         and makes none (for up to 2000 dense columns it knows their correlations from one further
         pass). "coordinate" is for penalties with an L1 part: Newton's models on a working set, or
-        descent along the columns of sparse rows, which it gathers in memory. "auto" takes
+        descent along the columns of sparse rows, which it gathers in memory. "gd" is gradient
+        descent, "proximal" the same with a prox (FISTA), both with steps found by halving; steps
+        on batches of rows are `SGDClassifier` and `PenalisedClassifier`. "auto" takes
         "coordinate" where `l1_ratio` is not 0, Newton's for up to 256 parameters of two classes or
         of a small table, else "lbfgs".
     max_iter : int
@@ -85,7 +89,7 @@ class LogisticRegression(ProbabilisticClassifier):
         "fit_intercept": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "random_state": ["random_state"],
-        "solver": [StrOptions(set(WAYS))],
+        "solver": [StrOptions({*SMOOTH_WAYS, "coordinate", "gd", "proximal"})],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
@@ -122,9 +126,8 @@ class LogisticRegression(ProbabilisticClassifier):
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         objective = self._objective(rows)
         l1 = self._strength(objective.n) * self.l1_ratio
-        start = self._first(objective)
-        settings = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
-        found = minimum(objective, start, l1=l1, **settings)
+        way = Way(self.solver, self.tol, self.max_iter)
+        found = minimum(objective, L1(l1) if l1 else NoPenalty(), self._first(objective), way)
         W, b = objective.parts(found.x)
         b = b - b.mean() if l1 and len(b) > 1 else b  # their sum changes nothing: make it zero
         report = {**found.report, "n_iter_": np.array([found.report["n_iter_"]], np.int32)}
@@ -133,7 +136,7 @@ class LogisticRegression(ProbabilisticClassifier):
     def _objective(self, rows: Rows) -> Objective:
         k = len(self.classes_)
         weight = rows.total(weigh, k)
-        cost = self._class_cost(weight)
+        cost = class_cost(self.class_weight, self.classes_, weight)
         n = float(weight.sum() if cost is None else weight @ cost)
         shape = (1 if k == 2 else k, rows.n_features + 1)
         ridge = np.full(shape[1], self._strength(n) * (1 - self.l1_ratio))
@@ -144,16 +147,6 @@ class LogisticRegression(ProbabilisticClassifier):
     def _strength(self, n: float) -> float:
         """Penalty beside the mean loss."""
         return 0.0 if np.isinf(self.C) else 1 / (self.C * n)
-
-    def _class_cost(self, weight: np.ndarray) -> np.ndarray | None:
-        if self.class_weight is None:
-            return None
-        if isinstance(self.class_weight, str):
-            return weight.sum() / (len(weight) * np.where(weight > 0, weight, np.inf))
-        unknown = set(self.class_weight) - set(self.classes_.tolist())
-        if unknown:
-            raise ValueError(f"class_weight names {sorted(unknown)}, which are no labels of y")
-        return np.array([self.class_weight.get(c, 1.0) for c in self.classes_.tolist()])
 
     def _first(self, f: Objective) -> np.ndarray:
         shape = f.shape
