@@ -7,11 +7,13 @@ __version__ = "0.1.0"
 
 # Where each public name lives. `make stub` tells type checkers and editors.
 _WHERE: dict[str, str] = {
+    "CostSensitiveClassifier": "tenfold.linear.decisions",
     "GaussianNB": "tenfold.generative.naive_bayes",
     "KMeans": "tenfold.cluster.kmeans",
     "LinearRegression": "tenfold.linear.least_squares",
     "LogisticRegression": "tenfold.linear.logistic",
     "NearestCentroid": "tenfold.neighbors.nearest_centroid",
+    "OrdinalRegression": "tenfold.linear.ordinal",
     "PCA": "tenfold.factor.pca",
     "PenalisedClassifier": "tenfold.linear.penalised",
     "PenalisedRegressor": "tenfold.linear.penalised",

@@ -8,9 +8,11 @@ from tenfold.cluster.kmeans import KMeans as KMeans
 from tenfold.estimator import merge as merge
 from tenfold.factor.pca import PCA as PCA
 from tenfold.generative.naive_bayes import GaussianNB as GaussianNB
+from tenfold.linear.decisions import CostSensitiveClassifier as CostSensitiveClassifier
 from tenfold.linear.least_squares import LinearRegression as LinearRegression
 from tenfold.linear.least_squares import Ridge as Ridge
 from tenfold.linear.logistic import LogisticRegression as LogisticRegression
+from tenfold.linear.ordinal import OrdinalRegression as OrdinalRegression
 from tenfold.linear.penalised import PenalisedClassifier as PenalisedClassifier
 from tenfold.linear.penalised import PenalisedRegressor as PenalisedRegressor
 from tenfold.neighbors.nearest_centroid import NearestCentroid as NearestCentroid
