@@ -109,7 +109,7 @@ def marked_fit(rows, leaf=seen, *options, rounds=3):
     for n in range(done, rounds):
         centre = moved(centre, rows.total(leaf, centre, *options))
         history = [*history, float(centre[0])]
-        watch.mark_loop(n + 1, (centre, history))
+        watch.mark_loop(n + 1, lambda c=centre, h=history: (c, h))
     watch.end_loop()
     assert len(history) == rounds
     return centre
@@ -267,7 +267,7 @@ def fits_of_which_some_fail(rows):
         for m in range(done, 2):
             with suppress(ZeroDivisionError):
                 rows.total(broken)
-            watch.mark_loop(m + 1, n)
+            watch.mark_loop(m + 1, lambda c=n: c)
         watch.end_loop()
     return centre
 
@@ -554,10 +554,10 @@ def loops_in_loops(rows):
             inner_done, inner = watch.resume_loop(centre)
             for m in range(inner_done, 2):
                 inner = moved(inner, rows.total(crashing, inner))
-                watch.mark_loop(m + 1, inner)
+                watch.mark_loop(m + 1, lambda c=inner: c)
             watch.end_loop()
             centre = inner / 2
-            watch.mark_loop(n + 1, centre)
+            watch.mark_loop(n + 1, lambda c=centre: c)
         watch.end_loop()
         found.append(centre)
     return found
@@ -586,7 +586,7 @@ def forgetful_fit(rows):
         ahead = centre + speed
         better = moved(ahead, rows.total(crashing, ahead))
         centre, speed = better, 0.5 * (better - centre)
-        watch.mark_loop(n + 1, centre)
+        watch.mark_loop(n + 1, lambda c=centre: c)
     watch.end_loop()
 
 
@@ -606,7 +606,7 @@ def test_state_that_forgets_something_is_found_out(monkeypatch):
 def test_loop_from_another_start_is_refused():
     with stopped(every=0):
         watch.resume_loop((0.0, [1.0]))
-        watch.mark_loop(1, (0.5, [1.0, 2.0]))
+        watch.mark_loop(1, lambda: (0.5, [1.0, 2.0]))
     with refused("start of the loop differs"):
         watch.resume_loop((0.1, [1.0]))
     with tenfold.checkpoint("fit.ckpt"):
@@ -624,7 +624,7 @@ def test_loop_left_by_an_error_does_not_hide_later_loops(monkeypatch):
 
 def test_without_a_checkpoint_nothing_is_kept():
     assert watch.resume_loop("state") == (0, "state")
-    assert watch.mark_loop(1, "state") is None
+    assert watch.mark_loop(1, lambda: "state") is None
     assert watch.end_loop() is None
     assert watch.remember(lambda: 3) == 3
     assert watch.watching() is None

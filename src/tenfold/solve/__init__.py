@@ -1,7 +1,51 @@
-"""What is done with totals: loops that watch themselves, L-BFGS, Newton."""
+"""What is done with totals: loops that watch themselves, and minimisers for every occasion.
 
-from tenfold.solve.lbfgs import lbfgs
-from tenfold.solve.loop import until_still
-from tenfold.solve.newton import newton
+Names are lazy: a model that needs L-BFGS does not import quadratic programs.
+"""
 
-__all__ = ["lbfgs", "newton", "until_still"]
+from typing import Any
+
+from tenfold.solve.lbfgs import Minimum as Minimum
+from tenfold.solve.lbfgs import lbfgs as lbfgs
+from tenfold.solve.loop import until_still as until_still
+from tenfold.solve.newton import newton as newton
+
+# What each module offers. No name here is also that of a module: importing it would hide the name.
+_OFFERS = {
+    "alternating": ("CostRoseError", "alternate", "few_steps"),
+    "certified": ("Convex", "NotConvexError"),
+    "conditions": ("robbins_monro",),
+    "convexity": ("convexity_violation", "hessian", "hessian_violation"),
+    "descent": ("gradient_descent",),
+    "divergence": ("DivergedError", "largest_curvature"),
+    "infeasible": ("InfeasibleError", "UnboundedError"),
+    "majorise": ("majorise_minimise",),
+    "minimisers": ("minimise", "over"),
+    "multipliers": ("lagrange", "simplex_weights"),
+    "noise": ("gradient_noise",),
+    "optimality": ("KKT", "kkt"),
+    "proximal": ("projected_gradient", "proximal_gradient"),
+    "quadratic": ("quadratic_program",),
+    "reweighted": ("irls", "irls_step", "weighted_least_squares"),
+    "stochastic": ("online", "sgd"),
+    "subgradient": ("subgradient_descent",),
+}
+_MODULES = ("certified", "projections", "rates", "steppers")  # families of small things
+_WHERE = {name: module for module, names in _OFFERS.items() for name in names}
+
+__all__ = sorted([*_WHERE, *_MODULES, "Minimum", "lbfgs", "newton", "until_still"])  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in _MODULES:
+        return import_module(f"tenfold.solve.{name}")
+    if name not in _WHERE:
+        raise AttributeError(f"module 'tenfold.solve' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"tenfold.solve.{_WHERE[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -74,7 +74,7 @@ class until_still(Generic[State]):  # noqa: N801  reads as a word in `for ... in
         self.stuck = stuck
         self.converged = bool(self.change <= self.tol) and not stuck
         note(float(objective))
-        mark_loop(self.n_iter, (state, self.change, self._columns()))
+        mark_loop(self.n_iter, lambda: (state, self.change, self._columns()))
 
     @property
     def history(self) -> dict[str, np.ndarray]:

@@ -98,14 +98,14 @@ class Log:
         record = self._met("loop", self.loop_about)
         return unpack(record.content, named_classes(state))  # type: ignore[union-attr]
 
-    def mark_loop(self, n: int, state: Any) -> None:
+    def mark_loop(self, n: int, state: Callable[[], Any]) -> None:
         """Now and then, let the state of the outermost loop take the place of its passes."""
         due = self.journal.is_due()
         if self.depth != 1 or not (due or self.unmarked > UNMARKED_BYTES):
             return
         self._settle()
         passes = any(r.kind == "pass" for r in self.journal.records[self.loop_at : self.at])
-        marked = Record("loop", self.loop_about, pack((n, state)))
+        marked = Record("loop", self.loop_about, pack((n, state())))
         self.journal.records[self.loop_at : self.at] = [marked]
         self.at, self.unmarked, self.fresh = self.loop_at + 1, 0, True
         if due and not passes:  # else the next pass saves: it proves that the state says it all

@@ -154,8 +154,8 @@ def resume_loop(state: Any) -> tuple[int, Any]:
     return (0, state) if log is None else log.resume_loop(state)
 
 
-def mark_loop(n: int, state: Any) -> None:
-    """`n` rounds of the loop are done, and this is the state after them."""
+def mark_loop(n: int, state: Callable[[], Any]) -> None:
+    """`n` rounds of the loop are done; `state()` is the state after them, asked for now or never."""
     log = _log()
     if log is not None:
         log.mark_loop(n, state)
