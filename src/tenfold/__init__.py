@@ -7,8 +7,14 @@ __version__ = "0.1.0"
 
 # Where each public name lives. `make stub` tells type checkers and editors.
 _WHERE: dict[str, str] = {
+    "ARDRegression": "tenfold.linear.bayesian_ridge",
+    "BayesianLinearRegression": "tenfold.linear.bayesian",
+    "BayesianLogisticRegression": "tenfold.linear.bayesian_classification",
+    "BayesianModelAverage": "tenfold.linear.averaging",
+    "BayesianRidge": "tenfold.linear.bayesian_ridge",
     "CostSensitiveClassifier": "tenfold.linear.decisions",
     "GaussianNB": "tenfold.generative.naive_bayes",
+    "GaussianRegression": "tenfold.linear.likelihood",
     "KMeans": "tenfold.cluster.kmeans",
     "LinearRegression": "tenfold.linear.least_squares",
     "LogisticRegression": "tenfold.linear.logistic",
@@ -18,12 +24,16 @@ _WHERE: dict[str, str] = {
     "PenalisedClassifier": "tenfold.linear.penalised",
     "PenalisedRegressor": "tenfold.linear.penalised",
     "Ridge": "tenfold.linear.least_squares",
+    "WeightedModels": "tenfold.linear.weighted_models",
     "checkpoint": "tenfold.rows",
+    "gaussian_log_likelihood": "tenfold.linear.likelihood",
+    "gibbs_weights": "tenfold.linear.weighted_models",
     "load": "tenfold.persist",
     "merge": "tenfold.estimator",
     "on": "tenfold.rows",
     "open": "tenfold.rows",
     "progress": "tenfold.rows",
+    "ridge_penalty": "tenfold.linear.prior",
     "save": "tenfold.persist",
     "threads": "tenfold.rows",
 }

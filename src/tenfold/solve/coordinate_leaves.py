@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+NEGLIGIBLE = 1e-4  # share of the duality gap that small steps of a sweep may leave ungained
+
 
 @njit(cache=True, nogil=True)
 def shrunk(rho, l1, positive):  # noqa: ANN001, ANN201
@@ -21,39 +23,41 @@ def shrunk(rho, l1, positive):  # noqa: ANN001, ANN201
 
 
 @njit(cache=True, nogil=True)
-def step(Q, l1, l2, positive, j, w, g):  # noqa: ANN001, ANN201  -> changes w and g
-    """Minimise along coordinate j; whether it moved. Without curvature it stays at zero."""
+def step(Q, l1, l2, positive, j, w, g, least):  # noqa: ANN001, ANN201  -> changes w and g
+    """Minimise along coordinate j, if that gains more than `least`; whether it moved.
+
+    A step to zero is always made, and a coordinate without curvature is zero.
+    """
     bend = Q[j, j] + l2[j]
     old = w[j]
     new = shrunk(g[j] + Q[j, j] * old, l1[j], positive) / bend if bend > 0.0 else 0.0
-    if new == old:
+    change = new - old
+    if change == 0.0 or (new != 0.0 and 0.5 * bend * change * change < least):
         return 0
     w[j] = new
-    change = new - old
     for i in range(len(w)):
         g[i] -= change * Q[j, i]
     return 1
 
 
 @njit(cache=True, nogil=True)
-def sweep(Q, l1, l2, positive, w, g):  # noqa: ANN001, ANN201  -> changes w and g
+def sweep(Q, l1, l2, positive, w, g, least):  # noqa: ANN001, ANN201  -> changes w and g
     """A step along every coordinate, in order; how many moved."""
     moved = 0
     for j in range(len(w)):
-        moved += step(Q, l1, l2, positive, j, w, g)
+        moved += step(Q, l1, l2, positive, j, w, g, least)
     return moved
 
 
 @njit(cache=True, nogil=True)
 def random_sweep(Q, l1, l2, positive, w, g, seed):  # noqa: ANN001, ANN201  -> changes w and g
-    """As many steps along coordinates drawn by chance; how many moved, and the next seed."""
-    moved = 0
+    """As many steps along coordinates drawn by chance; the next seed."""
     for _ in range(len(w)):
         seed ^= seed << np.uint64(13)  # Marsaglia's xorshift
         seed ^= seed >> np.uint64(7)
         seed ^= seed << np.uint64(17)
-        moved += step(Q, l1, l2, positive, np.int64(seed % np.uint64(len(w))), w, g)
-    return moved, seed
+        step(Q, l1, l2, positive, np.int64(seed % np.uint64(len(w))), w, g, 0.0)
+    return seed
 
 
 @njit(cache=True, nogil=True)
@@ -78,7 +82,7 @@ def descend(Q, l1, l2, positive, w, g, tol, max_iter):  # noqa: ANN001, ANN201
     worst = violation(l1, l2, positive, w, g)
     done = 0
     while worst > tol and done < max_iter:
-        moved = sweep(Q, l1, l2, positive, w, g)
+        moved = sweep(Q, l1, l2, positive, w, g, 0.0)
         worst = violation(l1, l2, positive, w, g)
         done += 1
         if moved == 0:
@@ -125,13 +129,16 @@ def descend_to_gap(Q, c, yy, l1, l2, positive, w, g, tol, max_iter, seed):  # no
     m = len(w)
     each_l1, each_l2, bend = np.full(m, l1), np.full(m, l2), np.diag(Q).copy()
     state = np.uint64(seed)
-    done = moved = 0
-    while done < max_iter and not duality_gap(c, bend, yy, l1, l2, positive, w, g) <= tol:
-        if seed:
-            moved, state = random_sweep(Q, each_l1, each_l2, positive, w, g, state)
-        else:
-            moved = sweep(Q, each_l1, each_l2, positive, w, g)
-        done += 1
-        if moved == 0 and not seed:
+    gap, share, done, moved = np.inf, NEGLIGIBLE, 0, 1
+    while done < max_iter and moved:
+        gap = duality_gap(c, bend, yy, l1, l2, positive, w, g)
+        if gap <= tol:
             break
+        done += 1
+        if seed:
+            state = random_sweep(Q, each_l1, each_l2, positive, w, g, state)
+            continue
+        moved = sweep(Q, each_l1, each_l2, positive, w, g, share * gap / m)
+        if moved == 0 and share > 0.0:
+            moved, share = 1, 0.01 * share if share > 1e-9 else 0.0
     return done, moved
