@@ -44,10 +44,11 @@ class LogisticRegression(ProbabilisticClassifier):
         Weight of each class; "balanced" gives each the same total.
     random_state : int, optional
         No solver here draws random numbers: any seed gives the same result.
-    solver : {"auto", "lbfgs", "newton-cholesky", "coordinate", "gd", "proximal"}
+    solver : {"auto", "lbfgs", "newton-cholesky", "newton-cg", "coordinate", "gd", "proximal"}
         "newton-cholesky" takes few rounds and makes a Hessian of all parameters; "lbfgs" takes more
         and makes none (for up to 2000 dense columns it knows their correlations from one further
-        pass). "coordinate" is for penalties with an L1 part: Newton's models on a working set, or
+        pass). "newton-cg" solves for Newton's steps by products with the Hessian, each a pass.
+        "coordinate" is for penalties with an L1 part: Newton's models on a working set, or
         descent along the columns of sparse rows, which it gathers in memory. "gd" is gradient
         descent, "proximal" the same with a prox (FISTA), both with steps found by halving; steps
         on batches of rows are `SGDClassifier` and `PenalisedClassifier`. "auto" takes

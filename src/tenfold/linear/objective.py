@@ -60,44 +60,64 @@ def row_weights(chunk: Chunk, cost: np.ndarray | None) -> np.ndarray | None:
     return own if chunk.w is None else own * chunk.w
 
 
-def weighed(
-    loss: Loss, Z: np.ndarray, y: np.ndarray, w: np.ndarray | None
-) -> tuple[float, np.ndarray]:
-    """Total loss and weighted slopes (m, n) in the scores."""
-    one = loss.labels != "classes"
-    each, R = loss.both(Z[0] if one else Z, y)
-    R = R[None] if one else R
+def weighed(each: np.ndarray, R: np.ndarray, w: np.ndarray | None) -> tuple[float, np.ndarray]:
+    """Total of losses (n,), and slopes (m, n) in the scores times the weights."""
+    R = np.atleast_2d(R)
     if w is None:
         return float(each.sum(dtype=np.float64)), R
     return float(w.astype(np.float64) @ each), R * w.astype(R.dtype, copy=False)
 
 
+# a step that was too long may overflow exp: the search for a shorter one sees no finite value
+@np.errstate(over="ignore", invalid="ignore")
 def slope(chunk: Chunk, loss: Loss, W: np.ndarray, b: np.ndarray, cost: np.ndarray | None) -> Slope:
     """Loss and gradient of a chunk."""
     Z, y, w = scores(chunk.X, W, b), targets(chunk, loss), row_weights(chunk, cost)
-    total, R = weighed(loss, Z, y, w)
+    total, R = weighed(*loss.both(Z if loss.labels == "classes" else Z[0], y), w)
     g = R @ chunk.X if isinstance(chunk.X, np.ndarray) else (chunk.X.T @ R.T).T
     return Slope(total, g, R.sum(axis=1, dtype=np.float64))
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def curve(chunk: Chunk, loss: Loss, W: np.ndarray, b: np.ndarray, cost: np.ndarray | None) -> Curve:
     """Loss, gradient and Hessian of a chunk: sums over rows of curvature (x) [x 1][x 1]'."""
     Z, y, w = scores(chunk.X, W, b), targets(chunk, loss), row_weights(chunk, cost)
-    total, R = weighed(loss, Z, y, w)
+    one = loss.labels != "classes"
+    each, R, bend = loss.curved(Z[0] if one else Z, y)
+    total, R = weighed(each, R, w)
+    bend = bend if w is None else bend * w
     X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
     gradient = np.column_stack([R @ X, R.sum(axis=1, dtype=np.float64)])
-    if loss.labels != "classes":
-        bend = loss.curvature(Z[0], y)
-        H = square(X, bend if w is None else bend * w)
-        return Curve(total, gradient, H[None, :, None])
-    bend = loss.curvature(Z, y)
-    bend = bend if w is None else bend * w
+    if one:
+        return Curve(total, gradient, square(X, bend)[None, :, None])
     m, q = len(W), X.shape[1] + 1
     H = np.empty((m, q, m, q))
     for i in range(m):
         for j in range(i + 1):
             H[i, :, j] = H[j, :, i] = product(X, bend[i, j])
     return Curve(total, gradient, H)
+
+
+def bent(
+    chunk: Chunk,
+    loss: Loss,
+    W: np.ndarray,
+    b: np.ndarray,
+    cost: np.ndarray | None,
+    V: np.ndarray,
+    c: np.ndarray,
+) -> np.ndarray:
+    """The Hessian of a chunk times the direction [V c], (m, p + 1)."""
+    Z, D, w = scores(chunk.X, W, b), scores(chunk.X, V, c), row_weights(chunk, cost)
+    if loss.labels != "classes":
+        R = loss.curvature(Z[0], targets(chunk, loss))[None] * D
+    else:
+        P = np.exp(Z - Z.max(axis=0))
+        P /= P.sum(axis=0)
+        R = P * (D - (P * D).sum(axis=0))
+    R = R if w is None else R * w.astype(R.dtype, copy=False)
+    g = R @ chunk.X if isinstance(chunk.X, np.ndarray) else (chunk.X.T @ R.T).T
+    return np.column_stack([g, R.sum(axis=1, dtype=np.float64)])
 
 
 def square(X: np.ndarray, bend: np.ndarray) -> np.ndarray:
@@ -168,6 +188,15 @@ class Objective(NamedTuple):
             H[fixed, :] = H[:, fixed] = 0.0
             H[fixed, fixed] = 1.0
         return value, gradient, H
+
+    def bent(self, theta: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """The Hessian times a direction, from one pass."""
+        at, along = self.parts(theta), self.parts(direction)
+        H = self.rows.total(bent, self.loss, *at, self.cost, *along) / self.n
+        H += self.ridge * direction.reshape(self.shape)
+        if not self.intercept:
+            H[:, -1] = direction.reshape(self.shape)[:, -1]
+        return H.ravel()
 
     def _with_penalty(
         self, theta: np.ndarray, loss: float, gradient: np.ndarray

@@ -23,9 +23,10 @@ from tenfold.maths.penalties import L1, NoPenalty, Penalty
 from tenfold.rows import Chunk
 from tenfold.solve.lbfgs import Minimum, lbfgs
 from tenfold.solve.newton import newton
+from tenfold.solve.newton_cg import newton_cg
 from tenfold.solve.second_moments import second_moments
 
-SMOOTH_WAYS = ("auto", "lbfgs", "newton-cholesky")
+SMOOTH_WAYS = ("auto", "lbfgs", "newton-cholesky", "newton-cg")
 NEWTON_SIZE = 100_000  # rows x parameters up to which few costly rounds beat many cheap ones
 NEWTON_WIDTH = 256  # parameters up to which Newton's Hessian is made
 WIDEST_GRAM = 2000  # columns up to which L-BFGS is told how they correlate
@@ -138,7 +139,7 @@ def smooth_minimum(
         Mean loss with its square penalty.
     start : array
         Where to begin, flat.
-    solver : {"auto", "lbfgs", "newton-cholesky"}
+    solver : {"auto", "lbfgs", "newton-cholesky", "newton-cg"}
         The way there.
     tol : float
         Converged when no entry of the gradient exceeds this.
@@ -157,6 +158,8 @@ def smooth_minimum(
     if solver == "newton-cholesky" or (solver == "auto" and narrow):
         start = _from_sample(f, start, tol, max_iter)
         return newton(f.curve, start, precision=eps, **settings)
+    if solver == "newton-cg":
+        return newton_cg(f.slope, f.bent, start, precision=eps, **settings)
     if f.rows.sparse or f.shape[1] > min(WIDEST_GRAM, f.rows.n_rows):
         return lbfgs(f.slope, start, precision=eps, **settings)
     s = second_moments(f.rows)

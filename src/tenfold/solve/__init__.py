@@ -23,6 +23,7 @@ _OFFERS = {
     "minimisers": ("minimise", "over"),
     "multipliers": ("lagrange", "simplex_weights"),
     "noise": ("gradient_noise",),
+    "newton_cg": ("newton_cg",),
     "optimality": ("KKT", "kkt"),
     "proximal": ("projected_gradient", "proximal_gradient"),
     "quadratic": ("quadratic_program",),

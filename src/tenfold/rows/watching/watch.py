@@ -155,7 +155,7 @@ def resume_loop(state: Any) -> tuple[int, Any]:
 
 
 def mark_loop(n: int, state: Callable[[], Any]) -> None:
-    """`n` rounds of the loop are done; `state()` is the state after them, asked for now or never."""
+    """`n` rounds of the loop are done; `state()` is asked for at once or never."""
     log = _log()
     if log is not None:
         log.mark_loop(n, state)

@@ -1,0 +1,33 @@
+"""Pictures of models and of what they learned; matplotlib is imported when the first is drawn.
+
+Every function returns the Axes (an array of them where there are panels) and takes `ax` to draw
+into. Colours can be told apart by the colour-blind, and in print.
+"""
+
+# A module must not be called like a name: importing it would put it in the name's place.
+_WHERE: dict[str, str] = {
+    "BoundaryDisplay": "tenfold.plot.deciding",
+    "ambiguous_regions": "tenfold.plot.regions",
+    "balls": "tenfold.plot.norm_balls",
+    "boundary": "tenfold.plot.deciding",
+    "losses": "tenfold.plot.curves",
+    "path": "tenfold.plot.curves",
+    "projection": "tenfold.plot.projecting",
+    "reasons": "tenfold.plot.weighing",
+    "weights": "tenfold.plot.weighing",
+}
+
+__all__ = sorted(_WHERE)  # noqa: PLE0605 - the names are written once, above
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name not in _WHERE:
+        raise AttributeError(f"module 'tenfold.plot' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_WHERE[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,67 @@
+"""What all pictures share: colours, clean axes, new figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+# Okabe and Ito's colours, told apart by the colour-blind; the yellow, too pale for lines, is last
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+INK = "#333333"
+FAINT = "#BBBBBB"
+
+
+def colour(number: int) -> str:
+    """Colour of a class or line, by its number; colours repeat after eight."""
+    return COLOURS[number % len(COLOURS)]
+
+
+def marker(number: int) -> str:
+    """Marker of a class, by its number."""
+    return MARKERS[number % len(MARKERS)]
+
+
+def axes(ax: Any, size: tuple[float, float] = (6.4, 4.4)) -> Any:
+    """The axes to draw into: those given, or those of a new figure."""
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot as plt
+
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def panels(ax: Any, rows: int, columns: int, size: float = 3.2, **shared: Any) -> np.ndarray:
+    """An array of rows x columns axes: those given, or those of a new figure."""
+    if ax is not None:
+        given = np.array(ax, dtype=object).ravel()
+        if len(given) < rows * columns:
+            raise ValueError(f"{rows * columns} panels need as many axes, not {len(given)}")
+        return given[: rows * columns].reshape(rows, columns)
+    from matplotlib import pyplot as plt
+
+    figure = (columns * size, rows * size)
+    return plt.subplots(
+        rows, columns, figsize=figure, layout="constrained", squeeze=False, **shared
+    )[1]
+
+
+def clean(ax: Any, *, grid: bool = True) -> None:
+    """Take away what says nothing: the box, strong ticks; a faint grid behind the data."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(FAINT)
+    ax.tick_params(color=FAINT, labelcolor=INK)
+    ax.set_axisbelow(True)
+    if grid:
+        ax.grid(color="#E6E6E6", linewidth=0.8)
+
+
+def legend_beside(ax: Any, **options: Any) -> None:
+    """A legend to the right of the axes, where it covers nothing."""
+    ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, **options)
+
+
+def number(x: float, how: str = ".3g") -> str:
+    """A number with a true minus sign."""
+    return format(float(x), how).replace("-", "\N{MINUS SIGN}")
