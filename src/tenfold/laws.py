@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.testing import assert_allclose
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.utils import get_tags
 
 import tenfold
 from tenfold.estimator import Estimator, OnePass, merge
@@ -51,12 +52,14 @@ def table(model: Any, dtype: type = np.float64, rows: int = 20_000) -> tuple[np.
     rng = np.random.default_rng(7)
     X = rng.normal(size=(rows, 6)) @ rng.normal(size=(6, 6)) + 3
     score = X @ rng.normal(size=6) + rng.normal(size=rows)
-    y = None
+    y, tags = None, get_tags(model)
     if is_classifier(model):
-        y = np.digitize(score, np.quantile(score, [0.3, 0.7]))
+        cuts = [0.3, 0.7] if tags.classifier_tags.multi_class else [0.4]
+        y = np.digitize(score, np.quantile(score, cuts))
         X += y[:, None]
     elif is_regressor(model):
-        y = score.astype(dtype)
+        counts = tags.target_tags.positive_only
+        y = (np.floor(np.abs(score)) if counts else score).astype(dtype)
     return X.astype(dtype), y
 
 
