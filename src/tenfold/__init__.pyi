@@ -17,6 +17,7 @@ from tenfold.linear.bayesian_ridge import ARDRegression as ARDRegression
 from tenfold.linear.bayesian_ridge import BayesianRidge as BayesianRidge
 from tenfold.linear.decisions import CostSensitiveClassifier as CostSensitiveClassifier
 from tenfold.linear.functions import FunctionFeatures as FunctionFeatures
+from tenfold.linear.huber import HuberRegressor as HuberRegressor
 from tenfold.linear.indicators import IndicatorFeatures as IndicatorFeatures
 from tenfold.linear.least_squares import LinearRegression as LinearRegression
 from tenfold.linear.least_squares import Ridge as Ridge
@@ -24,11 +25,18 @@ from tenfold.linear.likelihood import GaussianRegression as GaussianRegression
 from tenfold.linear.likelihood import gaussian_log_likelihood as gaussian_log_likelihood
 from tenfold.linear.logistic import LogisticRegression as LogisticRegression
 from tenfold.linear.ordinal import OrdinalRegression as OrdinalRegression
+from tenfold.linear.pegasos import Pegasos as Pegasos
+from tenfold.linear.pegasos import pegasos_step as pegasos_step
 from tenfold.linear.penalised import PenalisedClassifier as PenalisedClassifier
 from tenfold.linear.penalised import PenalisedRegressor as PenalisedRegressor
+from tenfold.linear.perceptron import Perceptron as Perceptron
+from tenfold.linear.perceptron import perceptron_step as perceptron_step
+from tenfold.linear.poisson import PoissonRegressor as PoissonRegressor
 from tenfold.linear.prior import ridge_penalty as ridge_penalty
+from tenfold.linear.probit import ProbitRegression as ProbitRegression
 from tenfold.linear.projection import hat_matrix as hat_matrix
 from tenfold.linear.projection import leverages as leverages
+from tenfold.linear.quantile import QuantileRegressor as QuantileRegressor
 from tenfold.linear.radial import RadialFeatures as RadialFeatures
 from tenfold.linear.ranked import ranked_weights as ranked_weights
 from tenfold.linear.reasons import reasons as reasons
@@ -36,6 +44,10 @@ from tenfold.linear.reasons import sensitivity as sensitivity
 from tenfold.linear.redundancy import equally_good as equally_good
 from tenfold.linear.redundancy import redundant_columns as redundant_columns
 from tenfold.linear.rotation import RotationAbs as RotationAbs
+from tenfold.linear.separable import linearly_separable as linearly_separable
+from tenfold.linear.separable import novikoff_bound as novikoff_bound
+from tenfold.linear.sgd import SGDClassifier as SGDClassifier
+from tenfold.linear.sgd_regressor import SGDRegressor as SGDRegressor
 from tenfold.linear.weighted_models import WeightedModels as WeightedModels
 from tenfold.linear.weighted_models import gibbs_weights as gibbs_weights
 from tenfold.neighbors.nearest_centroid import NearestCentroid as NearestCentroid

@@ -13,7 +13,7 @@ from tenfold.linear.normal_equations import Problem
 from tenfold.maths.moments import Moments
 from tenfold.rows import Chunk, Rows, normals
 
-LOST = {4: 1e-3, 8: 1e-8}  # unexplained share of the target that moments of 4 or 8 bytes don't know
+LOST = {4: 1e-3, 8: 1e-8}  # residual share of what cancels that moments of 4 or 8 bytes don't know
 
 
 def gaussian_log_likelihood(squares: float, n: float, sigma: float) -> float:
@@ -91,7 +91,8 @@ class GaussianRegression(LeastSquares):
         learned = super()._fit(rows, rng)
         s = learned["statistic_"]
         n = rows.total(weight) if s is None else s.n
-        if s is None or learned["squares_"] <= LOST[rows.dtype.itemsize] * s.scatter[-1, -1]:
+        size = 0.0 if s is None else cancelled(s, learned["coef_"])
+        if s is None or learned["squares_"] <= LOST[rows.dtype.itemsize] * size:
             state = (learned["coef_"], learned["intercept_"])
             learned["squares_"] = rows.total(residual_squares, *state)
         return learned | self._noise(learned["squares_"], n)
@@ -168,6 +169,12 @@ class GaussianRegression(LeastSquares):
         seed = int(check_random_state(random_state).randint(2**31 - 1))
         sigma = float(np.sqrt(self.noise_variance_))
         return self._each(X, told, self.coef_, self.intercept_, (sigma, n_samples, seed))
+
+
+def cancelled(s: Moments, coef: np.ndarray) -> float:
+    """Size of the terms that sum to the squared residuals: what is far larger loses digits."""
+    turn = np.abs(np.append(coef.astype(np.float64), 1.0))
+    return float(turn @ np.abs(s.scatter) @ turn)
 
 
 def weight(chunk: Chunk) -> float:

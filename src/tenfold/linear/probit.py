@@ -58,10 +58,11 @@ class ProbitRegression(ProbabilisticClassifier):
         Whether there is a constant b.
     class_weight : dict, "balanced" or None
         Weight of each class; "balanced" gives both the same total.
-    solver : {"auto", "lbfgs", "newton-cholesky", "gd"}
-        "newton-cholesky" takes few rounds and makes a Hessian of all columns; "lbfgs" takes more
-        and makes none; "auto" takes Newton's for up to 255 columns. "gd" is gradient descent on
-        the mean objective, with the rate below.
+    solver : {"auto", "lbfgs", "newton-cholesky", "newton-cg", "gd"}
+        "newton-cholesky" takes few rounds and makes a Hessian of all columns; "newton-cg" takes as
+        few, of several passes each, and makes none; "lbfgs" takes more rounds of one pass. "auto"
+        takes Newton's for up to 255 columns, else "lbfgs". "gd" is gradient descent on the mean
+        objective, with the rate below.
     max_iter : int
         Most rounds.
     rate : float, callable or "backtracking"
@@ -182,13 +183,13 @@ def require_two(classes: np.ndarray) -> None:
         )
 
 
-def log_chances(chunk: Chunk, w: np.ndarray, b: float) -> np.ndarray:
+def log_chances(chunk: Chunk, w: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Log-probabilities (n, 2), exact in both tails."""
     z = linear_score(chunk, w, b)
     return np.column_stack([log_ndtr(-z), log_ndtr(z)])
 
 
-def margin(chunk: Chunk, cost: np.ndarray | None, w: np.ndarray, b: float) -> Margin:
+def margin(chunk: Chunk, cost: np.ndarray | None, w: np.ndarray, b: np.ndarray) -> Margin:
     """The least margin of the rows that count."""
     weights = chunk.weights() if cost is None else chunk.weights() * np.take(cost, chunk.y)
     m = (2 * chunk.y - 1) * linear_score(chunk, w, b)

@@ -61,14 +61,14 @@ class OnCoefficients(NamedTuple):
     penalty: Penalty
     shape: tuple[int, int]
 
-    def value(self, theta: np.ndarray) -> float:
-        return self.penalty.value(theta.reshape(self.shape)[:, :-1])
+    def value(self, w: np.ndarray) -> float:
+        return self.penalty.value(w.reshape(self.shape)[:, :-1])
 
     def slope(self, theta: np.ndarray) -> np.ndarray:
         return self._with(theta, self.penalty.slope, np.zeros(self.shape))
 
-    def prox(self, theta: np.ndarray, step: float) -> np.ndarray:
-        return self._with(theta, lambda w: self.penalty.prox(w, step), theta.reshape(self.shape))
+    def prox(self, v: np.ndarray, step: float) -> np.ndarray:
+        return self._with(v, lambda w: self.penalty.prox(w, step), v.reshape(self.shape))
 
     def _with(self, theta: np.ndarray, f: Callable, rest: np.ndarray) -> np.ndarray:
         made = rest.copy()

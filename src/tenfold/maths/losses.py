@@ -34,8 +34,16 @@ class Loss:
     labels: ClassVar[str] = "numbers"
     smooth: ClassVar[bool] = True
     convex: ClassVar[bool] = True
-    bend: float = inf
-    bounds_errors: bool = False
+    _bend: ClassVar[float] = inf
+    _bounds_errors: ClassVar[bool] = False
+
+    @property
+    def bend(self) -> float:
+        return self._bend
+
+    @property
+    def bounds_errors(self) -> bool:
+        return self._bounds_errors
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Loss of each row."""
@@ -75,7 +83,7 @@ class Squared(Loss):
     (array([2.]), array([2.]))
     """
 
-    bend: ClassVar[float] = 1.0
+    _bend: ClassVar[float] = 1.0
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return (z - y) ** 2 / 2
@@ -125,7 +133,7 @@ class Huber(Loss):
     """r^2 / 2 of the residual r = z - y up to epsilon, and a line from there on."""
 
     epsilon: float = 1.35
-    bend: ClassVar[float] = 1.0
+    _bend: ClassVar[float] = 1.0
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         r = np.abs(z - y)
@@ -213,7 +221,7 @@ class Probit(Loss):
     r"""-log Phi(yz), with the normal distribution function Phi; exact far into both tails."""
 
     labels: ClassVar[str] = "signs"
-    bend: ClassVar[float] = 1.0
+    _bend: ClassVar[float] = 1.0
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return self.curved(z, y)[0]
@@ -239,7 +247,7 @@ class Probit(Loss):
         # ratio + m cancels far out on the wrong side, where the curvature tends to 1 - 1/m^2
         far = m < -FAR[m.itemsize]
         curvature = np.where(far, 1, ratio * (ratio + m))
-        return tuple(part.astype(z.dtype, copy=False) for part in (value, -y * ratio, curvature))
+        return value.astype(z.dtype), (-y * ratio).astype(z.dtype), curvature.astype(z.dtype)
 
 
 @dataclass(frozen=True)
@@ -248,7 +256,7 @@ class Hinge(Loss):
 
     labels: ClassVar[str] = "signs"
     smooth: ClassVar[bool] = False
-    bounds_errors: ClassVar[bool] = True
+    _bounds_errors: ClassVar[bool] = True
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.maximum(1 - y * z, 0)
@@ -265,8 +273,8 @@ class SquaredHinge(Loss):
     """max(0, 1 - yz)^2."""
 
     labels: ClassVar[str] = "signs"
-    bend: ClassVar[float] = 2.0
-    bounds_errors: ClassVar[bool] = True
+    _bend: ClassVar[float] = 2.0
+    _bounds_errors: ClassVar[bool] = True
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.maximum(1 - y * z, 0) ** 2
@@ -347,7 +355,7 @@ class Softmax(Loss):
     """
 
     labels: ClassVar[str] = "classes"
-    bend: ClassVar[float] = 0.5
+    _bend: ClassVar[float] = 0.5
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return self.both(z, y)[0]

@@ -25,7 +25,10 @@ class Penalty:
     """
 
     smooth: ClassVar[bool] = True
-    convex: bool = True
+
+    @property
+    def convex(self) -> bool:
+        return True
 
     def value(self, w: np.ndarray) -> float:
         """The penalty of coefficients of any shape."""

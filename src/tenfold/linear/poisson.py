@@ -1,0 +1,202 @@
+"""Poisson regression: counts whose log-mean is linear."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import xlogy
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.estimator import Regressor
+from tenfold.linear.least_squares import linear_score
+from tenfold.linear.objective import Objective
+from tenfold.linear.starts import last_fit
+from tenfold.linear.ways import SMOOTH_WAYS, smooth_minimum
+from tenfold.maths.losses import Poisson
+from tenfold.rows import Chunk, Rows
+
+
+class Counts(NamedTuple):
+    """What a pass over the target says: weight of the rows, sum of y, weight of those below 0."""
+
+    n: float
+    y: float
+    negative: float
+
+
+class Fitness(NamedTuple):
+    """Sums over rows: weight, y, the loss exp(z) - yz, and its least value y - y log y."""
+
+    n: float
+    y: float
+    loss: float
+    least: float
+
+
+class PoissonRegressor(Regressor):
+    r"""Regression of counts: y is Poisson with mean exp(x·w + b).
+
+    .. math:: \min_{w, b} \frac1{\sum_i \omega_i} \sum_i \omega_i
+              \big[e^{z_i} - y_i z_i\big] + \tfrac\alpha2 \lVert w \rVert^2,
+              \qquad z_i = x_i \cdot w + b
+
+    The constant b is not penalised. One pass over the data a round. Parameters and attributes are
+    those of `sklearn.linear_model.PoissonRegressor`; only `solver` has a default of its own.
+
+    Parameters
+    ----------
+    alpha : float
+        Weight of the penalty against the mean loss.
+    fit_intercept : bool
+        Whether there is a constant b.
+    solver : {"auto", "lbfgs", "newton-cholesky", "newton-cg"}
+        "newton-cholesky" takes few rounds and makes a Hessian of all columns; "newton-cg" takes as
+        few, of several passes each, and makes none; "lbfgs" takes more rounds of one pass. "auto"
+        takes Newton's for up to 255 columns, else "lbfgs".
+    max_iter : int
+        Most rounds.
+    tol : float
+        Converged when no entry of the gradient exceeds this.
+    warm_start : bool
+        Whether to start from the coefficients of the last fit.
+    verbose : int
+        Whether to show progress, as `tenfold.progress()` does.
+
+    Attributes
+    ----------
+    coef_ : (p,) coefficients
+    intercept_ : constant, 0.0 if `fit_intercept` is False
+    n_iter_, converged_ : rounds, and whether the gradient was small enough at the end
+    history_ : objective after each round ("objective"), and "seconds"
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold.linear.poisson import PoissonRegressor
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1, 2, 4])
+    >>> model = PoissonRegressor(alpha=0, tol=1e-9).fit(X, y)  # doubles with every step
+    >>> model.coef_.round(6).tolist(), model.predict([[3.0]]).round(6).tolist()
+    ([0.693147], [8.0])
+    """
+
+    _sparse_ok = True
+    _parameter_constraints = {
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "solver": [StrOptions(set(SMOOTH_WAYS))],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
+
+    def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        counts = rows.total(count)
+        require_counts(counts.negative)
+        ridge = np.append(np.full(rows.n_features, float(self.alpha)), 0.0)
+        f = Objective(rows, Poisson(), (1, len(ridge)), ridge, counts.n, self.fit_intercept)
+        settings = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
+        with np.errstate(over="ignore", invalid="ignore"):  # steps that were too long
+            found = smooth_minimum(f, self._first(counts), **settings)
+        W, b = f.parts(found.x)
+        constant = b[0] if self.fit_intercept else 0.0
+        return {"coef_": W[0].copy(), "intercept_": constant, **found.report}
+
+    def _first(self, counts: Counts) -> np.ndarray:
+        if (last := last_fit(self)) is not None:
+            return last
+        mean = counts.y / counts.n
+        constant = np.log(mean) if self.fit_intercept and mean > 0 else 0.0
+        return np.append(np.zeros(self.n_features_in_), constant)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Expected count of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+
+        Returns
+        -------
+        (n,) array
+        """
+        check_is_fitted(self)
+        return self._each(X, expected_count, self.coef_, self.intercept_)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of the deviance that the model explains, D²: 1 at best, 0 for a constant.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+        y : array or column name
+            Their counts.
+        sample_weight : array or column name, optional
+            Their weights.
+        """
+        check_is_fitted(self)
+        with self._at_work():
+            rows = self._rows(X, y, sample_weight, reset=False)
+            require_counts(rows.total(count).negative)
+            s = rows.total(fitness, self.coef_, self.intercept_)
+        constant = s.y - xlogy(s.y, s.y / s.n)
+        return float(1 - (s.loss - s.least) / (constant - s.least))
+
+
+def require_counts(negative: float) -> None:
+    """Raise an error if a target lies below zero."""
+    if negative:
+        raise ValueError(
+            "Some value(s) of y are out of the valid range of the loss: counts must not be "
+            "negative. Remove those rows, or use a model of numbers."
+        )
+
+
+def count(chunk: Chunk) -> Counts:
+    """Weight, sum and sign of the target of a chunk."""
+    w, y = chunk.weights().astype(np.float64), chunk.y
+    return Counts(chunk.weight, float(w @ y), float((y < 0).sum()))
+
+
+def expected_count(chunk: Chunk, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+    """exp(X w + b); infinite where it is beyond all numbers."""
+    with np.errstate(over="ignore"):
+        return np.exp(linear_score(chunk, coef, intercept))
+
+
+def fitness(chunk: Chunk, coef: np.ndarray, intercept: np.ndarray) -> Fitness:
+    """Sums that D² is made of."""
+    w, y = chunk.weights().astype(np.float64), np.asarray(chunk.y, dtype=np.float64)
+    z = linear_score(chunk, coef, intercept).astype(np.float64)
+    with np.errstate(over="ignore"):
+        loss = Poisson().value(z, y)
+    return Fitness(chunk.weight, float(w @ y), float(w @ loss), float(w @ (y - xlogy(y, y))))
