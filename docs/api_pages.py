@@ -19,7 +19,11 @@ FAMILIES = {
     "rl": "Acting",
     "select": "Selecting and judging",
 }
-FOR_AUTHORS = ("tenfold.estimator", "tenfold.rows", "tenfold.solve")
+FOR_AUTHORS = ("tenfold.estimator", "tenfold.rows")
+LISTED = {"tenfold.plot": "Pictures", "tenfold.solve": "Minimisers and samplers"}
+MODULES = ("losses", "penalties", "links", "geometry", "algebra", "labels", "costs", "guesses")
+WHOLE = [f"tenfold.maths.{name}" for name in MODULES]
+WHOLE += [f"tenfold.solve.{name}" for name in ("rates", "steppers", "projections", "certified")]
 
 
 def write_api_pages(folder: Path) -> None:
@@ -30,11 +34,13 @@ def write_api_pages(folder: Path) -> None:
         "index": _index(),
         "datasets": _datasets_page(data),
         "authors": _authors_page(),
+        "toolbox": _toolbox_page(),
         "laws": _laws_page(),
     }
     names = [f"tenfold.{name}" for name in PUBLIC]
     names += [f"tenfold.datasets.{name}" for name in data]
-    names += [name for module in FOR_AUTHORS for name in _public(module)]
+    names += [name for module in (*FOR_AUTHORS, *LISTED) for name in _public(module)]
+    pages |= {module: _module_page(module) for module in WHOLE}
     pages |= {name: _name_page(name) for name in names}
     for stale in {path.stem for path in folder.glob("*.rst")} - set(pages):
         (folder / f"{stale}.rst").unlink()
@@ -59,7 +65,7 @@ def _index() -> str:
     parts = [_title("API", "="), INTRODUCTION]
     for heading, names in _grouped():
         parts += [_title(heading, "-"), _table(f"tenfold.{name}" for name in names)]
-    parts += [_title("More", "-"), _toctree("datasets", "authors", "laws", shown=True)]
+    parts += [_title("More", "-"), _toctree("toolbox", "datasets", "authors", "laws", shown=True)]
     return "\n".join(parts)
 
 
@@ -95,6 +101,19 @@ def _authors_page() -> str:
     return "\n".join(parts)
 
 
+def _toolbox_page() -> str:
+    parts = [_title("Mathematics, minimisers, pictures", "=")]
+    parts += ["What models are made of, to call by itself.\n", _title("Mathematics", "-")]
+    parts += [_toctree(*WHOLE, shown=True)]
+    for module, heading in LISTED.items():
+        parts += [_title(heading, "-"), _summary(module), _table(_public(module))]
+    return "\n".join(parts)
+
+
+def _module_page(module: str) -> str:
+    return f"{_title(module, '=')}\n.. automodule:: {module}\n   :members:\n"
+
+
 def _laws_page() -> str:
     laws = "".join(f".. autofunction:: {law.__name__}\n\n" for law in tenfold.laws.LAWS)
     return "\n".join(
@@ -113,7 +132,8 @@ def _public(module: str) -> list[str]:
     """Names of a module that are not flat names of the package too."""
     home = import_module(module)
     flat = [getattr(tenfold, name) for name in PUBLIC]
-    return [f"{module}.{name}" for name in home.__all__ if getattr(home, name) not in flat]
+    names = [n for n in home.__all__ if not inspect.ismodule(getattr(home, n))]
+    return [f"{module}.{name}" for name in names if getattr(home, name) not in flat]
 
 
 def _summary(module: str) -> str:
