@@ -39,8 +39,8 @@ class Pieces(NamedTuple):
         numbers = np.append(self.numbers, other.numbers)
         off = np.append(self.off, other.off)
         kept = nearest(off, self.k)
-        totals = (a + b for a, b in zip(self[:3], other[:3], strict=True))
-        return Pieces(*totals, self.k, numbers[kept], off[kept])
+        loss, lines = self.loss + other.loss, self.lines + other.lines
+        return Pieces(loss, lines, self.slope + other.slope, self.k, numbers[kept], off[kept])
 
 
 def nearest(off: np.ndarray, k: int) -> np.ndarray:
@@ -87,7 +87,9 @@ def settle(
         there = advanced(f, here, method)
         best = min(best, there, key=lambda each: each.value)
         scale = max(there.value, ROUNDING * first.value, np.finfo(float).tiny)
-        loop.tell((there, best), objective=best.value, change=there.gap / scale)
+        stuck = np.isinf(there.gap) and there.pieces.k == here.pieces.k  # no more rows to take
+        change = there.gap / scale
+        loop.tell((there, best), objective=best.value, change=change, stuck=bool(stuck))
     end = loop.state[0 if loop.converged else 1]
     return Minimum(end.theta, end.value, end.pieces.slope, {**loop.report, "gap_": end.gap})
 
@@ -139,7 +141,8 @@ class Program(NamedTuple):
         X, r, omega = distinct(chunk.X, chunk.y, r, omega)
         X = sparse.csr_array(X).astype(np.float64)
         X = sparse.hstack([X, np.ones((len(r), 1))], format="csr") if f.intercept else X
-        return cls(here.theta, X, r, omega, f.q, g[: X.shape[1]], lines, f.n * f.alpha)
+        g = g if f.intercept else g[:-1]
+        return cls(here.theta, X, r, omega, f.q, g, lines, f.n * f.alpha)
 
     def solved(self, method: str) -> tuple[np.ndarray, float] | None:
         """The new theta and the bound from below; None if lines alone fall without end."""

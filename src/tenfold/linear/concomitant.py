@@ -152,7 +152,8 @@ def least(f: Concomitant, start: np.ndarray, *, tol: float, max_iter: int) -> Mi
         unseen = gap <= (NOISE if stuck else 1) * f.noise(here.value)
         change = 0.0 if unseen else np.abs(free(f, there)).max()
         loop.tell(there, objective=there.value, change=change, stuck=stuck and not unseen)
-    return Minimum(*loop.state[:3], loop.report)
+    end = loop.state
+    return Minimum(end.x, end.value, end.slope, loop.report)
 
 
 def free(f: Concomitant, here: Place) -> np.ndarray:

@@ -60,7 +60,7 @@ class HuberRegressor(Regressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.linear.huber import HuberRegressor
+    >>> from tenfold import HuberRegressor
     >>> X = np.arange(10.0)[:, None]
     >>> y = 2 * X[:, 0] + np.where(np.arange(10) % 2, 0.1, -0.1)
     >>> y[9] = 500.0

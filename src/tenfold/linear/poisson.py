@@ -75,7 +75,7 @@ class PoissonRegressor(Regressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.linear.poisson import PoissonRegressor
+    >>> from tenfold import PoissonRegressor
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1, 2, 4])
     >>> model = PoissonRegressor(alpha=0, tol=1e-9).fit(X, y)  # doubles with every step
     >>> model.coef_.round(6).tolist(), model.predict([[3.0]]).round(6).tolist()

@@ -83,7 +83,7 @@ class ProbitRegression(ProbabilisticClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.linear.probit import ProbitRegression
+    >>> from tenfold import ProbitRegression
     >>> X, y = np.array([[0.0]] * 4 + [[1.0]] * 4), np.array([0, 0, 0, 1, 0, 1, 1, 1])
     >>> model = ProbitRegression(C=np.inf, tol=1e-9).fit(X, y)
     >>> model.predict_proba([[0.0], [1.0]]).round(6).tolist()  # the shares of the two groups

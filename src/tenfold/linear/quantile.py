@@ -63,7 +63,7 @@ class QuantileRegressor(Regressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.linear.quantile import QuantileRegressor
+    >>> from tenfold import QuantileRegressor
     >>> X, y = np.arange(5.0)[:, None], np.array([1.0, 3.0, 5.0, 7.0, 100.0])
     >>> model = QuantileRegressor(alpha=0).fit(X, y)  # least absolute deviations
     >>> model.coef_.round(9).tolist(), round(float(model.intercept_), 9)

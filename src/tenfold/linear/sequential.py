@@ -78,7 +78,7 @@ class Sequential(Estimator):
     """What a model shares that learns row by row. It defines `_settings` and `_task`."""
 
     _sparse_ok = True
-    _draws = True
+    _draws = _row_by_row = True
     _sparse_offset = SPARSE_OFFSET
 
     def fit(  # pyright: ignore[reportIncompatibleMethodOverride] - scikit-learn's order

@@ -1,4 +1,4 @@
-"""Where a fit begins: at the last one, or on a sample of the rows."""
+"""Where a fit begins: at the last one, on a sample of the rows, or in the middle of y."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.rows import Rows
+from tenfold.rows import Chunk, Rows
 from tenfold.rows.arrays import Arrays, SparseArrays
 
 LEAST_SAMPLE = 2_000  # rows
@@ -36,3 +36,8 @@ def middle_and_size(rows: Rows, *, centred: bool) -> tuple[float, float]:
     off = np.abs(y - middle)
     sizes = (float(size(off)) for size in (np.median, np.mean) if len(off))
     return middle, next((size for size in sizes if size > 0), 1.0)
+
+
+def weight(chunk: Chunk) -> float:
+    """Total weight of a chunk."""
+    return chunk.weight

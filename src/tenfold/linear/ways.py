@@ -1,9 +1,9 @@
 """Ways to the minimum of an objective, which of them suits its parts, and which cannot.
 
 Newton's way takes few rounds and makes a Hessian of all parameters. L-BFGS takes more and makes
-none. Newton begins, where there are many rows, from the solution on a sample: rows are alike, so
-most of the way is as well known from a few thousand of them. Penalties with kinks go by coordinates
-or by proximal steps, losses with kinks by sub-gradients.
+none. Where there are many rows, it begins at the minimum on a sample and is told how the objective
+bends there: rows are alike, so most of the way is as well known from a few thousand of them.
+Penalties with kinks go by coordinates or by proximal steps, losses with kinks by sub-gradients.
 """
 
 from __future__ import annotations
@@ -155,8 +155,10 @@ def smooth_minimum(
     size = len(start)
     few_rows = size * f.rows.n_rows <= NEWTON_SIZE
     narrow = size <= NEWTON_WIDTH and (f.shape[0] == 1 or few_rows)
+    sample = f.rows.n_rows // SAMPLE
+    if solver == "auto" and narrow and sample >= LEAST_SAMPLE and max_iter > 1:
+        return _from_sample(f, start, sample, precision=eps, **settings)
     if solver == "newton-cholesky" or (solver == "auto" and narrow):
-        start = _from_sample(f, start, tol, max_iter)
         return newton(f.curve, start, precision=eps, **settings)
     if solver == "newton-cg":
         return newton_cg(f.slope, f.bent, start, precision=eps, **settings)
@@ -174,13 +176,17 @@ def distance_from_zero(s: Moments) -> float:
     return float((np.abs(s.mean[varies]) / deviation[varies]).max(initial=1.0))
 
 
-def _from_sample(f: Objective, start: np.ndarray, tol: float, max_iter: int) -> np.ndarray:
-    """The minimum on a sample of the rows, where they are many; else the start."""
-    k = f.rows.n_rows // SAMPLE
-    if k < LEAST_SAMPLE or max_iter < 2:
-        return start
+def _from_sample(f: Objective, start: np.ndarray, k: int, **settings: Any) -> Minimum:
+    """L-BFGS from the minimum on a sample of the rows, told how the objective bends there."""
+    from scipy.linalg import cho_factor, cho_solve
+
     part = f.on_sample(k, seed=0)
-    return newton(part.curve, start, tol=max(tol, 1e-3), max_iter=max_iter).x
+    x = newton(part.curve, start, tol=max(settings["tol"], 1e-3), max_iter=100).x
+    H = part.curve(x)[2]
+    H[np.diag_indices(len(H))] += 1e-10 * H.trace() / len(H)  # dependent columns
+    factor = cho_factor(H, lower=True, check_finite=False)
+    solve = lambda v: cho_solve(factor, v, check_finite=False)  # noqa: E731
+    return lbfgs(f.slope, x, precondition=solve, **settings)
 
 
 def _by_coordinates(f: Objective, kinked: Penalty, start: np.ndarray, way: Way) -> Minimum:
