@@ -657,3 +657,22 @@ def test_many_classifiers_at_once():
 def test_probit_is_for_two_classes():
     with pytest.raises(ValueError, match="two classes, not 3"):
         BayesianLogisticRegression(link="probit").fit(*labels(k=3))
+
+
+def test_pipelines_are_averaged_too():  # degrees of a polynomial [004, 2.8]
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import PolynomialFeatures
+
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(-1, 1, 30))[:, None]
+    y = 2 * x[:, 0] ** 3 - x[:, 0] + 0.1 * rng.normal(size=30)
+    last = BayesianLinearRegression(prior_precision=1.0, noise=0.1)
+    degrees = [PolynomialFeatures(d, include_bias=False) for d in (1, 3, 6)]
+    average = BayesianModelAverage([make_pipeline(d, last) for d in degrees]).fit(x, y)
+    alone = [BayesianModelAverage([last]).fit(d.fit_transform(x), y) for d in degrees]
+    assert_allclose(average.log_evidences_, [m.log_evidence_ for m in alone])
+    assert average.weights_.argmax() == 1
+    mean = sum(w * m.predict(x) for w, m in zip(average.weights_, average.models_, strict=True))
+    assert_allclose(average.predict(x), mean)
+    with pytest.raises(ValueError, match="pipeline"):
+        average.fit(x, y, sample_weight=np.ones(30))

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.estimator import Regressor
+from tenfold.estimator import Estimator, Regressor
 from tenfold.linear.bayesian import BayesianLinearRegression
 from tenfold.linear.weighted_models import gibbs_weights
 from tenfold.rows import Rows
@@ -88,8 +88,9 @@ class BayesianModelAverage(Regressor):
     Parameters
     ----------
     models : list of regressors, optional
-        Unfitted models with `log_evidence_` and ``predict(X, return_std=True)``. By default, one
-        prior precision for all columns against one for each.
+        Unfitted models with `log_evidence_` and ``predict(X, return_std=True)``, or pipelines that
+        end in one (these get their rows in memory, without weights). By default, one prior
+        precision for all columns against one for each.
     prior : (m,) array, optional
         Prior probability p(m) of each model; uniform if None.
 
@@ -118,8 +119,8 @@ class BayesianModelAverage(Regressor):
         self.prior = prior
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        fitted = [model.fit(rows) for model in self._models()]
-        evidences = np.array([model.log_evidence_ for model in fitted])
+        fitted = [fitted_on(rows, model) for model in self._models()]
+        evidences = np.array([evidence(model) for model in fitted])
         return {
             "_parts": fitted,
             "log_evidences_": evidences,
@@ -159,3 +160,18 @@ class BayesianModelAverage(Regressor):
         means, stds = (np.stack(part) for part in zip(*said, strict=True))
         mean, std = mixture(self.weights_.astype(means.dtype), means, stds)
         return (mean, std) if return_std else mean
+
+
+def fitted_on(rows: Rows, model: Any) -> Any:
+    """A model fitted on rows; scikit-learn's pipelines do not know them and get arrays."""
+    if isinstance(model, Estimator):
+        return model.fit(rows)
+    whole = rows.gather()
+    if whole.w is not None:
+        raise ValueError("sample_weight does not reach models inside a pipeline: leave it out")
+    return model.fit(whole.X, whole.y)
+
+
+def evidence(model: Any) -> float:
+    """The log-evidence of a fitted model, or of the last step of a pipeline."""
+    return (model[-1] if hasattr(model, "steps") else model).log_evidence_
