@@ -13,7 +13,7 @@ from tenfold.solve.chain_diagnostics import (
     effective_size,
     split_r_hat,
 )
-from tenfold.solve.hamiltonian import Tuning, hamiltonian, leapfrog
+from tenfold.solve.leapfrog import Tuning, hamiltonian, leapfrog
 from tenfold.solve.mcmc import ensemble, metropolis
 
 MEAN = np.array([1.0, -2.0, 0.5])

@@ -15,7 +15,7 @@ from tenfold.linear.prior import Prior
 from tenfold.maths.losses import Logistic, Loss, Probit, Softmax
 from tenfold.rows import Chunk, Rows
 from tenfold.solve.chains import Chains
-from tenfold.solve.hamiltonian import hamiltonian
+from tenfold.solve.leapfrog import hamiltonian
 from tenfold.solve.newton import newton, solve_psd
 
 

@@ -23,7 +23,7 @@ from tenfold.maths.penalties import L1, NoPenalty, Penalty
 from tenfold.rows import Chunk
 from tenfold.solve.lbfgs import Minimum, lbfgs
 from tenfold.solve.newton import newton
-from tenfold.solve.newton_cg import newton_cg
+from tenfold.solve.truncated import newton_cg
 from tenfold.solve.second_moments import second_moments
 
 SMOOTH_WAYS = ("auto", "lbfgs", "newton-cholesky", "newton-cg")

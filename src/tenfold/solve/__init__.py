@@ -13,23 +13,27 @@ from tenfold.solve.newton import newton as newton
 # What each module offers. No name here is also that of a module: importing it would hide the name.
 _OFFERS = {
     "alternating": ("CostRoseError", "alternate", "few_steps"),
+    "chain_diagnostics": ("autocorrelation_time", "effective_size", "split_r_hat"),
+    "chains": ("Chains",),
     "certified": ("Convex", "NotConvexError"),
     "conditions": ("robbins_monro",),
     "convexity": ("convexity_violation", "hessian", "hessian_violation"),
     "descent": ("gradient_descent",),
     "divergence": ("DivergedError", "largest_curvature"),
     "infeasible": ("InfeasibleError", "UnboundedError"),
+    "leapfrog": ("hamiltonian",),
     "majorise": ("majorise_minimise",),
+    "mcmc": ("ensemble", "metropolis"),
     "minimisers": ("minimise", "over"),
     "multipliers": ("lagrange", "simplex_weights"),
     "noise": ("gradient_noise",),
-    "newton_cg": ("newton_cg",),
     "optimality": ("KKT", "kkt"),
     "proximal": ("projected_gradient", "proximal_gradient"),
     "quadratic": ("quadratic_program",),
     "reweighted": ("irls", "irls_step", "weighted_least_squares"),
     "stochastic": ("online", "sgd"),
     "subgradient": ("subgradient_descent",),
+    "truncated": ("newton_cg",),
 }
 _MODULES = ("certified", "projections", "rates", "steppers")  # families of small things
 _WHERE = {name: module for module, names in _OFFERS.items() for name in names}

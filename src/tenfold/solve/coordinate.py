@@ -1,4 +1,8 @@
-"""Coordinate descent: one coefficient at a time, each to its own minimum."""
+"""Coordinate descent: one coefficient at a time, each to its own minimum.
+
+Sweeps find the signs of the coefficients soon, and their sizes late if columns are alike. So after
+some sweeps `leap` solves for the sizes, with the signs as they are.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,25 @@ from typing import NamedTuple
 import numpy as np
 
 from tenfold.solve.coordinate_leaves import descend
+
+PATIENCE = 20  # sweeps before a leap
+MOST_SOLVES = 20  # of one leap
+NUDGE = 1e-10  # share of the diagonal that keeps dependent columns apart
+
+
+class Quadratic(NamedTuple):
+    """1/2 w'Qw - c'w + sum_j l1_j |w_j| + l2_j/2 w_j^2; `positive` if no w_j may be negative."""
+
+    Q: np.ndarray
+    c: np.ndarray
+    l1: np.ndarray
+    l2: np.ndarray
+    positive: bool
+
+    def value(self, w: np.ndarray, slope: np.ndarray) -> float:
+        """The objective at w, where c - Qw is `slope`."""
+        size = self.l1 @ np.abs(w) + 0.5 * self.l2 @ (w * w)
+        return float(size - 0.5 * ((self.c + slope) @ w))
 
 
 class Descent(NamedTuple):
@@ -68,15 +91,72 @@ def coordinate_descent(
     >>> coordinate_descent(np.eye(2), np.array([3.0, 0.5]), 1.0, 0.0).w.tolist()
     [2.0, 0.0]
     """
-    p = len(c)
-    Q = np.ascontiguousarray(Q, np.float64)
-    w = np.zeros(p) if start is None else np.array(start, np.float64)
+    Q, c = np.ascontiguousarray(Q, np.float64), np.asarray(c, np.float64)
+    penalties = [np.broadcast_to(np.asarray(a, np.float64), len(c)).copy() for a in (l1, l2)]
+    problem = Quadratic(Q, c, penalties[0], penalties[1], positive)
+    w = np.zeros(len(c)) if start is None else np.array(start, np.float64)
     g = c - Q @ w
-    l1, l2 = (np.ascontiguousarray(np.broadcast_to(float_(a), p)) for a in (l1, l2))
-    done, worst = descend(Q, l1, l2, positive, w, g, tol, max_iter)
-    return Descent(w, g, done, worst)
+    done = 0
+    while True:
+        some = min(PATIENCE, max_iter - done)
+        sweeps, worst = descend(Q, *problem[2:], w, g, tol, some)
+        done += sweeps
+        if sweeps < PATIENCE or worst <= tol or done >= max_iter:
+            return Descent(w, g, done, worst)
+        w, g = leap(problem, w, g)
 
 
-def float_(a: np.ndarray | float) -> np.ndarray:
-    """Numbers as float64."""
-    return np.asarray(a, np.float64)
+def leap(problem: Quadratic, w: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The minimum for the signs as they are, where that is lower; else stay.
+
+    On the way there the coefficient that first changes its sign becomes zero; then on from there.
+    """
+    new, inside = w.copy(), False
+    for _ in range(MOST_SOLVES):
+        used = np.flatnonzero(new)
+        if inside or not len(used):
+            break
+        there = minimum_for_signs(problem, used, new[used])
+        if there is None:
+            break
+        bound = problem.positive | (problem.l1[used] > 0)
+        new[used], inside = stride(new[used], there, bound)
+    slope = problem.c - new @ problem.Q
+    lower = problem.value(new, slope) < problem.value(w, g)
+    return (new, slope) if lower else (w, g)
+
+
+def minimum_for_signs(problem: Quadratic, used: np.ndarray, here: np.ndarray) -> np.ndarray | None:
+    """The minimum over some coefficients if |w_j| went on as a line; None if rounding forbids it.
+
+    The little that is added to the diagonal only shortens the way along dependent columns.
+    """
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    A = problem.Q[np.ix_(used, used)]
+    A[np.diag_indices(len(used))] += problem.l2[used]
+    fall = problem.c[used] - problem.l1[used] * np.sign(here) - A @ here
+    A[np.diag_indices(len(used))] += NUDGE * A.diagonal().mean()
+    try:
+        factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return None
+    return here + cho_solve(factor, fall, check_finite=False)
+
+
+def stride(here: np.ndarray, there: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, bool]:
+    """As far towards `there` as the first change of a bound sign; whether it got there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> way = stride(np.array([1.0, 1.0]), np.array([3.0, -1.0]), np.array([True, True]))
+    >>> way[0].tolist(), way[1]
+    ([2.0, 0.0], False)
+    """
+    crosses = bound & (here * there <= 0)
+    share = np.where(crosses, here / np.where(crosses, here - there, 1.0), np.inf)
+    first = share.min(initial=np.inf)
+    if first == np.inf:
+        return there, True
+    return np.where(share == first, 0.0, here + first * (there - here)), False

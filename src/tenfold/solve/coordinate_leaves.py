@@ -9,8 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-NEGLIGIBLE = 1e-4  # share of the duality gap that small steps of a sweep may leave ungained
-
 
 @njit(cache=True, nogil=True)
 def shrunk(rho, l1, positive):  # noqa: ANN001, ANN201
@@ -23,41 +21,39 @@ def shrunk(rho, l1, positive):  # noqa: ANN001, ANN201
 
 
 @njit(cache=True, nogil=True)
-def step(Q, l1, l2, positive, j, w, g, least):  # noqa: ANN001, ANN201  -> changes w and g
-    """Minimise along coordinate j, if that gains more than `least`; whether it moved.
-
-    A step to zero is always made, and a coordinate without curvature is zero.
-    """
+def step(Q, l1, l2, positive, j, w, g):  # noqa: ANN001, ANN201  -> changes w and g
+    """Minimise along coordinate j; how far it moved. Without curvature it stays at zero."""
     bend = Q[j, j] + l2[j]
     old = w[j]
     new = shrunk(g[j] + Q[j, j] * old, l1[j], positive) / bend if bend > 0.0 else 0.0
     change = new - old
-    if change == 0.0 or (new != 0.0 and 0.5 * bend * change * change < least):
-        return 0
-    w[j] = new
-    for i in range(len(w)):
-        g[i] -= change * Q[j, i]
-    return 1
+    if change != 0.0:
+        w[j] = new
+        for i in range(len(w)):
+            g[i] -= change * Q[j, i]
+    return abs(change)
 
 
 @njit(cache=True, nogil=True)
-def sweep(Q, l1, l2, positive, w, g, least):  # noqa: ANN001, ANN201  -> changes w and g
-    """A step along every coordinate, in order; how many moved."""
-    moved = 0
+def sweep(Q, l1, l2, positive, w, g):  # noqa: ANN001, ANN201  -> changes w and g
+    """A step along every coordinate, in order; the longest step."""
+    longest = 0.0
     for j in range(len(w)):
-        moved += step(Q, l1, l2, positive, j, w, g, least)
-    return moved
+        longest = max(longest, step(Q, l1, l2, positive, j, w, g))
+    return longest
 
 
 @njit(cache=True, nogil=True)
 def random_sweep(Q, l1, l2, positive, w, g, seed):  # noqa: ANN001, ANN201  -> changes w and g
-    """As many steps along coordinates drawn by chance; the next seed."""
+    """As many steps along coordinates drawn by chance; the longest step, and the next seed."""
+    longest = 0.0
     for _ in range(len(w)):
         seed ^= seed << np.uint64(13)  # Marsaglia's xorshift
         seed ^= seed >> np.uint64(7)
         seed ^= seed << np.uint64(17)
-        step(Q, l1, l2, positive, np.int64(seed % np.uint64(len(w))), w, g, 0.0)
-    return seed
+        j = np.int64(seed % np.uint64(len(w)))
+        longest = max(longest, step(Q, l1, l2, positive, j, w, g))
+    return longest, seed
 
 
 @njit(cache=True, nogil=True)
@@ -82,10 +78,10 @@ def descend(Q, l1, l2, positive, w, g, tol, max_iter):  # noqa: ANN001, ANN201
     worst = violation(l1, l2, positive, w, g)
     done = 0
     while worst > tol and done < max_iter:
-        moved = sweep(Q, l1, l2, positive, w, g, 0.0)
+        longest = sweep(Q, l1, l2, positive, w, g)
         worst = violation(l1, l2, positive, w, g)
         done += 1
-        if moved == 0:
+        if longest == 0.0:
             break
     return done, worst
 
@@ -120,25 +116,23 @@ def duality_gap(c, bend, yy, l1, l2, positive, w, g):  # noqa: ANN001, ANN201
 
 
 @njit(cache=True, nogil=True)
-def descend_to_gap(Q, c, yy, l1, l2, positive, w, g, tol, max_iter, seed):  # noqa: ANN001, ANN201
-    """Sweep until the duality gap is at most `tol`, or nothing moves; changes w and g.
+def descend_to_gap(Q, c, yy, l1, l2, positive, w, g, short, tol, max_iter, seed):  # noqa: ANN001, ANN201
+    """Sweep until steps and duality gap are small, or nothing moves; changes w and g.
 
-    Coordinates are drawn by chance if the seed is not zero. Returns the number of sweeps, and of
-    the coordinates that the last one moved.
+    Small are a step of `tol` times the largest coefficient and a gap of `tol` times yy; `short` says
+    whether the step before was small. Coordinates are drawn by chance if the seed is not zero.
+    Returns the number of sweeps, and the longest step of the last one.
     """
     m = len(w)
     each_l1, each_l2, bend = np.full(m, l1), np.full(m, l2), np.diag(Q).copy()
-    state = np.uint64(seed)
-    gap, share, done, moved = np.inf, NEGLIGIBLE, 0, 1
-    while done < max_iter and moved:
-        gap = duality_gap(c, bend, yy, l1, l2, positive, w, g)
-        if gap <= tol:
+    state, done, longest = np.uint64(seed), 0, 1.0
+    while done < max_iter and longest > 0.0:
+        if short and duality_gap(c, bend, yy, l1, l2, positive, w, g) <= tol * yy:
             break
-        done += 1
         if seed:
-            state = random_sweep(Q, each_l1, each_l2, positive, w, g, state)
-            continue
-        moved = sweep(Q, each_l1, each_l2, positive, w, g, share * gap / m)
-        if moved == 0 and share > 0.0:
-            moved, share = 1, 0.01 * share if share > 1e-9 else 0.0
-    return done, moved
+            longest, state = random_sweep(Q, each_l1, each_l2, positive, w, g, state)
+        else:
+            longest = sweep(Q, each_l1, each_l2, positive, w, g)
+        short = longest <= tol * np.abs(w).max()
+        done += 1
+    return done, longest
