@@ -53,7 +53,7 @@ class PenalisedRegressor(Regressor, Penalised):
         "squared" (also "auto"), "absolute", "quantile", "huber" or "poisson"; objects where there
         are settings, `Quantile(0.9)`.
     penalty : {"l2", "l1", "elasticnet", "hnorm"}, penalty of `tenfold.maths.penalties`, or None
-        alpha/2 |w|^2, alpha |w|, both mixed by `l1_ratio`, or alpha times the sum of \|w\|^h.
+        `alpha/2 |w|^2`, `alpha |w|`, both mixed by `l1_ratio`, or alpha times the sum of `|w|^h`.
     alpha : float
         Strength of the penalty beside the mean loss.
     l1_ratio : float

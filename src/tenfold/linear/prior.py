@@ -99,7 +99,7 @@ def ridge_penalty(
     ============  ===================================================  ==========================
     "sum"         :math:`\lVert r\rVert^2 + \lambda\lVert w\rVert^2`   :math:`\sigma^2 / \tau^2`
     "half"        half of both                                         :math:`\sigma^2 / \tau^2`
-    "mean"        :math:`\lVert r\rVert^2/n + \lambda\lVert w\rVert^2` :math:`\sigma^2/(n\tau^2)`
+    "mean"        :math:`\lVert r\rVert^2/n+\lambda\lVert w\rVert^2`   :math:`\sigma^2/(n\tau^2)`
     "half mean"   half of both                                         :math:`\sigma^2/(n\tau^2)`
     "likelihood"  :math:`-\log p(y|w) + \lambda\lVert w\rVert^2`       :math:`1/(2\tau^2)`
     ============  ===================================================  ==========================

@@ -203,7 +203,7 @@ def geometric_series(ratio: Any, start: int = 0, stop: int | None = None) -> Any
 
     It is :math:`(r^m - r^{n+1}) / (1 - r)`, or n - m + 1 for r = 1; summed by doubling, so that r
     near 1 loses no digits and matrices need not be invertible. The infinite sum is
-    :math:`r^m / (1 - r)` and needs |r| < 1, or eigenvalues within the unit circle.
+    :math:`r^m / (1 - r)` and needs `|r| < 1`, or eigenvalues within the unit circle.
 
     Parameters
     ----------

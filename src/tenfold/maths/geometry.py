@@ -72,7 +72,7 @@ def angle(x: Any, y: Any) -> np.ndarray:
 
 
 def component(a: Any, b: Any) -> np.ndarray:
-    """The signed length of a along b, a.b / |b|.
+    """The signed length of a along b, `a.b / |b|`.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def component(a: Any, b: Any) -> np.ndarray:
 
 
 def projection(a: Any, b: Any) -> np.ndarray:
-    """The part of a along b, (a.b / |b|^2) b; the rest is orthogonal to b.
+    """The part of a along b, `(a.b / |b|^2) b`; the rest is orthogonal to b.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class Hyperplane:
     normal : (d,) array
         A vector orthogonal to the plane; it points to the positive side.
     offset : float
-        Minus normal.x for any x on the plane; up to sign, |normal| times the distance of the
+        Minus normal.x for any x on the plane; up to sign, `|normal|` times the distance of the
         origin.
 
     Examples
@@ -196,7 +196,7 @@ class Hyperplane:
         return self.point + np.vstack([np.zeros(len(self.normal)), self.directions])
 
     def scaled(self) -> Hyperplane:
-        """The same plane with a normal of length one; |offset| is the distance of the origin."""
+        """The same plane with a normal of length one; `|offset|` is the distance of the origin."""
         length = float(norm(self.normal))
         return Hyperplane(self.normal / length, self.offset / length)
 

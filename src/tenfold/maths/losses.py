@@ -97,7 +97,7 @@ class Squared(Loss):
 
 @dataclass(frozen=True)
 class Absolute(Loss):
-    """|z - y|: its best constant is the median. The slope at 0 is taken as 0."""
+    """`|z - y|`: its best constant is the median. The slope at 0 is taken as 0."""
 
     smooth: ClassVar[bool] = False
 

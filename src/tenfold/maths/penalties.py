@@ -59,7 +59,7 @@ class NoPenalty(Penalty):
 
 @dataclass(frozen=True)
 class L2(Penalty):
-    """strength / 2 |w|^2: the prior is normal."""
+    """`strength / 2 |w|^2`: the prior is normal."""
 
     strength: float
 
@@ -75,7 +75,7 @@ class L2(Penalty):
 
 @dataclass(frozen=True)
 class L1(Penalty):
-    """strength |w|_1: the prior is Laplace's.
+    """`strength |w|_1`: the prior is Laplace's.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class L1(Penalty):
 
 @dataclass(frozen=True)
 class ElasticNet(Penalty):
-    """strength (l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2)."""
+    """`strength (l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2)`."""
 
     strength: float
     l1_ratio: float = 0.5
@@ -123,7 +123,7 @@ class ElasticNet(Penalty):
 
 @dataclass(frozen=True)
 class HNorm(Penalty):
-    """strength times the sum of |w|^h, for any h > 0; convex from h = 1 on.
+    """strength times the sum of `|w|^h`, for any h > 0; convex from h = 1 on.
 
     Below 1 the prox jumps: it is the better of 0 and the larger root.
 

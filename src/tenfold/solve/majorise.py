@@ -54,7 +54,7 @@ def majorise_minimise(
 
     Examples
     --------
-    The median by squares: |d| <= d^2 / (2 |at|) + |at| / 2, which touches it at d = at.
+    The median by squares: `|d| <= d^2 / (2 |at|) + |at| / 2`, which touches it at d = at.
 
     >>> import numpy as np
     >>> data = np.array([0.0, 1.0, 2.0, 5.0, 100.0])

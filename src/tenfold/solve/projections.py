@@ -1,6 +1,6 @@
 """Projections on convex sets: each gives a function that brings a point to the nearest of the set.
 
-project(v) = argmin_{x in C} |x - v|
+`project(v) = argmin_{x in C} |x - v|`
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def box(low: Bound, high: Bound) -> Projection:
 
 
 def ball(radius: float, centre: Bound = 0.0) -> Projection:
-    """On |x - centre| <= radius (Euclidean; all entries of a matrix together).
+    """On `|x - centre| <= radius` (Euclidean; all entries of a matrix together).
 
     Examples
     --------

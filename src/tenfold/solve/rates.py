@@ -184,7 +184,7 @@ def optimal(alpha: float, eta: float | None = None) -> Power:
     """The rate 1 / (alpha (t + t0)) for an objective that is alpha-strongly convex.
 
     The shift t0 makes the first rate `eta`. By default that is alpha^(-1/4): one step of slope 1
-    then leads to about the size that weights have under the penalty alpha/2 |w|^2 (Bottou).
+    then leads to about the size that weights have under the penalty `alpha/2 |w|^2` (Bottou).
 
     Examples
     --------
