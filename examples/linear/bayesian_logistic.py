@@ -75,8 +75,8 @@ plt.show()
 
 # %%
 # The note's two claims, measured. Less confidence near the boundary: the mean confidence
-# ``|p - 1/2|`` of grid points, by their distance to the line. And wider far from the data: the breadth
-# of the zone in which p lies between 0.1 and 0.9, near the data and at the edge of the picture.
+# ``|p - 1/2|`` of grid points, by their distance to the line. And wider far from the data: the
+# breadth of the zone in which p lies between 0.1 and 0.9, near the data and at the edge.
 for name, model in models.items():
     p = model.predict_proba(points)[:, 1].reshape(241, 241)
     w, b = model.coef_[0], model.intercept_[0]

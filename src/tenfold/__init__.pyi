@@ -16,11 +16,17 @@ from tenfold.linear.bayesian_classification import BayesianLogisticRegression as
 from tenfold.linear.bayesian_ridge import ARDRegression as ARDRegression
 from tenfold.linear.bayesian_ridge import BayesianRidge as BayesianRidge
 from tenfold.linear.decisions import CostSensitiveClassifier as CostSensitiveClassifier
+from tenfold.linear.elastic_net import ElasticNet as ElasticNet
 from tenfold.linear.functions import FunctionFeatures as FunctionFeatures
+from tenfold.linear.hard_margin import hard_margin as hard_margin
 from tenfold.linear.huber import HuberRegressor as HuberRegressor
 from tenfold.linear.indicators import IndicatorFeatures as IndicatorFeatures
+from tenfold.linear.lasso import Lasso as Lasso
+from tenfold.linear.lasso_path import enet_path as enet_path
+from tenfold.linear.lasso_path import lasso_path as lasso_path
 from tenfold.linear.least_squares import LinearRegression as LinearRegression
 from tenfold.linear.least_squares import Ridge as Ridge
+from tenfold.linear.least_squares_classifier import LeastSquaresClassifier as LeastSquaresClassifier
 from tenfold.linear.likelihood import GaussianRegression as GaussianRegression
 from tenfold.linear.likelihood import gaussian_log_likelihood as gaussian_log_likelihood
 from tenfold.linear.logistic import LogisticRegression as LogisticRegression
@@ -48,6 +54,7 @@ from tenfold.linear.separable import linearly_separable as linearly_separable
 from tenfold.linear.separable import novikoff_bound as novikoff_bound
 from tenfold.linear.sgd import SGDClassifier as SGDClassifier
 from tenfold.linear.sgd_regressor import SGDRegressor as SGDRegressor
+from tenfold.linear.svc import LinearSVC as LinearSVC
 from tenfold.linear.weighted_models import WeightedModels as WeightedModels
 from tenfold.linear.weighted_models import gibbs_weights as gibbs_weights
 from tenfold.neighbors.nearest_centroid import NearestCentroid as NearestCentroid

@@ -11,14 +11,28 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+SHORT = 5e-3  # exp(v) to full precision by six terms of its series
+
 
 @njit(cache=True, nogil=True)
-def sweep(heads, rows, values, largest, work, theta, E, S, own, w, l1, ridge, n):  # noqa: ANN001, ANN201
-    """A step along every (class, column) of `work`; changes theta, E and S.
+def column_products(heads, rows, values, R):  # noqa: ANN001, ANN201
+    """Every column times R (n, m): (columns, m)."""
+    out = np.zeros((len(heads) - 1, R.shape[1]))
+    for j in range(len(out)):
+        for at in range(heads[j], heads[j + 1]):
+            for c in range(R.shape[1]):
+                out[j, c] += values[at] * R[rows[at], c]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def sweep(heads, rows, values, largest, work, awake, theta, E, S, own, w, l1, ridge, n):  # noqa: ANN001, ANN201
+    """A step along every (class, column) of `work`; changes awake, theta, E and S.
 
     Columns are values[heads[j]:heads[j + 1]] at `rows`, the last one the constant. E (m, rows) are
     exponentials of scores, S their sums (with the reference class, if there is one), own the class
-    of each row. Gives the largest violation that was met.
+    of each row. Those that are zero and should be are no longer awake. Gives the largest violation
+    that was met.
     """
     worst = 0.0
     for a in range(len(work)):
@@ -35,16 +49,25 @@ def sweep(heads, rows, values, largest, work, theta, E, S, own, w, l1, ridge, n)
         bend = bend / n + ridge[j]
         wrong = violation(old, slope, l1[j])
         worst = max(worst, abs(wrong))
+        awake[a] = old != 0.0 or wrong != 0.0
         if wrong == 0.0 or largest[j] == 0.0:
             continue
-        new = stepped(old, wrong, bend, largest[j])
-        theta[c, j] = new
+        theta[c, j] = stepped(old, wrong, bend, largest[j])
+        step = theta[c, j] - old
+        short = abs(step) * largest[j] < SHORT
         for at in range(heads[j], heads[j + 1]):
             i = rows[at]
-            grown = E[c, i] * np.exp((new - old) * values[at])
-            S[i] += grown - E[c, i]
-            E[c, i] = grown
+            v = step * values[at]
+            more = E[c, i] * (short_growth(v) if short else np.exp(v) - 1.0)
+            S[i] += more
+            E[c, i] += more
     return worst
+
+
+@njit(cache=True, nogil=True)
+def short_growth(v):  # noqa: ANN001, ANN201
+    """exp(v) - 1 for a small v: most steps are, and exponentials are what a sweep costs."""
+    return v * (1.0 + v / 2 * (1.0 + v / 3 * (1.0 + v / 4 * (1.0 + v / 5))))
 
 
 @njit(cache=True, nogil=True)

@@ -42,8 +42,9 @@ class SGDClassifier(OneVsAll):
     against all others. The order of an epoch depends on the seed alone, so arrays, files and a
     cluster give the same bits. Parameters and attributes are those of
     `sklearn.linear_model.SGDClassifier`, and in the given order (`shuffle=False`) so are the steps.
-    Two things differ: the epoch's objective takes the penalty at its end, and averages know what
-    the L1 penalty has cut off. [000, 1.2; 001, 3.2; 003, unit 1, lect. 4; 004, 3.4]
+    What differs: the objective that is watched counts weights, and takes the penalty at the end of
+    the epoch; averages know what the L1 penalty cut off, and `partial_fit` what is still owed.
+    [000, 1.2; 001, 3.2; 003, unit 1, lect. 4; 004, 3.4]
 
     Parameters
     ----------

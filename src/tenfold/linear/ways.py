@@ -23,8 +23,8 @@ from tenfold.maths.penalties import L1, NoPenalty, Penalty
 from tenfold.rows import Chunk
 from tenfold.solve.lbfgs import Minimum, lbfgs
 from tenfold.solve.newton import newton
-from tenfold.solve.truncated import newton_cg
 from tenfold.solve.second_moments import second_moments
+from tenfold.solve.truncated import newton_cg
 
 SMOOTH_WAYS = ("auto", "lbfgs", "newton-cholesky", "newton-cg")
 NEWTON_SIZE = 100_000  # rows x parameters up to which few costly rounds beat many cheap ones

@@ -60,8 +60,8 @@ def best_guess(belief: Finite | Normal, loss: str = "squared", q: float = 0.5) -
     belief : Finite or Normal
         What is known about the number.
     loss : {"squared", "absolute", "quantile", "zero-one"}
-        What it costs to be off by e: `e^2`; `|e|`; q e if the guess is too low and (q - 1) e if it is
-        too high; 1 unless e = 0 (the density counts for `Normal`).
+        What it costs to be off by e: `e^2`; `|e|`; q e if the guess is too low and (q - 1) e if it
+        is too high; 1 unless e = 0 (the density counts for `Normal`).
     q : float
         The quantile. If a guess that is too low costs a per unit, and b if too high, it is
         a / (a + b).

@@ -119,8 +119,8 @@ def duality_gap(c, bend, yy, l1, l2, positive, w, g):  # noqa: ANN001, ANN201
 def descend_to_gap(Q, c, yy, l1, l2, positive, w, g, short, tol, max_iter, seed):  # noqa: ANN001, ANN201
     """Sweep until steps and duality gap are small, or nothing moves; changes w and g.
 
-    Small are a step of `tol` times the largest coefficient and a gap of `tol` times yy; `short` says
-    whether the step before was small. Coordinates are drawn by chance if the seed is not zero.
+    Small are a step of `tol` times the largest coefficient and a gap of `tol` times yy; `short`
+    says whether the step before was small. Coordinates are drawn by chance if the seed is not zero.
     Returns the number of sweeps, and the longest step of the last one.
     """
     m = len(w)

@@ -1,0 +1,212 @@
+"""Least squares for classification: a linear discriminant for each class, the largest wins."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.estimator import OnePassClassifier
+from tenfold.linear.logistic import row_scores
+from tenfold.linear.normal_equations import (
+    Problem,
+    problem,
+    solve,
+    solve_wide,
+    triangle,
+    trustworthy,
+    varying,
+)
+from tenfold.maths.moments import Moments, Sums, sums
+from tenfold.maths.triangle import Triangle
+from tenfold.rows import Chunk, Rows
+from tenfold.rows.arrays import Arrays
+from tenfold.solve.second_moments import far_off, shift, starting_point
+
+WIDEST_GRAM = 4096  # columns whose square is kept
+
+
+class ClassTable(NamedTuple):
+    """Weight and mean of each class, and the moments of all rows.
+
+    Attributes
+    ----------
+    n, mean : (k,) and (k, p)
+    all : moments of X
+    """
+
+    n: np.ndarray
+    mean: np.ndarray
+    all: Moments
+
+    def merge(self, other: ClassTable) -> ClassTable:
+        n = self.n + other.n
+        share = (other.n / np.where(n > 0, n, 1.0))[:, None]
+        return ClassTable(
+            n, self.mean + share * (other.mean - self.mean), self.all.merge(other.all)
+        )
+
+    def spread(self, places: np.ndarray, k: int) -> ClassTable:
+        """The same among k classes, of which these are the ones at `places`."""
+        n, mean = np.zeros(k), np.zeros((k, self.mean.shape[1]))
+        n[places], mean[places] = self.n, self.mean
+        return ClassTable(n, mean, self.all)
+
+    def with_targets(self) -> Moments:
+        """Moments of [x y] for one-hot targets y."""
+        total, center, scatter, rows = self.all
+        y = self.n / total
+        xy = (self.mean - center).T * self.n
+        yy = np.diag(self.n) - total * np.multiply.outer(y, y)
+        joint = np.block([[scatter, xy], [xy.T, yy]])
+        return Moments(total, np.append(center, y), joint, rows)
+
+
+def one_hot(chunk: Chunk, k: int) -> np.ndarray:
+    """Targets (n, k): 1 in the column of the row's class."""
+    return (chunk.y[:, None] == np.arange(k)).astype(chunk.X.dtype)
+
+
+def one_hot_sums(chunk: Chunk, origin: np.ndarray | None, k: int) -> Sums:
+    """Sums of the rows of a chunk and of their one-hot targets about an origin."""
+    return sums(chunk.X, one_hot(chunk, k), chunk.w, origin)
+
+
+def one_hot_triangle(chunk: Chunk, mean: np.ndarray, k: int) -> Triangle:
+    """Triangular factor of the rows and their one-hot targets, less their mean."""
+    return triangle(chunk._replace(y=one_hot(chunk, k)), mean)
+
+
+def class_table(rows: Rows, k: int) -> ClassTable:
+    """Weights and means of classes, and the moments of all rows; one pass, rarely two."""
+    with np.errstate(over="ignore", invalid="ignore"):  # who needs the squares looks at them
+        p = rows.n_features
+        origin = None if rows.sparse else starting_point(rows, target=False)
+        total = _table_pass(rows, origin, k)
+        if not rows.sparse and far_off(
+            total._replace(y=total.y[:0], yy=total.yy[:0, :0]), rows.dtype
+        ):
+            origin = (0 if origin is None else origin) + shift(total)[:p]
+            origin = origin.astype(rows.dtype)
+            total = _table_pass(rows, origin, k)
+    about = np.zeros(p) if origin is None else origin.astype(np.float64)
+    n = np.asarray(total.y, np.float64)
+    mean = (about + total.lines[1:] / np.where(n > 0, n, 1.0)[:, None]) * (n > 0)[:, None]
+    n_all, center, scatter, count = total.moments(np.append(about, np.zeros(k)))
+    return ClassTable(n, mean, Moments(n_all, center[:p], scatter[:p, :p], count))
+
+
+def _table_pass(rows: Rows, origin: np.ndarray | None, k: int) -> Sums:
+    padded = None if origin is None else np.append(origin, np.zeros(k, origin.dtype))
+    return rows.total(one_hot_sums, padded, k)
+
+
+class LeastSquaresClassifier(OnePassClassifier):
+    r"""K linear discriminants by least squares on one-hot targets.
+
+    .. math:: \min_{W, b} \sum_i \omega_i \lVert W x_i + b - t_i \rVert^2
+              + \alpha \lVert W \rVert^2, \qquad \hat y = \arg\max_k (W x + b)_k
+
+    with t the one-hot label. A closed form from one pass; with a constant the K outputs sum to 1.
+    Rows far on the right side cost as much as rows on the wrong side, so outliers move the
+    boundary: see `LogisticRegression` and `LinearSVC` for losses without that fault. [004, 3.5]
+
+    Parameters
+    ----------
+    alpha : float
+        Weight of the penalty on the coefficients.
+    fit_intercept : bool
+        Whether there are constants b; they are not penalised.
+
+    Attributes
+    ----------
+    classes_ : (k,) labels
+    coef_, intercept_ : (k, p) and (k,), one discriminant for each class
+    statistic_ : class weights and means, and moments of X, that all this was computed from
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold.linear.least_squares_classifier import LeastSquaresClassifier
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(["a", "a", "b", "b"])
+    >>> model = LeastSquaresClassifier().fit(X, y)
+    >>> model.coef_.round(9).tolist(), model.predict([[1.4], [1.6]]).tolist()
+    ([[-0.4], [0.4]], ['a', 'b'])
+    """
+
+    _sparse_ok = True
+    _parameter_constraints = {
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+    }
+
+    def __init__(self, *, alpha: float = 0.0, fit_intercept: bool = True) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+
+    def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        if not rows.sparse and rows.n_rows < rows.n_features:
+            return self._wide(rows)
+        table = self._statistic(rows)
+        s = table.with_targets()
+        P = problem(s, rows.n_features, rows.dtype, intercept=self.fit_intercept)
+        if not rows.sparse and not trustworthy(P, self._alpha, rows.dtype):
+            P = self._exact(rows, s, P)
+        return {**self._solved(P, s, rows.dtype), "statistic_": table, "dtype_": rows.dtype}
+
+    @property
+    def _alpha(self) -> np.ndarray:
+        return np.full(len(self.classes_), float(self.alpha))
+
+    def _statistic(self, rows: Rows) -> ClassTable:
+        if rows.n_features > WIDEST_GRAM and rows.sparse:
+            raise ValueError(
+                f"least squares keeps a dense square of the columns; {rows.n_features} are too "
+                f"many (at most {WIDEST_GRAM}). Hash to fewer columns, or take LinearSVC."
+            )
+        return class_table(rows, len(self.classes_))
+
+    def _learned(self, table: ClassTable, dtype: np.dtype) -> dict[str, Any]:
+        s = table.with_targets()
+        P = problem(s, self.n_features_in_, dtype, intercept=self.fit_intercept)
+        return self._solved(P, s, dtype)
+
+    def _exact(self, rows: Rows, s: Moments, P: Problem) -> Problem:
+        """The same problem from a second pass, which keeps the condition of the data."""
+        p, mean = rows.n_features, s.mean if self.fit_intercept else np.zeros_like(s.mean)
+        R = rows.total(one_hot_triangle, mean, len(self.classes_)).R
+        R = R * varying(np.abs(R).max(axis=0) / np.sqrt(s.n), mean, P.eps)
+        return P._replace(R=R[:, :p], C=R[:, p:])
+
+    def _solved(self, P: Problem, s: Moments, dtype: np.dtype) -> dict[str, Any]:
+        p = len(P.AA)
+        coef = solve(P, self._alpha)
+        constant = s.mean[p:] - s.mean[:p] @ coef if self.fit_intercept else np.zeros(len(coef.T))
+        return {"coef_": coef.T.astype(dtype), "intercept_": constant.astype(dtype)}
+
+    def _wide(self, rows: Rows) -> dict[str, Any]:
+        chunk = rows.gather()
+        targets = one_hot(chunk, len(self.classes_))
+        found = solve_wide(
+            Rows(Arrays(chunk.X, targets, chunk.w)), self._alpha, intercept=self.fit_intercept
+        )
+        learned = {"coef_": found.coef.T, "intercept_": found.intercept * self.fit_intercept}
+        return {k: v.astype(rows.dtype) for k, v in learned.items()} | {"statistic_": None}
+
+    def _scorer(self) -> tuple:
+        return row_scores, self.coef_, self.intercept_
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The K discriminants of each row, (n, k); of two, the second less the first, (n,).
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+        """
+        check_is_fitted(self)
+        Z = self._each(X, row_scores, self.coef_, self.intercept_)
+        return Z[:, 1] - Z[:, 0] if Z.shape[1] == 2 else Z
