@@ -6,10 +6,11 @@ import argparse
 import signal
 import sys
 
-from benchmarks import memory, report, small, speed, startup
+from benchmarks import agreement, glm, lasso, memory, report, small, speed, startup, svc
 from benchmarks.machine import QUIET, busy, machine
 
-GROUPS = {"speed": speed, "small": small, "startup": startup, "memory": memory}
+GROUPS = {"speed": speed, "lasso": lasso, "glm": glm, "svc": svc, "agreement": agreement}
+GROUPS |= {"small": small, "startup": startup, "memory": memory}
 
 
 def main() -> None:

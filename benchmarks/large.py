@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks import generated, limits, quality
+from benchmarks import bayesian, generated, limits, quality, sgd
 from benchmarks.case import Case
 
 DTYPES = {"f4": np.float32, "f8": np.float64}
@@ -13,6 +13,26 @@ LLOYD = {"n_clusters": 50, "n_init": 1}
 
 def cases() -> list[Case]:
     return [softmax(), *(case for kind in DTYPES for case in of_kind(kind, DTYPES[kind]))]
+
+
+def all_cases() -> list[Case]:
+    """These, and those of the linear family."""
+    return [*cases(), *logistic(), *bayesian.cases(), *sgd.cases()]
+
+
+def logistic() -> list[Case]:
+    return [
+        Case(
+            f"logistic-{kind}",
+            "LogisticRegression",
+            generated.classes(1_000_000, 50, 2, dtype),
+            quality.CROSS_ENTROPY,
+            limits.READ,
+            target=4.0,
+            rounds=3,
+        )
+        for kind, dtype in DTYPES.items()
+    ]
 
 
 def softmax() -> Case:

@@ -10,12 +10,15 @@ from typing import Any
 OURS, SKLEARN, INTELEX = "tenfold", "scikit-learn", "intelex"
 PEERS = (SKLEARN, INTELEX)
 FAMILY = {
+    "BayesianRidge": "linear_model",
     "GaussianNB": "naive_bayes",
     "KMeans": "cluster",
     "LinearRegression": "linear_model",
     "LogisticRegression": "linear_model",
     "PCA": "decomposition",
+    "Perceptron": "linear_model",
     "Ridge": "linear_model",
+    "SGDClassifier": "linear_model",
 }
 
 

@@ -7,7 +7,7 @@ from statistics import mean
 from typing import Any
 
 from benchmarks.case import Case, Data, rounds_of
-from benchmarks.large import cases
+from benchmarks.large import all_cases as cases
 from benchmarks.libraries import INTELEX, OURS, PEERS, SKLEARN, fell_back, lack, load
 from benchmarks.limits import unavoidable
 from benchmarks.report import Row, Table, figure, tell, timed
