@@ -171,12 +171,12 @@ def robust_problems() -> list[Problem]:
     precise = {"tol": 1e-12, "max_iter": 100_000}
     huber = Problem(
         "california-cubic", "HuberRegressor", losses.huber, Penalty(l2=2e-4), 1.0,
-        fit("tenfold.linear.huber.HuberRegressor"), [fit(SKLEARN + "HuberRegressor", **precise)],
+        fit("tenfold.linear.robust.huber.HuberRegressor"), [fit(SKLEARN + "HuberRegressor", **precise)],
     )  # fmt: skip
     median = [
         Problem("california-cubic-2000", f"QuantileRegressor alpha={alpha:g}", losses.pinball,
                 Penalty(l1=alpha), None,
-                fit("tenfold.linear.quantile.QuantileRegressor", alpha=alpha),
+                fit("tenfold.linear.robust.quantile.QuantileRegressor", alpha=alpha),
                 [fit(SKLEARN + "QuantileRegressor", alpha=alpha, solver="highs")])
         for alpha in (1e-3, 0.0)
     ]  # fmt: skip
@@ -191,7 +191,7 @@ def svm_problems() -> list[Problem]:
             settings: dict[str, Any] = {"loss": loss, "C": C}
             dual = loss == "hinge" or data == "newsgroups"
             precise = {"dual": dual, "tol": 1e-8, "max_iter": 20_000}
-            ours = fit("tenfold.linear.svc.LinearSVC", **settings)
+            ours = fit("tenfold.linear.svm.svc.LinearSVC", **settings)
             peers = [fit(SVM + "LinearSVC", **settings, **precise)]
             name = f"LinearSVC {loss} C={C:g}"
             made.append(Problem(data, name, getattr(losses, loss), penalty, C, ours, peers))

@@ -12,11 +12,11 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 
 import tenfold
 from tenfold import LinearRegression, LogisticRegression
-from tenfold.linear.bases import FourierFeatures, monomial_count
-from tenfold.linear.functions import FunctionFeatures
-from tenfold.linear.indicators import IndicatorFeatures
-from tenfold.linear.radial import RadialFeatures
-from tenfold.linear.rotation import RotationAbs
+from tenfold.linear.features.bases import FourierFeatures, monomial_count
+from tenfold.linear.features.functions import FunctionFeatures
+from tenfold.linear.features.indicators import IndicatorFeatures
+from tenfold.linear.features.radial import RadialFeatures
+from tenfold.linear.features.rotation import RotationAbs
 
 CORNERS = np.array([[-1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]])
 XOR = np.array([1, 1, 0, 0])
@@ -312,7 +312,7 @@ def test_columns_of_different_settings_and_original_kept():
 
 
 def test_fitted_indicators_of_text_can_be_saved(tmp_path, monkeypatch):
-    monkeypatch.setitem(tenfold._WHERE, "IndicatorFeatures", "tenfold.linear.indicators")
+    monkeypatch.setitem(tenfold._WHERE, "IndicatorFeatures", "tenfold.linear.features.indicators")
     basis = IndicatorFeatures(prefix=2).fit([["abc"], ["abd"], ["xyz"]])
     basis.save(tmp_path / "basis.tenfold")
     again = tenfold.load(tmp_path / "basis.tenfold")

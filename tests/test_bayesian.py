@@ -13,19 +13,19 @@ from sklearn.exceptions import ConvergenceWarning
 
 import tenfold
 from tenfold import LinearRegression, LogisticRegression, Ridge
-from tenfold.linear.averaging import (
+from tenfold.linear.bayes.averaging import (
     BayesianModelAverage,
     log_marginal,
     mixture,
     model_posterior,
 )
-from tenfold.linear.bayesian import BayesianLinearRegression
-from tenfold.linear.bayesian_classification import BayesianLogisticRegression
-from tenfold.linear.bayesian_ridge import ARDRegression, BayesianRidge
-from tenfold.linear.laplace import LogPosterior, loss_of
-from tenfold.linear.likelihood import GaussianRegression, gaussian_log_likelihood
-from tenfold.linear.prior import gaussian_prior, ridge_penalty
-from tenfold.linear.weighted_models import WeightedModels, gibbs_weights
+from tenfold.linear.bayes.bayesian import BayesianLinearRegression
+from tenfold.linear.bayes.bayesian_classification import BayesianLogisticRegression
+from tenfold.linear.bayes.bayesian_ridge import ARDRegression, BayesianRidge
+from tenfold.linear.bayes.laplace import LogPosterior, loss_of
+from tenfold.linear.bayes.likelihood import GaussianRegression, gaussian_log_likelihood
+from tenfold.linear.bayes.prior import gaussian_prior, ridge_penalty
+from tenfold.linear.bayes.weighted_models import WeightedModels, gibbs_weights
 from tenfold.rows.arrays import Arrays
 from tenfold.rows.rows import Rows
 from tenfold.solve.mcmc import ensemble

@@ -11,9 +11,9 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 
 import tenfold
-from tenfold.linear.ambiguity import ambiguous, claims, votes
 from tenfold.linear.least_squares_classifier import LeastSquaresClassifier
-from tenfold.linear.svc import LinearSVC
+from tenfold.linear.reading.ambiguity import ambiguous, claims, votes
+from tenfold.linear.svm.svc import LinearSVC
 
 IRIS = load_iris(return_X_y=True)
 

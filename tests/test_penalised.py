@@ -7,8 +7,8 @@ from scipy import optimize, sparse
 
 import tenfold
 from tenfold import LogisticRegression, PenalisedClassifier, PenalisedRegressor, Ridge
-from tenfold.linear.objective import Objective
-from tenfold.linear.sparse_ways import l1_minimum
+from tenfold.linear.ways.objective import Objective
+from tenfold.linear.ways.working_sets import l1_minimum
 from tenfold.maths.losses import LOSSES, Huber, Logistic, Softmax
 from tenfold.maths.penalties import L1, L2, ElasticNet, HNorm
 from tenfold.rows import Rows
@@ -168,18 +168,18 @@ def test_wide_working_sets_class_by_class(monkeypatch):
     l1 = np.append(np.full(30, 0.01), 0.0)
     f = Objective(Rows(Arrays(X, y)), Softmax(), shape, np.zeros(31), n)
     together = l1_minimum(f, l1, np.zeros(124), tol=1e-8, max_iter=500)
-    monkeypatch.setattr("tenfold.linear.sparse_ways.JOINT", 10)
+    monkeypatch.setattr("tenfold.linear.ways.working_sets.JOINT", 10)
     apart = l1_minimum(f, l1, np.zeros(124), tol=1e-8, max_iter=2000)
     assert_allclose(apart.value, together.value, rtol=1e-10)
 
 
 @pytest.mark.parametrize("weights", [False, True])
 def test_many_rows_start_from_a_sample(weights, monkeypatch):
-    monkeypatch.setattr("tenfold.linear.ways.LEAST_SAMPLE", 100)
+    monkeypatch.setattr("tenfold.linear.ways.choice.LEAST_SAMPLE", 100)
     X, y = votes(2, n=4000)
     w = np.random.default_rng(0).integers(0, 3, 4000).astype(float) if weights else None
     many = LogisticRegression(tol=1e-10).fit(X, y, sample_weight=w)
-    monkeypatch.setattr("tenfold.linear.ways.LEAST_SAMPLE", 10**9)
+    monkeypatch.setattr("tenfold.linear.ways.choice.LEAST_SAMPLE", 10**9)
     few = LogisticRegression(tol=1e-10).fit(X, y, sample_weight=w)
     assert_allclose(many.coef_, few.coef_, atol=1e-8)
     assert many.converged_

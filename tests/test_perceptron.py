@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC, LinearSVC
 
-from tenfold.linear.pegasos import Pegasos, pegasos_step
-from tenfold.linear.perceptron import Perceptron, perceptron_step
-from tenfold.linear.separable import linearly_separable, novikoff_bound, widest_margin
+from tenfold.linear.stepwise.pegasos import Pegasos, pegasos_step
+from tenfold.linear.stepwise.perceptron import Perceptron, perceptron_step
+from tenfold.linear.stepwise.separable import linearly_separable, novikoff_bound, widest_margin
 
 XOR = np.array([[2.0, 2], [-2, 2], [-2, -2], [2, -2]]), np.array([1, -1, 1, -1])
 LINE = np.array([-3.0, 2, 5]), np.array([1, -1, 1])

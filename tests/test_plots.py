@@ -20,7 +20,7 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex, to_rgb
 
 from tenfold import GaussianNB, LinearRegression, LogisticRegression, plot
-from tenfold.linear.reasons import reasons
+from tenfold.linear.reading.reasons import reasons
 from tenfold.maths.losses import Hinge
 from tenfold.plot.curves import spread
 from tenfold.plot.norm_balls import ball_edge

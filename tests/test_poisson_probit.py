@@ -15,9 +15,9 @@ from sklearn.metrics import d2_tweedie_score
 from sklearn.multiclass import OneVsRestClassifier
 
 from tenfold.linear.logistic import LogisticRegression
-from tenfold.linear.objective import Objective
 from tenfold.linear.poisson import PoissonRegressor
 from tenfold.linear.probit import ProbitRegression
+from tenfold.linear.ways.objective import Objective
 from tenfold.maths.losses import Poisson, Probit
 from tenfold.rows import Rows
 from tenfold.rows.arrays import Arrays

@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tenfold import GaussianNB, LinearRegression, LogisticRegression, Ridge
-from tenfold.linear.ranked import ranked_weights
-from tenfold.linear.reasons import reasons, sensitivity
+from tenfold.linear.reading.ranked import ranked_weights
+from tenfold.linear.reading.reasons import reasons, sensitivity
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 TWO = IRIS[:100], SPECIES[:100]

@@ -10,8 +10,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 import tenfold
 from tenfold import LinearRegression, Ridge
-from tenfold.linear.projection import hat_matrix, leverages, projection
-from tenfold.linear.redundancy import equally_good, redundant_columns
+from tenfold.linear.reading.projection import hat_matrix, leverages, projection
+from tenfold.linear.reading.redundancy import equally_good, redundant_columns
 
 
 def columns(n=60, seed=0):

@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._huber import _huber_loss_and_gradient
 
 from tenfold import LinearRegression
-from tenfold.linear.band import pieces
-from tenfold.linear.concomitant import Concomitant
-from tenfold.linear.huber import HuberRegressor
-from tenfold.linear.quantile import QuantileRegressor
+from tenfold.linear.robust.band import pieces
+from tenfold.linear.robust.concomitant import Concomitant
+from tenfold.linear.robust.huber import HuberRegressor
+from tenfold.linear.robust.quantile import QuantileRegressor
 from tenfold.rows import Chunk, Rows, merge
 from tenfold.rows.arrays import Arrays
 

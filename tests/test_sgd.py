@@ -18,11 +18,11 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.preprocessing import scale
 
 from tenfold import checkpoint, threads
-from tenfold.linear import epochs
-from tenfold.linear.perceptron import perceptron_step
-from tenfold.linear.sgd import LOSSES, SGDClassifier
-from tenfold.linear.sgd_losses import NUMBER, loss_and_slope
-from tenfold.linear.sgd_regressor import SGDRegressor
+from tenfold.linear.stepwise import epochs
+from tenfold.linear.stepwise.perceptron import perceptron_step
+from tenfold.linear.stepwise.sgd import LOSSES, SGDClassifier
+from tenfold.linear.stepwise.sgd_losses import NUMBER, loss_and_slope
+from tenfold.linear.stepwise.sgd_regressor import SGDRegressor
 from tenfold.maths import losses
 from tenfold.rows import Rows
 

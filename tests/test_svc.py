@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 from tenfold import laws
-from tenfold.linear import margins
-from tenfold.linear.hard_margin import hard_margin
-from tenfold.linear.svc import LinearSVC
-from tenfold.linear.svm_problem import Problem, certificate
+from tenfold.linear.svm import margins
+from tenfold.linear.svm.hard_margins import hard_margin
+from tenfold.linear.svm.problem import Problem, certificate
+from tenfold.linear.svm.svc import LinearSVC
 
 LINE = np.array([[-2.0], [-1.0], [0.5], [1.0], [2.0]])
 SIDES = np.array([-1, -1, -1, 1, 1])
@@ -332,7 +332,7 @@ def test_wide_sparse_rows(settings):
 def test_leaps_save_sweeps_and_change_nothing_else():
     X, y = CANCER
     make = {"loss": "hinge", "dual": True, "max_iter": 50_000, "random_state": 0}
-    with mock.patch("tenfold.linear.svm_dual.LEAP_EVERY", 10**9):
+    with mock.patch("tenfold.linear.svm.dual.LEAP_EVERY", 10**9):
         steady = LinearSVC(**make).fit(X, y)
     model = LinearSVC(**make).fit(X, y)
     assert model.n_iter_ < 0.5 * steady.n_iter_

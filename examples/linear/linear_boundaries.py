@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 
 from tenfold import LogisticRegression, plot
-from tenfold.linear.ambiguity import ambiguous
 from tenfold.linear.least_squares_classifier import LeastSquaresClassifier
+from tenfold.linear.reading.ambiguity import ambiguous
 from tenfold.plot.style import INK, clean, colour, marker
 
 rng = np.random.default_rng(2)

@@ -14,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from tenfold import FunctionFeatures, LinearRegression, hat_matrix, plot
-from tenfold.linear.projection import projection
-from tenfold.linear.quantile import QuantileRegressor
+from tenfold.linear.reading.projection import projection
+from tenfold.linear.robust.quantile import QuantileRegressor
 from tenfold.maths.losses import Absolute
 from tenfold.plot.style import FAINT, INK, clean, colour
 

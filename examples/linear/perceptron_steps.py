@@ -13,8 +13,8 @@ be wrong. [003, unit 1, lect. 1 and 2, homework 1; 004, 3.5]
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tenfold.linear.perceptron import Perceptron, perceptron_step
-from tenfold.linear.separable import novikoff_bound
+from tenfold.linear.stepwise.perceptron import Perceptron, perceptron_step
+from tenfold.linear.stepwise.separable import novikoff_bound
 from tenfold.plot.style import INK, clean, colour, marker
 
 theta, _ = perceptron_step([2, 4], -1, [0, 0])

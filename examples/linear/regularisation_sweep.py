@@ -19,9 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tenfold.datasets import load_breast_cancer
-from tenfold.linear.margins import cost_of
-from tenfold.linear.sgd import SGDClassifier
-from tenfold.linear.svc import LinearSVC
+from tenfold.linear.stepwise.sgd import SGDClassifier
+from tenfold.linear.svm.margins import cost_of
+from tenfold.linear.svm.svc import LinearSVC
 from tenfold.plot.style import clean, colour, marker
 
 STRENGTHS = np.logspace(-5, 3, 50)

@@ -17,8 +17,8 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
 from tenfold import datasets
-from tenfold.linear.pegasos import Pegasos
-from tenfold.linear.perceptron import Perceptron
+from tenfold.linear.stepwise.pegasos import Pegasos
+from tenfold.linear.stepwise.perceptron import Perceptron
 from tenfold.plot.style import clean, colour
 
 KIND = ["delicious", "great", "love", "best", "perfect", "happy", "tasty", "favorite"]

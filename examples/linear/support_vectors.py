@@ -15,9 +15,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from tenfold import LogisticRegression, plot
-from tenfold.linear.hard_margin import hard_margin
-from tenfold.linear.margins import cost_of, margin_path, margin_width, margins, support_vectors
-from tenfold.linear.svc import LinearSVC
+from tenfold.linear.svm.hard_margins import hard_margin
+from tenfold.linear.svm.margins import cost_of, margin_path, margin_width, margins, support_vectors
+from tenfold.linear.svm.svc import LinearSVC
 from tenfold.plot.style import clean, colour, marker
 
 rng = np.random.default_rng(3)

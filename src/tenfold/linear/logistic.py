@@ -10,9 +10,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.estimator import ProbabilisticClassifier
-from tenfold.linear.class_cost import class_cost
-from tenfold.linear.objective import Objective, weigh
-from tenfold.linear.ways import SMOOTH_WAYS, Way, minimum
+from tenfold.linear.ways.choice import SMOOTH_WAYS, Way, minimum
+from tenfold.linear.ways.class_cost import class_cost
+from tenfold.linear.ways.objective import Objective, weigh
 from tenfold.maths.losses import Logistic, Softmax
 from tenfold.maths.penalties import L1, NoPenalty
 from tenfold.rows import Chunk, Rows

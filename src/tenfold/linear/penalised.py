@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.estimator import Classifier, Regressor
 from tenfold.linear.least_squares import linear_score
 from tenfold.linear.logistic import class_scores, row_scores
-from tenfold.linear.objective import weigh
-from tenfold.linear.parts import SETTINGS, Penalised, the_loss
 from tenfold.linear.probit import log_chances
+from tenfold.linear.ways.objective import weigh
+from tenfold.linear.ways.parts import SETTINGS, Penalised, the_loss
 from tenfold.maths.links import softmax
 from tenfold.maths.losses import LOSSES, Logistic, Loss, Probit, Softmax, Squared
 from tenfold.rows import Chunk, Rows

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.estimator import Regressor
 from tenfold.linear.least_squares import linear_score
-from tenfold.linear.objective import Objective
-from tenfold.linear.starts import last_fit
-from tenfold.linear.ways import SMOOTH_WAYS, smooth_minimum
+from tenfold.linear.ways.choice import SMOOTH_WAYS, smooth_minimum
+from tenfold.linear.ways.objective import Objective
+from tenfold.linear.ways.starts import last_fit
 from tenfold.maths.losses import Poisson
 from tenfold.rows import Chunk, Rows
 

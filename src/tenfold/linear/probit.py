@@ -14,11 +14,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.estimator import ProbabilisticClassifier
-from tenfold.linear.class_cost import class_cost
 from tenfold.linear.least_squares import linear_score
-from tenfold.linear.objective import Objective, weigh
-from tenfold.linear.starts import last_fit
-from tenfold.linear.ways import SMOOTH_WAYS, smooth_minimum
+from tenfold.linear.ways.choice import SMOOTH_WAYS, smooth_minimum
+from tenfold.linear.ways.class_cost import class_cost
+from tenfold.linear.ways.objective import Objective, weigh
+from tenfold.linear.ways.starts import last_fit
 from tenfold.maths.losses import Probit
 from tenfold.rows import Chunk, Rows
 from tenfold.solve.descent import gradient_descent

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.linear.projection import hat_matrix
+from tenfold.linear.reading.projection import hat_matrix
 from tenfold.plot.style import INK, colour
 
 ASIDE = np.array([0.025, 0.0, 0.02])  # where names stand, in lengths of y

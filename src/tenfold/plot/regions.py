@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 
-from tenfold.linear.ambiguity import claims, votes
 from tenfold.linear.logistic import LogisticRegression
+from tenfold.linear.reading.ambiguity import claims, votes
 from tenfold.plot.deciding import Grid, draw_classes, tinted
 from tenfold.plot.style import INK, clean, panels
 

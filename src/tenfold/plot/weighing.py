@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.linear.additive import by_class, is_bayes, last_step, linear_form
-from tenfold.linear.reasons import Reasons
+from tenfold.linear.reading.additive import by_class, is_bayes, last_step, linear_form
+from tenfold.linear.reading.reasons import Reasons
 from tenfold.plot.style import FAINT, INK, axes, clean, colour, number, panels
 
 MOST_IN_A_ROW = 5
@@ -80,7 +80,7 @@ def reasons(why: Reasons, output: Any = None, *, top: int = 10, ax: Any = None) 
     Parameters
     ----------
     why : Reasons
-        Of `tenfold.linear.reasons.reasons`.
+        Of `tenfold.linear.reading.reasons.reasons`.
     output : label, optional
         Which score; by default the highest.
     top : int
@@ -96,7 +96,7 @@ def reasons(why: Reasons, output: Any = None, *, top: int = 10, ax: Any = None) 
     --------
     >>> import numpy as np
     >>> from tenfold import LinearRegression, plot
-    >>> from tenfold.linear.reasons import reasons
+    >>> from tenfold.linear.reading.reasons import reasons
     >>> X = np.array([[1.0, 50.0], [2.0, 60.0], [3.0, 110.0]])
     >>> why = reasons(LinearRegression().fit(X, X @ [100, 1] + 30), X[2], ["rooms", "area"])
     >>> [label.get_text() for label in plot.reasons(why).get_yticklabels()]

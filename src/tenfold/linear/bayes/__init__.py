@@ -1,0 +1,1 @@
+"""Posteriors of linear models, their evidence, and averages over models."""

@@ -1,0 +1,1 @@
+"""Columns made of columns."""

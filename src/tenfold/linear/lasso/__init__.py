@@ -1,0 +1,1 @@
+"""What many zero coefficients need: lasso, elastic net, their paths."""

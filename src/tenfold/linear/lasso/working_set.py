@@ -1,0 +1,121 @@
+"""The lasso of one penalty, on the columns that can matter.
+
+Columns outside of the working set have coefficient zero. That is right as long as none of them
+correlates with the residual by more than the penalty; those that do enter, and it goes on.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from tenfold.linear.lasso.lazy_gram import BATCH, Gram
+from tenfold.solve.coordinate import PATIENCE, Quadratic, leap
+from tenfold.solve.coordinate_leaves import descend_to_gap, duality_gap
+
+NEAR = 0.8  # columns this close to the penalty enter with those beyond it: they are next on a path
+INNER = 0.9  # share of the tolerance for the working set: the rest is for rounding
+
+
+class Penalty(NamedTuple):
+    """l1 |w|_1 + l2/2 |w|^2, and whether w must not be negative."""
+
+    l1: float
+    l2: float
+    positive: bool
+
+
+class Rule(NamedTuple):
+    """When to stop: gap as a share of y'y, sweeps; and a seed for random order, else 0."""
+
+    tol: float
+    max_iter: int
+    seed: int
+
+
+class Fit(NamedTuple):
+    """Coefficients, the slope c - Qw there, duality gap, sweeps, and whether it was enough."""
+
+    w: np.ndarray
+    slope: np.ndarray
+    gap: float
+    n_iter: int
+    converged: bool
+
+
+def started(gram: Gram, target: int, w: np.ndarray) -> Fit:
+    """Where to begin: at these coefficients, whose columns enter."""
+    while len(missing := np.setdiff1d(np.flatnonzero(w), gram.made)):
+        gram.enter(missing)
+    return Fit(w, gram.slopes(w, target), np.inf, 0, False)
+
+
+def minimise(gram: Gram, target: int, penalty: Penalty, start: Fit, rule: Rule) -> Fit:
+    """The lasso of one target, from a start on the same matrix."""
+    c, limit = gram.c[:, target], rule.tol * gram.yy[target]
+    w, slope, done, moving = start.w, start.slope, 0, True
+    while True:
+        gap = duality_gap(c, gram.bend, gram.yy[target], *penalty, w, slope)
+        wanted = candidates(gram, penalty, slope)
+        if gap <= limit or done >= rule.max_iter or not (moving or len(wanted)):
+            return Fit(w, slope, gap, done, bool(gap <= limit or not moving))
+        if len(wanted):
+            gram.enter(wanted)
+        left = rule._replace(tol=INNER * rule.tol, max_iter=rule.max_iter - done)
+        w, slope, sweeps, moving = on_entered(gram, target, penalty, w, slope, left)
+        done += sweeps
+
+
+def candidates(gram: Gram, penalty: Penalty, slope: np.ndarray) -> np.ndarray:
+    """Columns that should enter, the most wanted first; none if none has to."""
+    outside = np.ones(len(slope), bool)
+    outside[gram.made] = False
+    want = np.where(outside, slope if penalty.positive else np.abs(slope), 0.0)
+    if want.max() <= penalty.l1:
+        return np.arange(0)
+    order = np.argsort(-want, kind="stable")
+    return order[: min(max(np.count_nonzero(want > NEAR * penalty.l1), BATCH), outside.sum())]
+
+
+def on_entered(
+    gram: Gram, target: int, penalty: Penalty, w: np.ndarray, slope: np.ndarray, rule: Rule
+) -> tuple[np.ndarray, np.ndarray, int, bool]:
+    """Coordinate descent on the columns that have entered: w, slope, sweeps, whether it moves."""
+    made, w = gram.made, w.copy()
+    v, g, c, m = w[made], slope[made], gram.c[made, target], len(made)
+    l1, l2, positive = penalty
+    problem = Quadratic(gram.square, c, np.full(m, l1), np.full(m, l2), positive)
+    done, moving = 0, True
+    while moving and done < rule.max_iter:
+        some = (done == 0, rule.tol, min(PATIENCE, rule.max_iter - done), rule.seed)
+        sweeps, moved = descend_to_gap(gram.square, c, gram.yy[target], *penalty, v, g, *some)
+        done, moving = done + sweeps, moved > 0 and sweeps > 0
+        if sweeps < PATIENCE:
+            break
+        v, g = leap(problem, v, g)
+    w[made] = v
+    if m < len(w):
+        return w, gram.slopes(w, target), done, moving
+    return w, g[np.argsort(made)], done, moving
+
+
+def objective(c: np.ndarray, penalty: Penalty, w: np.ndarray, slope: np.ndarray) -> float:
+    """What is minimised, less y'y/2."""
+    size = penalty.l1 * np.abs(w).sum() + 0.5 * penalty.l2 * (w @ w)
+    return float(size - 0.5 * ((c + slope) @ w))
+
+
+def warn_unless_converged(fits: list[Fit], rule: Rule) -> None:
+    """Warn of the widest gap among the fits that have not converged."""
+    gaps = [fit.gap for fit in fits if not fit.converged]
+    if gaps:
+        warnings.warn(
+            f"Objective did not converge: {len(gaps)} of {len(fits)} fits still have a duality gap "
+            f"of up to {max(gaps):.3g} after {rule.max_iter} sweeps. Raise max_iter, raise alpha, "
+            "or loosen tol.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

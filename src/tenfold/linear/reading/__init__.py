@@ -1,0 +1,1 @@
+"""What a linear model says: reasons, redundant columns, projections, ambiguous regions."""

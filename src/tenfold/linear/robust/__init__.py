@@ -1,0 +1,1 @@
+"""Losses that outliers do not rule: Huber's and quantiles."""

@@ -1,0 +1,1 @@
+"""Learning row by row: stochastic gradients, the perceptron, Pegasos."""
