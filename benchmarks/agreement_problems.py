@@ -171,7 +171,8 @@ def robust_problems() -> list[Problem]:
     precise = {"tol": 1e-12, "max_iter": 100_000}
     huber = Problem(
         "california-cubic", "HuberRegressor", losses.huber, Penalty(l2=2e-4), 1.0,
-        fit("tenfold.linear.robust.huber.HuberRegressor"), [fit(SKLEARN + "HuberRegressor", **precise)],
+        fit("tenfold.linear.robust.huber.HuberRegressor"),
+        [fit(SKLEARN + "HuberRegressor", **precise)],
     )  # fmt: skip
     median = [
         Problem("california-cubic-2000", f"QuantileRegressor alpha={alpha:g}", losses.pinball,
