@@ -114,7 +114,7 @@ def softmax_problems() -> list[Problem]:
 
 
 def probit_problems() -> list[Problem]:
-    ours = "tenfold.linear.probit.ProbitRegression"
+    ours = "tenfold.ProbitRegression"
     penalised = [
         Problem(data, "ProbitRegression L2 C=1", losses.probit, Penalty(l2=1), 1.0,
                 fit(ours, C=1.0), [fit(OTHER + "ScipyProbit", C=1.0)])
@@ -130,7 +130,7 @@ def probit_problems() -> list[Problem]:
 def poisson_problems() -> list[Problem]:
     made = []
     for alpha in (1e-3, 0.0):
-        ours = fit("tenfold.linear.poisson.PoissonRegressor", alpha=alpha)
+        ours = fit("tenfold.PoissonRegressor", alpha=alpha)
         settings = {"alpha": alpha, "solver": "newton-cholesky", "tol": 1e-12, "max_iter": 1000}
         peers = [fit(SKLEARN + "PoissonRegressor", **settings)]
         peers += [] if alpha else [fit(OTHER + "StatsmodelsPoisson")]
@@ -158,8 +158,7 @@ def lasso_problems() -> list[Problem]:
         precise = {"tol": 1e-12, "max_iter": 1_000_000, "precompute": True}
         peers = [fit(SKLEARN + kind, **mixed, **precise), fit(OTHER + "LassoPath", **mixed)]
         peers.append(fit(SKGLM + kind, **mixed, tol=1e-10, max_iter=500))
-        module = {"Lasso": "lasso", "ElasticNet": "elastic_net"}[kind]
-        ours = fit(f"tenfold.linear.{module}.{kind}", **mixed)
+        ours = fit(f"tenfold.{kind}", **mixed)
         penalty = Penalty(alpha * l1_ratio, alpha * (1 - l1_ratio))
         name = f"{kind} alpha={alpha:g}"
         made.append(Problem("california-cubic", name, losses.squared, penalty, None, ours, peers))
@@ -171,13 +170,13 @@ def robust_problems() -> list[Problem]:
     precise = {"tol": 1e-12, "max_iter": 100_000}
     huber = Problem(
         "california-cubic", "HuberRegressor", losses.huber, Penalty(l2=2e-4), 1.0,
-        fit("tenfold.linear.robust.huber.HuberRegressor"),
+        fit("tenfold.HuberRegressor"),
         [fit(SKLEARN + "HuberRegressor", **precise)],
     )  # fmt: skip
     median = [
         Problem("california-cubic-2000", f"QuantileRegressor alpha={alpha:g}", losses.pinball,
                 Penalty(l1=alpha), None,
-                fit("tenfold.linear.robust.quantile.QuantileRegressor", alpha=alpha),
+                fit("tenfold.QuantileRegressor", alpha=alpha),
                 [fit(SKLEARN + "QuantileRegressor", alpha=alpha, solver="highs")])
         for alpha in (1e-3, 0.0)
     ]  # fmt: skip
@@ -192,7 +191,7 @@ def svm_problems() -> list[Problem]:
             settings: dict[str, Any] = {"loss": loss, "C": C}
             dual = loss == "hinge" or data == "newsgroups"
             precise = {"dual": dual, "tol": 1e-8, "max_iter": 20_000}
-            ours = fit("tenfold.linear.svm.svc.LinearSVC", **settings)
+            ours = fit("tenfold.LinearSVC", **settings)
             peers = [fit(SVM + "LinearSVC", **settings, **precise)]
             name = f"LinearSVC {loss} C={C:g}"
             made.append(Problem(data, name, getattr(losses, loss), penalty, C, ours, peers))

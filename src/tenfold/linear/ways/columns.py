@@ -7,7 +7,7 @@ so the rows are gathered in memory, which sparse rows fit.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def columns_of(f: Objective) -> Columns:
 
     whole = f.rows.gather()
     ones = sparse.csc_array(np.ones((whole.rows, 1)))
-    X = sparse.hstack([whole.X.astype(np.float64), ones], format="csc")
+    X: Any = sparse.hstack([whole.X.astype(np.float64), ones], format="csc")
     largest = np.asarray(abs(X).max(axis=0).todense()).ravel()
     own = np.where(whole.y == 1, 0, -1) if f.shape[0] == 1 else whole.y
     w = row_weights(whole, f.cost)
