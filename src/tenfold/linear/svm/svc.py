@@ -76,7 +76,7 @@ class LinearSVC(Classifier):
     gap_ : (1,) or (k,) duality gap of each score: the minimum is at most that far away
     objective_ : (1,) or (k,) objective of each score
     support_ : numbers of the support vectors of any score; where the dual was solved
-    dual_coef_ : (1 or k, support vectors) multipliers times sign: coef_ is their product with the
+    dual_coef_ : (1 or k, support vectors) multipliers times sign: `coef_` is their product with the
         support vectors; where the dual was solved
     n_iter_, converged_ : rounds, and whether the gap was small enough at the end
     history_ : objective after each round ("objective"; of the dual, its negative), and "seconds"
