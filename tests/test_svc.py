@@ -329,6 +329,17 @@ def test_wide_sparse_rows(settings):
         assert 0 < (model.coef_ != 0).sum() < 900
 
 
+@pytest.mark.parametrize("settings", [{}, {"loss": "hinge"}, {"penalty": "l1"}], ids=str)
+def test_single_precision_converges_to_the_same_minimum(settings):
+    X, y = laws.table(LinearSVC(), np.float32, rows=6000)
+    model = LinearSVC(**settings).fit(X, y)
+    assert model.converged_
+    assert model.n_iter_ < 100
+    assert (np.abs(model.gap_) <= 2e-6 * model.objective_).all()
+    exact = LinearSVC(**settings).fit(X.astype(np.float64), y)
+    assert_allclose(model.objective_, exact.objective_, rtol=2e-6)
+
+
 def test_leaps_save_sweeps_and_change_nothing_else():
     X, y = CANCER
     make = {"loss": "hinge", "dual": True, "max_iter": 50_000, "random_state": 0}

@@ -22,6 +22,7 @@ from tenfold.linear.svm.problem import (
     Problem,
     certificate,
     hinges,
+    precise,
     prepared,
     products,
     slopes,
@@ -70,6 +71,7 @@ def bent(
     The widths (m,) are those of the hinge. Slope and curvature are those of its parabola for all
     rows within the zone (m,), which is the width itself but for a guess at a narrower one.
     """
+    chunk = precise(chunk, problem)
     if not isinstance(chunk.X, np.ndarray):
         chunk = chunk._replace(X=chunk.X.toarray())
     sign, cost = prepared(chunk, problem)
@@ -133,6 +135,7 @@ def primal_newton(rows: Rows, problem: Problem, *, gap: float, max_iter: int) ->
 
 def multipliers(chunk: Chunk, problem: Problem, T: np.ndarray, width: np.ndarray) -> np.ndarray:
     """The multipliers of each row and their upper bounds, (n, 2m)."""
+    chunk = precise(chunk, problem)
     sign, cost = prepared(chunk, problem)
     return np.vstack([slopes(problem, hinges(chunk, T, sign), cost, width[:, None]), cost]).T
 
@@ -140,7 +143,8 @@ def multipliers(chunk: Chunk, problem: Problem, T: np.ndarray, width: np.ndarray
 def newton_round(rows: Rows, problem: Problem, here: Point, gap: float) -> Point:
     """A damped step of all scores; those with nothing to gain are done, or get a narrower hinge."""
     turn, gain = turns(here)
-    settled = ~here.done & (gain <= EXACT * gap * here.value)
+    left = max(EXACT * gap, 0.01 * problem.eps(rows.dtype))
+    settled = ~here.done & (gain <= left * here.value)
     if settled.any():
         here = narrowed(rows, problem, here, settled, gap)
         turn, gain = turns(here)
@@ -181,7 +185,7 @@ def narrowed(rows: Rows, problem: Problem, here: Point, settled: np.ndarray, gap
 
 def damped(rows: Rows, problem: Problem, here: Point, turn: np.ndarray) -> Point:
     """The full step; where it does not lower the objective, the best of 1/2, 1/4, 1/8, ..."""
-    noise = np.finfo(rows.dtype).eps * np.abs(here.value)
+    noise = problem.eps(rows.dtype) * np.abs(here.value)
     T = here.T + turn
     seen = looked_at(rows, problem, T, here.width)
     enough = here.value + ENOUGH_DECREASE * (here.slope * turn).sum(axis=1) + noise
@@ -199,6 +203,7 @@ def along(
     chunk: Chunk, problem: Problem, T: np.ndarray, turn: np.ndarray, width: np.ndarray
 ) -> np.ndarray:
     """Losses after each of the shorter steps, (steps, m)."""
+    chunk = precise(chunk, problem)
     sign, cost = prepared(chunk, problem)
     h = hinges(chunk, T, sign)
     change = hinges(chunk, turn, sign) - 1.0

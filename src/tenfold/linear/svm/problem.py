@@ -50,6 +50,15 @@ class Problem(NamedTuple):
         """The penalty on b^2/2."""
         return 0.0 if self.lasso else self.scaling**-2
 
+    @property
+    def kinked(self) -> bool:
+        """Whether slopes jump: then single precision loses its way near the minimum."""
+        return self.lasso or not self.squared
+
+    def eps(self, dtype: np.dtype) -> float:
+        """Relative precision of the products of rows of a dtype, see `precise`."""
+        return float(np.finfo(np.float64 if self.kinked else dtype).eps)
+
     def penalty(self, T: np.ndarray) -> np.ndarray:
         """Penalty of each row of [w b]."""
         if self.lasso:
@@ -102,6 +111,13 @@ class Certificate(NamedTuple):
         return self.primal, self.gap
 
 
+def precise(chunk: Chunk, problem: Problem) -> Chunk:
+    """The chunk in double precision, where the problem needs it."""
+    if not problem.kinked:
+        return chunk
+    return chunk._replace(X=chunk.X.astype(np.float64, copy=False))
+
+
 def prepared(chunk: Chunk, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """Signs and costs of the rows of a chunk, (m, n), in float64."""
     own = chunk.y == problem.labels[:, None]
@@ -117,6 +133,7 @@ def hinges(chunk: Chunk, T: np.ndarray, sign: np.ndarray) -> np.ndarray:
 
 def loss(chunk: Chunk, problem: Problem, T: np.ndarray) -> np.ndarray:
     """Total cost of the losses of rows [w b] = T, (m,)."""
+    chunk = precise(chunk, problem)
     sign, cost = prepared(chunk, problem)
     over = np.maximum(hinges(chunk, T, sign), 0.0)
     return (cost * (over**2 if problem.squared else over)).sum(axis=1)
@@ -129,6 +146,7 @@ def account(
 
     Without alpha (m, n) the multipliers are the slopes of the loss, the hinge smoothed over widths.
     """
+    chunk = precise(chunk, problem)
     sign, cost = prepared(chunk, problem)
     h = hinges(chunk, T, sign)
     a = slopes(problem, h, cost, width[:, None]) if alpha is None else own_part(alpha, chunk)

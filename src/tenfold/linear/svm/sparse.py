@@ -16,6 +16,7 @@ from tenfold.linear.svm.problem import (
     Problem,
     certificate,
     hinges,
+    precise,
     prepared,
     products,
     slopes,
@@ -40,6 +41,7 @@ class Sloped(NamedTuple):
 
 def sloped(chunk: Chunk, problem: Problem, T: np.ndarray) -> Sloped:
     """Squared hinge of rows [w b] = T, and its slope."""
+    chunk = precise(chunk, problem)
     sign, cost = prepared(chunk, problem)
     h = hinges(chunk, T, sign)
     a = slopes(problem, h, cost, np.ones(1))
@@ -60,7 +62,7 @@ def primal_lbfgs(rows: Rows, problem: Problem, *, tol: float, max_iter: int) -> 
             slope[:, -1] = 0.0
         return float((problem.penalty(T) + s.loss).sum()) / scale, slope.ravel() / scale
 
-    precision = float(np.finfo(rows.dtype).eps)
+    precision = problem.eps(rows.dtype)
     found = lbfgs(f, np.zeros(m * q), tol=0.01 * tol, max_iter=max_iter, precision=precision)
     T = found.x.reshape(m, q)
     return Found(T, None, *certificate(rows, problem, T, None).found, found.report)
@@ -128,7 +130,7 @@ def lasso_round(rows: Rows, problem: Problem, here: Point) -> Point:
     l1 = weights(problem, here.T.shape[1])
     fall = (here.slope * turn).sum(axis=1)
     fall += (np.abs(here.T + turn) * l1).sum(axis=1) - (np.abs(here.T) * l1).sum(axis=1)
-    noise = np.finfo(rows.dtype).eps * here.value
+    noise = problem.eps(rows.dtype) * here.value
     t = np.ones(len(turn))
     for _ in range(MOST_HALVINGS):
         there = Point(*looked_at(rows, problem, here.T + t[:, None] * turn), here.done)
@@ -151,6 +153,7 @@ def bent_on(
     chunk: Chunk, problem: Problem, T: np.ndarray, columns: list[np.ndarray]
 ) -> tuple[np.ndarray, ...]:
     """Curvature of the loss of each score on its own columns, the last of which is the constant."""
+    chunk = precise(chunk, problem)
     sign, cost = prepared(chunk, problem)
     h = hinges(chunk, T, sign)
     return tuple(

@@ -180,7 +180,7 @@ class LinearSVC(Classifier):
             raise ValueError("C=inf asks for a hard margin, which has penalty='l2'")
 
     def _found(self, rows: Rows, problem: Problem, seed: int) -> Found:
-        gap = max(0.01 * self.tol, 10 * float(np.finfo(rows.dtype).eps))
+        gap = max(0.01 * self.tol, 10 * problem.eps(rows.dtype))
         limits = {"gap": gap, "max_iter": self.max_iter}
         if np.isinf(self.C):
             return hard(rows, problem)
