@@ -7,13 +7,12 @@ as `python -m benchmarks.agreement`, with parts of names if not all are wanted.
 from __future__ import annotations
 
 import sys
-import warnings
-from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.agreement_data import DATA, Labelled
+from benchmarks.agreement_limit import LONGEST, Timed, fit_in_time, timed_fit
 from benchmarks.agreement_objectives import objective
 from benchmarks.agreement_problems import Fit, Problem, problems
 from benchmarks.report import Row, Table, figure, show, tell
@@ -48,47 +47,54 @@ def run(wanted: list[str], *, quick: bool) -> Table:
         data = DATA[name]().part(QUICK_ROWS) if quick else DATA[name]()
         for problem in (p for p in chosen if p.data == name):
             tell(problem.name)
-            notes += [f"left out: {peer.library} is not installed" for peer in absent(problem)]
-            rows.append(compared(problem, data))
-            tell("  ".join(rows[-1].cells))
+            row, more = compared(problem, data)
+            rows.append(row)
+            notes += more
+            tell("  ".join(row.cells))
     return Table(TITLE, HEADER, rows, list(dict.fromkeys(notes)))
 
 
-def absent(problem: Problem) -> list[Fit]:
-    return [peer for peer in problem.peers if peer.missing]
-
-
-def compared(problem: Problem, data: Labelled) -> Row:
-    """Ours, tightened if need be, against the best peer."""
-    reached = [result(problem, peer, data) for peer in problem.peers if not peer.missing]
+def compared(problem: Problem, data: Labelled) -> tuple[Row, list[str]]:
+    """Ours, tightened if need be, against the best peer; and which peers did not take part."""
+    reached, notes = peers(problem, data)
     best = min(reached, key=lambda r: r.value, default=Result(np.nan, np.nan, "none"))
-    ours = default = result(problem, problem.ours, data)
+    ours = default = result(problem, problem.ours, timed_fit(problem.ours, data), data)
     if excess(default, best) > TARGET:
         tight = problem.ours._replace(params=problem.ours.params | problem.tight)
-        ours = result(problem, tight, data)
+        ours = result(problem, tight, timed_fit(tight, data), data)
     cells = [problem.data, problem.model, f"{ours.value:.9g}", f"{best.value:.9g}", best.which]
     cells += [f"{excess(ours, best):.1e}", f"{excess(default, best):.1e}"]
     cells += [figure(ours.seconds), figure(best.seconds)]
     verdict = "met" if excess(ours, best) <= TARGET else "missed"
-    return Row(cells, verdict if reached else "")
+    return Row(cells, verdict if reached else "not compared"), notes
+
+
+def peers(problem: Problem, data: Labelled) -> tuple[list[Result], list[str]]:
+    """What the peers reach that are installed and finish in time, and notes on the others."""
+    reached, notes = [], []
+    for peer in problem.peers:
+        found = None if peer.missing else fit_in_time(peer, data)
+        if found:
+            reached.append(result(problem, peer, found, data))
+        else:
+            why = "is not installed" if peer.missing else f"needs over {LONGEST:g} s"
+            where = "" if peer.missing else f" on {problem.name}"
+            notes.append(f"left out: {peer.library} {why}{where}")
+    return reached, notes
 
 
 def excess(ours: Result, best: Result) -> float:
     return (ours.value - best.value) / abs(best.value)
 
 
-def result(problem: Problem, fit: Fit, data: Labelled) -> Result:
-    begin = perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that rounds ran out: the objective tells
-        found = fit.run(data.X, data.y)
-    seconds = perf_counter() - begin
+def result(problem: Problem, fit: Fit, found: Timed, data: Labelled) -> Result:
     factor = 1 / len(data.y) if problem.C is None else problem.C
-    value = objective(found, data.X, data.y, problem.loss, factor, problem.penalty)
+    solution, seconds = found
+    value = objective(solution, data.X, data.y, problem.loss, factor, problem.penalty)
     return Result(value, seconds, fit.library)
 
 
-def main(words: list[str]) -> Any:
+def main(words: list[str]) -> None:
     wanted = [n for n in names() if not words or any(w.lower() in n.lower() for w in words)]
     show(run(wanted, quick=False))
 

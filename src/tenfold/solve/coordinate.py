@@ -133,7 +133,7 @@ def minimum_for_signs(problem: Quadratic, used: np.ndarray, here: np.ndarray) ->
     """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-    A = problem.Q[np.ix_(used, used)]
+    A = problem.Q[np.ix_(used, used)].astype(np.float64, copy=False)
     A[np.diag_indices(len(used))] += problem.l2[used]
     fall = problem.c[used] - problem.l1[used] * np.sign(here) - A @ here
     A[np.diag_indices(len(used))] += NUDGE * A.diagonal().mean()

@@ -48,11 +48,30 @@ def margins(chunk: Chunk, origin: np.ndarray | None) -> Margins:
     X, Y = about(chunk, origin)
     w = chunk.weights().astype(np.float64)
     weighed = Y * w[:, None]
-    lines = thin_product(np.vstack([w, weighed.T]), X)
-    squares = thin_product(w[None], X * X)[0]  # entry by entry, for sparse arrays too
+    sides = np.vstack([w, weighed.T])
+    if isinstance(X, np.ndarray):
+        lines, squares = lines_and_squares(sides, X)
+    else:
+        lines, squares = thin_product(sides, X), (X * X).T @ w  # entry by entry: a sparse array
     return Margins(
         chunk.weight, lines, squares, weighed.sum(axis=0), (weighed * Y).sum(axis=0), chunk.rows
     )
+
+
+@njit(cache=True, nogil=True)
+def lines_and_squares(sides, X):  # noqa: ANN001, ANN201  (q, n), (n, p) -> (q, p), (p,)
+    """Product of a few lines with X, and of the first of them with the squares of X, in float64."""
+    n, p = X.shape
+    lines, squares = np.zeros((len(sides), p)), np.zeros(p)
+    for i in range(n):
+        for j in range(p):
+            x = np.float64(X[i, j])
+            squares[j] += sides[0, i] * x * x
+        for q in range(len(sides)):
+            factor = sides[q, i]
+            for j in range(p):
+                lines[q, j] += factor * X[i, j]
+    return lines, squares
 
 
 def gram_block(

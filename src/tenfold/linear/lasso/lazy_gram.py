@@ -42,7 +42,7 @@ class Gram:
     bend : (p,) squares of the columns
     yy : (q,) squares of the targets
     made : (m,) numbers of the columns that have entered
-    square : (m, m) their products among themselves
+    square : (m, m) their products among themselves, as exact as the rows
     """
 
     mean: np.ndarray
@@ -91,8 +91,8 @@ class LazyGram(Gram):
             np.sqrt(np.maximum(self.bend, 0.0)), self.mean[: self.p], np.finfo(rows.dtype).eps
         ) | (not intercept)
         self.c[~self.alive], self.bend[~self.alive] = 0.0, 0.0
-        self.made, self.square = np.arange(0), np.zeros((0, 0))
-        self.lines: np.ndarray | None = np.zeros((0, self.p))
+        self.made, self.square = np.arange(0), np.zeros((0, 0), rows.dtype)
+        self.lines: np.ndarray | None = np.zeros((0, self.p), rows.dtype)
         if rows.sparse and self.p > WIDE:
             self.lines = None
 
@@ -131,7 +131,7 @@ class LazyGram(Gram):
     def _enter_rest(self, lines: np.ndarray) -> None:
         rest = np.setdiff1d(np.arange(self.p), self.made)
         block = self._centred(self.rows.total(gram_square, self.origin, rest), rest, rest)
-        square = np.empty((self.p, self.p))
+        square = np.empty((self.p, self.p), self.rows.dtype)
         square[self.made] = lines
         square[:, self.made] = lines.T
         square[np.ix_(rest, rest)] = block
@@ -152,9 +152,11 @@ class LazyGram(Gram):
     def _centred(self, block: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Products about the mean, per weight; zero for columns that do not vary."""
         block /= self.n
-        block -= np.multiply.outer(self.shift[left], self.shift[right])
-        block *= self.alive[left][:, None] & self.alive[right]
-        return block
+        if self.shift.any():
+            block -= np.multiply.outer(self.shift[left], self.shift[right])
+        if not self.alive.all():
+            block *= self.alive[left][:, None] & self.alive[right]
+        return block.astype(self.rows.dtype, copy=False)
 
 
 class GivenGram(LazyGram):

@@ -17,6 +17,7 @@ from tenfold.solve.coordinate import PATIENCE, Quadratic, leap
 from tenfold.solve.coordinate_leaves import descend_to_gap, duality_gap
 
 NEAR = 0.8  # columns this close to the penalty enter with those beyond it: they are next on a path
+EPS = np.finfo(np.float64).eps
 INNER = 0.9  # share of the tolerance for the working set: the rest is for rounding
 
 
@@ -56,6 +57,8 @@ def started(gram: Gram, target: int, w: np.ndarray) -> Fit:
 def minimise(gram: Gram, target: int, penalty: Penalty, start: Fit, rule: Rule) -> Fit:
     """The lasso of one target, from a start on the same matrix."""
     c, limit = gram.c[:, target], rule.tol * gram.yy[target]
+    if penalty.l1 < EPS * np.abs(c).max(initial=0.0):  # less than rounding: no gap could show it
+        penalty = penalty._replace(l1=0.0)
     w, slope, done, moving = start.w, start.slope, 0, True
     while True:
         gap = duality_gap(c, gram.bend, gram.yy[target], *penalty, w, slope)
