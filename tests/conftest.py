@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("tenfold", deadline=None)  # the first call may compile
-settings.load_profile("tenfold")
+# The same cases every time, so that a change is judged by what it changes; HYPOTHESIS_PROFILE=search
+# draws new ones. There is no deadline: the first call may compile.
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
 if "TENFOLD_DATA" not in os.environ and BESIDE.is_dir():

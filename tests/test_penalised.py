@@ -155,6 +155,17 @@ def test_l1_logistic_regression_meets_the_conditions_of_a_minimum(k, ratio, spar
     assert_allclose(model.intercept_.sum() if k > 2 else 0, 0, atol=1e-9)
 
 
+@pytest.mark.parametrize("sparsely", [False, True])
+def test_a_small_l1_penalty_is_not_lost_below_the_tolerance(sparsely):
+    X, y = votes(2, n=400, p=12)
+    rows = sparse.csr_array(X) if sparsely else X
+    C, loss = 100.0, Logistic()  # the penalty beside the mean loss is 2.5e-5, tol 1e-4
+    usual = LogisticRegression(C=C, l1_ratio=1.0).fit(rows, y)
+    exact = LogisticRegression(C=C, l1_ratio=1.0, tol=1e-9).fit(rows, y)
+    got, least = (objective_of(m, X, y, loss, L1(1 / (C * 400))) for m in (usual, exact))
+    assert got <= least * (1 + 1e-6)
+
+
 def test_a_large_l1_penalty_leaves_the_class_shares():
     X, y = votes(3)
     model = LogisticRegression(C=1e-4, l1_ratio=1.0, tol=1e-9).fit(X, y)
@@ -207,6 +218,7 @@ def test_the_offset_is_free_penalised_or_absent():  # L02
         (PenalisedRegressor(penalty="hnorm", solver="coordinate"), "solver='proximal'"),
         (PenalisedRegressor(Logistic()), "PenalisedClassifier"),
         (PenalisedRegressor(penalty="l1", penalise_intercept=True), "'l2' alone"),
+        (PenalisedRegressor(solver="lbfgs", rate=0.1), "gd, proximal, sgd"),
     ],
 )
 def test_parts_that_do_not_fit_say_what_would(model, cure):

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from tenfold.estimator import OnePass, Regressor
+from tenfold.estimator import OnePass
 from tenfold.linear.conjugate import conjugate_gradients
 from tenfold.linear.normal_equations import (
     Problem,
@@ -20,14 +19,15 @@ from tenfold.linear.normal_equations import (
     solve_wide,
     trustworthy,
 )
+from tenfold.linear.scores import LinearRegressor
 from tenfold.maths.moments import Moments
-from tenfold.rows import Chunk, Rows
+from tenfold.rows import Rows
 from tenfold.solve.second_moments import second_moments
 
 WIDEST_GRAM = 4096  # more sparse columns than this go to conjugate gradients
 
 
-class LeastSquares(OnePass, Regressor):
+class LeastSquares(OnePass, LinearRegressor):
     """What plain and ridge regression share: which of four ways leads to the coefficients."""
 
     _sparse_ok = True
@@ -105,26 +105,6 @@ class LeastSquares(OnePass, Regressor):
 
     def _spectrum(self, sizes: np.ndarray, eps: float) -> dict[str, Any]:
         return {}
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted target of each row.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-
-        Returns
-        -------
-        (n,) or (n, q) array
-        """
-        check_is_fitted(self)
-        return self._each(X, linear_score, self.coef_, self.intercept_)
-
-
-def linear_score(chunk: Chunk, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-    """X w + b."""
-    return chunk.X @ coef.T + intercept
 
 
 class LinearRegression(LeastSquares):

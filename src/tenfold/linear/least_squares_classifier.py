@@ -10,7 +10,6 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.estimator import OnePassClassifier
-from tenfold.linear.logistic import row_scores
 from tenfold.linear.normal_equations import (
     Problem,
     problem,
@@ -20,6 +19,7 @@ from tenfold.linear.normal_equations import (
     trustworthy,
     varying,
 )
+from tenfold.linear.scores import row_scores
 from tenfold.maths.moments import Moments, Sums, sums
 from tenfold.maths.triangle import Triangle
 from tenfold.rows import Chunk, Rows

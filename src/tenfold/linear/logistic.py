@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from tenfold.estimator import ProbabilisticClassifier
+from tenfold.linear.scores import LinearClassifier
 from tenfold.linear.ways.choice import SMOOTH_WAYS, Way, minimum
 from tenfold.linear.ways.class_cost import class_cost
 from tenfold.linear.ways.objective import Objective, weigh
 from tenfold.maths.losses import Logistic, Softmax
 from tenfold.maths.penalties import L1, NoPenalty
-from tenfold.rows import Chunk, Rows
+from tenfold.rows import Rows
 
 
-class LogisticRegression(ProbabilisticClassifier):
+class LogisticRegression(LinearClassifier, ProbabilisticClassifier):
     r"""Logistic regression for two classes, softmax regression for more.
 
     .. math:: \min_{w, b} C \sum_i \omega_i \Big[\log \sum_c e^{x_i \cdot w_c + b_c}
@@ -37,7 +37,8 @@ class LogisticRegression(ProbabilisticClassifier):
     l1_ratio : float
         Share :math:`\rho` of the L1 penalty: 0 for squares alone, 1 for the lasso's exact zeros.
     tol : float
-        Converged when no entry of the gradient of the mean objective exceeds this.
+        Converged when no entry of the gradient of the mean objective exceeds this; with an L1 part
+        (solver="coordinate"), nor a hundredth of that penalty.
     fit_intercept : bool
         Whether there are constants b.
     class_weight : dict, "balanced" or None
@@ -157,29 +158,3 @@ class LogisticRegression(ProbabilisticClassifier):
         ):
             return np.column_stack([self.coef_, self.intercept_]).astype(np.float64).ravel()
         return np.zeros(shape[0] * shape[1])
-
-    def _scorer(self) -> tuple:
-        return class_scores, self.coef_, self.intercept_
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of each row: (n,) for the second of two classes, else (n, k).
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-        """
-        check_is_fitted(self)
-        Z = self._each(X, row_scores, self.coef_, self.intercept_)
-        return Z[:, 0] if len(self.coef_) == 1 else Z
-
-
-def row_scores(chunk: Chunk, W: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Scores (n, m)."""
-    return chunk.X @ W.T + b
-
-
-def class_scores(chunk: Chunk, W: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Scores (n, k), with a column of zeros for the first of two classes."""
-    Z = row_scores(chunk, W, b)
-    return np.hstack([np.zeros_like(Z), Z]) if len(W) == 1 else Z

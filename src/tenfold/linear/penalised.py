@@ -9,10 +9,8 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.estimator import Classifier, Regressor
-from tenfold.linear.least_squares import linear_score
-from tenfold.linear.logistic import class_scores, row_scores
 from tenfold.linear.probit import log_chances
+from tenfold.linear.scores import LinearClassifier, LinearRegressor, class_scores
 from tenfold.linear.ways.objective import weigh
 from tenfold.linear.ways.parts import SETTINGS, Penalised, the_loss
 from tenfold.maths.links import softmax
@@ -38,7 +36,7 @@ def targets(chunk: Chunk) -> Targets:
     return Targets(chunk.weight, float(chunk.y.min()))
 
 
-class PenalisedRegressor(Regressor, Penalised):
+class PenalisedRegressor(LinearRegressor, Penalised):
     r"""Linear regression with any loss, any penalty and any solver.
 
     .. math:: \min_{w, b} \frac{\sum_i \omega_i \ell(x_i \cdot w + b, y_i)}{\sum_i \omega_i} + P(w)
@@ -124,8 +122,7 @@ class PenalisedRegressor(Regressor, Penalised):
         -------
         (n,) array
         """
-        check_is_fitted(self)
-        z = self._each(X, linear_score, self.coef_, self.intercept_)
+        z = super().predict(X)
         return np.exp(z) if the_loss(self.loss, Squared()).labels == "counts" else z
 
 
@@ -136,7 +133,7 @@ def _has_probabilities(model: PenalisedClassifier) -> bool:
     raise AttributeError(f"{loss} says nothing about probabilities: use 'logistic' or 'probit'")
 
 
-class PenalisedClassifier(Classifier, Penalised):
+class PenalisedClassifier(LinearClassifier, Penalised):
     r"""Linear classification with any loss, any penalty and any solver.
 
     .. math:: \min_{w, b} \frac{\sum_i \omega_i \ell(x_i \cdot w + b, y_i)}{\sum_i \omega_i} + P(w)
@@ -195,21 +192,6 @@ class PenalisedClassifier(Classifier, Penalised):
         m = 1 if loss.labels == "signs" else k
         W, b, report = self._minimum(rows, loss, m, n, None, rng)
         return {"coef_": W, "intercept_": b, **report}
-
-    def _scorer(self) -> tuple:
-        return class_scores, self.coef_, self.intercept_
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of each row: (n,) for the second of two classes, else (n, k).
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-        """
-        check_is_fitted(self)
-        Z = self._each(X, row_scores, self.coef_, self.intercept_)
-        return Z[:, 0] if len(self.coef_) == 1 else Z
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:

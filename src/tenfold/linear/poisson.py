@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.estimator import Regressor
-from tenfold.linear.least_squares import linear_score
+from tenfold.linear.scores import linear_score
 from tenfold.linear.ways.choice import SMOOTH_WAYS, smooth_minimum
 from tenfold.linear.ways.objective import Objective
 from tenfold.linear.ways.starts import last_fit

@@ -374,9 +374,14 @@ class Softmax(Loss):
         return np.log(total) - own, P
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        P = np.exp(z - z.max(axis=0))
-        P /= P.sum(axis=0)
+        P = class_shares(z)
         return np.eye(len(P))[:, :, None] * P - P[:, None] * P
+
+
+def class_shares(Z: np.ndarray) -> np.ndarray:
+    """Softmax of class-major scores (k, n): the shares of each column sum to one."""
+    P = np.exp(Z - Z.max(axis=0))
+    return P / P.sum(axis=0)
 
 
 LOSSES: dict[str, type[Loss]] = {

@@ -8,8 +8,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.linear.least_squares import LeastSquares, linear_score
+from tenfold.linear.least_squares import LeastSquares
 from tenfold.linear.normal_equations import Problem
+from tenfold.linear.scores import linear_score
+from tenfold.linear.ways.starts import weight
 from tenfold.maths.moments import Moments
 from tenfold.rows import Chunk, Rows, normals
 
@@ -175,11 +177,6 @@ def cancelled(s: Moments, coef: np.ndarray) -> float:
     """Size of the terms that sum to the squared residuals: what is far larger loses digits."""
     turn = np.abs(np.append(coef.astype(np.float64), 1.0))
     return float(turn @ np.abs(s.scatter) @ turn)
-
-
-def weight(chunk: Chunk) -> float:
-    """Weight of a chunk."""
-    return chunk.weight
 
 
 def residual_squares(chunk: Chunk, coef: np.ndarray, intercept: Any) -> float:

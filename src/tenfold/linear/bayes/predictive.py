@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.estimator.base import Estimator
-from tenfold.linear.least_squares import linear_score
+from tenfold.linear.scores import linear_score
 from tenfold.rows import Chunk, normals
 
 

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from tenfold.estimator import Regressor
 from tenfold.linear.lasso.lazy_gram import Gram, gram_of
 from tenfold.linear.lasso.working_set import (
     Fit,
@@ -19,7 +17,7 @@ from tenfold.linear.lasso.working_set import (
     started,
     warn_unless_converged,
 )
-from tenfold.linear.least_squares import linear_score
+from tenfold.linear.scores import LinearRegressor
 from tenfold.rows import Rows
 
 SETTINGS = {
@@ -36,7 +34,7 @@ SETTINGS = {
 }
 
 
-class ElasticNet(Regressor):
+class ElasticNet(LinearRegressor):
     r"""Least squares with an L1 and an L2 penalty.
 
     .. math:: \min_{w, b} \frac{1}{2n} \sum_i \omega_i (y_i - x_i \cdot w - b)^2
@@ -174,18 +172,3 @@ class ElasticNet(Regressor):
         from scipy.sparse import csr_array
 
         return csr_array(np.atleast_2d(self.coef_))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted target of each row.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-
-        Returns
-        -------
-        (n,) or (n, q) array
-        """
-        check_is_fitted(self)
-        return self._each(X, linear_score, self.coef_, self.intercept_)

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
-from tenfold.estimator import Regressor
-from tenfold.linear.least_squares import linear_score
 from tenfold.linear.robust.concomitant import Concomitant, least
+from tenfold.linear.scores import LinearRegressor, linear_score
 from tenfold.linear.ways.choice import SAMPLE, WIDEST_GRAM
 from tenfold.linear.ways.starts import LEAST_SAMPLE, last_fit, middle_and_size, sampled, weight
 from tenfold.rows import Chunk, Rows
@@ -20,7 +18,7 @@ from tenfold.solve.lbfgs import Minimum, lbfgs
 FLOOR = 1e3  # times the precision: the least scale, in units of the target
 
 
-class HuberRegressor(Regressor):
+class HuberRegressor(LinearRegressor):
     r"""Linear regression that outliers cannot pull far.
 
     .. math:: \min_{w, b, \sigma > 0} \sum_i \omega_i \Big[\sigma + \sigma
@@ -126,21 +124,6 @@ class HuberRegressor(Regressor):
         if f.rows.n_features <= WIDEST_GRAM:
             return least(f, start, **stop)
         return lbfgs(f.slope, start, precision=f.precision, **stop)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted target of each row.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-
-        Returns
-        -------
-        (n,) array
-        """
-        check_is_fitted(self)
-        return self._each(X, linear_score, self.coef_, self.intercept_)
 
 
 def outlying(chunk: Chunk, w: np.ndarray, b: np.ndarray, most: float) -> np.ndarray:

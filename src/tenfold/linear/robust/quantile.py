@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from tenfold.estimator import Regressor
-from tenfold.linear.least_squares import linear_score
 from tenfold.linear.robust.band import settle
 from tenfold.linear.robust.pinball import Pinball, approach
+from tenfold.linear.scores import LinearRegressor
 from tenfold.linear.ways.starts import middle_and_size, weight
 from tenfold.rows import Rows
 
@@ -21,7 +19,7 @@ PER_COLUMN = 8  # and at least so many for each column
 WIDEST_GRAM = 4096  # more columns than this, and all rows go into the program
 
 
-class QuantileRegressor(Regressor):
+class QuantileRegressor(LinearRegressor):
     r"""Linear regression of a quantile; of the median by default.
 
     .. math:: \min_{w, b} \frac1{\sum_i \omega_i} \sum_i \omega_i
@@ -114,21 +112,6 @@ class QuantileRegressor(Regressor):
         w, b = f.parts(found.x)
         constant = b[0] if self.fit_intercept else 0.0
         return {"coef_": w.copy(), "intercept_": constant, **joined(rounds, found.report)}
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted quantile of each row.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-
-        Returns
-        -------
-        (n,) array
-        """
-        check_is_fitted(self)
-        return self._each(X, linear_score, self.coef_, self.intercept_)
 
 
 def joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.linear.logistic import row_scores
+from tenfold.linear.scores import row_scores
 from tenfold.linear.stepwise.sgd_leaves import (
     ADAPTIVE,
     LOSS,

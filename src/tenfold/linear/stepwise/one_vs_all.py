@@ -7,12 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from tenfold.estimator import Classifier
 from tenfold.estimator.families import require_target
 from tenfold.estimator.labels import number_labels
-from tenfold.linear.logistic import class_scores, row_scores
+from tenfold.linear.scores import LinearClassifier
 from tenfold.linear.stepwise.epochs import Task
 from tenfold.linear.stepwise.sequential import EPOCHS, Sequential
 from tenfold.linear.ways.class_cost import class_cost
@@ -26,7 +24,7 @@ CLASSIFIER = {  # settings that all classifiers share
 }
 
 
-class OneVsAll(Sequential, Classifier):  # pyright: ignore[reportIncompatibleMethodOverride]
+class OneVsAll(Sequential, LinearClassifier):  # pyright: ignore[reportIncompatibleMethodOverride]
     """What classifiers share that learn row by row; two classes need one score."""
 
     _min_classes = 2
@@ -87,18 +85,3 @@ class OneVsAll(Sequential, Classifier):  # pyright: ignore[reportIncompatibleMet
         others = cost[:1] if m == 1 else np.ones(k)
         targets = np.arange(k - m, k, dtype=np.float64)
         return Task(targets, np.column_stack([others, cost[k - m :]]), np.zeros(0, bool))
-
-    def _scorer(self) -> tuple:
-        return class_scores, self.coef_, self.intercept_
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of each row: (n,) for the second of two classes, else (n, k).
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-        """
-        check_is_fitted(self)
-        Z = self._each(X, row_scores, self.coef_, self.intercept_)
-        return Z[:, 0] if len(self.coef_) == 1 else Z

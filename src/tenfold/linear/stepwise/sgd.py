@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.linear.logistic import row_scores
+from tenfold.linear.scores import row_scores
 from tenfold.linear.stepwise.one_vs_all import CLASSIFIER, OneVsAll
 from tenfold.linear.stepwise.sequential import plan_of
 from tenfold.linear.stepwise.sgd_leaves import RATES, Plan

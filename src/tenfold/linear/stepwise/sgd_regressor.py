@@ -7,10 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from tenfold.estimator import Regressor
-from tenfold.linear.least_squares import linear_score
+from tenfold.linear.scores import LinearRegressor
 from tenfold.linear.stepwise.epochs import Task
 from tenfold.linear.stepwise.sequential import EPOCHS, Sequential
 from tenfold.linear.stepwise.sgd import PENALTIES, STEPS, general_plan
@@ -19,7 +17,7 @@ from tenfold.linear.stepwise.sgd_losses import OF_RESIDUAL
 from tenfold.rows import Rows
 
 
-class SGDRegressor(Sequential, Regressor):  # pyright: ignore[reportIncompatibleMethodOverride]
+class SGDRegressor(Sequential, LinearRegressor):  # pyright: ignore[reportIncompatibleMethodOverride]
     r"""Linear regression by stochastic gradient descent, with any of six losses.
 
     .. math:: \min_{w, b} \frac1n \sum_i \omega_i \, \ell(y_i, x_i \cdot w + b)
@@ -157,14 +155,3 @@ class SGDRegressor(Sequential, Regressor):  # pyright: ignore[reportIncompatible
 
     def _task(self, rows: Rows) -> Task:
         return Task(np.zeros(0), np.ones((1, 2)), np.zeros(0, bool))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted target of each row, (n,).
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-        """
-        check_is_fitted(self)
-        return self._each(X, linear_score, self.coef_, self.intercept_)

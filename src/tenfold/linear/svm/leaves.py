@@ -109,18 +109,10 @@ def sweep(  # noqa: ANN201
         most, bend = (np.inf, 0.5 / c) if squared else (c, 0.0)
         a = alpha[r]
         slope = sign * (dot(rows, i, w) + b) - 1.0 + a * bend
-        if a == 0.0:
-            if slope > high:
-                asleep[r] = True
-                continue
-            projected = min(slope, 0.0)
-        elif a >= most:
-            if slope < low:
-                asleep[r] = True
-                continue
-            projected = max(slope, 0.0)
-        else:
-            projected = slope
+        if (a == 0.0 and slope > high) or (a >= most and slope < low):
+            asleep[r] = True
+            continue
+        projected = min(slope, 0.0) if a == 0.0 else max(slope, 0.0) if a >= most else slope
         top, bottom = max(top, projected), min(bottom, projected)
         if projected != 0.0:
             curvature = facts[r, 0] + constant + bend

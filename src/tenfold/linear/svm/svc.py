@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from tenfold.estimator import Classifier
-from tenfold.linear.logistic import class_scores, row_scores
+from tenfold.linear.scores import LinearClassifier
 from tenfold.linear.svm.dual import Found, dual_descent
 from tenfold.linear.svm.hard_margins import hard_margins
 from tenfold.linear.svm.primal import primal_newton
@@ -24,7 +22,7 @@ NEWTON_SIZE = 2_000_000  # entries of all Hessians up to which Newton's method i
 SPARSE_WIDTH = 256  # columns up to which it takes sparse rows too, made dense chunk by chunk
 
 
-class LinearSVC(Classifier):
+class LinearSVC(LinearClassifier):
     r"""Linear support vector machine.
 
     .. math:: \min_{w, b} \tfrac12 \lVert w \rVert^2 + \tfrac{1}{2 s^2} b^2
@@ -202,21 +200,6 @@ class LinearSVC(Classifier):
         own = rows.each(labels_of)[support] == problem.labels[:, None]
         signed = np.where(own, 1.0, -1.0) * found.alpha[:, support]
         return {"support_": support, "dual_coef_": signed.astype(rows.dtype)}
-
-    def _scorer(self) -> tuple:
-        return class_scores, self.coef_, self.intercept_
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of each row: (n,) for the second of two classes, else (n, k).
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-        """
-        check_is_fitted(self)
-        Z = self._each(X, row_scores, self.coef_, self.intercept_)
-        return Z[:, 0] if len(self.coef_) == 1 else Z
 
 
 def labels_of(chunk: Chunk) -> np.ndarray:

@@ -26,6 +26,8 @@ from tenfold.solve.newton import newton
 from tenfold.solve.second_moments import second_moments
 from tenfold.solve.truncated import newton_cg
 
+STEPPING = ("gd", "proximal", "sgd", "subgradient")  # solvers whose steps may be given
+FINE = 0.01  # of the L1 penalty: how far at most a slope may be off at the end
 SMOOTH_WAYS = ("auto", "lbfgs", "newton-cholesky", "newton-cg")
 NEWTON_SIZE = 100_000  # rows x parameters up to which few costly rounds beat many cheap ones
 NEWTON_WIDTH = 256  # parameters up to which Newton's Hessian is made
@@ -85,7 +87,7 @@ def minimum(f: Objective, kinked: Penalty, start: np.ndarray, way: Way) -> Minim
     solver = way.solver
     if solver == "auto":
         solver = "auto" if smooth else "coordinate" if isinstance(kinked, L1) else "proximal"
-    _refuse_mismatch(f, kinked, solver, asked=way.solver)
+    _refuse_mismatch(f, kinked, solver, way.solver, rated=way.rate is not None)
     go = {
         "closed-form": lambda: newton(f.curve, start, tol=way.tol, max_iter=1),
         "coordinate": lambda: _by_coordinates(f, kinked, start, way),
@@ -102,13 +104,20 @@ def minimum(f: Objective, kinked: Penalty, start: np.ndarray, way: Way) -> Minim
 WAYS = (*SMOOTH_WAYS, "closed-form", "coordinate", "gd", "proximal", "sgd", "subgradient")
 
 
-def _refuse_mismatch(f: Objective, kinked: Penalty, solver: str, asked: str) -> None:
+def _refuse_mismatch(
+    f: Objective, kinked: Penalty, solver: str, asked: str, *, rated: bool
+) -> None:
     """Raise an error that names the cure if the solver cannot handle the parts."""
     loss = type(f.loss).__name__
     if not f.loss.smooth and solver not in ("sgd", "subgradient"):
         raise ValueError(
             f"solver={asked!r} follows slopes, and the loss {loss} has kinks. Choose "
             f"solver='subgradient' or 'sgd', or for an exact solution {MADE_FOR[loss]}."
+        )
+    if rated and solver not in STEPPING:
+        raise ValueError(
+            f"solver={asked!r} finds its own steps and has no use for a rate: leave `rate` out, or "
+            f"choose one of {', '.join(STEPPING)}"
         )
     straight = isinstance(kinked, NoPenalty)
     if not straight and solver in (*SMOOTH_WAYS, "gd", "closed-form"):
@@ -190,7 +199,9 @@ def _from_sample(f: Objective, start: np.ndarray, k: int, **settings: Any) -> Mi
 
 
 def _by_coordinates(f: Objective, kinked: Penalty, start: np.ndarray, way: Way) -> Minimum:
-    kinks = np.append(np.full(f.shape[1] - 1, kinked.slope(np.ones(1))[0]), 0.0)
+    strength = float(kinked.slope(np.ones(1))[0])
+    way = way._replace(tol=min(way.tol, FINE * strength))
+    kinks = np.append(np.full(f.shape[1] - 1, strength), 0.0)
     along_columns = f.rows.sparse and isinstance(f.loss, Logistic | Softmax)
     return (l1_columns_minimum if along_columns else l1_minimum)(f, kinks, start, **way.stop)
 

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.maths.losses import Loss
+from tenfold.linear.ways.starts import sampled
+from tenfold.maths.losses import Loss, class_shares
 from tenfold.maths.moments import Moments, thin_product
 from tenfold.rows import Chunk, Rows
-from tenfold.rows.arrays import Arrays, SparseArrays
 
 
 class Slope(NamedTuple):
@@ -112,8 +112,7 @@ def bent(
     if loss.labels != "classes":
         R = loss.curvature(Z[0], targets(chunk, loss))[None] * D
     else:
-        P = np.exp(Z - Z.max(axis=0))
-        P /= P.sum(axis=0)
+        P = class_shares(Z)
         R = P * (D - (P * D).sum(axis=0))
     R = R if w is None else R * w.astype(R.dtype, copy=False)
     g = R @ chunk.X if isinstance(chunk.X, np.ndarray) else (chunk.X.T @ R.T).T
@@ -209,11 +208,14 @@ class Objective(NamedTuple):
 
     def on_sample(self, k: int, seed: int) -> Objective:
         """The same objective on k of the rows, in memory: a cheap place to begin."""
-        part = self.rows.sample(k, seed)
-        place = SparseArrays if self.rows.sparse else Arrays
-        rows = Rows(place(part.X, part.y, part.w, finite=True))
-        w = row_weights(part, self.cost)
-        return self._replace(rows=rows, n=float(part.rows if w is None else w.sum()))
+        rows = sampled(self.rows, k, seed)
+        return self._replace(rows=rows, n=rows.total(total_weight, self.cost))
+
+
+def total_weight(chunk: Chunk, cost: np.ndarray | None) -> float:
+    """Weight of a chunk, with the cost of its classes."""
+    w = row_weights(chunk, cost)
+    return float(chunk.rows) if w is None else float(w.sum(dtype=np.float64))
 
 
 def weigh(chunk: Chunk, k: int) -> np.ndarray:

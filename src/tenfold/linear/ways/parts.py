@@ -36,7 +36,6 @@ class Penalised(Estimator):
     """What both models share: the parameters, the penalty, the way."""
 
     _sparse_ok = True
-    _draws = False
 
     def __init__(
         self,

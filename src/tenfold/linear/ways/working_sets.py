@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.linear.ways.objective import Objective, row_weights, scores, targets
-from tenfold.maths.losses import Loss
+from tenfold.maths.losses import Loss, class_shares
 from tenfold.maths.moments import thin_product
 from tenfold.rows import Chunk
 from tenfold.solve.coordinate import coordinate_descent
@@ -142,16 +142,10 @@ def bends(
     """Lower triangles of the Hessian in the working sets, of all together or class by class."""
     Z, w = scores(chunk.X, W, b), row_weights(chunk, cost)
     one = loss.labels != "classes"
-    P = loss.curvature(Z[0], targets(chunk, loss))[None] if one else softmax(Z)
+    P = loss.curvature(Z[0], targets(chunk, loss))[None] if one else class_shares(Z)
     w = np.ones(chunk.rows) if w is None else w
     groups = [range(len(sets))] if joint else [[c] for c in range(len(sets))]
     return [dense_bends(chunk.X, P, w, sets, group, one) for group in groups]
-
-
-def softmax(Z: np.ndarray) -> np.ndarray:
-    """Probabilities of class-major scores."""
-    P = np.exp(Z - Z.max(axis=0))
-    return P / P.sum(axis=0)
 
 
 def dense_bends(
