@@ -33,7 +33,8 @@ def lack(library: str, model: str) -> str:
     module = where(library, model)
     if util.find_spec(module.split(".")[0]) is None:
         return f"{library} is not installed"
-    return "" if util.find_spec(module) else f"{library} has no {model}"
+    there = util.find_spec(module) is not None and hasattr(import_module(module), model)
+    return "" if there else f"{library} has no {model}"
 
 
 def load(library: str, model: str) -> type:
