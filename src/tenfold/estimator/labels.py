@@ -11,6 +11,9 @@ from tenfold.rows import Chunk, Rows
 from tenfold.rows.arrays import Arrays, SparseArrays
 
 
+MOST_NUMBERS = 1000  # span of whole numbers that are counted rather than sorted
+
+
 class Labels(NamedTuple):
     """The different labels of a chunk; two sets merge by union."""
 
@@ -27,10 +30,25 @@ def labels_of(chunk: Chunk) -> Labels:
 
 def number_labels(rows: Rows, classes: np.ndarray | None = None) -> tuple[np.ndarray, Rows]:
     """The sorted classes, and the rows with labels as numbers into them."""
+    if classes is None and hasattr(rows, "own_labels"):  # a part of rows that are numbered already
+        return rows.own_labels()
     if not isinstance(rows.source, Arrays | SparseArrays) or classes is not None:
         known = rows.total(labels_of).values if classes is None else classes
         return known, rows.labelled(known)
-    check_classification_targets(rows.source.y)
-    known, codes = np.unique(rows.source.y, return_inverse=True)
-    rows.source.y = codes
+    known, rows.source.y = numbered_labels(rows.source.y)
     return known, rows
+
+
+def numbered_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted labels and the number of each row's; whole numbers of a small range need no sorting."""
+    if y.dtype.kind in "iu" and y.ndim == 1 and len(y):
+        low, high = int(y.min()), int(y.max())
+        if high - low < MOST_NUMBERS:
+            from_low = y - low
+            there = np.zeros(high - low + 1, bool)
+            there[from_low] = True
+            known = np.flatnonzero(there)
+            codes = from_low if len(known) == len(there) else (np.cumsum(there) - 1)[from_low]
+            return (known + low).astype(y.dtype), codes.astype(np.int64, copy=False)
+    check_classification_targets(y)
+    return np.unique(y, return_inverse=True)

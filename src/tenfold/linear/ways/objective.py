@@ -7,14 +7,19 @@ Read in order: the two leaves (`slope`, and `curve` with the Hessian), `Objectiv
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import e
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.linear.ways.score_leaves import label_weights, logistic_sums, row_dots
 from tenfold.linear.ways.starts import sampled
-from tenfold.maths.losses import Loss, class_shares
+from tenfold.maths.losses import Logistic, Loss, class_shares
 from tenfold.maths.moments import Moments, thin_product
 from tenfold.rows import Chunk, Rows
+
+
+NO_WEIGHTS = np.empty(0)
 
 
 class Slope(NamedTuple):
@@ -35,8 +40,10 @@ class Curve(NamedTuple):
 
 def scores(X: Any, W: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Class-major scores W x + b, (m, n)."""
+    if isinstance(X, np.ndarray) and len(W) == 1:
+        return row_dots(X, W[0], b[0])[None]
     if isinstance(X, np.ndarray):
-        Z = (X @ W[0])[None] if len(W) == 1 else W @ X.T
+        Z = W @ X.T
     else:
         Z = np.ascontiguousarray((X @ W.T).T)
     Z += b[:, None]
@@ -72,10 +79,19 @@ def weighed(each: np.ndarray, R: np.ndarray, w: np.ndarray | None) -> tuple[floa
 @np.errstate(over="ignore", invalid="ignore")
 def slope(chunk: Chunk, loss: Loss, W: np.ndarray, b: np.ndarray, cost: np.ndarray | None) -> Slope:
     """Loss and gradient of a chunk."""
+    if type(loss) is Logistic and loss.base == e and isinstance(chunk.X, np.ndarray):
+        return logistic_slope(chunk, W, b, cost)
     Z, y, w = scores(chunk.X, W, b), targets(chunk, loss), row_weights(chunk, cost)
     total, R = weighed(*loss.both(Z if loss.labels == "classes" else Z[0], y), w)
-    g = R @ chunk.X if isinstance(chunk.X, np.ndarray) else (chunk.X.T @ R.T).T
-    return Slope(total, g, R.sum(axis=1, dtype=np.float64))
+    return Slope(total, thin_product(R, chunk.X), R.sum(axis=1, dtype=np.float64))
+
+
+def logistic_slope(chunk: Chunk, W: np.ndarray, b: np.ndarray, cost: np.ndarray | None) -> Slope:
+    """The same for the logistic loss of dense rows, in one go."""
+    w = row_weights(chunk, cost)
+    own = NO_WEIGHTS if w is None else w.astype(np.float64, copy=False)
+    loss, g, total = logistic_sums(chunk.X, chunk.y, own, W[0], b[0])
+    return Slope(loss, g[None], np.array([total]))
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -220,9 +236,8 @@ def total_weight(chunk: Chunk, cost: np.ndarray | None) -> float:
 
 def weigh(chunk: Chunk, k: int) -> np.ndarray:
     """Weight of each of k classes in a chunk."""
-    by_class = np.zeros(k)
-    np.add.at(by_class, chunk.y, chunk.weights())
-    return by_class
+    own = NO_WEIGHTS if chunk.w is None else chunk.w.astype(np.float64, copy=False)
+    return label_weights(chunk.y, own, k)
 
 
 def preconditioner(f: Objective, s: Moments) -> Callable[[np.ndarray], np.ndarray]:
