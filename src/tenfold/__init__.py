@@ -41,8 +41,10 @@ _WHERE: dict[str, str] = {
     "RotationAbs": "tenfold.linear.features.rotation",
     "SGDClassifier": "tenfold.linear.stepwise.sgd",
     "SGDRegressor": "tenfold.linear.stepwise.sgd_regressor",
+    "Search": "tenfold.select.search",
     "WeightedModels": "tenfold.linear.bayes.weighted_models",
     "checkpoint": "tenfold.rows",
+    "cross_validate": "tenfold.select.validation",
     "enet_path": "tenfold.linear.lasso.path",
     "equally_good": "tenfold.linear.reading.redundancy",
     "gaussian_log_likelihood": "tenfold.linear.bayes.likelihood",
@@ -50,6 +52,7 @@ _WHERE: dict[str, str] = {
     "hard_margin": "tenfold.linear.svm.hard_margins",
     "hat_matrix": "tenfold.linear.reading.projection",
     "lasso_path": "tenfold.linear.lasso.path",
+    "learning_curve": "tenfold.select.curves",
     "leverages": "tenfold.linear.reading.projection",
     "linearly_separable": "tenfold.linear.stepwise.separable",
     "load": "tenfold.persist",
@@ -66,10 +69,12 @@ _WHERE: dict[str, str] = {
     "redundant_columns": "tenfold.linear.reading.redundancy",
     "ridge_penalty": "tenfold.linear.bayes.prior",
     "save": "tenfold.persist",
+    "search": "tenfold.select.search",
     "sensitivity": "tenfold.linear.reading.reasons",
     "threads": "tenfold.rows",
+    "validation_curve": "tenfold.select.curves",
 }
-_MODULES = ("datasets", "laws", "maths", "plot", "solve")
+_MODULES = ("datasets", "laws", "maths", "metrics", "plot", "select", "solve")
 
 __all__ = sorted([*_WHERE, *_MODULES])  # noqa: PLE0605 - the names are written once, above
 

@@ -2,7 +2,9 @@
 from tenfold import datasets as datasets
 from tenfold import laws as laws
 from tenfold import maths as maths
+from tenfold import metrics as metrics
 from tenfold import plot as plot
+from tenfold import select as select
 from tenfold import solve as solve
 from tenfold.cluster.kmeans import KMeans as KMeans
 from tenfold.estimator import merge as merge
@@ -65,6 +67,11 @@ from tenfold.rows import on as on
 from tenfold.rows import open as open
 from tenfold.rows import progress as progress
 from tenfold.rows import threads as threads
+from tenfold.select.curves import learning_curve as learning_curve
+from tenfold.select.curves import validation_curve as validation_curve
+from tenfold.select.search import Search as Search
+from tenfold.select.search import search as search
+from tenfold.select.validation import cross_validate as cross_validate
 
 _WHERE: dict[str, str]
 __all__: list[str]

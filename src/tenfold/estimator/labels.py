@@ -10,7 +10,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from tenfold.rows import Chunk, Rows
 from tenfold.rows.arrays import Arrays, SparseArrays
 
-
 MOST_NUMBERS = 1000  # span of whole numbers that are counted rather than sorted
 
 
@@ -30,8 +29,8 @@ def labels_of(chunk: Chunk) -> Labels:
 
 def number_labels(rows: Rows, classes: np.ndarray | None = None) -> tuple[np.ndarray, Rows]:
     """The sorted classes, and the rows with labels as numbers into them."""
-    if classes is None and hasattr(rows, "own_labels"):  # a part of rows that are numbered already
-        return rows.own_labels()
+    if classes is None and (own := rows.own_labels()) is not None:
+        return own
     if not isinstance(rows.source, Arrays | SparseArrays) or classes is not None:
         known = rows.total(labels_of).values if classes is None else classes
         return known, rows.labelled(known)
@@ -40,7 +39,7 @@ def number_labels(rows: Rows, classes: np.ndarray | None = None) -> tuple[np.nda
 
 
 def numbered_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted labels and the number of each row's; whole numbers of a small range need no sorting."""
+    """Sorted labels and the number of each row's; numbers of a small range need no sorting."""
     if y.dtype.kind in "iu" and y.ndim == 1 and len(y):
         low, high = int(y.min()), int(y.max())
         if high - low < MOST_NUMBERS:

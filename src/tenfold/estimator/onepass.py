@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -19,8 +20,11 @@ class OnePass(Estimator):
     """A model learned from one mergeable statistic.
 
     `_statistic(rows)` is the pass, `_learned(statistic, dtype)` the small maths after it. The
-    statistic is kept as `statistic_`: from it come `partial_fit` and `tenfold.merge`.
+    statistic is kept as `statistic_`: from it come `partial_fit`, `tenfold.merge`, and
+    cross-validation of any number of settings from one walk.
     """
+
+    _statistic_depends_on: tuple[str, ...] = ()  # parameters that change the statistic
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         return self._from_statistic(self._statistic(rows), rows.dtype)
@@ -33,6 +37,20 @@ class OnePass(Estimator):
 
     def _learned(self, statistic: Any, dtype: np.dtype, /) -> dict[str, Any]:
         raise NotImplementedError(f"{type(self).__name__} has to define _learned(s, dtype)")
+
+    def _suffices(
+        self, statistic: Any, n_rows: int, dtype: np.dtype, settings: list[dict], /
+    ) -> bool:
+        """Whether the statistic of so many rows leads to what `fit` finds with these parameters."""
+        return True
+
+    def _made_from(self, statistic: Any, dtype: np.dtype, settings: list[dict], /) -> list[Any]:
+        """Fitted models with these parameters, all from one statistic."""
+        models = [copy(self).set_params(**each) for each in settings]
+        for model in models:
+            model._validate_params()
+            model._keep(model._from_statistic(statistic, dtype))
+        return models
 
     def _absorb(self, statistic: Any, dtype: np.dtype) -> None:
         """Learn from all rows so far: those of the kept statistic, then these."""

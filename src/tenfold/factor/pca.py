@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from numbers import Integral
 from typing import Any, Self
 
@@ -149,6 +150,16 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
     def _learned(self, s: Moments, dtype: np.dtype) -> dict[str, Any]:
         self._check_number(s.rows, len(s.mean))
         return self._kept(from_moments(s, self._number()), s.rows, dtype)
+
+    def _suffices(self, s: Moments, n_rows: int, dtype: np.dtype, settings: list[dict]) -> bool:
+        if n_rows < self.n_features_in_ or self.svd_solver not in ("auto", "covariance_eigh"):
+            return False
+        models: list[Any] = [copy(self).set_params(**each) for each in settings]
+        return all(m._trusted(from_moments(s, m._number()), s, dtype) for m in models)
+
+    def _affine(self) -> tuple[np.ndarray, np.ndarray]:
+        """`transform` as (x - shift) A: shift (p,) and A (p, k)."""
+        return self.mean_.astype(np.float64), self.components_.T / self._scale()
 
     def _way(self, rows: Rows) -> str:
         n, p = rows.n_rows, rows.n_features

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from numbers import Integral, Real
 from typing import Any
 
@@ -21,7 +22,7 @@ from tenfold.linear.normal_equations import (
 )
 from tenfold.linear.scores import LinearRegressor
 from tenfold.maths.moments import Moments
-from tenfold.rows import Rows
+from tenfold.rows import Chunk, Rows
 from tenfold.solve.second_moments import second_moments
 
 WIDEST_GRAM = 4096  # more sparse columns than this go to conjugate gradients
@@ -32,6 +33,7 @@ class LeastSquares(OnePass, LinearRegressor):
 
     _sparse_ok = True
     _many_targets = True
+    _of_moments = True  # the statistic is the moments of [X y]: see tenfold.select
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         solver = getattr(self, "solver", "auto")
@@ -63,6 +65,28 @@ class LeastSquares(OnePass, LinearRegressor):
         p = len(P.AA)
         coef = (solve_nonnegative if self.positive else solve)(P, self._alpha(P))
         return self._shaped(coef, s.mean[p:] - s.mean[:p] @ coef, dtype) | self._more(P)
+
+    def _suffices(self, s: Moments, n_rows: int, dtype: np.dtype, settings: list[dict]) -> bool:
+        if n_rows < self.n_features_in_ and not self.positive:
+            return False
+        values = [vars(self) | each for each in settings]
+        if any(each.get("solver", "auto") not in ("auto", "cholesky") for each in values):
+            return False
+        P = problem(s, self.n_features_in_, dtype, intercept=self.fit_intercept)
+        least = np.min([np.min(each.get("alpha", 0.0)) for each in values])
+        return trustworthy(P, np.array([least]), dtype)
+
+    def _left_out(self, s: Moments) -> tuple | None:
+        """A leaf that predicts each row by the fit without it, in closed form."""
+        alpha = self._penalties(len(s.mean) - self.n_features_in_)
+        if self.positive or len(np.unique(alpha)) > 1:
+            return None
+        P = problem(s, self.n_features_in_, np.dtype(np.float64), intercept=self.fit_intercept)
+        A = solve(P._replace(AB=np.eye(len(P.AA))), np.full(len(P.AA), alpha[0]))
+        coef = np.atleast_2d(self.coef_).astype(np.float64)
+        mean = s.mean[: len(P.AA)] if self.fit_intercept else np.zeros(len(P.AA))
+        share = 1 / s.n if self.fit_intercept else 0.0
+        return predicted_without, coef, np.atleast_1d(self.intercept_), A, mean, share
 
     def _wide(self, rows: Rows) -> dict[str, Any]:
         self._target_shape = rows.target_shape
@@ -105,6 +129,23 @@ class LeastSquares(OnePass, LinearRegressor):
 
     def _spectrum(self, sizes: np.ndarray, eps: float) -> dict[str, Any]:
         return {}
+
+
+def predicted_without(
+    chunk: Chunk,
+    coef: np.ndarray,
+    intercept: np.ndarray,
+    A: np.ndarray,
+    mean: np.ndarray,
+    share: float,
+) -> np.ndarray:
+    """What the fit without a row predicts for it: y - (y - f(x)) / (1 - h), h its leverage."""
+    X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
+    D = X - mean
+    leverage = chunk.weights() * (share + ((D @ A) * D).sum(axis=1))
+    Y = chunk.y.reshape(chunk.rows, -1).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return Y - (Y - X @ coef.T - intercept) / (1 - leverage)[:, None]
 
 
 class LinearRegression(LeastSquares):
@@ -263,6 +304,23 @@ class Ridge(LeastSquares):
         self.solver = solver
         self.positive = positive
         self.random_state = random_state
+
+    def _made_from(self, s: Moments, dtype: np.dtype, settings: list[dict]) -> list[Any]:
+        """All penalties from one spectral decomposition of the moments."""
+        scalars = all(set(each) == {"alpha"} and np.ndim(each["alpha"]) == 0 for each in settings)
+        if self.positive or not scalars:
+            return super()._made_from(s, dtype, settings)
+        p = self.n_features_in_
+        P = problem(s, p, dtype, intercept=self.fit_intercept)
+        values, V = np.linalg.eigh(P.AA)
+        turned, models = V.T @ P.AB, [copy(self) for _ in settings]
+        for model, each in zip(models, settings, strict=True):
+            model.alpha = each["alpha"]
+            shrunk = turned / (np.maximum(values, 0.0) + model._alpha(P)[0])[:, None]
+            coef = V @ shrunk
+            learned = model._shaped(coef, s.mean[p:] - s.mean[:p] @ coef, dtype)
+            model._keep(learned | model._more(P) | {"statistic_": s, "dtype_": dtype})
+        return models
 
     def _penalties(self, targets: int) -> np.ndarray:
         alpha = np.asarray(self.alpha, dtype=np.float64)

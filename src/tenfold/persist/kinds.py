@@ -138,6 +138,12 @@ KINDS = (
         lambda into, stored: into.array(stored),
     ),
     Kind(
+        "masked",
+        _exactly(np.ma.MaskedArray),
+        lambda out, value: out.items([value.data, np.ma.getmaskarray(value)]),
+        lambda into, stored: np.ma.MaskedArray(*into.items(stored)),
+    ),
+    Kind(
         "tuple",
         _exactly(tuple),
         lambda out, value: out.items(value),

@@ -7,6 +7,13 @@ into. Colours can be told apart by the colour-blind, and in print.
 # A module must not be called like a name: importing it would put it in the name's place.
 _WHERE: dict[str, str] = {
     "BoundaryDisplay": "tenfold.plot.deciding",
+    "CalibrationDisplay": "tenfold.plot.judging",
+    "ConfusionDisplay": "tenfold.plot.judging",
+    "CurveDisplay": "tenfold.plot.validating",
+    "PrecisionRecallDisplay": "tenfold.plot.thresholds",
+    "ResidualsDisplay": "tenfold.plot.residuals",
+    "RocDisplay": "tenfold.plot.thresholds",
+    "SearchDisplay": "tenfold.plot.validating",
     "ambiguous_regions": "tenfold.plot.regions",
     "balls": "tenfold.plot.norm_balls",
     "boundary": "tenfold.plot.deciding",

@@ -71,6 +71,10 @@ class Rows:
         """The same rows, whose leaves see labels as numbers into `classes`."""
         return Rows(self.source, engine=self.engine, classes=classes, allow_nan=self.allow_nan)
 
+    def own_labels(self) -> tuple[np.ndarray, Rows] | None:
+        """Classes and numbered rows, where they are known already: parts of numbered rows."""
+        return None
+
     def total(self, f: Callable[..., Any], *state: Any) -> Any:
         """Merge the statistics `f(chunk, *state)` of all chunks, in one fixed order.
 

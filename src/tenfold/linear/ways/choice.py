@@ -190,7 +190,9 @@ def _from_sample(f: Objective, start: np.ndarray, k: int, **settings: Any) -> Mi
     from scipy.linalg import cho_factor, cho_solve
 
     part = f.on_sample(k, seed=0)
-    x = newton(part.curve, start, tol=max(settings["tol"], 1e-3), max_iter=100).x
+    x = start
+    if not start.any():  # else the start is that of a fit to about these rows: better than a sample
+        x = newton(part.curve, start, tol=max(settings["tol"], 1e-3), max_iter=100).x
     H = part.curve(x)[2]
     H[np.diag_indices(len(H))] += 1e-10 * H.trace() / len(H)  # dependent columns
     factor = cho_factor(H, lower=True, check_finite=False)

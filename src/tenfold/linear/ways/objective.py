@@ -18,7 +18,6 @@ from tenfold.maths.losses import Logistic, Loss, class_shares
 from tenfold.maths.moments import Moments, thin_product
 from tenfold.rows import Chunk, Rows
 
-
 NO_WEIGHTS = np.empty(0)
 
 
@@ -42,10 +41,7 @@ def scores(X: Any, W: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Class-major scores W x + b, (m, n)."""
     if isinstance(X, np.ndarray) and len(W) == 1:
         return row_dots(X, W[0], b[0])[None]
-    if isinstance(X, np.ndarray):
-        Z = W @ X.T
-    else:
-        Z = np.ascontiguousarray((X @ W.T).T)
+    Z = W @ X.T if isinstance(X, np.ndarray) else np.ascontiguousarray((X @ W.T).T)
     Z += b[:, None]
     return Z
 
@@ -84,6 +80,32 @@ def slope(chunk: Chunk, loss: Loss, W: np.ndarray, b: np.ndarray, cost: np.ndarr
     Z, y, w = scores(chunk.X, W, b), targets(chunk, loss), row_weights(chunk, cost)
     total, R = weighed(*loss.both(Z if loss.labels == "classes" else Z[0], y), w)
     return Slope(total, thin_product(R, chunk.X), R.sum(axis=1, dtype=np.float64))
+
+
+def slopes_together(chunk: Chunk, masks: np.ndarray, states: list[tuple]) -> list[Slope] | None:
+    """`slope` of the same rows at many places at once: thin products become thick ones.
+
+    `masks` (places, n) says which rows count at which place; None if the places have too little in
+    common. See `tenfold.select.lanes`.
+    """
+    loss, _, _, cost = states[0]
+    alike = all(s[0] == loss and s[3] is cost for s in states)
+    if not alike or loss.labels == "classes" or not isinstance(chunk.X, np.ndarray):
+        return None
+    W, b = np.concatenate([s[1] for s in states]), np.concatenate([s[2] for s in states])
+    Z = W @ chunk.X.T
+    Z += b[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        each, R = loss.both(Z, targets(chunk, loss))
+    w = row_weights(chunk, cost)
+    counted = masks if w is None else masks * w.astype(R.dtype, copy=False)
+    R *= counted
+    totals = (each * counted).sum(axis=1, dtype=np.float64)
+    G, g = R @ chunk.X, R.sum(axis=1, dtype=np.float64)
+    return [Slope(*parts) for parts in zip(totals, G[:, None], g[:, None], strict=True)]
+
+
+slope.together = slopes_together  # pyright: ignore[reportFunctionMemberAccess]
 
 
 def logistic_slope(chunk: Chunk, W: np.ndarray, b: np.ndarray, cost: np.ndarray | None) -> Slope:

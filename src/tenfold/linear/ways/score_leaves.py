@@ -10,7 +10,7 @@ SUMS = {"reassoc", "contract", "nsz"}  # sums may be taken in any order that a m
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def row_dots(X, w, b):  # noqa: ANN001, ANN201  (n, d), (d,), number -> (n,)
-    """x . w + b for each row."""
+    """X . w + b for each row."""
     n, d = X.shape
     z = np.empty(n, X.dtype)
     for i in range(n):

@@ -1,0 +1,128 @@
+"""What a metric is: a statistic of some rows that merges, and a value of the total."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+NO_WEIGHTS = np.empty(0)
+
+
+class Metric:
+    """A measure of predictions, made of a statistic that merges; greater is better.
+
+    Derive from it to judge models by something of your own: `tenfold.metrics.evaluate` and
+    cross-validation take such an object wherever they take a name.
+
+    Attributes
+    ----------
+    name : str
+        Its name; that of scikit-learn's scorer where there is one.
+    wants : str
+        What it looks at: "values" (the numbers that a regressor predicts), "labels" (class
+        numbers), "probabilities" (n, k), or "scores": (n,) for two classes, else (n, k).
+
+    Examples
+    --------
+    The share of predictions that are within 1 of the truth:
+
+    >>> import numpy as np
+    >>> class Near(Metric):
+    ...     name, wants = "near", "values"
+    ...
+    ...     def part(self, y, predicted, w, k):
+    ...         w = np.ones(len(y)) if w is None else w
+    ...         return w @ (abs(y - predicted) <= 1), w.sum()
+    ...
+    ...     def value(self, statistic):
+    ...         return statistic[0] / statistic[1]
+    >>> from tenfold import LinearRegression
+    >>> from tenfold.metrics import evaluate
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 4.0, 2.0])
+    >>> evaluate(LinearRegression().fit(X, y), X, y, metrics=Near())
+    {'near': 0.6666666666666666}
+    """
+
+    name: str
+    wants: str
+
+    def part(self, y: np.ndarray, predicted: np.ndarray, w: Any, k: int | None, /) -> Any:
+        """The statistic of some rows; two of them merge by `tenfold.rows.merge`.
+
+        Parameters
+        ----------
+        y : (n,) or (n, q) array
+            The truth: numbers 0 .. k-1 of classes, or the targets of a regression.
+        predicted : array
+            What the model says, of the kind that `wants` names.
+        w : (n,) array or None
+            Weights.
+        k : int or None
+            How many classes there are.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has to define part(y, predicted, w, k)")
+
+    def value(self, statistic: Any) -> float:
+        """The measure, of the merged statistic of all rows.
+
+        Parameters
+        ----------
+        statistic : object
+            What `part` made.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has to define value(statistic)")
+
+    def __repr__(self) -> str:
+        return f"<metric {self.name}>"
+
+
+class Total(NamedTuple):
+    """Weighted sum of losses of each target, (q,), and the total weight."""
+
+    loss: np.ndarray
+    weight: float
+
+
+class MeanLoss(Metric):
+    """Minus the mean of a loss of each row; the mean over targets if there are several."""
+
+    def part(self, y: np.ndarray, predicted: np.ndarray, w: Any, k: int | None, /) -> Total:
+        losses = self.losses(y, predicted, k)
+        if w is None:
+            return Total(losses.sum(axis=0), float(len(losses)))
+        w = np.asarray(w, np.float64)
+        return Total(w @ losses, float(w.sum()))
+
+    def losses(self, y: np.ndarray, predicted: np.ndarray, k: int | None, /) -> np.ndarray:
+        """Loss of each row and target, (n, q)."""
+        raise NotImplementedError(f"{type(self).__name__} has to define losses(y, predicted, k)")
+
+    def value(self, statistic: Total) -> float:
+        return -float(self.finished(ratio(statistic.loss, statistic.weight)).mean())
+
+    def finished(self, means: np.ndarray) -> np.ndarray:
+        """What is done with the mean loss of each target."""
+        return means
+
+
+def ratio(a: Any, b: Any) -> Any:
+    """The quotient a / b; 0 / 0 is NaN (nothing was measured), a / 0 is infinite.
+
+    Examples
+    --------
+    >>> [float(ratio(*pair)) for pair in [(1, 2), (1, 0), (0, 0)]]
+    [0.5, inf, nan]
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.true_divide(a, b)
+
+
+def weights_of(w: Any) -> np.ndarray:
+    """Weights as the compiled loops take them: empty where all rows weigh 1."""
+    return NO_WEIGHTS if w is None else np.ascontiguousarray(w, np.float64)
+
+
+def whole(numbers: Any) -> np.ndarray:
+    """Class numbers as the compiled loops take them."""
+    return np.ascontiguousarray(numbers, np.int64)

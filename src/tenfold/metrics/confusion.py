@@ -1,0 +1,236 @@
+"""The confusion matrix: which class was taken for which, and what follows from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tenfold.maths.labels import to_numbers
+from tenfold.metrics.base import Metric, ratio, weights_of, whole
+from tenfold.metrics.label_metrics import Tallies, correlation
+from tenfold.metrics.leaves import cells
+from tenfold.metrics.outcomes import MEASURES, Outcomes
+
+PER_CLASS = {
+    "sensitivity": "recall",
+    "specificity": "specificity",
+    "ppv": "precision",
+    "npv": "NPV",
+    "f1": "F1",
+    "mcc": "MCC",
+}
+
+
+class Confusion:
+    """Weight of the rows of each class (row) that were said to be of each class (column).
+
+    Two of them add up to that of all rows. Perfect predictions give a diagonal matrix of the
+    classes' counts. `of(label)` has every measure of one class against the rest: sensitivity,
+    specificity, predictive values, likelihood ratios and more [001, 2.3].
+
+    Parameters
+    ----------
+    counts : (k, k) array
+        Counts or weights.
+    classes : (k,) array, optional
+        Labels; 0 .. k-1 by default.
+    positive : label, optional
+        The class that `of()` and tables mean; by default the second of two.
+
+    Attributes
+    ----------
+    counts, classes, positive : as given
+
+    Examples
+    --------
+    >>> matrix = Confusion.from_predictions(["ill", "ill", "well"], ["ill", "well", "well"])
+    >>> matrix.counts.tolist(), matrix.classes.tolist()
+    ([[1.0, 1.0], [0.0, 1.0]], ['ill', 'well'])
+    >>> matrix.of("ill").sensitivity, matrix.of("ill").ppv
+    (0.5, 1.0)
+    """
+
+    def __init__(self, counts: Any, classes: Any = None, positive: Any = None) -> None:
+        self.counts = np.asarray(counts, np.float64)
+        k = len(self.counts)
+        self.classes = np.arange(k) if classes is None else np.asarray(classes)
+        if self.counts.shape != (k, k) or len(self.classes) != k:
+            raise ValueError(
+                f"counts have shape {self.counts.shape}, and there are {len(self.classes)} classes:"
+                " a row and a column for each class are needed"
+            )
+        self.positive = self.classes[1] if positive is None and k == 2 else positive
+        if self.positive is not None:
+            to_numbers([self.positive], self.classes)  # raises if it is none of them
+
+    @classmethod
+    def from_predictions(
+        cls, y: Any, predicted: Any, *, classes: Any = None, sample_weight: Any = None,
+        positive: Any = None,
+    ) -> Confusion:  # fmt: skip
+        """Count labels in memory.
+
+        Parameters
+        ----------
+        y, predicted : (n,) arrays
+            True labels, and what was said.
+        classes : array, optional
+            All classes, in the order of rows and columns; by default all labels, sorted.
+        sample_weight : (n,) array, optional
+            Weights.
+        positive : label, optional
+            The class that `of()` means.
+
+        Returns
+        -------
+        Confusion
+        """
+        y, predicted = np.asarray(y), np.asarray(predicted)
+        if y.shape != predicted.shape or y.ndim != 1:
+            raise ValueError(f"y has shape {y.shape}, predictions {predicted.shape}: one each")
+        classes = np.union1d(y, predicted) if classes is None else np.asarray(classes)
+        true, said = (whole(to_numbers(labels, classes)) for labels in (y, predicted))
+        counts = cells(true, said, weights_of(sample_weight), len(classes))
+        return cls(counts, classes, positive)
+
+    def __add__(self, other: Confusion) -> Confusion:
+        if not np.array_equal(self.classes, other.classes):
+            raise ValueError(
+                f"matrices of the classes {self.classes.tolist()} and {other.classes.tolist()} do "
+                "not add up: count both with the same classes="
+            )
+        return Confusion(self.counts + other.counts, self.classes, self.positive)
+
+    merge = __add__
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Confusion)
+            and np.array_equal(self.classes, other.classes)
+            and np.array_equal(self.counts, other.counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # it holds arrays
+
+    def of(self, label: Any = None) -> Outcomes:
+        """Outcomes of one class against all others, with every measure of them.
+
+        Parameters
+        ----------
+        label : optional
+            The positive class; by default the one chosen, or the second of two.
+
+        Returns
+        -------
+        Outcomes
+        """
+        label = self.positive if label is None else label
+        if label is None:
+            raise ValueError(f"which of the classes {self.classes.tolist()} is positive? of(label)")
+        [c] = to_numbers([label], self.classes)
+        return self._outcomes(int(c))
+
+    @property
+    def each(self) -> Outcomes:
+        """Outcomes of every class against all others: arrays (k,)."""
+        ones = [self._outcomes(c) for c in range(len(self.classes))]
+        return Outcomes(*(np.array(part) for part in zip(*ones, strict=True)))
+
+    def _outcomes(self, c: int) -> Outcomes:
+        """Sums of cells, never differences: what is zero stays zero, of weights too."""
+        others = np.delete(self.counts, c, axis=0)
+        row, column = np.delete(self.counts[c], c), others[:, c]
+        rest = np.delete(others, c, axis=1)
+        parts = self.counts[c, c], column.sum(), row.sum(), rest.sum()
+        return Outcomes(*(float(part) for part in parts))
+
+    @property
+    def total(self) -> float:
+        """Weight of all rows."""
+        return float(self.counts.sum())
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the rows on the diagonal."""
+        return float(ratio(self.counts.trace(), self.total))
+
+    @property
+    def error(self) -> float:
+        """Share of the rows off the diagonal: the mean 0-1 loss."""
+        return float(ratio(self.total - self.counts.trace(), self.total))
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean recall of the classes that occur."""
+        there = self.counts.sum(axis=1) > 0
+        return float(self.shares.diagonal()[there].mean()) if there.any() else np.nan
+
+    @property
+    def mcc(self) -> float:
+        """Correlation of Matthews, of all classes; NaN if truth or answer is constant."""
+        hit, said, true = self.counts.diagonal(), self.counts.sum(axis=0), self.counts.sum(axis=1)
+        return correlation(Tallies(hit, said, true))
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The matrix with rows that sum to 1; NaN for a class that does not occur."""
+        return ratio(self.counts, self.counts.sum(axis=1, keepdims=True))
+
+    def table(self) -> str:
+        """Counts and measures as text: all of them if a class is positive, else some per class."""
+        names = [str(label) for label in self.classes]
+        heads = [["true \\ said", *names, "total"]]
+        lines = [
+            [name, *map(_shown, row), _shown(row.sum())]
+            for name, row in zip(names, self.counts, strict=True)
+        ]
+        foot = [["total", *map(_shown, self.counts.sum(axis=0)), _shown(self.total)]]
+        counts = _aligned(heads + lines + foot)
+        if self.positive is None:
+            return f"{counts}\n\n{_aligned(self._per_class(names))}"
+        found = self.of()
+        four = ", ".join(
+            f"{name.upper()} {_shown(value)}" for name, value in found._asdict().items()
+        )
+        measures = [[text, _shown(getattr(found, name))] for name, text in MEASURES.items()]
+        return f"{counts}\n\npositive: {self.positive} ({four})\n\n{_aligned(measures)}"
+
+    def _per_class(self, names: list[str]) -> list[list[str]]:
+        columns = [getattr(self.each, name) for name in PER_CLASS]
+        lines = [[name, *(_shown(column[c]) for column in columns)] for c, name in enumerate(names)]
+        whole = [["accuracy", _shown(self.accuracy)], ["MCC", _shown(self.mcc)]]
+        return [["class", *PER_CLASS.values()], *lines, [""], *whole]
+
+    __str__ = table
+
+    def __repr__(self) -> str:
+        return f"Confusion({self.counts.tolist()}, classes={self.classes.tolist()})"
+
+
+class ConfusionCounts(Metric):
+    """Counts of a confusion matrix as the statistic of a metric whose value is the accuracy."""
+
+    name = "confusion"
+    wants = "labels"
+
+    def part(self, y: np.ndarray, predicted: np.ndarray, w: Any, k: int | None, /) -> np.ndarray:
+        return cells(whole(y), whole(predicted), weights_of(w), k)
+
+    def value(self, statistic: np.ndarray) -> float:
+        return float(ratio(statistic.trace(), statistic.sum()))
+
+
+def _shown(value: float) -> str:
+    return f"{value:.0f}" if float(value).is_integer() and abs(value) > 1 else f"{value:.4g}"
+
+
+def _aligned(lines: list[list[str]]) -> str:
+    """Columns of text: the first to the left, the others to the right."""
+    wide = [max(len(line[i]) for line in lines if len(line) > i) for i in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(wide[i]) if i else cell.ljust(wide[0]) for i, cell in enumerate(line)
+        ).rstrip()
+        for line in lines
+    )

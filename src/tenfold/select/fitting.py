@@ -1,0 +1,182 @@
+"""Fit every candidate on every part of a split, with as few walks over the data as possible.
+
+One-pass models: a statistic per cell, from one walk; the statistic of a part is the merge of its
+cells, and all candidates are made from it. Other models: ordinary fits that walk in step. Along the
+candidates, those that can start from the last one's coefficients do; but where reading is what
+costs (files that are decoded), all candidates walk at once instead.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator
+from functools import partial, reduce
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.estimator import OnePass
+from tenfold.rows import Rows, merge
+from tenfold.select.data import Data, anew
+from tenfold.select.lanes import Job, in_step
+from tenfold.select.splits import Split
+
+MOST_CELLS = 1000  # statistics that are kept at once
+
+Candidates = list[dict[str, Any]]
+
+
+class Fitted(NamedTuple):
+    """Models of every part and candidate, and what is known of the rows they are judged on.
+
+    Attributes
+    ----------
+    models : one list per part, with a model for each candidate
+    held : statistic of the test rows of each part, where one walk made all models
+    """
+
+    models: list[list[Any]]
+    held: list[Any] | None = None
+
+
+def fit_parts(data: Data, split: Split, candidates: Candidates) -> Fitted:
+    """Fit every candidate on the training rows of every part."""
+    if isinstance(data.model, OnePass) and len(split.train[0]) <= MOST_CELLS:
+        groups = _alike(data.model, candidates)
+        found = [_from_statistics(data, split, [candidates[i] for i in g]) for g in groups]
+        made = [part for part in found if part is not None]
+        if len(made) == len(groups):
+            models = _in_order([f.models for f in made], groups, split.parts, len(candidates))
+            return Fitted(models, made[0].held)
+    return Fitted(_in_lanes(data, split, candidates))
+
+
+def _alike(model: OnePass, candidates: Candidates) -> list[list[int]]:
+    """Numbers of the candidates that can be made from one statistic."""
+    groups: dict[str, list[int]] = {}
+    for i, settings in enumerate(candidates):
+        key = repr({name: settings.get(name) for name in model._statistic_depends_on})
+        groups.setdefault(key, []).append(i)
+    return list(groups.values())
+
+
+def _in_order(found: list, groups: list[list[int]], parts: int, n: int) -> list[list[Any]]:
+    models: list[list[Any]] = [[None] * n for _ in range(parts)]
+    for made, group in zip(found, groups, strict=True):
+        for part in range(parts):
+            for i, model in zip(group, made[part], strict=True):
+                models[part][i] = model
+    return models
+
+
+def _from_statistics(data: Data, split: Split, candidates: Candidates) -> Fitted | None:
+    """Models from one walk; None if a statistic does not say enough for some part."""
+    cells = merged_cells(data, split, with_settings(data.model, candidates[0]))
+    models = []
+    for n_rows, statistic in zip(cells.sizes, cells.learned, strict=True):
+        if not cells.model._suffices(statistic, n_rows, data.rows.dtype, candidates):
+            return None
+        models.append(cells.model._made_from(statistic, data.rows.dtype, candidates))
+    return Fitted(models, cells.held)
+
+
+class Merged(NamedTuple):
+    """Statistics of every part, from one walk.
+
+    Attributes
+    ----------
+    model : a model that knows columns and target
+    learned, held : statistic of the training and of the test rows of each part
+    sizes : number of training rows of each part
+    """
+
+    model: Any
+    learned: Iterable[Any]
+    held: list[Any]
+    sizes: list[int]
+
+
+def merged_cells(data: Data, split: Split, model: OnePass) -> Merged:
+    """A statistic per cell in one walk, merged for every part."""
+    cells = np.eye(len(split.train[0]), dtype=bool)
+    sizes = np.bincount(split.cell, minlength=len(cells))
+    used = np.flatnonzero(sizes)
+    jobs = [Job(cells[c], partial(_statistic, model)) for c in used]
+    answers = in_step(data.rows, split.cell, jobs, None)
+    made = {int(c): statistic for c, (statistic, _) in zip(used, answers, strict=True)}
+    held = [reduce(merge, [made[c] for c in made if test[c]]) for test in split.test]
+    learned = [int(sizes[train].sum()) for train in split.train]
+    return Merged(answers[0][1], _learned_from(made, split), held, learned)
+
+
+def _learned_from(made: dict[int, Any], split: Split) -> Iterator[Any]:
+    """The merged statistic of the training cells of each part.
+
+    Where each part leaves out its own cell, from what lies before and after it: 3k merges, not k^2.
+    """
+    each_its_own = split.parts == len(split.train[0]) == len(made)
+    if not each_its_own or not all(split.test[i][i] for i in range(split.parts)):
+        for train in split.train:
+            yield reduce(merge, [made[c] for c in made if train[c]])
+        return
+    statistics = [made[c] for c in range(split.parts)]
+    after = [*list(accumulate(reversed(statistics[1:]), lambda a, b: merge(b, a)))[::-1], None]
+    before = None
+    for own, rest in zip(statistics, after, strict=True):
+        yield merge(before, rest)
+        before = merge(before, own)
+
+
+def _statistic(model: OnePass, rows: Rows) -> tuple[Any, Any]:
+    model = copy.copy(model)
+    return model._statistic(rows), model
+
+
+def with_settings(model: Any, settings: dict[str, Any]) -> Any:
+    """A copy of a model that knows its columns, with other parameters."""
+    other = copy.copy(model)
+    other.set_params(**settings)
+    other._validate_params()
+    return other
+
+
+def _in_lanes(data: Data, split: Split, candidates: Candidates) -> list[list[Any]]:
+    together = [[settings] for settings in candidates]
+    lanes = together if data.rows.source.streams else [candidates]
+    jobs = [
+        Job(train, partial(fit_along, data.model, settings))
+        for train in split.train
+        for settings in lanes
+    ]
+    made = in_step(data.rows, split.cell, jobs, data.labels(split))
+    each = len(lanes)
+    return [
+        [model for models in made[p * each : (p + 1) * each] for model in models]
+        for p in range(split.parts)
+    ]
+
+
+def fit_along(model: Any, candidates: Candidates, rows: Rows) -> list[Any]:
+    """Fit one candidate after the other, each from the last one's result if it can use it."""
+    warm = getattr(model, "warm_start", None) is False and not getattr(model, "_row_by_row", False)
+    fitted: list[Any] = []
+    for settings in candidates:
+        fresh = anew(model, settings)
+        if warm and fitted:
+            start = copy.deepcopy(fitted[-1]).set_params(**fresh.get_params(deep=False))
+            fresh = start.set_params(warm_start=True)
+        fresh.fit(rows)
+        fitted.append(fresh.set_params(warm_start=False) if warm else fresh)
+    return fitted
+
+
+def fit_in_memory(data: Data, model: Any, split: Split, candidates: Candidates) -> Fitted:
+    """Fit a model that knows no `Rows` on each part, gathered in memory."""
+    jobs = [Job(train, partial(_gathered, model, candidates)) for train in split.train]
+    return Fitted(in_step(data.rows, split.cell, jobs, data.labels(split)))
+
+
+def _gathered(model: Any, candidates: Candidates, rows: Rows) -> list[Any]:
+    whole = rows.gather()
+    return [anew(model, each).fit(whole.X, whole.y) for each in candidates]

@@ -1,0 +1,243 @@
+"""Fits that walk in step: many models learn at once from one walk over the rows.
+
+A fit asks its rows for totals, one after the other. Here each fit has a thread and rows of its
+own, a `Lane`, whose `total` waits until every other fit asks for one as well; then one walk over
+the data answers them all. A model takes no part in this: it is an ordinary fit on ordinary rows.
+Which fit asks first cannot be seen in any result.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.rows import Chunk, Rows, n_threads
+from tenfold.rows.subset import Chosen, Subset
+from tenfold.rows.threads import single_threaded
+from tenfold.rows.tree import taken_in
+
+AT_ONCE = 16  # asks that one product answers: more fall out of the cache
+MOST_LANES = 256  # fits that walk together; more of them go in several groups
+
+
+class Job(NamedTuple):
+    """Something to do with the rows of some cells: `run(rows)`."""
+
+    cells: np.ndarray
+    run: Callable[[Rows], Any]
+
+
+class Ask(NamedTuple):
+    """A total that a lane waits for."""
+
+    f: Callable[..., Any]
+    state: tuple
+    chosen: int  # number among the different sets of rows of the walk
+    recode: np.ndarray | None
+
+
+def in_step(rows: Rows, cell: np.ndarray, jobs: list[Job], labels: Labels | None) -> list[Any]:
+    """What the jobs return, each on the rows of its cells, from shared walks over the data.
+
+    Parameters
+    ----------
+    rows : Rows
+        All rows.
+    cell : (n,) array
+        Number of each row's cell.
+    jobs : list of Job
+        What to do.
+    labels : Labels or None
+        What is known of the target of a classifier.
+
+    Returns
+    -------
+    list
+        One result per job, in their order.
+    """
+    results = []
+    for start in range(0, len(jobs), MOST_LANES):
+        results += _Walk(rows, cell, jobs[start : start + MOST_LANES], labels).go()
+    return results
+
+
+class Labels(NamedTuple):
+    """The classes of the data, and how many rows of each lie in each cell."""
+
+    classes: np.ndarray  # (k,) labels
+    counts: np.ndarray  # (cells, k)
+
+
+class _Walk:
+    """The jobs of one group, and the thread that walks for them."""
+
+    def __init__(
+        self, rows: Rows, cell: np.ndarray, jobs: list[Job], labels: Labels | None
+    ) -> None:
+        self.rows, self.jobs, self.labels = rows, jobs, labels
+        self.changed = threading.Condition()
+        self.running = len(jobs)
+        self.asked: dict[int, Ask] = {}
+        self.answers: dict[int, Any] = {}
+        self.results: list[Any] = [None] * len(jobs)
+        self.problems: dict[int, BaseException] = {}
+        self.permits = threading.Semaphore(n_threads())
+        sets = {job.cells.tobytes(): job.cells for job in jobs}
+        number = {key: i for i, key in enumerate(sets)}
+        self.number = [number[job.cells.tobytes()] for job in jobs]
+        self.sets = [Chosen.of(cell, cells, rows.source.grid) for cells in sets.values()]
+
+    def go(self) -> list[Any]:
+        threads = [
+            threading.Thread(target=contextvars.copy_context().run, args=(self._work, i))
+            for i in range(len(self.jobs))
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            while asks := self._next_asks():
+                self._answer(asks)
+        except BaseException as problem:
+            self._give_up(problem)
+            raise
+        finally:
+            for thread in threads:
+                thread.join()
+        if self.problems:
+            raise self.problems[min(self.problems)]
+        return self.results
+
+    def _next_asks(self) -> dict[int, Ask]:
+        """What the lanes ask for, when none of them runs any more; nothing at the end."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.running == 0)
+            if self.problems:
+                raise self.problems[min(self.problems)]
+            return dict(sorted(self.asked.items()))
+
+    def _answer(self, asks: dict[int, Ask]) -> None:
+        total = self.rows.total(shared, self.sets, list(asks.values()))
+        with self.changed:
+            self.answers = dict(zip(asks, total, strict=True))
+            self.asked = {}
+            self.running = len(asks)
+            self.changed.notify_all()
+
+    def _give_up(self, problem: BaseException) -> None:
+        """Let every lane that waits end with the error."""
+        with self.changed:
+            self.answers = dict.fromkeys(self.asked, _Failed(problem))
+            self.running = len(self.asked)
+            self.asked = {}
+            self.changed.notify_all()
+
+    def _work(self, i: int) -> None:
+        try:
+            with self.permits, single_threaded():
+                self.results[i] = self.jobs[i].run(Lane(self, i))
+        except BaseException as problem:  # noqa: BLE001  the caller raises it
+            self.problems[i] = problem
+        with self.changed:
+            self.running -= 1
+            self.changed.notify_all()
+
+    def ask(self, i: int, ask: Ask) -> Any:
+        """Wait for a total; another lane may run meanwhile."""
+        self.permits.release()
+        with self.changed:
+            self.asked[i] = ask
+            self.running -= 1
+            self.changed.notify_all()
+            self.changed.wait_for(lambda: i in self.answers)
+            answer = self.answers.pop(i)
+        self.permits.acquire()
+        if isinstance(answer, _Failed):
+            raise answer.problem
+        return answer
+
+
+class _Failed(NamedTuple):
+    problem: BaseException
+
+
+class Lane(Rows):
+    """Rows of some cells, whose totals come from a walk that others share."""
+
+    def __init__(self, walk: _Walk, i: int) -> None:
+        base, chosen = walk.rows, walk.sets[walk.number[i]]
+        super().__init__(Subset(base.source, chosen), engine=base.engine, allow_nan=base.allow_nan)
+        if self.n_rows == 0:
+            raise ValueError(f"part {i} has no rows to learn from: use fewer folds")
+        self.walk, self.lane = walk, i
+        self.recode: np.ndarray | None = None
+
+    def total(self, f: Callable[..., Any], *state: Any) -> Any:
+        self.passes += 1
+        ask = Ask(f, state, self.walk.number[self.lane], self.recode)
+        answer = self.walk.ask(self.lane, ask)
+        if answer is None:
+            raise ValueError("there are no rows to learn from")
+        return answer
+
+    def own_labels(self) -> tuple[np.ndarray, Rows]:
+        """Labels that occur in these rows, and the rows with their numbers; see `number_labels`."""
+        labels = self.walk.labels
+        if labels is None:
+            raise ValueError("these rows were opened for regression: their labels are not known")
+        present = labels.counts[self.walk.jobs[self.lane].cells].sum(axis=0) > 0
+        numbers = np.flatnonzero(present)
+        base = self.walk.rows
+        self.classes = numbers if base.classes is None else base.classes[numbers]
+        self.recode = None if present.all() else np.cumsum(present) - 1
+        return labels.classes[numbers], self
+
+
+def shared(chunk: Chunk, sets: list[Chosen], asks: list[Ask]) -> list[Any]:
+    """The statistic that each ask wants of its rows of the chunk, None where it has none."""
+    answers: dict[int, Any] = {}
+    for group in _groups(asks):
+        answers |= _together(chunk, sets, {i: asks[i] for i in group})
+    rest = [i for i in range(len(asks)) if i not in answers]
+    parts = {number: sets[number].part(chunk) for number in {asks[i].chosen for i in rest}}
+    answers |= {i: _statistic(parts[asks[i].chosen], asks[i]) for i in rest}
+    return [answers[i] for i in range(len(asks))]
+
+
+def _groups(asks: list[Ask]) -> list[list[int]]:
+    """Asks of one leaf that knows how to answer several at once, a few at a time."""
+    by_leaf: dict[Any, list[int]] = {}
+    for i, ask in enumerate(asks):
+        if hasattr(ask.f, "together") and ask.recode is None:
+            by_leaf.setdefault(ask.f, []).append(i)
+    return [
+        numbers[start : start + AT_ONCE]
+        for numbers in by_leaf.values()
+        for start in range(0, len(numbers), AT_ONCE)
+        if len(numbers) > 1
+    ]
+
+
+def _together(chunk: Chunk, sets: list[Chosen], asks: dict[int, Ask]) -> dict[int, Any]:
+    """Answers to asks of one leaf; none if it cannot answer them together."""
+    masks = {i: sets[ask.chosen].mask(chunk) for i, ask in asks.items()}
+    there = [i for i in asks if masks[i].any()]
+    answers: dict[int, Any] = {i: None for i in asks if i not in there}
+    if not there:
+        return answers
+    leaf: Any = getattr(asks[there[0]].f, "together")  # noqa: B009 - few leaves have it
+    made = leaf(chunk, np.stack([masks[i] for i in there]), [asks[i].state for i in there])
+    if made is None:
+        return {}
+    return answers | dict(zip(there, map(taken_in, made), strict=True))
+
+
+def _statistic(part: Chunk | None, ask: Ask) -> Any:
+    if part is None:
+        return None
+    if ask.recode is not None:
+        part = part._replace(y=np.take(ask.recode, part.y))
+    return taken_in(ask.f(part, *ask.state))
