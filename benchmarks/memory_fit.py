@@ -20,8 +20,10 @@ PARAMS: dict[str, dict[str, Any]] = {
     "LogisticRegression": {"max_iter": 3},
     "PCA": {"n_components": 5},
     "Ridge": {},
+    "RidgeSearch": {"alpha": [0.01, 0.1, 1.0, 10.0, 100.0]},
 }
 TARGETS = {"GaussianNB": "label", "LogisticRegression": "label", "Ridge": "number"}
+TARGETS |= {"RidgeSearch": "number"}
 STEP = 0.005  # seconds between two looks at the memory
 
 
@@ -80,11 +82,17 @@ def opened(folder: Path, kind: str, target: str | None) -> Any:
     return tenfold.open(folder / "all.parquet", target=target, columns=columns)
 
 
-def main(model: str, folder: str, kind: str) -> None:
+def made(model: str) -> Any:
     import tenfold
 
+    if model == "RidgeSearch":  # ten folds of each penalty
+        return tenfold.Search(tenfold.Ridge(), PARAMS[model])
+    return getattr(tenfold, model)(**PARAMS[model])
+
+
+def main(model: str, folder: str, kind: str) -> None:
     warnings.simplefilter("ignore")  # three rounds do not converge
-    estimator, passes = getattr(tenfold, model)(**PARAMS[model]), count_passes()
+    estimator, passes = made(model), count_passes()
     start = perf_counter()
     with Peak() as peak:
         estimator.fit(opened(Path(folder), kind, TARGETS.get(model)))

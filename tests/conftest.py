@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The same cases every time, so that a change is judged by what it changes; HYPOTHESIS_PROFILE=search
+# The same cases every time, so that a change is judged by itself; HYPOTHESIS_PROFILE=search
 # draws new ones. There is no deadline: the first call may compile.
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None)

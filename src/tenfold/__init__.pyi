@@ -9,7 +9,17 @@ from tenfold import solve as solve
 from tenfold.cluster.kmeans import KMeans as KMeans
 from tenfold.estimator import merge as merge
 from tenfold.factor.pca import PCA as PCA
+from tenfold.generative.any_density import GenerativeClassifier as GenerativeClassifier
+from tenfold.generative.bernoulli import BernoulliNB as BernoulliNB
+from tenfold.generative.categorical import CategoricalNB as CategoricalNB
+from tenfold.generative.discriminant import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
+from tenfold.generative.gaussian import GaussianClassifier as GaussianClassifier
+from tenfold.generative.mixed import MixedNB as MixedNB
+from tenfold.generative.multinomial import ComplementNB as ComplementNB
+from tenfold.generative.multinomial import MultinomialNB as MultinomialNB
 from tenfold.generative.naive_bayes import GaussianNB as GaussianNB
+from tenfold.generative.poisson import PoissonNB as PoissonNB
+from tenfold.generative.quadratic import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
 from tenfold.linear.bayes.averaging import BayesianModelAverage as BayesianModelAverage
 from tenfold.linear.bayes.bayesian import BayesianLinearRegression as BayesianLinearRegression
 from tenfold.linear.bayes.bayesian_classification import BayesianLogisticRegression as BayesianLogisticRegression

@@ -10,6 +10,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,16 @@ def models() -> Iterator[Estimator]:
     for name, module in sorted(tenfold._WHERE.items()):
         found = getattr(import_module(module), name)
         if isinstance(found, type) and issubclass(found, Estimator):
-            yield seeded(found())
+            yield seeded(example(found))
+
+
+def example(model: type) -> Any:
+    """An instance of a model; one that works on another model gets one."""
+    if "model" not in signature(model).parameters:
+        return model()
+    from tenfold.linear.least_squares import Ridge
+
+    return model(Ridge(), {"alpha": [0.1, 10.0]}, folds=3)
 
 
 def fresh(model: Any) -> Any:
@@ -60,6 +70,7 @@ def table(model: Any, dtype: type = np.float64, rows: int = 20_000) -> tuple[np.
         cuts = [0.3, 0.7] if several else [0.4]
         y = np.digitize(score, np.quantile(score, cuts))
         X += y[:, None]
+        X = np.abs(X) if tags.input_tags.positive_only else X
     elif is_regressor(model):
         counts = tags.target_tags.positive_only
         y = (np.floor(np.abs(score)) if counts else score).astype(dtype)

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
-from tenfold.estimator import OnePassClassifier, ProbabilisticClassifier
+from tenfold.generative.bayes_rule import BayesRule, log, shares_or_given
+from tenfold.generative.column_scores import Columns, column_scores
+from tenfold.generative.observed import ObservedMoments, observed_moments, refuse_infinity
 from tenfold.maths.leaves import gaussian_scores
-from tenfold.maths.moments import ClassMoments, class_moments
 from tenfold.rows import Chunk, Rows
 
 
-class GaussianNB(OnePassClassifier, ProbabilisticClassifier):
+class GaussianNB(BayesRule):
     r"""Classes are Gaussian and, within a class, columns are independent.
 
     .. math:: \log p(y = c \mid x) = \log \pi_c
@@ -23,7 +23,9 @@ class GaussianNB(OnePassClassifier, ProbabilisticClassifier):
               + \frac{(x_j - \mu_{cj})^2}{\sigma_{cj}^2}\Big] + \text{const}
 
     One pass over the data: weight, mean and sum of squares of each column within each class. The
-    parameters and attributes are those of `sklearn.naive_bayes.GaussianNB`. [002, ch. 5; 004, 3.6]
+    parameters and attributes are those of `sklearn.naive_bayes.GaussianNB`. Entries that are NaN
+    are missing: the fit learns from the others, and a prediction leaves their terms out, which is
+    the exact posterior given the rest. [001, 2.9; 002, ch. 5; 004, 3.6]
 
     Parameters
     ----------
@@ -36,7 +38,8 @@ class GaussianNB(OnePassClassifier, ProbabilisticClassifier):
     ----------
     classes_ : (k,) labels
     class_prior_, class_count_ : (k,) probability and weight of each class
-    theta_, var_ : (k, p) mean and variance of each column within each class
+    theta_, var_ : (k, p) mean and variance of each column within each class; those of all rows
+        where a class has no entry of a column
     epsilon_ : the variance that was added
     statistic_ : the moments that all this was computed from
 
@@ -45,10 +48,23 @@ class GaussianNB(OnePassClassifier, ProbabilisticClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from tenfold import GaussianNB
     >>> X, y = load_iris(return_X_y=True)
-    >>> round(GaussianNB().fit(X, y).score(X, y), 3)
+    >>> model = GaussianNB().fit(X, y)
+    >>> round(model.score(X, y), 3)
     0.96
+
+    What is missing is left out:
+
+    >>> model.predict([[float("nan"), 3.0, 1.4, 0.2]]).tolist()
+    [0]
+
+    New flowers, and their kinds:
+
+    >>> new_X, new_y = model.sample(5, random_state=0)
+    >>> new_X.shape, new_y.shape
+    ((5, 4), (5,))
     """
 
+    _nan_ok = True
     _parameter_constraints = {
         "priors": ["array-like", None],
         "var_smoothing": [Interval(Real, 0, None, closed="left")],
@@ -58,60 +74,41 @@ class GaussianNB(OnePassClassifier, ProbabilisticClassifier):
         self.priors = priors
         self.var_smoothing = var_smoothing
 
-    def _statistic(self, rows: Rows) -> ClassMoments:
-        return rows.total(class_moments, len(self.classes_))
+    def _statistic(self, rows: Rows) -> ObservedMoments:
+        s = rows.total(observed_moments, len(self.classes_))
+        refuse_infinity(s)
+        return s
 
-    def _learned(self, s: ClassMoments, dtype: np.dtype) -> dict[str, Any]:
-        largest = column_variance(s).max()
+    def _learned(self, s: ObservedMoments, dtype: np.dtype) -> dict[str, Any]:
+        largest = s.columns()[1].max()
         epsilon = self.var_smoothing * (largest if largest > 0 else 1.0)
-        weight = np.where(s.n > 0, s.n, 1)[:, None]  # a class announced but not seen yet
+        mean, variance = s.estimates()
         return {
             "class_count_": s.n,
-            "class_prior_": self._prior(s.n),
-            "theta_": s.mean.astype(dtype),
-            "var_": (s.scatter / weight + epsilon).astype(dtype),
+            "class_prior_": shares_or_given(self.priors, s.n),
+            "theta_": mean.astype(dtype),
+            "var_": (variance + epsilon).astype(dtype),
             "epsilon_": epsilon,
         }
 
-    def _prior(self, n: np.ndarray) -> np.ndarray:
-        if self.priors is None:
-            return n / n.sum()
-        priors = np.asarray(self.priors, dtype=np.float64)
-        if len(priors) != len(n):
-            raise ValueError(f"Number of priors must match number of classes: {len(n)}.")
-        if not np.isclose(priors.sum(), 1.0):
-            raise ValueError(f"The sum of the priors should be 1, not {priors.sum()}.")
-        if (priors < 0).any():
-            raise ValueError("Priors must be non-negative.")
-        return priors
-
     def _scorer(self) -> tuple:
-        var = self.var_.astype(np.float64)
-        with np.errstate(divide="ignore"):
-            offset = np.log(self.class_prior_) - 0.5 * np.log(2 * np.pi * var).sum(axis=1)
+        var = np.maximum(self.var_.astype(np.float64), np.finfo(self.var_.dtype).tiny)
+        offset = log(self.class_prior_)
         return log_joint, offset, self.theta_.T, 1 / var.T
 
-    def predict_joint_log_proba(self, X: Any) -> np.ndarray:
-        """Log of the joint density of each row and each class, (n, k).
+    def _shares(self) -> np.ndarray:
+        return self.class_prior_
 
-        Parameters
-        ----------
-        X : array, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-        """
-        check_is_fitted(self)
-        return self._each(X, *self._scorer())
-
-
-def column_variance(s: ClassMoments) -> np.ndarray:
-    """Variance of each column over all classes."""
-    share = s.n[:, None] / s.n.sum()
-    between = (share * (s.mean - (share * s.mean).sum(axis=0)) ** 2).sum(axis=0)
-    return s.scatter.sum(axis=0) / s.n.sum() + between
+    def _draw(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return rng.normal(self.theta_[y], np.sqrt(self.var_[y]))
 
 
 def log_joint(
-    chunk: Chunk, offset: np.ndarray, mean: np.ndarray, precision: np.ndarray
+    chunk: Chunk, log_prior: np.ndarray, mean: np.ndarray, precision: np.ndarray
 ) -> np.ndarray:
-    """Log of prior times density, (n, k)."""
-    return gaussian_scores(chunk.X, offset, mean, precision)
+    """Log of prior times density, (n, k); mean and precision are (p, k)."""
+    offset = log_prior + 0.5 * np.log(precision / (2 * np.pi)).sum(axis=0)
+    scores = gaussian_scores(chunk.X, offset, mean, precision)
+    if np.isnan(scores).any():  # something is missing
+        return column_scores(chunk, log_prior, Columns.gaussian(mean, precision))
+    return scores

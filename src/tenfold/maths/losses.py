@@ -203,13 +203,16 @@ class Logistic(Loss):
 
     def both(self, z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         m = y * z
+        low = np.minimum(m, 0)
         decay = np.exp(-np.abs(m))
-        wrong = np.where(m >= 0, decay, 1.0) / (1 + decay)  # probability of the other sign
-        loss = np.log1p(decay) - np.minimum(m, 0)
-        unit = log(self.base)
-        return (loss / unit).astype(z.dtype, copy=False), (-y * wrong / unit).astype(
-            z.dtype, copy=False
-        )
+        wrong = np.exp(low - m) / (1 + decay)  # the probability of the other sign
+        loss = np.log1p(decay)
+        loss -= low
+        slope = wrong
+        slope *= -y
+        if self.base != e:
+            loss, slope = loss / log(self.base), slope / log(self.base)
+        return loss.astype(z.dtype, copy=False), slope.astype(z.dtype, copy=False)
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         decay = np.exp(-np.abs(z))

@@ -6,10 +6,14 @@ into. Colours can be told apart by the colour-blind, and in print.
 
 # A module must not be called like a name: importing it would put it in the name's place.
 _WHERE: dict[str, str] = {
+    "BiasVarianceDisplay": "tenfold.plot.comparing",
     "BoundaryDisplay": "tenfold.plot.deciding",
     "CalibrationDisplay": "tenfold.plot.judging",
     "ConfusionDisplay": "tenfold.plot.judging",
     "CurveDisplay": "tenfold.plot.validating",
+    "EarlyStoppingDisplay": "tenfold.plot.training",
+    "HistoryDisplay": "tenfold.plot.training",
+    "ModelComparisonDisplay": "tenfold.plot.comparing",
     "PrecisionRecallDisplay": "tenfold.plot.thresholds",
     "ResidualsDisplay": "tenfold.plot.residuals",
     "RocDisplay": "tenfold.plot.thresholds",
@@ -21,6 +25,7 @@ _WHERE: dict[str, str] = {
     "path": "tenfold.plot.curves",
     "projection": "tenfold.plot.projecting",
     "reasons": "tenfold.plot.weighing",
+    "spread_of_fits": "tenfold.plot.comparing",
     "weights": "tenfold.plot.weighing",
 }
 

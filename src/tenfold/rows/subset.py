@@ -54,14 +54,17 @@ class Chosen(NamedTuple):
             found[here] = own[ranks[here] - self.before[number]]
         return found
 
+    def count(self, chunk: Chunk) -> int:
+        """How many rows of a chunk are chosen."""
+        return self.rank(chunk.first + chunk.rows) - self.rank(chunk.first)
+
     def mask(self, chunk: Chunk) -> np.ndarray:
         """Which rows of a chunk are chosen."""
         return self.wanted[self.cell[chunk.first : chunk.first + chunk.rows]]
 
     def part(self, chunk: Chunk) -> Chunk | None:
         """The chosen rows of a chunk, counted among the chosen; None if there are none."""
-        first = self.rank(chunk.first)
-        count = self.rank(chunk.first + chunk.rows) - first
+        first, count = self.rank(chunk.first), self.count(chunk)
         if count == 0:
             return None
         if count == chunk.rows:

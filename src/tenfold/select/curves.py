@@ -150,9 +150,9 @@ def validation_curve(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> print(validation_curve(Ridge(), "alpha", [0.01, 0.1, 10.0], X, y))
                alpha      train   held out        gap
-                0.01     0.5177     0.4003     0.1173
-                 0.1     0.5114     0.3977     0.1137
-                10.0     0.1519     0.0964     0.0555
+                0.01     0.5174     0.4629     0.0545
+                 0.1     0.5129     0.4633     0.0495
+                10.0     0.1763     0.1407     0.0355
     """
     trial = trial_of(
         model, X, y, folds=folds, scoring=scoring, groups=groups, sample_weight=sample_weight

@@ -223,13 +223,16 @@ def _groups(asks: list[Ask]) -> list[list[int]]:
 
 def _together(chunk: Chunk, sets: list[Chosen], asks: dict[int, Ask]) -> dict[int, Any]:
     """Answers to asks of one leaf; none if it cannot answer them together."""
-    masks = {i: sets[ask.chosen].mask(chunk) for i, ask in asks.items()}
-    there = [i for i in asks if masks[i].any()]
+    counts = {number: sets[number].count(chunk) for number in {a.chosen for a in asks.values()}}
+    there = [i for i in asks if counts[asks[i].chosen]]
     answers: dict[int, Any] = {i: None for i in asks if i not in there}
     if not there:
         return answers
+    masks = None
+    if any(counts[asks[i].chosen] < chunk.rows for i in there):
+        masks = np.stack([sets[asks[i].chosen].mask(chunk) for i in there])
     leaf: Any = getattr(asks[there[0]].f, "together")  # noqa: B009 - few leaves have it
-    made = leaf(chunk, np.stack([masks[i] for i in there]), [asks[i].state for i in there])
+    made = leaf(chunk, masks, [asks[i].state for i in there])
     if made is None:
         return {}
     return answers | dict(zip(there, map(taken_in, made), strict=True))

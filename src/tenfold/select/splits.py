@@ -105,7 +105,7 @@ def make_splits(
 
     Parameters
     ----------
-    folds : int, "loo", scikit-learn splitter, or pairs of arrays of row numbers
+    folds : int, "loo", scikit-learn splitter, pairs of arrays of row numbers, or list of Split
         A number means what it means in scikit-learn: stretches of rows, stratified for classes.
     n : int
         How many rows there are.
@@ -127,6 +127,8 @@ def make_splits(
     >>> split.cell.tolist(), split.rows(split.test[0]).tolist()
     ([0, 0, 0, 1, 1, 2, 2], [0, 1, 2])
     """
+    if isinstance(folds, list) and folds and isinstance(folds[0], Split):
+        return folds
     if isinstance(folds, str) and folds == "loo":
         folds = LeaveOneOut()
     if isinstance(folds, int | np.integer) and not isinstance(folds, bool):
@@ -171,7 +173,9 @@ class _AllButOne(_OnlyOne):
 
 def _of_number(k: int, n: int, groups: Any, *, stratify: bool) -> Any:
     if k < 2:
-        raise ValueError(f"folds={k}: at least 2 are needed; for one hold-out part use Holdout")
+        raise ValueError(
+            f"folds={k}: at least 2 are needed; for one part use tenfold.select.two_way"
+        )
     _require_rows(n, k)
     if groups is not None:
         return GroupKFold(k)

@@ -21,13 +21,17 @@ class Validation(dict):
         super().__init__(found)
         self.names = names
 
+    def scores(self, name: str | None = None) -> np.ndarray:
+        """A score of each part (by default the first)."""
+        return self[self._key(name)]
+
     def mean(self, name: str | None = None) -> float:
         """Mean over the parts of a score (by default the first)."""
-        return float(np.mean(self[self._key(name)]))
+        return float(np.mean(self.scores(name)))
 
     def standard_error(self, name: str | None = None) -> float:
         """Standard error of that mean, as if the parts were independent."""
-        scores = self[self._key(name)]
+        scores = self.scores(name)
         return float(np.std(scores, ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else np.nan
 
     def _key(self, name: str | None) -> str:
@@ -36,7 +40,7 @@ class Validation(dict):
     def __str__(self) -> str:
         lines = [
             f"{name}: {self.mean(name):.4f} ± {self.standard_error(name):.4f} "
-            f"(mean of {len(self[self._key(name)])} parts ± standard error)"
+            f"(mean of {len(self.scores(name))} parts ± standard error)"
             for name in self.names
         ]
         return "\n".join(lines)
@@ -94,7 +98,7 @@ def cross_validate(
     >>> from tenfold import Ridge, cross_validate
     >>> X, y = load_diabetes(return_X_y=True)
     >>> print(cross_validate(Ridge(alpha=0.1), X, y, scoring="neg_root_mean_squared_error"))
-    neg_root_mean_squared_error: -54.6023 ± 1.4262 (mean of 10 parts ± standard error)
+    neg_root_mean_squared_error: -54.4735 ± 1.9322 (mean of 10 parts ± standard error)
     """
     trial = trial_of(
         model, X, y, folds=folds, scoring=scoring, groups=groups, sample_weight=sample_weight

@@ -189,9 +189,10 @@ def _from_sample(f: Objective, start: np.ndarray, k: int, **settings: Any) -> Mi
     """L-BFGS from the minimum on a sample of the rows, told how the objective bends there."""
     from scipy.linalg import cho_factor, cho_solve
 
-    part = f.on_sample(k, seed=0)
+    warm = start.any()  # the end of a fit to about these rows: better than that of a sample
+    part = f.on_sample(k // 4 if warm else k, seed=0)
     x = start
-    if not start.any():  # else the start is that of a fit to about these rows: better than a sample
+    if not warm:
         x = newton(part.curve, start, tol=max(settings["tol"], 1e-3), max_iter=100).x
     H = part.curve(x)[2]
     H[np.diag_indices(len(H))] += 1e-10 * H.trace() / len(H)  # dependent columns

@@ -12,7 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.linear.ways.score_leaves import label_weights, logistic_sums, row_dots
+from tenfold.linear.ways.score_leaves import (
+    label_weights,
+    logistic_places,
+    logistic_sums,
+    row_dots,
+)
 from tenfold.linear.ways.starts import sampled
 from tenfold.maths.losses import Logistic, Loss, class_shares
 from tenfold.maths.moments import Moments, thin_product
@@ -82,27 +87,41 @@ def slope(chunk: Chunk, loss: Loss, W: np.ndarray, b: np.ndarray, cost: np.ndarr
     return Slope(total, thin_product(R, chunk.X), R.sum(axis=1, dtype=np.float64))
 
 
-def slopes_together(chunk: Chunk, masks: np.ndarray, states: list[tuple]) -> list[Slope] | None:
+def slopes_together(
+    chunk: Chunk, masks: np.ndarray | None, states: list[tuple]
+) -> list[Slope] | None:
     """`slope` of the same rows at many places at once: thin products become thick ones.
 
-    `masks` (places, n) says which rows count at which place; None if the places have too little in
-    common. See `tenfold.select.lanes`.
+    `masks` (places, n) says which rows count at which place, where not all do. The answer is None
+    if the places have too little in common. See `tenfold.select.lanes`.
     """
     loss, _, _, cost = states[0]
     alike = all(s[0] == loss and s[3] is cost for s in states)
     if not alike or loss.labels == "classes" or not isinstance(chunk.X, np.ndarray):
         return None
     W, b = np.concatenate([s[1] for s in states]), np.concatenate([s[2] for s in states])
+    w = row_weights(chunk, cost)
+    counted = masks if w is None else w * (np.ones((len(W), 1)) if masks is None else masks)
+    if type(loss) is Logistic and loss.base == e:
+        own = np.empty((0, 0)) if counted is None else counted.astype(np.float64)
+        sums = logistic_places(chunk.X, chunk.y, own, W, b)
+    else:
+        sums = _sums_at_places(chunk, loss, W, b, counted)
+    losses, G, g = sums
+    return [Slope(*parts) for parts in zip(losses, G[:, None], g[:, None], strict=True)]
+
+
+def _sums_at_places(
+    chunk: Chunk, loss: Loss, W: np.ndarray, b: np.ndarray, counted: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Losses (m,), slopes in the weights (m, p) and in the constants (m,) at m places."""
     Z = W @ chunk.X.T
     Z += b[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
         each, R = loss.both(Z, targets(chunk, loss))
-    w = row_weights(chunk, cost)
-    counted = masks if w is None else masks * w.astype(R.dtype, copy=False)
-    R *= counted
-    totals = (each * counted).sum(axis=1, dtype=np.float64)
-    G, g = R @ chunk.X, R.sum(axis=1, dtype=np.float64)
-    return [Slope(*parts) for parts in zip(totals, G[:, None], g[:, None], strict=True)]
+    if counted is not None:
+        each, R = each * counted, R * counted.astype(R.dtype, copy=False)
+    return each.sum(axis=1, dtype=np.float64), R @ chunk.X, R.sum(axis=1, dtype=np.float64)
 
 
 slope.together = slopes_together  # pyright: ignore[reportFunctionMemberAccess]

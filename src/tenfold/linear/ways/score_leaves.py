@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+LARGE = 1e290  # a product of numbers from 1 to 2 that is ready for its logarithm
 SUMS = {"reassoc", "contract", "nsz"}  # sums may be taken in any order that a machine likes
 
 
@@ -25,11 +26,12 @@ def row_dots(X, w, b):  # noqa: ANN001, ANN201  (n, d), (d,), number -> (n,)
 def logistic_sums(X, y, weights, w, b):  # noqa: ANN001, ANN201  -> loss, (d,), slope in b
     """Logistic loss and its slope over the rows in one go: X is read once, and stays in the cache.
 
-    y are 0 or 1; weights are empty where all rows weigh 1.
+    y are 0 or 1; weights are empty where all rows weigh 1. Of rows of weight 1 the logarithms are
+    taken together, as that of a product.
     """
     n, d = X.shape
     g = np.zeros(d, X.dtype)
-    loss, total = 0.0, 0.0
+    loss, total, product = 0.0, 0.0, 1.0
     for i in range(n):
         s = b
         for j in range(d):
@@ -38,12 +40,54 @@ def logistic_sums(X, y, weights, w, b):  # noqa: ANN001, ANN201  -> loss, (d,), 
         decay = np.exp(-abs(margin))
         wrong = (decay if margin >= 0 else 1.0) / (1.0 + decay)  # probability of the other sign
         own = weights[i] if len(weights) else 1.0
-        loss += own * (np.log1p(decay) - min(margin, 0.0))
+        loss -= own * min(margin, 0.0)
+        if own == 1.0:
+            product *= 1.0 + decay
+        else:
+            loss += own * np.log1p(decay)
+        if product > LARGE:
+            loss += np.log(product)
+            product = 1.0
         r = X.dtype.type(own * (-wrong if y[i] == 1 else wrong))
         total += r
         for j in range(d):
             g[j] += r * X[i, j]
-    return loss, g, total
+    return loss + np.log(product), g, total
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def logistic_places(X, y, weights, W, b):  # noqa: ANN001, ANN201  -> (m,), (m, d), (m,)
+    """`logistic_sums` at m places, W (m, d) and b (m,), while each row is at hand.
+
+    weights are empty where all rows weigh 1 at all places; else (m, n).
+    """
+    (n, d), m = X.shape, len(W)
+    g = np.zeros((m, d), X.dtype)
+    losses, totals, products = np.zeros(m), np.zeros(m), np.ones(m)
+    for i in range(n):
+        for k in range(m):
+            own = weights[k, i] if len(weights) else 1.0
+            if own == 0.0:
+                continue
+            s = b[k]
+            for j in range(d):
+                s += X[i, j] * W[k, j]
+            margin = s if y[i] == 1 else -s
+            decay = np.exp(-abs(margin))
+            wrong = (decay if margin >= 0 else 1.0) / (1.0 + decay)
+            losses[k] -= own * min(margin, 0.0)
+            if own == 1.0:
+                products[k] *= 1.0 + decay
+            else:
+                losses[k] += own * np.log1p(decay)
+            if products[k] > LARGE:
+                losses[k] += np.log(products[k])
+                products[k] = 1.0
+            r = X.dtype.type(own * (-wrong if y[i] == 1 else wrong))
+            totals[k] += r
+            for j in range(d):
+                g[k, j] += r * X[i, j]
+    return losses + np.log(products), g, totals
 
 
 @njit(cache=True, nogil=True)
