@@ -794,7 +794,7 @@ def test_errors_say_what_to_do(flowers):
         metrics.metric(3)
     with pytest.raises(ValueError, match="no truth to compare with"):
         metrics.evaluate(model, X)
-    with pytest.raises(ValueError, match="X has 3 columns, but GaussianNB was fitted on 4"):
+    with pytest.raises(ValueError, match="X has 3 features, but GaussianNB is expecting 4"):
         metrics.evaluate(model, X[:, :3], y)
     with pytest.raises(ValueError, match="numbers are not names"):
         metrics.evaluate(model, X, np.zeros(len(X)))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import loguniform
+from sklearn import decomposition
 from sklearn import linear_model as sk
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
@@ -184,6 +185,21 @@ def test_a_search_is_an_estimator_among_others(tmp_path):
     assert not hasattr(Search(Ridge(), {}), "predict_proba")
     tenfold.save(found, tmp_path / "s.tenfold")
     assert_array_equal(tenfold.load(tmp_path / "s.tenfold").predict(IRIS), found.predict(IRIS))
+
+
+def test_models_without_a_target_are_judged_by_their_own_score():
+    from tenfold import PCA, KMeans
+
+    ours = search(PCA(), {"n_components": [1, 2, 3]}, IRIS, folds=KFold(5))
+    theirs = GridSearchCV(decomposition.PCA(), {"n_components": [1, 2, 3]}, cv=KFold(5)).fit(IRIS)
+    assert_allclose(
+        ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"], rtol=1e-6
+    )
+    clusters = search(KMeans(random_state=0), {"n_clusters": [1, 2, 3]}, IRIS, folds=KFold(3))
+    for p, (train, test) in enumerate(KFold(3).split(IRIS)):
+        alone = KMeans(3, random_state=0).fit(IRIS[train])
+        got = clusters.cv_results_[f"split{p}_test_score"][2]
+        assert got == pytest.approx(alone.score(IRIS[test]), rel=1e-9)
 
 
 def test_errors_name_the_cure():

@@ -28,7 +28,7 @@ from tenfold.rows.fold import Task
 from tenfold.rows.places import PLACES, places
 from tenfold.rows.tree import leaves
 
-NOT_LEARNED = {"history_", "dtype_"}  # seconds differ from run to run; a dtype has no bits
+NOT_LEARNED = {"history_", "dtype_", "cv_results_", "refit_time_"}  # seconds differ from run to run
 OUTPUTS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
 
 
@@ -80,7 +80,11 @@ def table(model: Any, dtype: type = np.float64, rows: int = 20_000) -> tuple[np.
 def learned(model: Any) -> dict[str, Any]:
     """The learned attributes whose bits count."""
     names = (name for name in vars(model) if name.endswith("_") and name not in NOT_LEARNED)
-    return {name: getattr(model, name) for name in names if name != "feature_names_in_"}
+    found = {name: getattr(model, name) for name in names if name != "feature_names_in_"}
+    inner = {name: value for name, value in found.items() if isinstance(value, Estimator)}
+    return {name: v for name, v in found.items() if name not in inner} | {
+        f"{name}.{own}": v for name, value in inner.items() for own, v in learned(value).items()
+    }
 
 
 def same_bits(a: Any, b: Any) -> bool:
@@ -98,8 +102,9 @@ def _same(a: Any, b: Any) -> bool:
 
 def assert_same_bits(a: Any, b: Any, what: str) -> None:
     """Raise an error that names what differs."""
+    others = learned(b)
     for name, value in learned(a).items():
-        assert same_bits(value, getattr(b, name)), f"{what}: {name} has other bits"
+        assert same_bits(value, others.get(name)), f"{what}: {name} has other bits"
 
 
 def outputs(model: Any, X: Any) -> dict[str, np.ndarray]:
@@ -145,7 +150,10 @@ def parts_make_the_whole(model: Any, cut: int = 1234) -> None:
     X, y = table(model, rows=3000)
     model = fresh(model)
     rows = Recorded(model._training_rows(X, y, None))
-    model._keep(model._fit(rows, model._rng()))
+    if type(model)._fit is Estimator._fit:  # a model of models fits them by itself
+        model.fit(rows)
+    else:
+        model._keep(model._fit(rows, model._rng()))
     whole = rows.gather()
     for f, state in rows.calls:
         halves = [_part(whole, 0, cut), _part(whole, cut, len(X))]

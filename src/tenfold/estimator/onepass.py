@@ -113,7 +113,10 @@ class OnePassClassifier(OnePass, Classifier):
             if not first:
                 known = self.classes_
                 if classes is not None and not np.array_equal(np.unique(classes), known):
-                    raise ValueError(f"classes={classes!r} is not those of the first call, {known}")
+                    raise ValueError(
+                        f"classes={classes!r} is not the same as on last call to partial_fit, "
+                        f"which was {known}"
+                    )
             elif known is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             rows = self._rows(X, y, sample_weight, reset=first)

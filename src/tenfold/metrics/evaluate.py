@@ -209,7 +209,8 @@ def opened(model: Any, X: Any, y: Any, w: Any) -> Rows:
     known = getattr(model, "n_features_in_", rows.n_features)
     if known != rows.n_features:
         raise ValueError(
-            f"X has {rows.n_features} columns, but {type(model).__name__} was fitted on {known}"
+            f"X has {rows.n_features} features, but {type(model).__name__} is expecting {known} "
+            "features as input"
         )
     rows.allow_nan |= _allows_nan(model)
     return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,12 @@ import numpy as np
 from tenfold.maths.moments import Moments
 from tenfold.metrics.metric import Metric
 from tenfold.metrics.predicting import predictions
-from tenfold.rows import Chunk
+from tenfold.rows import Chunk, Rows
 from tenfold.rows.subset import Chosen
 from tenfold.rows.tree import taken_in
 from tenfold.select.data import Data
 from tenfold.select.fitting import Fitted
+from tenfold.select.lanes import Job, in_step
 from tenfold.select.moment_pipelines import line_of
 from tenfold.select.splits import Split
 
@@ -31,6 +33,8 @@ def judge_parts(
     """
     if on == "test" and (known := _by_moments(data, fitted, metrics)) is not None:
         return known
+    if isinstance(metrics[0], OwnScore):
+        return _by_own_scores(data, split, fitted, on)
     cells = getattr(split, on)
     sets = [Chosen.of(split.cell, cells[i], data.rows.source.grid) for i in range(split.parts)]
     with warnings.catch_warnings():  # here, not in the leaf: filters belong to all threads
@@ -42,6 +46,23 @@ def judge_parts(
             raise ValueError(f"part {p} has no rows to be judged on: use fewer folds")
         scores[p, c, m] = metrics[m].value(parts[p][c][m])
     return scores
+
+
+class OwnScore(Metric):
+    """What the model's own `score` says of rows: of components, clusters, densities."""
+
+    name, wants = "score", "rows"
+
+
+def _by_own_scores(data: Data, split: Split, fitted: Fitted, on: str) -> np.ndarray:
+    """Scores (parts, candidates, 1) by the models' own method."""
+    cells = getattr(split, on)
+    jobs = [Job(cells[p], partial(_own_scores, fitted.models[p])) for p in range(split.parts)]
+    return np.array(in_step(data.rows, split.cell, jobs, data.labels(split)))[:, :, None]
+
+
+def _own_scores(models: list[Any], rows: Rows) -> list[float]:
+    return [float(model.score(rows)) for model in models]
 
 
 def _by_moments(data: Data, fitted: Fitted, metrics: list[Metric]) -> np.ndarray | None:

@@ -184,7 +184,7 @@ def _of_number(k: int, n: int, groups: Any, *, stratify: bool) -> Any:
 
 def _require_rows(n: int, k: int) -> None:
     if n < k:
-        raise ValueError(f"{k} folds of {n} rows: there cannot be more folds than rows")
+        raise ValueError(f"{k} folds of n_samples={n} rows: there cannot be more folds than rows")
 
 
 def _pairs(folds: Any, n: int, y: np.ndarray | None, groups: Any) -> Iterable:

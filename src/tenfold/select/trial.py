@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import cross_validate as sklearn_cross_validate
 from sklearn.pipeline import Pipeline
@@ -20,7 +20,7 @@ from tenfold.rows.blas import one_blas_thread
 from tenfold.rows.watching.watch import watched
 from tenfold.select.data import Data, anew, in_memory, is_ours, opened
 from tenfold.select.fitting import Candidates, Fitted, fit_in_memory, fit_parts
-from tenfold.select.judging import judge_parts
+from tenfold.select.judging import OwnScore, judge_parts
 from tenfold.select.left_out import left_one_out
 from tenfold.select.moment_pipelines import by_moments, fit_pipelines
 from tenfold.select.splits import Split, leaves_one_out, make_splits
@@ -95,10 +95,12 @@ def _all_metrics(scoring: Any) -> bool:
     return isinstance(scoring, list | tuple) and all(isinstance(s, str | Metric) for s in scoring)
 
 
-def metrics_of(scoring: Any, *, classifies: bool) -> list[Metric]:
-    """The metrics that are asked for."""
+def metrics_of(scoring: Any, model: Any) -> list[Metric]:
+    """The metrics that are asked for; by default what suits the model."""
+    if scoring is None and not (is_classifier(model) or is_regressor(model)):
+        return [OwnScore()]
     if scoring is None:
-        return [default_metric(classifies)]
+        return [default_metric(is_classifier(model))]
     wanted = scoring if isinstance(scoring, list | tuple) else [scoring]
     return [metric(each) for each in wanted]
 
@@ -112,7 +114,7 @@ class OurTrial(Trial):
         self.model, self.place = model, (X, y, w)
         self.data = self._opened(X, y, w)
         self.classifies = is_classifier(model)
-        self.metrics = metrics_of(scoring, classifies=self.classifies)
+        self.metrics = metrics_of(scoring, model)
         self.names = [each.name for each in self.metrics]
         self.splits = make_splits(
             folds, self.data.rows.n_rows, self._looked_at(folds), groups, stratify=self.classifies

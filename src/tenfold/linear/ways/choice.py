@@ -33,7 +33,8 @@ NEWTON_SIZE = 100_000  # rows x parameters up to which few costly rounds beat ma
 NEWTON_WIDTH = 256  # parameters up to which Newton's Hessian is made
 WIDEST_GRAM = 2000  # columns up to which L-BFGS is told how they correlate
 SAMPLE = 16  # a sample is so much smaller than the data, where it pays
-LEAST_SAMPLE, MOST_SAMPLE = 10_000, 20_000  # rows; more of them cost more than they save
+LEAST_SAMPLE, MOST_SAMPLE = 2_500, 20_000  # rows; more of them cost more than they save
+PER_PARAMETER = 40  # rows of a sample that knows the curvature well enough
 MADE_FOR = {  # losses with kinks, and who minimises them exactly
     "Hinge": "LinearSVC(loss='hinge')",
     "Absolute": "QuantileRegressor()",
@@ -165,7 +166,8 @@ def smooth_minimum(
     few_rows = size * f.rows.n_rows <= NEWTON_SIZE
     narrow = size <= NEWTON_WIDTH and (f.shape[0] == 1 or few_rows)
     sample = f.rows.n_rows // SAMPLE
-    if solver == "auto" and narrow and sample >= LEAST_SAMPLE and max_iter > 1:
+    enough = sample >= max(LEAST_SAMPLE, PER_PARAMETER * size)
+    if solver == "auto" and narrow and enough and max_iter > 1:
         return _from_sample(f, start, min(sample, MOST_SAMPLE), precision=eps, **settings)
     if solver == "newton-cholesky" or (solver == "auto" and narrow):
         return newton(f.curve, start, precision=eps, **settings)

@@ -7,7 +7,6 @@ Read in order: the two leaves (`slope`, and `curve` with the Hessian), `Objectiv
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import e
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +15,11 @@ from tenfold.linear.ways.score_leaves import (
     label_weights,
     logistic_places,
     logistic_sums,
+    probit_sums,
     row_dots,
 )
 from tenfold.linear.ways.starts import sampled
-from tenfold.maths.losses import Logistic, Loss, class_shares
+from tenfold.maths.losses import Logistic, Loss, Probit, class_shares
 from tenfold.maths.moments import Moments, thin_product
 from tenfold.rows import Chunk, Rows
 
@@ -80,8 +80,8 @@ def weighed(each: np.ndarray, R: np.ndarray, w: np.ndarray | None) -> tuple[floa
 @np.errstate(over="ignore", invalid="ignore")
 def slope(chunk: Chunk, loss: Loss, W: np.ndarray, b: np.ndarray, cost: np.ndarray | None) -> Slope:
     """Loss and gradient of a chunk."""
-    if type(loss) is Logistic and loss.base == e and isinstance(chunk.X, np.ndarray):
-        return logistic_slope(chunk, W, b, cost)
+    if loss in AT_ONCE and isinstance(chunk.X, np.ndarray):
+        return slope_at_once(chunk, loss, W, b, cost)
     Z, y, w = scores(chunk.X, W, b), targets(chunk, loss), row_weights(chunk, cost)
     total, R = weighed(*loss.both(Z if loss.labels == "classes" else Z[0], y), w)
     return Slope(total, thin_product(R, chunk.X), R.sum(axis=1, dtype=np.float64))
@@ -102,7 +102,7 @@ def slopes_together(
     W, b = np.concatenate([s[1] for s in states]), np.concatenate([s[2] for s in states])
     w = row_weights(chunk, cost)
     counted = masks if w is None else w * (np.ones((len(W), 1)) if masks is None else masks)
-    if type(loss) is Logistic and loss.base == e:
+    if loss == Logistic():
         own = np.empty((0, 0)) if counted is None else counted.astype(np.float64)
         sums = logistic_places(chunk.X, chunk.y, own, W, b)
     else:
@@ -127,12 +127,17 @@ def _sums_at_places(
 slope.together = slopes_together  # pyright: ignore[reportFunctionMemberAccess]
 
 
-def logistic_slope(chunk: Chunk, W: np.ndarray, b: np.ndarray, cost: np.ndarray | None) -> Slope:
-    """The same for the logistic loss of dense rows, in one go."""
+AT_ONCE = {Logistic(): logistic_sums, Probit(): probit_sums}
+
+
+def slope_at_once(
+    chunk: Chunk, loss: Loss, W: np.ndarray, b: np.ndarray, cost: np.ndarray | None
+) -> Slope:
+    """The same in one compiled loop over dense rows."""
     w = row_weights(chunk, cost)
     own = NO_WEIGHTS if w is None else w.astype(np.float64, copy=False)
-    loss, g, total = logistic_sums(chunk.X, chunk.y, own, W[0], b[0])
-    return Slope(loss, g[None], np.array([total]))
+    total, g, slope_b = AT_ONCE[loss](chunk.X, chunk.y, own, W[0], b[0])
+    return Slope(total, g[None], np.array([slope_b]))
 
 
 @np.errstate(over="ignore", invalid="ignore")
