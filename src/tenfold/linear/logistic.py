@@ -53,8 +53,8 @@ class LogisticRegression(LinearClassifier, ProbabilisticClassifier):
         descent along the columns of sparse rows, which it gathers in memory. "gd" is gradient
         descent, "proximal" the same with a prox (FISTA), both with steps found by halving; steps
         on batches of rows are `SGDClassifier` and `PenalisedClassifier`. "auto" takes
-        "coordinate" where `l1_ratio` is not 0, Newton's for up to 256 parameters of two classes or
-        of a small table, else "lbfgs".
+        "coordinate" where `l1_ratio` is not 0, Newton's for small tables (rows times parameters up
+        to 100,000), else "lbfgs", which begins at the minimum on a sample where that pays.
     max_iter : int
         Most rounds.
     verbose : int
