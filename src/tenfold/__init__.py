@@ -3,6 +3,8 @@
 Names are flat and lazy: `from tenfold import KMeans` imports what k-means needs and no more.
 """
 
+from tenfold.lazy import lazily
+
 __version__ = "0.1.0"
 
 # Where each public name lives. `make stub` tells type checkers and editors.
@@ -88,17 +90,4 @@ _MODULES = ("datasets", "laws", "maths", "metrics", "plot", "select", "solve")
 
 __all__ = sorted([*_WHERE, *_MODULES])  # noqa: PLE0605 - the names are written once, above
 
-
-def __getattr__(name: str) -> object:
-    from importlib import import_module
-
-    if name in _MODULES:
-        return import_module(f"tenfold.{name}")
-    if name not in _WHERE:
-        raise AttributeError(f"module 'tenfold' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_WHERE[name]), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, _WHERE, _MODULES)

@@ -4,6 +4,8 @@
 folder, then downloads; `make_*` generates; `corrupt_*` and `pad_images` spoil what is given.
 """
 
+from tenfold.lazy import lazily
+
 # Where each public name lives, as in the package above.
 _WHERE: dict[str, str] = {
     "FOUR_GROUPS": "tenfold.datasets.newsgroups",
@@ -60,15 +62,4 @@ _WHERE: dict[str, str] = {
 
 __all__ = sorted(_WHERE)  # noqa: PLE0605 - the names are written once, above
 
-
-def __getattr__(name: str) -> object:
-    from importlib import import_module
-
-    if name not in _WHERE:
-        raise AttributeError(f"module 'tenfold.datasets' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_WHERE[name]), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, _WHERE)

@@ -3,8 +3,7 @@
 Names are lazy, but those that are also the name of their module: imported first, they stay.
 """
 
-from typing import Any
-
+from tenfold.lazy import homes, lazily
 from tenfold.metrics.confusion import Confusion as Confusion
 from tenfold.metrics.evaluate import confusion as confusion
 from tenfold.metrics.evaluate import evaluate as evaluate
@@ -19,19 +18,7 @@ _OFFERS = {
     "predicting": ("predictions",),
     "probability_metrics": ("perplexity",),
 }
-_WHERE = {name: module for module, names in _OFFERS.items() for name in names}
+_WHERE = homes(__name__, _OFFERS)
 
 __all__ = sorted([*_WHERE, "Confusion", "confusion", "evaluate", "metric"])  # noqa: PLE0605
-
-
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
-    if name not in _WHERE:
-        raise AttributeError(f"module 'tenfold.metrics' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"tenfold.metrics.{_WHERE[name]}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, _WHERE)

@@ -4,6 +4,8 @@ Every function returns the Axes (an array of them where there are panels) and ta
 into. Colours can be told apart by the colour-blind, and in print.
 """
 
+from tenfold.lazy import lazily
+
 # A module must not be called like a name: importing it would put it in the name's place.
 _WHERE: dict[str, str] = {
     "BiasVarianceDisplay": "tenfold.plot.comparing",
@@ -31,15 +33,4 @@ _WHERE: dict[str, str] = {
 
 __all__ = sorted(_WHERE)  # noqa: PLE0605 - the names are written once, above
 
-
-def __getattr__(name: str) -> object:
-    from importlib import import_module
-
-    if name not in _WHERE:
-        raise AttributeError(f"module 'tenfold.plot' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_WHERE[name]), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, _WHERE)

@@ -1,6 +1,6 @@
 """Choosing and judging models: splits, cross-validation, search, and tools that keep it honest."""
 
-from typing import Any
+from tenfold.lazy import homes, lazily
 
 # What each module offers. No name here is also that of a module: importing it would hide the name.
 _OFFERS = {
@@ -89,19 +89,7 @@ _OFFERS = {
         "cross_validate",
     ),
 }
-_WHERE = {name: module for module, names in _OFFERS.items() for name in names}
+_WHERE = homes(__name__, _OFFERS)
 
 __all__ = sorted(_WHERE)  # noqa: PLE0605
-
-
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
-    if name not in _WHERE:
-        raise AttributeError(f"module 'tenfold.select' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"tenfold.select.{_WHERE[name]}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, _WHERE)

@@ -3,8 +3,7 @@
 Names are lazy: a model that needs L-BFGS does not import quadratic programs.
 """
 
-from typing import Any
-
+from tenfold.lazy import homes, lazily
 from tenfold.solve.lbfgs import Minimum as Minimum
 from tenfold.solve.lbfgs import lbfgs as lbfgs
 from tenfold.solve.loop import until_still as until_still
@@ -36,21 +35,7 @@ _OFFERS = {
     "truncated": ("newton_cg",),
 }
 _MODULES = ("certified", "projections", "rates", "steppers")  # families of small things
-_WHERE = {name: module for module, names in _OFFERS.items() for name in names}
+_WHERE = homes(__name__, _OFFERS)
 
 __all__ = sorted([*_WHERE, *_MODULES, "Minimum", "lbfgs", "newton", "until_still"])  # noqa: PLE0605
-
-
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
-    if name in _MODULES:
-        return import_module(f"tenfold.solve.{name}")
-    if name not in _WHERE:
-        raise AttributeError(f"module 'tenfold.solve' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"tenfold.solve.{_WHERE[name]}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, _WHERE, _MODULES)
