@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from math import erfc, exp, log, log1p, pi, sqrt
+
 import numpy as np
 from numba import njit
+
+FAR = -30.0  # below this the normal tail is taken from its continued fraction
 
 
 @njit(cache=True, nogil=True)
@@ -117,3 +121,14 @@ def line_sums(lines, X):  # noqa: ANN001, ANN201  (q, n), (n, d) -> (q, d)
             for j in range(d):
                 total[q, j] += factor * X[i, j]
     return total
+
+
+@njit(cache=True, nogil=True)
+def normal_tail(m):  # noqa: ANN001, ANN201
+    """-log Phi(m) and its derivative -phi(m) / Phi(m), also where Phi(m) is no number any more."""
+    if m < FAR:
+        ratio = 1.0 / (-m + 2.0 / (-m - 3.0 / m)) - m
+        return 0.5 * m * m + 0.5 * log(2.0 * pi) + log(ratio), -ratio
+    below = 0.5 * erfc(-m / sqrt(2.0))
+    value = -log1p(-0.5 * erfc(m / sqrt(2.0))) if m > 0.0 else -log(below)
+    return value, -exp(-0.5 * m * m) / (sqrt(2.0 * pi) * below)

@@ -6,9 +6,11 @@ that still learns, as scikit-learn does: a point on the margin is pushed away fr
 
 from __future__ import annotations
 
-from math import erfc, exp, log, log1p, pi, sqrt
+from math import exp, log1p
 
 from numba import njit
+
+from tenfold.maths.leaves import normal_tail
 
 OF_MARGIN = ("hinge", "perceptron", "squared_hinge", "modified_huber", "log_loss", "probit")
 OF_RESIDUAL = (
@@ -23,7 +25,6 @@ NUMBER["absolute_error"] = NUMBER["epsilon_insensitive"]  # with epsilon = 0
 
 HINGE, PERCEPTRON, SQUARED_HINGE, MODIFIED_HUBER, LOG_LOSS, PROBIT = range(6)
 SQUARED_ERROR, HUBER, EPSILON_INSENSITIVE, SQUARED_EPSILON_INSENSITIVE, QUANTILE = range(6, 11)
-FAR = -30.0  # below this margin the normal tail is taken from its continued fraction
 
 
 @njit(cache=True, nogil=True)
@@ -54,17 +55,6 @@ def of_margin(loss, m):  # noqa: ANN001, ANN201
     if loss == MODIFIED_HUBER and m < -1.0:
         return -4.0 * m, -4.0
     return gap * gap, -2.0 * gap
-
-
-@njit(cache=True, nogil=True)
-def normal_tail(m):  # noqa: ANN001, ANN201
-    """-log Phi(m) and its derivative -phi(m) / Phi(m), also where Phi(m) is no number any more."""
-    if m < FAR:
-        ratio = 1.0 / (-m + 2.0 / (-m - 3.0 / m)) - m
-        return 0.5 * m * m + 0.5 * log(2.0 * pi) + log(ratio), -ratio
-    below = 0.5 * erfc(-m / sqrt(2.0))
-    value = -log1p(-0.5 * erfc(m / sqrt(2.0))) if m > 0.0 else -log(below)
-    return value, -exp(-0.5 * m * m) / (sqrt(2.0 * pi) * below)
 
 
 @njit(cache=True, nogil=True)

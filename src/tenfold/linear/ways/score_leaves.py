@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba import njit
 
-ROOT_HALF, DENSITY = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)  # the normal one at 0
-TAIL, TERMS = 5.0, 40  # where erfc still has all digits, and what the fraction needs beyond
+from tenfold.maths.leaves import normal_tail
+
 LARGE = 1e290  # a product of numbers from 1 to 2 that is ready for its logarithm
 SUMS = {"reassoc", "contract", "nsz"}  # sums may be taken in any order that a machine likes
 
@@ -94,21 +92,6 @@ def logistic_places(X, y, weights, W, b):  # noqa: ANN001, ANN201  -> (m,), (m, 
     return losses + np.log(products), g, totals
 
 
-@njit(cache=True, nogil=True)
-def log_normal(m):  # noqa: ANN001, ANN201  -> log Phi(m), phi(m) / Phi(m)
-    """Log of the normal distribution function and its slope, exact far into both tails."""
-    if m > 0:
-        above = 0.5 * math.erfc(m * ROOT_HALF)
-        return math.log1p(-above), DENSITY * math.exp(-0.5 * m * m) / (1 - above)
-    if m > -TAIL:
-        below = 0.5 * math.erfc(-m * ROOT_HALF)
-        return math.log(below), DENSITY * math.exp(-0.5 * m * m) / below
-    ratio = -m  # of density and tail, by its continued fraction
-    for k in range(TERMS, 0, -1):
-        ratio = -m + k / ratio
-    return -0.5 * m * m + math.log(DENSITY / ratio), ratio
-
-
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def probit_sums(X, y, weights, w, b):  # noqa: ANN001, ANN201  -> loss, (d,), slope in b
     """Probit loss and its slope over the rows in one go, as `logistic_sums`."""
@@ -119,10 +102,10 @@ def probit_sums(X, y, weights, w, b):  # noqa: ANN001, ANN201  -> loss, (d,), sl
         s = b
         for j in range(d):
             s += X[i, j] * w[j]
-        log, ratio = log_normal(float(s if y[i] == 1 else -s))
+        value, slope = normal_tail(float(s if y[i] == 1 else -s))
         own = weights[i] if len(weights) else 1.0
-        loss -= own * log
-        r = X.dtype.type(own * (-ratio if y[i] == 1 else ratio))
+        loss += own * value
+        r = X.dtype.type(own * (slope if y[i] == 1 else -slope))
         total += r
         for j in range(d):
             g[j] += r * X[i, j]
