@@ -213,6 +213,7 @@ def walk(data, at, start, order, y, w, targets, cost, live, scores, plan, t):  #
             rate = own[m, RATE] if plan.rate == ADAPTIVE else eta
             learn(data, at, low, high, label, weight, rate, t, plan, v, m, late, taken, own)
         t += 1.0
-    for m in live:
-        scores.own[m] = own[m]
+    for k in range(len(live)):
+        for j in range(own.shape[1]):  # number by number: whole rows take a second to compile
+            scores.own[live[k], j] = own[live[k], j]
     return t
