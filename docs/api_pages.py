@@ -22,6 +22,7 @@ FAMILIES = {
 FOR_AUTHORS = ("tenfold.estimator", "tenfold.rows")
 LISTED = {"tenfold.plot": "Pictures", "tenfold.solve": "Minimisers and samplers"}
 LISTED |= {"tenfold.metrics": "Metrics", "tenfold.select": "Choosing and judging"}
+LISTED |= {"tenfold.maths.densities": "Densities", "tenfold.maths.probability": "Probability"}
 MODULES = ("losses", "penalties", "links", "geometry", "algebra", "labels", "costs", "guesses")
 WHOLE = [f"tenfold.maths.{name}" for name in MODULES]
 WHOLE += [f"tenfold.solve.{name}" for name in ("rates", "steppers", "projections", "certified")]

@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 # Where each public name lives. `make stub` tells type checkers and editors.
 _WHERE: dict[str, str] = {
     "ARDRegression": "tenfold.linear.bayes.bayesian_ridge",
+    "BayesianLearner": "tenfold.generative.bayesian_learner",
     "BayesianLinearRegression": "tenfold.linear.bayes.bayesian",
     "BayesianLogisticRegression": "tenfold.linear.bayes.bayesian_classification",
     "BayesianModelAverage": "tenfold.linear.bayes.averaging",

@@ -10,6 +10,7 @@ from tenfold.cluster.kmeans import KMeans as KMeans
 from tenfold.estimator import merge as merge
 from tenfold.factor.pca import PCA as PCA
 from tenfold.generative.any_density import GenerativeClassifier as GenerativeClassifier
+from tenfold.generative.bayesian_learner import BayesianLearner as BayesianLearner
 from tenfold.generative.bernoulli import BernoulliNB as BernoulliNB
 from tenfold.generative.categorical import CategoricalNB as CategoricalNB
 from tenfold.generative.discriminant import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis

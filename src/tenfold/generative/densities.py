@@ -11,6 +11,8 @@ of any size, merge, and grow::
 
     statistic(X, w)    what rows say: anything that merges (see `tenfold.rows.merge`)
     fitted(s)          the density fitted to such a total
+
+Those of `tenfold.maths.densities` have all of them.
 """
 
 from __future__ import annotations

@@ -46,6 +46,31 @@ FUNCTIONS = [
 RECORDS = {
     "scipy.interpolate.BSpline": ("t", "c", "k", "extrapolate"),
     "sklearn.calibration._CalibratedClassifier": ("estimator", "calibrators", "classes", "method"),
+    "tenfold.maths.densities.coins.Bernoulli": ("p", "prior"),
+    "tenfold.maths.densities.coins.Binomial": ("trials", "p", "prior"),
+    "tenfold.maths.densities.counts.Poisson": ("rate", "prior"),
+    "tenfold.maths.densities.gauss.Gaussian": ("mean", "covariance", "kind", "floor", "prior"),
+    "tenfold.maths.densities.product.Independent": ("columns",),
+    "tenfold.maths.densities.ranges.DiscreteUniform": ("low", "high"),
+    "tenfold.maths.densities.ranges.Uniform": ("low", "high"),
+    "tenfold.maths.densities.shares.Beta": ("a", "b"),
+    "tenfold.maths.densities.shares.Dirichlet": ("a",),
+    "tenfold.maths.densities.unknown_gauss.NormalInverseGamma": (
+        "centre",
+        "strength",
+        "shape",
+        "scale",
+    ),
+    "tenfold.maths.densities.unknown_gauss.NormalInverseWishart": (
+        "centre",
+        "strength",
+        "freedom",
+        "scale",
+    ),
+    "tenfold.maths.densities.waiting.Exponential": ("rate", "prior"),
+    "tenfold.maths.densities.waiting.Gamma": ("shape", "rate"),
+    "tenfold.maths.densities.words.Categorical": ("p", "prior"),
+    "tenfold.maths.densities.words.Multinomial": ("p", "ordered", "trials", "prior"),
 }
 # A cache folder holds pickles, which execute code when they are read; a function is code.
 _MUST_BE_NONE = {
