@@ -24,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 import tenfold
 from tenfold import PCA, GaussianNB, LinearRegression, LogisticRegression, Ridge, cross_validate
 from tenfold.metrics import Metric
+from tenfold.select.trial import trial_of
 
 X, Y = load_diabetes(return_X_y=True)
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -99,8 +100,11 @@ def test_one_pass_models_cost_one_walk():
         scores = sk_cross_validate(sk.Ridge(alpha=grid["alpha"][i]), Z, y, cv=10)["test_score"]
         got = [found.cv_results_[f"split{p}_test_score"][i] for p in range(10)]
         assert_allclose(got, scores, rtol=1e-8)
-    _, passes = searched(GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}, Z, (y > 0).astype(int))
-    assert passes == 3  # labels as numbers, one walk to learn, one to judge
+    trial = trial_of(
+        GaussianNB(), Z, y > 0, folds=10, scoring=None, groups=None, sample_weight=None
+    )
+    trial.run([{"var_smoothing": 1e-9}, {"var_smoothing": 1e-3}])
+    assert trial.data.rows.passes == 3  # labels as numbers, one walk to learn, one to judge
 
 
 def test_scaling_components_and_ridge_cost_one_walk():

@@ -202,6 +202,17 @@ def test_models_without_a_target_are_judged_by_their_own_score():
         assert got == pytest.approx(alone.score(IRIS[test]), rel=1e-9)
 
 
+@pytest.mark.parametrize("model", [GaussianNB(), LogisticRegression()], ids=str)
+def test_rows_keep_their_labels(model):
+    words = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
+    rows = tenfold.open(IRIS, target=words)
+    assert_array_equal(model.fit(rows).classes_, np.unique(words))
+    assert_array_equal(model.fit(rows).classes_, np.unique(words))  # once more, on the same rows
+    found = search(model, {}, rows, folds=3)
+    assert_array_equal(found.classes_, np.unique(words))
+    assert np.mean(found.predict(IRIS) == words) > 0.9
+
+
 def test_errors_name_the_cure():
     with pytest.raises(ValueError, match="non-empty"):
         search(Ridge(), {"alpha": []}, X, Y)

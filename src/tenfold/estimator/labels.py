@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -34,8 +35,12 @@ def number_labels(rows: Rows, classes: np.ndarray | None = None) -> tuple[np.nda
     if not isinstance(rows.source, Arrays | SparseArrays) or classes is not None:
         known = rows.total(labels_of).values if classes is None else classes
         return known, rows.labelled(known)
-    known, rows.source.y = numbered_labels(rows.source.y)
-    return known, rows
+    if rows.numbered is None:  # a copy: these rows may be used again, and keep their labels
+        source = copy(rows.source)
+        known, source.y = numbered_labels(rows.source.y)
+        rows.numbered = known, Rows(source, engine=rows.engine)
+    rows.numbered[1].allow_nan = rows.allow_nan
+    return rows.numbered
 
 
 def numbered_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -48,6 +48,7 @@ class Rows:
         self.classes, self.allow_nan = classes, allow_nan
         self.passes = 0
         self.whole: Chunk | None = None  # all rows, where they lie in memory: see `mixing`
+        self.numbered: tuple[np.ndarray, Rows] | None = None  # classes, rows with their numbers
 
     n_rows = property(lambda self: self.source.n_rows)
     n_features = property(lambda self: self.source.n_features)
