@@ -6,11 +6,23 @@ import argparse
 import signal
 import sys
 
-from benchmarks import agreement, glm, lasso, memory, report, selection, small, speed, startup, svc
+from benchmarks import (
+    agreement,
+    clusters,
+    glm,
+    lasso,
+    memory,
+    report,
+    selection,
+    small,
+    speed,
+    startup,
+    svc,
+)
 from benchmarks.machine import QUIET, busy, machine
 
 GROUPS = {"speed": speed, "lasso": lasso, "glm": glm, "svc": svc, "agreement": agreement}
-GROUPS |= {"selection": selection, "small": small, "startup": startup, "memory": memory}
+GROUPS |= {"selection": selection, "clusters": clusters, "small": small, "startup": startup, "memory": memory}
 
 
 def main() -> None:

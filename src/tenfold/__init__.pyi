@@ -6,7 +6,14 @@ from tenfold import metrics as metrics
 from tenfold import plot as plot
 from tenfold import select as select
 from tenfold import solve as solve
+from tenfold.cluster.counting.choosing import choose_k as choose_k
+from tenfold.cluster.counting.costs import cluster_costs as cluster_costs
+from tenfold.cluster.counting.features import ClusterFeatures as ClusterFeatures
+from tenfold.cluster.counting.gaps import gap_statistic as gap_statistic
+from tenfold.cluster.counting.palette import quantise as quantise
+from tenfold.cluster.hierarchy.agglomerative import AgglomerativeClustering as AgglomerativeClustering
 from tenfold.cluster.kmeans import KMeans as KMeans
+from tenfold.cluster.medoids.kmedoids import KMedoids as KMedoids
 from tenfold.estimator import merge as merge
 from tenfold.factor.pca import PCA as PCA
 from tenfold.generative.any_density import GenerativeClassifier as GenerativeClassifier

@@ -33,6 +33,7 @@ class Estimator(BaseEstimator):
     _min_rows = 1
     _y_required = False
     _many_targets = False
+    _all_pairs = False  # whether time grows with the square of the rows
     _draws = False  # whether rows are drawn: then weights and order of rows matter
     _parameter_constraints: dict[str, Any] = {}
 

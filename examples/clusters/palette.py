@@ -1,0 +1,90 @@
+"""
+A picture in 32 colours
+=======================
+
+The colours of a picture are points with three coordinates. Their clusters make a palette: each
+pixel then names one of a few colours, which takes fewer bits. [003, 13.4]
+"""
+
+# %%
+# What a palette saves follows from counting. The notes count 5 x 24 bits for a palette of 32
+# colours; a palette holds 32 colours of 24 bits each.
+from time import process_time
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_sample_image
+
+from tenfold import KMeans
+from tenfold.cluster.counting.choosing import choose_k
+from tenfold.cluster.counting.palette import picture_bits, quantise
+from tenfold.cluster.medoids.kmedoids import KMedoids
+from tenfold.plot.clusters import elbow
+from tenfold.plot.style import clean, colour, marker
+
+size = picture_bits(1024 * 1024, 32)
+rows = [
+    ("full colour, bits", "25,165,824", f"{size.full:,}"),
+    ("with 32 colours, bits", "5,243,000", f"{size.reduced:,}"),
+    ("with 32 colours, KB", "640.01", f"{size.reduced / 8 / 1024:.2f}"),
+    ("colours of 24 bits", "12,777,216", f"{2**24:,}"),
+]
+print(f"{'1024 x 1024 pixels':24s} {'in the notes':>14s} {'here':>14s}")
+for what, noted, ours in rows:
+    print(f"{what:24s} {noted:>14s} {ours:>14s}")
+
+# %%
+# A photograph needs more colours than a drawing: with four, the shades of a petal fall together.
+photograph = load_sample_image("flower.jpg")[::3, ::3]
+palettes = {k: quantise(photograph, k) for k in (4, 8, 32)}
+
+fig, axes = plt.subplots(1, 4, figsize=(12, 2.6), layout="constrained")
+axes[0].imshow(photograph)
+axes[0].set_title(f"{len(np.unique(photograph.reshape(-1, 3), axis=0)):,} colours")
+for ax, (k, found) in zip(axes[1:], palettes.items(), strict=True):
+    ax.imshow(found.picture)
+    ax.set_title(f"{k} colours, {found.size.ratio:.1f} times smaller")
+for ax in axes:
+    ax.set_axis_off()
+plt.show()
+
+# %%
+# The palette of 32 colours itself, the most frequent first.
+found = palettes[32]
+counts = np.bincount(found.codes.ravel(), minlength=32)
+fig, ax = plt.subplots(figsize=(9, 0.9), layout="constrained")
+ax.imshow(found.colours[np.argsort(-counts)][None])
+ax.set_axis_off()
+plt.show()
+
+# %%
+# How many colours? That is a trade between error and bits which the use decides; the knee of the
+# cost is only a suggestion. Every colour lowers the cost, and at one colour for each pixel it is 0.
+pixels = photograph.reshape(-1, 3)[::20].astype(float)
+choice = choose_k(KMeans(n_init=2, random_state=0), pixels, range(1, 17))
+elbow(choice).set_title("squared error of the colours")
+plt.show()
+
+# %%
+# Medoids are colours of the picture itself. They cost more time: a round of k-means looks at
+# n x k distances, k-medoids at all n x n of them once, and at most of them again in each round.
+models = {"k-means": KMeans(8, random_state=0), "k-medoids": KMedoids(8, random_state=0)}
+sizes = {"k-means": [20_000, 40_000, 80_000, 160_000], "k-medoids": [1000, 2000, 4000, 8000]}
+times = {name: [] for name in models}
+drawn = np.random.default_rng(0).normal(size=(160_000, 3))
+for name, model in models.items():
+    model.fit(drawn[:100])  # compiles once per machine
+    for n in sizes[name]:
+        start = process_time()
+        model.fit(drawn[:n])
+        times[name].append((process_time() - start) / model.n_iter_)
+
+fig, ax = plt.subplots(layout="constrained")
+for i, (name, seconds) in enumerate(times.items()):
+    slope = np.polyfit(np.log(sizes[name]), np.log(seconds), 1)[0]
+    ax.loglog(sizes[name], seconds, color=colour(i), marker=marker(i), label=name)
+    print(f"{name}: seconds a round grow as n^{slope:.1f}")
+ax.set(xlabel="rows n", ylabel="seconds of CPU a round")
+clean(ax)
+ax.legend(frameon=False)
+plt.show()

@@ -1,0 +1,1 @@
+"""Trees of clusters: which groups join, and at what distance."""

@@ -1,0 +1,188 @@
+"""Hierarchical clustering: the two nearest clusters join until one is left, and the tree is cut."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Hidden, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.cluster.hierarchy.tree import EUCLIDEAN, OF_SQUARES, cut, tree
+from tenfold.estimator import Clusterer
+from tenfold.rows import Chunk, Rows
+
+LINKAGES = {"single", "complete", "average", "centroid", "median", "ward"}
+
+
+class AgglomerativeClustering(Clusterer):
+    r"""Clusters from a tree that grows upwards: the two nearest clusters join, until one is left.
+
+    What is nearest is the linkage's word:
+
+    .. math::
+        \text{single: } \min \lVert a - b \rVert, \quad
+        \text{complete: } \max \lVert a - b \rVert, \quad
+        \text{average: } \frac{1}{|A| |B|} \sum_{a, b} \lVert a - b \rVert, \quad
+        \text{centroid: } \lVert \bar a - \bar b \rVert, \quad
+        \text{Ward: } \sqrt{\tfrac{2 |A| |B|}{|A| + |B|}} \lVert \bar a - \bar b \rVert
+
+    There are no draws: the same rows give the same tree. Single linkage finds strings, complete
+    linkage compact clusters; heights of centroid and median linkage may fall. All rows are gathered
+    in memory. Single linkage, and Ward's of up to 32 columns, need no more than that; the others
+    hold the distances of all pairs (8 bytes each). Time grows with the square of the rows.
+    Parameters and attributes are those of `sklearn.cluster.AgglomerativeClustering`; there is no
+    `connectivity`. [004, 6.3]
+
+    Parameters
+    ----------
+    n_clusters : int or None
+        Number of clusters; None with `distance_threshold`.
+    metric : str or callable
+        Any of `tenfold.maths.distances.distances`; "precomputed" for a matrix of distances.
+        "ward" takes "euclidean" alone.
+    compute_full_tree : "auto" or bool
+        The tree is always whole, whatever is given here, except that False contradicts
+        `distance_threshold`.
+    linkage : {"ward", "complete", "average", "single", "centroid", "median"}
+        Distance of two clusters.
+    distance_threshold : float, optional
+        Cut at this height instead: clusters this far apart do not join.
+    compute_distances : bool
+        `distances_` are always there, whatever is given here.
+
+    Attributes
+    ----------
+    labels_ : (n,) number of the cluster of each row, in the order of their first rows
+    n_clusters_ : number of clusters
+    n_leaves_ : number of rows
+    children_ : (n - 1, 2) what joined in step t to become cluster n + t; rows are 0 to n - 1
+    distances_ : (n - 1,) the heights of the joins
+    linkage_ : (n - 1, 4) the tree as `scipy.cluster.hierarchy` takes it
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold.cluster.hierarchy.agglomerative import AgglomerativeClustering
+    >>> X = np.array([[0.0], [1.0], [3.0], [7.0]])
+    >>> model = AgglomerativeClustering(n_clusters=2, linkage="average").fit(X)
+    >>> model.labels_.tolist(), model.distances_.round(4).tolist()
+    ([0, 0, 0, 1], [1.0, 2.5, 5.6667])
+    >>> model.cut(height=2.0).tolist()
+    [0, 0, 1, 2]
+    """
+
+    _min_rows = 2
+    _all_pairs = True
+    _parameter_constraints = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "metric": [str, callable],
+        "compute_full_tree": [StrOptions({"auto"}), "boolean"],
+        "linkage": [StrOptions(LINKAGES), Hidden(None)],
+        "distance_threshold": [Interval(Real, 0, None, closed="left"), None],
+        "compute_distances": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | None = 2,
+        *,
+        metric: Any = "euclidean",
+        compute_full_tree: Any = "auto",
+        linkage: str = "ward",
+        distance_threshold: float | None = None,
+        compute_distances: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.compute_full_tree = compute_full_tree
+        self.linkage = linkage
+        self.distance_threshold = distance_threshold
+        self.compute_distances = compute_distances
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Grow the tree of rows, and cut it.
+
+        Parameters
+        ----------
+        X : array, table, path, Dask collection or `tenfold.open(...)`
+            The rows; all distances for the metric "precomputed".
+        y : None
+            Not used; there so that pipelines can pass it.
+        """
+        return super().fit(X)
+
+    def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        self._agree(rows)
+        X = rows.each(values)
+        Z = tree(X, self.linkage, self.metric)
+        if self.distance_threshold is None:
+            labels = cut(Z, n_clusters=self.n_clusters)
+        else:
+            labels = cut(Z, height=self.distance_threshold)
+        return {
+            "labels_": labels,
+            "n_clusters_": int(labels.max()) + 1,
+            "n_leaves_": len(X),
+            "children_": Z[:, :2].astype(np.int64),
+            "distances_": Z[:, 2].copy(),
+        }
+
+    def _agree(self, rows: Rows) -> None:
+        """Refuse parameters that contradict each other or the rows."""
+        if (self.n_clusters is None) == (self.distance_threshold is None):
+            raise ValueError(
+                "Exactly one of n_clusters and distance_threshold has to be set, and the other "
+                "needs to be None."
+            )
+        if self.distance_threshold is not None and self.compute_full_tree is False:
+            raise ValueError("compute_full_tree must be True if distance_threshold is set.")
+        plain = isinstance(self.metric, str) and self.metric in EUCLIDEAN
+        given = isinstance(self.metric, str) and self.metric == "precomputed"
+        if self.linkage in OF_SQUARES and not plain and (self.linkage == "ward" or not given):
+            raise ValueError(
+                f"{self.metric} was provided as metric. {self.linkage.capitalize()} can only work "
+                "with euclidean distances."
+            )
+        if given and rows.n_rows != rows.n_features:
+            raise ValueError(
+                "Distance matrix should be square, got matrix of shape "
+                f"({rows.n_rows}, {rows.n_features}): give the distances of all pairs"
+            )
+        if self.n_clusters is not None and self.n_clusters > rows.n_rows:
+            raise ValueError(
+                f"Cannot extract more clusters than samples: {self.n_clusters} clusters where "
+                f"given for a tree with {rows.n_rows} leaves."
+            )
+
+    @property
+    def linkage_(self) -> np.ndarray:
+        """The tree as `scipy.cluster.hierarchy` takes it, (n - 1, 4)."""
+        check_is_fitted(self)
+        sizes = np.ones(self.n_leaves_ + len(self.children_))
+        for t, (a, b) in enumerate(self.children_, self.n_leaves_):
+            sizes[t] = sizes[a] + sizes[b]
+        return np.column_stack([self.children_, self.distances_, sizes[self.n_leaves_ :]])
+
+    def cut(self, *, n_clusters: int | None = None, height: float | None = None) -> np.ndarray:
+        """Labels of another cut of the same tree, (n,).
+
+        Parameters
+        ----------
+        n_clusters : int, optional
+            Number of clusters.
+        height : float, optional
+            Height of the cut.
+        """
+        return cut(self.linkage_, n_clusters=n_clusters, height=height)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags
+
+
+def values(chunk: Chunk) -> np.ndarray:
+    """The rows themselves, which a pass brings together."""
+    return chunk.X

@@ -1,0 +1,68 @@
+"""Trees of single linkage: the edges of a shortest spanning tree, from short to long.
+
+Prim's algorithm: what is joined grows by the row nearest to it. From coordinates it needs no matrix
+of distances.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from tenfold.cluster.hierarchy.chain import BLOCK, nearest_slot
+
+
+@njit(cache=True, nogil=True)
+def spanning_joins(D):  # noqa: ANN001, ANN201  (n, n) -> (n - 1, 2), (n - 1,)
+    """The edges of a shortest spanning tree, and their lengths."""
+    n = len(D)
+    edges, lengths = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
+    reach, joined, last = np.full(n, np.inf), np.zeros(n), 0
+    for k in range(n - 1):
+        joined[last] = np.inf
+        row = D[last]
+        for i in range(n):
+            reach[i] = min(reach[i], row[i])
+        edges[k, 0] = last
+        last, lengths[k] = nearest_slot(reach, joined, 0, n)
+        edges[k, 1] = last
+    return edges, lengths
+
+
+@njit(cache=True, nogil=True)
+def squares_from(columns, point, m, out):  # noqa: ANN001, ANN201  (p, n), (p,) -> writes (m,)
+    """Squared distances of the first m rows to a point, some rows at a time."""
+    p = len(columns)
+    for first in range(0, m, BLOCK):
+        end = min(first + BLOCK, m)
+        part = out[first:end]
+        part[:] = 0.0
+        for d in range(0, p - 1, 2):  # two columns at once: half the traffic
+            a, b, x, y = columns[d, first:end], columns[d + 1, first:end], point[d], point[d + 1]
+            for i in range(len(part)):
+                part[i] += (a[i] - x) * (a[i] - x) + (b[i] - y) * (b[i] - y)
+        if p % 2:
+            a, x = columns[p - 1, first:end], point[p - 1]
+            for i in range(len(part)):
+                part[i] += (a[i] - x) * (a[i] - x)
+
+
+@njit(cache=True, nogil=True)
+def spanning_squares(columns):  # noqa: ANN001, ANN201  (p, n) -> (n - 1, 2), (n - 1,)
+    """The same from coordinates, used up here, for squared Euclidean distances."""
+    n = columns.shape[1]
+    edges, squares = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
+    reach, near, open_ = np.full(n, np.inf), np.empty(n), np.zeros(n)
+    name = np.arange(n)
+    slot, m = 0, n
+    for k in range(n - 1):
+        point = columns[:, slot].copy()
+        edges[k, 0] = name[slot]
+        m -= 1  # the last row takes the place of the one that has joined
+        columns[:, slot], reach[slot], name[slot] = columns[:, m], reach[m], name[m]
+        squares_from(columns, point, m, near)
+        for i in range(m):
+            reach[i] = min(reach[i], near[i])
+        slot, squares[k] = nearest_slot(reach, open_, 0, m)
+        edges[k, 1] = name[slot]
+    return edges, squares

@@ -1,0 +1,1 @@
+"""Clusters about rows: each is represented by one of its members."""
