@@ -12,6 +12,7 @@ from benchmarks import (
     glm,
     lasso,
     memory,
+    mixtures,
     report,
     selection,
     small,
@@ -22,7 +23,8 @@ from benchmarks import (
 from benchmarks.machine import QUIET, busy, machine
 
 GROUPS = {"speed": speed, "lasso": lasso, "glm": glm, "svc": svc, "agreement": agreement}
-GROUPS |= {"selection": selection, "clusters": clusters, "small": small, "startup": startup, "memory": memory}
+GROUPS |= {"selection": selection, "clusters": clusters, "mixtures": mixtures}
+GROUPS |= {"small": small, "startup": startup, "memory": memory}
 
 
 def main() -> None:

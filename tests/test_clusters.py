@@ -15,9 +15,9 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from tenfold import KMeans
-from tenfold.cluster.starts import plus_plus, start_sample
 from tenfold.rows import Rows
 from tenfold.rows.arrays import Arrays
+from tenfold.solve.spreading import plus_plus, start_sample
 
 SQUARE = np.array([[0.0, 0], [0, 2], [4, 0], [4, 2]])
 SIX = np.array([[-3.0, -3], [-1, -3], [3, 0], [-2, -1], [0, 0], [-1, -2]])  # A to F of [004, 6.2]

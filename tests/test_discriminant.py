@@ -16,11 +16,11 @@ import tenfold
 from tenfold import laws
 from tenfold.generative.any_density import GenerativeClassifier
 from tenfold.generative.covariances import ledoit_wolf
-from tenfold.generative.densities import Gaussian, Independent
 from tenfold.generative.discriminant import LinearDiscriminantAnalysis
 from tenfold.generative.gaussian import COVARIANCES, GaussianClassifier
 from tenfold.generative.quadratic import QuadraticDiscriminantAnalysis
 from tenfold.maths.class_moments import class_fourths, class_scatters
+from tenfold.maths.densities import Gaussian, Independent
 from tenfold.rows import Chunk, merge
 
 PRIORS = [0.2, 0.5, 0.3]
@@ -239,9 +239,9 @@ def test_the_names_of_old_are_special_cases():
     pairs = [
         (GaussianClassifier("tied", reg_covar=0.0), LinearDiscriminantAnalysis()),
         (GaussianClassifier("full", reg_covar=0.0), QuadraticDiscriminantAnalysis()),
-        (GenerativeClassifier(Gaussian(0.0)), GaussianClassifier("full", reg_covar=0.0)),
+        (GenerativeClassifier(Gaussian()), GaussianClassifier("full", reg_covar=0.0)),
         (
-            GenerativeClassifier(Independent((Gaussian(0.0),) * 4)),
+            GenerativeClassifier(Independent((Gaussian(),) * 4)),
             GaussianClassifier("diagonal", reg_covar=0.0),
         ),
     ]

@@ -149,7 +149,7 @@ def test_wrong_labels_say_so():
     X, y = table()
     with pytest.raises(ValueError, match="classes"):
         GaussianNB().partial_fit(X, y)
-    with pytest.raises(ValueError, match="first call"):
+    with pytest.raises(ValueError, match="not the same as on last call"):
         GaussianNB().partial_fit(X, y, [0, 1, 2]).partial_fit(X, y, [0, 1, 3])
     with pytest.raises(ValueError, match="not among the classes"):
         GaussianNB().partial_fit(X[2:], y[2:], [0, 1])

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.cluster.certain import nearest_of
+from tenfold.cluster.memory import Memory
 from tenfold.maths.distances import nearest_centres
 from tenfold.maths.leaves import add_rows, squares_to
 from tenfold.maths.promises import shows_nan
@@ -48,11 +50,22 @@ def shifted(chunk: Chunk, origin: np.ndarray | None) -> Any:
     return chunk.X if origin is None else chunk.X - origin
 
 
-def assign(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> Assignment:
+def nearest(X: Any, centres: np.ndarray, first: int, memory: Memory | None) -> np.ndarray:
+    """Number of the nearest centre of each row, the first one on a tie."""
+    if not isinstance(X, np.ndarray):
+        return nearest_centres(X, centres)
+    if memory is None:
+        return nearest_of(X, centres).label
+    return memory.labels(X, centres, first)
+
+
+def assign(
+    chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None, memory: Memory | None = None
+) -> Assignment:
     """Give each row to its nearest centre."""
     X = shifted(chunk, origin)
     k = len(centres)
-    labels = nearest_centres(X, centres)
+    labels = nearest(X, centres, chunk.first, memory)
     weight, sums = np.zeros(k), np.zeros(centres.shape)
     if isinstance(X, np.ndarray):
         w = np.empty(0, X.dtype) if chunk.w is None else chunk.w
@@ -67,7 +80,7 @@ def assign(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> Assi
 
 def label_rows(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> np.ndarray:
     """Number of the nearest centre of each row."""
-    return nearest_centres(shifted(chunk, origin), centres)
+    return nearest(shifted(chunk, origin), centres, chunk.first, None)
 
 
 def cost(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> float:
@@ -81,11 +94,11 @@ def own_distances(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) 
 
 
 def labelled(
-    chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None
+    chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None, memory: Memory | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Number of the nearest centre of each row, and its squared distance."""
     X = shifted(chunk, origin)
-    labels = nearest_centres(X, centres)
+    labels = nearest(X, centres, chunk.first, memory)
     return labels, squares_to(X if isinstance(X, np.ndarray) else X.toarray(), labels, centres)
 
 
@@ -100,10 +113,20 @@ class Ending(NamedTuple):
         return Ending(self.cost + other.cost, np.append(self.labels, other.labels))
 
 
-def ending(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> Ending:
+def ending(
+    chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None, memory: Memory | None = None
+) -> Ending:
     """Cost and labels of a chunk."""
-    labels, squares = labelled(chunk, centres, origin)
+    labels, squares = labelled(chunk, centres, origin, memory)
     return Ending(float(chunk.weights() @ squares), labels)
+
+
+class Solution(NamedTuple):
+    """Where one start has led."""
+
+    centres: np.ndarray  # about the origin
+    end: Ending
+    report: dict[str, Any]
 
 
 class Farthest(NamedTuple):
@@ -157,9 +180,9 @@ def survey(rows: Rows) -> Cloud:
     return Cloud(s.n, mean, variance.mean(), squares, origin)
 
 
-def move(rows: Rows, cloud: Cloud, centres: np.ndarray) -> tuple[np.ndarray, float]:
+def move(rows: Rows, cloud: Cloud, centres: np.ndarray, memory: Memory) -> tuple[np.ndarray, float]:
     """The means of the rows nearest to each centre, and the cost of the centres as they were."""
-    a = rows.total(assign, centres.astype(rows.dtype), cloud.origin)
+    a = rows.total(assign, centres.astype(rows.dtype), cloud.origin, memory)
     empty = np.flatnonzero(a.weight == 0)
     means = a.sums / np.where(a.weight > 0, a.weight, 1.0)[:, None]
     within = cloud.squares - float((a.weight * (means**2).sum(axis=1)).sum())

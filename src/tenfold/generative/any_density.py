@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils._param_validation import HasMethods
 
 from tenfold.generative.bayes_rule import BayesRule, log, shares_or_given
-from tenfold.generative.densities import Gaussian
 from tenfold.maths.class_moments import class_parts, spread
+from tenfold.maths.densities import Gaussian
 from tenfold.rows import Chunk, Rows
 
 
@@ -41,13 +41,16 @@ def mergeable(density: Any) -> bool:
     return hasattr(density, "statistic") and hasattr(density, "fitted")
 
 
+FLOOR = 1e-6  # added to the variances of the default density
+
+
 class GenerativeClassifier(BayesRule):
     r"""A density for each class, and Bayes' rule.
 
     .. math:: p(y = c \mid x) \propto \pi_c \, p_c(x)
 
     Any density will do: an object with `fit(X, w)`, `log_density(X)` and `sample(n, rng)`; see
-    `tenfold.generative.densities`. If it also has `statistic(X, w)` and `fitted(s)`, the
+    `tenfold.maths.densities`. If it also has `statistic(X, w)` and `fitted(s)`, the
     model learns in one pass over data of any size and has `partial_fit` and `merge`; if not, the
     rows have to fit into memory. [002, 5.1; 004, 3.6]
 
@@ -101,7 +104,7 @@ class GenerativeClassifier(BayesRule):
 
     @property
     def _density(self) -> Any:
-        return Gaussian() if self.density is None else self.density
+        return Gaussian(floor=FLOOR) if self.density is None else self.density
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         if mergeable(self._density):

@@ -54,7 +54,7 @@ class LogisticRegression(LinearClassifier, ProbabilisticClassifier):
         descent, "proximal" the same with a prox (FISTA), both with steps found by halving; steps
         on batches of rows are `SGDClassifier` and `PenalisedClassifier`. "auto" takes
         "coordinate" where `l1_ratio` is not 0, Newton's for small tables (rows times parameters up
-        to 100,000), else "lbfgs", which begins at the minimum on a sample where that pays.
+        to 100,000), else "lbfgs", which from 40,000 rows on begins at the minimum on a sample.
     max_iter : int
         Most rounds.
     verbose : int

@@ -159,7 +159,7 @@ def _in_lanes(data: Data, split: Split, candidates: Candidates) -> list[list[Any
 
 def fit_along(model: Any, candidates: Candidates, rows: Rows) -> list[Any]:
     """Fit one candidate after the other, each from the last one's result if it can use it."""
-    warm = getattr(model, "warm_start", None) is False and not getattr(model, "_row_by_row", False)
+    warm = getattr(model, "warm_start", None) is False and not getattr(model, "_draws", False)
     fitted: list[Any] = []
     for settings in candidates:
         fresh = anew(model, settings)

@@ -4,6 +4,7 @@ Names are lazy: a model that needs L-BFGS does not import quadratic programs.
 """
 
 from tenfold.lazy import homes, lazily
+from tenfold.solve.em import em as em
 from tenfold.solve.lbfgs import Minimum as Minimum
 from tenfold.solve.lbfgs import lbfgs as lbfgs
 from tenfold.solve.loop import until_still as until_still
@@ -19,6 +20,7 @@ _OFFERS = {
     "convexity": ("convexity_violation", "hessian", "hessian_violation"),
     "descent": ("gradient_descent",),
     "divergence": ("DivergedError", "largest_curvature"),
+    "em": ("LikelihoodFellError",),
     "infeasible": ("InfeasibleError", "UnboundedError"),
     "leapfrog": ("hamiltonian",),
     "majorise": ("majorise_minimise",),
@@ -37,5 +39,5 @@ _OFFERS = {
 _MODULES = ("certified", "projections", "rates", "steppers")  # families of small things
 _WHERE = homes(__name__, _OFFERS)
 
-__all__ = sorted([*_WHERE, *_MODULES, "Minimum", "lbfgs", "newton", "until_still"])  # noqa: PLE0605
+__all__ = sorted([*_WHERE, *_MODULES, "Minimum", "em", "lbfgs", "newton", "until_still"])  # noqa: PLE0605
 __getattr__, __dir__ = lazily(__name__, _WHERE, _MODULES)

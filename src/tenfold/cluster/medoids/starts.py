@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tenfold.cluster.starts import draw
+from tenfold.solve.spreading import draw
 
 
 def any_rows(D: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:

@@ -34,7 +34,6 @@ NEWTON_WIDTH = 256  # parameters up to which Newton's Hessian is made
 WIDEST_GRAM = 2000  # columns up to which L-BFGS is told how they correlate
 SAMPLE = 16  # a sample is so much smaller than the data, where it pays
 LEAST_SAMPLE, MOST_SAMPLE = 2_500, 20_000  # rows; more of them cost more than they save
-WORTH = 4  # times as many rows as the sample: fewer are soon done without it
 PER_PARAMETER = 20  # rows of a sample that knows the curvature well enough
 MADE_FOR = {  # losses with kinks, and who minimises them exactly
     "Hinge": "LinearSVC(loss='hinge')",
@@ -167,9 +166,9 @@ def smooth_minimum(
     few_rows = size <= NEWTON_WIDTH and size * f.rows.n_rows <= NEWTON_SIZE
     narrow = size <= NEWTON_WIDTH and f.shape[0] == 1
     least = max(LEAST_SAMPLE, PER_PARAMETER * size)
-    sample = max(min(f.rows.n_rows // SAMPLE, MOST_SAMPLE), least)
-    if solver == "auto" and narrow and f.rows.n_rows >= WORTH * sample and max_iter > 1:
-        return _from_sample(f, start, sample, precision=eps, **settings)
+    sample = f.rows.n_rows // SAMPLE
+    if solver == "auto" and narrow and sample >= least and max_iter > 1:
+        return _from_sample(f, start, min(sample, MOST_SAMPLE), precision=eps, **settings)
     by_newton = few_rows or (narrow and f.rows.sparse)
     if solver == "newton-cholesky" or (solver == "auto" and by_newton):
         return newton(f.curve, start, precision=eps, **settings)

@@ -1,8 +1,8 @@
-"""Where k-means starts: a sample of rows, and far-apart rows among them."""
+"""Where fits with centres start: a sample of rows, and far-apart rows among them."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def race(chunk: Chunk, m: int, seed: int) -> Race:
     return Race(time[first], chunk.first + first, m)
 
 
-def start_sample(rows: Rows, m: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def start_sample(rows: Rows, m: int, seed: int) -> tuple[Any, np.ndarray]:
     """Some rows to choose starts from, drawn by global row, and the weight of each.
 
     Up to m rows all are there, with their weights. Of more, some are drawn in proportion to their
@@ -46,11 +46,51 @@ def start_sample(rows: Rows, m: int, seed: int) -> tuple[np.ndarray, np.ndarray]
     else:
         won = rows.total(race, m, seed)
         X, w = rows.take(np.sort(won.row[np.isfinite(won.time)])).X, None
-    X = X if isinstance(X, np.ndarray) else X.toarray()
-    return X, np.ones(len(X)) if w is None else w.astype(np.float64)
+    return X, np.ones(X.shape[0]) if w is None else w.astype(np.float64)
 
 
-def plus_plus(X: np.ndarray, w: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+def dense(X: Any) -> np.ndarray:
+    """Some rows as an array."""
+    return X if isinstance(X, np.ndarray) else X.toarray()
+
+
+def squares_from(X: Any, rows: np.ndarray) -> np.ndarray:
+    """Squared distances of all rows from some of them, (n, m)."""
+    if isinstance(X, np.ndarray):
+        return squared_distances(X, X[rows])
+    lengths = X.power(2).sum(axis=1)
+    squares = lengths[:, None] - 2 * (X @ X[rows].T).toarray() + lengths[rows]
+    return np.maximum(squares, 0)
+
+
+def random_rows(X: Any, w: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Any k rows, drawn by their weights."""
+    n = X.shape[0]
+    return dense(X[np.sort(rng.choice(n, k, replace=n < k, p=w / w.sum()))])
+
+
+def farthest_first(X: Any, w: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Any row first, then each time the row that is farthest from all chosen so far.
+
+    The widest cluster that results is at most twice as wide as it must be. An outlier is always
+    chosen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [9.0], [5.0]])
+    >>> sorted(farthest_first(X, np.ones(4), 3, np.random.default_rng(0)).ravel().tolist())
+    [0.0, 5.0, 9.0]
+    """
+    chosen = draw(w, 1, rng)
+    nearest_square = np.where(w > 0, squares_from(X, chosen)[:, 0], -1.0)
+    for _ in range(1, k):
+        chosen = np.append(chosen, nearest_square.argmax())
+        nearest_square = np.minimum(nearest_square, squares_from(X, chosen[-1:])[:, 0])
+    return dense(X[chosen])
+
+
+def plus_plus(X: Any, w: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """k-means++: rows far from the centres so far are likely to be the next; best of a few tries.
 
     Examples
@@ -62,15 +102,15 @@ def plus_plus(X: np.ndarray, w: np.ndarray, k: int, rng: np.random.Generator) ->
     """
     tries = 2 + int(np.log(k))
     chosen = draw(w, 1, rng)
-    nearest_square = squared_distances(X, X[chosen])[:, 0]
+    nearest_square = squares_from(X, chosen)[:, 0]
     for _ in range(1, k):
         pull = w * nearest_square
         candidates = draw(pull if pull.any() else w, tries, rng)  # w: fewer different rows than k
-        squares = np.minimum(squared_distances(X, X[candidates]).T, nearest_square)
+        squares = np.minimum(squares_from(X, candidates).T, nearest_square)
         best = int((squares @ w).argmin())
         chosen = np.append(chosen, candidates[best])
         nearest_square = squares[best]
-    return X[chosen]
+    return dense(X[chosen])
 
 
 def draw(pull: np.ndarray, m: int, rng: np.random.Generator) -> np.ndarray:
@@ -78,3 +118,6 @@ def draw(pull: np.ndarray, m: int, rng: np.random.Generator) -> np.ndarray:
     heights = np.cumsum(pull, dtype=np.float64)
     drawn = np.searchsorted(heights, rng.random(m) * heights[-1], side="right")
     return np.minimum(drawn, len(pull) - 1)
+
+
+STARTS = {"k-means++": plus_plus, "random": random_rows, "farthest": farthest_first}

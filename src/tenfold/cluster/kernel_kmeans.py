@@ -1,0 +1,228 @@
+"""Kernel k-means: k-means in the space of a kernel, where clusters need not be round."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.cluster.landmarks import Kernel, Landmarks, chosen_landmarks
+from tenfold.cluster.lloyd import Ending
+from tenfold.estimator import Clusterer
+from tenfold.maths.leaves import add_rows
+from tenfold.rows import Chunk, Rows
+from tenfold.solve import until_still
+from tenfold.solve.spreading import draw
+
+
+class Shares(NamedTuple):
+    """Weight and sum of kernel values of each cluster, and the cost of the centres so far."""
+
+    weight: np.ndarray  # (k,)
+    sums: np.ndarray  # (k, m)
+    cost: float
+
+
+class KernelKMeans(Clusterer):
+    r"""k-means in the space of a kernel.
+
+    .. math:: \min_c \sum_i \omega_i \min_j \lVert \phi(x_i) - c_j \rVert^2, \qquad
+              c_j = \sum_l \alpha_{jl} \, \phi(x_l), \quad k(x, x') = \phi(x) \cdot \phi(x')
+
+    Centres are combinations of landmarks, rows that are drawn once. With all rows as landmarks this
+    is kernel k-means itself; with some of them a round costs n m instead of n^2 kernel values, one
+    pass over the rows, and each centre moves to the mean of its rows as well as the landmarks
+    allow. Neither half-step raises the cost. A cluster that loses its rows keeps its centre.
+    [003, unit 4]
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters.
+    kernel : str or callable
+        A kernel of `sklearn.metrics.pairwise.pairwise_kernels`, a function of two rows, or
+        "precomputed": X holds the kernel values of all rows with all rows.
+    gamma, degree, coef0 : float
+        Numbers of the kernel; gamma is 1 / p by default.
+    kernel_params : dict, optional
+        Further arguments of a kernel that is a function.
+    n_landmarks : int or None
+        Rows that centres are made of; None takes all.
+    n_init : int
+        Number of starts (k-means++ among the landmarks), of which the best is kept.
+    max_iter : int
+        Most rounds of a start.
+    tol : float
+        Converged when the squared moves of the centres add up to at most this share of the mean
+        kernel value of a row with itself.
+    random_state : int, optional
+        Seed of landmarks and starts.
+
+    Attributes
+    ----------
+    labels_ : (n,) number of the cluster of each row
+    inertia_ : weighted sum of squared distances to the nearest centre
+    dual_coef_ : (k, m) the alphas
+    landmarks_ : (m, p) landmarks; their numbers for a precomputed kernel
+    n_iter_, converged_ : rounds of the best start, and whether it stood still
+    history_ : cost ("objective") before each of these rounds, and "seconds"
+
+    Examples
+    --------
+    Two rings, one inside the other, which no two centres in the plane tell apart:
+
+    >>> import numpy as np
+    >>> from tenfold.cluster.kernel_kmeans import KernelKMeans
+    >>> angle = np.linspace(0, 2 * np.pi, 40, endpoint=False)
+    >>> ring = np.c_[np.cos(angle), np.sin(angle)]
+    >>> model = KernelKMeans(2, kernel=lambda a, b: (a @ a) * (b @ b), random_state=0)
+    >>> labels = model.fit(np.vstack([ring, 4 * ring])).labels_
+    >>> bool(len(set(labels[:40])) == len(set(labels[40:])) == 1 and labels[0] != labels[40])
+    True
+    """
+
+    _draws = True
+    _parameter_constraints = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS) | {"precomputed"}), callable],
+        "gamma": [Interval(Real, 0, None, closed="left"), None],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [dict, None],
+        "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        n_landmarks: int | None = 100,
+        n_init: int = 1,
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.n_landmarks = n_landmarks
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        k = self.n_clusters
+        if rows.n_rows < k:
+            raise ValueError(f"n_samples={rows.n_rows} should be >= n_clusters={k}.")
+        m = rows.n_rows if self.n_landmarks is None else max(self.n_landmarks, k)
+        marks = chosen_landmarks(rows, self._kernel(), m, int(rng.integers(2**31)))
+        found = [self._descend(rows, marks, rng) for _ in range(self.n_init)]
+        alphas, end, report = min(found, key=lambda each: each[1].cost)
+        return {
+            "labels_": end.labels,
+            "inertia_": end.cost,
+            "dual_coef_": alphas.astype(rows.dtype),
+            "half_squares_": marks.half_squares(alphas),
+            "landmarks_": marks.rows,
+            **report,
+        }
+
+    def _kernel(self) -> Kernel:
+        if isinstance(self.kernel, str):
+            return Kernel(self.kernel, self.gamma, self.degree, self.coef0, {})
+        return Kernel(self.kernel, None, 0, 0, self.kernel_params or {})
+
+    def _descend(
+        self, rows: Rows, marks: Landmarks, rng: np.random.Generator
+    ) -> tuple[np.ndarray, Ending, dict[str, Any]]:
+        start = np.zeros((self.n_clusters, len(marks.K)))
+        start[np.arange(self.n_clusters), far_apart(marks.K, self.n_clusters, rng)] = 1.0
+        scale = float(np.abs(marks.K.diagonal()).mean())
+        loop = until_still(start, tol=self.tol * scale, max_iter=self.max_iter)
+        for alphas in loop:
+            s = rows.total(grouped, marks.kernel, marks.rows, alphas, marks.half_squares(alphas))
+            means = s.sums / np.where(s.weight > 0, s.weight, 1.0)[:, None]
+            moved = np.where(s.weight[:, None] > 0, means @ marks.inverse, alphas)
+            step = moved - alphas
+            change = np.einsum("ij,ij->", step @ marks.K, step)
+            loop.tell(moved, objective=s.cost, change=max(change, 0.0))
+        state = (marks.kernel, marks.rows, loop.state, marks.half_squares(loop.state))
+        return loop.state, rows.total(ending, *state), loop.report
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Number of the nearest centre of each row, (n,).
+
+        Parameters
+        ----------
+        X : array, table, path, Dask collection or `tenfold.open(...)`
+            The rows; for a precomputed kernel their values with the rows of the fit.
+        """
+        check_is_fitted(self)
+        state = (self._kernel(), self.landmarks_, self.dual_coef_, self.half_squares_)
+        return self._each(X, nearest_in_kernel, *state)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+def far_apart(K: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """k-means++ among landmarks: each is likely to be far from those before it."""
+    diagonal = K.diagonal()
+    chosen = draw(np.ones(len(K)), 1, rng)
+    nearest = np.full(len(K), np.inf)
+    for _ in range(1, k):
+        last = chosen[-1]
+        nearest = np.minimum(nearest, np.maximum(diagonal + K[last, last] - 2 * K[last], 0))
+        pull = nearest if nearest.any() else np.ones(len(K))
+        chosen = np.append(chosen, draw(pull, 1, rng))
+    return chosen
+
+
+def scored(
+    chunk: Chunk, kernel: Kernel, landmarks: np.ndarray, alphas: np.ndarray, half: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Kernel values with the landmarks, and |c|^2/2 - c.phi(x) for all centres."""
+    values = kernel.values(chunk.X, landmarks)
+    return values, half - values @ alphas.T
+
+
+def nearest_in_kernel(chunk: Chunk, *state: Any) -> np.ndarray:
+    """Number of the nearest centre of each row."""
+    return scored(chunk, *state)[1].argmin(axis=1).astype(np.int32)
+
+
+def grouped(chunk: Chunk, kernel: Kernel, *state: Any) -> Shares:
+    """Weight and sum of kernel values of each cluster."""
+    values, scores = scored(chunk, kernel, *state)
+    label, w = scores.argmin(axis=1), chunk.weights().astype(np.float64)
+    weight, sums = np.zeros(scores.shape[1]), np.zeros((scores.shape[1], values.shape[1]))
+    add_rows(values, w, label, sums, weight)
+    squares = kernel.squares(chunk) + 2 * scores.min(axis=1)
+    return Shares(weight, sums, float(w @ np.maximum(squares, 0)))
+
+
+def ending(chunk: Chunk, kernel: Kernel, *state: Any) -> Ending:
+    """Cost and labels of a chunk."""
+    scores = scored(chunk, kernel, *state)[1]
+    squares = np.maximum(kernel.squares(chunk) + 2 * scores.min(axis=1), 0)
+    cost = float(chunk.weights().astype(np.float64) @ squares)
+    return Ending(cost, scores.argmin(axis=1).astype(np.int32))

@@ -1,0 +1,1 @@
+"""Mixtures: first a hidden component, then a row from its density; learned by EM."""

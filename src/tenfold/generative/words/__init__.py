@@ -1,0 +1,1 @@
+"""Documents as bags of words."""

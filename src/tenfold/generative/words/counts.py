@@ -1,0 +1,253 @@
+"""Bags of words: counts, presence and frequency of the words of the training documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.generative.words.tally import (
+    Columns,
+    Known,
+    Tally,
+    columns_of,
+    given,
+    given_columns,
+    stop_list,
+)
+from tenfold.generative.words.tokens import CHUNK, bag, chunks_of, numbered
+
+DOCUMENTS = [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="both")]
+COUNTING: dict[str, Any] = {  # what its parameters may be
+    "kind": [StrOptions({"counts", "presence", "frequency"})],
+    "stop_words": [StrOptions({"english"}), list, set, frozenset, tuple, None],
+    "lowercase": ["boolean"],
+    "min_df": DOCUMENTS,
+    "max_df": DOCUMENTS,
+    "max_features": [Interval(Integral, 1, None, closed="left"), None],
+    "vocabulary": [list, tuple, dict, np.ndarray, None],
+    "dtype": "no_validation",
+}
+
+
+class WordCounts(TransformerMixin, BaseEstimator):
+    """Documents as counts of the words of the training documents.
+
+    The vocabulary is learned in one pass over the documents, which may come from a generator and
+    are never held together: counts of parts add up, and the columns are chosen at the end. Words
+    that are not in the vocabulary are ignored. The words are those of
+    `sklearn.feature_extraction.text.CountVectorizer`, found about twice as fast; for pairs of
+    words, letters, accents or a pattern of your own use that one.
+    [000, 2.4; 001, 2.8 (166); 002, 5.2; 003, unit 4]
+
+    Parameters
+    ----------
+    kind : {"counts", "presence", "frequency"}
+        How often a word occurs, whether it does, or its share of the document's known words.
+    stop_words : "english", list of str or None
+        Words to leave out; "english" are scikit-learn's.
+    lowercase : bool
+        Whether capital letters are made small first.
+    min_df, max_df : int or float
+        Least and largest number of documents with a word (float: share of the documents).
+    max_features : int, optional
+        Keep only this many words, those that occur most often.
+    vocabulary : list of str or dict, optional
+        Columns to use, instead of learning them.
+    dtype : type
+        Of the numbers.
+
+    Attributes
+    ----------
+    vocabulary_ : dict, word -> column
+    documents_ : how many documents were seen
+    document_frequency_ : (p,) how many of them have each word
+    tally_ : counts of all words, also of those that are no columns
+
+    Examples
+    --------
+    >>> from tenfold.generative.words.counts import WordCounts
+    >>> model = WordCounts().fit(["The cat sat.", "The dog sat, the dog ran!"])
+    >>> model.get_feature_names_out().tolist()
+    ['cat', 'dog', 'ran', 'sat', 'the']
+    >>> model.transform(["the dog and the bird"]).toarray().tolist()
+    [[0.0, 1.0, 0.0, 0.0, 2.0]]
+    """
+
+    _parameter_constraints: dict[str, Any] = COUNTING
+
+    def __init__(
+        self,
+        kind: str = "counts",
+        *,
+        stop_words: Any = None,
+        lowercase: bool = True,
+        min_df: float = 1,
+        max_df: float = 1.0,
+        max_features: int | None = None,
+        vocabulary: Any = None,
+        dtype: Any = np.float64,
+    ) -> None:
+        self.kind = kind
+        self.stop_words = stop_words
+        self.lowercase = lowercase
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.vocabulary = vocabulary
+        self.dtype = dtype
+
+    def fit(self, documents: Iterable[Any], y: Any = None) -> Self:
+        """Learn the vocabulary in one pass.
+
+        Parameters
+        ----------
+        documents : iterable of str (or UTF-8 bytes)
+            A list, a generator, an open text file with a document on each line.
+        y : None
+            Not used; there so that pipelines can pass it.
+        """
+        self._validate_params()
+        self.tally_ = Tally()
+        self._learn(documents)
+        return self
+
+    def partial_fit(self, documents: Iterable[Any], y: Any = None) -> Self:
+        """Learn from more documents, as if they had been part of those so far.
+
+        Parameters
+        ----------
+        documents : iterable of str (or UTF-8 bytes)
+            The further documents.
+        y : None
+            Not used.
+        """
+        self._validate_params()
+        if not hasattr(self, "tally_"):
+            self.tally_ = Tally()
+        self._learn(documents)
+        return self
+
+    def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride] - documents are no X
+        self, documents: Iterable[Any], y: Any = None
+    ) -> Any:
+        """Learn the vocabulary and count, in one pass; the bags of words must fit in memory.
+
+        Parameters
+        ----------
+        documents : iterable of str (or UTF-8 bytes)
+            The documents.
+        y : None
+            Not used.
+        """
+        from scipy.sparse import vstack
+
+        self._validate_params()
+        self.tally_ = Tally()
+        parts: list[Any] = []
+        columns = self._learn(documents, parts)
+        size = len(self.tally_.numbers)
+        for part in parts:
+            part.resize((part.shape[0], size))
+        counted = vstack(parts, format="csr")
+        return self._weighed(columns.chosen(counted, size).astype(self.dtype))
+
+    def merge(self, other: Self) -> Self:
+        """The model of the documents of both, from models trained apart.
+
+        Parameters
+        ----------
+        other : fitted model with the same parameters
+            It is left as it is.
+        """
+        check_is_fitted(self)
+        check_is_fitted(other)
+        joint = type(self)(**self.get_params())
+        joint.tally_ = Tally().merge(self.tally_).merge(other.tally_)
+        joint._settle()  # noqa: SLF001 - of the same class
+        return joint
+
+    def transform(self, documents: Iterable[Any]) -> Any:
+        """Documents as rows of a CSR array.
+
+        Parameters
+        ----------
+        documents : iterable of str (or UTF-8 bytes)
+            The documents.
+        """
+        from scipy.sparse import csr_array, vstack
+
+        parts = list(self.transform_chunks(documents))
+        empty = csr_array((0, len(self.vocabulary_)), dtype=self.dtype)
+        return vstack(parts, format="csr") if parts else empty
+
+    def transform_chunks(self, documents: Iterable[Any], size: int = CHUNK) -> Iterator[Any]:
+        """The same, some documents at a time: for a corpus larger than memory.
+
+        Parameters
+        ----------
+        documents : iterable of str (or UTF-8 bytes)
+            The documents.
+        size : int
+            Documents at a time.
+        """
+        check_is_fitted(self)
+        known = Known((word.encode(), column) for word, column in self.vocabulary_.items())
+        for chunk in chunks_of(documents, size):
+            found, begins = numbered(chunk, known.__getitem__, lowercase=self.lowercase)
+            yield self._weighed(bag(found, begins, len(self.vocabulary_), self.dtype))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The words, in the order of the columns.
+
+        Parameters
+        ----------
+        input_features : None
+            Not used.
+        """
+        check_is_fitted(self)
+        return np.array(sorted(self.vocabulary_, key=self.vocabulary_.__getitem__), dtype=object)
+
+    def _learn(self, documents: Iterable[Any], parts: list[Any] | None = None) -> Columns:
+        for chunk in chunks_of(documents):
+            X = self.tally_.add(chunk, lowercase=self.lowercase)
+            if parts is not None:
+                parts.append(X)
+        return self._settle()
+
+    def _settle(self) -> Columns:
+        """Choose the columns, now that all words are counted."""
+        tally = self.tally_
+        if self.vocabulary is not None:
+            self.vocabulary_ = given(self.vocabulary)
+            columns = given_columns(tally, self.vocabulary_)
+        else:
+            columns = columns_of(
+                tally, stop_list(self.stop_words), self.min_df, self.max_df, self.max_features
+            )
+            words = (word.decode() for word in columns.words)
+            self.vocabulary_ = {word: column for column, word in enumerate(words)}
+        self.documents_ = tally.documents
+        self.document_frequency_ = columns.taken(tally.documents_with)
+        return columns
+
+    def _weighed(self, X: Any) -> Any:
+        """Counts as what `kind` asks for."""
+        if self.kind == "presence":
+            X.data[:] = 1
+        elif self.kind == "frequency":
+            words = np.add.reduceat(np.append(X.data, 0), X.indptr[:-1])
+            words[np.diff(X.indptr) == 0] = 1
+            X.data = X.data / np.repeat(words, np.diff(X.indptr))
+        return X
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags

@@ -1,0 +1,146 @@
+"""How often each word occurred, and in how many documents: a statistic that merges."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+from tenfold.generative.words.tokens import bag, numbered
+
+
+class Tally:
+    """Counts of all words so far. Columns are chosen at the end, when all are known.
+
+    Attributes
+    ----------
+    numbers : word -> number, in the order of appearance
+    count : (m,) how often each word occurred
+    documents_with : (m,) in how many documents
+    documents : how many there were
+    """
+
+    def __init__(self) -> None:
+        self.numbers: defaultdict[bytes, int] = defaultdict()
+        self.numbers.default_factory = self.numbers.__len__
+        self.count = np.zeros(0, np.int64)
+        self.documents_with = np.zeros(0, np.int64)
+        self.documents = 0
+
+    def add(self, documents: list[Any], *, lowercase: bool) -> Any:
+        """Count some documents; their bag of words by number of appearance."""
+        found, begins = numbered(documents, self.numbers.__getitem__, lowercase=lowercase)
+        self._grow(len(self.numbers))
+        self.count += np.bincount(found, minlength=len(self.count))  # `bag` takes them over
+        X = bag(found, begins, len(self.numbers), np.int32)
+        self.documents_with += np.bincount(X.indices, minlength=len(self.count))
+        self.documents += len(documents)
+        return X
+
+    def merge(self, other: Tally) -> Tally:
+        """The tally of both parts: this one, to which the other is added."""
+        places = np.fromiter(map(self.numbers.__getitem__, other.numbers), np.int64)
+        self._grow(len(self.numbers))
+        self.count[places] += other.count
+        self.documents_with[places] += other.documents_with
+        self.documents += other.documents
+        return self
+
+    def _grow(self, size: int) -> None:
+        more = np.zeros(size - len(self.count), np.int64)
+        self.count = np.concatenate([self.count, more])
+        self.documents_with = np.concatenate([self.documents_with, more])
+
+
+class Columns(NamedTuple):
+    """The words that are columns, in alphabetical order."""
+
+    words: list[bytes]
+    numbers: np.ndarray  # in the tally; -1 for a word that never occurred
+
+    def places(self, size: int) -> np.ndarray:
+        """Column of each number of the tally, or -1."""
+        places = np.full(size, -1, np.int32)
+        seen = np.flatnonzero(self.numbers >= 0)
+        places[self.numbers[seen]] = seen
+        return places
+
+    def chosen(self, X: Any, size: int) -> Any:
+        """Bags of words by number of the tally as bags by column."""
+        found = self.places(size)[X.indices]
+        known = found >= 0
+        begins = np.concatenate([[0], np.cumsum(known)]).astype(X.indptr.dtype)[X.indptr]
+        shape = (X.shape[0], len(self.words))
+        chosen = type(X)((X.data[known], found[known], begins), shape=shape)
+        chosen.sort_indices()
+        return chosen
+
+    def taken(self, of_words: np.ndarray) -> np.ndarray:
+        """What the tally says of each column; 0 for a word that never occurred."""
+        return np.where(self.numbers >= 0, np.append(of_words, 0)[self.numbers], 0)
+
+
+def columns_of(
+    tally: Tally,
+    stop_words: Collection[str],
+    min_df: float,
+    max_df: float,
+    max_features: int | None,
+) -> Columns:
+    """The words that are in enough documents, and in not too many; of these the most frequent."""
+    stops = {word.encode() for word in stop_words}
+    words = sorted(w for w in tally.numbers if w not in stops and len(w.decode()) > 1)
+    if not words:
+        raise ValueError("empty vocabulary; perhaps the documents only contain stop words")
+    numbers = np.fromiter(map(tally.numbers.__getitem__, words), np.int64, len(words))
+    low, high = (_documents(bound, tally.documents) for bound in (min_df, max_df))
+    if low > high:
+        raise ValueError("max_df corresponds to < documents than min_df")
+    within = tally.documents_with[numbers]
+    kept = np.flatnonzero((within >= low) & (within <= high))
+    if max_features is not None:
+        kept = np.sort(kept[np.argsort(-tally.count[numbers[kept]], kind="stable")[:max_features]])
+    if not len(kept):
+        raise ValueError("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
+    return Columns([words[j] for j in kept], numbers[kept])
+
+
+def _documents(bound: float, documents: int) -> float:
+    """A bound as a number of documents; a share where it is no whole number."""
+    return bound if isinstance(bound, int | np.integer) else bound * documents
+
+
+def stop_list(stop_words: Any) -> Any:
+    """The words to leave out."""
+    if stop_words is None:
+        return ()
+    return ENGLISH_STOP_WORDS if isinstance(stop_words, str) else stop_words
+
+
+def given(vocabulary: Any) -> dict[str, int]:
+    """A vocabulary that was given: word -> column."""
+    if isinstance(vocabulary, dict):
+        found = {str(word): int(column) for word, column in vocabulary.items()}
+    else:
+        found = {str(word): column for column, word in enumerate(vocabulary)}
+    if not found:
+        raise ValueError("empty vocabulary passed to fit")
+    if sorted(found.values()) != list(range(len(found))) or len(found) != len(vocabulary):
+        raise ValueError("the columns of the vocabulary must be 0, 1, ..., each for one word")
+    return found
+
+
+def given_columns(tally: Tally, vocabulary: dict[str, int]) -> Columns:
+    """Columns that were given: words that never occurred have no number."""
+    words = [word.encode() for word in sorted(vocabulary, key=vocabulary.__getitem__)]
+    return Columns(words, np.array([tally.numbers.get(word, -1) for word in words], np.int64))
+
+
+class Known(dict):
+    """word -> column, and -1 for a word that is no column."""
+
+    def __missing__(self, word: bytes) -> int:
+        return -1

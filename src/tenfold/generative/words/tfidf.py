@@ -1,0 +1,107 @@
+"""Words that are in few documents weigh more: tf-idf in its two forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from tenfold.generative.words.counts import COUNTING, WordCounts
+from tenfold.generative.words.tally import Columns
+
+
+class TfIdf(WordCounts):
+    r"""Counts of words, weighed by how few documents have the word.
+
+    .. math:: \text{"smooth"}: \; x_j \Bigl(\log \frac{1 + n}{1 + d_j} + 1\Bigr), \qquad
+              \text{"ratio"}: \; \frac{x_j}{d_j}
+
+    :math:`d_j` of the n training documents have word j. "ratio" is the formula (167) of note 001;
+    its table was made by "smooth" with rows of length one, which is what
+    `sklearn.feature_extraction.text.TfidfVectorizer` does. [001, 2.8; 003, unit 4]
+
+    Parameters
+    ----------
+    form : {"smooth", "ratio"}
+        How a word is weighed.
+    norm : {"l2", "l1", "auto"} or None
+        Whether rows are scaled to length (l2) or sum (l1) one; "auto" is "l2" for "smooth" and
+        None for "ratio".
+    kind, stop_words, lowercase, min_df, max_df, max_features, vocabulary, dtype
+        As in `WordCounts`; the counts, presence or frequency is what is weighed.
+
+    Attributes
+    ----------
+    idf_ : (p,) weight of each word
+    vocabulary_, documents_, document_frequency_, tally_ : as in `WordCounts`
+
+    Examples
+    --------
+    >>> from tenfold.generative.words.tfidf import TfIdf
+    >>> documents = ["the cat", "the dog", "the dog and the cat", "the bird"]
+    >>> model = TfIdf("ratio").fit(documents)
+    >>> dict(zip(model.get_feature_names_out(), model.idf_.tolist(), strict=True))
+    {'and': 1.0, 'bird': 1.0, 'cat': 0.5, 'dog': 0.5, 'the': 0.25}
+    >>> TfIdf().fit_transform(documents).power(2).sum(axis=1).round(6).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        **COUNTING,
+        "form": [StrOptions({"smooth", "ratio"})],
+        "norm": [StrOptions({"l2", "l1", "auto"}), None],
+    }
+
+    def __init__(
+        self,
+        form: str = "smooth",
+        *,
+        norm: str | None = "auto",
+        kind: str = "counts",
+        stop_words: Any = None,
+        lowercase: bool = True,
+        min_df: float = 1,
+        max_df: float = 1.0,
+        max_features: int | None = None,
+        vocabulary: Any = None,
+        dtype: Any = np.float64,
+    ) -> None:
+        super().__init__(
+            kind,
+            stop_words=stop_words,
+            lowercase=lowercase,
+            min_df=min_df,
+            max_df=max_df,
+            max_features=max_features,
+            vocabulary=vocabulary,
+            dtype=dtype,
+        )
+        self.form = form
+        self.norm = norm
+
+    def _settle(self) -> Columns:
+        columns = super()._settle()
+        within = self.document_frequency_
+        if self.form == "ratio":
+            weights = 1 / np.maximum(within, 1)
+        else:
+            weights = np.log((1 + self.documents_) / (1 + within)) + 1
+        self.idf_ = weights.astype(self.dtype)
+        return columns
+
+    def _weighed(self, X: Any) -> Any:
+        X = super()._weighed(X)
+        X.data = X.data * self.idf_[X.indices]
+        norm = {"smooth": "l2", "ratio": None}[self.form] if self.norm == "auto" else self.norm
+        return X if norm is None else scaled(X, norm)
+
+
+def scaled(X: Any, norm: str) -> Any:
+    """Rows of length (l2) or sum (l1) one; empty rows stay empty."""
+    sizes = np.append(X.data**2 if norm == "l2" else np.abs(X.data), 0)
+    lengths = np.add.reduceat(sizes, X.indptr[:-1])
+    lengths = np.sqrt(lengths) if norm == "l2" else lengths
+    lengths[np.diff(X.indptr) == 0] = 1
+    X.data = X.data / np.repeat(np.where(lengths > 0, lengths, 1), np.diff(X.indptr))
+    return X
