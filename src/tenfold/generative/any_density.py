@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import HasMethods
 
 from tenfold.generative.bayes_rule import BayesRule, log, shares_or_given
 from tenfold.maths.class_moments import class_parts, spread
-from tenfold.maths.densities import Gaussian
+from tenfold.maths.densities.gauss import Gaussian
 from tenfold.rows import Chunk, Rows
 
 

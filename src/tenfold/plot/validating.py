@@ -223,7 +223,7 @@ def _readable(name: str) -> str:
 
 def _word(value: Any) -> str:
     counted = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return number(value) if counted else str(value)
+    return number(float(value)) if counted else str(value)
 
 
 def _settings(params: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import HasMethods
 
 from tenfold.generative.mixtures.base import CONSTRAINTS, Mixture
 from tenfold.generative.mixtures.gaussians import NOBODY
-from tenfold.maths.densities import Gaussian
+from tenfold.maths.densities.gauss import Gaussian
 from tenfold.rows import Rows
 
 
