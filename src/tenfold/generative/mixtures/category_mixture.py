@@ -49,7 +49,7 @@ class CategoricalMixture(CountMixture):
     Attributes
     ----------
     weights_ : (k,)
-    probabilities_ : (k, sum of n_categories_), those of one column after those of another
+    probabilities_ : (k, sum of `n_categories_`), those of one column after those of another
     n_categories_ : (p,) categories of each column
     lower_bound_, n_iter_, converged_, history_ : as in `GaussianMixture`
 
