@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 import tenfold
 from tenfold import GaussianNB, LogisticRegression, Ridge, Search, cross_validate, search
+from tenfold.estimator.labels import numbered_labels
 from tenfold.select import one_standard_error
 from tenfold.select.candidates import refined
 
@@ -211,6 +212,18 @@ def test_rows_keep_their_labels(model):
     found = search(model, {}, rows, folds=3)
     assert_array_equal(found.classes_, np.unique(words))
     assert np.mean(found.predict(IRIS) == words) > 0.9
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64])
+def test_whole_numbers_are_counted_without_overflow(dtype):
+    labels = np.array([0, 120, 7, 120, 0], dtype)
+    if dtype == np.int8:
+        labels[0] = labels[4] = -128  # 248 apart: more than an int8 can hold
+    known, codes = numbered_labels(labels)
+    wanted, numbers = np.unique(labels, return_inverse=True)
+    assert_array_equal(known, wanted)
+    assert known.dtype == dtype
+    assert_array_equal(codes, numbers)
 
 
 def test_errors_name_the_cure():

@@ -48,7 +48,7 @@ def numbered_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if y.dtype.kind in "iu" and y.ndim == 1 and len(y):
         low, high = int(y.min()), int(y.max())
         if high - low < MOST_NUMBERS:
-            from_low = y - low
+            from_low = (y.astype(np.int64) if y.dtype.kind == "i" else y) - low  # may pass 127
             there = np.zeros(high - low + 1, bool)
             there[from_low] = True
             known = np.flatnonzero(there)
