@@ -132,6 +132,43 @@ def test_a_pipeline_that_moments_do_not_decide_is_fitted_on_its_rows():
     )
 
 
+def test_weights_reach_pipelines_that_are_fitted_on_their_rows():
+    few = slice(0, 12)
+    w = np.random.default_rng(0).uniform(0.1, 5, 12)
+    pipe = make_pipeline(StandardScaler(), Ridge(alpha=1.0))
+    got = cross_validate(pipe, X[few], Y[few], folds=3, sample_weight=w, return_estimator=True)[
+        "estimator"
+    ]
+    for model, (train, _) in zip(got, KFold(3).split(X[few]), strict=True):
+        Z = StandardScaler().fit_transform(X[few][train])
+        alone = sk.Ridge(alpha=1.0).fit(Z, Y[few][train], sample_weight=w[train])
+        assert_allclose(model[-1].coef_, alone.coef_, rtol=1e-7)
+
+
+def test_leaving_one_out_of_a_pipeline_scales_every_part():
+    pipe = make_pipeline(StandardScaler(), Ridge(alpha=50.0))
+    peer = make_pipeline(StandardScaler(), sk.Ridge(alpha=50.0))
+    scoring = "neg_mean_squared_error"
+    got = cross_validate(pipe, X[:40], Y[:40], folds="loo", scoring=scoring)["test_score"]
+    wanted = sk_cross_validate(peer, X[:40], Y[:40], cv=LeaveOneOut(), scoring=scoring)
+    assert_allclose(got, wanted["test_score"], rtol=1e-6)
+    models = cross_validate(
+        Ridge(), X[:40], Y[:40], folds="loo", scoring=scoring, return_estimator=True
+    )["estimator"]
+    assert len(models) == 40
+
+
+def test_scores_that_do_not_merge_are_scikit_learns():
+    name = "neg_median_absolute_error"
+    got = cross_validate(Ridge(), X, Y, folds=4, scoring=name)["test_score"]
+    assert_allclose(got, sk_cross_validate(sk.Ridge(), X, Y, cv=4, scoring=name)["test_score"])
+    from sklearn.cluster import KMeans
+
+    clusters = KMeans(3, random_state=0, n_init=1)
+    got = cross_validate(clusters, IRIS, folds=KFold(3))["test_score"]
+    assert_allclose(got, sk_cross_validate(clusters, IRIS, cv=KFold(3))["test_score"])
+
+
 def test_collinear_columns_fall_back_to_full_fits():
     Z = np.column_stack([X, X[:, 0] + 1e-9 * X[:, 1]])
     got = cross_validate(LinearRegression(), Z, Y, folds=5)["test_score"]

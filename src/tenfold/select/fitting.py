@@ -15,6 +15,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from tenfold.estimator import OnePass
 from tenfold.rows import Rows, merge
@@ -179,4 +180,11 @@ def fit_in_memory(data: Data, model: Any, split: Split, candidates: Candidates) 
 
 def _gathered(model: Any, candidates: Candidates, rows: Rows) -> list[Any]:
     whole = rows.gather()
-    return [anew(model, each).fit(whole.X, whole.y) for each in candidates]
+    more = weights_for(model, whole.w)
+    return [anew(model, each).fit(whole.X, whole.y, **more) for each in candidates]
+
+
+def weights_for(model: Any, w: Any) -> dict[str, Any]:
+    """Weights as `fit` takes them; those of a pipeline are for its last step."""
+    last = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
+    return {} if w is None else {f"{last}sample_weight": w}

@@ -9,17 +9,17 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
-from sklearn.metrics import get_scorer
+from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import cross_validate as sklearn_cross_validate
 from sklearn.pipeline import Pipeline
 from sklearn.utils import indexable
 
-from tenfold.metrics.metric import Metric, default_metric, metric
+from tenfold.metrics.metric import METRICS, Metric, default_metric, metric
 from tenfold.metrics.predicting import predictions
 from tenfold.rows.blas import one_blas_thread
 from tenfold.rows.watching.watch import watched
 from tenfold.select.data import Data, anew, in_memory, is_ours, opened
-from tenfold.select.fitting import Candidates, Fitted, fit_in_memory, fit_parts
+from tenfold.select.fitting import Candidates, Fitted, fit_in_memory, fit_parts, weights_for
 from tenfold.select.judging import OwnScore, judge_parts
 from tenfold.select.left_out import left_one_out
 from tenfold.select.moment_pipelines import by_moments, fit_pipelines
@@ -63,7 +63,7 @@ class Trial(ABC):
 
     names: list[str]
     splits: list[Split]
-    classifies: bool
+    keeps_models = False  # whether the models of every part are wanted, too
 
     def run(self, candidates: Candidates, *, train: bool = False) -> Found:
         """Fit and judge every candidate on every part."""
@@ -82,7 +82,7 @@ def trial_of(
     model: Any, X: Any, y: Any, *, folds: Any, scoring: Any, groups: Any, sample_weight: Any
 ) -> Trial:
     """The trial that suits a model."""
-    own = isinstance(scoring, str | Metric) or scoring is None or _all_metrics(scoring)
+    own = _merges(scoring)
     place = (X, y, sample_weight)
     if is_ours(model) and own:
         return OurTrial(model, *place, folds, scoring, groups)
@@ -91,8 +91,15 @@ def trial_of(
     return OtherTrial(model, *place, folds, scoring, groups)
 
 
-def _all_metrics(scoring: Any) -> bool:
-    return isinstance(scoring, list | tuple) and all(isinstance(s, str | Metric) for s in scoring)
+def _merges(scoring: Any) -> bool:
+    """Whether every score is a metric that merges; some of scikit-learn's need all rows at once."""
+    if scoring is None or isinstance(scoring, Metric):
+        return True
+    if isinstance(scoring, str):
+        if scoring not in METRICS and scoring not in get_scorer_names():
+            metric(scoring)  # says what there is
+        return scoring in METRICS
+    return isinstance(scoring, list | tuple) and all(_merges(each) for each in scoring)
 
 
 def metrics_of(scoring: Any, model: Any) -> list[Metric]:
@@ -113,11 +120,10 @@ class OurTrial(Trial):
     ) -> None:
         self.model, self.place = model, (X, y, w)
         self.data = self._opened(X, y, w)
-        self.classifies = is_classifier(model)
         self.metrics = metrics_of(scoring, model)
         self.names = [each.name for each in self.metrics]
         self.splits = make_splits(
-            folds, self.data.rows.n_rows, self._looked_at(folds), groups, stratify=self.classifies
+            folds, self.data.rows.n_rows, self.data.codes, groups, stratify=is_classifier(model)
         )
         if any(leaves_one_out(split) for split in self.splits):
             _refuse_r2(self.names)
@@ -125,9 +131,9 @@ class OurTrial(Trial):
     def _opened(self, X: Any, y: Any, w: Any) -> Data:
         return opened(self.model, X, y, w)
 
-    def _looked_at(self, folds: Any) -> np.ndarray | None:
-        """What a splitter may look at: class numbers."""
-        return self.data.codes
+    def _closed(self, split: Split, candidates: Candidates) -> np.ndarray | None:
+        """Scores that need no fit of each part, where there is a formula."""
+        return left_one_out(self.data, split, candidates, self.metrics)
 
     def _fitted(self, split: Split, candidates: Candidates) -> Fitted:
         return fit_parts(self.data, split, candidates)
@@ -135,8 +141,9 @@ class OurTrial(Trial):
     def on_split(self, split: Split, candidates: Candidates, *, train: bool) -> Found:
         with one_blas_thread(), watched(f"{type(self.model).__name__} in parts"):
             start = perf_counter()
-            closed = left_one_out(self.data, split, candidates, self.metrics)
-            if closed is not None and not train:
+            fits = train or self.keeps_models
+            closed = None if fits else self._closed(split, candidates)
+            if closed is not None:
                 return Found(closed, None, [], perf_counter() - start, 0.0)
             fitted = self._fitted(split, candidates)
             middle = perf_counter()
@@ -165,14 +172,16 @@ class PipelineTrial(OurTrial):
     def _opened(self, X: Any, y: Any, w: Any) -> Data:
         return opened(self.model[-1], X, y, w)
 
+    def _closed(self, split: Split, candidates: Candidates) -> None:
+        """The last step's formula knows nothing of the steps before it."""
+
     def _fitted(self, split: Split, candidates: Candidates) -> Fitted:
         found = fit_pipelines(self.data, self.model, split, candidates)
         return found or fit_in_memory(self.data, self.model, split, candidates)
 
     def refit(self, settings: dict[str, Any]) -> Any:
         X, y, w = in_memory(*self.place)
-        weight = {} if w is None else {f"{self.model.steps[-1][0]}__sample_weight": w}
-        return anew(self.model, settings).fit(X, y, **weight)
+        return anew(self.model, settings).fit(X, y, **weights_for(self.model, w))
 
 
 class OtherTrial(Trial):
@@ -183,12 +192,11 @@ class OtherTrial(Trial):
     ) -> None:
         self.model = model
         self.X, self.y, self.w = cast("tuple[Any, Any, Any]", indexable(*in_memory(X, y, w)))
-        self.classifies = is_classifier(model)
-        self.scorers = scorers_of(scoring, classifies=self.classifies)
+        self.scorers = scorers_of(scoring, model)
         self.names = list(self.scorers)
         n = np.shape(self.X)[0] if hasattr(self.X, "shape") else len(self.X)
         target = None if self.y is None else np.asarray(self.y)
-        self.splits = make_splits(folds, n, target, groups, stratify=self.classifies)
+        self.splits = make_splits(folds, n, target, groups, stratify=is_classifier(model))
 
     def on_split(self, split: Split, candidates: Candidates, *, train: bool) -> Found:
         pairs = [
@@ -211,28 +219,24 @@ class OtherTrial(Trial):
             self.y,
             cv=pairs,
             scoring=self.scorers,
-            params=self._weights(),
+            params=weights_for(self.model, self.w),
             return_train_score=train,
             return_estimator=True,
             error_score=cast("Any", "raise"),
         )
 
-    def _weights(self) -> dict[str, Any] | None:
-        if self.w is None:
-            return None
-        last = self.model.steps[-1][0] + "__" if isinstance(self.model, Pipeline) else ""
-        return {f"{last}sample_weight": self.w}
-
     def refit(self, settings: dict[str, Any]) -> Any:
-        return anew(self.model, settings).fit(self.X, self.y, **self._weights() or {})
+        more = weights_for(self.model, self.w)
+        return anew(self.model, settings).fit(self.X, self.y, **more)
 
 
-def scorers_of(scoring: Any, *, classifies: bool) -> dict[str, Any]:
+def scorers_of(scoring: Any, model: Any) -> dict[str, Any]:
     """Scorers by name, for models that know no rows."""
     if isinstance(scoring, dict):
         return {name: get_scorer(each) for name, each in scoring.items()}
     if scoring is None:
-        return {default_metric(classifies).name: "accuracy" if classifies else "r2"}
+        [wanted] = metrics_of(None, model)
+        return {wanted.name: _own_score if isinstance(wanted, OwnScore) else wanted.name}
     wanted = scoring if isinstance(scoring, list | tuple) else [scoring]
     return dict(_named(each) for each in wanted)
 
@@ -243,6 +247,10 @@ def _named(each: Any) -> tuple[str, Any]:
     if callable(each):
         return getattr(each, "__name__", "score"), each
     return each, get_scorer(each)
+
+
+def _own_score(model: Any, X: Any, y: Any = None) -> float:
+    return float(model.score(X, y))
 
 
 def _score(each: Metric, model: Any, X: Any, y: Any) -> float:

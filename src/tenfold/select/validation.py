@@ -77,12 +77,13 @@ def cross_validate(
         A number means stretches of rows that follow each other, of equal class shares for a
         classifier, as in scikit-learn; "loo" leaves out one row at a time.
     scoring : str, Metric, list of them, or callable, optional
-        Names as in scikit-learn. By default accuracy, or R^2. A callable `f(model, X, y)` needs
-        data in memory.
+        Names as in scikit-learn. By default accuracy, R^2, or what the model's own `score` says.
+        A callable `f(model, X, y)`, and names that are not in `tenfold.metrics.METRICS`, need data
+        in memory.
     groups : (n,) array, optional
         Rows of one group stay together.
     sample_weight : array or column name, optional
-        Weights of rows, in fitting and judging.
+        Weights of rows, in fitting and (of tenfold's models) in judging.
     return_train_score, return_estimator : bool
         Whether to add the scores on the training rows, and the fitted models.
 
@@ -103,6 +104,7 @@ def cross_validate(
     trial = trial_of(
         model, X, y, folds=folds, scoring=scoring, groups=groups, sample_weight=sample_weight
     )
+    trial.keeps_models = return_estimator
     found = trial.run([{}], train=return_train_score)
     names = trial.names
     several = isinstance(scoring, list | tuple | dict)
