@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.special import logsumexp
 from scipy.stats import bernoulli, multinomial, poisson
-from sklearn.utils import get_tags
 
 from tenfold import laws
 from tenfold.generative.mixtures.any_mixture import MixtureModel
@@ -219,26 +218,12 @@ ONCE = {laws.obeys_scikit_learn, laws.saving_keeps_every_bit, laws.place_does_no
 SEVERAL = [kind(n_components=3, random_state=0, tol=0.02) for kind in (*COUNTS, MixtureModel)]
 
 
-@pytest.fixture
-def own_table(monkeypatch):
-    """Numbers that are not negative for models that want such."""
-    plain = laws.table
-
-    def table(model, dtype=np.float64, rows=20_000):
-        X, y = plain(model, dtype, rows)
-        return (np.abs(X) if get_tags(model).input_tags.positive_only else X), y
-
-    monkeypatch.setattr(laws, "table", table)
-
-
-@pytest.mark.usefixtures("own_table")
 @pytest.mark.parametrize("law", [law for law in laws.LAWS if law not in ONCE])
 @pytest.mark.parametrize("model", SEVERAL, ids=lambda model: type(model).__name__)
 def test_laws_with_several_components(model, law):
     law(laws.fresh(model).set_params(max_iter=500))
 
 
-@pytest.mark.usefixtures("own_table")
 @pytest.mark.parametrize("model", SEVERAL, ids=lambda model: type(model).__name__)
 def test_files_give_the_same_bits(model):
     laws.place_does_not_matter(laws.fresh(model).set_params(max_iter=500), only=("in_parquet",))
