@@ -9,8 +9,11 @@ Which fit asks first cannot be seen in any result.
 from __future__ import annotations
 
 import contextvars
+import copy
+import sys
 import threading
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +24,8 @@ from tenfold.rows.threads import single_threaded
 from tenfold.rows.tree import taken_in
 
 AT_ONCE = 16  # asks that one product answers: more fall out of the cache
+# A fit that starts where another ended asks again what was asked there: a lane remembers.
+REMEMBERED, SMALL = 2, 2**16  # answers of each leaf, and how many numbers they may hold
 MOST_LANES = 256  # fits that walk together; more of them go in several groups
 
 
@@ -174,14 +179,28 @@ class Lane(Rows):
             raise ValueError(f"part {i} has no rows to learn from: use fewer folds")
         self.walk, self.lane = walk, i
         self.recode: np.ndarray | None = None
+        self.known: dict[Callable[..., Any], list[tuple[Ask, Any]]] = {}
+        self.drawn: dict[tuple[int, int], Chunk] = {}
 
     def total(self, f: Callable[..., Any], *state: Any) -> Any:
         self.passes += 1
         ask = Ask(f, state, self.walk.number[self.lane], self.recode)
+        before = self.known.get(f, [])
+        for known, answer in before:
+            if same(known[1:], ask[1:]):
+                return copy.deepcopy(answer)
         answer = self.walk.ask(self.lane, ask)
         if answer is None:
             raise ValueError("there are no rows to learn from")
+        if size(answer) <= SMALL:
+            self.known[f] = [copy.deepcopy((ask, answer)), *before[: REMEMBERED - 1]]
         return answer
+
+    def sample(self, k: int, seed: int) -> Chunk:
+        """Draw as other rows do; the last draw is remembered."""
+        if (k, seed) not in self.drawn:
+            self.drawn = {(k, seed): super().sample(k, seed)}
+        return self.drawn[k, seed]
 
     def own_labels(self) -> tuple[np.ndarray, Rows]:
         """Labels that occur in these rows, and the rows with their numbers; see `number_labels`."""
@@ -194,6 +213,26 @@ class Lane(Rows):
         self.classes = numbers if base.classes is None else base.classes[numbers]
         self.recode = None if present.all() else np.cumsum(present) - 1
         return labels.classes[numbers], self
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two states are equal, bit for bit."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b)
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, tuple | list):
+        return len(a) == len(b) and all(map(same, a, b))
+    if is_dataclass(a):
+        return same(list(vars(a).values()), list(vars(b).values()))
+    return a is b or (isinstance(a, int | float | str | np.generic) and a == b)
+
+
+def size(answer: Any) -> int:
+    """How many numbers a statistic holds; endless where that cannot be said."""
+    if isinstance(answer, np.ndarray | np.generic | int | float):
+        return np.size(answer)
+    return sum(map(size, answer)) if isinstance(answer, tuple | list) else sys.maxsize
 
 
 def shared(chunk: Chunk, sets: list[Chosen], asks: list[Ask]) -> list[Any]:
