@@ -56,62 +56,85 @@ def lengths(X: np.ndarray) -> np.ndarray:
 def look_again(X: np.ndarray, centres: np.ndarray, rows: np.ndarray | None, found: Nearest) -> None:
     """Find the nearest centres of some rows (None: of all) anew."""
     centres = centres.astype(np.float64)
-    for dtype in (np.float32, np.float64):
-        rows = by_products(X, centres, rows, found, dtype)
-        if len(rows) * centres.size <= FEW:
-            break
+    rows = np.arange(len(X)) if rows is None else rows
+    with np.errstate(over="ignore", invalid="ignore"):  # such rows stay in doubt
+        rows = by_single_products(X, rows, *_scaled(centres, np.float32), *found)
+    if len(rows) * centres.size > FEW:
+        rows = by_double_products(X, rows, centres, found)
     settle(X, rows, centres, found.label)
 
 
-def by_products(
-    X: np.ndarray, centres: np.ndarray, rows: np.ndarray | None, found: Nearest, dtype: type
-) -> np.ndarray:
-    """Label rows by products in a number type; the rows that stay in doubt."""
-    n, (k, d) = len(X) if rows is None else len(rows), centres.shape
+def _scaled(centres: np.ndarray, dtype: type) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Centres, half their squares, and what rounding depends on: a share, the longest centre."""
     squares = np.einsum("ij,ij->i", centres, centres)
-    rounding = (d + 8) * np.finfo(dtype).eps, float(np.sqrt(squares.max()))
-    with np.errstate(over="ignore", invalid="ignore"):  # such rows stay in doubt
-        C, half = centres.astype(dtype), (squares / 2).astype(dtype)
-        step = min(max(PRODUCTS // k, 512), n)
-        space, scores = np.empty((k, step), dtype), np.empty((2, step), dtype)
-        doubtful, m = np.empty(n, np.int64), 0
-        for start in range(0, n, step):
-            end = min(start + step, n)
-            numbers = np.arange(start, end) if rows is None else rows[start:end]
-            part = X[start:end] if rows is None else np.take(X, numbers, axis=0)
-            part = part.astype(dtype, copy=False)
-            whole = end - start == step
-            products = np.matmul(C, part.T, out=space if whole else None)
-            m = judge(products, half, numbers, *rounding, scores, *found, doubtful, m)
-    return doubtful[:m]
+    share = (centres.shape[1] + 8) * float(np.finfo(dtype).eps)
+    return centres.astype(dtype), (squares / 2).astype(dtype), share, float(np.sqrt(squares.max()))
 
 
 @njit(cache=True, nogil=True)
-def judge(products, half, rows, share, reach, scores, label, gap, radius, length, doubtful, m):  # noqa: ANN001, ANN201
-    """Label rows by |c|^2/2 - c.x, the products given; add those in doubt to a list of m."""
-    best, second = scores[0, : len(rows)], scores[1, : len(rows)]
-    near = np.zeros(len(rows), np.int32)
-    two_best(products, half, best, second, near)
-    for lane in range(len(rows)):
-        i, low = rows[lane], np.float64(best[lane])
-        x = length[i]
-        rounding = share * (x * x + x * reach + reach * reach)
-        between = np.float64(second[lane]) - low - rounding
-        sure = between > 0.0 and between < np.inf  # neither holds for NaN
-        sure |= len(half) == 1
-        label[i] = near[lane]
-        gap[i] = between if sure else 0.0
-        radius[i] = np.sqrt(max(x * x + 2.0 * low + rounding, 0.0))
-        if not sure:
-            doubtful[m] = i
-            m += 1
-    return m
+def by_single_products(X, rows, centres, half, share, reach, label, gap, radius, length):  # noqa: ANN001, ANN201
+    """Label rows by |c|^2/2 - c.x in single precision; the rows that stay in doubt.
+
+    One compiled call for a chunk: threads that meet at the interpreter every few rows wait for
+    each other longer than they work.
+    """
+    (k, d), n = centres.shape, len(rows)
+    step = min(max(PRODUCTS // k, 512), n)
+    doubtful, m = np.empty(n, np.int64), 0
+    part, space = np.empty((step, d), np.float32), np.empty((k, step), np.float32)
+    best, second = np.empty(step, np.float32), np.empty(step, np.float32)
+    near = np.empty(step, np.int32)
+    for start in range(0, n, step):
+        count = min(step, n - start)
+        for i in range(count):
+            row = rows[start + i]
+            for t in range(d):
+                part[i, t] = X[row, t]
+        np.dot(centres, part.T, space)  # a short last part: old rows are multiplied in vain
+        two_best(space, half, best, second, near)
+        for i in range(count):
+            row, low = rows[start + i], np.float64(best[i])
+            x = length[row]
+            rounding = share * (x * x + x * reach + reach * reach)
+            between = np.float64(second[i]) - low - rounding
+            sure = (between > 0.0 and between < np.inf) or k == 1  # neither holds for NaN
+            label[row] = near[i]
+            gap[row] = between if sure else 0.0
+            radius[row] = np.sqrt(max(x * x + 2.0 * low + rounding, 0.0))
+            if not sure:
+                doubtful[m] = row
+                m += 1
+    return doubtful[:m]
+
+
+def by_double_products(
+    X: np.ndarray, rows: np.ndarray, centres: np.ndarray, found: Nearest
+) -> np.ndarray:
+    """Label rows that single precision left in doubt; those that still are."""
+    C, half, share, reach = _scaled(centres, np.float64)
+    doubtful = []
+    for some in np.array_split(rows, len(rows) * len(C) // PRODUCTS + 1):
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = half - np.take(X, some, axis=0).astype(np.float64, copy=False) @ C.T
+            near = scores.argmin(axis=1)
+            low = np.take_along_axis(scores, near[:, None], axis=1)[:, 0]
+            np.put_along_axis(scores, near[:, None], np.inf, axis=1)
+            x = found.length[some]
+            rounding = share * (x * x + x * reach + reach * reach)
+            between = scores.min(axis=1) - low - rounding
+            sure = (between > 0) & (between < np.inf)
+            found.radius[some] = np.sqrt(np.maximum(x * x + 2 * low + rounding, 0.0))
+        found.label[some] = near
+        found.gap[some] = np.where(sure, between, 0.0)
+        doubtful.append(some[~sure])
+    return np.concatenate(doubtful)
 
 
 @njit(cache=True, nogil=True)
 def two_best(products, half, best, second, near):  # noqa: ANN001, ANN201
     """The least and the second least score of each column, and the number of the least."""
     k, n = products.shape
+    near[:] = 0
     for i in range(n):  # in words of single numbers: array expressions compile slowly
         best[i], second[i] = half[0] - products[0, i], np.inf
     for j in range(1, k):
