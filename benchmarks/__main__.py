@@ -9,6 +9,7 @@ import sys
 from benchmarks import (
     agreement,
     clusters,
+    encoding,
     glm,
     lasso,
     memory,
@@ -23,7 +24,7 @@ from benchmarks import (
 from benchmarks.machine import QUIET, busy, machine
 
 GROUPS = {"speed": speed, "lasso": lasso, "glm": glm, "svc": svc, "agreement": agreement}
-GROUPS |= {"selection": selection, "clusters": clusters, "mixtures": mixtures}
+GROUPS |= {"encoding": encoding, "selection": selection, "clusters": clusters, "mixtures": mixtures}
 GROUPS |= {"small": small, "startup": startup, "memory": memory}
 
 

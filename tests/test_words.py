@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from tenfold import MultinomialNB
 from tenfold.generative.words.counts import WordCounts
 from tenfold.generative.words.tfidf import TfIdf
-from tenfold.generative.words.tokens import words_of
+from tenfold.maths.tokens import words_of
 
 TEXTS = [
     "The quick brown fox; the lazy dog's bone.",

@@ -15,6 +15,7 @@ from tenfold import _WHERE
 _SKLEARN = {
     "sklearn.calibration": "CalibratedClassifierCV _SigmoidCalibration _TemperatureScaling",
     "sklearn.compose": "ColumnTransformer",
+    "sklearn.dummy": "DummyClassifier DummyRegressor",
     "sklearn.feature_extraction": "FeatureHasher",
     "sklearn.feature_extraction.text": (
         "CountVectorizer HashingVectorizer TfidfTransformer TfidfVectorizer"
@@ -22,6 +23,7 @@ _SKLEARN = {
     "sklearn.feature_selection": "SelectKBest VarianceThreshold",
     "sklearn.impute": "MissingIndicator SimpleImputer",
     "sklearn.isotonic": "IsotonicRegression",
+    "sklearn.kernel_approximation": "Nystroem",
     "sklearn.multiclass": "OneVsOneClassifier OneVsRestClassifier _ConstantPredictor",
     "sklearn.pipeline": "FeatureUnion Pipeline",
     "sklearn.preprocessing": (
@@ -46,6 +48,7 @@ FUNCTIONS = [
 RECORDS = {
     "scipy.interpolate.BSpline": ("t", "c", "k", "extrapolate"),
     "sklearn.calibration._CalibratedClassifier": ("estimator", "calibrators", "classes", "method"),
+    "tenfold.generative.words.tally.Tally": ("words", "count", "documents_with", "documents"),
     "tenfold.maths.densities.coins.Bernoulli": ("p", "prior"),
     "tenfold.maths.densities.coins.Binomial": ("trials", "p", "prior"),
     "tenfold.maths.densities.counts.Poisson": ("rate", "prior"),

@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.generative.words.tally import (
-    Columns,
-    Known,
-    Tally,
-    columns_of,
-    given,
-    given_columns,
-    stop_list,
-)
-from tenfold.generative.words.tokens import CHUNK, bag, chunks_of, numbered
-
-DOCUMENTS = [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="both")]
-COUNTING: dict[str, Any] = {  # what its parameters may be
-    "kind": [StrOptions({"counts", "presence", "frequency"})],
-    "stop_words": [StrOptions({"english"}), list, set, frozenset, tuple, None],
-    "lowercase": ["boolean"],
-    "min_df": DOCUMENTS,
-    "max_df": DOCUMENTS,
-    "max_features": [Interval(Integral, 1, None, closed="left"), None],
-    "vocabulary": [list, tuple, dict, np.ndarray, None],
-    "dtype": "no_validation",
-}
+from tenfold.generative.words.allowed import COUNTING
+from tenfold.generative.words.splitting import splitter, stop_list
+from tenfold.generative.words.tally import Columns, Known, Tally, columns_of, given, given_columns
+from tenfold.generative.words.weighing import as_kind, given_weights, times_columns
+from tenfold.maths.tokens import CHUNK, bag, chunks_of, numbered_words
 
 
 class WordCounts(TransformerMixin, BaseEstimator):
@@ -41,9 +22,8 @@ class WordCounts(TransformerMixin, BaseEstimator):
     The vocabulary is learned in one pass over the documents, which may come from a generator and
     are never held together: counts of parts add up, and the columns are chosen at the end. Words
     that are not in the vocabulary are ignored. The words are those of
-    `sklearn.feature_extraction.text.CountVectorizer`, found about twice as fast; for pairs of
-    words, letters, accents or a pattern of your own use that one.
-    [000, 2.4; 001, 2.8 (166); 002, 5.2; 003, unit 4]
+    `sklearn.feature_extraction.text.CountVectorizer`, found about twice as fast; for letters,
+    accents or a pattern of your own use that one. [000, 2.4; 001, 2.8 (166); 002, 5.2; 003, unit 4]
 
     Parameters
     ----------
@@ -59,6 +39,12 @@ class WordCounts(TransformerMixin, BaseEstimator):
         Keep only this many words, those that occur most often.
     vocabulary : list of str or dict, optional
         Columns to use, instead of learning them.
+    ngram_range : pair of int
+        Shortest and longest run of words that is a column: (1, 2) are words and pairs of
+        neighbours, once stop words are left out.
+    word_weights : dict, (p,) array or None
+        What an occurrence of a word is worth, by word (1 for all others) or by column: no
+        algorithm knows which words matter. `tenfold.word_weights` asks the classes.
     dtype : type
         Of the numbers.
 
@@ -91,6 +77,8 @@ class WordCounts(TransformerMixin, BaseEstimator):
         max_df: float = 1.0,
         max_features: int | None = None,
         vocabulary: Any = None,
+        ngram_range: tuple[int, int] = (1, 1),
+        word_weights: Any = None,
         dtype: Any = np.float64,
     ) -> None:
         self.kind = kind
@@ -100,6 +88,8 @@ class WordCounts(TransformerMixin, BaseEstimator):
         self.max_df = max_df
         self.max_features = max_features
         self.vocabulary = vocabulary
+        self.ngram_range = ngram_range
+        self.word_weights = word_weights
         self.dtype = dtype
 
     def fit(self, documents: Iterable[Any], y: Any = None) -> Self:
@@ -108,7 +98,8 @@ class WordCounts(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         documents : iterable of str (or UTF-8 bytes)
-            A list, a generator, an open text file with a document on each line.
+            A list, a generator, an open text file with a document on each line, a column of files
+            of any size (`tenfold.Documents`).
         y : None
             Not used; there so that pipelines can pass it.
         """
@@ -198,8 +189,10 @@ class WordCounts(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         known = Known((word.encode(), column) for word, column in self.vocabulary_.items())
+        split = splitter(self.lowercase, self.ngram_range, self.stop_words)
         for chunk in chunks_of(documents, size):
-            found, begins = numbered(chunk, known.__getitem__, lowercase=self.lowercase)
+            terms = [split.terms(document) for document in chunk]
+            found, begins = numbered_words(terms, known.__getitem__)
             yield self._weighed(bag(found, begins, len(self.vocabulary_), self.dtype))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -214,8 +207,9 @@ class WordCounts(TransformerMixin, BaseEstimator):
         return np.array(sorted(self.vocabulary_, key=self.vocabulary_.__getitem__), dtype=object)
 
     def _learn(self, documents: Iterable[Any], parts: list[Any] | None = None) -> Columns:
+        split = splitter(self.lowercase, self.ngram_range, self.stop_words)
         for chunk in chunks_of(documents):
-            X = self.tally_.add(chunk, lowercase=self.lowercase)
+            X = self.tally_.add(chunk, split)
             if parts is not None:
                 parts.append(X)
         return self._settle()
@@ -237,14 +231,11 @@ class WordCounts(TransformerMixin, BaseEstimator):
         return columns
 
     def _weighed(self, X: Any) -> Any:
-        """Counts as what `kind` asks for."""
-        if self.kind == "presence":
-            X.data[:] = 1
-        elif self.kind == "frequency":
-            words = np.add.reduceat(np.append(X.data, 0), X.indptr[:-1])
-            words[np.diff(X.indptr) == 0] = 1
-            X.data = X.data / np.repeat(words, np.diff(X.indptr))
-        return X
+        """Counts as what `kind` asks for, times the weights of their words."""
+        X = as_kind(X, self.kind)
+        if self.word_weights is None:
+            return X
+        return times_columns(X, given_weights(self.word_weights, self.vocabulary_, self.dtype))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

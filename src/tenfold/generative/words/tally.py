@@ -7,13 +7,18 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from tenfold.generative.words.tokens import bag, numbered
+from tenfold.generative.words.splitting import Splitter, is_word
+from tenfold.maths.tokens import bag, numbered_words
 
 
 class Tally:
     """Counts of all words so far. Columns are chosen at the end, when all are known.
+
+    Parameters
+    ----------
+    words, count, documents_with, documents
+        What another tally has counted; by default nothing.
 
     Attributes
     ----------
@@ -23,16 +28,28 @@ class Tally:
     documents : how many there were
     """
 
-    def __init__(self) -> None:
-        self.numbers: defaultdict[bytes, int] = defaultdict()
+    def __init__(
+        self, words: Any = (), count: Any = (), documents_with: Any = (), documents: int = 0
+    ) -> None:
+        pairs = ((word.encode(), number) for number, word in enumerate(words))
+        self.numbers: defaultdict[bytes, int] = defaultdict(None, pairs)
         self.numbers.default_factory = self.numbers.__len__
-        self.count = np.zeros(0, np.int64)
-        self.documents_with = np.zeros(0, np.int64)
-        self.documents = 0
+        self.count = np.array(count, np.int64)
+        self.documents_with = np.array(documents_with, np.int64)
+        self.documents = documents
 
-    def add(self, documents: list[Any], *, lowercase: bool) -> Any:
+    @property
+    def words(self) -> list[str]:
+        """All words, in the order of their numbers."""
+        return [word.decode() for word in self.numbers]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tally, (self.words, self.count, self.documents_with, self.documents)
+
+    def add(self, documents: list[Any], splitter: Splitter) -> Any:
         """Count some documents; their bag of words by number of appearance."""
-        found, begins = numbered(documents, self.numbers.__getitem__, lowercase=lowercase)
+        terms = [splitter.terms(document) for document in documents]
+        found, begins = numbered_words(terms, self.numbers.__getitem__)
         self._grow(len(self.numbers))
         self.count += np.bincount(found, minlength=len(self.count))  # `bag` takes them over
         X = bag(found, begins, len(self.numbers), np.int32)
@@ -92,7 +109,7 @@ def columns_of(
 ) -> Columns:
     """The words that are in enough documents, and in not too many; of these the most frequent."""
     stops = {word.encode() for word in stop_words}
-    words = sorted(w for w in tally.numbers if w not in stops and len(w.decode()) > 1)
+    words = sorted(w for w in tally.numbers if w not in stops and is_word(w))
     if not words:
         raise ValueError("empty vocabulary; perhaps the documents only contain stop words")
     numbers = np.fromiter(map(tally.numbers.__getitem__, words), np.int64, len(words))
@@ -111,13 +128,6 @@ def columns_of(
 def _documents(bound: float, documents: int) -> float:
     """A bound as a number of documents; a share where it is no whole number."""
     return bound if isinstance(bound, int | np.integer) else bound * documents
-
-
-def stop_list(stop_words: Any) -> Any:
-    """The words to leave out."""
-    if stop_words is None:
-        return ()
-    return ENGLISH_STOP_WORDS if isinstance(stop_words, str) else stop_words
 
 
 def given(vocabulary: Any) -> dict[str, int]:

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from tenfold.generative.words.counts import COUNTING, WordCounts
+from tenfold.generative.words.allowed import COUNTING
+from tenfold.generative.words.counts import WordCounts
 from tenfold.generative.words.tally import Columns
+from tenfold.generative.words.weighing import scaled, times_columns
 
 
 class TfIdf(WordCounts):
@@ -28,7 +30,8 @@ class TfIdf(WordCounts):
     norm : {"l2", "l1", "auto"} or None
         Whether rows are scaled to length (l2) or sum (l1) one; "auto" is "l2" for "smooth" and
         None for "ratio".
-    kind, stop_words, lowercase, min_df, max_df, max_features, vocabulary, dtype
+    kind, stop_words, lowercase, min_df, max_df, max_features, vocabulary, ngram_range, \
+    word_weights, dtype
         As in `WordCounts`; the counts, presence or frequency is what is weighed.
 
     Attributes
@@ -65,6 +68,8 @@ class TfIdf(WordCounts):
         max_df: float = 1.0,
         max_features: int | None = None,
         vocabulary: Any = None,
+        ngram_range: tuple[int, int] = (1, 1),
+        word_weights: Any = None,
         dtype: Any = np.float64,
     ) -> None:
         super().__init__(
@@ -75,6 +80,8 @@ class TfIdf(WordCounts):
             max_df=max_df,
             max_features=max_features,
             vocabulary=vocabulary,
+            ngram_range=ngram_range,
+            word_weights=word_weights,
             dtype=dtype,
         )
         self.form = form
@@ -91,17 +98,6 @@ class TfIdf(WordCounts):
         return columns
 
     def _weighed(self, X: Any) -> Any:
-        X = super()._weighed(X)
-        X.data = X.data * self.idf_[X.indices]
+        X = times_columns(super()._weighed(X), self.idf_)
         norm = {"smooth": "l2", "ratio": None}[self.form] if self.norm == "auto" else self.norm
         return X if norm is None else scaled(X, norm)
-
-
-def scaled(X: Any, norm: str) -> Any:
-    """Rows of length (l2) or sum (l1) one; empty rows stay empty."""
-    sizes = np.append(X.data**2 if norm == "l2" else np.abs(X.data), 0)
-    lengths = np.add.reduceat(sizes, X.indptr[:-1])
-    lengths = np.sqrt(lengths) if norm == "l2" else lengths
-    lengths[np.diff(X.indptr) == 0] = 1
-    X.data = X.data / np.repeat(np.where(lengths > 0, lengths, 1), np.diff(X.indptr))
-    return X

@@ -27,9 +27,9 @@ PACKED = {".gz", ".bz2"}  # text alone: the others pack their parts themselves
 def files(where: Any) -> tuple[str, list[Path]]:
     """The kind of the files that are meant, and their paths in order."""
     if isinstance(where, str | os.PathLike):
-        paths = _named(os.fspath(where))
+        paths = named(os.fspath(where))
     else:
-        paths = [path for one in where for path in _named(os.fspath(one))]
+        paths = [path for one in where for path in named(os.fspath(one))]
     kinds = {path: _kind(path) for path in paths}
     if len(set(kinds.values())) > 1:
         examples = {kind: path.name for path, kind in reversed(kinds.items())}
@@ -40,7 +40,8 @@ def files(where: Any) -> tuple[str, list[Path]]:
     return kinds[paths[0]], paths
 
 
-def _named(where: str) -> list[Path]:
+def named(where: str) -> list[Path]:
+    """The files that a path, a folder or a pattern means, in order."""
     path = Path(where).expanduser()
     if path.is_dir():
         return _in_folder(path)

@@ -51,7 +51,13 @@ def numbered(
     documents: list[Any], number: Callable[[bytes], int], *, lowercase: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """The number of each word of each document, and where documents begin; -1: no number."""
-    words = [words_of(document, lowercase=lowercase) for document in documents]
+    return numbered_words([words_of(each, lowercase=lowercase) for each in documents], number)
+
+
+def numbered_words(
+    words: list[list[bytes]], number: Callable[[bytes], int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same of documents that are lists of words."""
     lengths = np.fromiter(map(len, words), np.int64, len(words))
     begins = np.concatenate([[0], np.cumsum(lengths)])
     numbers = np.fromiter(map(number, chain.from_iterable(words)), np.int32, int(begins[-1]))
