@@ -1,0 +1,256 @@
+"""What a study found: the models that were tried, the one that was chosen, and its verdict."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tenfold.select.intervals import Interval, fold_interval
+from tenfold.study.whole_files import write_text
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that the reader of a study should know.
+
+    Attributes
+    ----------
+    kind : short name, such as "leak" or "duplicates"
+    severity : "note", "warning" or "alarm"
+    text : a sentence in plain words
+    columns : names of the columns it speaks of
+    """
+
+    kind: str
+    severity: str
+    text: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass
+class Attempt:
+    """A model that was tried, fold by fold.
+
+    Attributes
+    ----------
+    key, title : short name and name of the rung
+    params : settings: of the chosen model those of all training rows, else those of most folds
+    scores : (k,) deciding score of each fold, larger is better
+    others : further scores by name, (k,) each
+    train : (k,) deciding score on the rows that were learned from
+    seconds : time of all folds
+    eligible : whether it can be chosen
+    simplicity : place in the order of simplicity, 0 for the simplest
+    note : why it was skipped, stopped or failed; None if it was finished
+    predictions : out-of-fold, of the choosing rows: values, or (n, classes) probabilities
+    fold_params : settings that each fold chose
+    yardstick : whether it stands there for comparison alone
+    """
+
+    key: str
+    title: str
+    params: dict[str, Any]
+    scores: np.ndarray
+    others: dict[str, np.ndarray]
+    train: np.ndarray
+    seconds: float
+    eligible: bool
+    simplicity: int
+    note: str | None = None
+    predictions: np.ndarray | None = None
+    fold_params: list[dict[str, Any]] = field(default_factory=list)
+    yardstick: bool = False
+
+    @property
+    def finished(self) -> bool:
+        """Whether all folds were done."""
+        return self.note is None
+
+    @property
+    def resumable(self) -> bool:
+        """Whether it lacked time alone, and a study that goes on may finish it."""
+        return self.note is not None and self.note.startswith(("skipped", "stopped"))
+
+    @property
+    def mean(self) -> float:
+        """Mean deciding score over the folds that were done; NaN if there is none."""
+        return float(np.mean(self.scores)) if len(self.scores) else float("nan")
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean, as if folds were independent."""
+        n = len(self.scores)
+        return float(np.std(self.scores, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Interval of the mean score, corrected for folds that share training rows."""
+        return fold_interval(self.scores, level=level)
+
+
+@dataclass
+class Judged:
+    """The chosen model on the sealed test part, opened once.
+
+    Attributes
+    ----------
+    y : (n,) truth: values, or class numbers
+    predicted : (n,) values, or class numbers
+    probabilities : (n, classes), None for regression
+    scores : by the names of metrics, larger is better
+    intervals : (low, high) of each score, by drawing test rows again (95 %)
+    """
+
+    y: np.ndarray
+    predicted: np.ndarray
+    probabilities: np.ndarray | None
+    scores: dict[str, float]
+    intervals: dict[str, tuple[float, float]]
+
+
+@dataclass
+class Clusters:
+    """What a study without a target found.
+
+    Attributes
+    ----------
+    sizes : (k,) rows of each group
+    labels : (n,) group of each choosing row
+    profiles : for each group, (column, in words, strength) of what sets it apart, strongest first
+    points : (m, 2) projection of at most 5,000 rows to the two main directions
+    point_labels : (m,) their groups
+    variance : share of the variance along each main direction
+    names : names of the encoded columns
+    """
+
+    sizes: np.ndarray
+    labels: np.ndarray
+    profiles: list[list[tuple[str, str, float]]]
+    points: np.ndarray
+    point_labels: np.ndarray
+    variance: np.ndarray
+    names: list[str]
+
+
+@dataclass
+class Study:
+    """All that `tenfold.learn` found.
+
+    Attributes
+    ----------
+    shown : the data's place in words
+    n_rows : rows of the table
+    kinds : `ColumnKind` of each column
+    notes : what was done to read the table
+    said : what was inferred and decided, sentence by sentence
+    target, task, classes : what is predicted; classes in their own type, None for regression
+    metric : name of the deciding score
+    folds, seed : of the cross-validation
+    n_train, n_test, n_choosing : rows to learn from, sealed, and used to choose
+    attempts : all that was tried, in the order of the ladder
+    skipped : those of the attempts that were not finished
+    best, chosen : the highest mean score of all that can be chosen; the simplest near it
+    test : the sealed test
+    test_rows, train_rows : at most 5,000 rows of each part, with the target
+    choosing_y : (n_choosing,) truth of the rows that `Attempt.predictions` speaks of
+    choosing_fold : (n_choosing,) the fold in which each was held out
+    warnings : findings
+    model : the chosen model, fitted on all training rows
+    clusters : without a target, what was found
+    seconds : time of the whole study
+    settings : what `learn` was asked for
+    """
+
+    shown: str
+    n_rows: int
+    kinds: dict[str, Any]
+    notes: list[str]
+    said: list[str]
+    target: str | None
+    task: str
+    classes: list[Any] | None
+    metric: str
+    folds: int
+    seed: int
+    n_train: int
+    n_test: int
+    n_choosing: int
+    attempts: list[Attempt]
+    best: Attempt
+    chosen: Attempt
+    test: Judged | None
+    test_rows: Any
+    train_rows: Any
+    choosing_y: np.ndarray | None
+    choosing_fold: np.ndarray | None
+    warnings: list[Finding]
+    model: Any
+    seconds: float
+    settings: dict[str, Any]
+    clusters: Clusters | None = None
+
+    @property
+    def skipped(self) -> list[Attempt]:
+        """Attempts that were skipped, stopped, or failed."""
+        return [attempt for attempt in self.attempts if not attempt.finished]
+
+    @cached_property
+    def ranked(self) -> list[Attempt]:
+        """Attempts that were finished, the best first."""
+        done = [attempt for attempt in self.attempts if attempt.finished]
+        return sorted(done, key=lambda attempt: -attempt.mean)
+
+    def attempt(self, key: str) -> Attempt:
+        """The attempt of a rung.
+
+        Parameters
+        ----------
+        key : str
+            Short name of the rung.
+        """
+        return next(attempt for attempt in self.attempts if attempt.key == key)
+
+    def leaderboard(self) -> str:
+        """The finished attempts as a table of text, the best first; the chosen one is marked."""
+        width = max(len(each.title) for each in self.ranked) + 2
+        lines = [f"{'model':<{width}}  {self.metric:>12}  {'95 % interval':>19}  {'seconds':>8}"]
+        return "\n".join(lines + [self._line(each, width) for each in self.ranked])
+
+    def _line(self, attempt: Attempt, width: int) -> str:
+        name = f"{'*' if attempt is self.chosen else ' '} {attempt.title}"
+        ends = ""
+        if len(attempt.scores) > 1:
+            at = attempt.interval()
+            ends = f"{at.low:.4f} to {at.high:.4f}"
+        return f"{name:<{width}}  {attempt.mean:>12.4f}  {ends:>19}  {attempt.seconds:>8.2f}"
+
+    def metrics(self) -> dict[str, Any]:
+        """Everything that was measured, in types that JSON has."""
+        from tenfold.study.writing import as_json
+
+        return as_json(self)
+
+    def save(self, folder: str | os.PathLike[str]) -> dict[str, Path]:
+        """Write `model.tenfold` and `metrics.json`, each complete or not at all.
+
+        Parameters
+        ----------
+        folder : path
+            Made if it is not there.
+
+        Returns
+        -------
+        dict
+            Path of each file by "model" and "metrics".
+        """
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = {"model": folder / "model.tenfold", "metrics": folder / "metrics.json"}
+        self.model.save(paths["model"])
+        write_text(paths["metrics"], json.dumps(self.metrics(), indent=2, allow_nan=False) + "\n")
+        return paths

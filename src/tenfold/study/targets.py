@@ -1,0 +1,206 @@
+"""What is to be predicted: the target column, its classes, and the task they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.study.scoring import CLUSTERS, MULTI_CLASS, REGRESSION, TASKS, TWO_CLASS
+
+FEW_NUMBERS = 20  # so many different whole numbers, or fewer, are taken for classes
+ROWS_PER_CLASS = 10  # on average, or they are no classes
+MOST_CLASSES = 100
+
+
+class Target(NamedTuple):
+    """The column to be predicted.
+
+    Attributes
+    ----------
+    name : of the column
+    task : "regression", "two-class" or "multi-class"
+    y : (n,) values with NaN, or class numbers with -1, for rows without one
+    classes : labels in their own type, in order; None for regression
+    why : why this task, in words
+    """
+
+    name: str
+    task: str
+    y: np.ndarray
+    classes: list[Any] | None
+    why: str
+
+    @property
+    def there(self) -> np.ndarray:
+        """Numbers of the rows that have a target."""
+        return np.flatnonzero(~np.isnan(self.y) if self.classes is None else self.y >= 0)
+
+
+class TargetScale(NamedTuple):
+    """The target as models see it: of mean 0 and variance 1, its logarithm if asked for."""
+
+    log: bool
+    mean: float
+    scale: float
+
+    @classmethod
+    def of(cls, y: np.ndarray, *, log: bool = False) -> TargetScale:
+        """The scale of values to learn from."""
+        y = np.log(y) if log else y
+        return cls(log, float(y.mean()), float(y.std()) or 1.0)
+
+    def forward(self, y: np.ndarray) -> np.ndarray:
+        """As models see it."""
+        return ((np.log(y) if self.log else y) - self.mean) / self.scale
+
+    def backward(self, z: np.ndarray) -> np.ndarray:
+        """As people see it."""
+        y = z * self.scale + self.mean
+        return np.exp(y) if self.log else y
+
+
+def walk(records: Any) -> Iterator[Any]:
+    """The cells of all records, chunk by chunk, in order."""
+    for run in records.runs():
+        for chunk in records.chunks(run):
+            yield chunk.X
+
+
+def read_target(records: Any, name: str, task: str | None) -> Target:
+    """Read the target column once, and say what task it makes.
+
+    Parameters
+    ----------
+    records : Records
+        The table.
+    name : str
+        Of the target column.
+    task : str or None
+        "regression", "two-class", "multi-class", or "classification"; None to infer it.
+    """
+    kind = records.types[name]
+    if kind == "date":
+        raise ValueError(f"the target {name!r} is a date: learn a number or a class instead")
+    if kind == "text":
+        codes, labels = _words([cells[name] for cells in walk(records)])
+    else:
+        values = np.concatenate([cells[name].values for cells in walk(records)])
+        _require_values(name, np.unique(values[~np.isnan(values)]).tolist())
+        if task == REGRESSION or (task is None and kind == "number" and not _few_whole(values)):
+            return _regression(name, values, task)
+        codes, labels = _numbers(values, truth=kind == "bool")
+    _require_values(name, labels)
+    return _classes(name, codes, labels, task, kind)
+
+
+def _require_values(name: str, values: list[Any]) -> None:
+    if not values:
+        raise ValueError(f"the target {name!r} is missing in all rows: nothing can be learned")
+    if len(values) == 1:
+        raise ValueError(
+            f"the target {name!r} is {values[0]!r} in all rows: there is nothing to tell apart"
+        )
+
+
+def _few_whole(values: np.ndarray) -> bool:
+    """Whether numbers look like classes: two of any kind, or few different whole ones."""
+    known = values[~np.isnan(values)]
+    different = np.unique(known)
+    if len(different) <= 2:
+        return True
+    few = len(different) <= min(FEW_NUMBERS, len(known) // ROWS_PER_CLASS)
+    return few and bool((different == np.floor(different)).all())
+
+
+def _regression(name: str, values: np.ndarray, task: str | None) -> Target:
+    different = len(np.unique(values[~np.isnan(values)]))
+    why = f"{name!r} is a number with {different:,} different values: regression"
+    said = why if task is None else f"regression on {name!r}, as asked"
+    return Target(name, REGRESSION, values, None, said)
+
+
+def _classes(name: str, codes: np.ndarray, labels: list, task: str | None, kind: str) -> Target:
+    if task == REGRESSION:
+        raise ValueError(
+            f"the target {name!r} holds text such as {labels[0]!r}: regression needs numbers"
+        )
+    k, n = len(labels), int((codes >= 0).sum())
+    if k > MOST_CLASSES or (k > 2 and k > n / 2):
+        raise ValueError(
+            f"the target {name!r} has {k:,} different values in {n:,} rows, such as "
+            f"{labels[0]!r} and {labels[1]!r}: too many to tell apart. Choose another target, or "
+            "group its values"
+        )
+    if task == TWO_CLASS and k != 2:
+        raise ValueError(f"the target {name!r} has {k} classes, not two: task='multi-class'")
+    shown = ", ".join(map(str, labels[:4])) + (", ..." if k > 4 else "")
+    what = TWO_CLASS if k == 2 else MULTI_CLASS
+    sort = {"bool": "truth values", "number": "different numbers", "text": "different words"}[kind]
+    why = f"{name!r} has {k} {sort} ({shown}): {what} classification"
+    return Target(name, what, codes, labels, why)
+
+
+def _numbers(values: np.ndarray, *, truth: bool) -> tuple[np.ndarray, list[Any]]:
+    """Class numbers and labels of a column of numbers."""
+    known = ~np.isnan(values)
+    labels, numbers = np.unique(values[known], return_inverse=True)
+    codes = np.full(len(values), -1, np.int32)
+    codes[known] = numbers
+    return codes, [_own_type(value, truth=truth) for value in labels.tolist()]
+
+
+def _own_type(value: float, *, truth: bool) -> Any:
+    if truth:
+        return bool(value)
+    return int(value) if value.is_integer() else value
+
+
+def _words(columns: list[Any]) -> tuple[np.ndarray, list[str]]:
+    """Class numbers and labels of a column of text, whose chunks may number them differently."""
+    found = {column.values[c] for column in columns for c in np.unique(column.codes) if c >= 0}
+    labels = sorted(found)
+    place = {label: i for i, label in enumerate(labels)}
+    parts = []
+    for column in columns:
+        table = np.array([*(place.get(value, -1) for value in column.values), -1], np.int32)
+        parts.append(table[column.codes])
+    return np.concatenate(parts), labels
+
+
+def checked_task(task: str | None, target: str | None) -> str | None:
+    """The task that was asked for, in its own spelling."""
+    asked = None if task is None else task.replace("_", "-").lower()
+    if asked == "classification":
+        return None if target is None else asked
+    if asked is not None and asked not in TASKS:
+        raise ValueError(f"task={task!r}: there are {', '.join(TASKS)}, classification")
+    if (asked == CLUSTERS) != (target is None) and asked is not None:
+        raise ValueError(
+            "task='clusters' has no target: leave it out"
+            if target is not None
+            else f"task={task!r} needs a target: name the column to be predicted"
+        )
+    return asked
+
+
+def without_rare(target: Target, least: int) -> tuple[Target, list[tuple[Any, int]]]:
+    """The target without classes of fewer rows than `least`, and which they were."""
+    if target.classes is None:
+        return target, []
+    counts = np.bincount(target.y[target.y >= 0], minlength=len(target.classes))
+    kept = np.flatnonzero(counts >= least)
+    if len(kept) == len(target.classes):
+        return target, []
+    if len(kept) < 2:
+        raise ValueError(
+            f"of the classes of {target.name!r} fewer than two have {least} rows, so that each "
+            "fold can see them: give more rows, or fewer folds"
+        )
+    new = np.full(len(counts) + 1, -1, np.int32)
+    new[kept] = np.arange(len(kept))
+    rare = [(target.classes[i], int(counts[i])) for i in np.flatnonzero(counts < least)]
+    task = TWO_CLASS if len(kept) == 2 else MULTI_CLASS
+    labels = [target.classes[i] for i in kept]
+    return target._replace(y=new[target.y], classes=labels, task=task), rare
