@@ -1,0 +1,332 @@
+"""The page: well-formed, self-contained, safe against what stands in the data."""
+
+import os
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tenfold
+from tenfold.report import page, write
+from tenfold.report.html import VOID, Html, joined, tag
+from tenfold.report.models import STORIES, story
+from tenfold.report.numbers import fixed, percent, seconds, shown
+from tenfold.report.scales import Scale, log_ticks, round_ticks
+from tenfold.report.typeset import typeset
+from tenfold.report.verdict import headline, lead
+from tenfold.rows.files.records import open_records
+from tenfold.study.encoding import as_records
+from tenfold.study.ladder import LADDER
+from tenfold.study.matching import Expected
+from tenfold.study.result import Attempt, Clusters, Finding, Judged, Study
+from tenfold.study.scoring import scoring_of
+from tenfold.study.table_model import TableModel
+from tenfold.study.targets import TargetScale
+from tenfold.tables.encoder import TableEncoder
+from tenfold.tables.kinds import column_kinds
+
+EVIL = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
+ROWS = 150
+
+
+class Read(HTMLParser):
+    """Tags that are open, and all that was met."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.attributes, self.words = [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, name, attributes):
+        self.tags.append(name)
+        self.attributes += attributes
+        if name not in VOID:
+            self.open.append(name)
+
+    def handle_startendtag(self, name, attributes):
+        self.tags.append(name)
+        self.attributes += attributes
+
+    def handle_endtag(self, name):
+        assert self.open.pop() == name, f"</{name}> closes something else"
+
+    def handle_data(self, words):
+        self.words.append(words)
+
+
+def a_table(task, evil=""):
+    rng = np.random.default_rng(0)
+    size, weight = rng.normal(size=ROWS), rng.uniform(0, 9, ROWS)
+    colour = rng.integers(0, 3, ROWS)
+    score = 2 * size + 0.4 * weight + colour + 0.5 * rng.normal(size=ROWS)
+    table = {
+        f"size{evil}": np.where(rng.random(ROWS) < 0.1, np.nan, size),
+        "weight": weight,
+        "colour": [f"{['red', 'green', 'blue'][c]}{evil}" for c in colour],
+    }
+    if task == "regression":
+        table[f"price{evil}"] = score
+    elif task != "clusters":
+        cuts = [2.5] if task == "two-class" else [1.5, 4.0]
+        table[f"price{evil}"] = [f"{'abc'[k]}{evil}" for k in np.digitize(score, cuts)]
+    return table
+
+
+def a_model(cells, kinds, target, task, y, classes):
+    names = [name for name in cells.names if name != target]
+    model = TableModel()
+    model.task_, model.target_, model.classes_ = task, target, classes
+    model.scale_ = TargetScale.of(y) if task == "regression" else None
+    model.interval_, model.residuals_ = np.linspace(0, 2, 50), 100
+    model.columns_ = {
+        name: Expected(cells.types[name], kinds[name].kind, kinds[name].examples) for name in names
+    }
+    model.encoder_ = TableEncoder().fit(as_records(cells.select(names)))
+    inner = tenfold.Ridge() if task == "regression" else tenfold.LogisticRegression()
+    model.model_ = inner.fit(model.encode(cells), y if classes else model.scale_.forward(y))
+    return model
+
+
+def an_attempt(key, title, mean, others, **more):
+    scores = mean + np.linspace(-0.01, 0.01, 5)
+    spread = {name: value + np.zeros(5) for name, value in others.items()}
+    order = {"eligible": True, "simplicity": 0} | more
+    return Attempt(key, title, {"C": 0.1}, scores, spread, scores + 0.02, 1.5, **order)
+
+
+def a_study(task, evil=""):
+    """A finished study without its search."""
+    table = a_table(task, evil)
+    target = f"price{evil}"
+    records = open_records(table)
+    cells, kinds = records.slice(0, ROWS), column_kinds(records, target)
+    y, classes = table[target], None
+    if task != "regression":
+        labels, y = np.unique(y, return_inverse=True)
+        classes = labels.tolist()
+    model = a_model(cells, kinds, target, task, y, classes)
+    scoring = scoring_of(task, y, classes and len(classes), None)
+    said = model.predict_cells(cells)
+    scores = scoring.scores(y, said)
+    mean = scores[scoring.deciding]
+    others = {name: scores[name] for name in scoring.names[1:]}
+    attempts = [
+        an_attempt("baseline", "Baseline", mean - 0.4, others),
+        an_attempt("ridge" if classes is None else "logistic", f"Linear{evil}", mean, others),
+        an_attempt("boosting", "Boosted trees", mean, others, eligible=False, yardstick=True),
+    ]
+    skipped = an_attempt("qda", "Quadratic", mean, others, note=f"no time{evil}")
+    return Study(
+        shown=f"things{evil}.csv",
+        n_rows=ROWS,
+        kinds=kinds,
+        notes=[f"a note{evil}"],
+        said=[f"inferred{evil}"],
+        target=target,
+        task=task,
+        classes=classes,
+        metric=scoring.deciding,
+        folds=5,
+        seed=0,
+        n_train=ROWS,
+        n_test=ROWS,
+        n_choosing=ROWS,
+        attempts=[*attempts, skipped],
+        best=attempts[1],
+        chosen=attempts[1],
+        test=Judged(
+            y,
+            said if classes is None else said.argmax(axis=1),
+            None if classes is None else said,
+            scores,
+            {name: (value - 0.1, value + 0.1) for name, value in scores.items()},
+        ),
+        test_rows=cells,
+        train_rows=cells,
+        choosing_y=y,
+        choosing_fold=None,
+        warnings=[Finding("leak", "alarm", f"{target} leaks{evil}"), Finding("id", "note", "ids")],
+        model=model,
+        seconds=12.0,
+        settings={"drop": [evil], "seed": 0, "minutes": None},
+    )
+
+
+def a_study_of_groups(evil=""):
+    table = a_table("clusters", evil)
+    records = open_records(table)
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, ROWS)
+    tries = [an_attempt(f"kmeans_{k}", f"{k} groups", 0.1 * k, {}) for k in (2, 3)]
+    profile = [(f"size{evil}", f"higher{evil}", 2.0)]
+    found = Clusters(
+        np.bincount(labels), labels, [profile] * 3, rng.normal(size=(ROWS, 2)), labels,
+        np.array([0.5, 0.2]), ["size", "weight"],
+    )  # fmt: skip
+    return Study(
+        shown="things", n_rows=ROWS, kinds=column_kinds(records), notes=[], said=["3 groups"],
+        target=None, task="clusters", classes=None, metric="silhouette", folds=5, seed=0,
+        n_train=ROWS, n_test=0, n_choosing=ROWS, attempts=tries, best=tries[1], chosen=tries[1],
+        test=None, test_rows=None, train_rows=records.slice(0, ROWS), choosing_y=None,
+        choosing_fold=None, warnings=[], model=None, seconds=1.0, settings={}, clusters=found,
+    )  # fmt: skip
+
+
+TASKS = ("regression", "two-class", "multi-class", "clusters")
+
+
+@pytest.fixture(scope="module", params=TASKS)
+def pages(request):
+    """A page of plain names and one of hostile names."""
+    make = a_study_of_groups if request.param == "clusters" else a_study
+    given = () if request.param == "clusters" else (request.param,)
+    return request.param, page(make(*given)), page(make(*given, evil=EVIL))
+
+
+def test_every_tag_is_closed_in_its_place(pages):
+    for text in pages[1:]:
+        assert Read(text).open == []
+
+
+def test_nothing_is_asked_of_the_network(pages):
+    for text in pages[1:]:
+        read = Read(text)
+        assert not {"link", "iframe", "object", "embed", "base", "form"} & set(read.tags)
+        asked = [value for name, value in read.attributes if name in {"src", "href", "action"}]
+        assert all(value.startswith("#") for value in asked)
+        assert not re.search(r"https?://|url\(|@import|fetch\(|XMLHttp", text)
+
+
+def test_hostile_names_stay_text(pages):
+    _, plain, evil = pages
+    read = Read(evil)
+    assert read.tags.count("script") == 1
+    assert "img" not in read.tags
+    assert not [name for name, _ in read.attributes if name.startswith("on")]
+    assert "<img src=x onerror=alert(2)>" in "".join(read.words)
+    assert set(read.tags) == set(Read(plain).tags)
+
+
+def test_the_page_is_small_and_has_all_sections(pages):
+    task, text, _ = pages
+    assert len(text.encode()) < 2_000_000
+    anchors = {value for name, value in Read(text).attributes if name == "id"}
+    links = {value[1:] for name, value in Read(text).attributes if name == "href"}
+    assert links <= anchors
+    wanted = {"data", "use", "models", "made"}
+    if task == "clusters":
+        assert wanted | {"groups"} == links
+    else:
+        rest = {"heed", "tried", "judged", "rows", "columns", "mistakes"}
+        assert wanted | rest == links
+
+
+def test_pictures_hold_numbers_only(pages):
+    for name, value in Read(pages[1]).attributes:
+        if name == "d":
+            assert not re.search("nan|inf", value)
+            assert re.fullmatch(r"[MLHVCQZhv0-9. -]*", value)
+        assert not (name in {"x", "y", "cx", "cy", "width", "height"} and "nan" in value)
+
+
+def test_verdict_in_words():
+    study = a_study("two-class")
+    right = np.mean(study.test.y == study.test.predicted)
+    assert "".join(Read(headline(study)).words) == (
+        f"It gets price right for {percent(right)} of unseen rows."
+    )
+    words = "".join(Read(lead(study)).words)
+    assert "Always saying" in words
+    assert "no better and no worse" in words
+    study.attempts[2].scores += 0.2
+    assert "would do better here" in "".join(Read(lead(study)).words)
+    study.chosen = study.attempts[0]
+    assert "nothing certain" in headline(study)
+
+
+def test_verdict_of_a_regression_speaks_in_the_unit_of_the_target():
+    study = a_study("regression")
+    assert "of the differences in price" in headline(study)
+    assert "always guessing the mean misses by" in lead(study)
+    study.test.scores["r2"] = 0.01
+    assert "no better than guessing" in headline(study)
+    study.attempts[0].scores[:] = 0.0
+    assert "almost nothing" in headline(study)
+
+
+def test_write_replaces_the_page_at_once_or_not_at_all(tmp_path, monkeypatch):
+    study, path = a_study_of_groups(), tmp_path / "new" / "report.html"
+    assert write(study, path) == path
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        write(study, path)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_every_rung_has_its_story_and_every_story_its_topic():
+    syllabus = (Path(__file__).parents[1] / "docs" / "syllabus.md").read_text(encoding="utf-8")
+    for rung in LADDER:
+        assert story(rung.key) is STORIES[rung.key]
+    assert story("kmeans_4") is STORIES["kmeans"]
+    assert story("unheard of") is None
+    for told in STORIES.values():
+        for topic in told.topics:
+            assert f"| {topic} |" in syllabus
+        for place in told.notes.split(", "):
+            course, section = place.replace("§", "").split(" ", 1)
+            listed = syllabus.split(f"### {course}.")[1].split("\n### ")[0]
+            assert f"| {section} |" in listed
+
+
+@pytest.mark.parametrize("key", STORIES)
+def test_formulas_are_set_in_the_colour_of_the_text(key):
+    drawn = typeset(STORIES[key].formula)
+    assert Read(drawn).open == []
+    assert 'fill="currentColor"' in drawn
+    width = float(re.search(r' width="([0-9.]+)"', drawn)[1])
+    assert 60 < width < 480
+
+
+@given(st.text(), st.text())
+def test_text_is_escaped_wherever_it_stands(words, value):
+    read = Read(tag("p", words, title=value))
+    assert read.tags == ["p"]
+    assert read.open == []
+    assert Read(joined(words, Html("<br>"))).tags == ["br"]
+
+
+@given(
+    st.floats(-1e9, 1e9), st.floats(1e-3, 1e9), st.integers(1, 10)
+)  # spans that a picture can have
+def test_ticks_are_round_few_and_within(low, span, about):
+    ticks = round_ticks(low, low + span, about)
+    assert len(ticks) <= about + 2
+    assert all(low - 1e-6 * span <= tick <= low + span * (1 + 1e-6) for tick in ticks)
+    assert ticks == sorted(set(ticks))
+
+
+def test_log_scale_puts_equal_ratios_at_equal_distances():
+    scale = Scale(10, 1000, 0, 200, log=True)
+    assert scale([10, 100, 1000]).tolist() == [0, 100, 200]
+    assert log_ticks(10, 1000) == [10, 20, 50, 100, 200, 500, 1000]
+
+
+def test_numbers_as_people_read_them():
+    assert [shown(v) for v in (0, 1987, 12345.6, -0.00012, 1e-9, True, "a")] == [
+        "0", "1987", "12,346", "−0.00012", "1.00e−09", "yes", "a",
+    ]  # fmt: skip
+    assert fixed(-0.0001) == "0.000"
+    assert percent(1.0) == "100\N{NO-BREAK SPACE}%"
+    assert [seconds(t) for t in (0.004, 2.34, 30, 600)] == ["4 ms", "2.3 s", "30 s", "10.0 min"]
