@@ -235,3 +235,16 @@ def test_errors_name_the_cure():
         search(Ridge(), {"alpha": [-1.0]}, X, Y)
     with pytest.raises(ValueError, match="'how' parameter"):
         search(Ridge(), {"alpha": [1.0]}, X, Y, how="wild")
+
+
+def test_more_columns_than_rows_need_no_square_of_the_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 300))
+    y = X[:, 0] + 0.1 * rng.normal(size=40)
+    grid = {"alpha": [0.1, 1.0, 10.0, 100.0]}
+    found = tenfold.search(tenfold.Ridge(), grid, X, y, folds=4)
+    for alpha, score in zip(grid["alpha"], found.cv_results_["mean_test_score"], strict=True):
+        alone = tenfold.cross_validate(tenfold.Ridge(alpha=alpha), X, y, folds=4)
+        assert_allclose(score, alone.mean(), rtol=1e-10)
+    X = rng.normal(size=(30, 20_000))  # a square of them would fill 3 GB
+    assert tenfold.search(tenfold.Ridge(), grid, X, X[:, 0], folds=3).best_params_

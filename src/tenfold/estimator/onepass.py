@@ -38,6 +38,10 @@ class OnePass(Estimator):
     def _learned(self, statistic: Any, dtype: np.dtype, /) -> dict[str, Any]:
         raise NotImplementedError(f"{type(self).__name__} has to define _learned(s, dtype)")
 
+    def _has_statistic(self, rows: Rows, /) -> bool:
+        """Whether a fit to parts of these rows may come from their statistics."""
+        return True
+
     def _suffices(
         self, statistic: Any, n_rows: int, dtype: np.dtype, settings: list[dict], /
     ) -> bool:

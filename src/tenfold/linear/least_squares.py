@@ -13,11 +13,12 @@ from tenfold.estimator import OnePass
 from tenfold.linear.conjugate import conjugate_gradients
 from tenfold.linear.normal_equations import (
     Problem,
+    Wide,
+    decomposed,
     exact_problem,
     problem,
     solve,
     solve_nonnegative,
-    solve_wide,
     trustworthy,
 )
 from tenfold.linear.scores import LinearRegressor
@@ -39,7 +40,7 @@ class LeastSquares(OnePass, LinearRegressor):
         solver = getattr(self, "solver", "auto")
         if solver == "sparse_cg" or (rows.sparse and rows.n_features > WIDEST_GRAM):
             return self._iterated(rows)
-        if not (rows.sparse or self.positive) and rows.n_rows < rows.n_features:
+        if self._is_wide(rows):
             return self._wide(rows)
         s = self._statistic(rows)
         P = problem(s, rows.n_features, rows.dtype, intercept=self.fit_intercept)
@@ -90,11 +91,20 @@ class LeastSquares(OnePass, LinearRegressor):
 
     def _wide(self, rows: Rows) -> dict[str, Any]:
         self._target_shape = rows.target_shape
-        alpha = self._penalties(int(np.prod(rows.target_shape)))
-        found = solve_wide(rows, alpha, intercept=self.fit_intercept)
-        learned = self._shaped(found.coef, found.intercept, rows.dtype)
-        spectrum = self._spectrum(found.singular, float(np.finfo(rows.dtype).eps))
+        return self._from_wide(decomposed(rows, intercept=self.fit_intercept), rows.dtype)
+
+    def _from_wide(self, wide: Wide, dtype: np.dtype) -> dict[str, Any]:
+        alpha = self._penalties(wide.turned.shape[1])
+        learned = self._shaped(*wide.solution(alpha), dtype)
+        spectrum = self._spectrum(wide.singular, float(np.finfo(dtype).eps))
         return learned | spectrum | {"statistic_": None}
+
+    def _is_wide(self, rows: Rows) -> bool:
+        """Whether the rows are fewer than the columns: a square of the columns says too little."""
+        return not (rows.sparse or self.positive) and rows.n_rows < rows.n_features
+
+    def _has_statistic(self, rows: Rows) -> bool:
+        return not self._is_wide(rows)
 
     def _iterated(self, rows: Rows) -> dict[str, Any]:
         if self.positive:
@@ -320,6 +330,19 @@ class Ridge(LeastSquares):
             coef = V @ shrunk
             learned = model._shaped(coef, s.mean[p:] - s.mean[:p] @ coef, dtype)
             model._keep(learned | model._more(P) | {"statistic_": s, "dtype_": dtype})
+        return models
+
+    def _fit_along(self, rows: Rows, settings: list[dict]) -> list[Any] | None:
+        """All penalties from one decomposition, where the rows are fewer than the columns."""
+        scalars = all(set(each) == {"alpha"} and np.ndim(each["alpha"]) == 0 for each in settings)
+        if not (scalars and self._is_wide(rows)):
+            return None
+        models = [copy(self).set_params(**each) for each in settings]
+        wide = decomposed(rows, intercept=self.fit_intercept)
+        for model in models:
+            model._validate_params()
+            model._target_shape = rows.target_shape
+            model._keep(model._from_wide(wide, rows.dtype))
         return models
 
     def _penalties(self, targets: int) -> np.ndarray:

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.estimator import OnePassClassifier
 from tenfold.linear.normal_equations import (
     Problem,
+    decomposed,
     problem,
     solve,
-    solve_wide,
     triangle,
     trustworthy,
     varying,
@@ -187,13 +187,15 @@ class LeastSquaresClassifier(OnePassClassifier):
         constant = s.mean[p:] - s.mean[:p] @ coef if self.fit_intercept else np.zeros(len(coef.T))
         return {"coef_": coef.T.astype(dtype), "intercept_": constant.astype(dtype)}
 
+    def _has_statistic(self, rows: Rows) -> bool:
+        return rows.sparse or rows.n_rows >= rows.n_features
+
     def _wide(self, rows: Rows) -> dict[str, Any]:
         chunk = rows.gather()
         targets = one_hot(chunk, len(self.classes_))
-        found = solve_wide(
-            Rows(Arrays(chunk.X, targets, chunk.w)), self._alpha, intercept=self.fit_intercept
-        )
-        learned = {"coef_": found.coef.T, "intercept_": found.intercept * self.fit_intercept}
+        hot = Rows(Arrays(chunk.X, targets, chunk.w))
+        coef, constant = decomposed(hot, intercept=self.fit_intercept).solution(self._alpha)
+        learned = {"coef_": coef.T, "intercept_": constant * self.fit_intercept}
         return {k: v.astype(rows.dtype) for k, v in learned.items()} | {"statistic_": None}
 
     def _scorer(self) -> tuple:

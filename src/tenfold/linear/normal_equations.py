@@ -109,16 +109,33 @@ def square_root(P: Problem) -> tuple[np.ndarray, np.ndarray]:
     return R, (V[:, kept].T @ P.AB) / root[kept, None]
 
 
-class WideSolution(NamedTuple):
-    """Coefficients (p, q), constants (q,), and the singular values of the centred rows."""
+class Wide(NamedTuple):
+    """Fewer rows than columns, decomposed: centred rows U S V', and U' times the centred target.
 
-    coef: np.ndarray
-    intercept: np.ndarray
+    Attributes
+    ----------
+    turned : (n, q) U'B
+    singular : (n,) singular values
+    Vt : (n, p) main directions
+    mean_x, mean_y : what was subtracted
+    least : singular values below this share of the largest count as zero
+    """
+
+    turned: np.ndarray
     singular: np.ndarray
+    Vt: np.ndarray
+    mean_x: np.ndarray
+    mean_y: np.ndarray
+    least: float
+
+    def solution(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The shortest coefficients (p, q), and the constants (q,)."""
+        coef = self.Vt.T @ (filtered(self.singular, alpha, self.least) * self.turned)
+        return coef, self.mean_y - self.mean_x @ coef
 
 
-def solve_wide(rows: Rows, alpha: np.ndarray, *, intercept: bool) -> WideSolution:
-    """Fewer rows than columns: the shortest solution, from the rows themselves."""
+def decomposed(rows: Rows, *, intercept: bool) -> Wide:
+    """The rows themselves, all in memory, by their singular values."""
     X, y, w, _ = rows.gather()
     Y = y.reshape(len(y), -1).astype(np.float64)
     root = np.ones(len(Y)) if w is None else np.sqrt(w)
@@ -129,5 +146,4 @@ def solve_wide(rows: Rows, alpha: np.ndarray, *, intercept: bool) -> WideSolutio
     D = D * varying(np.abs(D).max(axis=0), mean_x, eps)
     A, B = D * root[:, None], (Y - mean_y) * root[:, None]
     U, sizes, Vt = np.linalg.svd(A.astype(np.float64, copy=False), full_matrices=False)
-    coef = Vt.T @ (filtered(sizes, alpha, max(A.shape) * eps) * (U.T @ B))
-    return WideSolution(coef, mean_y - mean_x @ coef, sizes)
+    return Wide(U.T @ B, sizes, Vt, mean_x, mean_y, max(A.shape) * eps)

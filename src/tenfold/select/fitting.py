@@ -44,7 +44,8 @@ class Fitted(NamedTuple):
 
 def fit_parts(data: Data, split: Split, candidates: Candidates) -> Fitted:
     """Fit every candidate on the training rows of every part."""
-    if isinstance(data.model, OnePass) and len(split.train[0]) <= MOST_CELLS:
+    model, few = data.model, len(split.train[0]) <= MOST_CELLS
+    if isinstance(model, OnePass) and few and model._has_statistic(data.rows):
         groups = _alike(data.model, candidates)
         found = [_from_statistics(data, split, [candidates[i] for i in g]) for g in groups]
         made = [part for part in found if part is not None]
@@ -161,6 +162,10 @@ def _in_lanes(data: Data, split: Split, candidates: Candidates) -> list[list[Any
 
 def fit_along(model: Any, candidates: Candidates, rows: Rows) -> list[Any]:
     """Fit one candidate after the other, each from the last one's result if it can use it."""
+    if len(candidates) > 1 and hasattr(model, "_fit_along"):
+        at_once = model._fit_along(rows, candidates)
+        if at_once is not None:
+            return at_once
     warm = getattr(model, "warm_start", None) is False and not getattr(model, "_draws", False)
     if not warm or len(candidates) == 1:
         return [anew(model, settings).fit(rows) for settings in candidates]
