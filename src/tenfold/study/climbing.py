@@ -70,16 +70,16 @@ class Climb:
         """Judge the rungs, one after the other; Ctrl-C stops after the baseline was judged."""
         attempts: list[Attempt] = []
         for number, rung in enumerate(rungs):
-            self.watch.rung_begins(rung, number, len(rungs))
             try:
+                self.watch.rung_begins(rung, number, len(rungs))
                 attempts.append(self.attempt(rung))
+                self.watch.rung_done(attempts[-1])
             except KeyboardInterrupt:
                 if not attempts:
                     raise
                 self.watch.said("Stopped: going on with the models that are done.")
-                stopped = [self._attempt(each, [], "stopped by hand") for each in rungs[number:]]
-                return attempts + stopped
-            self.watch.rung_done(attempts[-1])
+                left = rungs[len(attempts) :]
+                return attempts + [self._attempt(each, [], "stopped by hand") for each in left]
         return attempts
 
     def attempt(self, rung: Rung) -> Attempt:

@@ -14,7 +14,7 @@ from tenfold.study.climbing import Budget, Climb
 from tenfold.study.encoded_folds import EncodedFolds, fold_numbers
 from tenfold.study.finishing import finished, table_model
 from tenfold.study.journal import Journal, fingerprint
-from tenfold.study.ladder import rungs
+from tenfold.study.ladder import Rung, rungs
 from tenfold.study.preparing import Prepared, prepared
 from tenfold.study.result import Attempt, Judged, Study
 from tenfold.study.table_model import TableModel
@@ -30,12 +30,13 @@ def study(records: Any, asked: Asked, watch: Watch) -> Study:
     start = perf_counter()
     ready = prepared(records, asked, watch)
     data = ready.data
+    ladder = rungs(ready.target.task, asked.models)  # a name that is none is told at once
     fold = fold_numbers(data.choosing_y, asked.folds, asked.seed)
     about = asked.what_folds_depend_on() | {"data": fingerprint(records)}
     journal = Journal(asked.journal, about, resume=asked.resume)
     watch.stage("Trying models")
     folds = EncodedFolds(data.cells, data.choosing_y, fold, ready.encoder)
-    attempts = _climbed(ready, asked, folds, journal, watch)
+    attempts = _climbed(ready, asked, folds, journal, watch, ladder)
     best = choosing.best_of(attempts)
     chosen = choosing.simplest_near(attempts, best)
     watch.said(choosing.in_words(best, chosen, ready.scoring.deciding))
@@ -79,12 +80,16 @@ def study(records: Any, asked: Asked, watch: Watch) -> Study:
 
 
 def _climbed(
-    ready: Prepared, asked: Asked, folds: EncodedFolds, journal: Journal, watch: Watch
+    ready: Prepared,
+    asked: Asked,
+    folds: EncodedFolds,
+    journal: Journal,
+    watch: Watch,
+    ladder: list[Rung],
 ) -> list[Attempt]:
     budget = Budget(60 * asked.minutes, journal.spent)
     task = ready.target.task
-    climb = Climb(folds, task, ready.scoring, asked.seed, budget, journal, watch)
-    return climb.run(rungs(task, asked.models))
+    return Climb(folds, task, ready.scoring, asked.seed, budget, journal, watch).run(ladder)
 
 
 def _fitted(ready: Prepared, chosen: Attempt, asked: Asked, watch: Watch) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
-
 import numpy as np
 from scipy.stats import t
 
@@ -11,11 +9,12 @@ from tenfold.study.explaining.encoded_rows import EncodedRows
 from tenfold.study.explaining.explanation import Importance
 from tenfold.study.scoring import Scoring
 
-SHUFFLES = (2, 8)  # so many if the model is slow, so many otherwise
+SHUFFLES = (2, 8)  # so many if the table is wide, so many otherwise
+CELLS = 2**28  # encoded cells that are predicted in all, at most
 
 
 def importances(
-    rows: EncodedRows, y: np.ndarray, scoring: Scoring, *, seed: int, seconds: float = 20.0
+    rows: EncodedRows, y: np.ndarray, scoring: Scoring, *, seed: int
 ) -> tuple[float, list[Importance]]:
     """The score as it is, and its fall for each column of the table, the largest first.
 
@@ -31,17 +30,11 @@ def importances(
         The deciding score.
     seed : int
         Of the shuffles.
-    seconds : float
-        A model for which this would take longer is shuffled less often.
     """
-    rows.predict(rows.X[:1])  # the first call may compile
-    begun = perf_counter()
-    said = rows.predict(rows.X)
-    once = perf_counter() - begun
-    score = scoring.score(y, said)
+    score = scoring.score(y, rows.predict(rows.X))
     few, many = SHUFFLES
-    slow = once * len(rows.places) * many > seconds
-    orders = _orders(len(y), few if slow else many, seed)
+    wide = rows.X.size * len(rows.places) * many > CELLS
+    orders = _orders(len(y), few if wide else many, seed)
     stack = np.tile(rows.X, (len(orders), 1))
     found = [
         _interval(name, score - _shuffled(rows, stack, places, orders, y, scoring))
