@@ -86,6 +86,37 @@ except LikelihoodFellError as error:
     print(str(error)[:78], "...")
 
 # %%
+# **Soft and hard.** Hard EM gives each row to one component alone. Where components overlap it cuts
+# off the tails of both: the means move apart, the deviations become too small, and the likelihood
+# that is left is lower. Soft EM shares the rows between them, and finds what they were drawn from.
+z = np.repeat([-1.0, 1.0], 2000) + np.random.default_rng(0).normal(size=4000)
+fits, both = {}, {"random_state": 0, "max_iter": 3000, "tol": 1e-8}
+print("            means          deviations    log-likelihood of a row")
+print("truth       -1.00   1.00   1.00  1.00")
+for name, hard in (("soft EM", False), ("hard EM", True)):
+    fit = fits[name] = GaussianMixture(2, hard=hard, **both).fit(z[:, None])
+    order = fit.means_[:, 0].argsort()
+    means, deviations = fit.means_[order, 0], np.sqrt(fit.covariances_[order, 0, 0])
+    said = f"{means[0]:7.2f} {means[1]:6.2f}   {deviations[0]:.2f}  {deviations[1]:.2f}"
+    print(f"{name:9} {said}   {fit.score(z[:, None]):.4f}")
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+left.hist(z, 60, density=True, color="#DDDDDD")
+line = np.linspace(-5, 5, 400)
+for number, (name, fit) in enumerate(fits.items()):
+    left.plot(
+        line, np.exp(fit.score_samples(line[:, None])), color=colour(number), lw=2, label=name
+    )
+    share = fit.predict_proba(line[:, None])[:, fit.means_[:, 0].argmax()]
+    share = np.round(share) if name == "hard EM" else share
+    right.plot(line, share, color=colour(number), lw=2, label=name)
+left.set(xlabel="x", ylabel="density")
+right.set(xlabel="x", ylabel="share of the component on the right")
+left.legend(frameon=False)
+for ax in (left, right):
+    clean(ax)
+plt.show()
+
+# %%
 # **Beside k-means.** k-means takes all groups for round and of one size. Its boundary lies halfway
 # between the centres, wherever the groups end. Here it is a bad start for EM too; several starts
 # from drawn rows, of which the best is kept, do not depend on it.

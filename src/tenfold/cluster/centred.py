@@ -9,12 +9,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.cluster.lloyd import FAR, cost, label_rows
+from tenfold.cluster.members import label_means, numbered_clusters
 from tenfold.estimator import Clusterer
 from tenfold.maths.distances import squared_distances
 from tenfold.rows import Chunk, Rows
 from tenfold.solve.spreading import STARTS, start_sample
 
 START_ROWS = 20_000  # starts are chosen from this many rows (or 100 for each cluster)
+BLIND = {"random", "uniform"}  # starts that do not look where the other centres are
 
 
 class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
@@ -32,14 +34,14 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         if not (isinstance(self.init, str) or callable(self.init)):
             return 1  # the same start would lead to the same end
         if self.n_init == "auto":
-            return blind if self.init == "random" or callable(self.init) else 1
+            return blind if callable(self.init) or self.init in BLIND else 1
         return self.n_init
 
     def _start(self, rows: Rows, rng: np.random.Generator, size: int | None = None) -> np.ndarray:
         """First centres, in the coordinates of the data."""
         k, seed = self.n_clusters, int(rng.integers(2**31))
         if not (isinstance(self.init, str) or callable(self.init)):
-            return self._checked(np.asarray(self.init), rows)
+            return self._given(np.asarray(self.init), rows)
         X, w = self._sample(rows, size or max(START_ROWS, 100 * k), seed)
         if callable(self.init):
             dense = X if isinstance(X, np.ndarray) else X.toarray()
@@ -50,6 +52,13 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     def _sample(self, rows: Rows, size: int, seed: int) -> tuple[Any, np.ndarray]:
         """Rows to start from, and their weights."""
         return start_sample(rows, size, seed)
+
+    def _given(self, start: np.ndarray, rows: Rows) -> np.ndarray:
+        """Centres that were given, or the means of the rows with each given label."""
+        if start.ndim == 1 and start.dtype.kind in "iu":
+            labels = numbered_clusters(start, self.n_clusters, rows.n_rows)
+            return label_means(rows, labels, self.n_clusters)
+        return self._checked(start, rows)
 
     def _checked(self, start: np.ndarray, rows: Rows) -> np.ndarray:
         wanted = (self.n_clusters, rows.n_features)
@@ -88,12 +97,18 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     def reconstruct(self, X: Any) -> np.ndarray:
         """The centre of each row in its place, (n, p): what is left of the rows.
 
+        With the labels as one-hot codes Z and the centres as C, this is Z C: k-means is the
+        factorisation X ~ Z C whose codes are one-hot. [000, 4.1; 002, 7.3]
+
         Parameters
         ----------
         X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
+            The rows; or (n,) whole numbers, the labels that `predict` gave them.
         """
-        return np.take(self.cluster_centers_, self.predict(X), axis=0)
+        check_is_fitted(self)
+        coded = isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "iu"
+        labels = numbered_clusters(X, len(self.cluster_centers_)) if coded else self.predict(X)
+        return np.take(self.cluster_centers_, labels, axis=0)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the cost of the rows.

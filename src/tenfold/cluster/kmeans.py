@@ -31,19 +31,22 @@ class KMeans(Centred):
     that of the exact distances, whatever the rounding of products. Many rows are not the first
     that k-means++ meets: its centres stand still on samples first, so that few rounds are left.
     Parameters and attributes are those of `sklearn.cluster.KMeans`.
-    [000, 4.1; 002, ch. 7; 003, unit 4; 004, 6]
+    `tenfold.lloyd_steps` shows the half-steps one by one. [000, 4.1; 002, ch. 7; 003, unit 4;
+    004, 6]
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters.
-    init : {"k-means++", "random", "farthest"}, (k, p) array or callable
+    init : {"k-means++", "random", "farthest", "uniform"}, (k, p) or (n,) array, or callable
         Where to start: rows that are likely to lie apart, any rows, each row as far as possible
-        from those before it, given centres, or `f(X, k, random_state)`. The rows are drawn from a
-        sample by global row number, so every engine starts alike.
+        from those before it, any points of the box that rows fill; given centres; the means of
+        rows with given labels (whole numbers, one for each row; the mean of all for a label that
+        none has); or `f(X, k, random_state)`. The rows are drawn from a sample by global row
+        number, so every engine starts alike.
     n_init : int or "auto"
-        Number of starts, of which the best is kept; "auto" is 10 for "random" and functions, else
-        1.
+        Number of starts, of which the best is kept; "auto" is 10 for "random", "uniform" and
+        functions, else 1.
     max_iter : int
         Most rounds of a start.
     tol : float

@@ -32,7 +32,7 @@ class MiniBatchKMeans(Centred):
     ----------
     n_clusters : int
         Number of clusters.
-    init : {"k-means++", "random", "farthest"}, (k, p) array or callable
+    init : {"k-means++", "random", "farthest", "uniform"}, (k, p) or (n,) array, or callable
         Where to start, as in `KMeans`.
     max_iter : int
         Most epochs.
@@ -52,8 +52,8 @@ class MiniBatchKMeans(Centred):
     init_size : int, optional
         Rows to choose starts from; 3 batches, or 3 rows for each cluster, by default.
     n_init : int or "auto"
-        Number of starts, of which the best on those rows is taken; "auto" is 3 for "random" and
-        functions, else 1.
+        Number of starts, of which the best on those rows is taken; "auto" is 3 for "random",
+        "uniform" and functions, else 1.
     reassignment_ratio : float
         Centres that met less than this share of what the busiest one met are moved.
 

@@ -40,11 +40,11 @@ class SphericalKMeans(Centred):
     ----------
     n_clusters : int
         Number of clusters.
-    init : {"k-means++", "random", "farthest"}, (k, p) array or callable
+    init : {"k-means++", "random", "farthest", "uniform"}, (k, p) or (n,) array, or callable
         Where to start, as in `KMeans`, among the unit rows.
     n_init : int or "auto"
-        Number of starts, of which the best is kept; "auto" is 10 for "random" and functions,
-        else 1.
+        Number of starts, of which the best is kept; "auto" is 10 for "random",
+        "uniform" and functions, else 1.
     max_iter : int
         Most rounds of a start.
     tol : float

@@ -69,6 +69,22 @@ def random_rows(X: Any, w: np.ndarray, k: int, rng: np.random.Generator) -> np.n
     return dense(X[np.sort(rng.choice(n, k, replace=n < k, p=w / w.sum()))])
 
 
+def random_points(X: Any, w: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Any k points of the box that the rows fill, whether rows are near or not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 7.0]])
+    >>> points = random_points(X, np.ones(3), 100, np.random.default_rng(0))
+    >>> points.min(axis=0).round().tolist(), points.max(axis=0).round().tolist()
+    ([0.0, 5.0], [2.0, 7.0])
+    """
+    inside = X[w > 0]
+    low, high = dense(inside.min(axis=0)), dense(inside.max(axis=0))
+    return low + (high - low) * rng.random((k, X.shape[1])).astype(X.dtype)
+
+
 def farthest_first(X: Any, w: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """Any row first, then each time the row that is farthest from all chosen so far.
 
@@ -120,4 +136,9 @@ def draw(pull: np.ndarray, m: int, rng: np.random.Generator) -> np.ndarray:
     return np.minimum(drawn, len(pull) - 1)
 
 
-STARTS = {"k-means++": plus_plus, "random": random_rows, "farthest": farthest_first}
+STARTS = {
+    "k-means++": plus_plus,
+    "random": random_rows,
+    "farthest": farthest_first,
+    "uniform": random_points,
+}

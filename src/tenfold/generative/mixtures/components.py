@@ -17,6 +17,7 @@ import numpy as np
 
 from tenfold.generative.mixtures import kernels
 from tenfold.generative.mixtures.axes import axis_components
+from tenfold.generative.mixtures.gaps import WithGaps
 from tenfold.generative.mixtures.moments import (
     FAR,
     LOG_2PI,
@@ -126,6 +127,16 @@ def components(weights: np.ndarray, means: np.ndarray, factors: np.ndarray, kind
         precisions = factors**2 if kind == "diag" else np.repeat(factors[:, None] ** 2, p, axis=1)
         return axis_components(log_weights, means, precisions, origin)
     offsets = log_weights + log_roots(factors, kind, p) - 0.5 * p * LOG_2PI
+    each = np.broadcast_to(factors, (k, p, p))
+    inner = correlated(offsets, means, factors, origin, kind)
+    return WithGaps(inner, offsets, means, each, origin)
+
+
+def correlated(
+    offsets: np.ndarray, means: np.ndarray, factors: np.ndarray, origin: np.ndarray, kind: str
+) -> Any:
+    """Components with any correlations, for rows without gaps."""
+    k, p = means.shape
     away = ((means - origin)[:, None, :] @ factors)[:, 0]
     if (away**2).sum(axis=1).max() > FAR or (kind == "full" and p >= WIDE):
         return ApartComponents(offsets, means, np.broadcast_to(factors, (k, p, p)))

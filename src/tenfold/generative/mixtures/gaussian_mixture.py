@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.generative.mixtures import shapes
 from tenfold.generative.mixtures.base import CONSTRAINTS, Climb, Mixture
 from tenfold.generative.mixtures.components import components
-from tenfold.generative.mixtures.gaussians import TAKE_GAPS, Family, Gaussians
+from tenfold.generative.mixtures.gaps import WithGaps
+from tenfold.generative.mixtures.gaussians import Family, Gaussians
 from tenfold.generative.mixtures.given import checked_means, checked_weights, refuse_infinity
 from tenfold.generative.mixtures.gradient import ascend
 from tenfold.generative.mixtures.rounds import shares
@@ -28,9 +29,10 @@ class GaussianMixture(Mixture):
 
     The E-step gives each row to the components by Bayes' rule, the M-step takes weighted moments;
     neither can lower the likelihood (`reg_covar` may, by a hair). Parameters and attributes up to
-    `verbose` are those of `sklearn.mixture.GaussianMixture`. With "diag" and "spherical"
-    covariances NaN is a missing entry: a row counts with those it has, and a row without any has
-    the weights as its probabilities. [000, 4.2.1; 002, ch. 8; 003, unit 4 and project 4; 004, 9]
+    `verbose` are those of `sklearn.mixture.GaussianMixture`. NaN is a missing entry: a
+    row counts with those it has, and a row without any has the weights as its probabilities. (With
+    "full" and "tied" covariances each set of missing columns takes a solution of its own.)
+    [000, 4.2.1; 002, ch. 8; 003, unit 4 and project 4; 004, 9]
 
     Parameters
     ----------
@@ -87,6 +89,7 @@ class GaussianMixture(Mixture):
     ([[1.0, 2.0], [10.0, 2.0]], [0.5, 0.5])
     """
 
+    _nan_ok = True
     _parameter_constraints: dict[str, Any] = {
         **CONSTRAINTS,
         "covariance_type": [StrOptions(set(shapes.KINDS))],
@@ -139,10 +142,6 @@ class GaussianMixture(Mixture):
         self.observed_labels = observed_labels
         self.min_variance = min_variance
         self.min_seen = min_seen
-
-    @property
-    def _nan_ok(self) -> bool:
-        return self.covariance_type in TAKE_GAPS
 
     def _family(self, rows: Rows) -> Family:
         return Family(self.covariance_type, self.reg_covar, self.min_variance, self.min_seen)
@@ -215,7 +214,7 @@ class GaussianMixture(Mixture):
         return means[k] + steps @ np.linalg.cholesky(matrices[k].astype(np.float64)).T
 
     def impute(self, X: Any) -> np.ndarray:
-        """Rows with the expected value in the place of each missing entry.
+        """Rows with the expected value in the place of each missing entry, given the others.
 
         Parameters
         ----------
@@ -227,5 +226,12 @@ class GaussianMixture(Mixture):
 
 
 def expected_entries(chunk: Chunk, parts: Any, means: np.ndarray) -> np.ndarray:
-    """Rows, filled in by sum_k p(k | row) mean_k."""
-    return np.where(np.isnan(chunk.X), shares(chunk, parts) @ means, chunk.X)
+    """Rows, filled in by sum_k p(k | row) E(entry | row, k); the mean of k if columns are apart."""
+    gaps = np.isnan(chunk.X)
+    if not gaps.any():
+        return chunk.X.copy()
+    R = shares(chunk, parts)
+    guess = R @ means
+    if isinstance(parts, WithGaps):
+        guess = guess + np.einsum("nk,knp->np", R, parts.filled(chunk.X).D)
+    return np.where(gaps, guess, chunk.X).astype(chunk.X.dtype)

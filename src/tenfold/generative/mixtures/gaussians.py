@@ -11,7 +11,7 @@ from tenfold.generative.mixtures.components import components
 from tenfold.generative.mixtures.moments import Moments, about_means
 
 NOBODY = 10 * np.finfo(np.float64).eps  # weight of a component that has lost its rows
-TAKE_GAPS = ("diag", "spherical")  # shapes of covariances that allow missing entries
+BY_AXIS = ("diag", "spherical")  # shapes of covariances without correlations
 
 
 class Gaussians(NamedTuple):
@@ -55,7 +55,7 @@ class Family(NamedTuple):
     def moved(self, g: Gaussians, s: Any) -> Gaussians:
         """The M-step: the most likely components of the rows as they were given to them."""
         s, n = about_means(s, g.weights, g.means), s.n + NOBODY
-        means, covariances = (self._by_axis if self.kind in TAKE_GAPS else self._whole)(g, s)
+        means, covariances = (self._by_axis if self.kind in BY_AXIS else self._whole)(g, s)
         return Gaussians(n / n.sum(), means, covariances)
 
     def _whole(self, g: Gaussians, s: Moments) -> tuple[np.ndarray, np.ndarray]:
@@ -84,5 +84,5 @@ class Family(NamedTuple):
 
     def _regular(self, covariances: np.ndarray) -> np.ndarray:
         p = covariances.shape[-1]
-        ridge = self.reg_covar * (1.0 if self.kind in TAKE_GAPS else np.eye(p))
+        ridge = self.reg_covar * (1.0 if self.kind in BY_AXIS else np.eye(p))
         return shapes.at_least(covariances + ridge, self.kind, self.min_variance)

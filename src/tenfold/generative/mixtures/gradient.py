@@ -146,4 +146,4 @@ def noisy(parts: Any, factors: np.ndarray, family: Family) -> Any:
         log_weights, offsets = parts.log_weights - lost, parts.offsets - lost
         return parts._replace(log_weights=log_weights, offsets=offsets)
     lost = 0.5 * family.reg_covar * (factors**2).sum(axis=(-2, -1))
-    return parts._replace(offsets=parts.offsets - lost)
+    return parts.lowered(lost)

@@ -21,7 +21,7 @@ def log_joint(X: Any, mixture: Gaussians, covariance_type: str = "full") -> np.n
     Parameters
     ----------
     X : (n, p) array
-        Rows; with "diag" and "spherical" covariances NaN is a missing entry.
+        Rows; NaN is a missing entry.
     mixture : Gaussians
         Weights, means and covariances.
     covariance_type : {"full", "tied", "diag", "spherical"}
@@ -39,7 +39,7 @@ def e_step(
     Parameters
     ----------
     X : (n, p) array
-        Rows; with "diag" and "spherical" covariances NaN is a missing entry.
+        Rows; NaN is a missing entry.
     mixture : Gaussians
         Weights, means and covariances.
     covariance_type : {"full", "tied", "diag", "spherical"}
@@ -72,7 +72,7 @@ def m_step(
     Parameters
     ----------
     X : (n, p) array
-        Rows; with "diag" and "spherical" covariances NaN is a missing entry.
+        Rows; NaN is a missing entry.
     R : (n, k) array
         Responsibilities.
     mixture : Gaussians, optional

@@ -30,9 +30,10 @@ class TfIdf(WordCounts):
     norm : {"l2", "l1", "auto"} or None
         Whether rows are scaled to length (l2) or sum (l1) one; "auto" is "l2" for "smooth" and
         None for "ratio".
-    kind, stop_words, lowercase, min_df, max_df, max_features, vocabulary, ngram_range, \
-    word_weights, dtype
+    kind, stop_words, lowercase, min_df, max_df, max_features, vocabulary, dtype
         As in `WordCounts`; the counts, presence or frequency is what is weighed.
+    ngram_range, word_weights
+        As in `WordCounts`; words are weighed before rows are scaled.
 
     Attributes
     ----------
