@@ -16,8 +16,8 @@ NEEDS_bench := -e '.[bench]'
 help:  ## say what there is
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
 
-demo: $(VENV)/for-demo  ## fit five models on a bundled data set, print a table, draw a picture
-	$(PY) examples/five_models.py
+demo: $(VENV)/for-demo  ## learn from a bundled table: a leaderboard, a model, a page that explains it
+	$(VENV)/bin/tenfold learn breast_cancer --minutes 1 --output demo-output
 
 test: $(VENV)/for-test  ## all tests and all examples in docstrings
 	$(PY) -m pytest -n 2 --dist worksteal

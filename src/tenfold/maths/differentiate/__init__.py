@@ -1,0 +1,1 @@
+"""Automatic differentiation of functions written in NumPy, and checks by finite differences."""

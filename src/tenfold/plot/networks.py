@@ -1,0 +1,227 @@
+"""Pictures of what is inside a network: filters, maps, hidden units, what it looks at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tenfold.neural.activations import activation
+from tenfold.neural.looking import saliency as slopes_by_input
+from tenfold.plot.style import FAINT, INK, axes, clean, colour, legend_beside, marker, panels
+
+ACROSS = 8  # pictures side by side
+
+
+def filters(model: Any, *, layer: int | None = None, shape: Any = None, ax: Any = None) -> Any:
+    """The weights of each unit or filter of a layer as a picture, all on one scale about zero.
+
+    Of filters with several channels the mean over channels is shown. [001, 3.4]
+
+    Parameters
+    ----------
+    model : fitted network
+        Of `tenfold.neural`.
+    layer : int, optional
+        Number of the layer; the first that has weights by default.
+    shape : (height, width), optional
+        Of the image that a dense layer sees, if it is not known from the rows.
+    ax : array of Axes, optional
+        Where to draw, as many as there are units.
+
+    Returns
+    -------
+    array of Axes
+    """
+    sizes = model.network_.sizes
+    layer = next(i for i, n in enumerate(sizes) if n) if layer is None else layer
+    W = np.asarray(model.network_.parts(model.params_)[layer][0])
+    if W.ndim == 4:
+        pictures = np.moveaxis(W.mean(axis=2), -1, 0)
+    else:
+        pictures = W.T.reshape(len(W.T), *_picture_shape(model, layer, shape))
+    return _gallery(pictures, ax, "RdBu_r", about_zero=True)
+
+
+def _picture_shape(model: Any, layer: int, shape: Any) -> tuple[int, int]:
+    known = (model.network_.shape, *model.network_.shapes)[layer]
+    shape = shape or (known[:2] if len(known) == 3 else None)
+    if shape is None:
+        raise ValueError(f"layer {layer} sees {known}: give shape=(height, width) of its image")
+    return tuple(shape)
+
+
+def feature_maps(model: Any, image: Any, *, layer: int = 0, ax: Any = None) -> Any:
+    """What each channel of a layer gives for one image: the brighter, the more.
+
+    [001, Ex. 3.4.5]
+
+    Parameters
+    ----------
+    model : fitted network
+        Of `tenfold.neural`.
+    image : array
+        One row, as the model takes it.
+    layer : int
+        Number of a layer that gives images.
+    ax : array of Axes, optional
+        Where to draw, as many as there are channels.
+
+    Returns
+    -------
+    array of Axes
+    """
+    given = model.outputs(np.asarray(image)[None])[layer][0]
+    if given.ndim != 3:
+        raise ValueError(f"layer {layer} gives {given.shape}, no image (height, width, channels)")
+    return _gallery(np.moveaxis(given, -1, 0), ax, "gray", about_zero=False)
+
+
+def _gallery(pictures: np.ndarray, ax: Any, cmap: str, *, about_zero: bool) -> Any:
+    across = min(len(pictures), ACROSS)
+    down = -(-len(pictures) // across)
+    grid = panels(ax, down, across, 1.3)
+    top = np.abs(pictures).max() or 1.0
+    low = -top if about_zero else pictures.min()
+    for place, each in zip(grid.ravel(), pictures, strict=False):
+        place.imshow(each, cmap=cmap, vmin=low, vmax=top)
+    for place in grid.ravel():
+        place.set_axis_off()
+    return grid
+
+
+def saliency(model: Any, images: Any, *, shape: Any = None, ax: Any = None) -> Any:
+    """Images above, and below them how much each pixel changes the score of the class that wins.
+
+    Parameters
+    ----------
+    model : fitted network
+        Of `tenfold.neural`.
+    images : (n, ...) array
+        A few rows, as the model takes them.
+    shape : (height, width), optional
+        Of an image, if rows are flat.
+    ax : array of 2 n Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    (2, n) array of Axes
+    """
+    images = np.asarray(images)
+    slopes = slopes_by_input(model, images)
+    height, width = shape or _picture_shape(model, 0, None)
+    grid = panels(ax, 2, len(images), 1.6)
+    said = model.predict(images)
+    for i, (above, below) in enumerate(grid.T):
+        above.imshow(images[i].reshape(height, width, -1).mean(axis=2), cmap="gray_r")
+        size = np.abs(slopes[i]).reshape(height, width, -1).sum(axis=2)
+        below.imshow(size, cmap="inferno")
+        above.set_title(f"said: {said[i]}", size=9, color=INK)
+        above.set_axis_off()
+        below.set_axis_off()
+    return grid
+
+
+def hidden_units(models: Any, X: Any, y: Any, *, layer: int = -2, ax: Any = None) -> Any:
+    """Rows as two hidden units see them, once for each model: whether a line now parts them.
+
+    With the models that `tenfold.neural.snapshots` gives, it is a training in pictures. The line
+    is where the last layer's scores of two classes are equal, if that layer comes next and the
+    hidden layer has two units; of more units, the two main axes of their values are shown.
+    [003, unit 3, lect. 8; 004, 4.1]
+
+    Parameters
+    ----------
+    models : list of fitted networks
+        One picture each, titled by their epochs.
+    X, y : arrays
+        Rows and labels.
+    layer : int
+        Number of the hidden layer, from the end if negative.
+    ax : array of Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    array of Axes
+    """
+    grid = panels(ax, 1, len(models), 2.6)
+    y = np.asarray(y)
+    for place, model in zip(grid[0], models, strict=True):
+        values = model.outputs(X)[layer].reshape(len(y), -1).astype(np.float64)
+        seen = values if values.shape[1] == 2 else _main_axes(values)
+        for number, label in enumerate(np.unique(y)):
+            look = {"color": colour(number), "marker": marker(number), "s": 12, "lw": 0}
+            place.scatter(*seen[y == label].T, alpha=0.7, label=str(label), **look)
+        if values.shape[1] == 2 and layer == -2:
+            _draw_line(place, model, values)
+        place.set_title(f"after {model.n_iter_} epochs", size=9, color=INK)
+        clean(place, grid=False)
+        place.set(xticks=[], yticks=[])
+    return grid
+
+
+def _main_axes(values: np.ndarray) -> np.ndarray:
+    centred = values - values.mean(axis=0)
+    _, _, axes_of = np.linalg.svd(centred, full_matrices=False)
+    axes_of *= np.sign(axes_of[np.arange(len(axes_of)), np.abs(axes_of).argmax(axis=1)])[:, None]
+    flat = np.zeros((len(values), 2))
+    flat[:, : min(2, values.shape[1])] = centred @ axes_of[:2].T
+    return flat
+
+
+def _draw_line(place: Any, model: Any, values: np.ndarray) -> None:
+    """Where both classes have the same score, across the values that there are."""
+    W, b = (np.asarray(a, np.float64) for a in model.network_.parts(model.params_)[-1][:2])
+    w, c = (W[:, 1] - W[:, 0], b[1] - b[0]) if W.shape[1] == 2 else (W[:, 0], b[0])
+    if W.shape[1] > 2 or not np.any(w):
+        return
+    low, high = values.min(axis=0), values.max(axis=0)
+    margin = 0.08 * np.maximum(high - low, 1e-9)
+    place.set(xlim=(low[0] - margin[0], high[0] + margin[0]))
+    place.set(ylim=(low[1] - margin[1], high[1] + margin[1]))
+    foot = -c * w / (w @ w)
+    place.axline(foot, foot + np.array([-w[1], w[0]]), color=INK, lw=1.2)
+
+
+def activations(
+    names: Any = ("sigmoid", "tanh", "relu"), *, span: float = 4.0, ax: Any = None
+) -> Any:
+    """Activation functions, and their slopes as dashed lines.
+
+    [001, 3.1; 003, unit 3]
+
+    Parameters
+    ----------
+    names : sequence of str or Activation
+        Which.
+    span : float
+        How far to go from zero.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> [line.get_label() for line in activations(("tanh",)).get_lines()][1:]
+    ['tanh', '_slope of tanh']
+    """
+    ax = axes(ax)
+    z = np.linspace(-span, span, 401)
+    ax.axhline(0, color=FAINT, lw=1)
+    for number, name in enumerate(names):
+        f = activation(name)
+        value, kept = f.bent(z.copy())
+        look = {"color": colour(number)}
+        ax.plot(z, value, lw=2, label=f.name, **look)
+        if f.name != "step":  # which has no slope to speak of
+            slope = f.pulled(kept.copy(), np.ones_like(z))
+            ax.plot(z, slope, lw=1.2, ls="--", label=f"_slope of {f.name}", **look)
+    clean(ax)
+    ax.set(xlabel="score z", ylabel="f(z), and its slope (dashed)")
+    legend_beside(ax)
+    return ax
