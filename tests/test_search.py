@@ -246,5 +246,10 @@ def test_more_columns_than_rows_need_no_square_of_the_columns():
     for alpha, score in zip(grid["alpha"], found.cv_results_["mean_test_score"], strict=True):
         alone = tenfold.cross_validate(tenfold.Ridge(alpha=alpha), X, y, folds=4)
         assert_allclose(score, alone.mean(), rtol=1e-10)
+    classifier, labels = tenfold.LeastSquaresClassifier(), np.where(y > 0, "up", "down")
+    found = tenfold.search(classifier, grid, X, labels, folds=4, scoring="accuracy")
+    for alpha, score in zip(grid["alpha"], found.cv_results_["mean_test_score"], strict=True):
+        alone = tenfold.cross_validate(classifier.set_params(alpha=alpha), X, labels, folds=4)
+        assert_allclose(score, alone.mean(), rtol=1e-10)
     X = rng.normal(size=(30, 20_000))  # a square of them would fill 3 GB
     assert tenfold.search(tenfold.Ridge(), grid, X, X[:, 0], folds=3).best_params_

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -10,8 +11,10 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.estimator import OnePassClassifier
+from tenfold.estimator.labels import number_labels
 from tenfold.linear.normal_equations import (
     Problem,
+    Wide,
     decomposed,
     problem,
     solve,
@@ -191,12 +194,30 @@ class LeastSquaresClassifier(OnePassClassifier):
         return rows.sparse or rows.n_rows >= rows.n_features
 
     def _wide(self, rows: Rows) -> dict[str, Any]:
+        return self._from_wide(self._decomposed(rows), rows.dtype)
+
+    def _decomposed(self, rows: Rows) -> Wide:
         chunk = rows.gather()
-        targets = one_hot(chunk, len(self.classes_))
-        hot = Rows(Arrays(chunk.X, targets, chunk.w))
-        coef, constant = decomposed(hot, intercept=self.fit_intercept).solution(self._alpha)
+        hot = Rows(Arrays(chunk.X, one_hot(chunk, len(self.classes_)), chunk.w))
+        return decomposed(hot, intercept=self.fit_intercept)
+
+    def _from_wide(self, wide: Wide, dtype: np.dtype) -> dict[str, Any]:
+        coef, constant = wide.solution(self._alpha)
         learned = {"coef_": coef.T, "intercept_": constant * self.fit_intercept}
-        return {k: v.astype(rows.dtype) for k, v in learned.items()} | {"statistic_": None}
+        return {k: v.astype(dtype) for k, v in learned.items()} | {"statistic_": None}
+
+    def _fit_along(self, rows: Rows, settings: list[dict]) -> list[Any] | None:
+        """All penalties from one decomposition, where the rows are fewer than the columns."""
+        if self._has_statistic(rows) or any(set(each) != {"alpha"} for each in settings):
+            return None
+        first = copy(self)
+        first.classes_, rows = number_labels(rows)
+        wide, models = first._decomposed(rows), [copy(first) for _ in settings]
+        for model, each in zip(models, settings, strict=True):
+            model.set_params(**each)
+            model._validate_params()
+            model._keep(model._from_wide(wide, rows.dtype))
+        return models
 
     def _scorer(self) -> tuple:
         return row_scores, self.coef_, self.intercept_

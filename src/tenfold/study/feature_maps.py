@@ -25,13 +25,18 @@ def splines(facts: Facts, knots: int, degree: int = 3) -> Any:
 
     Beyond the outermost knots a curve is flat, so that no outlier is carried far away.
     """
-    curves = []
+    places = np.linspace(0.01, 0.99, knots)
+    alike: dict[int, list[tuple[int, np.ndarray]]] = {}  # columns by how many knots they have
     for j in facts.continuous:
-        at = np.unique(np.quantile(facts.seen[:, j], np.linspace(0.01, 0.99, knots)))
-        if len(at) > 1:
-            options: Any = {"knots": at[:, None], "extrapolation": "constant"}
+        at = np.unique(np.quantile(facts.seen[:, j], places))
+        alike.setdefault(len(at), []).append((j, at))
+    curves = []
+    for count, columns in alike.items():
+        if count > 1:
+            own = np.column_stack([at for _, at in columns])
+            options: Any = {"knots": own, "extrapolation": "constant"}
             curve = SplineTransformer(degree=degree, include_bias=False, **options)
-            curves.append((f"curve{j}", curve, [j]))
+            curves.append((f"curves of {count}", curve, [j for j, _ in columns]))
     return ColumnTransformer(curves, remainder="passthrough", sparse_threshold=0.0)
 
 
