@@ -50,6 +50,7 @@ class Rows:
         self.whole: Chunk | None = None  # all rows, where they lie in memory: see `mixing`
         self.numbered: tuple[np.ndarray, Rows] | None = None  # classes, rows with their numbers
 
+    along_a_path = False  # whether fits to these rows start where those with like settings ended
     n_rows = property(lambda self: self.source.n_rows)
     n_features = property(lambda self: self.source.n_features)
     dtype = property(lambda self: self.source.dtype)

@@ -23,7 +23,6 @@ from tenfold.select.data import Data, anew
 from tenfold.select.lanes import Job, in_step
 from tenfold.select.splits import Split
 
-CLOSER = 0.1  # times the tolerance, for fits that start at the last one's end
 MOST_CELLS = 1000  # statistics that are kept at once
 
 Candidates = list[dict[str, Any]]
@@ -169,20 +168,15 @@ def fit_along(model: Any, candidates: Candidates, rows: Rows) -> list[Any]:
     warm = getattr(model, "warm_start", None) is False and not getattr(model, "_draws", False)
     if not warm or len(candidates) == 1:
         return [anew(model, settings).fit(rows) for settings in candidates]
+    rows.along_a_path = True
     fitted: list[Any] = []
     for settings in candidates:
         fresh = anew(model, settings)
         own = fresh.get_params(deep=False)
         start = copy.deepcopy(fitted[-1]).set_params(**own) if fitted else fresh
-        start.set_params(warm_start=True, **_closer(own)).fit(rows)
+        start.set_params(warm_start=True).fit(rows)
         fitted.append(start.set_params(**own))
     return fitted
-
-
-def _closer(settings: dict[str, Any]) -> dict[str, Any]:
-    """A finer tolerance: a start within the given one would be returned unmoved."""
-    tol = settings.get("tol")
-    return {"tol": CLOSER * tol} if isinstance(tol, float) else {}
 
 
 def fit_in_memory(data: Data, model: Any, split: Split, candidates: Candidates) -> Fitted:

@@ -34,6 +34,7 @@ NEWTON_WIDTH = 256  # parameters up to which Newton's Hessian is made
 WIDEST_GRAM = 2000  # columns up to which L-BFGS is told how they correlate
 SAMPLE = 16  # a sample is so much smaller than the data, where it pays
 LEAST_SAMPLE, MOST_SAMPLE = 2_500, 20_000  # rows; more of them cost more than they save
+CLOSER, SETTLED = 0.1, 1e-3  # how much flatter a warm start ends, unless it is this flat already
 PER_PARAMETER = 20  # rows of a sample that knows the curvature well enough
 MADE_FOR = {  # losses with kinks, and who minimises them exactly
     "Hinge": "LinearSVC(loss='hinge')",
@@ -161,7 +162,7 @@ def smooth_minimum(
     Minimum
     """
     eps = float(np.finfo(f.rows.dtype).eps)
-    settings = {"tol": tol, "max_iter": max_iter}
+    settings = {"tol": _warm_tolerance(f, start, tol), "max_iter": max_iter}
     size = len(start)
     few_rows = size <= NEWTON_WIDTH and size * f.rows.n_rows <= NEWTON_SIZE
     narrow = size <= NEWTON_WIDTH and f.shape[0] == 1
@@ -179,6 +180,14 @@ def smooth_minimum(
     s = second_moments(f.rows)
     settings |= {"precision": eps, "noise": distance_from_zero(s)}
     return lbfgs(f.slope, start, precondition=preconditioner(f, s), **settings)
+
+
+def _warm_tolerance(f: Objective, start: np.ndarray, tol: float) -> float:
+    """The tolerance; along a path finer: the end of the last fit may lie within it, or nearly."""
+    if not (f.rows.along_a_path and start.any()):
+        return tol
+    steepest = float(np.abs(f.slope(start)[1]).max())
+    return min(tol, CLOSER * steepest) if steepest > SETTLED * tol else tol
 
 
 def distance_from_zero(s: Moments) -> float:
