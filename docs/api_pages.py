@@ -9,6 +9,8 @@ import tenfold
 
 PUBLIC = tenfold._WHERE  # noqa: SLF001  the one list of names
 FAMILIES = {
+    "study": "From a table to a model",
+    "tables": "Tables",
     "linear": "Linear models",
     "kernel": "Kernels",
     "neighbors": "Neighbours",
@@ -22,6 +24,7 @@ FAMILIES = {
 FOR_AUTHORS = ("tenfold.estimator", "tenfold.rows")
 LISTED = {"tenfold.plot": "Pictures", "tenfold.solve": "Minimisers and samplers"}
 LISTED |= {"tenfold.metrics": "Metrics", "tenfold.select": "Choosing and judging"}
+LISTED |= {"tenfold.neural": "Layers and tools of networks", "tenfold.maths": "Derivatives"}
 LISTED |= {"tenfold.maths.densities": "Densities", "tenfold.maths.probability": "Probability"}
 MODULES = ("losses", "penalties", "links", "geometry", "algebra", "labels", "costs", "guesses")
 WHOLE = [f"tenfold.maths.{name}" for name in MODULES]
