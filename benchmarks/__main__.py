@@ -14,6 +14,7 @@ from benchmarks import (
     lasso,
     memory,
     mixtures,
+    networks,
     report,
     selection,
     small,
@@ -25,7 +26,7 @@ from benchmarks.machine import QUIET, busy, machine
 
 GROUPS = {"speed": speed, "lasso": lasso, "glm": glm, "svc": svc, "agreement": agreement}
 GROUPS |= {"encoding": encoding, "selection": selection, "clusters": clusters, "mixtures": mixtures}
-GROUPS |= {"small": small, "startup": startup, "memory": memory}
+GROUPS |= {"networks": networks, "small": small, "startup": startup, "memory": memory}
 
 
 def main() -> None:

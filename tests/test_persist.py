@@ -700,3 +700,13 @@ def test_loading_imports_and_executes_nothing(tmp_path):
         [sys.executable, "-c", WATCHED, good, *bad], capture_output=True, text=True, check=False
     )
     assert (done.stdout.split(), done.stderr) == (["KBinsDiscretizer", *["refused"] * 4], "")
+
+
+def test_losses_and_penalties_given_as_objects_are_saved(tmp_path, monkeypatch):
+    from tenfold.maths.losses import Huber, Logistic
+
+    monkeypatch.setattr(registry, "own_modules", OWN_MODULES)
+    for loss in (Huber(1.5), Logistic()):
+        model = tenfold.PenalisedRegressor(loss=loss)
+        model.save(tmp_path / "m.tenfold")
+        assert tenfold.load(tmp_path / "m.tenfold").loss == loss

@@ -3,6 +3,7 @@ from tenfold import datasets as datasets
 from tenfold import laws as laws
 from tenfold import maths as maths
 from tenfold import metrics as metrics
+from tenfold import neural as neural
 from tenfold import plot as plot
 from tenfold import select as select
 from tenfold import solve as solve
@@ -11,6 +12,7 @@ from tenfold.cluster.counting.costs import cluster_costs as cluster_costs
 from tenfold.cluster.counting.features import ClusterFeatures as ClusterFeatures
 from tenfold.cluster.counting.gaps import gap_statistic as gap_statistic
 from tenfold.cluster.counting.palette import quantise as quantise
+from tenfold.cluster.half_steps import lloyd_steps as lloyd_steps
 from tenfold.cluster.hierarchy.agglomerative import AgglomerativeClustering as AgglomerativeClustering
 from tenfold.cluster.kernel_kmeans import KernelKMeans as KernelKMeans
 from tenfold.cluster.kmeans import KMeans as KMeans
@@ -39,6 +41,7 @@ from tenfold.generative.naive_bayes import GaussianNB as GaussianNB
 from tenfold.generative.poisson import PoissonNB as PoissonNB
 from tenfold.generative.quadratic import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
 from tenfold.generative.words.counts import WordCounts as WordCounts
+from tenfold.generative.words.telling_apart import word_weights as word_weights
 from tenfold.generative.words.tfidf import TfIdf as TfIdf
 from tenfold.linear.bayes.averaging import BayesianModelAverage as BayesianModelAverage
 from tenfold.linear.bayes.bayesian import BayesianLinearRegression as BayesianLinearRegression
@@ -90,6 +93,15 @@ from tenfold.linear.stepwise.sgd_regressor import SGDRegressor as SGDRegressor
 from tenfold.linear.svm.hard_margins import hard_margin as hard_margin
 from tenfold.linear.svm.svc import LinearSVC as LinearSVC
 from tenfold.neighbors.nearest_centroid import NearestCentroid as NearestCentroid
+from tenfold.neural.conv_classifier import ConvClassifier as ConvClassifier
+from tenfold.neural.mlp_classifier import MLPClassifier as MLPClassifier
+from tenfold.neural.mlp_regressor import MLPRegressor as MLPRegressor
+from tenfold.neural.rbf_network import RbfNetwork as RbfNetwork
+from tenfold.neural.recurrent.models import RecurrentClassifier as RecurrentClassifier
+from tenfold.neural.recurrent.models import RecurrentRegressor as RecurrentRegressor
+from tenfold.neural.sequential import Sequential as Sequential
+from tenfold.neural.sequential import SequentialClassifier as SequentialClassifier
+from tenfold.neural.sequential import SequentialRegressor as SequentialRegressor
 from tenfold.persist import load as load
 from tenfold.persist import save as save
 from tenfold.rows import checkpoint as checkpoint
@@ -97,11 +109,15 @@ from tenfold.rows import on as on
 from tenfold.rows import open as open
 from tenfold.rows import progress as progress
 from tenfold.rows import threads as threads
+from tenfold.rows.files.documents import Documents as Documents
 from tenfold.select.curves import learning_curve as learning_curve
 from tenfold.select.curves import validation_curve as validation_curve
 from tenfold.select.search import Search as Search
 from tenfold.select.search import search as search
 from tenfold.select.validation import cross_validate as cross_validate
+from tenfold.study.job import learn as learn
+from tenfold.study.table_model import TableModel as TableModel
+from tenfold.tables.encoder import TableEncoder as TableEncoder
 
 _WHERE: dict[str, str]
 __all__: list[str]

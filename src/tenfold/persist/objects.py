@@ -96,21 +96,21 @@ def decode_record(into: Any, stored: Any) -> Any:
 
 
 def is_tuple(value: Any) -> bool:
-    """Whether this is a NamedTuple of ours."""
+    """Whether this is a NamedTuple or a frozen dataclass of ours."""
     return registry.own_tuple_name(type(value)) is not None
 
 
 def encode_tuple(out: Any, value: Any) -> dict[str, Any]:
-    """Class and fields of a NamedTuple of ours."""
-    name = registry.own_tuple_name(type(value))
-    return {"class": name, "fields": _encode_all(out, value._asdict())}
+    """Class and fields of a NamedTuple, or frozen dataclass, of ours."""
+    name, names = registry.own_tuple_name(type(value)), registry.field_names(type(value)) or ()
+    return {"class": name, "fields": _encode_all(out, {n: getattr(value, n) for n in names})}
 
 
 def decode_tuple(into: Any, stored: Any) -> Any:
-    """Make the NamedTuple, if it still has the same fields."""
+    """Make it again, if it still has the same fields."""
     name, parts = fields(stored, "class", "fields")
     cls = registry.own_tuple(name)
-    fields(parts, *cls._fields)
+    fields(parts, *(registry.field_names(cls) or ()))
     return cls(**_decode_all(into, parts))
 
 

@@ -2,6 +2,7 @@
 
 import pkgutil
 from collections.abc import Collection, Iterator
+from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -127,18 +128,29 @@ def is_learned(cls: type, name: str) -> bool:
 
 
 def own_tuple_name(cls: type) -> str | None:
-    """Name "tenfold.<module>.<class>" of a NamedTuple class that is defined in that module."""
-    named = issubclass(cls, tuple) and hasattr(cls, "_fields") and cls.__module__ in own_modules()
+    """Name "tenfold.<module>.<class>" of a class of fixed fields that is defined in that module.
+
+    That is a NamedTuple or a frozen dataclass.
+    """
+    named = field_names(cls) is not None and cls.__module__ in own_modules()
     found = named and getattr(import_module(cls.__module__), cls.__qualname__, None) is cls
     return f"{cls.__module__}.{cls.__qualname__}" if found else None
 
 
+def field_names(cls: Any) -> tuple[str, ...] | None:
+    """Names of the fields of a NamedTuple or a frozen dataclass; None for other classes."""
+    if issubclass(cls, tuple):
+        return getattr(cls, "_fields", None)
+    frozen = is_dataclass(cls) and getattr(cls, "__dataclass_params__").frozen  # noqa: B009
+    return tuple(field.name for field in fields(cls)) if frozen else None
+
+
 def own_tuple(name: str) -> Any:
-    """NamedTuple class that such a name stands for."""
+    """Class of fixed fields that such a name stands for."""
     home, _, short = name.rpartition(".")
     cls = vars(import_module(home)).get(short) if home in own_modules() else None
     if not isinstance(cls, type) or own_tuple_name(cls) != name:
-        raise ValueError(f"{name!r} is not a named tuple of tenfold")
+        raise ValueError(f"{name!r} is not a named tuple or frozen dataclass of tenfold")
     return cls
 
 

@@ -63,10 +63,10 @@ def encoded_rows(model: Any, cells: Cells) -> EncodedRows:
 
 def truth_of(model: Any, column: Column) -> np.ndarray:
     """Values of the target, NaN if missing; or class numbers, -1 if missing or unknown."""
-    if model.classes_ is None and not isinstance(column, Numbers):
-        raise ValueError(f"the target {model.target_!r} was learned as numbers, and here it is not")
     if model.classes_ is None:
-        return column.values
+        if isinstance(column, Numbers):
+            return column.values
+        raise ValueError(f"the target {model.target_!r} was learned as numbers, and here it is not")
     if isinstance(column, Words):
         place = {str(label): i for i, label in enumerate(model.classes_)}
         table = np.array([*(place.get(value, -1) for value in column.values), -1])

@@ -1,0 +1,321 @@
+"""Training: batches in parts, steps in place, penalties, clipping, stopping, resuming, files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_digits
+
+import tenfold
+from tenfold import Sequential, SequentialClassifier, SequentialRegressor, laws
+from tenfold.maths import losses as score_losses
+from tenfold.neural import Activation, BatchNorm, Conv2d, Dense, Dropout, Flatten, MaxPool, losses
+from tenfold.neural.layer import Way
+from tenfold.neural.network import build
+from tenfold.neural.steps import Crew, Task, cuts, part_gradient
+from tenfold.neural.training import Plan, Stop, begun, epoch, stepped, train
+from tenfold.neural.updates import constants, moved
+from tenfold.rows.mixing import Block
+from tenfold.solve import steppers
+from tenfold.solve.rates import Constant, Cosine
+
+TORCH = np.load(Path(__file__).parent / "reference" / "torch_numbers.npz")
+DIGITS, NAMES = load_digits(return_X_y=True)
+DIGITS = (DIGITS / 16).astype(np.float32)
+IMAGES = DIGITS.reshape(-1, 8, 8, 1)
+RULES = [
+    steppers.Plain(),
+    steppers.Momentum(),
+    steppers.Nesterov(0.8),
+    steppers.Adam(),
+    steppers.AdamW(0.1),
+    steppers.RMSProp(),
+    steppers.AdaGrad(),
+]
+KERNELS = [Conv2d(8, 3, "relu"), MaxPool(2), Flatten(), Dropout(0.2), Dense(16, "relu"), Dense()]
+
+
+def block(X, y, w=None):
+    return Block(X, y, w, np.arange(len(X)), np.arange(len(X)))
+
+
+def small_task():
+    rng = np.random.default_rng(0)
+    network, params = build([Dense(7, "tanh"), Dense(3)], (5,), rng, np.float64)
+    X, y = rng.normal(size=(150, 5)), rng.integers(3, size=150)
+    return Task(network, losses.CrossEntropy()), params, X, y
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_steps_in_place_are_those_of_the_steppers(rule, dtype):
+    rng = np.random.default_rng(1)
+    theta = rng.normal(size=(4, 3)).astype(dtype)
+    want, memory = theta.copy(), rule.begin(theta)
+    wanted = rule.begin(theta)
+    for t in range(1, 6):
+        g = rng.normal(size=(4, 3)).astype(dtype)
+        pulled = 0.5 * g + 0.1 * want + 0.01 * np.sign(want)
+        want, wanted = rule.move(want, pulled, wanted, 0.05)
+        step, pull = (0.05, constants(rule, t, 0.05, dtype)), np.array([0.5, 0.1, 0.01], dtype)
+        memory = moved(rule, theta, g, memory, step, pull)
+    assert_allclose(theta, want, rtol=1e-12 if dtype == np.float64 else 1e-5)
+
+
+def test_ten_steps_of_adam_are_those_of_torch():
+    network, params = build([Dense(4, "tanh"), Dense(2)], (3,), np.random.default_rng(0), float)
+    params = [TORCH[f"adam_{i}"].copy() for i in range(len(params))]
+    task, plan = Task(network, losses.Squared()), Plan(rate=Constant(0.01), l2=0.05)
+    course = begun(params, plan.rule)
+    for step in range(10):
+        gradient = Crew(task).gradient(
+            course.params, block(TORCH["adam_x"], TORCH["adam_y"]), np.arange(8), step
+        )
+        course = stepped(course, gradient, network, plan)
+    for i, param in enumerate(course.params):
+        assert_allclose(param, TORCH[f"adam_{i}_end"], rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("rows", [1, 31, 32, 33, 100, 128])
+def test_parts_cover_a_batch_and_are_of_nearly_one_size(rows):
+    parts = cuts(rows, 32)
+    assert [i for a, b in parts for i in range(a, b)] == list(range(rows))
+    sizes = {b - a for a, b in parts}
+    assert max(sizes) <= 32
+    assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize("part_rows", [7, 32, 64, 1000])
+def test_parts_make_the_gradient_of_the_batch(part_rows):
+    task, params, X, y = small_task()
+    whole = part_gradient(task, params, block(X, y), np.arange(150), Way(training=True))
+    parts = Crew(task, part_rows).gradient(params, block(X, y), np.arange(150), 0)
+    assert_allclose(parts.loss, whole.loss)
+    assert parts.weight == 150
+    for mine, want in zip(parts.slopes, whole.slopes, strict=True):
+        assert_allclose(mine, want, rtol=1e-9, atol=1e-12)
+
+
+def test_weights_are_repetitions_within_a_batch():
+    task, params, X, y = small_task()
+    w = np.random.default_rng(3).integers(0, 3, 150)
+    crew = Crew(task)
+    weighed = crew.gradient(params, block(X, y, w.astype(float)), np.arange(150), 0)
+    repeated = crew.gradient(params, block(X, y), np.repeat(np.arange(150), w), 0)
+    assert weighed.weight == repeated.weight
+    assert_allclose(weighed.loss, repeated.loss)
+    for mine, want in zip(weighed.slopes, repeated.slopes, strict=True):
+        assert_allclose(mine, want, rtol=1e-9, atol=1e-12)
+
+
+def test_clipping_shortens_the_mean_gradient():
+    task, params, X, y = small_task()
+    gradient = Crew(task).gradient(params, block(X, y), np.arange(150), 0)
+    for plan, limit in (
+        (Plan(steppers.Plain(), Constant(1.0), clip_norm=1e-3), 1e-3),
+        (Plan(steppers.Plain(), Constant(1.0), clip_value=1e-4), None),
+    ):
+        course = begun([p.copy() for p in params], plan.rule)
+        after = stepped(course, gradient, task.network, plan)
+        steps = [b - a for a, b in zip(after.params, params, strict=True)]
+        if limit is not None:
+            assert_allclose(np.sqrt(sum((s**2).sum() for s in steps)), limit)
+        else:
+            assert_allclose(max(np.abs(s).max() for s in steps), 1e-4)
+
+
+def test_penalties_shrink_weights_but_not_constants():
+    loose, tight, sparse = (
+        SequentialClassifier(
+            [Dense(16, "relu"), Dense()], random_state=0, learning_rate=0.01, epochs=20, **penalty
+        )
+        .fit(DIGITS, NAMES)
+        .params_
+        for penalty in ({}, {"l2": 0.1}, {"l1": 0.003})
+    )
+    assert (tight[0] ** 2).sum() < 0.2 * (loose[0] ** 2).sum()
+    assert np.median(np.abs(sparse[0])) < 0.2 * np.median(np.abs(loose[0]))
+
+
+def test_running_statistics_are_means_of_batches():
+    rng = np.random.default_rng(0)
+    X = (3 + 2 * rng.normal(size=(4000, 4))).astype(np.float32)
+    model = SequentialRegressor([BatchNorm(), Dense()], random_state=0, epochs=5).fit(X, X[:, 0])
+    _, _, mean, variance, *_ = model.params_
+    assert_allclose(mean, X.mean(axis=0), rtol=0.1)
+    assert_allclose(variance, X.var(axis=0), rtol=0.15)
+
+
+@pytest.mark.parametrize(
+    "layers", [[Dense(16, "relu"), Dense()], KERNELS], ids=["dense", "kernels"]
+)
+def test_any_number_of_threads_gives_the_same_bits(layers):
+    X = IMAGES if len(layers) > 2 else DIGITS
+    models = []
+    for n in (1, 2, 3):
+        with tenfold.threads(n):
+            models.append(SequentialClassifier(layers, random_state=0, epochs=2).fit(X, NAMES))
+    laws.assert_same_bits(models[0], models[1], "two threads")
+    laws.assert_same_bits(models[0], models[2], "three threads")
+
+
+@pytest.mark.parametrize("more", [{}, {"early_stopping": True}], ids=["", "early stopping"])
+def test_a_stopped_training_resumes_to_the_same_bits(tmp_path, more, monkeypatch):
+    model = SequentialClassifier(KERNELS, random_state=0, epochs=5, **more)
+    whole = laws.fresh(model).fit(IMAGES, NAMES)
+    calls, real = [0], tenfold.neural.training.stepped
+
+    def killed(*args):
+        calls[0] += 1
+        if calls[0] == 40:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(tenfold.neural.training, "stepped", killed)
+    with pytest.raises(KeyboardInterrupt), tenfold.checkpoint(tmp_path / "fit.ckpt", every=0):
+        laws.fresh(model).fit(IMAGES, NAMES)
+    with tenfold.checkpoint(tmp_path / "fit.ckpt", every=0):
+        again = laws.fresh(model).fit(IMAGES, NAMES)
+    assert calls[0] < 40 + whole.t_ - 10  # some epochs were not done again
+    laws.assert_same_bits(whole, again, "after a stop")
+
+
+def test_a_file_gives_the_same_network(tmp_path):
+    np.save(tmp_path / "X.npy", DIGITS)
+    model = SequentialClassifier(KERNELS, random_state=0, epochs=2, input_shape=(8, 8, 1))
+    here = laws.fresh(model).fit(DIGITS, NAMES)
+    laws.assert_same_bits(here, laws.fresh(model).fit(tmp_path / "X.npy", NAMES), "a file")
+    laws.assert_same_bits(here, laws.fresh(model).fit(DIGITS.astype(float), NAMES), "float64")
+    assert np.array_equal(here.predict(DIGITS), here.predict(tmp_path / "X.npy"))
+
+
+def test_early_stopping_keeps_the_best_parameters():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 10)), rng.integers(2, size=300)  # nothing to learn
+    settings = {"learning_rate": 0.02, "epochs": 60, "patience": 3, "random_state": 0}
+    model = SequentialClassifier([Dense(64, "relu"), Dense()], early_stopping=True, **settings)
+    model.fit(X, y)
+    best = int(np.argmin(model.validation_losses_))
+    assert model.n_iter_ == len(model.validation_losses_) == best + 5
+    assert model.n_iter_ < 60
+
+
+def test_tolerance_stops_and_epochs_without_it_do_not():
+    X, y = DIGITS[:200], NAMES[:200]
+    layers = [Dense(8, "relu"), Dense()]
+    whole = SequentialClassifier(layers, epochs=30, random_state=0).fit(X, y)
+    short = SequentialClassifier(layers, epochs=30, tol=10.0, patience=2, random_state=0).fit(X, y)
+    assert (whole.n_iter_, short.n_iter_) == (30, 4)
+    assert whole.loss_curve_[:4] == short.loss_curve_
+
+
+def test_rates_and_rules_may_be_objects():
+    rule, rate = steppers.Nesterov(0.9), Cosine(0.1, 150)
+    model = SequentialClassifier(
+        [Dense(16, "relu"), Dense()], optimizer=rule, learning_rate=rate, random_state=0
+    )
+    assert model.fit(DIGITS, NAMES).score(DIGITS, NAMES) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("loss", "end"),
+    [
+        ("hinge", [Dense()]),
+        ("likelihood", [Dense(10), tenfold.neural.Softmax()]),
+        (losses.CrossEntropy(0.1), [Dense()]),
+        (score_losses.Softmax(), [Dense()]),
+    ],
+    ids=str,
+)
+def test_classes_are_learned_with_any_loss(loss, end):
+    settings = {"epochs": 15, "learning_rate": 0.01, "random_state": 0}
+    model = Sequential([Dense(32, "relu"), *end], loss, **settings)
+    assert model.fit(DIGITS, NAMES).score(DIGITS, NAMES) > 0.94
+    assert_allclose(model.predict_proba(DIGITS).sum(axis=1), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["binary_cross_entropy", "hinge", score_losses.Logistic()])
+def test_two_classes_need_one_score(loss):
+    y = np.where(NAMES > 4, "large", "small")
+    settings = {"epochs": 20, "learning_rate": 0.01, "random_state": 0}
+    model = Sequential([Dense(32, "relu"), Dense()], loss, **settings)
+    assert model.fit(DIGITS, y).score(DIGITS, y) > 0.95
+    assert model.network_.shapes[-1] == (1,)
+
+
+def test_two_columns_and_gaussian_likelihood():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2, 2, size=(3000, 1))
+    y = np.hstack([np.sin(x), x**2]) + 0.1 * np.abs(x) * rng.normal(size=(3000, 2))
+    settings = {"epochs": 60, "learning_rate": 0.01, "random_state": 0}
+    squared = SequentialRegressor([Dense(32, "tanh"), Dense()], **settings).fit(x, y)
+    assert squared.predict(x).shape == (3000, 2)
+    assert squared.score(x, y) > 0.97
+    model = SequentialRegressor([Dense(32, "tanh"), Dense()], "gaussian", **settings).fit(x, y)
+    assert model.score(x, y) > 0.97
+    spread = np.exp(model.outputs(x)[-1][:, 2] / 2)
+    wide, narrow = spread[np.abs(x[:, 0]) > 1.8].mean(), spread[np.abs(x[:, 0]) < 0.3].mean()
+    assert wide > 3 * narrow
+
+
+def test_outputs_of_every_layer_end_with_the_scores():
+    model = SequentialClassifier(KERNELS, random_state=0, epochs=1).fit(IMAGES, NAMES)
+    given = model.outputs(IMAGES[:50])
+    assert [a.shape for a in given] == [(50, *shape) for shape in model.network_.shapes]
+    shares = losses.CrossEntropy().chances(given[-1])
+    assert_allclose(shares, model.predict_proba(IMAGES[:50]), rtol=1e-5)
+
+
+def test_partial_fit_goes_on_and_needs_all_classes_first():
+    layers = [Dense(16, "relu"), Dense()]
+    model = SequentialClassifier(layers, random_state=0, learning_rate=0.02)
+    with pytest.raises(ValueError, match="classes must be passed"):
+        model.partial_fit(DIGITS, NAMES)
+    for _ in range(8):
+        model.partial_fit(DIGITS[:900], NAMES[:900], classes=np.arange(10))
+        model.partial_fit(DIGITS[900:], NAMES[900:])
+    assert model.n_iter_ == 16
+    assert model.score(DIGITS, NAMES) > 0.9
+    frozen = [p.copy() for p in model.params_]
+    other = SequentialClassifier(layers, random_state=0, warm_start=True, epochs=1)
+    other.fit(DIGITS, NAMES).fit(DIGITS, NAMES)
+    assert all(map(np.array_equal, frozen, model.params_))
+
+
+def test_saved_networks_go_on_as_if_never_saved(tmp_path):
+    layers = [Conv2d(4, 3, "relu", padding="same"), BatchNorm(), *KERNELS[1:]]
+    layers[-2] = Dense(8, Activation("leaky_relu", 0.1))
+    settings = {"optimizer": steppers.Nesterov(0.8), "learning_rate": Cosine(0.1, 100)}
+    model = SequentialClassifier(layers, losses.CrossEntropy(0.1), random_state=0, **settings)
+    model.partial_fit(IMAGES, NAMES, classes=np.arange(10))
+    model.save(tmp_path / "model.tenfold")
+    again = tenfold.load(tmp_path / "model.tenfold")
+    laws.assert_same_bits(model, again, "after loading")
+    model.partial_fit(IMAGES, NAMES)
+    again.partial_fit(IMAGES, NAMES)
+    assert all(map(np.array_equal, model.params_, again.params_))
+
+
+def test_what_is_wrong_is_said():
+    with pytest.raises(ValueError, match=r"gives \(16,\) for each row, but CrossEntropy needs"):
+        SequentialClassifier([Dense(16)]).fit(DIGITS, NAMES)
+    with pytest.raises(ValueError, match="do not have the shape"):
+        SequentialClassifier(KERNELS, input_shape=(7, 7, 1)).fit(DIGITS, NAMES)
+    with pytest.raises(ValueError, match="loss is not finite"):
+        SequentialRegressor(optimizer="sgd", learning_rate=1e6).fit(100 * DIGITS, NAMES)
+    with pytest.raises(ValueError, match="binary cross-entropy with 10 classes"):
+        SequentialClassifier(loss="binary_cross_entropy").fit(DIGITS, NAMES)
+    with pytest.raises(ValueError, match="can only be the last"):
+        build([Dense()], (3,), np.random.default_rng(0))
+
+
+def test_an_epoch_sees_every_row_once_but_those_held_back():
+    task, params, X, y = small_task()
+    plan = Plan(steppers.Plain(), Constant(0.0), batch_size=20)
+    rows, held = tenfold.open(X, y), np.arange(150) % 3 == 0
+    _, loss = epoch(Crew(task), rows, begun(params, plan.rule), plan, [0, 0], held)
+    want = part_gradient(task, params, block(X, y), np.flatnonzero(~held), Way(training=True))
+    assert_allclose(loss, want.loss / (~held).sum())
+    loop = train(task, rows, begun(params, plan.rule), plan, Stop(2), 0)
+    assert_allclose(loop.objectives[0], loop.objectives[1])
