@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+ROUNDING = 5e-16  # a step that is no longer, as a share of the largest coefficient, is no step
+
 
 @njit(cache=True, nogil=True)
 def shrunk(rho, l1, positive):  # noqa: ANN001, ANN201
@@ -117,7 +119,7 @@ def duality_gap(c, bend, yy, l1, l2, positive, w, g):  # noqa: ANN001, ANN201
 
 @njit(cache=True, nogil=True)
 def descend_to_gap(Q, c, yy, l1, l2, positive, w, g, short, tol, max_iter, seed):  # noqa: ANN001, ANN201
-    """Sweep until steps and duality gap are small, or nothing moves; changes w and g.
+    """Sweep until steps and duality gap are small, or nothing moves but by rounding; changes w, g.
 
     Small are a step of `tol` times the largest coefficient and a gap of `tol` times yy; `short`
     says whether the step before was small. Coordinates are drawn by chance if the seed is not zero.
@@ -125,8 +127,8 @@ def descend_to_gap(Q, c, yy, l1, l2, positive, w, g, short, tol, max_iter, seed)
     """
     m = len(w)
     each_l1, each_l2, bend = np.full(m, l1), np.full(m, l2), np.diag(Q).copy()
-    state, done, longest = np.uint64(seed), 0, 1.0
-    while done < max_iter and longest > 0.0:
+    state, done, longest = np.uint64(seed), 0, np.inf
+    while done < max_iter and longest > ROUNDING * np.abs(w).max():
         if short and duality_gap(c, bend, yy, l1, l2, positive, w, g) <= tol * yy:
             break
         if seed:

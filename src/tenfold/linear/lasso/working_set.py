@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tenfold.linear.lasso.lazy_gram import BATCH, Gram
 from tenfold.solve.coordinate import PATIENCE, Quadratic, leap
-from tenfold.solve.coordinate_leaves import descend_to_gap, duality_gap
+from tenfold.solve.coordinate_leaves import ROUNDING, descend_to_gap, duality_gap
 
 NEAR = 0.8  # columns this close to the penalty enter with those beyond it: they are next on a path
 EPS = np.finfo(np.float64).eps
@@ -95,7 +95,8 @@ def on_entered(
     while moving and done < rule.max_iter:
         some = (done == 0, rule.tol, min(PATIENCE, rule.max_iter - done), rule.seed)
         sweeps, moved = descend_to_gap(gram.square, c, gram.yy[target], *penalty, v, g, *some)
-        done, moving = done + sweeps, moved > 0 and sweeps > 0
+        done += sweeps
+        moving = sweeps > 0 and moved > ROUNDING * np.abs(v).max()
         if sweeps < PATIENCE:
             break
         v, g = leap(problem, v, g)
