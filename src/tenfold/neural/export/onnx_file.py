@@ -22,7 +22,7 @@ FLOAT, INT32, INT64, STRING = 1, 6, 7, 8  # ONNX's numbers of types
 def to_onnx(model: Any, path: str | Path) -> None:
     """Write a fitted network as an ONNX file.
 
-    The input `X` has the shape (n, *model.row_shape_), in single precision (symbols: 64-bit
+    The input `X` has rows of the shape `model.row_shape_`, in single precision (symbols: 64-bit
     integers). A model that was fitted on sequences of different lengths takes them padded, and
     their `lengths`, 32-bit integers. A classifier gives `label` and `probabilities`, a regressor
     `prediction`. The file computes in single precision.
