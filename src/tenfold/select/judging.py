@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tenfold.estimator import ProbabilisticClassifier
+from tenfold.estimator.families import probabilities
 from tenfold.maths.moments import Moments
 from tenfold.metrics.metric import Metric
 from tenfold.metrics.predicting import predictions
@@ -119,6 +121,14 @@ def _statistics(
     if part is None:
         return [None] * len(metrics)
     wanted = {metric.wants for metric in metrics}
-    said = {wants: predictions(model, part.X, wants, classes) for wants in wanted}
+    said = {wants: _said(model, part.X, wants, classes) for wants in wanted}
     k = None if classes is None else len(classes)
     return [taken_in(metric.part(part.y, said[metric.wants], part.w, k)) for metric in metrics]
+
+
+def _said(model: Any, X: Any, wants: str, classes: np.ndarray | None) -> np.ndarray:
+    """What a model says of rows that were checked: its leaf, without the checks around it."""
+    usual = getattr(type(model), "predict_proba", None) is ProbabilisticClassifier.predict_proba
+    if usual and wants == "probabilities" and np.array_equal(model.classes_, classes):
+        return probabilities(Chunk(X), *model._scorer())
+    return predictions(model, X, wants, classes)
