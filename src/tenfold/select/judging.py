@@ -129,7 +129,8 @@ def _statistics(
 def _said(model: Any, X: Any, wants: str, classes: np.ndarray | None) -> np.ndarray:
     """What a model says of rows that were checked: its leaf, without the checks around it."""
     usual = getattr(type(model), "predict_proba", None) is ProbabilisticClassifier.predict_proba
-    asked = usual and wants == "probabilities" and classes is not None
-    if asked and np.array_equal(model.classes_, classes):
-        return probabilities(Chunk(X), *model._scorer())
-    return predictions(model, X, wants, classes)
+    if not usual or wants != "probabilities" or classes is None:
+        return predictions(model, X, wants, classes)
+    if not np.array_equal(model.classes_, classes):
+        return predictions(model, X, wants, classes)
+    return probabilities(Chunk(X), *model._scorer())
