@@ -62,7 +62,7 @@ def run(wanted: list[str], *, quick: bool) -> Table:
 
 def contest(case: Case, *, quick: bool) -> Row:
     """Fits in turns; what the last turn has learned is judged on unseen digits."""
-    data, unseen = pixels(mnist(10 if quick else 1)), test_digits()
+    data, unseen = pixels(mnist(10 if quick else 1)), unseen_digits()
     fits, said = {OURS: case.ours, case.peer: case.theirs}, {}
     with undisturbed():
         for fit in fits.values():
@@ -116,7 +116,7 @@ def pixels(data: Data) -> Data:
     return Data(X / max(X.max(), 1), np.asarray(data.y).astype(np.int64))
 
 
-def test_digits() -> Data:
+def unseen_digits() -> Data:
     """The 10,000 digits that no fit sees; without TENFOLD_DATA, some of those that it sees."""
     if not os.environ.get("TENFOLD_DATA"):
         return pixels(mnist(6))

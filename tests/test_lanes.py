@@ -1,5 +1,8 @@
 """Fits that walk in step give what they give alone."""
 
+from functools import partial
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -7,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import tenfold
 from tenfold import KMeans, LogisticRegression, Ridge, SGDClassifier
 from tenfold.select.data import opened
+from tenfold.select.fitting import fit_along
 from tenfold.select.lanes import Job, in_step
 from tenfold.select.splits import make_splits, shuffled
 
@@ -167,13 +171,15 @@ def test_what_was_asked_before_needs_no_walk():
     assert d.rows.passes == 2
 
 
-def test_a_flat_path_still_finds_the_winner():
+def test_no_fit_along_a_flat_path_stays_where_the_last_one_ended():
     X, y = data(classes=2)
-    grid = {"C": np.logspace(-4, 2, 12)}
-    found, exact = (
-        tenfold.search(
-            LogisticRegression(tol=tol), grid, X, y, folds=5, scoring="neg_log_loss", refit=False
-        )
-        for tol in (1e-4, 1e-10)
-    )
-    assert found.best_params_ == exact.best_params_
+    split, path = shuffled(N, 2, 0), [{"C": c} for c in np.logspace(0, 3, 7)]
+    d = opened(LogisticRegression(), X, y, None)
+    jobs = [Job(train, partial(fit_along, LogisticRegression(), path)) for train in split.train]
+    for models, train in zip(
+        in_step(d.rows, split.cell, jobs, d.labels(split)), split.train, strict=True
+    ):
+        assert all(np.abs(a.coef_ - b.coef_).max() > 0 for a, b in pairwise(models[:4]))
+        own = train[split.cell]
+        exact = LogisticRegression(C=1000.0, tol=1e-12).fit(X[own], y[own])
+        assert_allclose(models[-1].coef_, exact.coef_, atol=1e-4)

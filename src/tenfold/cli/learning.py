@@ -116,10 +116,7 @@ def learn(
     with made(folder):
         study = _studied(voice, table.records, settings)
     files = {"model": folder / MODEL_FILE, "metrics": folder / "metrics.json"}
-    if no_report:
-        (folder / REPORT).unlink(missing_ok=True)  # it would tell of another model
-    else:
-        files["report"] = _reported(voice, study, folder / REPORT)
+    files |= _reported(voice, study, folder / REPORT, wanted=not no_report)
     tell(voice, study, files)
     if open_report and "report" in files:
         typer.launch(files["report"].resolve().as_uri())
@@ -174,12 +171,15 @@ def _is_worth_keeping(path: Path) -> bool:
     return path.is_file() and path.name != "about.npz"
 
 
-def _reported(voice: Voice, study: Any, path: Path) -> Path:
+def _reported(voice: Voice, study: Any, path: Path, *, wanted: bool) -> dict[str, Path]:
+    """The report, if it is wanted; one that is there tells of another model."""
     from tenfold import report
 
+    if not wanted:
+        path.unlink(missing_ok=True)
+        return {}
     voice.say("Writing the report ...")
-    report.write(study, path)
-    return path
+    return {"report": report.write(study, path)}
 
 
 def tell(voice: Voice, study: Any, files: dict[str, Path]) -> None:

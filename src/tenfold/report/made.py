@@ -26,7 +26,8 @@ def made_section(study: Study) -> Html:
 
 def _honesty(study: Study) -> str:
     if study.test is None:
-        return f"All {count(study.n_rows)} rows were used. The same seed gives the same groups."
+        used = f"{count(study.n_choosing)} of {count(study.n_rows)} rows were used."
+        return f"{used} The same seed gives the same groups."
     used = (
         f"{count(study.n_choosing)} of them chose"
         if study.n_choosing < study.n_train

@@ -11,7 +11,7 @@ from tenfold.study.result import Attempt, Study
 
 def ruler(study: Study) -> Html:
     """Where the model stands between guessing and perfection, in one line."""
-    name, test, base = study.metric, test_scores(study), attempt_of(study, "baseline")
+    name, test, base = study.metric, sealed_scores(study), attempt_of(study, "baseline")
     perfect, floor = score_of(name).perfect, study.chosen.mean if base is None else base.mean
     reached = test.get(name, study.chosen.mean)
     stick = yardstick(study)
@@ -68,6 +68,6 @@ def attempt_of(study: Study, key: str) -> Attempt | None:
     return next((each for each in study.ranked if each.key == key), None)
 
 
-def test_scores(study: Study) -> dict[str, float]:
+def sealed_scores(study: Study) -> dict[str, float]:
     """Scores of the sealed test; none without a target."""
     return {} if study.test is None else study.test.scores

@@ -8,7 +8,7 @@ import numpy as np
 
 from tenfold.report.html import Html, joined, tag
 from tenfold.report.numbers import about, count, percent, seconds, shown
-from tenfold.report.ruler import attempt_of, ruler, test_scores, yardstick
+from tenfold.report.ruler import attempt_of, ruler, sealed_scores, yardstick
 from tenfold.report.scores import written
 from tenfold.report.words import within
 from tenfold.study.result import Attempt, Study
@@ -53,7 +53,7 @@ def headline(study: Study) -> Html:
         return joined("The rows fall into ", em(f"{len(study.clusters.sizes)} groups"), ".")
     if study.chosen.key == "baseline":
         return joined("These columns say ", em("nothing certain"), f" about {study.target}.")
-    scores, base = test_scores(study), attempt_of(study, "baseline")
+    scores, base = sealed_scores(study), attempt_of(study, "baseline")
     if base is not None and scores.get(study.metric, np.inf) <= base.mean:
         return joined("On unseen rows it is ", em("no better than guessing"), f" {study.target}.")
     if study.task == "regression":
@@ -68,7 +68,7 @@ def headline(study: Study) -> Html:
 
 
 def _explained(study: Study) -> Html:
-    r2 = test_scores(study).get("r2", np.nan)
+    r2 = sealed_scores(study).get("r2", np.nan)
     if r2 < 0.05:
         return joined("These columns explain ", em("almost nothing"), f" of {study.target}.")
     return joined("It explains ", em(percent(r2)), f" of the differences in {study.target}.")
@@ -102,7 +102,7 @@ def _lead_of_groups(study: Study) -> Html:
 
 def _against_guessing(study: Study) -> Html:
     base = attempt_of(study, "baseline")
-    scores = test_scores(study)
+    scores = sealed_scores(study)
     if study.task == "regression":
         name = "neg_root_mean_squared_error"
         if name not in scores:

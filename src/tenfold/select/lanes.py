@@ -207,7 +207,9 @@ class Lane(Rows):
         return answer
 
     def sample(self, k: int, seed: int) -> Chunk:
-        """Draw as other rows do; the last draw is remembered."""
+        """Draw as other rows do; along a path the last draw is remembered."""
+        if not self.along_a_path:
+            return super().sample(k, seed)
         if (k, seed) not in self.drawn:
             self.drawn = {(k, seed): super().sample(k, seed)}
         return self.drawn[k, seed]

@@ -12,7 +12,29 @@ from tenfold.rows.arrays import compute_dtype
 from tenfold.rows.source import Source
 
 
-class Mapped(Source):
+class Over(Source):
+    """A source that lies over another, on its grid."""
+
+    source: Source
+
+    @property
+    def grid(self) -> int:
+        """Rows per chunk."""
+        return self.source.grid
+
+    @property
+    def streams(self) -> bool:
+        """Whether jumping to a chunk costs more than reading it."""
+        return self.source.streams
+
+    def runs(self) -> Iterator[range]:
+        return self.source.runs()
+
+    def where(self, row: int) -> str:
+        return self.source.where(row)
+
+
+class Mapped(Over):
     """The rows of a source, each chunk of which a fitted transformer makes new columns of.
 
     Chunks stay those of the source, so that each is made once in a pass.
@@ -25,33 +47,17 @@ class Mapped(Source):
         self.dtype = compute_dtype(first.X.dtype)
         self.has_target, self.has_weight = source.has_target, source.has_weight
 
-    @property
-    def grid(self) -> int:
-        """Rows per chunk."""
-        return self.source.grid
-
-    @property
-    def streams(self) -> bool:
-        """Whether jumping to a chunk costs more than reading it."""
-        return self.source.streams
-
-    def runs(self) -> Iterator[range]:
-        return self.source.runs()
-
     def chunks(self, run: range) -> Iterator[Chunk]:
         return (self._made(chunk) for chunk in self.source.chunks(run))
 
     def take(self, rows: np.ndarray) -> Chunk:
         return self._made(self.source.take(rows))
 
-    def where(self, row: int) -> str:
-        return self.source.where(row)
-
     def _made(self, chunk: Chunk) -> Chunk:
         return chunk._replace(X=np.ascontiguousarray(self.transformer.transform(chunk.X)))
 
 
-class WithTarget(Source):
+class WithTarget(Over):
     """The rows of a source with a target that lies in memory."""
 
     has_target = True
@@ -61,28 +67,12 @@ class WithTarget(Source):
         self.n_rows, self.n_features = source.n_rows, source.n_features
         self.dtype, self.sparse, self.finite = source.dtype, source.sparse, source.finite
 
-    @property
-    def grid(self) -> int:
-        """Rows per chunk."""
-        return self.source.grid
-
-    @property
-    def streams(self) -> bool:
-        """Whether jumping to a chunk costs more than reading it."""
-        return self.source.streams
-
-    def runs(self) -> Iterator[range]:
-        return self.source.runs()
-
     def chunks(self, run: range) -> Iterator[Chunk]:
         for chunk in self.source.chunks(run):
             yield chunk._replace(y=self.y[chunk.first : chunk.first + chunk.rows])
 
     def take(self, rows: np.ndarray) -> Chunk:
         return self.source.take(rows)._replace(y=self.y[rows])
-
-    def where(self, row: int) -> str:
-        return self.source.where(row)
 
 
 def mapped(rows: Rows, transformer: Any) -> Rows:

@@ -37,9 +37,7 @@ def study(records: Any, asked: Asked, watch: Watch) -> Study:
     watch.stage("Trying models")
     folds = EncodedFolds(data.cells, data.choosing_y, fold, ready.encoder)
     attempts = _climbed(ready, asked, folds, journal, watch, ladder)
-    best = choosing.best_of(attempts)
-    chosen = choosing.simplest_near(attempts, best)
-    watch.said(choosing.in_words(best, chosen, ready.scoring.deciding))
+    best, chosen = _chosen(attempts, ready, watch)
     model = _fitted(ready, chosen, asked, watch)
     watch.stage("Opening the sealed test")
     test = _test(model, ready, asked.seed)
@@ -90,6 +88,14 @@ def _climbed(
     budget = Budget(60 * asked.minutes, journal.spent)
     task = ready.target.task
     return Climb(folds, task, ready.scoring, asked.seed, budget, journal, watch).run(ladder)
+
+
+def _chosen(attempts: list[Attempt], ready: Prepared, watch: Watch) -> tuple[Attempt, Attempt]:
+    """The best, and the simplest near it."""
+    best = choosing.best_of(attempts)
+    chosen = choosing.simplest_near(attempts, best)
+    watch.said(choosing.in_words(best, chosen, ready.scoring.deciding))
+    return best, chosen
 
 
 def _fitted(ready: Prepared, chosen: Attempt, asked: Asked, watch: Watch) -> Any:

@@ -45,10 +45,7 @@ def study(records: Any, asked: Asked, watch: Watch) -> Study:
     X = _dense(encoded(encoder.fit(as_records(cells)), cells))
     watch.stage("Trying numbers of groups")
     attempts, models = _tried(X, asked, watch)
-    best = max(attempts, key=lambda attempt: attempt.mean)
-    watch.said(
-        f"{best.title} have the highest silhouette, {best.mean:.2f} (1: far apart, 0: not apart)."
-    )
+    best = _best(attempts, watch)
     model = _model(encoder, models[best.params["n_clusters"]], kinds, best)
     found = findings.of_columns(kinds, records.mixed, None) + _weak(best)
     shown = some_rows(records, rows, asked.seed)
@@ -64,7 +61,7 @@ def study(records: Any, asked: Asked, watch: Watch) -> Study:
         metric=METRIC,
         folds=0,
         seed=asked.seed,
-        n_train=records.n_rows,
+        n_train=len(cells),
         n_test=0,
         n_choosing=len(cells),
         attempts=attempts,
@@ -84,6 +81,15 @@ def study(records: Any, asked: Asked, watch: Watch) -> Study:
     if asked.output is not None:
         result.save(asked.output)
     return result
+
+
+def _best(attempts: list[Attempt], watch: Watch) -> Attempt:
+    """The number of groups with the highest silhouette."""
+    best = max(attempts, key=lambda attempt: attempt.mean)
+    watch.said(
+        f"{best.title} have the highest silhouette, {best.mean:.2f} (1: far apart, 0: not apart)."
+    )
+    return best
 
 
 def some_cells(table: Any, most: int, seed: int) -> Cells:

@@ -207,6 +207,7 @@ def _from_sample(f: Objective, start: np.ndarray, k: int, **settings: Any) -> Mi
     if not warm:
         x = newton(part.curve, start, tol=max(settings["tol"], 1e-3), max_iter=100).x
     H = part.curve(x)[2]
+    del part  # many fits may walk at once
     H[np.diag_indices(len(H))] += 1e-10 * H.trace() / len(H)  # dependent columns
     factor = cho_factor(H, lower=True, check_finite=False)
     solve = lambda v: cho_solve(factor, v, check_finite=False)  # noqa: E731
