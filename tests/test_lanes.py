@@ -174,12 +174,13 @@ def test_what_was_asked_before_needs_no_walk():
 def test_no_fit_along_a_flat_path_stays_where_the_last_one_ended():
     X, y = data(classes=2)
     split, path = shuffled(N, 2, 0), [{"C": c} for c in np.logspace(0, 3, 7)]
-    d = opened(LogisticRegression(), X, y, None)
-    jobs = [Job(train, partial(fit_along, LogisticRegression(), path)) for train in split.train]
+    model = LogisticRegression(solver="lbfgs")
+    d = opened(model, X, y, None)
+    jobs = [Job(train, partial(fit_along, model, path)) for train in split.train]
     for models, train in zip(
         in_step(d.rows, split.cell, jobs, d.labels(split)), split.train, strict=True
     ):
-        assert all(np.abs(a.coef_ - b.coef_).max() > 0 for a, b in pairwise(models[:4]))
+        assert all(np.abs(a.coef_ - b.coef_).max() > 0 for a, b in pairwise(models))
         own = train[split.cell]
         exact = LogisticRegression(C=1000.0, tol=1e-12).fit(X[own], y[own])
         assert_allclose(models[-1].coef_, exact.coef_, atol=1e-4)
