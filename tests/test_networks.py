@@ -11,10 +11,13 @@ import tenfold
 from tenfold import Sequential, SequentialClassifier, SequentialRegressor, laws
 from tenfold.maths import losses as score_losses
 from tenfold.neural import Activation, BatchNorm, Conv2d, Dense, Dropout, Flatten, MaxPool, losses
+from tenfold.neural import dense_leaves as leaves
+from tenfold.neural.dense_walk import Walker
 from tenfold.neural.layer import Way
 from tenfold.neural.network import build
+from tenfold.neural.plan import Plan, Stop
 from tenfold.neural.steps import Crew, Task, cuts, part_gradient
-from tenfold.neural.training import Plan, Stop, begun, epoch, stepped, train
+from tenfold.neural.training import begun, epoch, stepped, train
 from tenfold.neural.updates import constants, moved
 from tenfold.rows.mixing import Block
 from tenfold.solve import steppers
@@ -314,8 +317,10 @@ def test_an_epoch_sees_every_row_once_but_those_held_back():
     task, params, X, y = small_task()
     plan = Plan(steppers.Plain(), Constant(0.0), batch_size=20)
     rows, held = tenfold.open(X, y), np.arange(150) % 3 == 0
-    _, loss = epoch(Crew(task), rows, begun(params, plan.rule), plan, [0, 0], held)
     want = part_gradient(task, params, block(X, y), np.flatnonzero(~held), Way(training=True))
-    assert_allclose(loss, want.loss / (~held).sum())
+    for walk in (None, Walker(task, [leaves.TANH, leaves.LINEAR], plan)):
+        start = begun([p.astype(np.float32) for p in params], plan.rule)
+        _, loss = epoch((Crew(task), walk), rows, start, plan, [0, 0], held)
+        assert_allclose(loss, want.loss / (~held).sum(), rtol=1e-5)
     loop = train(task, rows, begun(params, plan.rule), plan, Stop(2), 0)
     assert_allclose(loop.objectives[0], loop.objectives[1])

@@ -14,10 +14,10 @@ from tenfold.neural.dense import Dense
 from tenfold.neural.dropout import Dropout
 from tenfold.neural.layer import Layer, Shape
 from tenfold.neural.losses import CrossEntropy
+from tenfold.neural.plan import Plan, Stop
 from tenfold.neural.pooling import MaxPool
 from tenfold.neural.predictors import NetworkClassifier
 from tenfold.neural.shaping import Flatten, Reshape
-from tenfold.neural.training import Plan, Stop
 from tenfold.rows import Rows
 from tenfold.solve.rates import Cosine
 from tenfold.solve.steppers import AdamW

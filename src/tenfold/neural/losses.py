@@ -47,16 +47,18 @@ def cross_entropies(z, y, smoothing, each, slope):  # noqa: ANN001, ANN201
     """Cross-entropy of each row's scores, and its slope; a share `smoothing` is for all classes."""
     n, k = z.shape
     for i in range(n):
-        top, mean = z[i].max(), z.dtype.type(0)
-        total = z.dtype.type(0)
+        top, mean, total = z[i, 0], z.dtype.type(0), z.dtype.type(0)
+        for j in range(1, k):
+            top = max(top, z[i, j])
         for j in range(k):
             slope[i, j] = np.exp(z[i, j] - top)
             total += slope[i, j]
             mean += (z[i, j] - top) / k
         for j in range(k):
             slope[i, j] = slope[i, j] / total - smoothing / k
-        slope[i, y[i]] -= 1 - smoothing
-        each[i] = np.log(total) - (1 - smoothing) * (z[i, y[i]] - top) - smoothing * mean
+        own = int(y[i])
+        slope[i, own] -= 1 - smoothing
+        each[i] = np.log(total) - (1 - smoothing) * (z[i, own] - top) - smoothing * mean
 
 
 class CrossEntropy(NamedTuple):

@@ -13,7 +13,7 @@ from tenfold.neural.dense import Dense
 from tenfold.neural.full_batch import minimise
 from tenfold.neural.layer import Layer
 from tenfold.neural.model import NetworkModel
-from tenfold.neural.training import Plan, Stop
+from tenfold.neural.plan import Plan, Stop
 from tenfold.rows import Rows
 from tenfold.solve.rates import Constant, inverse_scaling
 from tenfold.solve.steppers import Adam, Momentum, Nesterov, Plain

@@ -11,8 +11,9 @@ import numpy as np
 from tenfold.neural.layer import Way
 from tenfold.neural.looking import begun_afresh
 from tenfold.neural.network import forward
+from tenfold.neural.plan import Plan
 from tenfold.neural.steps import Crew, Gradient, Task
-from tenfold.neural.training import Plan, begun, stepped
+from tenfold.neural.training import begun, stepped
 from tenfold.rows import Rows
 from tenfold.rows.blas import one_blas_thread
 from tenfold.solve.rates import Constant

@@ -12,56 +12,24 @@ resumed: all that a step depends on is in `Course`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.neural.dense_walk import Walker, walker
 from tenfold.neural.judging import Held
 from tenfold.neural.network import Network
+from tenfold.neural.plan import Plan, Stop
 from tenfold.neural.steps import Crew, Gradient, Task
 from tenfold.neural.updates import constants, moved
 from tenfold.rows import Rows
+from tenfold.rows.mixing import Block
 from tenfold.solve import until_still
-from tenfold.solve.rates import Constant, Rate
-from tenfold.solve.steppers import Adam, Rule, begin, clip_norm, clip_value
+from tenfold.solve.steppers import Rule, begin, clip_norm, clip_value
 
 SLOWEST = 1e-6  # an adaptive rate that is smaller is not divided any more
 BUFFER_RATE = 0.1  # share of a batch in running statistics
-
-
-class Plan(NamedTuple):
-    """How a network learns.
-
-    Attributes
-    ----------
-    rule, rate : a stepper of `tenfold.solve.steppers` and a rate of `tenfold.solve.rates`
-    batch_size, part_rows : rows of a step, and of the parts in which threads share it
-    l2, l1 : penalties of weights
-    clip_norm, clip_value : longest gradient, and largest entry
-    shuffle : whether each epoch has a random order of its own
-    """
-
-    rule: Rule = Adam()
-    rate: Rate = Constant(0.001)
-    batch_size: int = 128
-    part_rows: int | None = None
-    l2: float = 0.0
-    l1: float = 0.0
-    clip_norm: float | None = None
-    clip_value: float | None = None
-    shuffle: bool = True
-
-
-class Stop(NamedTuple):
-    """When to stop: after `patience` epochs in a row without a gain of `tol`, after `epochs`.
-
-    `tol=None` never looks. `slower`: divide the rate by five instead, as long as it is not tiny.
-    """
-
-    epochs: int
-    tol: float | None = None
-    patience: int = 10
-    slower: bool = False
 
 
 class Course(NamedTuple):
@@ -114,11 +82,11 @@ def train(
     until_still
         `state` is the course at the end, `report` its history.
     """
-    crew = Crew(task, plan.part_rows)
+    workers = Crew(task, plan.part_rows), walker(task, course.params, plan)
     back = None if held is None else held.rows
     loop = until_still(course, tol=0.0, max_iter=stop.epochs)
     for before in loop:
-        course, loss = epoch(crew, rows, before, plan, [seed, loop.n_iter], back)
+        course, loss = epoch(workers, rows, before, plan, [seed, loop.n_iter], back)
         value = None if held is None else held.error(rows, task, course.params)
         course = judged(course, loss, value, stop)
         change = float(stop.tol is None or course.waited <= stop.patience)
@@ -127,26 +95,54 @@ def train(
 
 
 def epoch(
-    crew: Crew, rows: Rows, course: Course, plan: Plan, seed: list[int], held: np.ndarray | None
+    workers: tuple[Crew, Walker | None],
+    rows: Rows,
+    course: Course,
+    plan: Plan,
+    seed: list[int],
+    held: np.ndarray | None,
 ) -> tuple[Course, float]:
     """Every row once, but for those held back; the mean loss along the way, with penalties."""
     draw = np.random.default_rng(seed)
     order_seed, step_seed = (int(number) for number in draw.integers(2**31, size=2))
-    loss = weight = 0.0
+    (crew, walk), loss, weight = workers, 0.0, 0.0
     for block in rows.blocks(order_seed if plan.shuffle else None):
         order = block.order if held is None else block.order[~held[block.numbers]]
-        for start in range(0, len(order), plan.batch_size):
-            batch = order[start : start + plan.batch_size]
-            gradient = crew.gradient(course.params, block, batch, step_seed + course.t)
-            course = stepped(course, gradient, crew.task.network, plan)
-            loss, weight = loss + gradient.loss, weight + gradient.weight
+        if walk is None:
+            visits = visited(crew, course, block, order, plan, step_seed)
+        else:
+            visits = walked(walk, course, block, order)
+        for here, more, of in visits:
+            course, loss, weight = here, loss + more, weight + of
     assert_finite(loss, course.t)
     return course, loss / max(weight, 1e-300) + penalty(course.params, crew.task.network, plan)
 
 
+Visit = tuple[Course, float, float]  # where the training stands, loss and weight of the rows
+
+
+def visited(
+    crew: Crew, course: Course, block: Block, order: np.ndarray, plan: Plan, seed: int
+) -> Iterator[Visit]:
+    """Batch after batch of a block, one step each."""
+    for start in range(0, len(order), plan.batch_size):
+        batch = order[start : start + plan.batch_size]
+        gradient = crew.gradient(course.params, block, batch, seed + course.t)
+        course = stepped(course, gradient, crew.task.network, plan)
+        yield course, gradient.loss, gradient.weight
+
+
+def walked(walk: Walker, course: Course, block: Block, order: np.ndarray) -> Iterator[Visit]:
+    """The same in compiled stretches of many steps."""
+    for rows in walk.stretches(block, order):
+        loss, weight, memory = walk(rows, course.params, course.memory, course.t, course.factor)
+        course = course._replace(memory=memory, t=course.t + walk.steps(rows))
+        yield course, loss, weight
+
+
 def stepped(course: Course, gradient: Gradient, network: Network, plan: Plan) -> Course:
     """One step, in place."""
-    slopes, scale = gradient.slopes, 1 / max(gradient.weight, 1e-300)
+    slopes, scale = gradient.slopes, 1 / gradient.weight if gradient.weight > 0 else 0.0
     t, rate = course.t + 1, plan.rate(course.t + 1) * course.factor
     if plan.clip_norm is not None or plan.clip_value is not None:
         slopes, scale = clipped(slopes, scale, network, plan), 1.0

@@ -1,0 +1,151 @@
+"""Compiled walks of dense networks take the steps that the layers and rules would take."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import tenfold
+from tenfold.neural import Dense
+from tenfold.neural.dense_walk import walker
+from tenfold.neural.losses import BinaryCrossEntropy, CrossEntropy, Squared
+from tenfold.neural.network import build
+from tenfold.neural.plan import Plan, Stop
+from tenfold.neural.steps import Task
+from tenfold.neural.training import begun, train
+from tenfold.rows import open as open_rows
+from tenfold.rows.tickets import counters, done, draw, wait
+from tenfold.solve.rates import Constant
+from tenfold.solve.steppers import Adam, AdamW, Momentum, Nesterov, Plain
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(301, 5)).astype(np.float32)
+LABELS = RNG.integers(0, 3, size=301)
+NUMBERS = RNG.normal(size=(301, 3))
+
+
+def learned(loss, y, plan, *, bend="relu", units=3, w=None, X=X):
+    """Where a training stands after three epochs."""
+    layers = [Dense(7, bend), Dense(4, "tanh"), Dense(units)]
+    network, params = build(layers, (X.shape[1],), np.random.default_rng(1))
+    start = begun(params, plan.rule)
+    return train(Task(network, loss), open_rows(X, y, w), start, plan, Stop(3), seed=4).state
+
+
+def assert_same_way(loss, y, plan, **settings):
+    """Compiled or layer by layer, training goes the same way."""
+    slow = plan._replace(clip_norm=1e30)  # no gradient is as long, but such plans are not compiled
+    task = Task(*[build([Dense(3)], (5,), RNG)[0], loss])
+    params = [np.zeros(1, np.float32)]
+    assert walker(task, params, plan) is not None
+    assert walker(task, params, slow) is None
+    ours, theirs = (learned(loss, y, each, **settings) for each in (plan, slow))
+    assert_close(ours.params, theirs.params)
+    assert_close(ours.losses, theirs.losses)
+    for kept, other in zip(ours.memory, theirs.memory, strict=True):
+        assert_close(kept, other)
+    assert ours.t == theirs.t
+
+
+def assert_close(ours, theirs):
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("bend", [None, "relu", "tanh", "sigmoid", "identity", "logistic"])
+def test_every_bend(bend):
+    assert_same_way(CrossEntropy(), LABELS, Plan(batch_size=100), bend=bend)
+
+
+@pytest.mark.parametrize("rule", [Adam(), AdamW(0.1), Momentum(), Nesterov(0.8), Plain()])
+def test_every_rule(rule):
+    assert_same_way(CrossEntropy(), LABELS, Plan(rule, Constant(0.02), batch_size=70))
+
+
+@pytest.mark.parametrize(
+    ("loss", "y", "units"),
+    [
+        (CrossEntropy(0.2), LABELS, 3),
+        (BinaryCrossEntropy(), (LABELS > 0).astype(int), 1),
+        (BinaryCrossEntropy(), (NUMBERS > 0).astype(float), 3),
+        (Squared(), NUMBERS, 3),
+        (Squared(), NUMBERS[:, 0], 1),
+    ],
+)
+def test_every_loss_with_weights_and_penalties(loss, y, units):
+    plan = Plan(rate=Constant(0.01), batch_size=130, l2=0.05, l1=0.01)
+    weights = np.random.default_rng(3).integers(0, 3, size=301).astype(float)
+    assert_same_way(loss, y, plan, units=units, w=weights)
+
+
+def test_a_batch_without_weight_changes_nothing():
+    weights = np.zeros(301)
+    weights[:5] = 1.0
+    plan = Plan(Plain(), Constant(0.1), batch_size=10)
+    assert_same_way(CrossEntropy(), LABELS, plan, w=weights)
+    assert all(
+        np.isfinite(p).all() for p in learned(CrossEntropy(), LABELS, plan, w=weights).params
+    )
+
+
+@pytest.mark.parametrize("batch", [1, 64, 65, 129, 301, 2000])
+def test_every_size_of_batch(batch):
+    assert_same_way(CrossEntropy(), LABELS, Plan(batch_size=batch))
+
+
+def test_large_batches_are_cut_into_a_few_parts():
+    long = np.random.default_rng(5).normal(size=(3000, 5)).astype(np.float32)
+    assert_same_way(Squared(), long[:, :3], Plan(batch_size=2500), X=long)
+
+
+def test_threads_and_kinds_of_rows_make_the_same_bits(monkeypatch):
+    monkeypatch.setattr("tenfold.neural.dense_walk.WORTH_WAKING", -1.0)  # helpers always come
+    many = np.tile(X, (9, 1))
+    labels, plan = np.tile(LABELS, 9), Plan(batch_size=200)
+    with tenfold.threads(1):
+        alone = learned(CrossEntropy(), labels, plan, X=many)
+    frozen = many.copy()
+    frozen.flags.writeable = False
+    for rows in (many, np.asfortranarray(many), many.astype(np.float64), frozen):
+        for threads in (2, 3, 5):
+            with tenfold.threads(threads):
+                shared = learned(CrossEntropy(), labels, plan, X=rows)
+            assert all(map(np.array_equal, alone.params, shared.params))
+            assert alone.losses == shared.losses
+
+
+def test_wide_rows_are_gathered_in_stretches(monkeypatch):
+    doubles = X.astype(np.float64)
+    whole = learned(CrossEntropy(), LABELS, Plan(batch_size=32), X=doubles)
+    monkeypatch.setattr("tenfold.neural.dense_walk.NUMBERS_AT_ONCE", 400)
+    parts = learned(CrossEntropy(), LABELS, Plan(batch_size=32), X=doubles)
+    assert all(map(np.array_equal, whole.params, parts.params))
+
+
+def test_other_networks_are_not_walked():
+    params = [np.zeros(1, np.float32)]
+    for layers in ([Dense(3, "gelu")], [Dense(3, bias=False)]):
+        network = build(layers, (5,), RNG)[0]
+        assert walker(Task(network, Squared()), params, Plan()) is None
+    doubles = [np.zeros(1)]
+    assert walker(Task(build([Dense(3)], (5,), RNG)[0], Squared()), doubles, Plan()) is None
+
+
+def test_tickets_are_drawn_once_and_wait_for_those_before():
+    counts, pieces, seen = counters(), 300, []
+
+    def work():
+        while (ticket := draw(counts)) < pieces:
+            wait(counts, ticket // 3 * 3)  # rounds of three
+            seen.append(ticket)
+            done(counts)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert sorted(seen) == list(range(pieces))
+    assert [ticket // 3 for ticket in seen] == sorted(ticket // 3 for ticket in seen)
