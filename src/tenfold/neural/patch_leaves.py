@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 CACHE_NUMBERS = 196608  # in the patches and scores at hand: three quarters of a megabyte
+NO_FLOOR = np.float32(-np.inf)
 ZERO = np.float32(0)  # a whole 0 would turn float32 into float64 on the way
 
 
@@ -56,7 +57,7 @@ def scatter(patches, stride, run, x):  # noqa: ANN001, ANN201
 def convolve(x, W, b, stride, kh, relu, z):  # noqa: ANN001, ANN201
     """Scores z (n, oh, ow, f) of images (n, h, w c), W (kh kw c, f); `relu`: cut off below zero."""
     n, oh, ow, f = z.shape
-    size = len(W)
+    size, floor = len(W), ZERO if relu else NO_FLOOR
     few = max(CACHE_NUMBERS // (oh * ow * (size + f)), 1)
     patches = np.empty((min(few, n), oh, ow, kh, size // kh), x.dtype)
     for start in range(0, n, few):
@@ -66,11 +67,8 @@ def convolve(x, W, b, stride, kh, relu, z):  # noqa: ANN001, ANN201
         np.dot(mine.reshape(-1, size), W, out)
         for i in range(len(out)):
             for j in range(f):
-                out[i, j] += b[j]
-        if relu:
-            flat = out.reshape(-1)
-            for i in range(len(flat)):
-                flat[i] = flat[i] if flat[i] > 0 else ZERO
+                value = out[i, j] + b[j]
+                out[i, j] = max(value, floor)
 
 
 @njit(cache=True, nogil=True)
@@ -87,10 +85,10 @@ def pull_back(x, W, stride, kh, a, slope, dx, dW, db):  # noqa: ANN001, ANN201
     for start in range(0, n, few):
         end = min(start + few, n)
         mine, down = patches[: end - start], slope[start:end].reshape(-1, f)
-        if len(a):
-            flat, values = down.reshape(-1), a[start:end].reshape(-1)
-            for i in range(len(flat)):
-                flat[i] = flat[i] if values[i] > 0 else ZERO
+        values = a[start:end].reshape(-1, f)
+        for i in range(len(values)):
+            for j in range(f):
+                down[i, j] = down[i, j] if values[i, j] > 0 else ZERO
         for i in range(len(down)):
             for j in range(f):
                 db[j] += down[i, j]

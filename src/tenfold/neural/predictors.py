@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -46,13 +47,12 @@ class NetworkClassifier(NetworkModel, Classifier):
 
         Returns
         -------
-        (n,) array of labels
+        (n,) array of labels; where steps have labels, a list with an array for each sequence
         """
-        best = self._said(X, chances).argmax(axis=1)
-        return self.classes_[best]
+        return each(lambda p: self.classes_[p.argmax(axis=1)], self._said(X, chances))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class for each row, (n, k).
+        """Probability of each class for each row, (n, k), or for each step, a list of arrays.
 
         Parameters
         ----------
@@ -70,7 +70,24 @@ class NetworkClassifier(NetworkModel, Classifier):
             The rows.
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return each(np.log, self.predict_proba(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the rows, or of the steps of all sequences, whose label is predicted.
+
+        Parameters
+        ----------
+        X : array, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+        y : array, or list of arrays
+            Their labels.
+        sample_weight : array, optional
+            Their weights.
+        """
+        from sklearn.metrics import accuracy_score
+
+        y, said, w = pooled(y, self.predict(X), sample_weight)
+        return float(accuracy_score(y, said, sample_weight=w))
 
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None
@@ -117,7 +134,7 @@ class NetworkRegressor(NetworkModel, Regressor):
         return unexplained
 
     def predict(self, X: Any) -> np.ndarray:
-        """The predicted number of each row, or numbers, (n,) or (n, q).
+        """The predicted number of each row, or numbers, (n,) or (n, q); of steps, a list of them.
 
         Parameters
         ----------
@@ -125,7 +142,24 @@ class NetworkRegressor(NetworkModel, Regressor):
             The rows.
         """
         said = self._said(X, chances)
-        return said[:, 0] if said.shape[1] == 1 else said
+        return each(lambda numbers: numbers[:, 0] if numbers.shape[1] == 1 else numbers, said)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R^2 of the predictions, over rows or over the steps of all sequences.
+
+        Parameters
+        ----------
+        X : array, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+        y : array, or list of arrays
+            Their targets.
+        sample_weight : array, optional
+            Their weights.
+        """
+        from sklearn.metrics import r2_score
+
+        y, said, w = pooled(y, self.predict(X), sample_weight)
+        return float(r2_score(y, said, sample_weight=w))
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """One epoch over further rows, from where the model stands.
@@ -147,6 +181,19 @@ class NetworkRegressor(NetworkModel, Regressor):
         with self._at_work():
             self._more(self._rows(X, y, sample_weight, reset=not hasattr(self, "params_")))
         return self
+
+
+def each(f: Callable[[np.ndarray], np.ndarray], said: Any) -> Any:
+    """A function of what is said of all rows, or of the steps of each sequence."""
+    return [f(part) for part in said] if isinstance(said, list) else f(said)
+
+
+def pooled(y: Any, said: Any, w: Any) -> tuple[Any, Any, Any]:
+    """Truth, predictions and weights; the steps of all sequences one after the other."""
+    if not isinstance(said, list):
+        return y, said, w
+    w = None if w is None else np.repeat(w, [len(part) for part in said])
+    return np.concatenate(list(y)), np.concatenate(said), w
 
 
 def check_partial(model: Any) -> None:

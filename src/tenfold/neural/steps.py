@@ -17,6 +17,7 @@ import numpy as np
 
 from tenfold.neural.layer import Way
 from tenfold.neural.network import SEEDS_PER_STEP, Network, backward, forward
+from tenfold.neural.pooled_convolution import merged
 from tenfold.neural.scratch import Scratch
 from tenfold.rows import n_threads
 from tenfold.rows.blas import undisturbed
@@ -105,7 +106,8 @@ class Crew:
     """
 
     def __init__(self, task: Task, part_rows: int | None = None) -> None:
-        self.task, self.part_rows = task, part_rows or usual_rows(task.network)
+        self.task = task._replace(network=merged(task.network))
+        self.part_rows = part_rows or usual_rows(task.network)
         self.scratch = Scratch()
         self.seconds = 0.0  # that a part took lately
 
