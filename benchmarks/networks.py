@@ -27,6 +27,7 @@ AS_GOOD = 0.002  # share of unseen digits by which ours may know fewer
 # products (rows per image, inner, columns) of a step forward and back, without that in the input
 MLP = ((1, 784, 128), (1, 128, 10))
 CNN = ((676, 9, 32), (121, 288, 64), (1, 1600, 128), (1, 128, 10))
+LSTM = ((28, 28, 256), (28, 64, 256), (1, 64, 10))
 
 Fit = Callable[[np.ndarray, np.ndarray, int], Callable[[np.ndarray], np.ndarray]]
 
@@ -127,8 +128,10 @@ def unseen_digits() -> Data:
 
 def layers(kind: str, dropout: float) -> list[Any]:
     """Our layers of a network."""
-    from tenfold.neural import Conv2d, Dense, Dropout, Flatten, MaxPool
+    from tenfold.neural import Conv2d, Dense, Dropout, Flatten, Lstm, MaxPool
 
+    if kind == "lstm":
+        return [Lstm(64), Dense()]
     rest = [Dropout(dropout)] if dropout else []
     if kind == "mlp":
         return [Dense(512 if dropout else 128, "relu"), *rest, Dense()]
@@ -141,7 +144,7 @@ def our_epochs(kind: str, dropout: float, X: np.ndarray, y: np.ndarray, epochs: 
     from tenfold.solve.rates import Cosine
 
     rate = Cosine(0.002, epochs * -(-len(X) // BATCH)) if epochs > 1 else 0.001
-    shape = (28, 28, 1) if kind == "cnn" else None
+    shape = {"cnn": (28, 28, 1), "lstm": (28, 28)}.get(kind)
     settings = {"learning_rate": rate, "epochs": epochs, "batch_size": BATCH, "random_state": 0}
     model = SequentialClassifier(layers(kind, dropout), input_shape=shape, **settings)
     return model.fit(X, y).predict
@@ -158,6 +161,7 @@ def cases() -> list[Case]:
     wide = ((1, 784, 512), (1, 512, 10))
     ours, torch = partial(our_epochs, "mlp", 0.0), partial(torch_epochs, "mlp", 0.0)
     kernels, theirs = partial(our_epochs, "cnn", 0.0), partial(torch_epochs, "cnn", 0.0)
+    steps = [partial(epochs, "lstm", 0.0) for epochs in (our_epochs, torch_epochs)]
     long = [
         (partial(our_epochs, kind, 0.3), partial(torch_epochs, kind, 0.3))
         for kind in ("mlp", "cnn")
@@ -166,6 +170,7 @@ def cases() -> list[Case]:
         Case("MLP 784-128-10, an epoch", "torch", ours, torch, MLP, 2.0),
         Case("MLP 784-128-10, an epoch of scikit-learn", "sklearn", ours, sklearn_epochs, MLP, 3.0),
         Case("CNN 32-64-128, an epoch", "torch", kernels, theirs, CNN, 1.5, rounds=3),
+        Case("LSTM 28 x 28, 64 units, an epoch", "torch", *steps, LSTM, 1.0, rounds=3),
         Case("MLP 784-512-10 to 98.3 %", "torch", *long[0], wide, 1.0, 20, 0.983, 1),
         Case("CNN 32-64-128 to 99.2 %", "torch", *long[1], CNN, 1.0, 8, 0.992, 1),
     ]

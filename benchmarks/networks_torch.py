@@ -14,6 +14,8 @@ BATCH = 128
 def torch_network(kind: str, dropout: float) -> Any:
     from torch import nn  # pyright: ignore[reportMissingImports]
 
+    if kind == "lstm":
+        return last_state(nn)
     rest = [nn.Dropout(dropout)] if dropout else []
     if kind == "mlp":
         units = 512 if dropout else 128
@@ -24,12 +26,29 @@ def torch_network(kind: str, dropout: float) -> Any:
     return nn.Sequential(*kernels, *rest, *dense)
 
 
+def last_state(nn: Any) -> Any:
+    """An LSTM that reads an image line by line, and scores of its last state."""
+
+    class LastState(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cells, self.scores = nn.LSTM(28, 64, batch_first=True), nn.Linear(64, 10)
+
+        def forward(self, x: Any) -> Any:
+            return self.scores(self.cells(x)[0][:, -1])
+
+    return LastState()
+
+
+SHAPES = {"mlp": (-1, 784), "cnn": (-1, 1, 28, 28), "lstm": (-1, 28, 28)}
+
+
 def torch_epochs(kind: str, dropout: float, X: np.ndarray, y: np.ndarray, epochs: int) -> Any:
     import torch  # pyright: ignore[reportMissingImports]
 
     torch.set_num_threads(cores())
     torch.manual_seed(0)
-    network, shape = torch_network(kind, dropout), (-1, 784) if kind == "mlp" else (-1, 1, 28, 28)
+    network, shape = torch_network(kind, dropout), SHAPES[kind]
     rows, labels = torch.from_numpy(X).reshape(shape), torch.from_numpy(y)
     steps = epochs * -(-len(X) // BATCH)
     rule = torch.optim.Adam(network.parameters(), lr=0.002 if epochs > 1 else 0.001)

@@ -76,7 +76,7 @@ def part_gradient(
 
 def usual_rows(network: Network) -> int:
     """Rows of a part: more where a row is less work, or waking a helper would cost as much."""
-    axes = max((len(shape) for shape in network.shapes), default=1)
+    axes = max(len(shape) for shape in (network.shape, *network.shapes))
     return {1: DENSE_PART_ROWS, 3: IMAGE_PART_ROWS}.get(axes, PART_ROWS)
 
 

@@ -121,9 +121,6 @@ class Gru(Recurrent, Settings):
     def offset(self, dtype: Any) -> np.ndarray:
         return np.zeros(4 * self.units, dtype)
 
-    def offset_slope(self, gates: np.ndarray, side: np.ndarray) -> np.ndarray:
-        return np.concatenate([gates.sum(axis=0), side[:, 2 * self.units :].sum(axis=0)])
-
 
 class Lstm(Recurrent, Settings):
     r"""Long short-term memory, in the form of PyTorch and Keras [003, lecture 10].

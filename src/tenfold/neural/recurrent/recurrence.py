@@ -12,7 +12,8 @@ import numpy as np
 from tenfold.neural.initial import weights
 from tenfold.neural.layer import Shape, Way, misfit
 from tenfold.neural.recurrent.cells import GRU, TANH
-from tenfold.neural.recurrent.walks import along, back_along
+from tenfold.neural.recurrent.walks import along, back_along, sums
+from tenfold.neural.scratch import empty
 
 
 class Walk(NamedTuple):
@@ -73,13 +74,13 @@ class Recurrent:
 
     def forward(self, params: list, x: np.ndarray, way: Way) -> tuple[np.ndarray, Walk]:
         W, U, b = params
-        x = np.ascontiguousarray(x.swapaxes(0, 1), W.dtype)
-        t, n, p = x.shape
+        n, t, _ = x.shape
+        x = time_major(x, W.dtype)
         there = np.zeros((0, 0), bool) if way.mask is None else np.ascontiguousarray(way.mask.T)
-        states = np.zeros((t + 1, n, self.units), W.dtype)
-        memory = np.zeros((t + 1, n, self.units if self.keeps else 0), W.dtype)
-        gates = (x.reshape(t * n, p) @ W).reshape(t, n, W.shape[1])
-        along(self.kind(), gates, aligned(U), b, self.scale(W.dtype), there, states, memory)
+        states = begun((t + 1, n, self.units), W.dtype)
+        memory = begun((t + 1, n, self.units if self.keeps else 0), W.dtype)
+        gates, scale = empty((t, n, W.shape[1]), W.dtype), self.scale(W.dtype)
+        along(self.kind(), x, W, gates, aligned(U), b, scale, there, states, memory)
         walk = Walk(x, gates, states, memory, there)
         return self.shown(walk), walk
 
@@ -95,18 +96,23 @@ class Recurrent:
     ) -> tuple[np.ndarray | None, list[np.ndarray]]:
         """As of every layer, but `kept` serves once: the gates are overwritten."""
         W, U, _ = params
-        _, gates, states, memory, there = kept
+        x, gates, states, memory, there = kept
         slopes = states[:0]
         last = np.zeros_like(states[0])
         if self.all_states:
-            slopes = np.ascontiguousarray(slope.swapaxes(0, 1), W.dtype)
+            slopes = time_major(slope, W.dtype)
             slopes = slopes * there[:, :, None] if len(there) else slopes
         else:
             last += slope
-        side = np.empty_like(gates) if self.cell == GRU else gates
+        side = empty(gates.shape, gates.dtype) if self.cell == GRU else gates
         flows, back = self.flows(kept), aligned(U.T)
         back_along(self.kind(), gates, side, back, there, flows, slopes, last, states, memory)
-        return self.sums(W, kept, side, need_input=need_input)
+        own = [np.empty_like(W), np.empty_like(U), np.zeros_like(params[2])]
+        sums(x, states, gates, side, *own)
+        if not need_input:
+            return None, own
+        down = np.matmul(gates.reshape(-1, gates.shape[2]), W.T)
+        return down.reshape(x.shape).swapaxes(0, 1), own
 
     def flows(self, walk: Walk) -> np.ndarray:
         """Where slopes flow from a step to the one before: every `truncate` steps they do not."""
@@ -116,19 +122,19 @@ class Recurrent:
         left = there[::-1].cumsum(axis=0)[::-1]  # steps from here to the end of each sequence
         return ~there | (left % self.truncate != 0)
 
-    def sums(
-        self, W: np.ndarray, walk: Walk, side: np.ndarray, *, need_input: bool
-    ) -> tuple[np.ndarray | None, list[np.ndarray]]:
-        """Slopes of input and parameters from those of the gates: sums over all steps."""
-        parts = (walk.x, walk.states[:-1], walk.gates, side)
-        x, states, gates, side = (part.reshape(-1, *part.shape[2:]) for part in parts)
-        own = [x.T @ gates, states.T @ side, self.offset_slope(gates, side)]
-        down = (gates @ W.T).reshape(walk.x.shape).swapaxes(0, 1) if need_input else None
-        return down, own
 
-    def offset_slope(self, gates: np.ndarray, side: np.ndarray) -> np.ndarray:
-        """Slope of the offset."""
-        return gates.sum(axis=0)
+def time_major(x: np.ndarray, dtype: Any) -> np.ndarray:
+    """Steps before rows."""
+    turned = empty((x.shape[1], x.shape[0], *x.shape[2:]), dtype)
+    turned[:] = x.swapaxes(0, 1)
+    return turned
+
+
+def begun(shape: Shape, dtype: Any) -> np.ndarray:
+    """An array over the steps, of which the first is zero; a walk sets the others."""
+    array = empty(shape, dtype)
+    array[0] = 0
+    return array
 
 
 def aligned(array: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Compiled walks along sequences, time-major: a matrix product and the cells of all rows per step.
 
-The inputs of all steps have met their weights before, in one product. Slopes of weights follow from
+The inputs of all steps meet their weights before, in one product. Slopes of weights follow from
 what `back_along` leaves behind, in one product each, which is their sum over the steps.
 """
 
@@ -14,15 +14,17 @@ from tenfold.neural.recurrent.cells import ROW, add, advance, clear, retreat
 
 
 @njit(cache=True, **ROW)
-def along(kind, gates, weights, bias, scale, there, states, memory):
+def along(kind, x, W, gates, weights, bias, scale, there, states, memory):
     """Walk from the first step to the last.
 
     Parameters
     ----------
     kind : int
         Which cell.
+    x, W : (t, n, p) and (p, g) arrays
+        The inputs and their weights.
     gates : (t, n, g) array
-        What the inputs say; overwritten by the gates.
+        Memory for the gates.
     weights : (u, g) array
         Weights of the old state.
     bias : (g,) array, or (g + u,) for the GRU
@@ -35,11 +37,25 @@ def along(kind, gates, weights, bias, scale, there, states, memory):
         States, of which the first is given; what cells keep besides, or arrays of no width.
     """
     back, all_here = np.zeros(gates.shape[1:], gates.dtype), np.zeros(0, np.bool_)
+    np.dot(x.reshape(-1, x.shape[2]), W, gates.reshape(-1, gates.shape[2]))
     for t in range(len(gates)):
         if t:  # the first state is zero
             np.dot(states[t], weights, back)
         here, old, new = there[t] if len(there) else all_here, states[t], states[t + 1]
         advance(kind, here, gates[t], back, bias, scale, old, new, memory[t], memory[t + 1])
+
+
+@njit(cache=True, **ROW)
+def sums(x, states, gates, side, dW, dU, db):
+    """Slopes of weights and of the offset from those of the gates: sums over all steps."""
+    flat, last = gates.reshape(-1, gates.shape[2]), side.reshape(-1, side.shape[2])
+    np.dot(x.reshape(-1, x.shape[2]).T, flat, dW)
+    np.dot(states[: len(x)].reshape(-1, states.shape[2]).T, last, dU)
+    g = flat.shape[1]
+    more = len(db) - g  # the GRU adds one offset to what comes back from the old state
+    for i in range(len(flat)):
+        add(db[:g], flat[i])
+        add(db[g:], last[i, g - more :])
 
 
 @njit(cache=True, **ROW)
