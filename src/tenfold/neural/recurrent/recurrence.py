@@ -80,7 +80,18 @@ class Recurrent:
         states = begun((t + 1, n, self.units), W.dtype)
         memory = begun((t + 1, n, self.units if self.keeps else 0), W.dtype)
         gates, scale = empty((t, n, W.shape[1]), W.dtype), self.scale(W.dtype)
-        along(self.kind(), x, W, gates, aligned(U), b, scale, there, states, memory)
+        along(
+            self.kind(),
+            x,
+            np.ascontiguousarray(W),
+            gates,
+            aligned(U),
+            b,
+            scale,
+            there,
+            states,
+            memory,
+        )
         walk = Walk(x, gates, states, memory, there)
         return self.shown(walk), walk
 
@@ -107,7 +118,7 @@ class Recurrent:
         side = empty(gates.shape, gates.dtype) if self.cell == GRU else gates
         flows, back = self.flows(kept), aligned(U.T)
         back_along(self.kind(), gates, side, back, there, flows, slopes, last, states, memory)
-        own = [np.empty_like(W), np.empty_like(U), np.zeros_like(params[2])]
+        own = [np.empty(W.shape, W.dtype), np.empty(U.shape, W.dtype), np.zeros_like(params[2])]
         sums(x, states, gates, side, *own)
         if not need_input:
             return None, own
