@@ -84,9 +84,9 @@ def test_gaps_save_most_of_the_work(monkeypatch):
     monkeypatch.setattr(
         module,
         "look_again",
-        lambda X, centres, rows, found: (
+        lambda X, centres, rows, found, single: (
             asked.append(len(X) if rows is None else len(rows)),
-            look(X, centres, rows, found),
+            look(X, centres, rows, found, single),
         ),
     )
     rng = np.random.default_rng(0)

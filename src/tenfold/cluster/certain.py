@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-PRODUCTS = 2**15  # products of rows and centres that are held at once
+PRODUCTS = 2**16  # products of rows and centres that are held at once
 FEW = 2**16  # steps of the slow way that are sooner done than products
 
 
@@ -27,8 +27,24 @@ class Nearest(NamedTuple):
     length: np.ndarray  # (n,) of the rows themselves
 
 
-def nearest_of(X: np.ndarray, centres: np.ndarray, length: np.ndarray | None = None) -> Nearest:
-    """Nearest centre of each row, the first one on a tie; lengths of rows may be known already.
+class Scaled(NamedTuple):
+    """Centres as products in some precision need them."""
+
+    centres: np.ndarray
+    half: np.ndarray  # half their squares
+    share: float  # of squared lengths that rounding may be
+    reach: float  # of the longest centre
+
+
+def nearest_of(
+    X: np.ndarray,
+    centres: np.ndarray,
+    length: np.ndarray | None = None,
+    single: Scaled | None = None,
+) -> Nearest:
+    """Nearest centre of each row, the first one on a tie.
+
+    Lengths of rows may be known already, and so may the centres in single precision.
 
     Examples
     --------
@@ -43,7 +59,7 @@ def nearest_of(X: np.ndarray, centres: np.ndarray, length: np.ndarray | None = N
         settle(X, np.arange(n), centres.astype(np.float64), label)
         return Nearest(label, gap, radius, radius)
     found = Nearest(label, gap, radius, lengths(X) if length is None else length)
-    look_again(X, centres, None, found)
+    look_again(X, centres, None, found, single)
     return found
 
 
@@ -53,22 +69,32 @@ def lengths(X: np.ndarray) -> np.ndarray:
         return np.sqrt(np.einsum("ij,ij->i", X, X)).astype(np.float64)
 
 
-def look_again(X: np.ndarray, centres: np.ndarray, rows: np.ndarray | None, found: Nearest) -> None:
+def look_again(
+    X: np.ndarray,
+    centres: np.ndarray,
+    rows: np.ndarray | None,
+    found: Nearest,
+    single: Scaled | None = None,
+) -> None:
     """Find the nearest centres of some rows (None: of all) anew."""
-    centres = centres.astype(np.float64)
     rows = np.arange(len(X)) if rows is None else rows
-    with np.errstate(over="ignore", invalid="ignore"):  # such rows stay in doubt
-        rows = by_single_products(X, rows, *_scaled(centres, np.float32), *found)
+    rows = by_single_products(X, rows, *(single or scaled(centres, np.float32)), *found)
+    if not len(rows):
+        return
+    centres = centres.astype(np.float64)
     if len(rows) * centres.size > FEW:
         rows = by_double_products(X, rows, centres, found)
     settle(X, rows, centres, found.label)
 
 
-def _scaled(centres: np.ndarray, dtype: type) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """Centres, half their squares, and what rounding depends on: a share, the longest centre."""
+def scaled(centres: np.ndarray, dtype: type) -> Scaled:
+    """Centres, half their squares, and what rounding depends on."""
+    centres = centres.astype(np.float64)
     squares = np.einsum("ij,ij->i", centres, centres)
     share = (centres.shape[1] + 8) * float(np.finfo(dtype).eps)
-    return centres.astype(dtype), (squares / 2).astype(dtype), share, float(np.sqrt(squares.max()))
+    with np.errstate(over="ignore"):  # rows stay in doubt
+        narrow = centres.astype(dtype), (squares / 2).astype(dtype)
+    return Scaled(*narrow, share, float(np.sqrt(squares.max())))
 
 
 @njit(cache=True, nogil=True)
@@ -79,39 +105,47 @@ def by_single_products(X, rows, centres, half, share, reach, label, gap, radius,
     each other longer than they work.
     """
     (k, d), n = centres.shape, len(rows)
-    step = min(max(PRODUCTS // k, 512), n)
+    step = min(max(PRODUCTS // k // 512 * 512, 512), n)  # products of round sizes are faster
     doubtful, m = np.empty(n, np.int64), 0
     part, space = np.empty((step, d), np.float32), np.empty((k, step), np.float32)
     best, second = np.empty(step, np.float32), np.empty(step, np.float32)
-    near = np.empty(step, np.int32)
+    near, far, wide = np.empty(step, np.int32), np.empty(step), np.empty(step)
     for start in range(0, n, step):
         count = min(step, n - start)
         for i in range(count):
             row = rows[start + i]
+            far[i] = length[row]
             for t in range(d):
                 part[i, t] = X[row, t]
         np.dot(centres, part.T, space)  # a short last part: old rows are multiplied in vain
         two_best(space, half, best, second, near)
+        measure(best, second, far, wide, share, reach)
         for i in range(count):
-            row, low = rows[start + i], np.float64(best[i])
-            x = length[row]
-            rounding = share * (x * x + x * reach + reach * reach)
-            between = np.float64(second[i]) - low - rounding
-            sure = (between > 0.0 and between < np.inf) or k == 1  # neither holds for NaN
-            label[row] = near[i]
-            gap[row] = between if sure else 0.0
-            radius[row] = np.sqrt(max(x * x + 2.0 * low + rounding, 0.0))
-            if not sure:
+            row, between = rows[start + i], wide[i]
+            label[row], gap[row], radius[row] = near[i], between, far[i]
+            if not (0.0 < between < np.inf or k == 1):  # neither holds for NaN
+                gap[row] = 0.0
                 doubtful[m] = row
                 m += 1
     return doubtful[:m]
+
+
+@njit(cache=True, nogil=True)
+def measure(best, second, far, wide, share, reach):  # noqa: ANN001, ANN201
+    """Gaps that rounding cannot close, in `wide`; from lengths of rows to radii, in `far`."""
+    for i in range(len(far)):
+        low, x = np.float64(best[i]), far[i]
+        rounding = share * (x * x + x * reach + reach * reach)
+        wide[i] = np.float64(second[i]) - low - rounding
+        square = x * x + 2.0 * low + rounding
+        far[i] = np.sqrt(square if square > 0.0 else 0.0)  # noqa: FURB136 - max() is slow
 
 
 def by_double_products(
     X: np.ndarray, rows: np.ndarray, centres: np.ndarray, found: Nearest
 ) -> np.ndarray:
     """Label rows that single precision left in doubt; those that still are."""
-    C, half, share, reach = _scaled(centres, np.float64)
+    C, half, share, reach = scaled(centres, np.float64)
     doubtful = []
     for some in np.array_split(rows, len(rows) * len(C) // PRODUCTS + 1):
         with np.errstate(over="ignore", invalid="ignore"):

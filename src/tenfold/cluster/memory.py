@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tenfold.cluster.certain import FEW, Nearest, look_again, nearest_of
+from tenfold.cluster.certain import FEW, Nearest, Scaled, look_again, nearest_of, scaled
 
 MOST = 0.6  # share of doubtful rows from which on all are asked
 REST = 3  # rounds until the next try, then
@@ -55,6 +55,7 @@ class Memory:
         self.keeps = keeps
         self.chunks: dict[tuple[int, int], Kept] = {}
         self.last: tuple[np.ndarray, np.ndarray, Moves] | None = None
+        self.single: tuple[np.ndarray, Scaled] | None = None
 
     def labels(self, X: np.ndarray, centres: np.ndarray, first: int) -> np.ndarray:
         """Number of the nearest centre of each row of a chunk that begins at row `first`."""
@@ -63,7 +64,7 @@ class Memory:
         place = first, len(X)
         kept = self.chunks.get(place, Kept(centres, None, 0))
         if kept.found is None:
-            found = nearest_of(X, centres, kept.length)
+            found = nearest_of(X, centres, kept.length, self.scaled(centres))
             keep = None if kept.rest else found
             again = Kept(centres, keep, max(kept.rest - 1, 0), found.length)
         else:
@@ -81,8 +82,16 @@ class Memory:
         found = Nearest(label, gap, radius, found.length)
         doubtful = still_sure(label, gap, radius, *self.moves(old, new))
         if len(doubtful):
-            look_again(X, new, None if len(doubtful) > MOST * len(X) else doubtful, found)
+            some = None if len(doubtful) > MOST * len(X) else doubtful
+            look_again(X, new, some, found, self.scaled(new))
         return found, len(doubtful)
+
+    def scaled(self, centres: np.ndarray) -> Scaled:
+        """The centres in single precision; all chunks of a round ask the same."""
+        known = self.single
+        if known is None or known[0] is not centres:
+            self.single = known = centres, scaled(centres, np.float32)
+        return known[1]
 
     def moves(self, old: np.ndarray, new: np.ndarray) -> Moves:
         """How the centres moved; all chunks of a round ask the same."""
