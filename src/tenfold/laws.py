@@ -213,9 +213,13 @@ def parts_merge(model: Any, cut: int = 7777) -> None:
                     assert_allclose(got, want, rtol=1e-6, atol=1e-9, err_msg=name)
 
 
-def place_does_not_matter(model: Any, only: tuple[str, ...] | None = None) -> None:
+def place_does_not_matter(
+    model: Any,
+    only: tuple[str, ...] | None = None,
+    dtypes: tuple[type, ...] = (np.float64, np.float32),
+) -> None:
     """Arrays of any layout, files, tables and a cluster give the same bits."""
-    for dtype in (np.float64, np.float32):
+    for dtype in dtypes:
         X, y = table(model, dtype)
         here = fresh(model).fit(X, y)
         for name in places(np.dtype(dtype)):
