@@ -1,5 +1,6 @@
 """k-means against scikit-learn, all partitions of small tables, and the notes."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
-from tenfold import KMeans
+from tenfold import KMeans, MiniBatchKMeans, SphericalKMeans
 from tenfold.rows import Rows
 from tenfold.rows.arrays import Arrays
 from tenfold.solve.spreading import plus_plus, start_sample
@@ -265,10 +266,31 @@ def test_a_start_of_ones_own():
     assert_array_equal(drawn.cluster_centers_, given_centres.cluster_centers_)
     theirs = KMeans(4, init=lambda X, k, random_state: X[random_state.permutation(len(X))[:k]])
     assert np.isfinite(theirs.fit(X).inertia_)
-    with pytest.raises(ValueError, match=r"shape \(3, 2\)"):
+    with pytest.raises(ValueError, match=r"centers \(3, 2\) does not match the number of clusters"):
         KMeans(4, init=X[:3]).fit(X)
+    with pytest.raises(ValueError, match=r"number of features of the data.* \(4, 2\) centres"):
+        KMeans(4, init=X[:4, :1]).fit(X)
     with pytest.raises(ValueError, match="NaN"):
         KMeans(4, init=X[:4] * np.nan).fit(X)
+
+
+@pytest.mark.parametrize(
+    "model", [KMeans, partial(MiniBatchKMeans, batch_size=20), SphericalKMeans]
+)
+def test_given_centres_are_one_start_and_more_are_warned_of(model):
+    X = table(100, 2)
+    once = model(4, init=X[:4], random_state=0).fit(X)
+    with pytest.warns(RuntimeWarning, match=r"performing only one init in .* n_init=3"):
+        thrice = model(4, init=X[:4], n_init=3, random_state=0).fit(X)
+    assert_array_equal(thrice.cluster_centers_, once.cluster_centers_)
+
+
+def test_too_few_rows_to_start_from_are_warned_of():
+    X = table(100, 2)
+    with pytest.warns(RuntimeWarning, match=r"init_size=3 should be larger than n_clusters=8"):
+        few = MiniBatchKMeans(8, batch_size=20, init_size=3, random_state=0).fit(X)
+    enough = MiniBatchKMeans(8, batch_size=20, init_size=24, random_state=0).fit(X)
+    assert_array_equal(few.cluster_centers_, enough.cluster_centers_)
 
 
 def test_too_few_rounds_warn():

@@ -3,14 +3,18 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 from sklearn import discriminant_analysis as theirs
+from sklearn.base import clone
+from sklearn.covariance import OAS, EmpiricalCovariance, LedoitWolf, ShrunkCovariance
 from sklearn.covariance import ledoit_wolf as their_ledoit_wolf
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.preprocessing import StandardScaler
 
 import tenfold
 from tenfold import laws
@@ -161,6 +165,102 @@ def test_a_singular_covariance_says_what_to_do():
         LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
     with pytest.raises(NotImplementedError, match="lsqr"):
         LinearDiscriminantAnalysis(shrinkage=0.1).fit(X, y)
+
+
+# ------------------------------------------------------------------------- covariances of others
+
+ESTIMATORS = [EmpiricalCovariance(), ShrunkCovariance(shrinkage=0.3), LedoitWolf(), OAS()]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize("solver", ["lsqr", "eigen"])
+@pytest.mark.parametrize("priors", [None, PRIORS])
+def test_linear_with_a_covariance_estimator_is_scikit_learns(solver, priors, estimator):
+    X, y = table()
+    options = dict(solver=solver, priors=priors, covariance_estimator=estimator)
+    ours = LinearDiscriminantAnalysis(**options).fit(X, y)
+    its = theirs.LinearDiscriminantAnalysis(**options).fit(X, y)
+    same_linear(ours, its, X, directions=solver != "lsqr")
+    assert_allclose(ours.covariance_, its.covariance_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize("priors", [None, PRIORS])
+def test_quadratic_with_a_covariance_estimator_is_scikit_learns(priors, estimator):
+    X, y = table()
+    options = dict(solver="eigen", priors=priors, covariance_estimator=estimator)
+    ours = QuadraticDiscriminantAnalysis(**options, store_covariance=True).fit(X, y)
+    its = theirs.QuadraticDiscriminantAnalysis(**options, store_covariance=True).fit(X, y)
+    assert_allclose(ours.decision_function(X), its.decision_function(X), rtol=1e-8)
+    assert_allclose(ours.covariance_, its.covariance_, rtol=1e-8, atol=1e-12)
+
+
+BOTH = [
+    LinearDiscriminantAnalysis("eigen", covariance_estimator=ShrunkCovariance(shrinkage=0.2)),
+    QuadraticDiscriminantAnalysis(
+        solver="eigen", covariance_estimator=ShrunkCovariance(shrinkage=0.2)
+    ),
+]
+
+
+@pytest.mark.parametrize("model", BOTH, ids=repr)
+def test_a_covariance_estimator_that_shrinks_does_as_shrinkage_does(model):
+    X, y = table(600)
+    here = clone(model).fit(X, y)
+    plain = clone(model).set_params(covariance_estimator=None, shrinkage=0.2).fit(X, y)
+    assert_allclose(here.predict_proba(X), plain.predict_proba(X), rtol=1e-8)
+    assert not hasattr(model.covariance_estimator, "covariance_")  # what was given stays unfitted
+    assert_allclose(here.sample(9, 0)[0], plain.sample(9, 0)[0], rtol=1e-8)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=y)
+    table_fit = clone(model).fit(frame, "y")
+    assert_allclose(table_fit.predict_proba(frame[list("abcd")]), plain.predict_proba(X))
+
+
+@pytest.mark.parametrize("model", BOTH, ids=repr)
+def test_folds_and_grids_fit_covariance_estimators_again(model):
+    X, y = table(600)
+    ours = tenfold.cross_validate(model, X, y, folds=5)["test_score"]
+    assert_allclose(ours, cross_val_score(model, X, y, cv=5))
+    grid = {"covariance_estimator": [None, OAS(), ShrunkCovariance(shrinkage=0.9)]}
+    ours = tenfold.search(model, grid, X, y, folds=5).cv_results_["mean_test_score"]
+    its = GridSearchCV(model, grid, cv=5).fit(X, y).cv_results_["mean_test_score"]
+    assert_allclose(ours, its)
+
+
+@pytest.mark.parametrize("model", BOTH, ids=repr)
+def test_a_covariance_estimator_needs_all_rows_without_weights(model, tmp_path):
+    X, y = table()
+    pd.DataFrame(X).assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    with pytest.raises(ValueError, match=r"all rows in memory.*read them into an array, or leave"):
+        clone(model).fit(tmp_path / "rows.csv", "y")
+    with pytest.raises(TypeError, match=r"all rows at once: use fit, or set shrinkage='auto'"):
+        clone(model).partial_fit(X, y, [0, 1, 2])
+    with pytest.raises(TypeError, match="cannot be merged"):
+        tenfold.merge(clone(model).fit(X, y), clone(model).fit(X, y))
+    if isinstance(model, LinearDiscriminantAnalysis):
+        with pytest.raises(ValueError, match="takes no weights: repeat rows"):
+            clone(model).fit(X, y, np.ones(len(y)))
+
+
+@pytest.mark.parametrize("model", BOTH, ids=repr)
+@pytest.mark.parametrize(
+    ("params", "problem", "message"),
+    [
+        ({"solver": "svd"}, ValueError, "not supported with solver='svd'"),
+        ({"shrinkage": 0.1}, ValueError, "Only one of the two"),
+        ({"covariance_estimator": StandardScaler()}, ValueError, "StandardScaler does not have"),
+        ({"covariance_estimator": "oas"}, ValueError, "covariance_estimator"),
+    ],
+)
+def test_impossible_covariance_estimators_are_refused(model, params, problem, message):
+    with pytest.raises(problem, match=message):
+        clone(model).set_params(**params).fit(*table())
+
+
+def test_a_covariance_estimator_does_not_meet_a_class_of_one_row():
+    X, y = table(30)
+    with pytest.raises(ValueError, match="only 1 sample in class 7"):
+        clone(BOTH[1]).fit(X, np.append([7], y[1:]))
 
 
 # ------------------------------------------------------------------------------------------ moments

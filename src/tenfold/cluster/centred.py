@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,20 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     def _starts(self, blind: int = 10) -> int:
         """Number of starts; of those that look at nothing, "auto" takes `blind`."""
         if not (isinstance(self.init, str) or callable(self.init)):
+            self._warn_of_one_start()
             return 1  # the same start would lead to the same end
         if self.n_init == "auto":
             return blind if callable(self.init) or self.init in BLIND else 1
         return self.n_init
+
+    def _warn_of_one_start(self) -> None:
+        if self.n_init not in {"auto", 1}:
+            warnings.warn(
+                "Explicit initial center position passed: performing only one init in "
+                f"{type(self).__name__} instead of n_init={self.n_init}.",
+                RuntimeWarning,
+                stacklevel=5,
+            )
 
     def _start(self, rows: Rows, rng: np.random.Generator, size: int | None = None) -> np.ndarray:
         """First centres, in the coordinates of the data."""
@@ -63,7 +74,12 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     def _checked(self, start: np.ndarray, rows: Rows) -> np.ndarray:
         wanted = (self.n_clusters, rows.n_features)
         if start.shape != wanted:
-            raise ValueError(f"init has the shape {start.shape}; {wanted} centres are needed")
+            rows_differ = start.ndim != 2 or len(start) != self.n_clusters
+            what = "clusters" if rows_differ else "features of the data"
+            raise ValueError(
+                f"The shape of the initial centers {start.shape} does not match the number of "
+                f"{what}: init has the shape {start.shape}; {wanted} centres are needed"
+            )
         if not np.isfinite(start).all():
             raise ValueError("init contains NaN or infinity")
         return start

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -133,8 +134,7 @@ class MiniBatchKMeans(Centred):
 
     def _begun(self, rows: Rows, rng: np.random.Generator) -> Drift:
         """The best of some starts on a sample."""
-        size = self.init_size or 3 * max(self.batch_size, self.n_clusters)
-        size = max(size, self.n_clusters)
+        size = self._rows_to_start_from()
         starts = [self._start(rows, rng, size) for _ in range(self._starts(blind=3))]
         if len(starts) > 1:
             judged = rows.sample(size, int(rng.integers(2**31)))
@@ -142,6 +142,18 @@ class MiniBatchKMeans(Centred):
             starts = [starts[int(np.argmin(costs))]]
         k = self.n_clusters
         return Drift(starts[0].astype(np.float64), np.zeros(k), np.nan, np.inf, 0, 0.0, 0)
+
+    def _rows_to_start_from(self) -> int:
+        size = self.init_size or 3 * max(self.batch_size, self.n_clusters)
+        if size >= self.n_clusters:
+            return size
+        warnings.warn(
+            f"init_size={size} should be larger than n_clusters={self.n_clusters}. Setting it to "
+            "min(3*n_clusters, n_samples)",
+            RuntimeWarning,
+            stacklevel=5,
+        )
+        return 3 * self.n_clusters
 
     def _epoch(self, rows: Rows, drift: Drift, still: float, seed: list[int]) -> tuple[Drift, bool]:
         """Every row once; whether to stop."""

@@ -3,17 +3,87 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from tenfold.maths.class_moments import (
     ClassFourths,
     ClassScatters,
     class_fourths,
     class_scatters,
+    residuals,
 )
-from tenfold.rows import Rows
+from tenfold.rows import Chunk, Rows
+from tenfold.rows.arrays import Arrays
+from tenfold.rows.files.tables import Table
+from tenfold.rows.subset import Subset
+
+
+class Estimated(NamedTuple):
+    """Covariances as an estimator of the user's found them; they do not merge."""
+
+    n: np.ndarray  # (k,) weight of each class
+    mean: np.ndarray  # (k, p)
+    each: np.ndarray  # (k, p, p) covariance of each class
+    whole: np.ndarray  # (p, p) of all rows; zero if it was not asked for
+    rows: np.ndarray  # (k,)
+
+
+def estimated(chunk: Chunk, k: int, estimator: Any, *, whole: bool) -> Estimated:
+    """Means of the classes, and what the estimator says of the rows of each, and of all."""
+    X = chunk.X.astype(np.float64, copy=False)
+    n, mean, _, rows = residuals(chunk, k)
+    each = np.stack([covariance_by(estimator, X[chunk.y == c]) for c in range(k)])
+    total = covariance_by(estimator, X) if whole else np.zeros_like(each[0])
+    return Estimated(n, mean, each, total, rows)
+
+
+def covariance_by(estimator: Any, X: np.ndarray) -> np.ndarray:
+    """`covariance_` of a copy of the estimator, fitted to these rows."""
+    fitted: Any = clone(estimator, safe=False)
+    fitted.fit(X)
+    if not hasattr(fitted, "covariance_"):
+        raise ValueError(f"{type(estimator).__name__} does not have a covariance_ attribute")
+    return np.atleast_2d(np.asarray(fitted.covariance_, np.float64))
+
+
+def rows_at_once(model: Any, rows: Rows) -> Chunk:
+    """All rows for a `covariance_estimator`; an error where they are too far away or weighed."""
+    cure = "leave covariance_estimator out and set shrinkage='auto', which one pass finds"
+    place = rows.source.source if isinstance(rows.source, Subset) else rows.source
+    if rows.engine is not None or not isinstance(place, Arrays | Table):
+        raise ValueError(
+            f"the covariance_estimator of {type(model).__name__} needs all rows in memory, and "
+            f"these lie in {type(place).__name__}: read them into an array, or {cure}"
+        )
+    chunk = rows.gather()
+    if chunk.w is not None:
+        raise ValueError(f"a covariance_estimator takes no weights: repeat rows, or {cure}")
+    return chunk
+
+
+def refuse_contradictions(model: Any, s: Any) -> None:
+    """Errors for parameters that do not go together, or moments without the rows."""
+    if model.solver == "svd" and model.shrinkage is not None:
+        raise NotImplementedError(
+            "shrinkage not supported with 'svd' solver: use 'eigen' (or 'lsqr' for linear)."
+        )
+    if model.covariance_estimator is None:
+        return
+    if model.solver == "svd":
+        raise ValueError("covariance_estimator is not supported with solver='svd': use 'eigen'.")
+    if model.shrinkage:
+        raise ValueError(
+            "covariance_estimator and shrinkage parameters are not None. Only one of the two can "
+            "be set."
+        )
+    if not isinstance(s, Estimated):
+        raise TypeError(
+            f"the covariance_estimator of {type(model).__name__} needs all rows at once: use fit, "
+            "or set shrinkage='auto' instead, which learns from parts and merges"
+        )
 
 
 def class_statistic(rows: Rows, k: int, *, own: bool, fourths: bool) -> Any:
@@ -22,8 +92,10 @@ def class_statistic(rows: Rows, k: int, *, own: bool, fourths: bool) -> Any:
 
 
 def alike(model: Any, settings: list[dict]) -> bool:
-    """Whether models with these parameters learn from moments of the same order."""
-    return len({each.get("shrinkage", model.shrinkage) == "auto" for each in settings}) == 1
+    """Whether models with these parameters learn from moments, and of the same order."""
+    given = [each.get("covariance_estimator", model.covariance_estimator) for each in settings]
+    orders = {each.get("shrinkage", model.shrinkage) == "auto" for each in settings}
+    return len(orders) == 1 and all(estimator is None for estimator in given)
 
 
 def normalised_priors(given: Any, n: np.ndarray) -> np.ndarray:
@@ -71,16 +143,20 @@ def ledoit_wolf(n: float, scatter: np.ndarray, fourth: np.ndarray) -> np.ndarray
     return shrunk(R, share) * scale
 
 
-def shrunk_classes(s: ClassScatters | ClassFourths, shrinkage: Any) -> np.ndarray:
+def shrunk_classes(s: ClassScatters | ClassFourths | Estimated, shrinkage: Any) -> np.ndarray:
     """Covariance of each class, (k, p, p), or of all together, (1, p, p), after shrinkage."""
+    if isinstance(s, Estimated):
+        return s.each
     if isinstance(s, ClassFourths):
         parts = zip(s.n, s.scatter, s.fourth, strict=True)
         return np.stack([ledoit_wolf(n, S, Q) for n, S, Q in parts])
     return shrunk(s.covariances(), shrinkage or 0.0)
 
 
-def shrunk_total(s: ClassScatters | ClassFourths, shrinkage: Any) -> np.ndarray:
+def shrunk_total(s: ClassScatters | ClassFourths | Estimated, shrinkage: Any) -> np.ndarray:
     """Covariance of all rows about their common mean, after shrinkage, (p, p)."""
+    if isinstance(s, Estimated):
+        return s.whole
     if isinstance(s, ClassFourths):
         [total] = shrunk_classes(s.together(), shrinkage)
         return total

@@ -26,6 +26,16 @@ class Solution(NamedTuple):
     more: dict[str, np.ndarray]
 
 
+def n_directions(asked: int | None, k: int, p: int) -> int:
+    """Number of directions that tell k classes of p columns apart: all, or as many as asked for."""
+    most = min(k - 1, p)
+    if asked is not None and asked > most:
+        raise ValueError(
+            f"n_components cannot be larger than min(n_features, n_classes - 1): {asked} > {most}."
+        )
+    return most if asked is None else asked
+
+
 def white_by_moments(covariance: np.ndarray, tol: float) -> np.ndarray:
     """White directions from the covariance within classes, without those that do not vary."""
     deviation = _not_zero(np.sqrt(np.diag(covariance)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.generative.bayes_rule import BayesRule
@@ -15,7 +15,10 @@ from tenfold.generative.covariances import (
     alike,
     axes,
     class_statistic,
+    estimated,
     normalised_priors,
+    refuse_contradictions,
+    rows_at_once,
     shrunk_classes,
     shrunk_total,
 )
@@ -27,6 +30,7 @@ from tenfold.generative.directions import (
     by_svd,
     discriminants,
     linear_scores,
+    n_directions,
     white_by_moments,
     white_by_rows,
 )
@@ -43,9 +47,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     For two classes the posterior is a logistic function of a linear score. One pass over the data:
     means of classes and the scatter within them; with ``shrinkage="auto"`` also sums of fourth
-    order, so that even the share of Ledoit and Wolf is learned from one pass and merges. Parameters
-    and attributes are those of `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`; a
-    `covariance_estimator`, which needs all rows at once, does not exist. [004, 3.6]
+    order, so that even the share of Ledoit and Wolf is learned from one pass and merges; a
+    `covariance_estimator` needs all rows in memory at once. Parameters and attributes are those of
+    `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`. [004, 3.6]
 
     Parameters
     ----------
@@ -62,6 +66,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Whether "svd" keeps `covariance_` too.
     tol : float
         Singular values of the standardised rows below this do not count (solver "svd").
+    covariance_estimator : estimator with `fit` and `covariance_`, optional
+        Who finds the covariance of each class, instead of `shrinkage` (not for "svd"), such as
+        those of `sklearn.covariance`. It is copied, takes no weights, and needs rows in memory.
 
     Attributes
     ----------
@@ -72,8 +79,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     scalings_ : (p, r) directions that tell the classes apart ("svd", "eigen")
     explained_variance_ratio_ : share of the variance between classes along each ("svd", "eigen")
     xbar_ : (p,) mean of all rows ("svd")
-    statistic_ : the moments that all this was computed from; None if "svd" had more columns than
-        rows, which it then decomposes as they are
+    statistic_ : the moments that all this was computed from; None with a `covariance_estimator`,
+        and if "svd" had more columns than rows, which it then decomposes as they are
 
     Examples
     --------
@@ -94,6 +101,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "store_covariance": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "covariance_estimator": [HasMethods("fit"), None],
     }
 
     def __init__(
@@ -104,6 +112,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         n_components: int | None = None,
         store_covariance: bool = False,
         tol: float = 1e-4,
+        covariance_estimator: Any = None,
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -111,14 +120,18 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.n_components = n_components
         self.store_covariance = store_covariance
         self.tol = tol
+        self.covariance_estimator = covariance_estimator
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        if rows.n_rows <= len(self.classes_):
-            raise ValueError(
-                "The number of samples must be more than the number of classes: "
-                f"{rows.n_rows} rows and {len(self.classes_)} classes."
-            )
-        wide = rows.n_rows < rows.n_features and self.shrinkage is None
+        n, k = rows.n_rows, len(self.classes_)
+        if n <= k:
+            text = "The number of samples must be more than the number of classes"
+            raise ValueError(f"{text}: {n} rows and {k} classes.")
+        if self.covariance_estimator is not None:
+            chunk, whole = rows_at_once(self, rows), self.solver == "eigen"
+            s = estimated(chunk, k, self.covariance_estimator, whole=whole)
+            return self._from_statistic(s, rows.dtype) | {"statistic_": None}
+        wide = n < rows.n_features and self.shrinkage is None
         if self.solver == "svd" and wide and not self.store_covariance:
             return {**self._from_rows(rows), "statistic_": None, "dtype_": rows.dtype}
         return super()._fit(rows, rng)
@@ -137,13 +150,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return alike(self, settings) and super()._suffices(statistic, n_rows, dtype, settings)
 
     def _learned(self, s: Any, dtype: np.dtype) -> dict[str, Any]:
+        refuse_contradictions(self, s)
         priors = normalised_priors(self.priors, s.n)
-        most = self._most_components(len(s.n), s.mean.shape[1])
+        most = n_directions(self.n_components, *s.mean.shape)
         if self.solver == "svd":
-            if self.shrinkage is not None:
-                raise NotImplementedError(
-                    "shrinkage not supported with 'svd' solver: use 'lsqr' or 'eigen'."
-                )
             white = white_by_moments(s.within() / s.n.sum(), self.tol)
             found = by_svd(s, priors, white, self.tol, most)
         elif self.solver == "lsqr":
@@ -162,18 +172,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         D = D * np.sqrt(chunk.weights().astype(np.float64) / n.sum())[:, None]
         s = ClassScatters(n, mean, np.empty((0, 0, 0)), counts)
         priors = normalised_priors(self.priors, n)
-        most = self._most_components(len(n), rows.n_features)
+        most = n_directions(self.n_components, *mean.shape)
         found = by_svd(s, priors, white_by_rows(D, self.tol), self.tol, most)
         return self._named(found, mean, priors, rows.dtype)
-
-    def _most_components(self, k: int, p: int) -> int:
-        most = min(k - 1, p)
-        if self.n_components is not None and self.n_components > most:
-            raise ValueError(
-                "n_components cannot be larger than min(n_features, n_classes - 1): "
-                f"{self.n_components} > {most}."
-            )
-        return most if self.n_components is None else self.n_components
 
     def _covariance(self, s: Any, priors: np.ndarray) -> np.ndarray:
         """Covariance within classes: the mean of theirs, weighed by the priors."""
@@ -210,11 +211,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _directions(self) -> np.ndarray:
         if self.solver == "lsqr":
-            raise NotImplementedError(
-                "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen')."
-            )
+            message = "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen')."
+            raise NotImplementedError(message)
         check_is_fitted(self)
-        return self.scalings_[:, : self._most_components(*self.means_.shape)]
+        return self.scalings_[:, : n_directions(self.n_components, *self.means_.shape)]
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of each row along the directions that tell the classes apart.
@@ -236,10 +236,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self.priors_
 
     def _draw(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        if self.statistic_ is None:
-            raise ValueError(
-                "fewer rows than columns have no covariance to draw from: begin with partial_fit"
-            )
-        variances, V = axes(self._covariance(self.statistic_, self.priors_.astype(np.float64)))
+        if self.statistic_ is not None:
+            C = self._covariance(self.statistic_, self.priors_.astype(np.float64))
+        elif self.covariance_estimator is not None:
+            C = self.covariance_.astype(np.float64)
+        else:
+            raise ValueError("fewer rows than columns have no covariance: begin with partial_fit")
+        variances, V = axes(C)
         steps = rng.normal(size=(len(y), len(variances))) * np.sqrt(variances)
         return self.means_[y] + steps @ V.T

@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.generative.bayes_rule import BayesRule, log
@@ -14,7 +14,10 @@ from tenfold.generative.covariances import (
     alike,
     axes,
     class_statistic,
+    estimated,
     normalised_priors,
+    refuse_contradictions,
+    rows_at_once,
     shrunk_classes,
 )
 from tenfold.rows import Chunk, Rows
@@ -26,10 +29,10 @@ class QuadraticDiscriminantAnalysis(BayesRule):
     .. math:: \log p(y = c \mid x) = \log \pi_c - \tfrac12 \log \lvert \Sigma_c \rvert
               - \tfrac12 (x - \mu_c)^\top \Sigma_c^{-1} (x - \mu_c) + \text{const}
 
-    One pass over the data: mean and scatter of each class. Parameters and attributes are those of
-    `sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`; a `covariance_estimator`, which
-    needs all rows at once, does not exist, and `reg_param` helps classes with fewer rows than
-    columns too. [004, 3.6: choice of the class density]
+    One pass over the data: mean and scatter of each class; a `covariance_estimator` needs all rows
+    in memory at once. Parameters and attributes are those of
+    `sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`, but `reg_param` helps classes
+    with fewer rows than columns too. [004, 3.6: choice of the class density]
 
     Parameters
     ----------
@@ -45,6 +48,9 @@ class QuadraticDiscriminantAnalysis(BayesRule):
         Whether `covariance_` is kept.
     tol : float
         A class whose smallest variance along its axes is not above this is refused.
+    covariance_estimator : estimator with `fit` and `covariance_`, optional
+        Who finds the covariance of each class, instead of `shrinkage` (not for "svd"), such as
+        those of `sklearn.covariance`. It is copied and needs rows in memory.
 
     Attributes
     ----------
@@ -53,7 +59,7 @@ class QuadraticDiscriminantAnalysis(BayesRule):
     rotations_ : for each class (p, p), its principal axes as columns
     scalings_ : for each class (p,), the variances along them, largest first
     covariance_ : for each class (p, p)
-    statistic_ : the moments that all this was computed from
+    statistic_ : the moments that all this was computed from; None with a `covariance_estimator`
 
     Examples
     --------
@@ -74,6 +80,7 @@ class QuadraticDiscriminantAnalysis(BayesRule):
         "reg_param": [Interval(Real, 0, 1, closed="both")],
         "store_covariance": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "covariance_estimator": [HasMethods("fit"), None],
     }
 
     def __init__(
@@ -85,6 +92,7 @@ class QuadraticDiscriminantAnalysis(BayesRule):
         reg_param: float = 0.0,
         store_covariance: bool = False,
         tol: float = 1e-4,
+        covariance_estimator: Any = None,
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -92,6 +100,7 @@ class QuadraticDiscriminantAnalysis(BayesRule):
         self.reg_param = reg_param
         self.store_covariance = store_covariance
         self.tol = tol
+        self.covariance_estimator = covariance_estimator
 
     def fit(self, X: Any, y: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Learn from rows; for rows with weights see `partial_fit`, or `GaussianClassifier`.
@@ -109,6 +118,15 @@ class QuadraticDiscriminantAnalysis(BayesRule):
         """
         return super().fit(X, y)
 
+    def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        if self.covariance_estimator is None:
+            return super()._fit(rows, rng)
+        chunk, k = rows_at_once(self, rows), len(self.classes_)
+        for c in np.flatnonzero(np.bincount(chunk.y, minlength=k) == 1):
+            self._refuse_one_row(int(c))
+        s = estimated(chunk, k, self.covariance_estimator, whole=False)
+        return self._from_statistic(s, rows.dtype) | {"statistic_": None}
+
     def _statistic(self, rows: Rows) -> Any:
         auto = self.shrinkage == "auto"
         return class_statistic(rows, len(self.classes_), own=True, fourths=auto)
@@ -117,8 +135,7 @@ class QuadraticDiscriminantAnalysis(BayesRule):
         return alike(self, settings) and super()._suffices(statistic, n_rows, dtype, settings)
 
     def _learned(self, s: Any, dtype: np.dtype) -> dict[str, Any]:
-        if self.solver == "svd" and self.shrinkage is not None:
-            raise NotImplementedError("shrinkage not supported with 'svd' solver: use 'eigen'.")
+        refuse_contradictions(self, s)
         pairs = [self._axes(c, C, s) for c, C in enumerate(shrunk_classes(s, self.shrinkage))]
         learned: dict[str, Any] = {
             "means_": s.mean.astype(dtype),
@@ -135,9 +152,7 @@ class QuadraticDiscriminantAnalysis(BayesRule):
         if s.n[c] == 0:  # announced, but without rows: its prior is 0
             return np.ones(len(covariance)), np.eye(len(covariance))
         if s.rows[c] == 1:
-            raise ValueError(
-                f"y has only 1 sample in class {self.classes_[c]}, covariance is ill defined."
-            )
+            self._refuse_one_row(int(c))
         variances, V = axes(covariance)
         if self.solver == "svd":
             variances = (1 - self.reg_param) * variances + self.reg_param
@@ -148,6 +163,11 @@ class QuadraticDiscriminantAnalysis(BayesRule):
             f"The covariance matrix of class {self.classes_[c]} is not full rank."
             f" When using `solver={self.solver!r}` it must be:{few} Set `reg_param` (solver 'svd') "
             "or `shrinkage` (solver 'eigen'), or drop columns that the others determine."
+        )
+
+    def _refuse_one_row(self, c: int) -> None:
+        raise ValueError(
+            f"y has only 1 sample in class {self.classes_[c]}, covariance is ill defined."
         )
 
     def _scorer(self) -> tuple:

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.cluster.hierarchy.tree import EUCLIDEAN, OF_SQUARES, cut, tree
+from tenfold.cluster.hierarchy.graph import graph_tree
+from tenfold.cluster.hierarchy.tree import EUCLIDEAN, OF_SQUARES, cut, labels_below, tree
 from tenfold.estimator import Clusterer
 from tenfold.rows import Chunk, Rows
 
@@ -32,8 +33,9 @@ class AgglomerativeClustering(Clusterer):
     linkage compact clusters; heights of centroid and median linkage may fall. All rows are gathered
     in memory. Single linkage, and Ward's of up to 32 columns, need no more than that; the others
     hold the distances of all pairs (8 bytes each). Time grows with the square of the rows.
-    Parameters and attributes are those of `sklearn.cluster.AgglomerativeClustering`; there is no
-    `connectivity`. [004, 6.3]
+    With `connectivity` only clusters that are linked join: no pairs are held then, and the time
+    grows with the links. Parameters and attributes are those of
+    `sklearn.cluster.AgglomerativeClustering`, without `memory`. [004, 6.3]
 
     Parameters
     ----------
@@ -42,9 +44,16 @@ class AgglomerativeClustering(Clusterer):
     metric : str or callable
         Any of `tenfold.maths.distances.distances`; "precomputed" for a matrix of distances.
         "ward" takes "euclidean" alone.
+    connectivity : (n, n) array or sparse matrix, or callable, optional
+        Rows that are linked: what is not zero, in both directions. A callable makes it from the
+        rows, as `sklearn.neighbors.kneighbors_graph` does. A graph of several pieces gets a link
+        between the nearest rows of each two, with a warning. Not for "centroid" and "median".
+        Along links heights may fall; a threshold then undoes as many of the last joins as there
+        are heights that reach it.
     compute_full_tree : "auto" or bool
-        The tree is always whole, whatever is given here, except that False contradicts
-        `distance_threshold`.
+        Whether the tree along links is whole or ends at `n_clusters`; "auto" ends it if these are
+        many, at least 100 and 2 % of the rows. Without `connectivity`, and for "single", it is
+        always whole. False contradicts `distance_threshold`.
     linkage : {"ward", "complete", "average", "single", "centroid", "median"}
         Distance of two clusters.
     distance_threshold : float, optional
@@ -57,7 +66,9 @@ class AgglomerativeClustering(Clusterer):
     labels_ : (n,) number of the cluster of each row, in the order of their first rows
     n_clusters_ : number of clusters
     n_leaves_ : number of rows
-    children_ : (n - 1, 2) what joined in step t to become cluster n + t; rows are 0 to n - 1
+    n_connected_components_ : pieces of the graph as it was given; 1 without one
+    children_ : (n - 1, 2) what joined in step t to become cluster n + t; rows are 0 to n - 1;
+        fewer joins if the tree ends early
     distances_ : (n - 1,) the heights of the joins
     linkage_ : (n - 1, 4) the tree as `scipy.cluster.hierarchy` takes it
 
@@ -78,6 +89,7 @@ class AgglomerativeClustering(Clusterer):
     _parameter_constraints = {
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "metric": [str, callable],
+        "connectivity": ["array-like", "sparse matrix", callable, None],
         "compute_full_tree": [StrOptions({"auto"}), "boolean"],
         "linkage": [StrOptions(LINKAGES), Hidden(None)],
         "distance_threshold": [Interval(Real, 0, None, closed="left"), None],
@@ -89,6 +101,7 @@ class AgglomerativeClustering(Clusterer):
         n_clusters: int | None = 2,
         *,
         metric: Any = "euclidean",
+        connectivity: Any = None,
         compute_full_tree: Any = "auto",
         linkage: str = "ward",
         distance_threshold: float | None = None,
@@ -96,6 +109,7 @@ class AgglomerativeClustering(Clusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
+        self.connectivity = connectivity
         self.compute_full_tree = compute_full_tree
         self.linkage = linkage
         self.distance_threshold = distance_threshold
@@ -116,18 +130,33 @@ class AgglomerativeClustering(Clusterer):
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         self._agree(rows)
         X = rows.each(values)
+        if self.connectivity is not None:
+            return self._along_links(X)
         Z = tree(X, self.linkage, self.metric)
         if self.distance_threshold is None:
             labels = cut(Z, n_clusters=self.n_clusters)
         else:
             labels = cut(Z, height=self.distance_threshold)
-        return {
-            "labels_": labels,
-            "n_clusters_": int(labels.max()) + 1,
-            "n_leaves_": len(X),
-            "children_": Z[:, :2].astype(np.int64),
-            "distances_": Z[:, 2].copy(),
-        }
+        return grown(Z[:, :2].astype(np.int64), Z[:, 2].copy(), labels)
+
+    def _along_links(self, X: np.ndarray) -> dict[str, Any]:
+        """The tree of linked clusters; the last joins are undone, however high they are."""
+        n, links = len(X), self.connectivity
+        links = links(X) if callable(links) else links
+        end = 1 if self.n_clusters is None else self._end(self.n_clusters, n)
+        found = graph_tree(X, links, self.linkage, self.metric, end)
+        k = self.n_clusters
+        if k is None:
+            k = 1 + int(np.count_nonzero(found.heights >= self.distance_threshold))
+        labels = labels_below(found.children, np.arange(len(found.children)) < n - k, n)
+        return grown(found.children, found.heights, labels, found.pieces)
+
+    def _end(self, k: int, n: int) -> int:
+        """Number of clusters at which a tree of n rows along links ends."""
+        whole = self.compute_full_tree
+        if whole == "auto":
+            whole = k < max(100, 0.02 * n)
+        return 1 if whole else k
 
     def _agree(self, rows: Rows) -> None:
         """Refuse parameters that contradict each other or the rows."""
@@ -144,6 +173,11 @@ class AgglomerativeClustering(Clusterer):
             raise ValueError(
                 f"{self.metric} was provided as metric. {self.linkage.capitalize()} can only work "
                 "with euclidean distances."
+            )
+        if self.connectivity is not None and self.linkage in {"centroid", "median"}:
+            raise ValueError(
+                f"linkage={self.linkage!r} knows no links: use 'ward', 'complete', 'average' or "
+                "'single', or leave out connectivity"
             )
         if given and rows.n_rows != rows.n_features:
             raise ValueError(
@@ -175,12 +209,31 @@ class AgglomerativeClustering(Clusterer):
         height : float, optional
             Height of the cut.
         """
+        check_is_fitted(self)
+        if len(self.children_) < self.n_leaves_ - 1:
+            raise ValueError(
+                f"the tree ends at {self.n_clusters_} clusters: fit with compute_full_tree=True"
+            )
         return cut(self.linkage_, n_clusters=n_clusters, height=height)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
+
+
+def grown(
+    children: np.ndarray, heights: np.ndarray, labels: np.ndarray, pieces: int = 1
+) -> dict[str, Any]:
+    """What a fit has learned."""
+    return {
+        "labels_": labels,
+        "n_clusters_": int(labels.max()) + 1,
+        "n_leaves_": len(labels),
+        "n_connected_components_": pieces,
+        "children_": children,
+        "distances_": heights,
+    }
 
 
 def values(chunk: Chunk) -> np.ndarray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tenfold.cluster.hierarchy.chain import BLOCK, nearest_slot
+from tenfold.cluster.hierarchy.chain import BLOCK, least_slot, nearest_slot
 
 
 @njit(cache=True, nogil=True)
@@ -24,16 +24,16 @@ def spanning_joins(D):  # noqa: ANN001, ANN201  (n, n) -> (n - 1, 2), (n - 1,)
         for i in range(n):
             reach[i] = min(reach[i], row[i])
         edges[k, 0] = last
-        last, lengths[k] = nearest_slot(reach, joined, 0, n)
+        last, lengths[k] = nearest_slot(reach, joined, 0, n, 0, np.inf)
         edges[k, 1] = last
     return edges, lengths
 
 
 @njit(cache=True, nogil=True)
-def squares_from(columns, point, m, out):  # noqa: ANN001, ANN201  (p, n), (p,) -> writes (m,)
-    """Squared distances of the first m rows to a point, some rows at a time."""
+def squares_from(columns, point, start, m, out):  # noqa: ANN001, ANN201  (p, n), (p,) -> (m,)
+    """Write squared distances of the rows from `start` to m to a point, some rows at a time."""
     p = len(columns)
-    for first in range(0, m, BLOCK):
+    for first in range(start, m, BLOCK):
         end = min(first + BLOCK, m)
         part = out[first:end]
         part[:] = 0.0
@@ -52,7 +52,7 @@ def spanning_squares(columns):  # noqa: ANN001, ANN201  (p, n) -> (n - 1, 2), (n
     """The same from coordinates, used up here, for squared Euclidean distances."""
     n = columns.shape[1]
     edges, squares = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
-    reach, near, open_ = np.full(n, np.inf), np.empty(n), np.zeros(n)
+    reach, near = np.full(n, np.inf), np.empty(n)
     name = np.arange(n)
     slot, m = 0, n
     for k in range(n - 1):
@@ -60,9 +60,9 @@ def spanning_squares(columns):  # noqa: ANN001, ANN201  (p, n) -> (n - 1, 2), (n
         edges[k, 0] = name[slot]
         m -= 1  # the last row takes the place of the one that has joined
         columns[:, slot], reach[slot], name[slot] = columns[:, m], reach[m], name[m]
-        squares_from(columns, point, m, near)
+        squares_from(columns, point, 0, m, near)
         for i in range(m):
             reach[i] = min(reach[i], near[i])
-        slot, squares[k] = nearest_slot(reach, open_, 0, m)
+        slot, squares[k] = least_slot(reach, 0, m, 0, np.inf)
         edges[k, 1] = name[slot]
     return edges, squares

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from tenfold.cluster.hierarchy.centres import centre_joins
 from tenfold.cluster.hierarchy.chain import AVERAGE, CENTROID, COMPLETE, MEDIAN, WARD, chain_joins
 from tenfold.cluster.hierarchy.neighbours import nearest_joins
+from tenfold.cluster.hierarchy.pairs import EUCLIDEAN, pair_matrix, refuse_endless
 from tenfold.cluster.hierarchy.spanning import spanning_joins, spanning_squares
 from tenfold.cluster.hierarchy.ward import ward_joins
-from tenfold.maths.distances import distances, mirror
 
 CODES = {
     "complete": COMPLETE,
@@ -24,9 +25,8 @@ CODES = {
     "centroid": CENTROID,
     "median": MEDIAN,
 }
-EUCLIDEAN = {"euclidean", "l2"}
 OF_SQUARES = {"ward", "centroid", "median"}  # linkages of means, updated in squared distances
-WITHOUT_MATRIX = 32  # columns up to which Ward's tree is grown from coordinates
+WITHOUT_MATRIX = 32  # columns up to which trees of means are grown from coordinates
 
 
 def tree(X: Any, linkage: str = "ward", metric: Any = "euclidean", **params: Any) -> np.ndarray:
@@ -61,11 +61,14 @@ def tree(X: Any, linkage: str = "ward", metric: Any = "euclidean", **params: Any
     X = np.asarray(X, np.float64)
     if len(X) < 2:
         raise ValueError(f"a tree needs at least 2 rows, and there is {len(X)}")
+    refuse_endless(X)
     euclidean = isinstance(metric, str) and metric in EUCLIDEAN
     if euclidean and linkage == "single":
         return numbered(*rooted(*spanning_squares(X.T.copy())))
-    if euclidean and linkage == "ward" and X.shape[1] <= WITHOUT_MATRIX:
-        return numbered(*rooted(*ward_joins(X.T.copy())))
+    if euclidean and linkage in OF_SQUARES and X.shape[1] <= WITHOUT_MATRIX:
+        if linkage == "ward":
+            return numbered(*rooted(*ward_joins(X.T.copy())))
+        return numbered(*rooted(*centre_joins(X.T.copy(), CODES[linkage])), sort=False)
     D = pair_matrix(X, "sqeuclidean" if euclidean and linkage in OF_SQUARES else metric, params)
     if linkage in OF_SQUARES and not euclidean:
         np.square(D, out=D)
@@ -75,16 +78,6 @@ def tree(X: Any, linkage: str = "ward", metric: Any = "euclidean", **params: Any
     pairs, heights = grow(D, CODES[linkage])
     found = rooted(pairs, heights) if linkage in OF_SQUARES else (pairs, heights)
     return numbered(*found, sort=grow is chain_joins)
-
-
-def pair_matrix(X: np.ndarray, metric: Any, params: dict[str, Any]) -> np.ndarray:
-    """Distances of all pairs, ours to overwrite, symmetric and infinite on the diagonal."""
-    D = distances(X, metric=metric, **params)
-    D = np.array(D, np.float64, order="C", copy=D is X or D.dtype != np.float64)
-    if not (isinstance(metric, str) and metric in {*EUCLIDEAN, "sqeuclidean"}):
-        mirror(D)
-    np.fill_diagonal(D, np.inf)
-    return D
 
 
 def rooted(pairs: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -151,8 +144,8 @@ def cut(Z: np.ndarray, *, n_clusters: int | None = None, height: float | None = 
     if n_clusters is not None:
         if not 1 <= n_clusters <= n:
             raise ValueError(f"n_clusters={n_clusters} must lie between 1 and {n}, the rows")
-        return labels_below(children, np.arange(n - 1) < n - n_clusters)
-    return labels_below(children, tops(children, Z[:, 2]) < height)
+        return labels_below(children, np.arange(n - 1) < n - n_clusters, n)
+    return labels_below(children, tops(children, Z[:, 2]) < height, n)
 
 
 @njit(cache=True, nogil=True)
@@ -169,14 +162,13 @@ def tops(children, heights):  # noqa: ANN001, ANN201  (n - 1, 2), (n - 1,) -> (n
 
 
 @njit(cache=True, nogil=True)
-def labels_below(children, joined):  # noqa: ANN001, ANN201  (n - 1, 2), (n - 1,) -> (n,)
+def labels_below(children, joined, n):  # noqa: ANN001, ANN201  (t, 2), (t,) -> (n,)
     """Number of the cluster of each row when only some joins, with all below them, are made."""
-    n = len(children) + 1
-    root = np.arange(2 * n - 1)
-    for t in range(n - 2, -1, -1):
+    root = np.arange(n + len(children))
+    for t in range(len(children) - 1, -1, -1):
         if joined[t]:
             root[children[t, 0]] = root[children[t, 1]] = root[n + t]
-    number, labels, found = np.full(2 * n - 1, -1), np.empty(n, np.int64), 0
+    number, labels, found = np.full(len(root), -1), np.empty(n, np.int64), 0
     for i in range(n):
         if number[root[i]] < 0:
             number[root[i]] = found

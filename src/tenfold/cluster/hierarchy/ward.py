@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tenfold.cluster.hierarchy.chain import kept_slots, nearest_slot
+from tenfold.cluster.hierarchy.chain import kept_slots, nearest_slot, rename
 from tenfold.cluster.hierarchy.spanning import squares_from
 
 
 @njit(cache=True, nogil=True, error_model="numpy")  # divisions side by side
 def ward_squares(columns, size, x, m, out):  # noqa: ANN001, ANN201  (p, n), (n,) -> writes (m,)
     """Squared Ward distances of cluster x to the first m clusters; to itself it is infinite."""
-    squares_from(columns, columns[:, x].copy(), m, out)
+    squares_from(columns, columns[:, x].copy(), 0, m, out)
     mine = size[x]
     for i in range(m):
         out[i] *= 2 * mine * size[i] / (mine + size[i])
@@ -40,8 +40,7 @@ def ward_joins(columns):  # noqa: ANN001, ANN201  (p, n) -> (n - 1, 2), (n - 1,)
             for d in range(p):
                 columns[d, :m] = columns[d][kept]
             name[:m], size[:m], gone[:m] = name[kept], size[kept], 0.0
-            for i in range(length):
-                chain[i] = place[chain[i]]
+            rename(chain, length, place)
         if length == 0:
             while gone[length] > 0:
                 length += 1
@@ -49,9 +48,10 @@ def ward_joins(columns):  # noqa: ANN001, ANN201  (p, n) -> (n - 1, 2), (n - 1,)
         while True:
             x = chain[length - 1]
             ward_squares(columns, size, x, m, away)
-            y, height = nearest_slot(away, gone, 0, m)
-            if length > 1 and away[chain[length - 2]] <= height:  # the one before, on a tie
-                y = chain[length - 2]
+            before = chain[length - 2] if length > 1 else -1
+            low = away[before] if length > 1 else np.inf
+            y, height = nearest_slot(away, gone, 0, m, before, low)
+            if y == before:  # on a tie too
                 break
             chain[length] = y
             length += 1
