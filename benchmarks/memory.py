@@ -1,4 +1,4 @@
-"""Memory: each of the five models on a file of 3 GB, in a process of its own."""
+"""Memory: each of some models on a file of 3 GB, in a process of its own."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def names() -> list[str]:
 def run(wanted: list[str], *, quick: bool) -> Table:
     rows = ROWS // 10 if quick else ROWS
     notes = ["anonymous memory beyond the import, looked at every 5 ms; MB are 10^6 bytes"]
-    notes += ["iterative models make three rounds; `passes by leaf` names what each pass computed"]
+    notes += ["iterative models make three rounds, networks one epoch (`blocks`, in random order)"]
+    notes += ["`passes by leaf` names what each pass computed"]
     notes += ["files were just written, so reads come from the page cache where it is large enough"]
     room = ROOM * 4 * COLUMNS * rows
     with tempfile.TemporaryDirectory(prefix="tenfold-bench-") as name:

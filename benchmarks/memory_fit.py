@@ -18,12 +18,13 @@ PARAMS: dict[str, dict[str, Any]] = {
     "GaussianNB": {},
     "KMeans": {"n_clusters": 10, "max_iter": 3, "random_state": 0},
     "LogisticRegression": {"max_iter": 3},
+    "MLPClassifier": {"max_iter": 1, "random_state": 0},
     "PCA": {"n_components": 5},
     "Ridge": {},
     "RidgeSearch": {"alpha": [0.01, 0.1, 1.0, 10.0, 100.0]},
 }
 TARGETS = {"GaussianNB": "label", "LogisticRegression": "label", "Ridge": "number"}
-TARGETS |= {"RidgeSearch": "number"}
+TARGETS |= {"RidgeSearch": "number", "MLPClassifier": "label"}
 STEP = 0.005  # seconds between two looks at the memory
 
 
@@ -54,7 +55,7 @@ class Peak:
 
 
 def count_passes() -> list[str]:
-    """Every pass that is made from now on, by the name of its leaf."""
+    """Every pass that is made from now on, by the name of its leaf; `blocks` is a random order."""
     from tenfold.rows import Rows
 
     passes: list[str] = []
@@ -66,7 +67,13 @@ def count_passes() -> list[str]:
 
         return counted
 
+    def visiting(self: Rows, seed: int | None = None) -> Any:
+        passes.append("blocks")
+        return blocks(self, seed)
+
+    blocks = Rows.blocks
     Rows.total, Rows.each = counting(Rows.total), counting(Rows.each)  # type: ignore[method-assign]
+    Rows.blocks = visiting  # type: ignore[method-assign]
     return passes
 
 

@@ -1,6 +1,7 @@
 """Training: batches in parts, steps in place, penalties, clipping, stopping, resuming, files."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from tenfold.neural import Activation, BatchNorm, Conv2d, Dense, Dropout, Flatte
 from tenfold.neural import dense_leaves as leaves
 from tenfold.neural.dense_walk import Walker
 from tenfold.neural.layer import Way
-from tenfold.neural.network import build
+from tenfold.neural.network import backward, build, forward
 from tenfold.neural.plan import Plan, Stop
 from tenfold.neural.steps import Crew, Task, cuts, part_gradient
 from tenfold.neural.training import begun, epoch, stepped, train
@@ -26,6 +27,7 @@ from tenfold.solve.rates import Constant, Cosine
 TORCH = np.load(Path(__file__).parent / "reference" / "torch_numbers.npz")
 DIGITS, NAMES = load_digits(return_X_y=True)
 DIGITS = (DIGITS / 16).astype(np.float32)
+ONE = np.ones((1, 1))
 IMAGES = DIGITS.reshape(-1, 8, 8, 1)
 RULES = [
     steppers.Plain(),
@@ -262,6 +264,71 @@ def test_two_columns_and_gaussian_likelihood():
     assert wide > 3 * narrow
 
 
+def test_slopes_of_a_chain_are_those_of_the_notes():
+    """Three tanh units in a row; the notes print the product without the error [003, lect. 9]."""
+    network, _ = build([Dense(1, "tanh", bias=False)] * 3, (1,), np.random.default_rng(0), float)
+    weights = [np.array([[w]]) for w in (0.5, -1.2, 0.8)]
+    product = backward(network, weights, forward(network, weights, np.array([[0.7]]))[1], ONE)[1]
+    assert_allclose(product[0].item(), -0.463593, atol=5e-7)
+    z, kept = forward(network, weights, np.array([[0.7]]))
+    _, slope = losses.Squared().both(z, np.array([0.3]), None)
+    assert_allclose(backward(network, weights, kept, slope)[1][0].item(), 0.276862, atol=5e-7)
+
+
+def test_steps_by_hand_are_those_of_the_layers():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, size=(30, 2))
+    y = np.abs(X[:, 0] - X[:, 1])
+    settings = {"optimizer": "sgd", "batch_size": 1, "shuffle": False, "random_state": 5}
+    layers = [Dense(3, "relu"), Dense()]
+    start = SequentialRegressor(layers, epochs=1, learning_rate=1e-30, **settings).fit(X, y)
+    V, b, u, c = (p.astype(np.float64) for p in start.params_)
+    for _ in range(10):
+        for x, wanted in zip(X, y, strict=True):
+            z = x @ V + b
+            error = np.maximum(z, 0) @ u + c - wanted
+            at_units = (u @ error) * (z > 0)
+            u, c = u - 0.05 * np.outer(np.maximum(z, 0), error), c - 0.05 * error
+            V, b = V - 0.05 * np.outer(x, at_units), b - 0.05 * at_units
+    model = SequentialRegressor(layers, epochs=10, learning_rate=0.05, **settings).fit(X, y)
+    for mine, want in zip(model.params_, (V, b, u, c), strict=True):
+        assert_allclose(mine, want, atol=1e-5)
+
+
+class TwoHeads(NamedTuple):
+    """Ten scores for each of two labels."""
+
+    labels = "numbers"
+
+    def units(self, targets):
+        return 10 * targets
+
+    def both(self, z, y, w):
+        heads = [
+            losses.CrossEntropy().both(np.ascontiguousarray(part), own.astype(np.int64), w)
+            for part, own in zip(np.split(z, 2, axis=1), y.T, strict=True)
+        ]
+        return sum(loss for loss, _ in heads), np.hstack([slope for _, slope in heads])
+
+    def chances(self, z):
+        return z.reshape(len(z), 2, 10).argmax(axis=2)
+
+
+def test_a_loss_of_ones_own_gives_a_network_two_heads():
+    """The head of one label is the network of that label, where nothing is shared."""
+    X, y = DIGITS[:600], NAMES[:600]
+    both = np.column_stack([y, 9 - y])
+    settings = {"epochs": 3, "learning_rate": 0.05, "optimizer": "sgd", "shuffle": False}
+    heads = SequentialRegressor([Dense(start=0.0)], TwoHeads(), **settings).fit(X, both)
+    alone = SequentialClassifier([Dense(start=0.0)], **settings).fit(X, y)
+    assert_allclose(heads.params_[0][:, :10], alone.params_[0], atol=1e-6)
+    assert_allclose(heads.params_[0][:, :9:-1], alone.params_[0], atol=1e-6)
+    shared = SequentialRegressor([Dense(32, "relu"), Dense()], TwoHeads(), **settings)
+    shared.set_params(epochs=30, optimizer="adam", learning_rate=0.005, random_state=0)
+    shared.fit(X, both)
+    assert (shared.predict(X) == both).mean() > 0.97
+
+
 def test_outputs_of_every_layer_end_with_the_scores():
     model = SequentialClassifier(KERNELS, random_state=0, epochs=1).fit(IMAGES, NAMES)
     given = model.outputs(IMAGES[:50])
@@ -324,3 +391,15 @@ def test_an_epoch_sees_every_row_once_but_those_held_back():
         assert_allclose(loss, want.loss / (~held).sum(), rtol=1e-5)
     loop = train(task, rows, begun(params, plan.rule), plan, Stop(2), 0)
     assert_allclose(loop.objectives[0], loop.objectives[1])
+
+
+def test_a_cosine_without_an_end_ends_with_the_fit():
+    settings = {"epochs": 3, "batch_size": 64, "random_state": 0}
+    steps = 3 * -(-len(DIGITS) // 64)
+    open_end, closed = (
+        SequentialClassifier(learning_rate=rate, **settings).fit(DIGITS, NAMES)
+        for rate in (Cosine(0.01), Cosine(0.01, steps))
+    )
+    assert all(map(np.array_equal, open_end.params_, closed.params_))
+    with pytest.raises(ValueError, match="give the number of steps"):
+        Cosine(0.01)(1)

@@ -15,6 +15,7 @@ import numpy as np
 from tenfold import LinearRegression, RecurrentClassifier, RecurrentRegressor
 from tenfold.datasets import make_windows
 from tenfold.plot.style import clean
+from tenfold.solve.rates import Cosine
 
 rng = np.random.default_rng(0)
 series = np.full(1200, 0.3)
@@ -75,3 +76,40 @@ counter = RecurrentClassifier("gru", 16, embedding=4, epochs=15, learning_rate=0
 counter.fit(words[:1000], more[:1000])
 print(f"more ones than zeros: {counter.score(words[1000:], more[1000:]):.0%} right")
 plt.show()
+
+# %%
+# A label for each step. Sentences of the words of the notes, drawn from their table of which word
+# follows which; at every step the network says the next word. Each sentence starts from nothing,
+# and what was true, not what was said, is read at the next step. The true words depend on the last
+# one alone, and the rows of probabilities that it says come close to those of the table.
+names = ["<beg>", "ML", "course", "is", "UNK", "<end>"]
+table = np.array(
+    [
+        [0.7, 0.1, 0.1, 0.1, 0.0],
+        [0.1, 0.5, 0.2, 0.1, 0.1],
+        [0.0, 0.0, 0.7, 0.1, 0.2],
+        [0.1, 0.3, 0.0, 0.6, 0.0],
+        [0.1, 0.2, 0.2, 0.3, 0.2],
+    ]
+)
+sentences = []
+for _ in range(2000):
+    sentence = [0]
+    while sentence[-1] != 5:
+        sentence.append(1 + rng.choice(5, p=table[sentence[-1]]))
+    sentences.append(np.array(sentence))
+before, after = [s[:-1] for s in sentences], [s[1:] for s in sentences]
+speaker = RecurrentClassifier("rnn", 16, embedding=8, epochs=15, batch_size=64, random_state=0)
+speaker.set_params(learning_rate=Cosine(0.02, 15 * 32)).fit(before, after)
+said, word = np.vstack(speaker.predict_proba(before)), np.concatenate(before)
+print(f"{'mean of what is said (table)':30s}" + "".join(f"{name:>14s}" for name in names[1:]))
+for number, row in enumerate(table):
+    pairs = zip(said[word == number].mean(axis=0), row, strict=True)
+    print(f"after {names[number]:24s}" + "".join(f"{a:8.2f} ({b:.1f})" for a, b in pairs))
+
+# %%
+# The notes' sentence "course is great", whose last word is unknown, has the probability 0.0084.
+sentence = np.array([0, 2, 3, 4, 5])
+chances = speaker.predict_proba([sentence[:-1]])[0]
+likely = np.prod(chances[np.arange(4), sentence[1:] - 1])
+print(f"the network: {likely:.4f}, the table: {0.1 * 0.7 * 0.6 * 0.2:.4f}")

@@ -14,8 +14,9 @@ from tenfold.neural.dense import Dense
 from tenfold.neural.judging import Held, held_back, layer_outputs
 from tenfold.neural.layer import Layer, Shape
 from tenfold.neural.network import Network, build
+from tenfold.neural.plan import Plan, Stop
 from tenfold.neural.steps import Intake, Task, dense_rows
-from tenfold.neural.training import Course, Plan, Stop, begun, train
+from tenfold.neural.training import Course, begun, train
 from tenfold.rows import Rows
 from tenfold.rows.tree import mapped
 from tenfold.solve import until_still
@@ -191,6 +192,13 @@ def completed(layers: Sequence[Layer], units: int) -> list[Layer]:
 def assert_ends(network: Network, loss: Any, targets: int) -> None:
     """Raise an error if the last layer does not give what the loss needs."""
     end, units = (network.shapes or [network.shape])[-1], loss.units(targets)
+    if getattr(loss, "per_step", False):
+        if len(end) == 1:
+            raise ValueError(
+                f"there is a target for each step, but the last layer gives {end} for a whole "
+                "sequence: recurrent layers give all states with all_states=True"
+            )
+        end = end[1:]
     if end not in ((units,), (1,) if targets == 2 else (units,)):
         raise ValueError(
             f"the last layer gives {end} for each row, but {type(loss).__name__} needs ({units},): "

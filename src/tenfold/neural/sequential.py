@@ -22,6 +22,13 @@ class SequentialClassifier(Stacked, NetworkClassifier):
     arrays, files larger than memory and any number of threads give the same bits, and so does a fit
     that was stopped and resumed under `tenfold.checkpoint`. [001, ch. 3; 003, unit 3; 004, ch. 4]
 
+    Sequences of different lengths come as a list of arrays, (steps, numbers), or (steps,) for
+    series and symbols. Layers then see them one step at a time (`Dense`, `Embedding`, `Dropout`,
+    `LayerNorm`) until a recurrent layer has made its last state of them. If y is a list of arrays
+    too, a label for each step, the last layer must give scores for each step: recurrent layers do
+    so with `all_states=True`. The loss of a sequence is then the sum over its steps, and what is
+    predicted is a list of arrays.
+
     Parameters
     ----------
     layers : sequence of layers
@@ -71,6 +78,7 @@ class SequentialClassifier(Stacked, NetworkClassifier):
     ----------
     classes_ : (k,) labels
     network_, params_ : the layers with their shapes, and all parameters, one flat list
+    ragged_, per_step_ : whether X was a list of sequences, and whether their steps had labels
     loss_curve_ : mean loss of each epoch, with penalties
     validation_losses_ : loss of the rows held back, with `early_stopping`
     n_iter_, t_ : epochs and steps
@@ -96,7 +104,7 @@ class SequentialClassifier(Stacked, NetworkClassifier):
 class SequentialRegressor(Stacked, NetworkRegressor):
     """A model of numbers made of any layers.
 
-    The objective and all parameters are those of `SequentialClassifier`.
+    The objective, the forms of sequences and all parameters are those of `SequentialClassifier`.
 
     Parameters
     ----------
@@ -117,6 +125,7 @@ class SequentialRegressor(Stacked, NetworkRegressor):
     Attributes
     ----------
     network_, params_ : the layers with their shapes, and all parameters, one flat list
+    ragged_, per_step_ : whether X was a list of sequences, and whether their steps had targets
     loss_curve_ : mean loss of each epoch, with penalties
     n_iter_, t_ : epochs and steps
     history_ : the same as `loss_curve_` ("objective"), and "seconds"

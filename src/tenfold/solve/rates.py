@@ -128,6 +128,8 @@ class Steps(NamedTuple):
 class Cosine(NamedTuple):
     """Half a cosine from `eta` at the first of `steps` steps down to `end`, and `end` ever after.
 
+    Networks that know how many epochs they learn take `steps=None` for all steps of a fit.
+
     Examples
     --------
     >>> [round(Cosine(1.0, steps=5)(t), 4) for t in range(1, 7)]
@@ -135,10 +137,12 @@ class Cosine(NamedTuple):
     """
 
     eta: float
-    steps: int
+    steps: int | None = None
     end: float = 0.0
 
     def __call__(self, t: float) -> float:
+        if self.steps is None:
+            raise ValueError("Cosine(eta): give the number of steps, Cosine(eta, steps)")
         share = min((t - 1) / max(self.steps - 1, 1), 1.0)
         return self.end + (self.eta - self.end) * (1 + cos(pi * share)) / 2
 

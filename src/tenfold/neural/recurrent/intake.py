@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.neural.embedding import Embedding
 from tenfold.neural.judging import layer_outputs
+from tenfold.neural.layer import Layer
 from tenfold.neural.network import Network
 from tenfold.neural.steps import Task, dense_rows
 from tenfold.rows import Chunk, Ragged
@@ -73,6 +76,59 @@ def is_ragged(X: Any) -> bool:
     if isinstance(X[0], np.ndarray):
         return X[0].ndim in (1, 2)
     return all(isinstance(x, list) for x in X) and len({len(x) for x in X}) > 1
+
+
+def is_matrix(X: Any) -> bool:
+    """Whether a list of arrays may as well be the rows of a matrix.
+
+    Examples
+    --------
+    >>> is_matrix([np.zeros(2), np.ones(2)]), is_matrix([np.zeros(2), np.zeros(3)])
+    (True, False)
+    """
+    return not isinstance(X, Ragged) and len({np.shape(x) for x in X}) == 1 and np.ndim(X[0]) == 1
+
+
+def of_steps(X: np.ndarray, y: Any) -> bool:
+    """Whether sequences of one length have a target for each step: an array for each of them.
+
+    Examples
+    --------
+    >>> X = np.zeros((2, 3, 1))
+    >>> of_steps(X, [np.zeros(3), np.zeros(3)]), of_steps(X, [[0, 1], [1, 0]])
+    (True, False)
+    """
+    arrays = isinstance(y, list) and len(y) > 0 and isinstance(y[0], np.ndarray) and y[0].ndim > 0
+    return X.ndim == 3 and (arrays or isinstance(y, Ragged))
+
+
+def reads_steps(layers: Sequence[Layer]) -> bool:
+    """Whether a layer is made for sequences."""
+    return any(isinstance(a, Embedding) or hasattr(inner(a), "all_states") for a in layers)
+
+
+def inner(layer: Any) -> Any:
+    """The layer itself, or that which it reads in both directions."""
+    return getattr(layer, "layer", layer)
+
+
+def assert_step_by_step(layers: Sequence[Layer]) -> None:
+    """Raise an error if a layer would take the filling of short sequences for steps."""
+    from tenfold.neural.convolution import Conv1d, Conv2d
+    from tenfold.neural.norms import BatchNorm
+    from tenfold.neural.pooling import AveragePool, MaxPool
+    from tenfold.neural.shaping import Flatten, Reshape
+
+    mixing = (AveragePool, BatchNorm, Conv1d, Conv2d, Flatten, MaxPool, Reshape)
+    for number, layer in enumerate(layers):
+        if getattr(inner(layer), "all_states", True) is False:
+            return  # the last state is no sequence any more
+        if isinstance(layer, mixing):
+            raise ValueError(  # noqa: TRY004  it is the sequences that do not suit
+                f"layer {number}, {type(layer).__name__}, mixes the steps of a sequence and cannot "
+                "take sequences of different lengths: put a recurrent layer before it, or give "
+                "sequences of one length as an array"
+            )
 
 
 class Extent(NamedTuple):

@@ -11,16 +11,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tenfold.neural.dense import Dense
 from tenfold.neural.embedding import Embedding
-from tenfold.neural.judging import layer_outputs
 from tenfold.neural.layer import Layer, Shape
 from tenfold.neural.predictors import NetworkClassifier, NetworkRegressor
 from tenfold.neural.recurrent.bidirectional import Bidirectional
-from tenfold.neural.recurrent.intake import extent, is_ragged, sequence_outputs, sequence_rows
+from tenfold.neural.recurrent.intake import extent
 from tenfold.neural.recurrent.layers import GatedRnn, Gru, Lstm, Rnn
 from tenfold.neural.sequential import Stacked
 from tenfold.neural.steps import PART_ROWS, Task
-from tenfold.rows import Ragged, Rows
-from tenfold.rows.sequences import from_sequences
+from tenfold.rows import Rows
 
 CELLS = {"lstm": Lstm, "gru": Gru, "gated": GatedRnn, "rnn": Rnn}
 COUNT = Interval(Integral, 1, None, closed="left")
@@ -29,7 +27,6 @@ COUNT = Interval(Integral, 1, None, closed="left")
 class Reader(Stacked):
     """What both models of sequences share."""
 
-    _intake = staticmethod(sequence_rows)
     _in_laws = {"cell": "rnn", "units": 16, "epochs": 4, "batch_size": 32, "learning_rate": 0.03}
     l1, clip_value, shuffle = 0.0, None, True
     _parameter_constraints = {
@@ -94,19 +91,14 @@ class Reader(Stacked):
         self.verbose = verbose
 
     def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
-        """Sequences of different lengths, or of equal ones; a flat row has one number a step."""
-        if not reset and self.ragged_ and isinstance(X, np.ndarray):
-            X = list(X)
-        if is_ragged(X):
-            X, y, w = from_sequences(X, y, w), None, None
+        """As of every stack; a flat row has one number a step."""
         rows = super()._rows(X, y, w, reset=reset)
-        if reset:
-            self.ragged_ = isinstance(rows.take(np.zeros(1, np.int64)).X, Ragged)
-            if self.ragged_:
-                self.row_shape_ = (rows.total(extent).steps, rows.n_features)
-            elif len(self.row_shape_) == 1:
-                self.row_shape_ = (rows.n_features, 1)
+        if reset and len(self.row_shape_) == 1:
+            self.row_shape_ = (rows.n_features, 1)
         return rows
+
+    def _reads_steps(self) -> bool:
+        return True
 
     def _begun(self, rows: Rows, rng: np.random.Generator) -> tuple[Task, list[np.ndarray]]:
         if self.embedding is not None:
@@ -119,13 +111,10 @@ class Reader(Stacked):
         if self.embedding is not None:
             layers.append(Embedding(self.n_symbols_, self.embedding))
         for number, width in enumerate(units, 1):
-            every = number < len(units)
+            every = self.per_step_ or number < len(units)
             layer = CELLS[self.cell](width, all_states=every, truncate=self.truncate)
             layers.append(Bidirectional(layer) if self.bidirectional else layer)
         return [*layers, Dense()]
-
-    def _said(self, X: Any, leaf: Any) -> np.ndarray:
-        return super()._said(X, sequence_outputs if leaf is layer_outputs else leaf)
 
 
 class RecurrentClassifier(Reader, NetworkClassifier):
@@ -137,6 +126,10 @@ class RecurrentClassifier(Reader, NetworkClassifier):
     Sequences come as a list of arrays of different lengths, (steps, numbers), or (steps,) for
     series and symbols; as an array (n, steps, numbers); or flat, as tables and files are: then each
     column is a step, unless `input_shape` says otherwise.
+
+    If y is a list of arrays, a label for each step, the network says a label at each step, from
+    its state there; the loss of a sequence is the sum over its steps, and what is predicted is a
+    list of arrays.
 
     Parameters
     ----------
@@ -169,7 +162,7 @@ class RecurrentClassifier(Reader, NetworkClassifier):
     ----------
     classes_ : (k,) labels
     network_, params_ : the layers with their shapes, and all parameters, one flat list
-    ragged_ : whether the sequences of the fit had lengths of their own
+    ragged_, per_step_ : whether X was a list of sequences, and whether their steps had labels
     n_symbols_ : how many symbols there are, with `embedding`
     loss_curve_ : mean loss of each epoch, with penalties
     n_iter_, t_ : epochs and steps
@@ -195,8 +188,9 @@ class RecurrentClassifier(Reader, NetworkClassifier):
 class RecurrentRegressor(Reader, NetworkRegressor):
     """A model of numbers that sequences lead to: the last state of a recurrent network.
 
-    Parameters and the forms of sequences are those of `RecurrentClassifier`. For the next value of
-    a series make rows of its last ones with `tenfold.datasets.make_windows`.
+    Parameters and the forms of sequences are those of `RecurrentClassifier`: y has a number for
+    each sequence, or for each of its steps. For the next value of a series make rows of its last
+    ones with `tenfold.datasets.make_windows`.
 
     Parameters
     ----------
@@ -213,7 +207,7 @@ class RecurrentRegressor(Reader, NetworkRegressor):
 
     Attributes
     ----------
-    network_, params_, ragged_, n_symbols_, loss_curve_, n_iter_, t_, history_
+    network_, params_, ragged_, per_step_, n_symbols_, loss_curve_, n_iter_, t_, history_
         As of `RecurrentClassifier`.
 
     Examples
