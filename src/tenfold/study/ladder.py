@@ -111,7 +111,7 @@ def for_words(facts: Facts) -> str | None:
 
 _CLASSICAL = ("Ridge", "LogisticRegression")
 _NEIGHBOURS = ("KNeighborsClassifier", "KNeighborsRegressor")
-_NETWORKS = ("MLPClassifier", "MLPRegressor")
+_NETWORKS = ("MLPClassifier", "MLPRegressor", "SequentialClassifier", "SequentialRegressor")
 _NUMBER = (REGRESSION,)
 _BAYES = ("MixedNB", "MultinomialNB", "ComplementNB")
 _LDA, _QDA = ("LinearDiscriminantAnalysis",), ("QuadraticDiscriminantAnalysis",)

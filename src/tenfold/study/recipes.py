@@ -8,12 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tenfold
+from tenfold.neural import Dense
+from tenfold.solve.rates import Cosine
 from tenfold.study import feature_maps
 from tenfold.study.facts import Facts
 
 ALPHAS = np.logspace(-2, 4, 19).tolist()  # columns and target have unit variance
 OF_WORDS = ("MultinomialNB", "ComplementNB")
 FEW_ROWS = 2_000
+VISITS = 1_200_000  # rows that a network sees in all
 CS = np.logspace(-3, 2, 6).tolist()
 
 
@@ -151,10 +154,14 @@ def kernel_svm(facts: Facts) -> list[Recipe]:
 
 def mlp(facts: Facts) -> list[Recipe]:
     """A small network on all rows at once, or a larger one on batches."""
-    name = "MLPClassifier" if facts.classifies else "MLPRegressor"
-    seed = {"random_state": facts.seed}
     if facts.n < FEW_ROWS:
-        small = model(name, hidden_layer_sizes=(16,), solver="lbfgs", max_iter=100, **seed)
-        return [Recipe(small, {"alpha": [0.1, 1.0, 10.0]})]
-    layers = {"hidden_layer_sizes": (64, 32), "early_stopping": True, "max_iter": 60}
-    return [Recipe(model(name, **layers, **seed), said=layers)]
+        name = "MLPClassifier" if facts.classifies else "MLPRegressor"
+        small = {"hidden_layer_sizes": (16,), "solver": "lbfgs", "max_iter": 100}
+        return [Recipe(model(name, random_state=facts.seed, **small), {"alpha": [0.1, 1.0, 10.0]})]
+    name = "SequentialClassifier" if facts.classifies else "SequentialRegressor"
+    most, l2 = (20, 1e-3) if facts.classifies else (60, 1e-4)  # numbers say more than labels
+    epochs = int(np.clip(VISITS // facts.n, 5, most))
+    layers = [Dense(64, "relu"), Dense(64, "relu"), Dense()]
+    pace = {"learning_rate": Cosine(0.01), "epochs": epochs, "l2": l2}
+    network = model(name, layers=layers, random_state=facts.seed, **pace)
+    return [Recipe(network, said={"hidden": (64, 64), "epochs": epochs})]
