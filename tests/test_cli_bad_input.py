@@ -331,6 +331,7 @@ def test_a_table_that_does_not_fit_the_model(case, output, learned, here, capsys
         (["predict", "{out}", "{good}", "--interval", "2"], "between 0 and 1"),
         (["predict", "{out}", "{good}", "--keep", "twon"], "'town'"),
         (["explain", "{out}", "--row", "3"], "needs a table"),
+        (["explain", "{out}", "--html", "."], "is a folder"),
         (["explain", "{out}", "{good}", "--row", "600"], "there is no row 600"),
         (["evaluate", "{out}", "{good}", "--metric", "roc_auc"], "r2"),
     ],

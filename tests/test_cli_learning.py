@@ -213,6 +213,105 @@ def test_what_matters_is_explained(capsys):
 
 
 @pytest.mark.usefixtures("inside")
+def test_groups_are_not_explained_by_a_score(capsys):
+    words = ["learn", "flats.csv", "--drop", "rent", "-o", "groups", "--no-report", "-q"]
+    assert main(words) == 0
+    assert main(["explain", "groups", "flats.csv"]) == 2
+    assert "finds groups" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("inside")
+def test_weights_are_shown_with_and_without_a_table(capsys):
+    assert main(["explain", "tenfold-flats", "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)["weights"]
+    assert alone["names"][0] == "size"
+    assert alone["outputs"] == ["rent"]
+    sizes = [abs(value) for [value] in alone["values"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert main(["explain", "tenfold-flats", "flats.csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["weights"] == alone
+    assert main(["explain", "tenfold-flats", "flats.csv"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"Weights, the largest first.*\n\ncolumn +rent", said)
+    assert "town=Bonn" in said.partition("Weights")[2]
+
+
+@pytest.mark.usefixtures("inside")
+@pytest.mark.parametrize(
+    ("words", "sections"),
+    [
+        (["flats.csv"], {"columns", "mistakes", "model"}),
+        ([], {"weights", "model"}),
+        (["flats.csv", "--row", "7"], {"row", "model"}),
+        (["unknown.csv"], {"columns", "model"}),
+    ],
+)
+def test_an_explanation_as_a_page(words, sections, tmp_path, capsys):
+    Path("unknown.csv").write_text("size,town\n50,Bonn\n70,Cork\n")
+    page = tmp_path / "new" / "page.html"
+    assert main(["explain", "tenfold-flats", *words, "--html", str(page)]) == 0
+    assert str(page) in capsys.readouterr().err
+    text = page.read_text()
+    assert set(re.findall(r'<section id="(\w+)"', text)) == sections
+    assert "town=Bonn" in text or "town = " in text
+    assert "http" not in text.replace("http://www.w3.org", "")
+    assert [path.name for path in page.parent.iterdir()] == ["page.html"]
+
+
+def test_numbers_are_read_at_prediction_as_they_were_learned(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    size, people = rng.uniform(1, 200, 200).round(3), rng.integers(100, 90_000, 200)
+    rent = 1000 * size + people / 7
+    table = str.maketrans({",": ".", ".": ","})
+    lines = [
+        f"{s:.3f};{p:,};{r:,.2f}".translate(table)
+        for s, p, r in zip(size, people, rent, strict=True)
+    ]
+    Path("a.csv").write_text("\n".join(["size;people;rent", *lines]))
+    assert main(["learn", "a.csv", "-t", "rent", *QUICK, "--no-report"]) == 0
+    assert "decimal commas in 'size', 'people', 'rent'" in capsys.readouterr().err
+    metrics = json.loads(Path("tenfold-a/metrics.json").read_text())
+    assert metrics["columns"]["size"]["high"] == size.max()
+    assert "decimal commas" in metrics["columns"]["size"]["why"]
+    Path("new.csv").write_text("size|people\n101,234|1.234\n")  # by itself 101234 and 1.234
+    assert main(["predict", "tenfold-a", "new.csv"]) == 0
+    said = float(capsys.readouterr().out.split()[1])
+    assert said == pytest.approx(1000 * 101.234 + 1234 / 7, rel=0.02)
+    model = tenfold.load("tenfold-a/model.tenfold")
+    assert model.predict("new.csv")[0] == said
+    assert model.predict({"size": ["101,234"], "people": ["1.234"]})[0] == said
+    assert main(["evaluate", "tenfold-a", "a.csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["scores"]["r2"] > 0.99
+    Path("bad.csv").write_text("size;people\n1,5;70\n12.5;70\n")
+    assert main(["predict", "tenfold-a", "bad.csv"]) == 2
+    error = capsys.readouterr().err
+    assert "tenfold: bad.csv, line 3: 'size' is '12.5'" in error
+    assert "such as 1.234,5" in error
+
+
+def test_a_first_line_may_be_a_row(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = ["red,round,yes", "blue,square,no", "red,square,yes", "green,round,no"] * 10
+    Path("a.csv").write_text("\n".join(rows))
+    words = ["learn", "a.csv", "-t", "x2", "--models", "naive_bayes", "--folds", "2", "--no-report"]
+    assert main([*words, "--json"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["rows"] == 40
+    assert "the first line looks like a row" in told.err
+    Path("new.csv").write_text("red,round")
+    assert main(["predict", "tenfold-a", "new.csv"]) == 2
+    assert "--no-header" in capsys.readouterr().err
+    Path("two.csv").write_text("pink,oval\nred,round\n")
+    assert main(["predict", "tenfold-a", "two.csv"]) == 2
+    assert "if the first line of the file is a row, say --no-header" in capsys.readouterr().err
+    assert main(["predict", "tenfold-a", "new.csv", "--no-header"]) == 0
+    assert capsys.readouterr().out.split() == ["prediction", "yes"]
+    assert main([*words[:2], "-t", "yes", *words[4:], "--header", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 39
+
+
+@pytest.mark.usefixtures("inside")
 def test_show_says_what_the_model_needs(capsys):
     assert main(["show", "tenfold-flats/model.tenfold", "--json"]) == 0
     about = json.loads(capsys.readouterr().out)

@@ -5,18 +5,22 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.inspection import permutation_importance
+from sklearn.pipeline import Pipeline
 
 import tenfold
 from tenfold.rows.cells import Numbers, Words
 from tenfold.rows.files.records import open_records
+from tenfold.study import recipes
 from tenfold.study.encoding import as_records
-from tenfold.study.explaining import explain, explain_row
+from tenfold.study.explaining import explain, explain_row, weights_of
 from tenfold.study.explaining.dependence import dependence
 from tenfold.study.explaining.encoded_rows import encoded_rows, truth_of
 from tenfold.study.explaining.importance import SHUFFLES, importances
 from tenfold.study.explaining.learning import learning_curve
+from tenfold.study.facts import Facts
 from tenfold.study.matching import Expected
 from tenfold.study.scoring import scoring_of
 from tenfold.study.table_model import TableModel
@@ -197,15 +201,78 @@ def test_largest_errors_of_a_regression():
     assert_allclose(found[0].loss, abs(found[0].truth - found[0].predicted))
 
 
+def test_the_band_of_a_probability_stays_between_0_and_1():
+    model, cells = a_model(a_table(kind="two"), tenfold.LogisticRegression(C=100.0))
+    for name in ("size", "colour"):
+        found = dependence(encoded_rows(model, cells), name)
+        assert found.low.min() >= 0
+        assert found.high.max() <= 1
+        assert (found.low <= found.mean + 1e-12).all()
+
+
 def test_weights_rank_by_what_a_standard_deviation_moves():
     model, cells = a_model(a_table(), tenfold.Ridge(alpha=1e-6))
     weights = explain(model, cells).weights
     by_name = dict(zip(weights.names, weights.values[:, 0], strict=True))
     assert_allclose(by_name["size"], 2 * np.std(a_table()["size"]), rtol=0.02)
     assert weights.outputs == ["price"]
-    assert weights.origins[weights.names.index("colour=red")] == "colour"
+    assert weights.names[0] == "size"
+    assert (np.diff(np.abs(weights.values[:, 0])) <= 0).all()
     forest, cells = a_model(a_table(kind="two"), RandomForestClassifier(5, random_state=0))
     assert explain(forest, cells).weights is None
+
+
+def test_weights_are_those_of_the_model_by_name():
+    model, _ = a_model(a_table(), tenfold.Ridge(alpha=1e-6))
+    found = weights_of(model)
+    by_name = dict(zip(found.names, found.values[:, 0], strict=True))
+    names = model.encoder_.get_feature_names_out()
+    wanted = dict(zip(names, model.model_.coef_ * model.scale_.scale, strict=True))
+    assert by_name.keys() == wanted.keys()
+    for name, weight in wanted.items():
+        assert_allclose(by_name[name], weight)
+
+
+@pytest.mark.parametrize("kind", ["number", "three"])
+@pytest.mark.parametrize("make", [recipes.splines, recipes.products])
+def test_weights_of_features_add_up_to_the_score(make, kind, tmp_path):
+    table = a_table(kind=kind)
+    dummy = DummyRegressor() if kind == "number" else DummyClassifier()
+    model, cells = a_model(table, dummy)
+    X = model.encode(cells)
+    k = None if kind == "number" else 3
+    recipe = make(Facts(X, model.task_, k, 0))[0]
+    y = table["price"] if k is None else np.unique(table["price"], return_inverse=True)[1]
+    model.model_ = Pipeline([("features", recipe.features), ("model", recipe.model)])
+    model.model_.fit(X, y if k else model.scale_.forward(y))
+    tenfold.save(model, tmp_path / "model.tenfold")
+    found = weights_of(tenfold.load(tmp_path / "model.tenfold"))
+    assert len(found.names) == len(set(found.names))
+    made = model.model_[0].transform(X)[:, found.places]
+    scale = 1.0 if k else model.scale_.scale
+    score = model.model_.decision_function(X) if k else model.model_.predict(X)[:, None]
+    assert_allclose(made @ found.values, scale * (score - model.model_[1].intercept_), atol=1e-5)
+    assert not any("_sp_" in name or "curves of" in name for name in found.names)
+    if make is recipes.products:
+        assert {"size", "size²", "size × age", "age × colour=red"} <= set(found.names)
+    else:
+        assert "size (bend 1 of 6)" in found.names
+
+
+def test_a_calibrated_machine_shows_its_weights_and_bumps_have_none():
+    table = a_table(kind="two")
+    model, cells = a_model(table, DummyClassifier())
+    X, y = model.encode(cells), np.unique(table["price"], return_inverse=True)[1]
+    svm = recipes.linear_svm(None)[0]
+    model.model_ = svm.wrapper.set_params(estimator=svm.model).fit(X, y)
+    inner = model.model_.calibrated_classifiers_[0].estimator
+    found = weights_of(model)
+    assert_allclose(found.values[:, 0], inner.coef_[0][found.places])
+    assert found.names[0] == "size"
+    bumps = recipes.radial(Facts(X, "two-class", 2, 0))[0]
+    model.model_ = Pipeline([("features", bumps.features), ("model", bumps.model)]).fit(X, y)
+    assert weights_of(model) is None
+    assert explain(model, cells).weights is None
 
 
 def test_learning_curve_rises_and_leaves_the_model_alone():

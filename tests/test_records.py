@@ -95,7 +95,7 @@ def csv(path, text, encoding="utf-8"):
 
 DIALECTS = {
     "a,b\n1,x\n": ({"a": [1], "b": ["x"]}, None),
-    "a;b\n1,5;x\n": ({"a": ["1,5"], "b": ["x"]}, None),
+    "a;b\n1,5;x\n": ({"a": [1.5], "b": ["x"]}, "decimal commas in 'a': '1,5' is read as 1.5"),
     "a|b\r\n1|x\r\n2|y": ({"a": [1, 2], "b": ["x", "y"]}, None),
     "1,2\n3,4\n": ({"x0": [1, 3], "x1": [2, 4]}, "no names"),
     "a,a,\n1,2,3\n": ({"a": [1], "a (2)": [2], "column 3": [3]}, "has no name"),
@@ -115,6 +115,118 @@ def test_dialects_of_csv(text, encoding, tmp_path):
     assert records.slice(0, 9).to_columns() == want
     assert (note is None) == (not records.notes)
     assert note is None or any(note in said for said in records.notes)
+
+
+STYLES = {  # cells of a column: what they are, and the style that they are in
+    "3,14 2 -0,5": ([3.14, 2, -0.5], "decimal comma"),
+    "1.234,5 12 1.234.567": ([1234.5, 12, 1234567], "decimal comma"),
+    "1,234 950 12,345": ([1234, 950, 12345], "commas"),
+    "1,234,567 1,234.5 -7.25": ([1234567, 1234.5, -7.25], "commas"),
+    "1,234 0,567": ([1.234, 0.567], "decimal comma"),  # no thousands begin with 0
+    "1,234 1234,567": ([1.234, 1234.567], "decimal comma"),
+    "1_234 56 1_234_567.5": ([1234, 56, 1234567.5], "blanks"),
+    "1_234,5 1_000": ([1234.5, 1000], "decimal comma"),
+    "1'234.5 17": ([1234.5, 17], "blanks"),
+    "1.234 950.5": ([1.234, 950.5], None),  # plain numbers stay what they are
+    "3,14 3.14": (["3,14", "3.14"], None),  # no style fits both
+    "1,23,456 7": (["1,23,456", "7"], None),
+    "007,5 1": (["007,5", "1"], None),  # a code
+    "3,14 x": (["3,14", "x"], None),
+}
+
+
+@pytest.mark.parametrize("cells", STYLES)
+@pytest.mark.parametrize("sign", ";,\t")
+def test_numbers_with_commas_and_blanks(cells, sign, tmp_path):
+    want, style = STYLES[cells]
+    written = [cell.replace("_", "\u202f") for cell in cells.split()]
+    lines = [f'"{cell}"{sign}word' for cell in written]
+    records = open_records(csv(tmp_path / "a.csv", "\n".join([f"n{sign}w", *lines])))
+    assert records.slice(0, 9).to_columns()["n"] == want
+    assert records.styles == ({} if style is None else {"n": style})
+    assert any("is read as" in note for note in records.notes) == (style is not None)
+
+
+def test_one_late_cell_decides_the_style(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_text, "BLOCK", 256)
+    lines = ["a;b", *["1,234;1.234"] * 300, "1,5;20"]
+    records = open_records(csv(tmp_path / "a.csv", "\n".join(lines)))
+    cells = records.slice(0, 301).to_columns()
+    assert cells["a"] == [1.234] * 300 + [1.5]
+    assert cells["b"] == [1234] * 300 + [20]  # a table has one decimal sign
+    assert records.notes == ["Numbers have decimal commas in 'a', 'b': '1,234' is read as 1.234."]
+
+
+def test_columns_that_do_not_fit_decimal_commas_stay_as_they_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_text, "BLOCK", 256)
+    lines = ["a;dots;thousands;whole", *["1,5;1.234;1,234;7"] * 300, "2,5;0.5;1,234,567;8"]
+    records = open_records(csv(tmp_path / "a.csv", "\n".join(lines)))
+    assert records.slice(300, 301).row(0) == {
+        "a": 2.5, "dots": 0.5, "thousands": 1234567, "whole": 8,
+    }  # fmt: skip
+    assert records.slice(0, 1).row(0) == {"a": 1.5, "dots": 1.234, "thousands": 1234, "whole": 7}
+    assert records.styles == {
+        "a": "decimal comma", "dots": "plain", "thousands": "commas", "whole": "decimal comma",
+    }  # fmt: skip
+    again = csv(tmp_path / "b.csv", "a;dots;thousands;whole\n1,5;1.234;1,234;1.234\n")
+    read = open_records(again, styles=records.styles).slice(0, 1).row(0)
+    assert read == {"a": 1.5, "dots": 1.234, "thousands": 1234, "whole": 1234}
+
+
+def test_a_style_that_is_asked_for_is_kept_or_refused(tmp_path):
+    path = csv(tmp_path / "a.csv", "n;w\n1,234;x\n")
+    asked = open_records(path, styles={"n": "decimal comma", "elsewhere": "commas"})
+    assert asked.slice(0, 1).row(0)["n"] == 1.234
+    assert open_records(path).slice(0, 1).row(0)["n"] == 1234
+    plain = csv(tmp_path / "b.csv", "n;w\n1.5;x\n")
+    assert open_records(plain, styles={"n": "decimal comma"}).types["n"] == "text"
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=20), st.sampled_from(",; "))
+@settings(max_examples=30, deadline=None)
+def test_any_numbers_come_back_from_their_style(tmp_path_factory, numbers, groups):
+    path = tmp_path_factory.mktemp("styles") / "a.csv"
+    signs = {",": ",.", ";": ".,", " ": " ."}[groups]
+    table = str.maketrans({",": signs[0], ".": signs[1]})
+    cells = [f"{number:,.2f}".translate(table) for number in [*numbers, 1234567.25]]
+    path.write_text("\n".join(["n|w", *(f"{cell}|x" for cell in cells)]))
+    read = open_records(path).slice(0, len(cells)).to_columns()["n"]
+    assert read == [round(number, 2) for number in [*numbers, 1234567.25]]
+
+
+HEADERS = {  # text: whether the first line holds names, and what is said
+    "5.1,3.5,setosa\n4.9,3.0,setosa\n6.3,3.3,virginica\n": (False, "stand above their like"),
+    "name,2019,2020\nBonn,3,4\nUlm,5,6\n": (True, "'2019', '2020' could stand in a row"),
+    "red,small\nblue,large\nred,small\n": (False, "'red', 'small' stand above"),
+    "colour,size\nblue,large\nred,small\n": (True, "words stand in every column"),
+    "colour,size\nblue,1\ncolour,2\n": (True, None),
+    "red,a,b\nblue,c,d\nred,e,f\n": (True, "'red' could stand in a row"),
+    "2024-01-31,x\n2024-02-01,y\n": (False, "'2024-01-31'"),
+    "3,5;2,5\n1,5;4,5\n": (False, "the first line holds numbers"),
+    "Bonn,7\nUlm,8\nBonn,9\n": (False, "'Bonn'"),
+    "town,\nUlm,8\nBonn,9\n": (True, None),
+}
+
+
+@pytest.mark.parametrize("text", HEADERS)
+def test_names_are_told_from_rows(text, tmp_path):
+    is_header, said = HEADERS[text]
+    path = csv(tmp_path / "a.csv", text)
+    records = open_records(path)
+    lines = text.count("\n")
+    assert records.n_rows == lines - is_header
+    assert ("x0" in records.names) != is_header
+    assert said is None or any(said in note for note in records.notes)
+    for header in (True, False):
+        assert open_records(path, header=header).n_rows == lines - header
+
+
+def test_the_first_file_tells_whether_all_have_names(tmp_path):
+    for name, text in {"1": "red,b\nblue,c\nred,b\n", "2": "pink,e\nblue,c\n"}.items():
+        csv(tmp_path / f"{name}.csv", text)
+    records = open_records(tmp_path)
+    assert records.slice(0, 9).to_columns()["x0"] == ["red", "blue", "red", "pink", "blue"]
+    assert records.where(3).endswith("2.csv, line 1")
 
 
 def test_latin_1_is_read_and_said(tmp_path):

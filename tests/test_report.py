@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tenfold
-from tenfold.report import page, write
+from tenfold.report import Told, explained_page, page, write
+from tenfold.report.classes import class_figures
 from tenfold.report.html import VOID, Html, joined, tag
 from tenfold.report.models import STORIES, story
 from tenfold.report.numbers import fixed, percent, seconds, shown
@@ -20,6 +21,7 @@ from tenfold.report.typeset import typeset
 from tenfold.report.verdict import headline, lead
 from tenfold.rows.files.records import open_records
 from tenfold.study.encoding import as_records
+from tenfold.study.explaining import explain, explain_row, weights_of
 from tenfold.study.ladder import LADDER
 from tenfold.study.matching import Expected
 from tenfold.study.result import Attempt, Clusters, Finding, Judged, Study
@@ -232,6 +234,59 @@ def test_pictures_hold_numbers_only(pages):
             assert not re.search("nan|inf", value)
             assert re.fullmatch(r"[MLHVCQZhv0-9. -]*", value)
         assert not (name in {"x", "y", "cx", "cy", "width", "height"} and "nan" in value)
+
+
+def told_of(task, evil=""):
+    """What `tenfold explain` knows with a table, without one, and about one row."""
+    study = a_study(task, evil)
+    model = study.model
+    model.title_, model.created_, model.scores_ = f"Linear{evil}", "2026-01-02T03", {"test": {}}
+    rows = study.test_rows
+    found, row = explain(model, rows), explain_row(model, rows[:1])
+    weights = weights_of(model)
+    shown = f"things{evil}.csv"
+    return model, [Told(shown, found), Told(weights=weights), Told(shown, row=(7, row))]
+
+
+@pytest.mark.parametrize("task", TASKS[:3])
+def test_the_page_of_an_explanation_is_whole_and_safe(task):
+    model, several = told_of(task)
+    bad_model, bad = told_of(task, EVIL)
+    for told, evil in zip(several, bad, strict=True):
+        plain, read = (
+            Read(explained_page(model, told)),
+            Read(explained_page(bad_model, evil)),
+        )
+        assert plain.open == read.open == []
+        assert set(read.tags) == set(plain.tags)
+        assert read.tags.count("script") == 1
+        assert not [name for name, _ in read.attributes if name.startswith("on")]
+        asked = [value for name, value in read.attributes if name in {"src", "href"}]
+        assert all(value.startswith("#") for value in asked)
+
+
+def test_an_explanation_speaks_of_rows_that_it_does_not_know():
+    model, [told, alone, row] = told_of("regression")
+    words = "".join(Read(explained_page(model, told)).words)
+    assert "unseen" not in words
+    assert "test row" not in words
+    assert "What is lost without a column" in words
+    words = "".join(Read(explained_page(model, alone)).words)
+    assert "size, " in words
+    assert "weight" in words
+    assert "adds to the prediction" in words
+    assert f"Row 7: price is {shown(row.row[1].predicted)}." in "".join(
+        Read(explained_page(model, row)).words
+    )
+
+
+def test_classes_that_are_told_without_a_mistake_have_no_hardest():
+    y = np.arange(9) % 3
+    test = Judged(y, y, np.eye(3)[y], {}, {})
+    assert "without a mistake" in class_figures(test, ["a", "b", "c"])
+    flawed = np.eye(3)[np.r_[1, y[1:]]]
+    words = class_figures(Judged(y, flawed.argmax(axis=1), flawed, {}, {}), ["a", "b", "c"])
+    assert "is the hardest to tell" in words
 
 
 def test_verdict_in_words():

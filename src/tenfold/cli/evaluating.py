@@ -10,6 +10,7 @@ from tenfold.cli.options import (
     Debug,
     Delimiter,
     Encoding,
+    Header,
     Json,
     Model,
     Quiet,
@@ -33,6 +34,7 @@ def evaluate(
     sheet: Sheet = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
+    header: Header = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -48,7 +50,9 @@ def evaluate(
 
     voice = Voice(json=json, quiet=quiet)
     known = opened_model(model)
-    records = opened_table(data, sheet=sheet, delimiter=delimiter, encoding=encoding).records
+    how = {"sheet": sheet, "delimiter": delimiter, "encoding": encoding, "header": header}
+    records = opened_table(data, **how, styles=known.styles).records
+    voice.say_all(records.notes)
     y, said = truth_and_predictions(voice, known, records)
     scoring = scoring_of(known.task_, y, known.classes_ and len(known.classes_), metric)
     found = judged(y, said, scoring, seed=0)
@@ -71,9 +75,10 @@ def truth_and_predictions(voice: Voice, model: Any, records: Any) -> tuple[Any, 
     wanted = {model.target_: Expected(_target_type(model), "target", [])}
     truths, parts, first = [], [], 0
     for cells in walk(records):
-        target = conformed(cells, wanted, records, first)[model.target_]
+        target = conformed(cells, wanted, records, first, model.styles)[model.target_]
         truths.append(truth_of(model, target))
-        parts.append(model.predict_cells(conformed(cells, model.columns_, records, first)))
+        known = conformed(cells, model.columns_, records, first, model.styles)
+        parts.append(model.predict_cells(known))
         first += cells.n_rows
     y, said = np.concatenate(truths), np.concatenate(parts)
     there = np.flatnonzero(np.isfinite(y) if model.classes_ is None else y >= 0)

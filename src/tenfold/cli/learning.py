@@ -6,13 +6,23 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
 
 from tenfold.cli.completing import complete_tables
 from tenfold.cli.errors import INTERRUPTED
-from tenfold.cli.options import MODEL_FILE, Debug, Delimiter, Encoding, Json, Quiet, Sheet
+from tenfold.cli.options import (
+    MODEL_FILE,
+    Debug,
+    Delimiter,
+    Encoding,
+    Header,
+    Json,
+    Quiet,
+    Sheet,
+)
 from tenfold.cli.speaking import Voice
 
 REPORT = "report.html"
@@ -79,6 +89,7 @@ def learn(
     sheet: Sheet = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
+    header: Header = None,
     no_report: NoReport = False,
     open_report: Open = False,
     json: Json = False,
@@ -95,9 +106,9 @@ def learn(
     from tenfold.cli.tables import opened_table
 
     voice = Voice(json=json, quiet=quiet)
-    table = opened_table(data or [], sheet=sheet, delimiter=delimiter, encoding=encoding)
-    for said in (table.said, *table.records.notes):
-        voice.say(said)
+    how = {"sheet": sheet, "delimiter": delimiter, "encoding": encoding, "header": header}
+    table = opened_table(data or [], **how)
+    voice.say_all([table.said, *table.records.notes])
     folder = output or Path(f"tenfold-{table.name}")
     settings = dict(
         target=target or (None if task == "clusters" else table.target),
@@ -191,3 +202,5 @@ def tell(voice: Voice, study: Any, files: dict[str, Path]) -> None:
     voice.show("", board(study, voice.out.width), "", verdict(study), "")
     width = max(map(len, files))
     voice.show(*(f"{name:<{width}}  {path}" for name, path in files.items()))
+    folder = quote(str(files["model"].parent))
+    voice.show("", f"Use it on new rows:  tenfold predict {folder} new.csv -o predictions.csv")

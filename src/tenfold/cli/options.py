@@ -46,6 +46,15 @@ Encoding = Annotated[
     str | None, typer.Option(metavar="NAME", help="Letters of a CSV file, such as latin-1.")
 ]
 
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line of a CSV file holds names.  [looks at it]",
+        show_default=False,
+    ),
+]
+
 
 def model_path(where: str) -> Path:
     """The file of a model: the one named, or the one in a folder."""

@@ -16,6 +16,7 @@ from tenfold.cli.options import (
     Debug,
     Delimiter,
     Encoding,
+    Header,
     Json,
     Model,
     Quiet,
@@ -67,6 +68,7 @@ def predict(
     sheet: Sheet = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
+    header: Header = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -82,7 +84,9 @@ def predict(
     if output != STDOUT:
         writer_of(Path(output))  # a format we cannot write is said before the work
     known = opened_model(model)
-    records = opened_table(new, sheet=sheet, delimiter=delimiter, encoding=encoding).records
+    how = {"sheet": sheet, "delimiter": delimiter, "encoding": encoding, "header": header}
+    records = opened_table(new, **how, styles=known.styles).records
+    voice.say_all(records.notes)
     kept = records.names if all_columns else [name for name in (keep or "").split(",") if name]
     for name in kept:
         records.assert_column(name)

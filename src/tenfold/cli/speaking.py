@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -55,6 +55,11 @@ class Voice:
         """Talk while working."""
         if not self.quiet:
             self.err.print(printable(text), style=style or None, soft_wrap=True)
+
+    def say_all(self, texts: Iterable[str]) -> None:
+        """Several sentences of talk."""
+        for text in texts:
+            self.say(text)
 
     def show(self, *shown: RenderableType) -> None:
         """Give a person the result, or parts of it."""

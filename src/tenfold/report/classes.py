@@ -94,9 +94,11 @@ def roc(test: Judged, names: list[str]) -> Html:
         )
     else:
         worst = min(areas, key=lambda i: areas[i])
-        said = (
-            f"Each class against the rest; of many, the hardest. “{names[worst]}” is the hardest "
-            f"to tell, with an area of {shown(areas[worst])}."
+        said = "Each class against the rest; of many, the hardest. "
+        said += (
+            "All of them are ranked without a mistake."
+            if areas[worst] == 1
+            else f"“{names[worst]}” is the hardest to tell, with an area of {shown(areas[worst])}."
         )
     return figure(
         joined(_legend(test, names), canvas.drawn("ROC curve")), "Found against false alarms", said

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.report.drawing import Canvas, at, figure
-from tenfold.report.html import Html, joined, tag
+from tenfold.report.html import Html, breakable, joined, tag
 from tenfold.report.numbers import about, count, percent, shown
 from tenfold.report.scales import padded
 from tenfold.report.words import list_in_words
@@ -81,7 +81,7 @@ def _column_row(study: Study, name: str) -> Html:
     distinct = shown(kind.distinct, 4) if isinstance(kind.distinct, int) else str(kind.distinct)
     return tag(
         "tr",
-        tag("td", name, class_="name"),
+        tag("td", breakable(name), class_="name"),
         tag(
             "td", tag("span", tag("i"), kind.kind, class_=f"kind {KINDS.get(kind.kind, kind.kind)}")
         ),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-VOID = {"br", "hr", "img", "input", "meta", "link"}
+VOID = {"br", "hr", "img", "input", "meta", "link", "wbr"}
 
 
 class Html(str):
@@ -42,6 +42,18 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
     if name in VOID:
         return Html(f"<{name}{pairs}>")
     return Html(f"<{name}{pairs}>{joined(*children)}</{name}>")
+
+
+def breakable(name: str) -> Html:
+    """A name that may go on in the next line after an underscore.
+
+    Examples
+    --------
+    >>> print(breakable("total_rent"))
+    total_<wbr>rent
+    """
+    first, *others = name.split("_")
+    return joined(first, [joined("_", tag("wbr"), part) for part in others])
 
 
 def _pair(key: str, value: Any) -> str:

@@ -20,7 +20,7 @@ def made_section(study: Study) -> Html:
     versions |= {name: _version(name) for name in PACKAGES}
     return joined(
         tag("p", _honesty(study), class_="say"),
-        tag("div", _pairs("Settings", settings), _pairs("Versions", versions), class_="figures"),
+        tag("div", pairs("Settings", settings), pairs("Versions", versions), class_="figures"),
     )
 
 
@@ -41,8 +41,9 @@ def _honesty(study: Study) -> str:
     )
 
 
-def _pairs(title: str, pairs: dict[str, str]) -> Html:
-    rows = [joined(tag("dt", name), tag("dd", value)) for name, value in pairs.items()]
+def pairs(title: str, values: dict[str, str]) -> Html:
+    """Names and values under a title."""
+    rows = [joined(tag("dt", name), tag("dd", value)) for name, value in values.items()]
     return tag("figure", tag("h4", title), tag("dl", rows, class_="pairs"))
 
 

@@ -17,20 +17,21 @@ WEIGHTS = 16
 
 
 def mattering_section(found: Explanation) -> Html:
-    """Importance, weights, dependence."""
-    sides = [importance_figure(found)]
+    """Importance, weights, dependence: of these, what there is."""
+    known = found.importances
+    sides = [importance_figure(found)] if known else []
     if found.weights is not None:
-        sides.append(weights_figure(found.weights))
+        sides.append(weights_figure(found.weights, MOVES))
     return joined(
-        tag("p", _sentence(found), class_="say"),
-        tag("div", sides, class_="figures wide-ones"),
+        tag("p", _sentence(found), class_="say") if known else None,
+        tag("div", sides, class_="figures wide-ones") if sides else None,
         dependence_part(found.dependences),
     )
 
 
 MOVES = (
     "How far one standard deviation of the column moves the prediction, all others held; for "
-    "classes in log-odds."
+    "classes in log-odds, or in the margin of a linear SVM."
 )
 
 
@@ -57,7 +58,7 @@ def importance_figure(found: Explanation) -> Html:
     rows = [_importance_bar(each, reach) for each in top]
     left = len(found.importances) - len(top)
     said = (
-        f"By how much {title_of(found.metric)} falls on {count(found.n_rows)} unseen rows when a "
+        f"By how much {title_of(found.metric)} falls on {count(found.n_rows)} rows when a "
         "column is shuffled; the thin line is its 95 % interval. Columns that say the same share "
         "their part." + (f" {left} more columns matter less." if left > 0 else "")
     )
@@ -85,23 +86,29 @@ def _importance_bar(each: Importance, reach: float) -> Html:
     )
 
 
-def weights_figure(weights: Weights) -> Html:
-    """The largest weights of a linear model, signed."""
+def weights_figure(weights: Weights, moves: str) -> Html:
+    """The largest weights of a linear model, signed; `moves` says what a weight means."""
     several = weights.values.shape[1] > 1
-    size = np.abs(weights.values).max(axis=1)
-    top = np.argsort(-size, kind="stable")[:WEIGHTS]
-    bars = [_strongest(weights, int(i)) for i in top]
+    bars = [_strongest(weights, i) for i in range(min(WEIGHTS, len(weights.names)))]
     values = [value for _, value in bars]
-    ends = min(0.0, *values), max(0.0, *values, min(values) + 1e-12)
-    rows = [_weight_bar(label, value, ends) for label, value in bars]
+    ends = ends_of(values)
+    rows = [signed_bar(label, value, ends) for label, value in bars]
     if several:
         said = "The strongest weight of each column, and the class it speaks for (or against)."
         legend = None
     else:
         what = weights.outputs[0]
         legend = key(("c0", f"raises {what}"), ("c1", f"lowers {what}"))
-        said = MOVES
+        said = moves
+    left = len(weights.names) - len(bars)
+    said += f" {count(left)} more are smaller." if left > 0 else ""
     return figure(joined(legend, tag("div", rows, class_="bars")), "Weights", said)
+
+
+def ends_of(values: list[float]) -> Ends:
+    """A scale that holds all values and zero."""
+    low = min([0.0, *values])
+    return low, max([0.0, *values, low + 1e-12])
 
 
 def _strongest(weights: Weights, i: int) -> tuple[str, float]:
@@ -112,7 +119,8 @@ def _strongest(weights: Weights, i: int) -> tuple[str, float]:
     return label, float(weights.values[i, j])
 
 
-def _weight_bar(label: str, value: float, ends: Ends) -> Html:
+def signed_bar(label: str, value: float, ends: Ends) -> Html:
+    """A bar to the right of zero or to the left."""
     low, high = ends
     zero, end = (100 * (v - low) / (high - low) for v in (0.0, value))
     left, wide = min(zero, end), abs(end - zero)

@@ -12,35 +12,35 @@ CELLS = 8
 CARDS = 6
 
 
-def mistakes_section(found: Explanation) -> Html:
+def mistakes_section(found: Explanation, name: str = "test row") -> Html:
     """One card per row: truth, prediction, and the cells that matter most."""
     order = [each.column for each in found.importances]
-    cards = [_card(each, order) for each in found.mistakes[:CARDS]]
+    cards = [_card(each, order, name) for each in found.mistakes[:CARDS]]
     return joined(
-        tag("p", _sentence(found.mistakes), class_="say"), tag("div", cards, class_="cards")
+        tag("p", _sentence(found.mistakes, name), class_="say"), tag("div", cards, class_="cards")
     )
 
 
-def _sentence(mistakes: list[Mistake]) -> str:
+def _sentence(mistakes: list[Mistake], name: str) -> str:
     if mistakes[0].certainty is None:
         return (
-            "The largest errors of the test part. Rows like these are worth a look: some are rare, "
-            "some are wrong in the table."
+            f"The {name}s with the largest errors. Rows like these are worth a look: some are "
+            "rare, some are wrong in the table."
         )
     return (
-        "The test rows that were wrong with the greatest certainty. Rows like these are worth a "
+        f"The {name}s that were wrong with the greatest certainty. Rows like these are worth a "
         "look: some are rare, some are labelled wrongly."
     )
 
 
-def _card(each: Mistake, order: list[str]) -> Html:
-    names = [name for name in order if name in each.cells]
-    names += [name for name in each.cells if name not in names]
-    pairs = [joined(tag("dt", name), tag("dd", _cell(each.cells[name]))) for name in names[:CELLS]]
+def _card(each: Mistake, order: list[str], name: str) -> Html:
+    names = [column for column in order if column in each.cells]
+    names += [column for column in each.cells if column not in names]
+    pairs = [joined(tag("dt", n), tag("dd", _cell(each.cells[n]))) for n in names[:CELLS]]
     more = len(names) - CELLS
     return tag(
         "article",
-        tag("header", tag("span", f"test row {each.row}"), tag("span", _how_wrong(each))),
+        tag("header", tag("span", f"{name} {each.row}"), tag("span", _how_wrong(each))),
         tag("div", _verdict(each), class_="verdict"),
         tag("dl", pairs, class_="pairs"),
         tag("div", f"and {more} more columns", class_="sub", style="margin-top:8px")

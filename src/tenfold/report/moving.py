@@ -140,8 +140,9 @@ def _dependence_said(each: Dependence) -> str:
     from_to = f"{shown(each.grid[0])} to {shown(each.grid[-1])}"
     if way:
         return f"From {from_to}, {what} {way} from {about(line[0])} to {about(line[-1])}."
+    start = what.replace("the", "The", 1) if each.chance else what
     return (
-        f"{what} is lowest near {shown(each.grid[low])} and highest near {shown(each.grid[high])}."
+        f"{start} is lowest near {shown(each.grid[low])} and highest near {shown(each.grid[high])}."
     )
 
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-from datetime import datetime
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
-import tenfold
 from tenfold.report.data import data_section
 from tenfold.report.findings import findings_list
+from tenfold.report.frame import Part, framed
 from tenfold.report.groups import groups_section
-from tenfold.report.html import Html, tag
 from tenfold.report.made import made_section
 from tenfold.report.mattering import mattering_section
 from tenfold.report.mistakes import mistakes_section
@@ -25,15 +21,6 @@ from tenfold.report.wrong_and_right import judged_section
 from tenfold.study.explaining import Explanation, explain_study
 from tenfold.study.result import Study
 from tenfold.study.whole_files import write_text
-
-Part = tuple[str, str, Any]  # anchor, title, contents
-
-MARK = (
-    '<svg viewBox="0 0 20 20" aria-hidden="true"><g fill="currentColor">'
-    '<rect x="1" y="3" width="18" height="2.6" rx="1.3" opacity=".3"/>'
-    '<rect x="1" y="8.7" width="12" height="2.6" rx="1.3" opacity=".6"/>'
-    '<rect x="1" y="14.4" width="6" height="2.6" rx="1.3"/></g></svg>'
-)
 
 
 def write(
@@ -73,14 +60,7 @@ def page(study: Study, *, explanation: Explanation | None = None) -> str:
     """
     if explanation is None and study.test is not None:
         explanation = explain_study(study)
-    parts = [part for part in _parts(study, explanation) if part[2] is not None]
-    body = tag(
-        "body",
-        _contents(parts),
-        tag("main", _top(), hero(study), [_section(*part) for part in parts], _footer()),
-        tag("div", id="tip", role="status"),
-    )
-    return f"<!doctype html>\n{tag('html', _head(study), body, lang='en')}\n"
+    return framed(study.target or "groups", hero(study), _parts(study, explanation))
 
 
 def _parts(study: Study, found: Explanation | None) -> list[Part]:
@@ -109,50 +89,3 @@ def _parts(study: Study, found: Explanation | None) -> list[Part]:
         ("models", "How do these models work?", telling_section(study)),
         ("made", "How was this made?", made_section(study)),
     ]
-
-
-def _section(anchor: str, title: str, contents: Html) -> Html:
-    return tag("section", tag("h2", title), contents, id=anchor)
-
-
-def _contents(parts: list[Part]) -> Html:
-    links = [tag("a", title, href=f"#{anchor}") for anchor, title, _ in parts]
-    return tag("nav", links, class_="contents", aria_label="Contents")
-
-
-def _head(study: Study) -> Html:
-    about = study.target or "groups"
-    return tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"{about}: a tenfold report"),
-        tag("style", Html(_asset("page.css"))),
-        tag("script", Html(_asset("page.js"))),
-    )
-
-
-def _asset(name: str) -> str:
-    return files("tenfold.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _top() -> Html:
-    return tag(
-        "div",
-        tag("span", Html(MARK), "tenfold", class_="brand"),
-        tag("span", class_="space"),
-        tag("span", f"{datetime.now().astimezone():%-d %B %Y}", class_="when"),
-        tag(
-            "button", "Dark", id="theme", type="button", class_="js-only", aria_label="Switch theme"
-        ),
-        class_="top",
-    )
-
-
-def _footer() -> Html:
-    words = (
-        f"Made by tenfold {tenfold.__version__}. This page is one file and asks nothing of the "
-        "network."
-    )
-    return tag("footer", words)

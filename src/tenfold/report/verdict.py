@@ -27,7 +27,7 @@ def hero(study: Study) -> Html:
         "div",
         TASKS[study.task],
         " · ",
-        tag("b", _place(study.shown)),
+        tag("b", place(study.shown)),
         class_="kicker",
         title=study.shown,
     )
@@ -42,7 +42,7 @@ def hero(study: Study) -> Html:
     )
 
 
-def _place(shown: str) -> str:
+def place(shown: str) -> str:
     """The last part of a path; anything else as it is."""
     return shown if " " in shown else shown.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
 

@@ -17,13 +17,13 @@ def as_records(cells: Cells) -> Records:
     return Records(InMemory(cells), dict(cells.types), shown="the table")
 
 
-def records_of(table: Any) -> Records:
+def records_of(table: Any, styles: dict[str, str] | None = None) -> Records:
     """Records of anything that holds rows; a dict of single values is one row."""
     if isinstance(table, Cells):
         return as_records(table)
     if isinstance(table, dict) and all(np.ndim(value) == 0 for value in table.values()):
         table = [table]
-    return open_records(table)
+    return open_records(table, styles=styles)
 
 
 def encoded(encoder: Any, cells: Cells) -> Any:

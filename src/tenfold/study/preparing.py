@@ -162,7 +162,7 @@ def parted(
     own = np.zeros(len(rows), np.int8) if labels is None else labels[rows]
     is_drawn = np.zeros(len(rows), bool)
     for label in range(int(own.max()) + 1):
-        places = np.flatnonzero(own == label)
+        places = np.flatnonzero(own == label).astype(rows.dtype)
         rng.shuffle(places)
         is_drawn[places[: round(share * len(places))]] = True
     return rows[~is_drawn], rows[is_drawn]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tenfold
-from tenfold.neural import Dense
+from tenfold.neural.dense import Dense
 from tenfold.solve.rates import Cosine
 from tenfold.study import feature_maps
 from tenfold.study.facts import Facts

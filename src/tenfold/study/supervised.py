@@ -104,7 +104,9 @@ def _fitted(ready: Prepared, chosen: Attempt, asked: Asked, watch: Watch) -> Any
     [rung] = [rung for rung in rungs(task) if rung.key == chosen.key]
     done = finished(rung, ready.data, task, ready.scoring, ready.encoder(), seed)
     chosen.params = done.params
-    return table_model(done, chosen, ready.target, ready.kinds, ready.data.choosing_y)
+    model: Any = table_model(done, chosen, ready.target, ready.kinds, ready.data.choosing_y)
+    model.styles_ = dict(ready.records.styles)
+    return model
 
 
 def _test(model: TableModel, ready: Prepared, seed: int) -> Judged:

@@ -14,7 +14,9 @@ from tenfold.rows.files.records.errors import TableError
 from tenfold.study.encoding import encoded, records_of
 from tenfold.study.held_out_errors import half_width
 from tenfold.study.matching import absent, conformed
+from tenfold.study.predicted_columns import with_predictions
 from tenfold.study.scoring import CLUSTERS, REGRESSION, predictions_of
+from tenfold.study.targets import chunks_of
 
 
 class TableModel(BaseEstimator):
@@ -30,6 +32,7 @@ class TableModel(BaseEstimator):
     target_ : name of the column that is predicted, or None
     classes_ : labels in their own type, or None
     columns_ : dict, name -> `Expected`: type, kind and examples of each column it needs
+    styles_ : dict, name -> how its numbers were written, if those of some column were not plain
     encoder_ : the fitted `TableEncoder`
     model_ : the fitted model, of encoded rows; a pipeline if it makes features
     scale_ : of a regression, how the model sees the target
@@ -53,6 +56,11 @@ class TableModel(BaseEstimator):
 
         def __getattr__(self, name: str) -> Any:
             """Learned attributes, which no type checker sees."""
+
+    @property
+    def styles(self) -> dict[str, str]:
+        """How numbers were written, if those of some column were not plain."""
+        return vars(self).get("styles_", {})
 
     def predict(self, table: Any) -> np.ndarray:
         """Label, value or group of each row.
@@ -138,15 +146,10 @@ class TableModel(BaseEstimator):
         for name in keep or []:
             records.assert_column(name)
         for cells, said in self._walk(records):
-            columns = cells.select(keep or []).to_columns()
-            columns[_free("prediction", columns)] = self._predicted(said).tolist()
-            if probabilities:
-                for label, p in zip(self.classes_, said.T, strict=True):
-                    columns[_free(f"probability of {label}", columns)] = p.tolist()
-            if half is not None:
-                ends = self._around(said, half)
-                columns |= {"low": ends[:, 0].tolist(), "high": ends[:, 1].tolist()}
-            yield columns
+            shares = dict(zip(self.classes_, said.T, strict=True)) if probabilities else {}
+            ends = None if half is None else self._around(said, half)
+            kept = cells.select(keep or []).to_columns()
+            yield with_predictions(kept, self._predicted(said), shares, ends)
 
     def check_columns(self, table: Any) -> list[str]:
         """What is wrong with the columns of a table, in words; an empty list if nothing is.
@@ -156,14 +159,13 @@ class TableModel(BaseEstimator):
         table : path, DataFrame, dict of columns, list of dicts, or records
             The rows; all of them are read.
         """
-        records = records_of(table)
+        records = records_of(table, self.styles)
         problems = absent(self.columns_, records.names)
         if problems:
             return problems
         try:
-            for run in records.runs():
-                for chunk in records.chunks(run):
-                    conformed(chunk.X, self.columns_, records, chunk.first)
+            for chunk in chunks_of(records):
+                self._conformed(chunk, records)
         except TableError as problem:
             return [str(problem)]
         return []
@@ -222,17 +224,18 @@ class TableModel(BaseEstimator):
     def _opened(self, table: Any) -> Any:
         if not hasattr(self, "model_"):
             raise NotFittedError("this TableModel is empty: tenfold.learn makes one of a table")
-        records = records_of(table)
+        records = records_of(table, self.styles)
         problems = absent(self.columns_, records.names)
         if problems:
             raise TableError(f"{records.shown}: {'; '.join(problems)}")
         return records
 
     def _walk(self, records: Any) -> Iterator[tuple[Any, np.ndarray]]:
-        for run in records.runs():
-            for chunk in records.chunks(run):
-                known = conformed(chunk.X, self.columns_, records, chunk.first)
-                yield chunk.X, self.predict_cells(known)
+        for chunk in chunks_of(records):
+            yield chunk.X, self.predict_cells(self._conformed(chunk, records))
+
+    def _conformed(self, chunk: Any, records: Any) -> Any:
+        return conformed(chunk.X, self.columns_, records, chunk.first, self.styles)
 
     def _said(self, table: Any) -> Iterator[np.ndarray]:
         return (said for _, said in self._walk(self._opened(table)))
@@ -254,8 +257,3 @@ class TableModel(BaseEstimator):
     def _require_classes(self) -> None:
         if self.classes_ is None:
             raise ValueError(f"probabilities are for classes; this model does {self.task_}")
-
-
-def _free(name: str, taken: dict[str, Any]) -> str:
-    """A name that no kept column has."""
-    return name if name not in taken else _free(f"{name} (model)", taken)

@@ -35,7 +35,13 @@ class Target(NamedTuple):
     @property
     def there(self) -> np.ndarray:
         """Numbers of the rows that have a target."""
-        return np.flatnonzero(~np.isnan(self.y) if self.classes is None else self.y >= 0)
+        known = ~np.isnan(self.y) if self.classes is None else self.y >= 0
+        return np.flatnonzero(known).astype(row_type(len(known)))
+
+
+def row_type(rows: int) -> type:
+    """What numbers of rows are kept in: there may be millions, so half of int64 where it does."""
+    return np.int32 if rows < 2**31 else np.int64
 
 
 class TargetScale(NamedTuple):
@@ -53,7 +59,9 @@ class TargetScale(NamedTuple):
 
     def forward(self, y: np.ndarray) -> np.ndarray:
         """As models see it."""
-        return ((np.log(y) if self.log else y) - self.mean) / self.scale
+        z = (np.log(y) if self.log else y) - self.mean
+        z /= self.scale  # in place: there may be millions
+        return z
 
     def backward(self, z: np.ndarray) -> np.ndarray:
         """As people see it."""
@@ -61,11 +69,15 @@ class TargetScale(NamedTuple):
         return np.exp(y) if self.log else y
 
 
+def chunks_of(records: Any) -> Iterator[Any]:
+    """All chunks of records, in order."""
+    for run in records.runs():
+        yield from records.chunks(run)
+
+
 def walk(records: Any) -> Iterator[Any]:
     """The cells of all records, chunk by chunk, in order."""
-    for run in records.runs():
-        for chunk in records.chunks(run):
-            yield chunk.X
+    return (chunk.X for chunk in chunks_of(records))
 
 
 def read_target(records: Any, name: str, task: str | None) -> Target:
@@ -84,38 +96,59 @@ def read_target(records: Any, name: str, task: str | None) -> Target:
     if kind == "date":
         raise ValueError(f"the target {name!r} is a date: learn a number or a class instead")
     if kind == "text":
-        codes, labels = _words([cells[name] for cells in walk(records)])
+        codes, labels = _words(records, name)
     else:
-        values = np.concatenate([cells[name].values for cells in walk(records)])
-        _require_values(name, np.unique(values[~np.isnan(values)]).tolist())
-        if task == REGRESSION or (task is None and kind == "number" and not _few_whole(values)):
-            return _regression(name, values, task)
-        codes, labels = _numbers(values, truth=kind == "bool")
+        values = _column(records, name)
+        different = _different(values)
+        _require_values(name, different)
+        few = kind == "bool" or _few_whole(different, int(np.count_nonzero(~np.isnan(values))))
+        if task == REGRESSION or (task is None and not few):
+            return _regression(name, values, len(different), task)
+        codes, labels = _numbers(values, different, truth=kind == "bool")
     _require_values(name, labels)
     return _classes(name, codes, labels, task, kind)
 
 
-def _require_values(name: str, values: list[Any]) -> None:
-    if not values:
+def _column(records: Any, name: str) -> np.ndarray:
+    """All values of a column of numbers."""
+    values, first = np.empty(records.n_rows), 0
+    for cells in walk(records):
+        values[first : first + len(cells)] = cells[name].values
+        first += len(cells)
+    return values
+
+
+def _different(values: np.ndarray) -> np.ndarray:
+    """The values that are not missing, each once, ascending."""
+    ordered = np.sort(values)  # NaN last
+    is_new = ~np.isnan(ordered)
+    is_new[1:] &= ordered[1:] != ordered[:-1]
+    return ordered[is_new]
+
+
+def _require_values(name: str, values: Any) -> None:
+    if not len(values):
         raise ValueError(f"the target {name!r} is missing in all rows: nothing can be learned")
     if len(values) == 1:
+        only = _plain(values[0])
         raise ValueError(
-            f"the target {name!r} is {values[0]!r} in all rows: there is nothing to tell apart"
+            f"the target {name!r} is {only!r} in all rows: there is nothing to tell apart"
         )
 
 
-def _few_whole(values: np.ndarray) -> bool:
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _few_whole(different: np.ndarray, rows: int) -> bool:
     """Whether numbers look like classes: two of any kind, or few different whole ones."""
-    known = values[~np.isnan(values)]
-    different = np.unique(known)
     if len(different) <= 2:
         return True
-    few = len(different) <= min(FEW_NUMBERS, len(known) // ROWS_PER_CLASS)
+    few = len(different) <= min(FEW_NUMBERS, rows // ROWS_PER_CLASS)
     return few and bool((different == np.floor(different)).all())
 
 
-def _regression(name: str, values: np.ndarray, task: str | None) -> Target:
-    different = len(np.unique(values[~np.isnan(values)]))
+def _regression(name: str, values: np.ndarray, different: int, task: str | None) -> Target:
     why = f"{name!r} is a number with {different:,} different values: regression"
     said = why if task is None else f"regression on {name!r}, as asked"
     return Target(name, REGRESSION, values, None, said)
@@ -142,13 +175,13 @@ def _classes(name: str, codes: np.ndarray, labels: list, task: str | None, kind:
     return Target(name, what, codes, labels, why)
 
 
-def _numbers(values: np.ndarray, *, truth: bool) -> tuple[np.ndarray, list[Any]]:
+def _numbers(
+    values: np.ndarray, different: np.ndarray, *, truth: bool
+) -> tuple[np.ndarray, list[Any]]:
     """Class numbers and labels of a column of numbers."""
-    known = ~np.isnan(values)
-    labels, numbers = np.unique(values[known], return_inverse=True)
-    codes = np.full(len(values), -1, np.int32)
-    codes[known] = numbers
-    return codes, [_own_type(value, truth=truth) for value in labels.tolist()]
+    codes = np.searchsorted(different, values).astype(np.int32)
+    codes[np.isnan(values)] = -1
+    return codes, [_own_type(value, truth=truth) for value in different.tolist()]
 
 
 def _own_type(value: float, *, truth: bool) -> Any:
@@ -157,16 +190,26 @@ def _own_type(value: float, *, truth: bool) -> Any:
     return int(value) if value.is_integer() else value
 
 
-def _words(columns: list[Any]) -> tuple[np.ndarray, list[str]]:
+def _words(records: Any, name: str) -> tuple[np.ndarray, list[str]]:
     """Class numbers and labels of a column of text, whose chunks may number them differently."""
-    found = {column.values[c] for column in columns for c in np.unique(column.codes) if c >= 0}
-    labels = sorted(found)
-    place = {label: i for i, label in enumerate(labels)}
-    parts = []
-    for column in columns:
-        table = np.array([*(place.get(value, -1) for value in column.values), -1], np.int32)
-        parts.append(table[column.codes])
-    return np.concatenate(parts), labels
+    codes, first = np.empty(records.n_rows, np.int32), 0
+    known: dict[str, int] = {}
+    for cells in walk(records):
+        column = cells[name]
+        used = {value: known.setdefault(value, len(known)) for value in _used(column)}
+        numbers = np.array([*(used.get(value, -1) for value in column.values), -1], np.int32)
+        codes[first : first + len(cells)] = numbers[column.codes]
+        first += len(cells)
+    labels = sorted(known)
+    ordered = np.empty(len(known) + 1, np.int32)
+    ordered[[known[label] for label in labels]] = np.arange(len(labels))
+    ordered[-1] = -1
+    return ordered[codes], labels
+
+
+def _used(column: Any) -> list[str]:
+    """The texts that some row has."""
+    return [column.values[code] for code in np.unique(column.codes).tolist() if code >= 0]
 
 
 def checked_task(task: str | None, target: str | None) -> str | None:

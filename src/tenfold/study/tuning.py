@@ -19,6 +19,7 @@ from tenfold.select.data import is_ours
 from tenfold.select.search import Search
 from tenfold.study.mapped import mapped
 from tenfold.study.recipes import Recipe
+from tenfold.study.scouting import FEW_ROWS, best_score
 
 INNER_FOLDS = 3
 SMALL = 1_000_000  # entries
@@ -79,11 +80,12 @@ class Problem(NamedTuple):
 
 def tuned(recipes: list[Recipe], problem: Problem) -> Tuned:
     """The best recipe and settings, by cross-validation within these rows."""
-    if len(recipes) > 1 and recipes[0].scout is not None:
-        few = problem.some()
-        recipes = [max(recipes, key=lambda recipe: _scouted(recipe, few))]
-    found = [_tried(recipe, problem, alone=len(recipes) == 1) for recipe in recipes]
-    return max(found, key=lambda pair: pair[0])[1]
+    with _threads_for(problem.X):
+        if len(recipes) > 1 and recipes[0].scout is not None:
+            few = problem.some()
+            recipes = [max(recipes, key=lambda recipe: _scouted(recipe, few))]
+        found = [_tried(recipe, problem, alone=len(recipes) == 1) for recipe in recipes]
+        return max(found, key=lambda pair: pair[0])[1]
 
 
 def _anew(estimator: Any) -> Any:
@@ -92,16 +94,18 @@ def _anew(estimator: Any) -> Any:
 
 
 def _features(recipe: Recipe, X: Any) -> Any:
-    if recipe.features is None:
-        return None
-    with _threads_for(X):
-        return _anew(recipe.features).fit(X)
+    return None if recipe.features is None else _anew(recipe.features).fit(X)
 
 
 def _scouted(recipe: Recipe, few: Problem) -> float:
     """How well a fast model does with the features of a recipe, on some of the rows."""
     scout: Any = recipe.scout
-    return _searched(scout.model, scout.grid, _features(recipe, few.X), few)[0]
+    features = _features(recipe, few.X)
+    if len(few.y) > FEW_ROWS:
+        return _searched(scout.model, scout.grid, features, few)[0]
+    folds = inner_folds(few.y, few.seed).split(few.X, few.y)
+    made = features.transform(few.X)
+    return best_score(made, few.y, scout.grid["alpha"], few.scoring, folds)
 
 
 def _tried(recipe: Recipe, problem: Problem, *, alone: bool) -> tuple[float, Tuned]:
@@ -154,10 +158,13 @@ def _made(X: Any, y: np.ndarray, features: Any, *, ours: bool) -> tuple:
     """What a model learns from; many features are made chunk by chunk, in every pass."""
     if features is None:
         return X, y
-    width = features.transform(X[:1]).shape[1]
-    if not ours or X.shape[0] * width * X.dtype.itemsize <= IN_MEMORY:
+    if not ours or X.shape[0] <= FEW_ROWS or _bytes_of(features, X) <= IN_MEMORY:
         return features.transform(X), y
     return (mapped(Rows(Arrays(X, y)), features),)
+
+
+def _bytes_of(features: Any, X: Any) -> int:
+    return X.shape[0] * features.transform(X[:1]).shape[1] * X.dtype.itemsize
 
 
 def _threads_for(X: Any) -> Any:

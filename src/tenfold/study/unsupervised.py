@@ -47,6 +47,7 @@ def study(records: Any, asked: Asked, watch: Watch) -> Study:
     attempts, models = _tried(X, asked, watch)
     best = _best(attempts, watch)
     model = _model(encoder, models[best.params["n_clusters"]], kinds, best)
+    model.styles_ = dict(records.styles)
     found = findings.of_columns(kinds, records.mixed, None) + _weak(best)
     shown = some_rows(records, rows, asked.seed)
     result = Study(
@@ -132,7 +133,7 @@ def _attempt(k: int, score: float, cost: float, seconds: float) -> Attempt:
     )
 
 
-def _model(encoder: Any, kmeans: Any, kinds: dict[str, Any], best: Attempt) -> TableModel:
+def _model(encoder: Any, kmeans: Any, kinds: dict[str, Any], best: Attempt) -> Any:
     model: Any = TableModel()
     model.task_, model.target_, model.classes_ = CLUSTERS, None, None
     model.encoder_, model.model_, model.scale_ = encoder, kmeans, None

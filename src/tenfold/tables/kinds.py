@@ -16,6 +16,11 @@ from tenfold.tables.profile import (
 )
 
 KINDS = ("number", "category", "text", "date", "identifier", "constant")
+STYLES = {
+    "commas": "read with commas between thousands",
+    "blanks": "read with blanks between thousands",
+    "decimal comma": "read with decimal commas",
+}
 FEW_ROWS = 20  # below this, values that are all different say little
 NEARLY_ALL = 0.95  # of the values are different: an identifier
 WORDY = 3.0  # words of a value, on average: text
@@ -105,9 +110,14 @@ def kinds_of(
 ) -> dict[str, ColumnKind]:
     """Judge each column by its profile."""
     head = records.slice(0, min(HEAD, records.n_rows)).to_columns()
-    return {
+    judged = {
         name: _judged(name, one, _examples(head[name]), asked.get(name), is_target=name == target)
         for name, one in found.columns.items()
+    }
+    written = {name: STYLES[style] for name, style in records.styles.items() if style in STYLES}
+    return {
+        name: one._replace(why=f"{one.why}, {written[name]}") if name in written else one
+        for name, one in judged.items()
     }
 
 

@@ -10,6 +10,7 @@ from tenfold.study.explaining.explanation import (
     Weights,
 )
 from tenfold.study.explaining.one_row import RowExplanation, explain_row
+from tenfold.study.explaining.weights import weights_of
 
 __all__ = [
     "Dependence",
@@ -22,4 +23,5 @@ __all__ = [
     "explain",
     "explain_row",
     "explain_study",
+    "weights_of",
 ]

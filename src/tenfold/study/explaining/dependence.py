@@ -30,6 +30,8 @@ def dependence(rows: EncodedRows, column: str) -> Dependence | None:
     low, mean, high, outputs = _moved(rows, column, grid)
     seen = None if share is not None else np.asarray(_known(values)[0])
     chance = rows.model.classes_ is not None
+    if chance:  # a line that is shifted to the mean level may leave the range of probabilities
+        low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
     return Dependence(column, kind, grid.plain(), mean, low, high, share, seen, outputs, chance)
 
 

@@ -13,7 +13,7 @@ from tenfold.study.explaining.explanation import Dependence, Explanation, Import
 from tenfold.study.explaining.importance import importances
 from tenfold.study.explaining.learning import learning_curve
 from tenfold.study.explaining.mistakes import mistakes
-from tenfold.study.explaining.weights import weights_of
+from tenfold.study.explaining.weights import spread_weights
 from tenfold.study.result import Study
 from tenfold.study.scoring import Scoring, scoring_of
 
@@ -66,7 +66,7 @@ def explain(
         score=score,
         n_rows=len(some),
         importances=found,
-        weights=weights_of(rows),
+        weights=spread_weights(rows),
         dependences=_dependences(rows, found),
         mistakes=mistakes(model, cells, truth, model.predict_cells(cells)),
         curve=curve,
@@ -102,9 +102,9 @@ def _opened(model: Any, table: Any) -> Cells:
     from tenfold.rows.files.records import open_records
     from tenfold.study.matching import conformed
 
-    records = open_records(table)
+    records = open_records(table, styles=model.styles)
     cells = records.slice(0, min(records.n_rows, 5 * ROWS))
-    known = conformed(cells, model.columns_, records, 0)
+    known = conformed(cells, model.columns_, records, 0, model.styles)
     if model.target_ not in cells.names:
         return known
     columns = {**known.columns, model.target_: cells[model.target_]}
@@ -123,7 +123,7 @@ def _scoring(model: Any, y: np.ndarray, metric: str | None) -> Scoring:
 def _without_truth(rows: EncodedRows, metric: str | None) -> Explanation:
     shown = [dependence(rows, name) for name in list(rows.places)[:COLUMNS]]
     known = [each for each in shown if each is not None]
-    return Explanation(metric or "", None, len(rows.X), [], weights_of(rows), known, [])
+    return Explanation(metric or "", None, len(rows.X), [], spread_weights(rows), known, [])
 
 
 def _dependences(rows: EncodedRows, found: list[Importance]) -> list[Dependence]:

@@ -27,20 +27,20 @@ class Importance:
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights of a linear model, one row per encoded column.
+    """Weights of a linear model, the strongest first.
 
     Attributes
     ----------
-    names : names of the encoded columns
-    origins : input column of each
-    values : (columns, outputs) weights, per standard deviation of the encoded column
+    names : names of what is weighed: encoded columns, or features made of them
+    values : (names, outputs) weights
     outputs : what each output stands for: the target, or classes
+    places : (names,) where the model has them
     """
 
     names: list[str]
-    origins: list[str]
     values: np.ndarray
     outputs: list[str]
+    places: Any = None
 
 
 @dataclass(frozen=True)

@@ -88,8 +88,8 @@ def cells_of(model: Any, table: Any) -> Cells:
         return table
     if isinstance(table, dict) and all(np.ndim(value) == 0 for value in table.values()):
         table = [table]
-    records = open_records(table)
-    return conformed(records.slice(0, records.n_rows), model.columns_, records, 0)
+    records = open_records(table, styles=model.styles)
+    return conformed(records.slice(0, records.n_rows), model.columns_, records, 0, model.styles)
 
 
 def _linear(

@@ -5,21 +5,24 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tenfold.rows.files.asked import listing
-from tenfold.rows.files.csvlines import is_number
+from tenfold.rows.files.records.computing import compute
 from tenfold.rows.files.records.errors import TableError, unreadable
+from tenfold.rows.files.records.headers import Look, look
 from tenfold.rows.files.records.naming import named
-from tenfold.rows.files.records.readings import MISSING, compute
+from tenfold.rows.files.records.readings import MISSING
 
 DELIMITERS = ",;\t|"
 BLOCK = 2**21  # bytes of text converted at once
 HEAD = 2**16  # bytes that are looked at to see what a file is
-SNIFFED = 50  # lines
+SNIFFED = 50  # lines that tell what separates fields
+COMPARED = 1000  # lines that the first is compared with, if they are not long
+LETTERS = 2**18  # of these lines
 
 
 class CsvFile(NamedTuple):
@@ -33,6 +36,7 @@ class CsvFile(NamedTuple):
     skip: int  # lines before the first row
     spaced: bool  # whether there are blanks about the fields
     notes: list[str]
+    has_header: bool
 
     def batches(self) -> Iterator[Any]:
         """Record batches of strings."""
@@ -55,32 +59,45 @@ def text(path: str, encoding: str) -> Iterator[io.TextIOWrapper]:
         )
 
 
-def csv_file(path: Path, delimiter: str | None = None, encoding: str | None = None) -> CsvFile:
+def csv_file(
+    path: Path,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
+) -> CsvFile:
     """Look at the first lines of a file."""
     shown, where = str(path), str(path.absolute())
     head = _head(where, shown)
     encoding = encoding or _encoding(head)
     with text(where, encoding) as lines:
         some = "".join(islice(lines, SNIFFED))
+        more = "".join(islice(lines, COMPARED - SNIFFED)) if len(some) < LETTERS else ""
     _assert_text(head, some, shown)
     delimiter = delimiter or _delimiter(some, path)
-    rows = csv.reader(io.StringIO(some, newline=""), delimiter=delimiter)
-    fields = next((row for row in rows if row), [])
+    reader = csv.reader(io.StringIO(some + more, newline=""), delimiter=delimiter)
+    fields = next((row for row in reader if row), [])
     if not fields:
         raise TableError(f"{shown} is empty. It needs a line of column names, and rows below it.")
-    headless = all(is_number(field.strip()) or field.strip() in MISSING for field in fields)
-    names, notes = (
-        ([f"x{j}" for j in range(len(fields))], [_headless(shown)])
-        if headless and any(field.strip() for field in fields)
-        else named(fields, shown)
-    )
-    skip = rows.line_num - (1 if headless else 0)
+    first = reader.line_num
+    rows = _whole_rows(reader)
+    seen = look(fields, rows) if header is None else Look(header)
+    names, notes = named(fields, shown) if seen.is_header else _numbered(fields)
+    notes += [f"{shown}: {seen.said}."] if seen.said else []
     spaced = any(field != field.strip() for row in rows for field in row)
-    return CsvFile(where, shown, delimiter, encoding, names, skip, spaced, notes)
+    skip = first - (0 if seen.is_header else 1)
+    return CsvFile(where, shown, delimiter, encoding, names, skip, spaced, notes, seen.is_header)
 
 
-def _headless(shown: str) -> str:
-    return f"{shown}: the first line holds numbers, no names; the columns are called x0, x1, ..."
+def _whole_rows(reader: Any) -> list[list[str]]:
+    """Rows until the first that is no CSV; that one is told when the file is read."""
+    rows: list[list[str]] = []
+    with suppress(csv.Error):
+        rows.extend(row for row in reader if row)
+    return rows
+
+
+def _numbered(fields: list[str]) -> tuple[list[str], list[str]]:
+    return [f"x{j}" for j in range(len(fields))], []
 
 
 def _head(path: str, shown: str) -> bytes:
@@ -112,6 +129,8 @@ def _delimiter(some: str, path: Path) -> str:
     """The separator that gives the most columns, the same in all of the first lines."""
     if ".tsv" in path.name.lower() and "\t" in some:
         return "\t"
+    if _columns(some, ";")[0]:  # then commas, though there may be more of them, are decimal
+        return ";"
     return max(DELIMITERS, key=lambda d: _columns(some, d))
 
 
@@ -182,8 +201,11 @@ def _explained(file: CsvFile, row: int, problem: Exception) -> Exception:
     words = str(problem)
     if "UTF8" in words or "UTF-8" in words or isinstance(problem, UnicodeError):
         return NotUtf8(words)
-    if "Empty CSV file" in words:
-        return TableError(f"{file.shown} has column names but no rows. Give at least one row.")
+    if "Empty CSV file" in words or "Could not skip initial" in words:
+        return TableError(
+            f"{file.shown} has column names but no rows. Give at least one row; if the first line "
+            "is one, say so with --no-header (header=False)."
+        )
     try:
         found = _fault(file, row)
     except (OSError, EOFError, csv.Error):

@@ -8,7 +8,7 @@ import tempfile
 from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tenfold.rows.cells import Cells
 from tenfold.rows.files.asked import listing
@@ -18,6 +18,7 @@ from tenfold.rows.files.records.errors import TableError
 from tenfold.rows.files.records.excel import excel_file
 from tenfold.rows.files.records.json_lines import json_file
 from tenfold.rows.files.records.naming import assert_same
+from tenfold.rows.files.records.number_styles import told
 from tenfold.rows.files.records.records import Records
 from tenfold.rows.files.records.store import InMemory
 from tenfold.rows.files.records.tables import in_memory
@@ -44,10 +45,27 @@ PACKED = {".gz", ".bz2"}
 SIGNS = {b"PAR1": "parquet", b"ARRO": "ipc", b"PK\x03\x04": "excel"}
 
 
-def opened(where: Any, sheet: Any, delimiter: str | None, encoding: str | None) -> Records:
+class How(NamedTuple):
+    """How a table is read, where that is not left to looking at it.
+
+    Attributes
+    ----------
+    sheet : of an Excel file
+    delimiter, encoding, header : of a CSV file
+    styles : dict, name -> style of its numbers, for columns of text tables
+    """
+
+    sheet: str | int | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    styles: dict[str, str] | None = None
+
+
+def opened(where: Any, how: How) -> Records:
     """Open whatever it is."""
     if isinstance(where, str) and where == "-":
-        return _standard_input(delimiter, encoding)
+        return _standard_input(how)
     if isinstance(where, Cells):
         return Records(InMemory(where), where.types, shown="the table")
     first = where[0] if isinstance(where, list | tuple) and where else where
@@ -64,11 +82,11 @@ def opened(where: Any, sheet: Any, delimiter: str | None, encoding: str | None) 
     kind = kinds[paths[0]]
     shown = str(where) if isinstance(where, str | os.PathLike) else listing([*map(str, paths)], 2)
     if kind == "csv":
-        return csv_records(paths, shown, delimiter, encoding)
+        return csv_records(paths, shown, how)
     if kind == "json":
-        return text_records([json_file(path) for path in paths], shown)
+        return text_records([json_file(path) for path in paths], shown, how)
     if kind == "excel":
-        return text_records([excel_file(path, sheet) for path in paths], shown)
+        return text_records([excel_file(path, how.sheet) for path in paths], shown, how)
     return typed_records(paths, shown, kind)
 
 
@@ -91,25 +109,31 @@ def kind_of(path: Path) -> str:
         return SIGNS.get(file.read(4), "csv")
 
 
-def csv_records(
-    paths: list[Path], shown: str, delimiter: str | None, encoding: str | None
-) -> Records:
+def csv_records(paths: list[Path], shown: str, how: How) -> Records:
     """CSV files with the same columns."""
     try:
-        return text_records([csv_file(path, delimiter, encoding) for path in paths], shown)
+        return text_records(_csv_files(paths, how), shown, how)
     except NotUtf8:
-        if encoding is not None:
+        if how.encoding is not None:
             raise TableError(
-                f"{shown} is not in the encoding {encoding}: name another, such as latin-1."
+                f"{shown} is not in the encoding {how.encoding}: name another, such as latin-1."
             ) from None
-    records = text_records([csv_file(path, delimiter, "latin-1") for path in paths], shown)
+    how = how._replace(encoding="latin-1")
+    records = text_records(_csv_files(paths, how), shown, how)
     records.notes.append(
         f"{shown} is not in UTF-8; it was read as Latin-1 (encoding=... says otherwise)."
     )
     return records
 
 
-def text_records(files: list[Any], shown: str) -> Records:
+def _csv_files(paths: list[Path], how: How) -> list[Any]:
+    """What the files look like; the first tells whether all of them begin with names."""
+    first = csv_file(paths[0], how.delimiter, how.encoding, how.header)
+    others = (csv_file(p, how.delimiter, how.encoding, first.has_header) for p in paths[1:])
+    return [first, *others]
+
+
+def text_records(files: list[Any], shown: str, how: How) -> Records:
     """Files of text: what the columns are is decided by all rows."""
     names = files[0].names
     for file in files[1:]:
@@ -125,7 +149,8 @@ def text_records(files: list[Any], shown: str) -> Records:
                 yield batch.select(names)
             starts.append(rows)
 
-    understood = Understood(names)
+    styles = {name: style for name, style in (how.styles or {}).items() if name in names}
+    understood = Understood(names, styles=styles)
     store = settle(understood, stream, shown)
 
     def place(row: int) -> tuple[str, str, int]:
@@ -136,17 +161,19 @@ def text_records(files: list[Any], shown: str) -> Records:
         store,
         understood.types,
         shown=shown,
-        notes=[note for file in files for note in file.notes],
+        notes=[note for file in files for note in file.notes] + told(understood.marked),
         mixed=understood.mixed(lambda row: place(row)[2]),
         place=lambda row: "{}, {} {}".format(*place(row)),
+        styles=understood.styles,
     )
 
 
-def _standard_input(delimiter: str | None, encoding: str | None) -> Records:
+def _standard_input(how: How) -> Records:
     with tempfile.NamedTemporaryFile(suffix=".csv") as copy:
         while block := sys.stdin.buffer.read(2**20):
             copy.write(block)
         copy.flush()
-        records = csv_records([Path(copy.name)], "the standard input", delimiter, encoding)
+        records = csv_records([Path(copy.name)], "the standard input", how)
+    records.notes = [note.replace(copy.name, "the standard input") for note in records.notes]
     records.place = None  # the copy is gone
     return records

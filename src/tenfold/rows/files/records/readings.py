@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple
+
+from tenfold.rows.files.records.computing import compute
+from tenfold.rows.files.records.number_styles import PLAIN, STYLES, Style, parsed
 
 MISSING = ["", "NA", "N/A", "n/a", "nan", "NaN", "NAN", "null", "NULL", "None", "none", "?", "-"]
 NOTHING = frozenset([*MISSING, "#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!"])
@@ -36,18 +40,12 @@ def _string(value: Any) -> str | None:
     return json.dumps(value) if isinstance(value, list) else str(value)
 
 
-def compute() -> Any:
-    """Arrow's functions of columns; they are made when imported, so no type checker sees them."""
-    import pyarrow.compute as pc
-
-    return pc
-
-
 class Reading(NamedTuple):
     """A way to understand a column of text; `parse` raises a ValueError if it makes no sense."""
 
     type: str
     parse: Callable[[Any], Any]
+    style: Style | None = None
 
 
 def _truths(column: Any) -> Any:
@@ -117,9 +115,11 @@ def _text(column: Any) -> Any:
 
 READINGS = [
     Reading("number", _numbers),
+    *(Reading("number", partial(parsed, style=style), style) for style in STYLES),
     Reading("bool", _truths),
     Reading("date", _iso_dates),
     *(Reading("date", _dates(form)) for form in FORMATS),
     Reading("text", _text),
 ]
-NUMBER, DATE = 0, 2
+NUMBER, DECIMAL_COMMA, DATE, TEXT = 0, 3, 5, len(READINGS) - 1
+STYLED = {PLAIN: NUMBER} | {style.name: number for number, style in enumerate(STYLES, 1)}

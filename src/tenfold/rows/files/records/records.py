@@ -35,6 +35,7 @@ class Records(Source):
     notes : what was done to read it, in sentences
     mixed : dict, name -> (line, value, count) of the first value that is no number, in a column
         that holds hardly anything but numbers
+    styles : dict, name -> how its numbers are written, if those of some column are not plain
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Records(Source):
         notes: list[str] | None = None,
         mixed: dict[str, tuple[int, str, int]] | None = None,
         place: Callable[[int], str] | None = None,
+        styles: dict[str, str] | None = None,
     ) -> None:
         self.store, self.types, self.shown = store, types, shown
         # all columns have names here
@@ -56,6 +58,7 @@ class Records(Source):
         self.target = target
         self.notes, self.mixed = notes or [], mixed or {}
         self.place = place
+        self.styles = styles or {}
 
     @property
     def grid(self) -> int:
@@ -111,6 +114,7 @@ class Records(Source):
             notes=self.notes,
             mixed=self.mixed,
             place=place,
+            styles=self.styles,
         )
 
     def where(self, row: int) -> str:
@@ -147,6 +151,8 @@ def open_records(
     sheet: str | int | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    header: bool | None = None,
+    styles: dict[str, str] | None = None,
     columns: list[str] | None = None,
 ) -> Records:
     """Open a table of mixed columns, wherever it lies.
@@ -163,6 +169,12 @@ def open_records(
         Of an Excel file; the first by default.
     delimiter, encoding : str, optional
         Of a text file; found by looking at it by default.
+    header : bool, optional
+        Whether the first line of a CSV file holds names; found by comparing it with the others by
+        default. Without names, columns are called x0, x1, ...
+    styles : dict, name -> {"plain", "commas", "blanks", "decimal comma"}, optional
+        How numbers are written in columns of text files: 1234.5, 1,234.5, 1 234.5 or 1.234,5.
+        Found by looking at all cells by default.
     columns : list of str, optional
         Which columns to keep; all by default.
 
@@ -183,9 +195,10 @@ def open_records(
     >>> records.slice(0, 2).row(1)
     {'size': None, 'colour': 'blue'}
     """
-    from tenfold.rows.files.records.places import opened
+    from tenfold.rows.files.records.places import How, opened
 
-    records = where if isinstance(where, Records) else opened(where, sheet, delimiter, encoding)
+    how = How(sheet, delimiter, encoding, header, styles)
+    records = where if isinstance(where, Records) else opened(where, how)
     if columns is not None:
         records = records.select([*columns] if target is None else _with(columns, target))
     if target is not None:

@@ -62,6 +62,8 @@ class Store:
             return InMemory(cells_of(pa.Table.from_batches(self.held), types))
         self._write(last=True)
         self.writer.close()
+        self.held = []
+        pa.default_memory_pool().release_unused()
         return InFile(self.spill, self.rows, self.size, types)
 
     def _write(self, *, last: bool) -> None:
@@ -73,8 +75,9 @@ class Store:
             self.spill = Spill()
             self.writer = pa.ipc.new_file(pa.PythonFile(self.spill.file, "w"), table.schema)
         try:
-            for batch in table.slice(0, whole).combine_chunks().to_batches(self.size):
-                self.writer.write_batch(batch)
+            for first in range(0, whole, self.size):  # one by one: no second copy of all of them
+                for batch in table.slice(first, self.size).combine_chunks().to_batches():
+                    self.writer.write_batch(batch)
         except OSError as problem:
             raise _no_room(problem) from problem
         self.held = table.slice(whole).combine_chunks().to_batches()
