@@ -11,13 +11,23 @@ from sklearn.datasets import load_digits
 import tenfold
 from tenfold import Sequential, SequentialClassifier, SequentialRegressor, laws
 from tenfold.maths import losses as score_losses
-from tenfold.neural import Activation, BatchNorm, Conv2d, Dense, Dropout, Flatten, MaxPool, losses
+from tenfold.neural import (
+    Activation,
+    BatchNorm,
+    Conv2d,
+    Dense,
+    Dropout,
+    Flatten,
+    Lstm,
+    MaxPool,
+    losses,
+)
 from tenfold.neural import dense_leaves as leaves
 from tenfold.neural.dense_walk import Walker
 from tenfold.neural.layer import Way
 from tenfold.neural.network import backward, build, forward
 from tenfold.neural.plan import Plan, Stop
-from tenfold.neural.steps import Crew, Task, cuts, part_gradient
+from tenfold.neural.steps import Crew, Task, cuts, part_gradient, usual_rows
 from tenfold.neural.training import begun, epoch, stepped, train
 from tenfold.neural.updates import constants, moved
 from tenfold.rows.mixing import Block
@@ -403,3 +413,16 @@ def test_a_cosine_without_an_end_ends_with_the_fit():
     assert all(map(np.array_equal, open_end.params_, closed.params_))
     with pytest.raises(ValueError, match="give the number of steps"):
         Cosine(0.01)(1)
+
+
+@pytest.mark.parametrize(
+    ("layers", "shape", "rows"),
+    [
+        ([Dense(128, "relu"), Dense(10)], (784,), 128),
+        ([Dense(512, "relu"), Dropout(0.5), Dense(10)], (784,), 64),
+        ([Conv2d(4, 3), Flatten(), Dense(10)], (8, 8, 1), 64),
+        ([Lstm(64), Dense(10)], (28, 28), 32),
+    ],
+)
+def test_parts_are_as_large_as_rows_are_little_work(layers, shape, rows):
+    assert usual_rows(build(layers, shape, np.random.default_rng(0))[0]) == rows
