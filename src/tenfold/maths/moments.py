@@ -126,10 +126,11 @@ def sums(X: Any, Y: np.ndarray, w: np.ndarray | None, origin: np.ndarray | None)
     Y = Y.astype(X.dtype, copy=False)
     lines = np.vstack([root, Y.T])
     n = float(X.shape[0]) if w is None else float(w.sum(dtype=np.float64))
+    thin = thin_product(lines, X)  # reads X into the cache for the product to come
     xx = X.T @ X
     xx = xx if isinstance(xx, np.ndarray) else xx.toarray()
     sides = thin_product(lines, Y)
-    return Sums(n, thin_product(lines, X), xx, sides[0], sides[1:], X.shape[0])
+    return Sums(n, thin, xx, sides[0], sides[1:], X.shape[0])
 
 
 def thin_product(lines: np.ndarray, X: Any) -> np.ndarray:
