@@ -44,7 +44,7 @@ print(
 )
 
 # %%
-# A network of three ReLU units with a linear one behind them learns |a - b|, one example at a time.
+# A network of three ReLU units with a linear one behind them learns ``abs(a - b)`` row by row.
 # Forward, errors from the end to the beginning, a step: ten lines. The same stack of layers, from
 # the same start with the same order, takes the same steps in single precision.
 points = np.random.default_rng(1).uniform(-1, 1, size=(40, 2))
