@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from tenfold.neural.dense import Dense
 from tenfold.neural.losses import BinaryCrossEntropy, CrossEntropy, Squared
 from tenfold.neural.network import Network
 from tenfold.neural.plan import Plan
-from tenfold.neural.steps import WORTH_WAKING, Task, cuts, dense_rows
+from tenfold.neural.steps import Task, cuts, dense_rows
 from tenfold.neural.updates import constants
 from tenfold.rows import n_threads
 from tenfold.rows.blas import undisturbed
@@ -30,6 +29,7 @@ from tenfold.rows.tickets import counters
 from tenfold.solve.steppers import Adam, Momentum, Nesterov, Plain
 
 PART_ROWS, MOST_PARTS = 64, 8  # rows of a part; a large batch has larger parts
+WORTH_WAKING = 3_000_000  # rows times parameters: about half a millisecond of work
 NUMBERS_AT_ONCE = 2**24  # of rows that are gathered for a walk
 BENDS = {"linear": leaves.LINEAR, "relu": leaves.RELU}
 BENDS |= {"tanh": leaves.TANH, "sigmoid": leaves.SIGMOID}
@@ -76,7 +76,6 @@ class Walker:
         size = int(((widths[:-1] + 1) * widths[1:]).sum())
         self.room = np.empty((parts, self.part_rows * numbers), np.float32)
         self.slopes = np.empty((parts, size), np.float32)
-        self.seconds = 0.0  # that the last walk took
 
     def steps(self, rows: Rows) -> int:
         """How many batches some rows are."""
@@ -109,10 +108,9 @@ class Walker:
         kept = remembered(memory, len(theta))
         losses = np.zeros((len(ends), len(self.slopes)))
         work = (self.room, self.slopes, losses, counters())
-        helpers = min(n_threads(), len(self.slopes)) - 1 if self.seconds > WORTH_WAKING else 0
-        start = perf_counter()
+        worth = len(rows[1]) * len(theta) > WORTH_WAKING
+        helpers = min(n_threads(), len(self.slopes)) - 1 if worth else 0
         together(lambda: leaves.walk(rows, theta, kept, self.settings, steps, ends, work), helpers)
-        self.seconds = perf_counter() - start
         return theta, kept, float(losses.sum())
 
     def _ends(self, starts: np.ndarray, rows: int) -> np.ndarray:
