@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-CACHE_NUMBERS = 196608  # in the patches and scores at hand: three quarters of a megabyte
+CACHE_NUMBERS = 65536  # in the patches and scores at hand: a quarter of a megabyte
 NO_FLOOR = np.float32(-np.inf)
 ZERO = np.float32(0)  # a whole 0 would turn float32 into float64 on the way
 
