@@ -149,3 +149,12 @@ def test_tickets_are_drawn_once_and_wait_for_those_before():
         thread.join(timeout=60)
     assert sorted(seen) == list(range(pieces))
     assert [ticket // 3 for ticket in seen] == sorted(ticket // 3 for ticket in seen)
+
+
+@pytest.mark.parametrize("bend", ["relu", "tanh", None])
+def test_a_weight_that_is_no_number_is_told(bend):
+    network, params = build([Dense(7, bend), Dense(3)], (5,), np.random.default_rng(1))
+    params[0][:] = np.nan
+    start, plan = begun(params, Plain()), Plan(Plain(), Constant(0.1))
+    with pytest.raises(ValueError, match="loss is not finite"):
+        train(Task(network, CrossEntropy()), open_rows(X, LABELS), start, plan, Stop(1), seed=0)

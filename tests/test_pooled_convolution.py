@@ -71,3 +71,11 @@ def test_training_takes_merged_layers():
     assert_allclose(ours.loss, theirs.loss, rtol=1e-6)
     for one, two in zip(ours.slopes, theirs.slopes, strict=True):
         assert_allclose(one, two, rtol=1e-4, atol=1e-5)
+
+
+def test_what_is_no_number_stays_so():
+    layer = PooledConv2d(Conv2d(4, 3, "relu"), MaxPool(2))
+    params = layer.begin((8, 8, 1), np.random.default_rng(0), np.float32)
+    params[1][:] = np.nan
+    for each in (layer, layer.kernels):
+        assert np.isnan(each.forward(params, np.ones((2, 8, 8, 1), np.float32), Way())[0]).all()

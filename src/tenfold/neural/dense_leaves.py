@@ -42,7 +42,7 @@ def add_and_bend(z, b, bend):  # noqa: ANN001, ANN201  (n, q), (q,)
         else:
             for j in range(q):
                 value = z[i, j] + b[j]
-                z[i, j] = max(value, floor)
+                z[i, j] = floor if value < floor else value  # noqa: FURB136  NaN stays NaN
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

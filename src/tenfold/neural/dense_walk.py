@@ -16,6 +16,7 @@ import numpy as np
 from tenfold.neural import dense_leaves as leaves
 from tenfold.neural.activations import OTHER_NAMES
 from tenfold.neural.dense import Dense
+from tenfold.neural.full_batch import flattened
 from tenfold.neural.losses import BinaryCrossEntropy, CrossEntropy, Squared
 from tenfold.neural.network import Network
 from tenfold.neural.plan import Plan
@@ -104,7 +105,7 @@ class Walker:
         return loss, float(weights.sum()), remember(kept, memory, len(starts))
 
     def _walk(self, rows: Rows, params: list, memory: list, steps: tuple, ends: Any) -> tuple:
-        theta = joined(params)
+        theta = flattened(params)
         kept = remembered(memory, len(theta))
         losses = np.zeros((len(ends), len(self.slopes)))
         work = (self.room, self.slopes, losses, counters())
@@ -146,11 +147,6 @@ def gathered(block: Block, order: np.ndarray, network: Network) -> Rows:
     return np.require(x, requirements=["C", "W"]), np.arange(len(order)), y, w
 
 
-def joined(arrays: list[np.ndarray]) -> np.ndarray:
-    """All numbers one after the other, in new memory."""
-    return np.concatenate([array.reshape(-1) for array in arrays])
-
-
 def spread(flat: np.ndarray, arrays: list[np.ndarray]) -> None:
     """Write the numbers back to where they came from."""
     ends = np.cumsum([array.size for array in arrays])
@@ -161,10 +157,10 @@ def spread(flat: np.ndarray, arrays: list[np.ndarray]) -> None:
 def remembered(memory: list, size: int) -> np.ndarray:
     """What a rule remembers, a line for each kind: Adam has two, momentum one, plain steps none."""
     if isinstance(memory[0], np.ndarray):
-        return joined(memory)[None]
+        return flattened(memory)[None]
     if not memory[0]:
         return np.zeros((1, size), np.float32)
-    return np.array([joined([kept[kind] for kept in memory]) for kind in range(2)])
+    return np.array([flattened([kept[kind] for kept in memory]) for kind in range(2)])
 
 
 def remember(lines: np.ndarray, memory: list, steps: int) -> list:

@@ -68,7 +68,7 @@ def convolve(x, W, b, stride, kh, relu, z):  # noqa: ANN001, ANN201
         for i in range(len(out)):
             for j in range(f):
                 value = out[i, j] + b[j]
-                out[i, j] = max(value, floor)
+                out[i, j] = floor if value < floor else value  # noqa: FURB136  NaN stays NaN
 
 
 @njit(cache=True, nogil=True)

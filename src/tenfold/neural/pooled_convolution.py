@@ -62,7 +62,7 @@ def merged(network: Network) -> Network:
     before: Shape = network.shape
     for layer, size, shape in zip(network.layers, network.sizes, network.shapes, strict=True):
         last = layers[-1] if layers else None
-        if isinstance(last, Conv2d) and isinstance(layer, MaxPool) and fit(last, layer, before):
+        if isinstance(last, Conv2d) and isinstance(layer, MaxPool) and suited(last, layer, before):
             layers[-1] = PooledConv2d(last, layer)
         else:
             layers.append(layer)
@@ -71,7 +71,7 @@ def merged(network: Network) -> Network:
     return Network(tuple(layers), network.shape, tuple(sizes))
 
 
-def fit(kernels: Conv2d, pool: MaxPool, scores: Shape) -> bool:
+def suited(kernels: Conv2d, pool: MaxPool, scores: Shape) -> bool:
     """Whether the two can go together."""
     panes = window(pool, scores)
     return activation(kernels.activation).name == "relu" and panes.size == panes.stride

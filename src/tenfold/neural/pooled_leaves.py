@@ -38,7 +38,7 @@ def pool(z, b, size, y, which):  # noqa: ANN001, ANN201  (n, oh, ow, f) -> (n, p
                                 number[best + t] = code if new > old else was
                 for t in range(f):
                     value = to[best + t] + b[t]
-                    to[best + t] = max(ZERO, value)
+                    to[best + t] = ZERO if value < ZERO else value  # noqa: FURB136  NaN stays NaN
 
 
 @njit(cache=True, nogil=True)

@@ -24,7 +24,7 @@ from tenfold.rows.blas import undisturbed
 from tenfold.rows.mixing import Block
 from tenfold.rows.threads import together
 
-PART_ROWS, IMAGE_PART_ROWS, DENSE_PART_ROWS = 32, 64, 128
+PART_ROWS, LARGER_PART_ROWS, LARGEST_PART_ROWS = 32, 64, 128
 MANY_WEIGHTS = 200_000  # of dense layers: half a batch of them is worth a thread of its own
 WORTH_WAKING = 400e-6  # seconds of work in a batch that pay for waking a helper
 
@@ -80,11 +80,11 @@ def usual_rows(network: Network) -> int:
     shapes = (network.shape, *network.shapes)
     axes = max(map(len, shapes))
     if axes > 1:
-        return IMAGE_PART_ROWS if axes == 3 else PART_ROWS
+        return LARGER_PART_ROWS if axes == 3 else PART_ROWS
     weights = sum(
         a[0] * b[0] for (a, b), n in zip(pairwise(shapes), network.sizes, strict=True) if n
     )
-    return DENSE_PART_ROWS if weights < MANY_WEIGHTS else IMAGE_PART_ROWS
+    return LARGEST_PART_ROWS if weights < MANY_WEIGHTS else LARGER_PART_ROWS
 
 
 def cuts(rows: int, part_rows: int) -> list[tuple[int, int]]:

@@ -19,7 +19,10 @@ from numba.extending import intrinsic
 PATIENCE = 2000  # looks at a counter before the core is offered to another thread
 DRAWN, DONE = 0, 8  # places of the two counters, on cache lines of their own
 
-_give_way = types.ExternalFunction("sched_yield", types.int32())
+# offers the core to another thread; Windows has a name of its own for it
+_give_way = types.ExternalFunction(
+    "sched_yield" if os.name == "posix" else "SwitchToThread", types.int32()
+)
 
 
 def counters() -> np.ndarray:
@@ -66,21 +69,11 @@ def done(counts):  # noqa: ANN001, ANN201
     _one_more(counts, DONE)  # pyright: ignore[reportCallIssue]
 
 
-if os.name == "posix":
-
-    @njit(cache=True, nogil=True)
-    def wait(counts, pieces):  # noqa: ANN001, ANN201
-        """Return when so many pieces are done."""
-        looks = 0
-        while _read(counts, DONE) < pieces:  # pyright: ignore[reportCallIssue]
-            looks += 1
-            if looks > PATIENCE:
-                _give_way()
-
-else:
-
-    @njit(cache=True, nogil=True)
-    def wait(counts, pieces):  # noqa: ANN001, ANN201
-        """Return when so many pieces are done."""
-        while _read(counts, DONE) < pieces:  # pyright: ignore[reportCallIssue]
-            pass
+@njit(cache=True, nogil=True)
+def wait(counts, pieces):  # noqa: ANN001, ANN201
+    """Return when so many pieces are done."""
+    looks = 0
+    while _read(counts, DONE) < pieces:  # pyright: ignore[reportCallIssue]
+        looks += 1
+        if looks > PATIENCE:
+            _give_way()

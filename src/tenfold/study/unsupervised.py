@@ -46,8 +46,7 @@ def study(records: Any, asked: Asked, watch: Watch) -> Study:
     watch.stage("Trying numbers of groups")
     attempts, models = _tried(X, asked, watch)
     best = _best(attempts, watch)
-    model = _model(encoder, models[best.params["n_clusters"]], kinds, best)
-    model.styles_ = dict(records.styles)
+    model = _model(encoder, models[best.params["n_clusters"]], kinds, best, records.styles)
     found = findings.of_columns(kinds, records.mixed, None) + _weak(best)
     shown = some_rows(records, rows, asked.seed)
     result = Study(
@@ -133,8 +132,11 @@ def _attempt(k: int, score: float, cost: float, seconds: float) -> Attempt:
     )
 
 
-def _model(encoder: Any, kmeans: Any, kinds: dict[str, Any], best: Attempt) -> Any:
+def _model(
+    encoder: Any, kmeans: Any, kinds: dict[str, Any], best: Attempt, styles: dict[str, str]
+) -> Any:
     model: Any = TableModel()
+    model.styles_ = dict(styles)
     model.task_, model.target_, model.classes_ = CLUSTERS, None, None
     model.encoder_, model.model_, model.scale_ = encoder, kmeans, None
     model.columns_ = expected_columns(kinds, encoder.types_, None)
