@@ -41,7 +41,7 @@ def two_threads_outside():
 
 
 def rows():
-    return Rows(Arrays(X))
+    return Rows(Arrays(np.asfortranarray(X)))  # chunk by chunk, not in runs
 
 
 def gram(chunk):

@@ -20,10 +20,12 @@ from numpy.testing import assert_array_equal
 from scipy import sparse, stats
 
 import tenfold
+from tenfold.maths.moments import Moments
+from tenfold.maths.promises import shows_nan
 from tenfold.rows import Chunk, Rows, chunk_rows, merge, n_threads, normals, uniforms
 from tenfold.rows.arrays import Arrays, SparseArrays
 from tenfold.rows.chunk import spans
-from tenfold.rows.fold import Output, Task, contiguous, fold, map_rows
+from tenfold.rows.fold import Output, Task, contiguous, fold, long_runs, map_rows
 from tenfold.rows.threads import _default_threads, inside_fold
 from tenfold.rows.tree import Tree, widened
 
@@ -411,10 +413,54 @@ def test_chunks_that_finish_in_another_order_change_no_bit(threads, one_thread):
         return result
 
     with tenfold.threads(threads):
-        total = opened("float64 C").total(late, mixing())
+        total = opened("float64 F").total(late, mixing())
     assert all(finished.index(number + 1) < finished.index(number) for number in (1, 3, 5, 7))
     assert sorted(finished) == list(range(9))
     assert_array_equal(flat(total), one_thread["float64"])
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 20])
+@pytest.mark.parametrize("n", [*range(1, 20), 31, 32, 33, 100, 1000])
+def test_long_runs_are_nodes_of_the_tree_and_cover_all_chunks(n, threads):
+    with tenfold.threads(threads):
+        runs = list(long_runs(n))
+    assert [number for run in runs for number in run] == list(range(n))
+    for run in runs:
+        size = 1 << (len(run) - 1).bit_length()
+        assert run.start % size == 0
+        assert len(run) == size or run.stop == n  # whole, or the last
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 21, 64, 77])
+def test_runs_of_chunks_have_the_bits_of_single_ones(n, threads):
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n * GRID - 5, 2)) * 10.0 ** rng.integers(-6, 6, (n * GRID - 5, 1))
+    alone, together = Rows(Arrays(np.asfortranarray(X))), Rows(Arrays(X))
+    assert together.source.direct
+    assert not alone.source.direct
+    with tenfold.threads(threads):
+        for leaf in (column_sums, moments_of):
+            for ours, theirs in zip(together.total(leaf), alone.total(leaf), strict=True):
+                assert_array_equal(ours, theirs)
+
+
+def column_sums(chunk):
+    return chunk.X.sum(axis=0), float(chunk.X[0, 0])
+
+
+def moments_of(chunk):
+    mean = chunk.X.mean(axis=0)
+    return Moments(float(chunk.rows), mean, (chunk.X - mean).T @ (chunk.X - mean), chunk.rows)
+
+
+def test_nan_in_a_run_is_found_where_it_is():
+    X = np.ones((40 * GRID, 2))
+    X[29 * GRID + 17, 1] = np.nan
+    X[31 * GRID, 0] = np.inf
+    for leaf in (column_sums, shows_nan(lambda chunk: chunk.X.sum(axis=0))):
+        with pytest.raises(ValueError, match=f"NaN: row {29 * GRID + 17}, column 1"):
+            Rows(Arrays(X)).total(leaf)
 
 
 def test_layout_of_the_state_changes_no_bit(one_thread):
@@ -691,7 +737,8 @@ def meeting(n):
 
 
 def chunks(n):
-    return Rows(Arrays(np.ones((n * GRID, 2))))
+    """Rows of which every chunk is read, and handed out, by itself."""
+    return Rows(Arrays(np.ones((n * GRID, 2), order="F")))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 5])

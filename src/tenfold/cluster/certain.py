@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from tenfold.maths.registers import TILE, blocks_of, to_lanes, two_best
+
 PRODUCTS = 2**16  # products of rows and centres that are held at once
 FEW = 2**16  # steps of the slow way that are sooner done than products
 
@@ -30,21 +32,15 @@ class Nearest(NamedTuple):
 class Scaled(NamedTuple):
     """Centres as products in some precision need them."""
 
+    k: int
     centres: np.ndarray
     half: np.ndarray  # half their squares
     share: float  # of squared lengths that rounding may be
     reach: float  # of the longest centre
 
 
-def nearest_of(
-    X: np.ndarray,
-    centres: np.ndarray,
-    length: np.ndarray | None = None,
-    single: Scaled | None = None,
-) -> Nearest:
-    """Nearest centre of each row, the first one on a tie.
-
-    Lengths of rows may be known already, and so may the centres in single precision.
+def nearest_of(X: np.ndarray, centres: np.ndarray, single: Scaled | None = None) -> Nearest:
+    """Nearest centre of each row, the first one on a tie; `single` may be known already.
 
     Examples
     --------
@@ -58,7 +54,7 @@ def nearest_of(
     if n * centres.size <= FEW:
         settle(X, np.arange(n), centres.astype(np.float64), label)
         return Nearest(label, gap, radius, radius)
-    found = Nearest(label, gap, radius, lengths(X) if length is None else length)
+    found = Nearest(label, gap, radius, lengths(X))
     look_again(X, centres, None, found, single)
     return found
 
@@ -78,9 +74,11 @@ def look_again(
 ) -> None:
     """Find the nearest centres of some rows (None: of all) anew."""
     rows = np.arange(len(X)) if rows is None else rows
-    rows = by_single_products(X, rows, *(single or scaled(centres, np.float32)), *found)
-    if not len(rows):
+    room = desk(len(rows), X.shape[1])
+    doubts = by_single_products(X, rows, single or in_blocks(centres), found, room)
+    if not doubts:
         return
+    rows = room.doubtful[:doubts]
     centres = centres.astype(np.float64)
     if len(rows) * centres.size > FEW:
         rows = by_double_products(X, rows, centres, found)
@@ -94,43 +92,63 @@ def scaled(centres: np.ndarray, dtype: type) -> Scaled:
     share = (centres.shape[1] + 8) * float(np.finfo(dtype).eps)
     with np.errstate(over="ignore"):  # rows stay in doubt
         narrow = centres.astype(dtype), (squares / 2).astype(dtype)
-    return Scaled(*narrow, share, float(np.sqrt(squares.max())))
+    return Scaled(len(centres), *narrow, share, float(np.sqrt(squares.max())))
+
+
+def in_blocks(centres: np.ndarray) -> Scaled:
+    """Centres in single precision, as registers take them."""
+    s = scaled(centres, np.float32)
+    narrow, half = blocks_of(s.centres, s.half)
+    return s._replace(centres=narrow, half=half)
+
+
+class Desk(NamedTuple):
+    """Room for work on a tile of rows; what compiled code allocates itself compiles slowly."""
+
+    columns: np.ndarray  # (d, TILE)
+    best: np.ndarray
+    second: np.ndarray
+    near: np.ndarray
+    far: np.ndarray
+    wide: np.ndarray
+    doubtful: np.ndarray  # (n,)
+
+
+def desk(n: int, d: int) -> Desk:
+    """Room for n rows of d columns."""
+    best, second = np.empty((2, TILE), np.float32)
+    far, wide = np.empty((2, TILE))
+    columns, near = np.zeros((d, TILE), np.float32), np.empty(TILE, np.int32)
+    return Desk(columns, best, second, near, far, wide, np.empty(n, np.int64))
 
 
 @njit(cache=True, nogil=True)
-def by_single_products(X, rows, centres, half, share, reach, label, gap, radius, length):  # noqa: ANN001, ANN201
-    """Label rows by |c|^2/2 - c.x in single precision; the rows that stay in doubt.
+def by_single_products(X, rows, c, found, room):  # noqa: ANN001, ANN201
+    """Label rows by |c|^2/2 - c.x in single precision; how many of them stay in doubt.
 
-    One compiled call for a chunk: threads that meet at the interpreter every few rows wait for
+    One compiled call for a run: threads that meet at the interpreter every few rows wait for
     each other longer than they work.
     """
-    (k, d), n = centres.shape, len(rows)
-    step = min(max(PRODUCTS // k // 512 * 512, 512), n)  # products of round sizes are faster
-    doubtful, m = np.empty(n, np.int64), 0
-    part, space = np.empty((step, d), np.float32), np.empty((k, step), np.float32)
-    best, second = np.empty(step, np.float32), np.empty(step, np.float32)
-    near, far, wide = np.empty(step, np.int32), np.empty(step), np.empty(step)
-    for start in range(0, n, step):
-        count = min(step, n - start)
+    n, m = len(rows), 0
+    for start in range(0, n, TILE):
+        count = min(TILE, n - start)
+        to_lanes(X, rows, start, count, room.columns)
+        two_best(room.columns, c.centres, c.half, room.best, room.second, room.near)
         for i in range(count):
-            row = rows[start + i]
-            far[i] = length[row]
-            for t in range(d):
-                part[i, t] = X[row, t]
-        np.dot(centres, part.T, space)  # a short last part: old rows are multiplied in vain
-        two_best(space, half, best, second, near)
-        measure(best, second, far, wide, share, reach)
+            room.far[i] = found.length[rows[start + i]]
+        measure(room.best, room.second, room.far, room.wide, c.share, c.reach)
         for i in range(count):
-            row, between = rows[start + i], wide[i]
-            label[row], gap[row], radius[row] = near[i], between, far[i]
-            if not (0.0 < between < np.inf or k == 1):  # neither holds for NaN
-                gap[row] = 0.0
-                doubtful[m] = row
+            row, between = rows[start + i], room.wide[i]
+            found.label[row], found.gap[row] = room.near[i], between
+            found.radius[row] = room.far[i]
+            if not (0.0 < between < np.inf or c.k == 1):  # neither holds for NaN
+                found.gap[row] = 0.0
+                room.doubtful[m] = row
                 m += 1
-    return doubtful[:m]
+    return m
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def measure(best, second, far, wide, share, reach):  # noqa: ANN001, ANN201
     """Gaps that rounding cannot close, in `wide`; from lengths of rows to radii, in `far`."""
     for i in range(len(far)):
@@ -145,7 +163,7 @@ def by_double_products(
     X: np.ndarray, rows: np.ndarray, centres: np.ndarray, found: Nearest
 ) -> np.ndarray:
     """Label rows that single precision left in doubt; those that still are."""
-    C, half, share, reach = scaled(centres, np.float64)
+    _, C, half, share, reach = scaled(centres, np.float64)
     doubtful = []
     for some in np.array_split(rows, len(rows) * len(C) // PRODUCTS + 1):
         with np.errstate(over="ignore", invalid="ignore"):
@@ -162,24 +180,6 @@ def by_double_products(
         found.gap[some] = np.where(sure, between, 0.0)
         doubtful.append(some[~sure])
     return np.concatenate(doubtful)
-
-
-@njit(cache=True, nogil=True)
-def two_best(products, half, best, second, near):  # noqa: ANN001, ANN201
-    """The least and the second least score of each column, and the number of the least."""
-    k, n = products.shape
-    near[:] = 0
-    for i in range(n):  # in words of single numbers: array expressions compile slowly
-        best[i], second[i] = half[0] - products[0, i], np.inf
-    for j in range(1, k):
-        offset, number = half[j], np.int32(j)
-        for i in range(n):
-            score, least = offset - products[j, i], best[i]
-            closer = score < least
-            larger = least if closer else score
-            second[i] = larger if larger < second[i] else second[i]  # noqa: FURB136 - min() is slow
-            best[i] = score if closer else least
-            near[i] = number if closer else near[i]
 
 
 @njit(cache=True, nogil=True)

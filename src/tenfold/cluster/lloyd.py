@@ -13,9 +13,11 @@ import numpy as np
 from tenfold.cluster.certain import nearest_of
 from tenfold.cluster.memory import Memory
 from tenfold.maths.distances import nearest_centres
-from tenfold.maths.leaves import add_rows, squares_to
-from tenfold.maths.promises import shows_nan
+from tenfold.maths.leaves import run_sums, squares_to
+from tenfold.maths.promises import on_runs, shows_nan
 from tenfold.rows import Chunk, Rows
+from tenfold.rows.chunk import pieces
+from tenfold.rows.tree import merged_in_order
 
 FAR = 4.0  # columns whose mean is this many deviations from zero are shifted before products
 
@@ -59,6 +61,22 @@ def nearest(X: Any, centres: np.ndarray, first: int, memory: Memory | None) -> n
     return memory.labels(X, centres, first)
 
 
+def assign_run(
+    run: Chunk,
+    grid: int,
+    centres: np.ndarray,
+    origin: np.ndarray | None,
+    memory: Memory | None = None,
+) -> Assignment:
+    """Give each row of a run of chunks to its nearest centre."""
+    if origin is not None or not isinstance(run.X, np.ndarray):
+        return merged_in_order(assign(part, centres, origin, memory) for part in pieces(run, grid))
+    w = np.empty(0, run.X.dtype) if run.w is None else run.w
+    labels = nearest(run.X, centres, run.first, memory)
+    return Assignment(*run_sums(run.X, w, labels, len(centres), grid))
+
+
+@on_runs(assign_run)
 def assign(
     chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None, memory: Memory | None = None
 ) -> Assignment:
@@ -66,11 +84,9 @@ def assign(
     X = shifted(chunk, origin)
     k = len(centres)
     labels = nearest(X, centres, chunk.first, memory)
-    weight, sums = np.zeros(k), np.zeros(centres.shape)
     if isinstance(X, np.ndarray):
         w = np.empty(0, X.dtype) if chunk.w is None else chunk.w
-        add_rows(X, w, labels, sums, weight)
-        return Assignment(weight, sums)
+        return Assignment(*run_sums(X, w, labels, k, chunk.rows))
     from scipy.sparse import csr_array
 
     w = chunk.weights().astype(np.float64)
@@ -113,6 +129,22 @@ class Ending(NamedTuple):
         return Ending(self.cost + other.cost, np.append(self.labels, other.labels))
 
 
+def ending_run(
+    run: Chunk,
+    grid: int,
+    centres: np.ndarray,
+    origin: np.ndarray | None,
+    memory: Memory | None = None,
+) -> Ending:
+    """Cost and labels of a run of chunks."""
+    if origin is not None:
+        return merged_in_order(ending(part, centres, origin, memory) for part in pieces(run, grid))
+    labels, squares = labelled(run, centres, origin, memory)
+    parts = pieces(run._replace(X=squares), grid)
+    return Ending(merged_in_order(float(part.weights() @ part.X) for part in parts), labels)
+
+
+@on_runs(ending_run)
 def ending(
     chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None, memory: Memory | None = None
 ) -> Ending:

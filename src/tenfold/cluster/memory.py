@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tenfold.cluster.certain import FEW, Nearest, Scaled, look_again, nearest_of, scaled
+from tenfold.cluster.certain import FEW, Nearest, Scaled, in_blocks, look_again, nearest_of
 
 MOST = 0.6  # share of doubtful rows from which on all are asked
 REST = 3  # rounds until the next try, then
@@ -34,16 +34,15 @@ class Moves(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What is known of a chunk."""
+    """What is known of a run of rows."""
 
     centres: np.ndarray  # to which it belongs
-    found: Nearest | None
-    rest: int  # rounds in which no gap is kept, since the centres still move too much
-    length: np.ndarray | None = None  # of the rows
+    found: Nearest
+    rest: int  # rounds in which gaps are not looked at, since the centres still move too much
 
 
 class Memory:
-    """Labels and gaps of chunks, and the centres that they belong to.
+    """Labels and gaps of runs of rows, and the centres that they belong to.
 
     Parameters
     ----------
@@ -53,44 +52,47 @@ class Memory:
 
     def __init__(self, *, keeps: bool) -> None:
         self.keeps = keeps
-        self.chunks: dict[tuple[int, int], Kept] = {}
+        self.runs: dict[tuple[int, int], Kept] = {}
         self.last: tuple[np.ndarray, np.ndarray, Moves] | None = None
         self.single: tuple[np.ndarray, Scaled] | None = None
 
     def labels(self, X: np.ndarray, centres: np.ndarray, first: int) -> np.ndarray:
-        """Number of the nearest centre of each row of a chunk that begins at row `first`."""
+        """Number of the nearest centre of each row of a run that begins at row `first`."""
         if not self.keeps or len(X) * centres.size <= FEW:
             return nearest_of(X, centres).label
         place = first, len(X)
-        kept = self.chunks.get(place, Kept(centres, None, 0))
-        if kept.found is None:
-            found = nearest_of(X, centres, kept.length, self.scaled(centres))
-            keep = None if kept.rest else found
-            again = Kept(centres, keep, max(kept.rest - 1, 0), found.length)
+        kept = self.runs.get(place)
+        if kept is None:
+            kept = Kept(centres, nearest_of(X, centres, self.scaled(centres)), 0)
+        elif kept.rest:
+            look_again(X, centres, None, kept.found, self.scaled(centres))
+            kept = Kept(centres, kept.found, kept.rest - 1)
         else:
-            found, doubts = self.moved(X, kept.centres, centres, kept.found)
-            wild = doubts > MOST * len(X)
-            again = Kept(centres, None if wild else found, REST if wild else 0, found.length)
-        self.chunks[place] = again
-        return found.label
+            doubts = self.moved(X, kept, centres)
+            kept = Kept(centres, kept.found, REST if doubts > MOST * len(X) else 0)
+        self.runs[place] = kept
+        return kept.found.label
 
-    def moved(
-        self, X: np.ndarray, old: np.ndarray, new: np.ndarray, found: Nearest
-    ) -> tuple[Nearest, int]:
-        """The same rows after the centres have moved, and how many had to be asked again."""
-        label, gap, radius = (part.copy() for part in found[:3])  # a chunk may be done twice
-        found = Nearest(label, gap, radius, found.length)
-        doubtful = still_sure(label, gap, radius, *self.moves(old, new))
-        if len(doubtful):
-            some = None if len(doubtful) > MOST * len(X) else doubtful
-            look_again(X, new, some, found, self.scaled(new))
-        return found, len(doubtful)
+    def moved(self, X: np.ndarray, kept: Kept, centres: np.ndarray) -> int:
+        """Bring a run up to date with the centres; how many rows had to be asked again.
+
+        It is written over in place. Who does it twice, because something disturbed the first time,
+        finds centres that have not moved, or gaps that are a little too narrow: both are right.
+        """
+        found = kept.found
+        doubtful = np.empty(len(X), np.int64)
+        reach = np.full(len(centres), np.inf), np.zeros(len(centres))
+        doubts = still_sure(*found[:3], *self.moves(kept.centres, centres), *reach, doubtful)
+        if doubts:
+            some = None if doubts > MOST * len(X) else doubtful[:doubts]
+            look_again(X, centres, some, found, self.scaled(centres))
+        return doubts
 
     def scaled(self, centres: np.ndarray) -> Scaled:
         """The centres in single precision; all chunks of a round ask the same."""
         known = self.single
         if known is None or known[0] is not centres:
-            self.single = known = centres, scaled(centres, np.float32)
+            self.single = known = centres, in_blocks(centres)
         return known[1]
 
     def moves(self, old: np.ndarray, new: np.ndarray) -> Moves:
@@ -119,42 +121,48 @@ def moves(old: np.ndarray, new: np.ndarray) -> Moves:
 
 
 @njit(cache=True, nogil=True)
-def still_sure(label, gap, radius, apart, change, length, reach):  # noqa: ANN001, ANN201
-    """Move gaps and radii on with the centres; the rows whose label is no longer certain."""
-    k, n = len(length), len(label)
-    low, high = np.full(k, np.inf), np.zeros(k)
-    for i in range(n):
-        a = label[i]
-        low[a], high[a] = min(low[a], radius[i]), max(high[a], radius[i])
-    base, slope = chords(low, high, apart, change)
-    doubtful = np.empty(n, np.int64)
-    m = 0
+def still_sure(label, gap, radius, apart, change, length, reach, low, high, doubtful):  # noqa: ANN001, ANN201
+    """Move gaps and radii on with the centres; how many rows have a label in doubt now.
+
+    `low` and `high`, infinite and zero, take the radii of each cluster.
+    """
+    n, m = len(label), 0
     for i in range(n):
         a, r = label[i], radius[i]
-        gap[i] -= base[a] + slope[a] * r
+        low[a] = r if r < low[a] else low[a]  # noqa: FURB136 - min() is slow
+        high[a] = r if r > high[a] else high[a]  # noqa: FURB136
+    chords(low, high, apart, change)
+    for i in range(n):
+        a, r = label[i], radius[i]
+        gap[i] -= low[a] + high[a] * r
         radius[i] = r + length[a]
         far = r + reach
         if not gap[i] > ROUNDING * far * far:
             doubtful[m] = i
             m += 1
-    return doubtful[:m]
+    return m
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def chords(low, high, apart, change):  # noqa: ANN001, ANN201
-    """Lines above the most that a gap can lose, max_j D_aj r - T_aj, for radii of a cluster."""
+    """From the radii of a cluster to the line above the most that a gap loses, max_j D_aj r - T_aj.
+
+    `low` and `high` come as radii and leave as the line's value at zero and its slope.
+    """
     k = len(low)
-    base, slope = np.zeros(k), np.zeros(k)
     for a in range(k):
-        if low[a] <= high[a]:
+        base = slope = 0.0
+        if k > 1 and low[a] <= high[a]:
             near = far = -np.inf
             for j in range(k):
-                near = max(near, apart[a, j] * low[a] - change[a, j])
-                far = max(far, apart[a, j] * high[a] - change[a, j])
+                least = apart[a, j] * low[a] - change[a, j]
+                most = apart[a, j] * high[a] - change[a, j]
+                near = least if least > near else near  # noqa: FURB136
+                far = most if most > far else far  # noqa: FURB136
             wide = high[a] - low[a]
-            if k > 1 and wide > 1e-9 * high[a]:
-                slope[a] = (far - near) / wide
-                base[a] = near - slope[a] * low[a]
-            elif k > 1:
-                base[a] = max(near, far)
-    return base, slope
+            if wide > 1e-9 * high[a]:
+                slope = (far - near) / wide
+                base = near - slope * low[a]
+            else:
+                base = near if near > far else far  # noqa: FURB136
+        low[a], high[a] = base, slope

@@ -87,6 +87,48 @@ def add_rows(X, w, label, sums, weight):  # noqa: ANN001, ANN201  -> adds to sum
                 sums[c, j] += X[i, j]
 
 
+def run_sums(X: np.ndarray, w: np.ndarray, label: np.ndarray, k: int, grid: int) -> tuple:
+    """Weight and sum of the rows of each label, chunk by chunk, merged as the tree merges."""
+    levels = 2 + (len(X) // grid).bit_length()
+    weights, sums = np.empty((levels, k)), np.empty((levels, k, X.shape[1]))
+    add_chunks(X, w, label, sums, weights, grid)
+    return weights[0].copy(), sums[0].copy()
+
+
+@njit(cache=True, nogil=True)
+def add_chunks(X, w, label, sums, weights, grid):  # noqa: ANN001, ANN201
+    """Fill sums[0] (k, d), weights[0] (k,); further levels are nodes that wait for their half."""
+    n, d = X.shape
+    top = 0
+    for first in range(0, n, grid):
+        sums[top], weights[top] = 0.0, 0.0
+        for i in range(first, min(first + grid, n)):
+            c = label[i]
+            if len(w):
+                weights[top, c] += w[i]
+                for j in range(d):
+                    sums[top, c, j] += w[i] * X[i, j]
+            else:
+                weights[top, c] += 1.0
+                for j in range(d):
+                    sums[top, c, j] += X[i, j]
+        size = first // grid + 1
+        while top > 0 and (size % 2 == 0 or first + grid >= n):
+            add_to_last(sums, weights, top)
+            top, size = top - 1, size // 2
+        top += 1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def add_to_last(sums, weights, top):  # noqa: ANN001, ANN201
+    """Add the node at the top to the one before it."""
+    k, d = sums.shape[1:]
+    for c in range(k):
+        weights[top - 1, c] += weights[top, c]
+        for j in range(d):
+            sums[top - 1, c, j] += sums[top, c, j]
+
+
 @njit(cache=True, nogil=True)
 def squares_to(X, label, centres):  # noqa: ANN001, ANN201  -> (n,)
     """Squared distance of each row to the centre with its label, from differences, in float64."""

@@ -15,3 +15,16 @@ def shows_nan(leaf: F) -> F:
     """
     leaf.shows_nan = True  # type: ignore[attr-defined]
     return leaf
+
+
+def on_runs(at_once: Callable) -> Callable[[F], F]:
+    """Mark a leaf that has another way, `at_once(run, grid, *state)`, for many chunks in a row.
+
+    Its result must be the leaf's own on chunks of `grid` rows, merged in the order of the tree.
+    """
+
+    def mark(leaf: F) -> F:
+        leaf.on_runs = at_once  # type: ignore[attr-defined]
+        return leaf
+
+    return mark

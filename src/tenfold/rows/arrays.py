@@ -27,12 +27,14 @@ class Arrays(Source):
         self.dtype = compute_dtype(X.dtype)
         self.finite = finite
         self.has_target, self.has_weight = y is not None, w is not None
+        self.direct = X.flags.c_contiguous and X.dtype == self.dtype
 
     def chunks(self, run: range) -> Iterator[Chunk]:
-        for number in run:
-            first, end = self.span(number)
-            X = np.ascontiguousarray(self.X[first:end], self.dtype)
-            yield Chunk(X, part(self.y, first, end), part(self.w, first, end), first)
+        return (self.between(*self.span(number)) for number in run)
+
+    def between(self, first: int, end: int) -> Chunk:
+        X = np.ascontiguousarray(self.X[first:end], self.dtype)
+        return Chunk(X, part(self.y, first, end), part(self.w, first, end), first)
 
     def take(self, rows: np.ndarray) -> Chunk:
         X = np.ascontiguousarray(self.X[rows], self.dtype)

@@ -6,6 +6,7 @@ threads or the layout of a file. That is half of "the same bits everywhere"; `tr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,6 +57,14 @@ def chunk_rows(width: int, dtype: np.dtype) -> int:
     row = max(width, 1) * dtype.itemsize
     rows = min(max(CHUNK_BYTES // row, min(width, 1024)), 8192)
     return max(min(rows, MOST_BYTES // row), 1)
+
+
+def pieces(run: Chunk, grid: int) -> Iterator[Chunk]:
+    """The chunks of a run that begins on the grid."""
+    for start in range(0, run.rows, grid):
+        part = slice(start, start + grid)
+        X, y, w = (None if a is None else a[part] for a in run[:3])
+        yield Chunk(X, y, w, run.first + start)
 
 
 def spans(n_rows: int, grid: int) -> range:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tenfold.rows import blas
-from tenfold.rows.chunk import Chunk, spans
+from tenfold.rows.checks import all_finite, assert_finite, numbered
+from tenfold.rows.chunk import Chunk, pieces, spans
 from tenfold.rows.source import Source
 from tenfold.rows.threads import n_threads, single_threaded, together
-from tenfold.rows.tree import Tree, leaves, mapped, taken_in
+from tenfold.rows.tree import Tree, mapped, merged_in_order, taken_in
 
 WORTH_WAKING = 300e-6  # seconds of work left that pay for waking a helper
+MANY = 8  # chunks in memory that are worth it whatever is done with them
+TURNS = 2  # long runs that each thread should get at least
+LONGEST = 4  # a run has at most 2 ** 4 chunks
 
 Leaf = Callable[..., Any]
 
@@ -30,13 +34,24 @@ class Task(NamedTuple):
     check: bool = False  # look for NaN and infinities
 
     def result(self, chunk: Chunk) -> Any:
-        """The leaf on one chunk."""
+        """The leaf on a chunk, or on a run of chunks, merged as the tree would."""
         trusted = getattr(self.f, "shows_nan", False)
-        ready = (self._replace(check=False) if trusted else self).prepared(chunk)
-        result = blas.undisturbed(lambda: self.f(ready, *self.state))
+        task = self._replace(check=False) if trusted else self
+        result = blas.undisturbed(lambda: task.merged(chunk))
         if trusted and self.check and not all_finite(result):
-            self.prepared(chunk)  # says where
+            for part in pieces(chunk, self.source.grid):
+                self.prepared(part)  # says where
         return result
+
+    def merged(self, run: Chunk) -> Any:
+        """The leaf on all chunks of a run; some leaves know how to do that at once."""
+        grid, at_once = self.source.grid, getattr(self.f, "on_runs", None)
+        if at_once is not None and not self.check:
+            return at_once(self.prepared(run), grid, *self.state)
+        if run.rows <= grid:
+            return self.f(self.prepared(run), *self.state)
+        parts = (self.f(self.prepared(part), *self.state) for part in pieces(run, grid))
+        return merged_in_order(map(taken_in, parts))
 
     def prepared(self, chunk: Chunk, rows: np.ndarray | None = None) -> Chunk:
         """The chunk as a leaf sees it; `rows` are its global numbers if they do not follow."""
@@ -58,55 +73,6 @@ def contiguous(state: tuple) -> tuple:
     return mapped(lambda s: np.asarray(s, order="C") if isinstance(s, np.ndarray) else s, state)
 
 
-def all_finite(statistic: Any) -> bool:
-    """Whether all numbers of a statistic are finite."""
-    return all(np.isfinite(leaf).all() for leaf in leaves(statistic) if leaf is not None)
-
-
-def assert_finite(source: Source, chunk: Chunk, numbers: Sequence[int] | np.ndarray) -> None:
-    """Raise an error that names the first NaN or infinity of a chunk; `numbers` are its rows."""
-    X = chunk.X.data if source.sparse else getattr(chunk.X, "values", chunk.X)
-    flat = X.reshape(-1)
-    with np.errstate(over="ignore"):
-        squares = np.dot(flat, flat)
-    if np.isfinite(squares) or np.isfinite(flat).all():
-        return  # the sum of squares may overflow on fine numbers: then look at each
-    bad = ~np.isfinite(flat)
-    place, value = _place(chunk.X, int(np.argmax(bad)))
-    kind = "NaN" if np.isnan(value) else "infinity"
-    raise ValueError(
-        f"Input X contains {kind}: {source.where(int(numbers[place[0]]))}, column "
-        f"{source.column(place[1])}. Remove such rows, or fill them "
-        "(sklearn.impute.SimpleImputer) before the fit."
-    )
-
-
-def _place(X: Any, position: int) -> tuple[tuple[int, int], float]:
-    if isinstance(X, np.ndarray):
-        row, column = divmod(position, X.shape[1])
-        return (row, column), X[row, column]
-    if hasattr(X, "values"):  # ragged: the row is the sequence
-        step, column = divmod(position, X.values.shape[1])
-        return (int(np.searchsorted(X.offsets, step, "right")) - 1, column), X.values[step, column]
-    row = int(np.searchsorted(X.indptr, position, "right")) - 1
-    return (row, int(X.indices[position])), X.data[position]
-
-
-def numbered(
-    source: Source, y: np.ndarray, classes: np.ndarray, numbers: Sequence[int] | np.ndarray
-) -> np.ndarray:
-    """Labels as their numbers in the sorted list of classes."""
-    codes = np.searchsorted(classes, y)
-    known = classes[np.minimum(codes, len(classes) - 1)] == y
-    if not np.all(known):
-        row = int(np.argmin(known))
-        raise ValueError(
-            f"{source.where(int(numbers[row]))}: label {y[row]!r} is not among the classes "
-            f"{classes.tolist()}. Pass all labels at once: `classes=`."
-        )
-    return codes
-
-
 class _Run:
     """A run that is being read, by one thread or by several that take turns."""
 
@@ -125,8 +91,15 @@ class _Run:
 class Walk:
     """One walk over all runs of a task, shared by threads; `handle` gets each chunk once."""
 
-    def __init__(self, task: Task, runs: Iterator[range], handle: Callable[[Chunk], None]) -> None:
+    def __init__(
+        self,
+        task: Task,
+        runs: Iterator[range],
+        handle: Callable[[Chunk], None],
+        read: Callable[[range], Iterator[Chunk]] | None = None,
+    ) -> None:
         self.task, self.runs, self.handle = task, runs, handle
+        self.read = task.source.chunks if read is None else read
         self.lock = threading.Lock()
         self.open: list[_Run] = []
         self.begun: _Run | None = None  # begun by `go`; the first worker reads on there
@@ -134,20 +107,23 @@ class Walk:
         self.problem_at = np.inf
 
     def go(self) -> None:
-        """Handle the first chunk here; wake helpers if the rest is worth it."""
+        """Handle all chunks; helpers are woken if that is worth it."""
         with blas.one_blas_thread():
-            start = perf_counter()
-            run = self.take()
-            if run is not None:
-                with single_threaded():  # a fold within the leaf runs here, and is not watched
-                    self.handle_next(run)
-            self.begun = run
-            rest = (perf_counter() - start) * (self.task.chunks - 1)
             most = min(n_threads(), self.task.chunks) - 1
-            helpers = most if rest > WORTH_WAKING else 0
-            together(self.work, helpers)
+            sure = self.task.source.direct and self.task.chunks > MANY
+            rest = np.inf if sure else self.begin()
+            together(self.work, most if rest > WORTH_WAKING else 0)
         if self.problem is not None:
             raise self.problem
+
+    def begin(self) -> float:
+        """Handle the first chunk here; the seconds that the others are likely to take."""
+        start = perf_counter()
+        self.begun = run = self.take()
+        if run is not None:
+            with single_threaded():  # a fold within the leaf runs here, and is not watched
+                self.handle_next(run)
+        return (perf_counter() - start) * (self.task.chunks - 1)
 
     def take(self) -> _Run | None:
         """A run that nobody reads yet, else one that somebody still reads."""
@@ -158,7 +134,7 @@ class Walk:
             run = next(self.runs, None)
             if run is not None:
                 self.open = [other for other in self.open if not other.over]
-                self.open.append(_Run(self.task.source.chunks(run)))
+                self.open.append(_Run(self.read(run)))
                 return self.open[-1]
             return next((other for other in self.open if not other.over), None)
 
@@ -186,14 +162,30 @@ class Walk:
 
 def fold(task: Task, tree: Tree, done: Callable[[Chunk], None] | None = None) -> None:
     """Add the statistic of every chunk that the tree does not cover yet."""
-    grid = task.source.grid
+    source, grid = task.source, task.source.grid
 
-    def handle(chunk: Chunk) -> None:
-        tree.add((0, chunk.first // grid), taken_in(task.result(chunk)))
+    def handle(run: Chunk) -> None:
+        level = ((run.rows - 1) // grid).bit_length()
+        tree.add((level, run.first // grid >> level), taken_in(task.result(run)))
         if done is not None:
-            done(chunk)
+            done(run)
 
-    Walk(task, missing(task.source.runs(), tree), handle).go()
+    def at_once(run: range) -> Iterator[Chunk]:
+        yield source.between(run.start * grid, min(run.stop * grid, source.n_rows))
+
+    if source.direct and done is None and not tree.nodes:
+        Walk(task, long_runs(task.chunks), handle, at_once).go()
+    else:
+        Walk(task, missing(source.runs(), tree), handle).go()
+
+
+def long_runs(chunks: int) -> Iterator[range]:
+    """Runs that are nodes of the tree: threads meet seldom, and shorter last ones end together."""
+    longest = chunks // (TURNS * n_threads())
+    long = 1 << min(max(longest.bit_length() - 1, 0), LONGEST)
+    short, change = max(long // 4, 1), chunks * 2 // 3 // long * long
+    yield from (range(start, start + long) for start in range(0, change, long))
+    yield from (range(start, min(start + short, chunks)) for start in range(change, chunks, short))
 
 
 def missing(runs: Iterator[range], tree: Tree) -> Iterator[range]:

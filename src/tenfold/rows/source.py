@@ -28,6 +28,7 @@ class Source(ABC):
     finite = False  # known to hold no NaN and no infinity
     has_target = False
     has_weight = False
+    direct = False  # whether any rows can be had at once, in place: see `between`
 
     @property
     def grid(self) -> int:
@@ -51,6 +52,10 @@ class Source(ABC):
     @abstractmethod
     def chunks(self, run: range) -> Iterator[Chunk]:
         """Read the chunks of a run, C-contiguous and in the dtype of the source."""
+
+    def between(self, first: int, end: int) -> Chunk:
+        """The rows from one number up to another."""
+        raise NotImplementedError(f"{type(self).__name__} has no rows in place")
 
     def span(self, number: int) -> tuple[int, int]:
         """First row of a chunk and the row after its last."""

@@ -9,7 +9,7 @@ index * 2**level up to (index + 1) * 2**level. Who computed a node, and when, ca
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -126,3 +126,11 @@ class Tree:
         while by_start:
             total = merge(self.nodes[by_start.pop()], total)
         return widened(total)
+
+
+def merged_in_order(parts: Iterable[Any]) -> Any:
+    """The node of chunks that follow each other; the first has a number that is even enough."""
+    tree = Tree()
+    for number, part in enumerate(parts):
+        tree.add((0, number), part)
+    return tree.close()

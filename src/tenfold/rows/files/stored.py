@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
+import threading
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+_opening = threading.Lock()
 AHEAD = 2**25  # bytes that the kernel is asked to fetch before we come to them
 
 
@@ -33,11 +35,12 @@ class Disk:
     @property
     def descriptor(self) -> int:
         """What the operating system calls the open file."""
-        if self._descriptor is None:
-            number = _nameless() if self.path is None else os.open(self.path, os.O_RDONLY)
-            weakref.finalize(self, os.close, number)
-            self._descriptor = number
-        return self._descriptor
+        with _opening:  # or two threads would have a nameless file each
+            if self._descriptor is None:
+                number = _nameless() if self.path is None else os.open(self.path, os.O_RDONLY)
+                weakref.finalize(self, os.close, number)
+                self._descriptor = number
+            return self._descriptor
 
     def read(self, into: np.ndarray, at: int) -> int:
         """Fill an array with the bytes from `at` on; how many there were."""
