@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tenfold.maths.registers import TILE, blocks_of, to_lanes, two_best
+from tenfold.maths.registers import TILE, aligned, blocks_of, to_lanes, two_best
 
 PRODUCTS = 2**16  # products of rows and centres that are held at once
 FEW = 2**16  # steps of the slow way that are sooner done than products
@@ -118,7 +118,7 @@ def desk(n: int, d: int) -> Desk:
     """Room for n rows of d columns."""
     best, second = np.empty((2, TILE), np.float32)
     far, wide = np.empty((2, TILE))
-    columns, near = np.zeros((d, TILE), np.float32), np.empty(TILE, np.int32)
+    columns, near = aligned((d, TILE), np.float32), np.empty(TILE, np.int32)
     return Desk(columns, best, second, near, far, wide, np.empty(n, np.int64))
 
 

@@ -27,7 +27,7 @@ from tenfold.maths.moments import Moments, Sums, sums
 from tenfold.maths.triangle import Triangle
 from tenfold.rows import Chunk, Rows
 from tenfold.rows.arrays import Arrays
-from tenfold.solve.second_moments import far_off, shift, starting_point
+from tenfold.solve.second_moments import far_off, starting_point
 
 WIDEST_GRAM = 4096  # columns whose square is kept
 
@@ -89,15 +89,13 @@ def class_table(rows: Rows, k: int) -> ClassTable:
         p = rows.n_features
         origin = None if rows.sparse else starting_point(rows, target=False)
         total = _table_pass(rows, origin, k)
-        if not rows.sparse and far_off(
-            total._replace(y=total.y[:0], yy=total.yy[:0, :0]), rows.dtype
-        ):
-            origin = (0 if origin is None else origin) + shift(total)[:p]
+        if not rows.sparse and far_off(total, rows.dtype, p):
+            origin = (0 if origin is None else origin) + total.shift[:p]
             origin = origin.astype(rows.dtype)
             total = _table_pass(rows, origin, k)
     about = np.zeros(p) if origin is None else origin.astype(np.float64)
-    n = np.asarray(total.y, np.float64)
-    mean = (about + total.lines[1:] / np.where(n > 0, n, 1.0)[:, None]) * (n > 0)[:, None]
+    n = total.products[p:-1, -1]
+    mean = (about + total.products[p:-1, :p] / np.where(n > 0, n, 1.0)[:, None]) * (n > 0)[:, None]
     n_all, center, scatter, count = total.moments(np.append(about, np.zeros(k)))
     return ClassTable(n, mean, Moments(n_all, center[:p], scatter[:p, :p], count))
 

@@ -112,21 +112,31 @@ def add_chunks(X, w, label, sums, weights, grid):  # noqa: ANN001, ANN201
                 weights[top, c] += 1.0
                 for j in range(d):
                     sums[top, c, j] += X[i, j]
-        size = first // grid + 1
-        while top > 0 and (size % 2 == 0 or first + grid >= n):
+        for _ in range(nodes_completed(first // grid, top, first + grid >= n)):
+            top -= 1
             add_to_last(sums, weights, top)
-            top, size = top - 1, size // 2
         top += 1
 
 
 @njit(cache=True, nogil=True, inline="always")
 def add_to_last(sums, weights, top):  # noqa: ANN001, ANN201
-    """Add the node at the top to the one before it."""
+    """Add the node above the top to the one at the top."""
     k, d = sums.shape[1:]
     for c in range(k):
-        weights[top - 1, c] += weights[top, c]
+        weights[top, c] += weights[top + 1, c]
         for j in range(d):
-            sums[top - 1, c, j] += sums[top, c, j]
+            sums[top, c, j] += sums[top + 1, c, j]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def nodes_completed(number, waiting, last):  # noqa: ANN001, ANN201
+    """How many of the waiting nodes of the tree a chunk completes: all, if it is the last."""
+    if last:
+        return waiting
+    nodes, size = 0, number + 1
+    while size % 2 == 0:
+        nodes, size = nodes + 1, size // 2
+    return nodes
 
 
 @njit(cache=True, nogil=True)

@@ -15,6 +15,7 @@ import numpy as np
 
 from tenfold.maths.leaves import class_squares, class_sums, line_sums
 from tenfold.maths.promises import shows_nan
+from tenfold.maths.square_sums import WIDEST, square_sums
 
 THIN = 4  # lines up to which our own loop beats BLAS on several threads
 
@@ -82,25 +83,23 @@ class Sums(NamedTuple):
     Attributes
     ----------
     n : total weight
-    lines : (1 + q, p) weighted sum of x, and of y x' for each target
-    xx : (p, p) weighted sum of x x'
-    y, yy : (q,) and (q, q) the same of the targets
+    products : (m, m) weighted sum of z z', z = [x y 1]
     rows : number of rows
     """
 
     n: float
-    lines: np.ndarray
-    xx: np.ndarray
-    y: np.ndarray
-    yy: np.ndarray
+    products: np.ndarray
     rows: int
+
+    @property
+    def shift(self) -> np.ndarray:
+        """Mean of [x y] less the origin."""
+        return self.products[-1, :-1] / self.n
 
     def moments(self, origin: np.ndarray) -> Moments:
         """Moments of [x y] about their mean."""
-        shift = np.concatenate([self.lines[0], self.y]) / self.n
-        scatter = np.block([[self.xx, self.lines[1:].T], [self.lines[1:], self.yy]])
-        scatter -= self.n * np.multiply.outer(shift, shift)
-        return Moments(self.n, origin + shift, scatter, self.rows)
+        scatter = self.products[:-1, :-1] - self.n * np.multiply.outer(self.shift, self.shift)
+        return Moments(self.n, origin + self.shift, scatter, self.rows)
 
 
 def sums(X: Any, Y: np.ndarray, w: np.ndarray | None, origin: np.ndarray | None) -> Sums:
@@ -114,6 +113,22 @@ def sums(X: Any, Y: np.ndarray, w: np.ndarray | None, origin: np.ndarray | None)
     >>> s.mean.tolist(), s.scatter.tolist()
     ([2.0, 4.0], [[2.0, 4.0], [4.0, 8.0]])
     """
+    rows = X.shape[0]
+    n = float(rows) if w is None else float(w.sum(dtype=np.float64))
+    if narrow(X, Y):
+        return Sums(n, square_sums(X, Y, w, origin, rows), rows)
+    return Sums(n, _wide_products(X, Y, w, origin), rows)
+
+
+def narrow(X: Any, Y: np.ndarray) -> bool:
+    """Whether `square_sums` is the fastest way: dense rows of not too many columns."""
+    return isinstance(X, np.ndarray) and X.shape[1] + Y.shape[1] < WIDEST
+
+
+def _wide_products(
+    X: Any, Y: np.ndarray, w: np.ndarray | None, origin: np.ndarray | None
+) -> np.ndarray:
+    """The same products by BLAS, or of sparse rows."""
     p = X.shape[1]
     if not isinstance(X, np.ndarray):
         X = X.astype(np.float64)  # nothing is subtracted from sparse rows: keep all digits
@@ -123,14 +138,11 @@ def sums(X: Any, Y: np.ndarray, w: np.ndarray | None, origin: np.ndarray | None)
     if w is not None:
         root = np.sqrt(w).astype(X.dtype)
         X, Y = scaled(X, root), Y * root[:, None]
-    Y = Y.astype(X.dtype, copy=False)
-    lines = np.vstack([root, Y.T])
-    n = float(X.shape[0]) if w is None else float(w.sum(dtype=np.float64))
-    thin = thin_product(lines, X)  # reads X into the cache for the product to come
+    sides = np.vstack([Y.T.astype(X.dtype, copy=False), root])
+    thin = thin_product(sides, X)  # reads X into the cache for the product to come
     xx = X.T @ X
     xx = xx if isinstance(xx, np.ndarray) else xx.toarray()
-    sides = thin_product(lines, Y)
-    return Sums(n, thin, xx, sides[0], sides[1:], X.shape[0])
+    return np.block([[xx, thin.T], [thin, thin_product(sides, sides.T.copy())]])
 
 
 def thin_product(lines: np.ndarray, X: Any) -> np.ndarray:

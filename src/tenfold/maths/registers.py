@@ -17,8 +17,9 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+WIDE_REGISTERS = binding.get_host_cpu_features().get("avx512f", False)  # 32 of 64 bytes
 LANES = 16  # rows in a register
-SIDES = 4 if binding.get_host_cpu_features().get("avx512f", False) else 1  # registers of rows
+SIDES = 4 if WIDE_REGISTERS else 1  # registers of rows
 TILE = LANES * SIDES  # rows that are multiplied at once
 CENTRES = 4  # centres at once: their sums and the rows are all that registers hold
 
@@ -38,20 +39,38 @@ def blocks_of(centres: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.nda
     return negative, offset
 
 
-def _array(context: Any, builder: ir.IRBuilder, kind: Any, value: Any) -> Any:
+def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Zeros that begin where a line of the cache begins: no register then takes two of them."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    room = np.zeros(size + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    return room[start : start + size].view(dtype).reshape(shape)
+
+
+def array_of(context: Any, builder: ir.IRBuilder, kind: Any, value: Any) -> Any:
+    """The fields of an array in compiled code: data, shape, strides."""
     return context.make_array(kind)(context, builder, value)
 
 
-def _spread(builder: ir.IRBuilder, number: Any, vector: ir.VectorType) -> Any:
+def spread_of(builder: ir.IRBuilder, number: Any, vector: ir.VectorType) -> Any:
     """A number in all lanes."""
     nothing = ir.Constant(vector, ir.Undefined)
     first = builder.insert_element(nothing, number, ir.Constant(INT, 0))
-    return builder.shuffle_vector(first, nothing, ir.Constant(NUMBERS, [0] * LANES))
+    lanes = ir.VectorType(INT, vector.count)
+    return builder.shuffle_vector(first, nothing, ir.Constant(lanes, [0] * vector.count))
 
 
-def _place(builder: ir.IRBuilder, data: Any, offset: Any, vector: ir.VectorType) -> Any:
+def place_of(builder: ir.IRBuilder, data: Any, offset: Any, vector: ir.VectorType) -> Any:
     """Where the vector that begins `offset` numbers after `data` lies."""
     return builder.bitcast(builder.gep(data, [offset]), vector.as_pointer())
+
+
+def fused(builder: ir.IRBuilder, a: Any, b: Any, c: Any) -> Any:
+    """Give a * b + c of vectors, in one step where the processor has it."""
+    kind, bits = a.type, 32 if isinstance(a.type.element, ir.FloatType) else 64
+    name = f"llvm.fmuladd.v{kind.count}f{bits}"
+    call = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind] * 3), name)
+    return builder.call(call, [a, b, c])
 
 
 @intrinsic
@@ -60,7 +79,7 @@ def _two_best(typing, columns, centres, half, best, second, near):  # noqa: ANN0
 
     def code(context, builder, signature, args):  # noqa: ANN001, ANN202
         arrays = [
-            _array(context, builder, *pair) for pair in zip(signature.args, args, strict=True)
+            array_of(context, builder, *pair) for pair in zip(signature.args, args, strict=True)
         ]
         k, d = cgutils.unpack_tuple(builder, arrays[1].shape)
         _Scores(builder, [array.data for array in arrays], k, d).emit()
@@ -93,7 +112,7 @@ class _Scores:
             for variable, data, kind in zip(
                 variables, self.found, (ROWS, ROWS, NUMBERS), strict=True
             ):
-                place = _place(builder, data, self._number(LANES * side), kind)
+                place = place_of(builder, data, self._number(LANES * side), kind)
                 builder.store(builder.load(variable), place, align=4)
 
     def _multiply(self, j: Any) -> None:
@@ -101,7 +120,7 @@ class _Scores:
         builder = self.builder
         numbers = [builder.add(j, self._number(c)) for c in range(CENTRES)]
         for number, sums in zip(numbers, self.sums, strict=True):
-            offset = _spread(builder, builder.load(builder.gep(self.half, [number])), ROWS)
+            offset = spread_of(builder, builder.load(builder.gep(self.half, [number])), ROWS)
             for sum_ in sums:
                 builder.store(offset, sum_)
         starts = [builder.mul(number, self.d) for number in numbers]
@@ -110,16 +129,16 @@ class _Scores:
             x = [self._columns(builder.add(tile, self._number(LANES * s))) for s in range(SIDES)]
             for start, sums in zip(starts, self.sums, strict=True):
                 place = builder.gep(self.centres, [builder.add(start, loop.index)])
-                c = _spread(builder, builder.load(place), ROWS)
+                c = spread_of(builder, builder.load(place), ROWS)
                 for rows, sum_ in zip(x, sums, strict=True):
-                    builder.store(self._fma(c, rows, builder.load(sum_)), sum_)
+                    builder.store(fused(builder, c, rows, builder.load(sum_)), sum_)
 
     def _compare(self, j: Any) -> None:
         """Keep the two least scores; the earlier centre on a tie."""
         builder = self.builder
         for c, sums in enumerate(self.sums):
             number = builder.trunc(builder.add(j, self._number(c)), INT)
-            name = _spread(builder, number, NUMBERS)
+            name = spread_of(builder, number, NUMBERS)
             for sum_, (best, second, near) in zip(sums, self.two, strict=True):
                 score, least, next_ = (builder.load(v) for v in (sum_, best, second))
                 closer = builder.fcmp_ordered("<", score, least)
@@ -130,13 +149,7 @@ class _Scores:
                 builder.store(builder.select(closer, name, builder.load(near)), near)
 
     def _columns(self, offset: Any) -> Any:
-        return self.builder.load(_place(self.builder, self.columns, offset, ROWS), align=4)
-
-    def _fma(self, a: Any, b: Any, c: Any) -> Any:
-        kind = ir.FunctionType(ROWS, [ROWS] * 3)
-        name = f"llvm.fmuladd.v{LANES}f32"
-        call = cgutils.get_or_insert_function(self.builder.module, kind, name)
-        return self.builder.call(call, [a, b, c])
+        return self.builder.load(place_of(self.builder, self.columns, offset, ROWS), align=4)
 
     def _variable(self, kind: ir.VectorType) -> Any:
         return cgutils.alloca_once(self.builder, kind)
@@ -150,7 +163,9 @@ def _turn(typing, X, rows, first, column, columns, lane):  # noqa: ANN001, ANN20
     """Turn a square of LANES rows and columns, from rows of X to lanes of `columns`."""
 
     def code(context, builder, signature, args):  # noqa: ANN001, ANN202
-        X, rows, columns = (_array(context, builder, signature.args[i], args[i]) for i in (0, 1, 4))
+        X, rows, columns = (
+            array_of(context, builder, signature.args[i], args[i]) for i in (0, 1, 4)
+        )
         d = cgutils.unpack_tuple(builder, X.shape)[1]
 
         def at(start: Any, step: int) -> Any:
@@ -161,11 +176,11 @@ def _turn(typing, X, rows, first, column, columns, lane):  # noqa: ANN001, ANN20
         for i in range(LANES):
             row = builder.load(builder.gep(rows.data, [at(args[2], i)]))
             start = builder.add(builder.mul(row, d), args[3])
-            line = builder.load(_place(builder, X.data, start, kind), align=4)
+            line = builder.load(place_of(builder, X.data, start, kind), align=4)
             lines.append(line if kind == ROWS else builder.fptrunc(line, ROWS))
         for i, line in enumerate(_turned(lines, builder.shuffle_vector)):
             start = builder.mul(at(args[3], i), ir.Constant(d.type, TILE))
-            place = _place(builder, columns.data, builder.add(start, args[5]), ROWS)
+            place = place_of(builder, columns.data, builder.add(start, args[5]), ROWS)
             builder.store(line, place, align=4)
         return context.get_dummy_value()
 

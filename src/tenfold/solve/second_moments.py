@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tenfold.maths.moments import Moments, Sums, sums
-from tenfold.maths.promises import shows_nan
+from tenfold.maths.moments import Moments, Sums, narrow, sums
+from tenfold.maths.promises import on_runs, shows_nan
+from tenfold.maths.square_sums import square_sums
 from tenfold.rows import Chunk, Rows
+from tenfold.rows.chunk import pieces
+from tenfold.rows.tree import merged_in_order
 
 HEAD = 256  # rows that are looked at first
 NEAR = {4: 4.0, 8: 50.0}  # deviations from zero up to which nothing is subtracted
@@ -30,26 +33,20 @@ def _second_moments(rows: Rows, *, target: bool) -> Moments:
     origin = None if rows.sparse else starting_point(rows, target=target)
     total = rows.total(row_sums, origin, target)
     if not rows.sparse and far_off(total, rows.dtype):
-        origin = _about(origin, total) + shift(total)
+        origin = _about(origin, total) + total.shift
         total = rows.total(row_sums, origin.astype(rows.dtype), target)
         origin = origin.astype(rows.dtype)
     return total.moments(_about(origin, total))
 
 
 def _about(origin: np.ndarray | None, total: Sums) -> np.ndarray:
-    size = total.lines.shape[1] + len(total.y)
-    return np.zeros(size) if origin is None else origin.astype(np.float64)
+    return np.zeros(len(total.shift)) if origin is None else origin.astype(np.float64)
 
 
-def shift(total: Sums) -> np.ndarray:
-    """Mean less the origin."""
-    return np.concatenate([total.lines[0], total.y]) / total.n
-
-
-def far_off(total: Sums, dtype: np.dtype) -> bool:
-    """Whether some column lies so far from the origin that its variance has lost digits."""
-    squares = np.concatenate([total.xx.diagonal(), total.yy.diagonal()]) / total.n
-    offset = shift(total) ** 2
+def far_off(total: Sums, dtype: np.dtype, columns: int | None = None) -> bool:
+    """Whether some of the first columns lies so far from the origin that variance lost digits."""
+    squares = total.products.diagonal()[:-1][:columns] / total.n
+    offset = total.shift[:columns] ** 2
     variance = np.maximum(squares - offset, np.finfo(dtype).eps * squares)
     return bool((offset > LOST[dtype.itemsize] * variance).any())
 
@@ -83,8 +80,23 @@ def whole_moments(chunk: Chunk, target: bool) -> Moments:
     return Moments(float(w.sum()), mean, D.T @ D, chunk.rows)
 
 
+def run_sums(run: Chunk, grid: int, origin: np.ndarray | None, target: bool) -> Sums:
+    """Sums of the rows of a run of chunks about an origin."""
+    if not narrow(run.X, _targets(run, target)):
+        return merged_in_order(row_sums(part, origin, target) for part in pieces(run, grid))
+    n = float(run.rows)
+    if run.w is not None:
+        n = merged_in_order(part.weight for part in pieces(run, grid))
+    products = square_sums(run.X, _targets(run, target), run.w, origin, grid)
+    return Sums(n, products, run.rows)
+
+
+@on_runs(run_sums)
 @shows_nan
 def row_sums(chunk: Chunk, origin: np.ndarray | None, target: bool) -> Sums:
     """Sums of the rows of a chunk about an origin."""
-    Y = targets(chunk) if target else np.empty((chunk.rows, 0), chunk.X.dtype)
-    return sums(chunk.X, Y, chunk.w, origin)
+    return sums(chunk.X, _targets(chunk, target), chunk.w, origin)
+
+
+def _targets(chunk: Chunk, target: bool) -> np.ndarray:
+    return targets(chunk) if target else np.empty((chunk.rows, 0), np.float32)

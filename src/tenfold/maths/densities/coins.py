@@ -8,16 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, xlog1py, xlogy
 
-from tenfold.maths.densities.contract import (
-    Columns,
-    Sums,
-    as_rows,
-    entry,
-    need_prior,
-    sums_of,
-    weights,
-    whole,
-)
+from tenfold.maths.densities.contract import Columns, Sums, entry, need_prior, whole
 from tenfold.maths.densities.shares import Beta
 
 
@@ -60,10 +51,6 @@ class Bernoulli(Columns):
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         return (rng.random((n, np.size(self.p))) < self.p).astype(np.float64)
-
-    def statistic(self, X: Any, w: Any = None) -> Sums:
-        X = as_rows(X)
-        return sums_of(weights(X, w), X)
 
     def fitted(self, statistic: Sums) -> Bernoulli:
         return most_likely_share(self, statistic, statistic.n)
@@ -131,10 +118,6 @@ class Binomial(Columns):
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         p = np.size(np.asarray(self.p) + np.asarray(self.trials))
         return rng.binomial(self.trials, self.p, (n, p)).astype(np.float64)
-
-    def statistic(self, X: Any, w: Any = None) -> Sums:
-        X = as_rows(X)
-        return sums_of(weights(X, w), X)
 
     def fitted(self, statistic: Sums) -> Binomial:
         return most_likely_share(self, statistic, statistic.n * np.asarray(self.trials))

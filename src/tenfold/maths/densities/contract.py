@@ -116,6 +116,11 @@ class Columns(Fits):
         """Log-density of each entry, (n, p)."""
         raise NotImplementedError
 
+    def statistic(self, X: Any, w: Any = None) -> Any:
+        """Weight of the rows and sum of each column, if the density does not ask for more."""
+        X = as_rows(X)
+        return sums_of(weights(X, w), X)
+
     def frozen(self) -> Any:
         """The same as a frozen distribution of scipy.stats: cdf, quantiles, higher moments."""
         raise NotImplementedError

@@ -8,16 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from tenfold.maths.densities.contract import (
-    Columns,
-    Sums,
-    as_rows,
-    entry,
-    need_prior,
-    sums_of,
-    weights,
-    whole,
-)
+from tenfold.maths.densities.contract import Columns, Sums, entry, need_prior, whole
 from tenfold.maths.densities.waiting import Gamma
 
 
@@ -53,10 +44,6 @@ class Poisson(Columns):
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         return rng.poisson(self.rate, (n, np.size(self.rate))).astype(np.float64)
-
-    def statistic(self, X: Any, w: Any = None) -> Sums:
-        X = as_rows(X)
-        return sums_of(weights(X, w), X)
 
     def fitted(self, statistic: Sums) -> Poisson:
         if self.prior is not None:

@@ -122,10 +122,6 @@ class Exponential(Columns):
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         return rng.exponential(1 / np.asarray(self.rate), (n, np.size(self.rate)))
 
-    def statistic(self, X: Any, w: Any = None) -> Sums:
-        X = as_rows(X)
-        return sums_of(weights(X, w), X)
-
     def fitted(self, statistic: Sums) -> Exponential:
         if self.prior is not None:
             return self.at(self.posterior(statistic).mode)
