@@ -9,7 +9,7 @@ NEEDS_lint  := -e . --group test --group lint
 NEEDS_docs  := -e '.[cluster,tables]' --group docs
 NEEDS_bench := -e '.[bench]'
 
-.PHONY: help demo test lint docs bench stub lock clean
+.PHONY: help ready demo test lint docs bench stub lock clean
 .PRECIOUS: $(VENV)/for-%
 .DELETE_ON_ERROR:
 
@@ -30,6 +30,8 @@ lint: $(VENV)/for-lint  ## style, format, types, direction of imports
 
 docs: $(VENV)/for-docs  ## the manual, in docs/_build/html
 	$(PY) -m sphinx -W --keep-going docs docs/_build/html
+
+ready: $(VENV)/for-lint $(VENV)/for-docs  ## install what lint and docs need, to run them at once
 
 bench: $(VENV)/for-bench  ## side by side with peers; writes benchmarks/RESULTS.md
 	$(PY) -m benchmarks

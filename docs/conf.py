@@ -66,6 +66,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "write_computation_times": False,  # a page of its own that needs a network
+    "parallel": 2,  # most examples compute in one thread
     "plot_gallery": True,
     "remove_config_comments": True,
     "image_scrapers": ("matplotlib",),

@@ -95,7 +95,8 @@ def test_an_empty_cluster_gets_the_farthest_row():
 
 
 def test_fewer_different_rows_than_clusters():
-    model = KMeans(3, random_state=0).fit(np.ones((5, 2)))
+    with pytest.warns(ConvergenceWarning, match=r"\(1\) found smaller than n_clusters \(3"):
+        model = KMeans(3, random_state=0).fit(np.ones((5, 2)))
     assert np.array_equal(model.cluster_centers_, np.ones((3, 2)))
     assert model.labels_.tolist() == [0] * 5
 

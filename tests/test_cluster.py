@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import dask.array as da
@@ -89,25 +88,18 @@ def assert_same(found, expected):
         assert a.tobytes() == b.tobytes()
 
 
-@contextmanager
-def two_workers(folder):
-    cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=":0", local_directory=str(folder)
-    )
-    with cluster, Client(cluster, set_as_default=False) as client:
-        yield client
-
-
 @pytest.fixture(scope="module")
-def client(tmp_path_factory):
-    with two_workers(tmp_path_factory.mktemp("workers")) as client:
-        yield client
+def client(two_workers):
+    return two_workers
 
 
 @pytest.fixture
 def mortal(tmp_path):
     """A client of two workers of which one may die; whether another one comes is not our affair."""
-    with two_workers(tmp_path) as client:
+    cluster = LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", local_directory=str(tmp_path)
+    )
+    with cluster, Client(cluster, set_as_default=False) as client:
         yield client
 
 

@@ -1,5 +1,6 @@
 """k-means against scikit-learn, all partitions of small tables, and the notes."""
 
+import re
 from functools import partial
 from itertools import product
 
@@ -146,6 +147,7 @@ def test_no_half_step_raises_the_cost(seed, k, n, shift):  # [000, 4.1; 003, uni
     assert (np.diff(model.history_["objective"]) <= 1e-9).all()
 
 
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")  # some rows are equal
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(3, 8), st.booleans())
 def test_restarts_find_the_best_of_all_partitions(seed, k, n, whole):
@@ -210,10 +212,20 @@ def test_no_cluster_stays_empty(seed, k, weighted):
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 def test_fewer_different_rows_than_clusters(init):
     X = np.repeat([[0.5], [1.25]], 5, axis=0)
-    model = KMeans(4, init=init, random_state=0).fit(X)
+    with pytest.warns(ConvergenceWarning) as said:
+        model = KMeans(4, init=init, random_state=0).fit(X)
+    with pytest.warns(ConvergenceWarning, match=re.escape(str(said[0].message))):
+        cluster.KMeans(4, init=init, random_state=0).fit(X)
+    assert said[0].filename == __file__  # it points to who called
     assert model.inertia_ == 0.0
     assert set(model.cluster_centers_.ravel()) == {0.5, 1.25}
     assert len(set(model.labels_[:5])) == len(set(model.labels_[5:])) == 1
+
+
+def test_fewer_directions_than_clusters():
+    X = np.repeat([[1.0, 0.0], [0.0, 2.0]], 5, axis=0)
+    with pytest.warns(ConvergenceWarning, match=r"\(2\) found smaller than n_clusters \(3"):
+        SphericalKMeans(3, random_state=0).fit(X)
 
 
 # -------------------------------------------------------------------------------------- weights

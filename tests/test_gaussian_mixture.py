@@ -489,6 +489,7 @@ def test_laws_with_several_components(law, kind):
     law(laws.fresh(THREE).set_params(covariance_type=kind))
 
 
-@pytest.mark.parametrize("place", ["in_fortran_order", "in_npy", "in_parquet", "in_dask"])
-def test_place_does_not_matter_with_several_components(place):
-    laws.place_does_not_matter(THREE, only=(place,))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_place_does_not_matter_with_several_components(dtype):
+    some = ("in_fortran_order", "in_npy", "in_parquet", "in_dask")
+    laws.place_does_not_matter(THREE, only=some, dtypes=(dtype,))

@@ -188,6 +188,16 @@ def test_centres_that_meet_no_rows_are_moved():
     assert np.abs(model.cluster_centers_).max() < 10
 
 
+def test_the_last_epoch_is_an_end_without_a_warning():  # warnings are errors here
+    X = table(60, 2)
+    for kind in (MiniBatchKMeans, cluster.MiniBatchKMeans):
+        model = kind(3, max_iter=3, max_no_improvement=None, random_state=0).fit(X)
+        assert model.n_iter_ == 3
+    ours = MiniBatchKMeans(3, max_iter=3, random_state=0).fit(X)
+    assert not ours.converged_
+    assert MiniBatchKMeans(3, max_iter=500, tol=0.01, random_state=0).fit(X).converged_
+
+
 # ------------------------------------------------------------------------------------- spherical
 
 

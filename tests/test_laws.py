@@ -1,5 +1,6 @@
 """Every law on every public model; each model is tested the day it is named."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,6 +9,7 @@ from tenfold import laws
 
 MODELS = list(laws.models())
 SLOW = {laws.place_does_not_matter}
+HERE = tuple(place for place in laws.PLACES if place != "in_dask")  # test_scale.py has clusters
 
 
 @pytest.mark.parametrize("law", [law for law in laws.LAWS if law not in SLOW])
@@ -16,10 +18,10 @@ def test_law(model, law):
     law(model)
 
 
-@pytest.mark.parametrize("place", [p for p in laws.PLACES if p != "in_dask"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_place_does_not_matter(model, place):
-    laws.place_does_not_matter(model, only=(place,))
+def test_place_does_not_matter(model, dtype):
+    laws.place_does_not_matter(model, only=HERE, dtypes=(dtype,))
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)

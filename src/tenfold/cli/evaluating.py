@@ -43,7 +43,7 @@ def evaluate(
 
     Rows that it has learned from would flatter it.
     """
-    from tenfold.cli.tables import opened_table
+    from tenfold.cli.tables import new_rows
     from tenfold.study.scoring import scoring_of
     from tenfold.study.verdict import judged
     from tenfold.study.writing import plain
@@ -51,8 +51,7 @@ def evaluate(
     voice = Voice(json=json, quiet=quiet)
     known = opened_model(model)
     how = {"sheet": sheet, "delimiter": delimiter, "encoding": encoding, "header": header}
-    records = opened_table(data, **how, styles=known.styles).records
-    voice.say_all(records.notes)
+    records = new_rows(voice, known, data, **how)
     y, said = truth_and_predictions(voice, known, records)
     scoring = scoring_of(known.task_, y, known.classes_ and len(known.classes_), metric)
     found = judged(y, said, scoring, seed=0)

@@ -70,11 +70,10 @@ def explain(
     if not data:
         told = _weights(voice, known)
     else:
-        from tenfold.cli.tables import opened_table
+        from tenfold.cli.tables import new_rows
 
         how = {"sheet": sheet, "delimiter": delimiter, "encoding": encoding, "header": header}
-        records = opened_table(data, **how, styles=known.styles).records
-        voice.say_all(records.notes)
+        records = new_rows(voice, known, data, **how)
         require_columns(known, records)
         told = (
             _importance(voice, known, records, seed, blind=html is not None)

@@ -126,8 +126,7 @@ def learn(
     )
     with made(folder):
         study = _studied(voice, table.records, settings)
-    files = {"model": folder / MODEL_FILE, "metrics": folder / "metrics.json"}
-    files |= _reported(voice, study, folder / REPORT, wanted=not no_report)
+    files = _written(voice, study, folder, report=not no_report)
     tell(voice, study, files)
     if open_report and "report" in files:
         typer.launch(files["report"].resolve().as_uri())
@@ -182,15 +181,16 @@ def _is_worth_keeping(path: Path) -> bool:
     return path.is_file() and path.name != "about.npz"
 
 
-def _reported(voice: Voice, study: Any, path: Path, *, wanted: bool) -> dict[str, Path]:
-    """The report, if it is wanted; one that is there tells of another model."""
-    from tenfold import report
+def _written(voice: Voice, study: Any, folder: Path, *, report: bool) -> dict[str, Path]:
+    """The files of a study; a report is written if it is wanted: an old one is of another model."""
+    from tenfold.report import write
 
-    if not wanted:
-        path.unlink(missing_ok=True)
-        return {}
+    files = {"model": folder / MODEL_FILE, "metrics": folder / "metrics.json"}
+    if not report:
+        (folder / REPORT).unlink(missing_ok=True)
+        return files
     voice.say("Writing the report ...")
-    return {"report": report.write(study, path)}
+    return files | {"report": write(study, folder / REPORT)}
 
 
 def tell(voice: Voice, study: Any, files: dict[str, Path]) -> None:

@@ -77,7 +77,7 @@ def predict(
 
     With --json and no file, the predictions are JSON lines.
     """
-    from tenfold.cli.tables import opened_table
+    from tenfold.cli.tables import new_rows
     from tenfold.rows.files.table_writer import writer_of
 
     voice = Voice(json=json, quiet=quiet)
@@ -85,8 +85,7 @@ def predict(
         writer_of(Path(output))  # a format we cannot write is said before the work
     known = opened_model(model)
     how = {"sheet": sheet, "delimiter": delimiter, "encoding": encoding, "header": header}
-    records = opened_table(new, **how, styles=known.styles).records
-    voice.say_all(records.notes)
+    records = new_rows(voice, known, new, **how)
     kept = records.names if all_columns else [name for name in (keep or "").split(",") if name]
     for name in kept:
         records.assert_column(name)

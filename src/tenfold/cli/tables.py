@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tenfold.cli.bundled import DATA_SETS, DEFAULT
+from tenfold.cli.speaking import Voice
 
 GLOB = set("*?[")
 
@@ -34,6 +35,13 @@ def opened_table(where: list[str], **how: Any) -> Table:
     _look_up(how.get("encoding"))
     records = open_records(where[0] if len(where) == 1 else where, **how)
     return Table(records, _short_name(where[0]), None, _sized(records.shown, records))
+
+
+def new_rows(voice: Voice, model: Any, where: list[str], **how: Any) -> Any:
+    """Records for a model: cells are read in the style of those that it learned from."""
+    records = opened_table(where, **how, styles=model.styles).records
+    voice.say_all(records.notes)
+    return records
 
 
 def _bundled(name: str, said: str) -> Table:

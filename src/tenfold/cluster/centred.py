@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.cluster.lloyd import FAR, cost, label_rows
@@ -46,6 +47,16 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
                 f"{type(self).__name__} instead of n_init={self.n_init}.",
                 RuntimeWarning,
                 stacklevel=5,
+            )
+
+    def _warn_of_lost_clusters(self, labels: np.ndarray) -> None:
+        found = np.count_nonzero(np.bincount(labels, minlength=self.n_clusters))
+        if found < self.n_clusters:
+            warnings.warn(
+                f"Number of distinct clusters ({found}) found smaller than n_clusters "
+                f"({self.n_clusters}). Possibly due to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=4,
             )
 
     def _start(self, rows: Rows, rng: np.random.Generator, size: int | None = None) -> np.ndarray:

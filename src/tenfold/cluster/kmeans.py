@@ -121,6 +121,7 @@ class KMeans(Centred):
         starts = (self._start(rows, rng) for _ in range(self._starts()))
         found = (self._descend(rows, cloud, start) for start in starts)
         best = min(found, key=lambda solution: solution.end.cost)
+        self._warn_of_lost_clusters(best.end.labels)
         centres = best.centres if cloud.origin is None else best.centres + cloud.origin
         return {
             "cluster_centers_": centres.astype(rows.dtype),

@@ -36,7 +36,7 @@ class MiniBatchKMeans(Centred):
     init : {"k-means++", "random", "farthest", "uniform"}, (k, p) or (n,) array, or callable
         Where to start, as in `KMeans`.
     max_iter : int
-        Most epochs.
+        Most epochs. They end without a warning, as in scikit-learn: see `converged_`.
     batch_size : int
         Rows of a batch.
     verbose : int
@@ -131,6 +131,9 @@ class MiniBatchKMeans(Centred):
             after, stopped = self._epoch(rows, drift, still, [seed, loop.n_iter])
             loop.tell(after, objective=after.smooth, change=0.0 if stopped else np.inf)
         return self._results(rows, loop.state) | loop.report
+
+    def _keep(self, learned: dict[str, Any]) -> None:
+        vars(self).update(learned)  # the last epoch is an end like any other: no warning there
 
     def _begun(self, rows: Rows, rng: np.random.Generator) -> Drift:
         """The best of some starts on a sample."""

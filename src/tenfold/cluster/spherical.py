@@ -106,6 +106,7 @@ class SphericalKMeans(Centred):
         starts = (self._start(rows, rng) for _ in range(self._starts()))
         found = (self._descend(rows, unit(start.astype(np.float64))) for start in starts)
         best = min(found, key=lambda each: each.end.cost)
+        self._warn_of_lost_clusters(best.end.labels)
         return {
             "cluster_centers_": best.centres.astype(rows.dtype),
             "labels_": best.end.labels,

@@ -174,14 +174,7 @@ def _histogram(study: Study, y: np.ndarray) -> Html:
         tip = f"{shown(left)} to {shown(right)}: {count(n)} rows"
         wide.box((left + 0.06 * (right - left), right), (0, n), "bar main pale", tip)
     middle = float(np.median(y))
-    wide.add(
-        "line",
-        x1=wide.x(middle),
-        x2=wide.x(middle),
-        y1=wide.y.end,
-        y2=wide.y.start,
-        class_="line thin main",
-    )
+    wide.upright(middle, "line thin main")
     wide.text(float(wide.x(middle)) + 6, wide.y.end + 8, f"median {about(middle)}", class_="strong")
     said = (
         f"Half of the rows lie between {about(np.quantile(y, 0.25))} and "

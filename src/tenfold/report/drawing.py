@@ -66,6 +66,11 @@ class Canvas:
         self.names(across, up)
         return self
 
+    def upright(self, value: float, look: str) -> None:
+        """A line from top to bottom."""
+        x = self.x(value)
+        self.add("line", x1=x, x2=x, y1=self.y.start, y2=self.y.end, class_=look)
+
     def names(self, across: str, up: str) -> None:
         """What the axes mean."""
         if up:

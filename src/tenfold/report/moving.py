@@ -90,14 +90,7 @@ def _levels(each: Dependence, ends: Ends) -> Html:
     n = len(each.grid)
     canvas = Canvas(ends, (0, n), size=(SMALL[0], 46 + 24 * n), margins=(18, 10, 22, 112))
     for value, label in canvas.x.ticks(4):
-        canvas.add(
-            "line",
-            x1=canvas.x(value),
-            x2=canvas.x(value),
-            y1=canvas.y.start,
-            y2=canvas.y.end,
-            class_="grid",
-        )
+        canvas.upright(value, "grid")
         canvas.text(float(canvas.x(value)), canvas.y.start + 14, label, class_="tick mid")
     canvas.text(2, 10, _output_name(each), class_="name")
     alone = each.mean.shape[1] == 1

@@ -63,14 +63,7 @@ def spread_of_errors(test: Judged) -> Html:
     for n, left, right in zip(counts, edges[:-1], edges[1:], strict=True):
         tip = f"{shown(left)} to {shown(right)}: {count(n)} rows"
         canvas.box((left + 0.07 * (right - left), right), (0, n), "bar main", tip)
-    canvas.add(
-        "line",
-        x1=canvas.x(0),
-        x2=canvas.x(0),
-        y1=canvas.y.start,
-        y2=canvas.y.end,
-        class_="line thin grey dashed",
-    )
+    canvas.upright(0, "line thin grey dashed")
     return figure(
         canvas.drawn("Histogram of errors"), "How large are the errors?", _bias_said(errors)
     )

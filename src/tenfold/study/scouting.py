@@ -1,8 +1,6 @@
 """How good features are, by least squares on few rows: all penalties from one decomposition.
 
-With K the products of centred rows with each other, K = Q diag(s) Q', the predictions for held-out
-rows under the penalty a are K_held Q (s + a)^-1 Q' y. This is quick where rows are few, whatever
-the number of features.
+A search would say the same, but on few rows its own work takes longer than the decompositions.
 """
 
 from __future__ import annotations
@@ -12,9 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from tenfold.linear.normal_equations import decomposed
 from tenfold.metrics.metric import metric
+from tenfold.rows import Rows
+from tenfold.rows.arrays import Arrays
 
-FEW_ROWS = 600  # beyond it, statistics of the columns are quicker
+FEW_ROWS = 600  # beyond it, a search is quicker: it learns from statistics of the columns
 
 
 def best_score(
@@ -37,30 +38,12 @@ def best_score(
     """
     classes = y.dtype.kind != "f"
     wanted = np.eye(int(y.max()) + 1)[y] if classes else np.asarray(y, np.float64)[:, None]
-    products = np.asarray(X, np.float64) @ np.asarray(X, np.float64).T
-    scores = [
-        [_score(y[held], said, scoring) for said in _said(products, wanted, learn, held, alphas)]
-        for learn, held in folds
-    ]
+    scores = []
+    for learn, held in folds:
+        known = decomposed(Rows(Arrays(X[learn], wanted[learn])), intercept=True)
+        found = (known.solution(np.array([alpha])) for alpha in alphas)
+        scores.append([_score(y[held], X[held] @ coef + b, scoring) for coef, b in found])
     return float(np.mean(scores, axis=0).max())
-
-
-def _said(
-    products: np.ndarray,
-    wanted: np.ndarray,
-    learn: np.ndarray,
-    held: np.ndarray,
-    alphas: list[float],
-) -> list[np.ndarray]:
-    """Predictions for the rows held out, one array for each penalty."""
-    means = products[:, learn].mean(axis=1)
-    centred = products - means - means[:, None] + means[learn].mean()
-    sizes, Q = np.linalg.eigh(centred[np.ix_(learn, learn)])
-    constant = wanted[learn].mean(axis=0)
-    inside = Q.T @ (wanted[learn] - constant)
-    across = centred[np.ix_(held, learn)] @ Q
-    sizes = np.maximum(sizes, 0.0)[:, None]
-    return [across @ (inside / (sizes + alpha)) + constant for alpha in alphas]
 
 
 def _score(y: np.ndarray, said: np.ndarray, scoring: str) -> float:

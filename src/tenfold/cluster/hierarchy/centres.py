@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tenfold.cluster.hierarchy.chain import CENTROID, kept_slots, least_slot
-from tenfold.cluster.hierarchy.spanning import squares_from
+from tenfold.cluster.hierarchy.chain import CENTROID, least_slot
+from tenfold.cluster.hierarchy.columns import compact, squares_from
 
 
 @njit(cache=True, nogil=True)
@@ -44,7 +44,7 @@ def centre_joins(columns, linkage):  # noqa: ANN001, ANN201  (p, n) -> (n - 1, 2
 
     A cluster is named by its member with the highest number.
     """
-    p, n = columns.shape
+    n = columns.shape[1]
     m, pairs, heights = n, np.empty((n - 1, 2), np.int64), np.empty(n - 1)
     name, size, away = np.arange(n), np.ones(n), np.empty(n)
     other, bound, sure = np.zeros(n, np.int64), np.empty(n), np.ones(n, np.bool_)
@@ -52,11 +52,8 @@ def centre_joins(columns, linkage):  # noqa: ANN001, ANN201  (p, n) -> (n - 1, 2
         other[i], bound[i] = nearest_successor(columns, i, n, away)
     for k in range(n - 1):
         if 4 * (n - k) < 3 * m:
-            kept, place = kept_slots(size, m)
+            kept, place = compact(columns, name, size, m)
             m = len(kept)
-            for d in range(p):
-                columns[d, :m] = columns[d][kept]
-            name[:m], size[:m] = name[kept], size[kept]
             other[:m], bound[:m], sure[:m] = place[other[kept]], bound[kept], sure[kept]
         x, height = least_slot(bound, 0, m, 0, np.inf)
         while not sure[x]:

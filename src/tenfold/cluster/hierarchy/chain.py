@@ -19,7 +19,6 @@ import numpy as np
 from numba import njit
 
 COMPLETE, AVERAGE, WARD, CENTROID, MEDIAN = range(5)
-BLOCK = 128  # rows whose distances are found at once
 LOOK = 64  # entries of a row that are compared at once
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from tenfold.cluster.hierarchy.spanning import squares_from
+from tenfold.cluster.hierarchy.columns import squares_from
 from tenfold.maths.distances import distances, mirror
 
 EUCLIDEAN = {"euclidean", "l2"}

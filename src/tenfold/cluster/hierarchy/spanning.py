@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tenfold.cluster.hierarchy.chain import BLOCK, least_slot, nearest_slot
+from tenfold.cluster.hierarchy.chain import least_slot, nearest_slot
+from tenfold.cluster.hierarchy.columns import squares_from
 
 
 @njit(cache=True, nogil=True)
@@ -27,24 +28,6 @@ def spanning_joins(D):  # noqa: ANN001, ANN201  (n, n) -> (n - 1, 2), (n - 1,)
         last, lengths[k] = nearest_slot(reach, joined, 0, n, 0, np.inf)
         edges[k, 1] = last
     return edges, lengths
-
-
-@njit(cache=True, nogil=True)
-def squares_from(columns, point, start, m, out):  # noqa: ANN001, ANN201  (p, n), (p,) -> (m,)
-    """Write squared distances of the rows from `start` to m to a point, some rows at a time."""
-    p = len(columns)
-    for first in range(start, m, BLOCK):
-        end = min(first + BLOCK, m)
-        part = out[first:end]
-        part[:] = 0.0
-        for d in range(0, p - 1, 2):  # two columns at once: half the traffic
-            a, b, x, y = columns[d, first:end], columns[d + 1, first:end], point[d], point[d + 1]
-            for i in range(len(part)):
-                part[i] += (a[i] - x) * (a[i] - x) + (b[i] - y) * (b[i] - y)
-        if p % 2:
-            a, x = columns[p - 1, first:end], point[p - 1]
-            for i in range(len(part)):
-                part[i] += (a[i] - x) * (a[i] - x)
 
 
 @njit(cache=True, nogil=True)

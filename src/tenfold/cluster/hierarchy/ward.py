@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tenfold.cluster.hierarchy.chain import kept_slots, nearest_slot, rename
-from tenfold.cluster.hierarchy.spanning import squares_from
+from tenfold.cluster.hierarchy.chain import nearest_slot, rename
+from tenfold.cluster.hierarchy.columns import compact, squares_from
 
 
 @njit(cache=True, nogil=True, error_model="numpy")  # divisions side by side
@@ -35,11 +35,9 @@ def ward_joins(columns):  # noqa: ANN001, ANN201  (p, n) -> (n - 1, 2), (n - 1,)
     chain, length, m = np.empty(n, np.int64), 0, n
     for k in range(n - 1):
         if 4 * (n - k) < 3 * m:
-            kept, place = kept_slots(size, m)
+            kept, place = compact(columns, name, size, m)
             m = len(kept)
-            for d in range(p):
-                columns[d, :m] = columns[d][kept]
-            name[:m], size[:m], gone[:m] = name[kept], size[kept], 0.0
+            gone[:m] = 0.0
             rename(chain, length, place)
         if length == 0:
             while gone[length] > 0:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from tenfold.cluster.lloyd import Ending
 from tenfold.maths.distances import distances
 from tenfold.rows import Chunk
 
@@ -30,17 +31,6 @@ def nearest(chunk: Chunk, medoids: np.ndarray, metric: Any, params: dict) -> np.
 def total_distance(chunk: Chunk, medoids: np.ndarray, metric: Any, params: dict) -> float:
     """Sum of the distances to the nearest medoid."""
     return float(to_medoids(chunk, medoids, metric, params).min(axis=1).sum(dtype=np.float64))
-
-
-class Ending(NamedTuple):
-    """Cost and labels of rows; labels of parts follow each other."""
-
-    cost: float
-    labels: np.ndarray
-    narrow = True  # labels need no 64 bits
-
-    def merge(self, other: Ending) -> Ending:
-        return Ending(self.cost + other.cost, np.append(self.labels, other.labels))
 
 
 def ending(chunk: Chunk, medoids: np.ndarray, metric: Any, params: dict) -> Ending:

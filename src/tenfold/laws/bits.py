@@ -1,0 +1,58 @@
+"""What a model learned and what it says, compared to the last bit."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from tenfold.estimator import Estimator
+from tenfold.rows.tree import leaves
+
+NOT_LEARNED = {"history_", "dtype_", "cv_results_", "refit_time_"}  # seconds differ from run to run
+OUTPUTS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
+
+
+def learned(model: Any) -> dict[str, Any]:
+    """The learned attributes whose bits count."""
+    names = (name for name in vars(model) if name.endswith("_") and name not in NOT_LEARNED)
+    found = {name: getattr(model, name) for name in names if name != "feature_names_in_"}
+    inner = {name: value for name, value in found.items() if isinstance(value, Estimator)}
+    return {name: v for name, v in found.items() if name not in inner} | {
+        f"{name}.{own}": v for name, value in inner.items() for own, v in learned(value).items()
+    }
+
+
+def outputs(model: Any, X: Any) -> dict[str, np.ndarray]:
+    """What the model says about rows, by every method it has for it."""
+    return {name: getattr(model, name)(X) for name in OUTPUTS if hasattr(model, name)}
+
+
+def same_bits(a: Any, b: Any) -> bool:
+    """Whether two results are equal to the last bit, types included."""
+    first, second = parts_of(a), parts_of(b)
+    return len(first) == len(second) and all(map(_same, first, second))
+
+
+def parts_of(value: Any) -> list:
+    """The numbers and arrays of a learned value; those of a dataclass (a density) too."""
+    parts = []
+    for leaf in leaves(value):
+        whole = is_dataclass(leaf) and not isinstance(leaf, type)
+        parts += parts_of([getattr(leaf, f.name) for f in fields(leaf)]) if whole else [leaf]
+    return parts
+
+
+def _same(a: Any, b: Any) -> bool:
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    return bool((a == b).all()) if a.dtype.kind in "OU" else a.tobytes() == b.tobytes()
+
+
+def assert_same_bits(a: Any, b: Any, what: str) -> None:
+    """Raise an error that names what differs."""
+    others = learned(b)
+    for name, value in learned(a).items():
+        assert same_bits(value, others.get(name)), f"{what}: {name} has other bits"
