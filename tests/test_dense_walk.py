@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from numba import njit
 
 import tenfold
 from tenfold.neural import Dense
@@ -13,6 +14,7 @@ from tenfold.neural.dense_walk import walker
 from tenfold.neural.losses import BinaryCrossEntropy, CrossEntropy, Squared
 from tenfold.neural.network import build
 from tenfold.neural.plan import Plan, Stop
+from tenfold.neural.products import product
 from tenfold.neural.steps import Task
 from tenfold.neural.training import begun, train
 from tenfold.rows import open as open_rows
@@ -158,3 +160,29 @@ def test_a_weight_that_is_no_number_is_told(bend):
     start, plan = begun(params, Plain()), Plan(Plain(), Constant(0.1))
     with pytest.raises(ValueError, match="loss is not finite"):
         train(Task(network, CrossEntropy()), open_rows(X, LABELS), start, plan, Stop(1), seed=0)
+
+
+@njit
+def multiplied(a, a_turned, b, b_turned, c, m, k, n):
+    product(a, 2, a_turned, b, 3, b_turned, c, 1, m, k, n)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_begin_at_any_place_and_turn_either_matrix(dtype):
+    m, k, n = 4, 3, 5
+    a, b = RNG.normal(size=(m, k)).astype(dtype), RNG.normal(size=(k, n)).astype(dtype)
+    for a_turned in (False, True):
+        for b_turned in (False, True):
+            left, right = (a.T if a_turned else a), (b.T if b_turned else b)
+            left = np.append(np.full(2, 9), left).astype(dtype)
+            right = np.append(np.full(3, 9), right).astype(dtype)
+            c = np.full(m * n + 2, 7, dtype)
+            multiplied(left, a_turned, right, b_turned, c, m, k, n)
+            np.testing.assert_allclose(c[1:-1].reshape(m, n), a @ b, rtol=1e-5)
+            assert c[0] == c[-1] == 7
+
+
+def test_products_of_two_precisions_are_refused():
+    a, b = np.zeros(9, np.float32), np.zeros(9)
+    with pytest.raises(TypeError, match="one type and piece"):
+        multiplied(a, False, b, False, b, 2, 2, 2)

@@ -15,7 +15,7 @@ import numpy as np
 from tenfold.neural.activations import Activation, activation
 from tenfold.neural.initial import weights
 from tenfold.neural.layer import Shape, Way, misfit
-from tenfold.neural.patch_leaves import convolve, pull_back
+from tenfold.neural.patch_leaves import CACHE_NUMBERS, convolve, pull_back
 from tenfold.neural.scratch import empty, zeros
 
 Pair = tuple[int, int]
@@ -89,8 +89,9 @@ class Conv2d(NamedTuple):
         z = empty((len(x), *self.output(x.shape[1:])), x.dtype)
         padded = self.padded(x)
         b = params[1] if self.bias else np.zeros(self.filters, x.dtype)
-        relu = activation(self.activation).name == "relu"
-        convolve(flat(padded), self.matrix(params), b, self.steps(x), self.height, relu, z)
+        relu, how = activation(self.activation).name == "relu", self.how(padded)
+        patches, _ = self.room(padded)
+        convolve(flat(padded), len(x), flat(params[0]), b, how, relu, patches, flat(z))
         a, kept = (z, z) if relu else activation(self.activation).bent(z)
         return a, (padded, kept)
 
@@ -100,27 +101,38 @@ class Conv2d(NamedTuple):
         x, bent = kept
         relu = activation(self.activation).name == "relu"
         slope = slope if relu else activation(self.activation).pulled(bent, slope)
-        dx = zeros(x.shape if need_input else (0, *x.shape[1:]), x.dtype)
-        W = self.matrix(params)
-        dW, db = np.zeros_like(W), np.zeros(self.filters, x.dtype)
-        through = bent if relu else np.empty((0, *bent.shape[1:]), x.dtype)
-        slope = np.ascontiguousarray(slope)
-        pull_back(flat(x), W, self.steps(x), self.height, through, slope, flat(dx), dW, db)
+        slope, (patches, _) = np.ascontiguousarray(slope), self.room(x)
+        values = flat(bent) if relu else flat(slope)
+        dx, turned, dW, db, part = self.slopes(params, x, need_input=need_input)
+        how = turned, self.how(x), values, relu, flat(slope), flat(dx), dW, db, patches, part
+        pull_back(flat(x), len(x), *how)
+        return self.pulled(params, dx, dW, db, need_input=need_input)
+
+    def slopes(self, params: list, x: np.ndarray, *, need_input: bool) -> tuple:
+        """Slopes to begin from in images, weights and constants; weights transposed, and room."""
+        W = params[0].reshape(-1, self.filters)
+        dx = zeros(x.shape if need_input else (0,), x.dtype)
+        own = flat(np.ascontiguousarray(W.T)), np.zeros(W.size, x.dtype)
+        return dx, *own, np.zeros(self.filters, x.dtype), np.empty(W.size, x.dtype)
+
+    def pulled(
+        self, params: list, dx: np.ndarray, dW: np.ndarray, db: np.ndarray, *, need_input: bool
+    ) -> tuple[np.ndarray | None, list[np.ndarray]]:
+        """Slopes in the shapes of images and parameters."""
         slopes = [dW.reshape(params[0].shape), db][: len(params)]
         return self.cropped(dx) if need_input else None, slopes
 
-    @property
-    def height(self) -> int:
-        return pair(self.kernel)[0]
+    def how(self, x: np.ndarray) -> tuple[int, ...]:
+        """What lies where in images that are wide enough, see `patch_leaves`."""
+        (kh, kw), (sh, sw), (_, h, w, c) = pair(self.kernel), pair(self.stride), x.shape
+        return h, w * c, (h - kh) // sh + 1, (w - kw) // sw + 1, kh, kw * c, sh, sw * c
 
-    def matrix(self, params: list) -> np.ndarray:
-        """Weights as (numbers of a patch, filters)."""
-        return params[0].reshape(-1, self.filters)
-
-    def steps(self, x: np.ndarray) -> Pair:
-        """Rows down and numbers to the right by which a kernel moves."""
-        sh, sw = pair(self.stride)
-        return sh, sw * x.shape[-1]
+    def room(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Memory for patches and scores of as many images as the cache holds."""
+        _, _, oh, ow, kh, run, _, _ = self.how(x)
+        places, size = oh * ow, kh * run
+        few = max(min(CACHE_NUMBERS // (places * (size + self.filters)), len(x)), 1) * places
+        return empty((few * size,), x.dtype), empty((few * self.filters,), x.dtype)
 
     def padded(self, x: np.ndarray) -> np.ndarray:
         """Images with zeros around them."""
@@ -139,8 +151,8 @@ class Conv2d(NamedTuple):
 
 
 def flat(x: np.ndarray) -> np.ndarray:
-    """Images as (n, h, w c)."""
-    return x.reshape(*x.shape[:2], -1) if len(x) else np.empty((0, 1, 1), x.dtype)
+    """All numbers in a row."""
+    return x.reshape(-1)
 
 
 class Conv1d(NamedTuple):

@@ -11,10 +11,11 @@ from tenfold.neural.activations import Activation, activation
 from tenfold.neural.initial import weights
 from tenfold.neural.layer import Shape, Way, misfit
 from tenfold.neural.patch_leaves import ZERO
+from tenfold.neural.products import CALLED
 from tenfold.neural.scratch import empty
 
 
-@njit(cache=True, nogil=True)
+@njit(**CALLED)
 def add_and_cut(z, b):  # noqa: ANN001, ANN201  (n, k), (k,)
     """max(z + b, 0), in place."""
     n, k = z.shape
@@ -24,7 +25,7 @@ def add_and_cut(z, b):  # noqa: ANN001, ANN201  (n, k), (k,)
             z[i, j] = value if value > 0 else ZERO
 
 
-@njit(cache=True, nogil=True)
+@njit(**CALLED)
 def cut_and_sum(slope, a, total):  # noqa: ANN001, ANN201  (n, k), (n, k), (k,)
     """Zero the slopes where the value is, in place; their sums by column are added to `total`."""
     n, k = slope.shape

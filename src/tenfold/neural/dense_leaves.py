@@ -5,179 +5,198 @@ before each layer and after the last. Each step is two rounds of pieces that thr
 (see `tenfold.rows.tickets`): gradients of parts of the batch, then steps of stretches of theta with
 the sum of these gradients. Both rounds have as many pieces whoever draws them, so the bits do not
 depend on the number of threads.
+
+All arrays are flat, see `tenfold.neural.products`. What a network does not need is not compiled:
+labels or other targets are None, and what another rule would remember.
 """
 
+# ruff: noqa: ANN001, ANN201 - the compiler knows the types
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numba import njit
 
 from tenfold.neural.losses import cross_entropies
+from tenfold.neural.products import CALLED, INNER, product
 from tenfold.neural.updates import adam_step, momentum_step
 from tenfold.rows.tickets import done, draw, wait
 
 LINEAR, RELU, TANH, SIGMOID = range(4)
 CROSS_ENTROPY, BINARY, SQUARED = range(3)
-ADAM, MOMENTUM = range(2)
 ZERO, HALF, ONE = np.float32(0), np.float32(0.5), np.float32(1)
 NO_FLOOR = np.float32(-np.inf)
 
 
-@njit(cache=True, nogil=True)
-def matrix(flat, at, n, q):  # noqa: ANN001, ANN201
-    """(n, q) of the numbers from place `at` on."""
-    return flat[at : at + n * q].reshape(n, q)
+@njit(**INNER)
+def take(X, order, first, n, p, room, at):
+    """Rows of X in an order, from its place `first` on."""
+    here, size = np.uint64(at), np.uint64(p)
+    for i in range(first, first + n):
+        there = np.uint64(order[i] * p)
+        for j in range(size):
+            room[here + j] = X[there + j]
+        here += size
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def add_and_bend(z, b, bend):  # noqa: ANN001, ANN201  (n, q), (q,)
+@njit(**INNER)
+def add_and_bend(z, at, n, q, theta, b, bend):
     """bend(z + b), in place."""
-    n, q = z.shape
+    here, constants, size = np.uint64(at), np.uint64(b), np.uint64(q)
     floor = ZERO if bend == RELU else NO_FLOOR
-    half, shift = (HALF, HALF) if bend == SIGMOID else (ONE, ZERO)
-    for i in range(n):
-        if bend in (TANH, SIGMOID):  # sigmoid(z) = tanh(z / 2) / 2 + 1 / 2
-            for j in range(q):
-                z[i, j] = half * np.tanh(half * (z[i, j] + b[j])) + shift
+    half = HALF if bend == SIGMOID else ONE  # sigmoid(z) = tanh(z / 2) / 2 + 1 / 2
+    for _ in range(n):
+        if bend < TANH:
+            for j in range(size):
+                value = z[here + j] + theta[constants + j]
+                z[here + j] = floor if value < floor else value  # noqa: FURB136  NaN stays NaN
         else:
-            for j in range(q):
-                value = z[i, j] + b[j]
-                z[i, j] = floor if value < floor else value  # noqa: FURB136  NaN stays NaN
+            for j in range(size):
+                value = half * (z[here + j] + theta[constants + j])
+                z[here + j] = half * math.tanh(value) + (ONE - half)
+        here += size
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def unbend_and_sum(slope, a, bend, total):  # noqa: ANN001, ANN201  (n, q), (n, q), (q,)
+@njit(**INNER)
+def unbend_and_sum(room, slope, a, n, q, bend, slopes, total):
     """The slope before bending, in place, and its sum over rows."""
-    n, q = slope.shape
-    total[:] = ZERO
-    one, linear = (ZERO, ONE) if bend == SIGMOID else (ONE, ZERO)  # a - a^2, or 1 - a^2
+    here, value, sums, size = np.uint64(slope), np.uint64(a), np.uint64(total), np.uint64(q)
+    one = ZERO if bend == SIGMOID else ONE  # the slope is a - a^2, or 1 - a^2
+    for j in range(size):
+        slopes[sums + j] = ZERO
+    for _ in range(n):
+        if bend == RELU:
+            for j in range(size):
+                room[here + j] = room[here + j] if room[value + j] > ZERO else ZERO
+        elif bend != LINEAR:
+            for j in range(size):
+                bent = room[value + j]
+                room[here + j] *= one + (ONE - one) * bent - bent * bent
+        for j in range(size):
+            slopes[sums + j] += room[here + j]
+        here, value = here + size, value + size
+
+
+@njit(**INNER)
+def differences(room, z, y, first, n, k, loss, slope, each):
+    """The loss of each row where targets are numbers, and its slope in z."""
+    here, there, aim, size = np.uint64(z), np.uint64(slope), np.uint64(first * k), np.uint64(k)
     for i in range(n):
-        if bend in (TANH, SIGMOID):
-            for j in range(q):
-                slope[i, j] *= one + linear * a[i, j] - a[i, j] * a[i, j]
-        elif bend == RELU:
-            for j in range(q):
-                slope[i, j] = slope[i, j] if a[i, j] > ZERO else ZERO
-        for j in range(q):
-            total[j] += slope[i, j]
+        total = ZERO
+        for j in range(size):
+            score, wanted = room[here + j], y[aim + j]
+            if loss == BINARY:
+                far = math.exp(-abs(score))
+                total += (max(ZERO, score)) + math.log1p(far) - wanted * score
+                room[there + j] = (ONE if score > ZERO else far) / (ONE + far) - wanted
+            else:
+                total += HALF * (score - wanted) * (score - wanted)
+                room[there + j] = score - wanted
+        room[each + i] = total
+        here, there, aim = here + size, there + size, aim + size
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def judged(z, y, w, loss, smoothing, slope, each):  # noqa: ANN001, ANN201  (n, k), (n, q), (n,)
+@njit(**INNER)
+def judged(room, z, labels, y, w, first, n, k, loss, smoothing, slope, each):
     """The loss, summed over rows with their weights, and its slope in z."""
-    n, k = z.shape
+    if y is not None:
+        differences(room, z, y, first, n, k, loss, slope, each)
+    if labels is not None:
+        cross_entropies(room, z, labels, first, n, k, smoothing, room, each, room, slope)
     total = 0.0
-    if loss == CROSS_ENTROPY:
-        cross_entropies(z, y[:, 0], smoothing, each, slope)
     for i in range(n):
-        if loss != CROSS_ENTROPY:
-            each[i] = ZERO
-        if loss == BINARY:
-            for j in range(k):
-                far = np.exp(-abs(z[i, j]))
-                each[i] += max(z[i, j], ZERO) + np.log1p(far) - y[i, j] * z[i, j]
-                slope[i, j] = (ONE if z[i, j] > ZERO else far) / (ONE + far) - y[i, j]
-        elif loss == SQUARED:
-            for j in range(k):
-                slope[i, j] = z[i, j] - y[i, j]
-                each[i] += HALF * slope[i, j] * slope[i, j]
-        total += w[i] * each[i]
-        if w[i] != ONE:
-            for j in range(k):
-                slope[i, j] *= w[i]
+        weight = w[first + i]
+        total += weight * room[each + i]
+        if weight != ONE:
+            for j in range(slope + i * k, slope + (i + 1) * k):
+                room[j] *= weight
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def part_gradient(X, order, y, w, theta, widths, how, smoothing, room, slopes):  # noqa: ANN001, ANN201
+@njit(inline="always", **INNER)
+def part_gradient(rows, first, n, theta, widths, how, places, smoothing, room, start, slopes, to):
     """Forward and back with some rows; their loss is returned, their gradient is in `slopes`.
 
-    `how` names the loss and then the bend of each layer; `room` is memory to work in.
+    `how` names the loss and then the bend of each layer, `places` where its parameters begin in
+    theta; in `room` is memory to work in.
     """
-    n, p, layers = len(order), widths[0], len(widths) - 1
-    used, at = n * p, 0
-    x = matrix(room, at, n, p)
-    for i in range(n):
-        row = X[order[i]]
-        for j in range(p):
-            x[i, j] = row[j]
-    a = x
+    X, order, labels, y, w = rows
+    layers, a, lies, stands = len(places), start, n < 0, n > 0
+    take(X, order, first, n, widths[0], room, a)
     for layer in range(layers):
-        p, q = widths[layer], widths[layer + 1]
-        z = matrix(room, used, n, q)
-        np.dot(a, matrix(theta, at, p, q), z)
-        add_and_bend(z, theta[at + p * q : at + (p + 1) * q], how[layer + 1])
-        a, used, at = z, used + n * q, at + (p + 1) * q
-    slope = matrix(room, used, n, widths[layers])
-    below = used + a.size  # slopes have memory of their own
-    total = judged(a, y, w, how[0], smoothing, slope, room[below : below + n])
-    used -= a.size
+        p, q, at = widths[layer], widths[layer + 1], places[layer]
+        z = a + n * p
+        product(room, a, lies, theta, at, lies, room, z, n, p, q)
+        add_and_bend(room, z, n, q, theta, at + p * q, how[layer + 1])
+        a = z
+    q = widths[layers]
+    slope = a + n * q
+    below = slope + n * q  # slopes have memory of their own
+    total = judged(room, a, labels, y, w, first, n, q, how[0], smoothing, slope, below)
     for layer in range(layers - 1, -1, -1):
-        p, q = widths[layer], widths[layer + 1]
-        at -= (p + 1) * q
-        a = matrix(room, used, n, q)
-        unbend_and_sum(slope, a, how[layer + 1], slopes[at + p * q : at + (p + 1) * q])
-        used -= n * p
-        a = matrix(room, used, n, p)
-        np.dot(a.T, slope, matrix(slopes, at, p, q))
+        p, q, at = widths[layer], widths[layer + 1], places[layer]
+        unbend_and_sum(room, slope, a, n, q, how[layer + 1], slopes, to + at + p * q)
+        a -= n * p
+        product(room, a, stands, room, slope, lies, slopes, to + at, p, n, q)
         if layer > 0:
-            down = matrix(room, below, n, p)
-            np.dot(slope, matrix(theta, at, p, q).T, down)
-            slope, below = down, below + n * p
+            product(room, slope, lies, theta, at, stands, room, below, n, q, p)
+            slope, below = below, below + n * p
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def moved(theta, memory, slopes, parts, span, widths, rule, numbers, pulls):  # noqa: ANN001, ANN201
+@njit(**INNER)
+def moved(theta, speed, mean, square, slopes, parts, span, widths, numbers, pulls):
     """Move a stretch of theta by the sum of some parts' slopes; constants are not penalised."""
-    g, end = slopes[0], 0
+    start, end, at, size = np.uint64(span[0]), np.uint64(span[1]), 0, len(theta)
     for part in range(1, parts):
-        for i in range(span[0], span[1]):
-            g[i] += slopes[part, i]
+        more = np.uint64(part * size)
+        for i in range(start, end):
+            slopes[i] += slopes[more + i]
     for number in range(2 * len(widths) - 2):
         layer, constants = number // 2, number % 2
-        size = widths[layer + 1] * (1 if constants else widths[layer])
-        start, end = end, end + size
-        a, b, by = max(start, span[0]), min(end, span[1]), pulls[constants]
-        if a >= b:
+        a, at = at, at + widths[layer + 1] * (1 if constants else widths[layer])
+        mine = (max(span[0], a), min(span[1], at))
+        if mine[0] >= mine[1]:
             continue
-        if rule == ADAM:
-            adam_step(theta[a:b], g[a:b], memory[0, a:b], memory[1, a:b], by, numbers)
-        else:
-            momentum_step(theta[a:b], g[a:b], memory[0, a:b], by, numbers)
+        if speed is not None:
+            momentum_step(theta, slopes, speed, mine, pulls[constants], numbers)
+        if mean is not None:
+            adam_step(theta, slopes, mean, square, mine, pulls[constants], numbers)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def walk(rows, theta, memory, settings, steps, ends, work):  # noqa: ANN001, ANN201
+@njit(**CALLED)
+def walk(rows, theta, memory, settings, steps, ends, work):
     """Steps from batch to batch, as one of the threads that share them.
 
     Parameters
     ----------
-    rows : X, the order of rows, and targets and weights in that order
-    theta, memory : parameters and what the rule remembers, (2, size); changed in place
-    settings : widths, how (loss, then bends), smoothing of targets, rule
+    rows : X, the order of rows, and in that order labels or other targets, and weights
+    theta, memory : parameters and what the rule remembers (a speed, or mean and square); changed
+    settings : widths, how (loss, then bends), smoothing of targets
     steps : for each step constants of the rule, and scale, l2, l1 of slopes: weights, constants
     ends : (steps, parts + 1), where parts of each batch begin and end in the order
-    work : room and slopes of each part, losses (steps, parts), counters of tickets
+    work : room and slopes of all parts, losses (steps, parts), counters of tickets
     """
-    X, order, y, w = rows
-    widths, how, smoothing, rule = settings
+    widths, how, places, smoothing = settings
+    speed, mean, square = memory
     numbers, pulls = steps
     room, slopes, losses, counts = work
     parts, size = losses.shape[1], len(theta)
     while True:
-        step, piece = divmod(draw(counts), 2 * parts)
+        ticket = draw(counts)
+        step, piece = ticket // (2 * parts), ticket % (2 * parts)
         if step >= len(losses):
             return
         before = 2 * parts * step
         if piece < parts:
             wait(counts, before)
-            a, b = ends[step, piece], ends[step, piece + 1]
-            if a < b:
+            first, n = ends[step, piece], ends[step, piece + 1] - ends[step, piece]
+            start, to = piece * (len(room) // parts), piece * size
+            if n > 0:
                 losses[step, piece] = part_gradient(
-                    X, order[a:b], y[a:b], w[a:b], theta, widths, how, smoothing,
-                    room[piece], slopes[piece],
-                )  # fmt: skip
+                    rows, first, n, theta, widths, how, places, smoothing, room, start, slopes, to
+                )
         else:
             wait(counts, before + parts)
             piece -= parts
@@ -185,5 +204,6 @@ def walk(rows, theta, memory, settings, steps, ends, work):  # noqa: ANN001, ANN
             used = 0
             while used < parts and ends[step, used] < ends[step, used + 1]:
                 used += 1
-            moved(theta, memory, slopes, used, span, widths, rule, numbers[step], pulls[step])
+            rate, pull = numbers[step], pulls[step]
+            moved(theta, speed, mean, square, slopes, used, span, widths, rate, pull)
         done(counts)

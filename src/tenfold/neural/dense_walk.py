@@ -36,11 +36,9 @@ BENDS = {"linear": leaves.LINEAR, "relu": leaves.RELU}
 BENDS |= {"tanh": leaves.TANH, "sigmoid": leaves.SIGMOID}
 LOSSES: dict[type, int] = {CrossEntropy: leaves.CROSS_ENTROPY, Squared: leaves.SQUARED}
 LOSSES |= {BinaryCrossEntropy: leaves.BINARY}
-RULES: dict[type, int] = {Adam: leaves.ADAM, Plain: leaves.MOMENTUM}
-RULES |= {Momentum: leaves.MOMENTUM, Nesterov: leaves.MOMENTUM}
+RULES = (Adam, Plain, Momentum, Nesterov)
 
-
-Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # X, order; y and w in that order
+Rows = tuple[np.ndarray, np.ndarray, Any, Any, np.ndarray]  # see `gathered`
 
 
 def walker(task: Task, params: list[np.ndarray], plan: Plan) -> Walker | None:
@@ -70,13 +68,14 @@ class Walker:
         widths = np.array([*task.network.shape, *(shape[0] for shape in task.network.shapes)])
         how = np.array([LOSSES[type(task.loss)], *bends])
         smoothing = np.float32(getattr(task.loss, "smoothing", 0))
-        self.settings = widths, how, smoothing, RULES[type(plan.rule)]
+        sizes = (widths[:-1] + 1) * widths[1:]
+        self.settings = widths, how, np.cumsum(sizes) - sizes, smoothing
+        self.labels = isinstance(task.loss, CrossEntropy)
         self.part_rows = max(PART_ROWS, -(-plan.batch_size // MOST_PARTS))
-        parts = len(cuts(plan.batch_size, self.part_rows))
+        self.parts = len(cuts(plan.batch_size, self.part_rows))
         numbers = int(widths[0] + 2 * widths[1:].sum() + 1)
-        size = int(((widths[:-1] + 1) * widths[1:]).sum())
-        self.room = np.empty((parts, self.part_rows * numbers), np.float32)
-        self.slopes = np.empty((parts, size), np.float32)
+        self.room = np.empty(self.parts * self.part_rows * numbers, np.float32)
+        self.slopes = np.empty(self.parts * int(sizes.sum()), np.float32)
 
     def steps(self, rows: Rows) -> int:
         """How many batches some rows are."""
@@ -87,7 +86,7 @@ class Walker:
         batch = self.plan.batch_size
         stretch = max(NUMBERS_AT_ONCE // int(self.settings[0][0]) // batch, 1) * batch
         for start in range(0, len(order), stretch):
-            yield gathered(block, order[start : start + stretch], self.network)
+            yield gathered(block, order[start : start + stretch], self.network, self.labels)
 
     def __call__(
         self, rows: Rows, params: list[np.ndarray], memory: list, t: int, factor: float
@@ -98,7 +97,7 @@ class Walker:
         the rate has fallen.
         """
         starts = np.arange(0, len(rows[1]), self.plan.batch_size)
-        weights = np.add.reduceat(rows[3], starts, dtype=np.float64)
+        weights = np.add.reduceat(rows[4], starts, dtype=np.float64)
         steps, ends = self._constants(weights, t, factor), self._ends(starts, len(rows[1]))
         theta, kept, loss = undisturbed(lambda: self._walk(rows, params, memory, steps, ends))
         spread(theta, params)
@@ -107,16 +106,16 @@ class Walker:
     def _walk(self, rows: Rows, params: list, memory: list, steps: tuple, ends: Any) -> tuple:
         theta = flattened(params)
         kept = remembered(memory, len(theta))
-        losses = np.zeros((len(ends), len(self.slopes)))
+        losses = np.zeros((len(ends), self.parts))
         work = (self.room, self.slopes, losses, counters())
         worth = len(rows[1]) * len(theta) > WORTH_WAKING
-        helpers = min(n_threads(), len(self.slopes)) - 1 if worth else 0
+        helpers = min(n_threads(), self.parts) - 1 if worth else 0
         together(lambda: leaves.walk(rows, theta, kept, self.settings, steps, ends, work), helpers)
         return theta, kept, float(losses.sum())
 
     def _ends(self, starts: np.ndarray, rows: int) -> np.ndarray:
         """Where the parts of each batch begin and end; a short batch has empty ones."""
-        table = np.full((len(starts), len(self.slopes) + 1), rows)
+        table = np.full((len(starts), self.parts + 1), rows)
         for line, (a, b) in zip(table, pairwise([*starts, rows]), strict=True):
             parts = cuts(b - a, self.part_rows)
             line[: len(parts)] = [a + start for start, _ in parts]
@@ -137,14 +136,16 @@ class Walker:
         return np.array(numbers), pulls
 
 
-def gathered(block: Block, order: np.ndarray, network: Network) -> Rows:
-    """Rows, the order in which to take them, and targets and weights in this order."""
-    X, y = block.X, block.y[order].astype(np.float32).reshape(len(order), -1)
-    w = np.ones(len(order), np.float32) if block.w is None else block.w[order].astype(np.float32)
-    if isinstance(X, np.ndarray) and X.dtype == np.float32 and X.flags.carray:
-        return X, order, y, w
-    x, _ = dense_rows(X, order, network, np.float32)
-    return np.require(x, requirements=["C", "W"]), np.arange(len(order)), y, w
+def gathered(block: Block, order: np.ndarray, network: Network, labels: bool) -> Rows:
+    """All numbers of rows, the order of rows; in this order labels or other targets, weights."""
+    X, y, w = block.X, block.y[order], block.w
+    names = y.astype(np.int64) if labels else None
+    y = None if labels else y.astype(np.float32).reshape(-1)
+    w = np.ones(len(order), np.float32) if w is None else w[order].astype(np.float32)
+    if not (isinstance(X, np.ndarray) and X.dtype == np.float32 and X.flags.carray):
+        x, _ = dense_rows(X, order, network, np.float32)
+        X, order = np.require(x, requirements=["C", "W"]), np.arange(len(order))
+    return X.reshape(-1), order, names, y, w
 
 
 def spread(flat: np.ndarray, arrays: list[np.ndarray]) -> None:
@@ -154,22 +155,22 @@ def spread(flat: np.ndarray, arrays: list[np.ndarray]) -> None:
         array[...] = part.reshape(array.shape)
 
 
-def remembered(memory: list, size: int) -> np.ndarray:
-    """What a rule remembers, a line for each kind: Adam has two, momentum one, plain steps none."""
+def remembered(memory: list, size: int) -> tuple:
+    """What a rule remembers: a speed, or mean and square of slopes; plain steps stand still."""
     if isinstance(memory[0], np.ndarray):
-        return flattened(memory)[None]
+        return flattened(memory), None, None
     if not memory[0]:
-        return np.zeros((1, size), np.float32)
-    return np.array([flattened([kept[kind] for kept in memory]) for kind in range(2)])
+        return np.zeros(size, np.float32), None, None
+    return None, *(flattened([kept[kind] for kept in memory]) for kind in range(2))
 
 
-def remember(lines: np.ndarray, memory: list, steps: int) -> list:
+def remember(lines: tuple, memory: list, steps: int) -> list:
     """The same as the rule keeps it; Adam counts its steps too."""
     if isinstance(memory[0], np.ndarray):
         spread(lines[0], memory)
         return memory
     if not memory[0]:
         return memory
-    for kind, line in enumerate(lines):
+    for kind, line in enumerate(lines[1:]):
         spread(line, [kept[kind] for kept in memory])
     return [(*kept[:2], kept[2] + steps) for kept in memory]

@@ -12,7 +12,7 @@ from tenfold.neural.layer import Layer, Shape, Way
 from tenfold.neural.network import Network
 from tenfold.neural.pooled_leaves import convolve_and_pool, pull_back_pooled
 from tenfold.neural.pooling import MaxPool, window
-from tenfold.neural.scratch import empty, zeros
+from tenfold.neural.scratch import empty
 
 
 class PooledConv2d(NamedTuple):
@@ -32,27 +32,25 @@ class PooledConv2d(NamedTuple):
         y = empty((len(x), *self.output(x.shape[1:])), x.dtype)
         which = empty(y.shape, np.int32)
         b = params[1] if conv.bias else np.zeros(conv.filters, x.dtype)
-        how = conv.steps(x), conv.height, *self.places(x.shape[1:])
-        convolve_and_pool(flat(padded), conv.matrix(params), b, *how, y, which)
+        how = conv.how(padded), self.windows(x.shape[1:]), *conv.room(padded)
+        convolve_and_pool(flat(padded), len(x), flat(params[0]), b, *how, flat(y), flat(which))
         return y, (padded, x.shape[1:], y, which)
 
     def backward(
         self, params: list, kept: Any, slope: np.ndarray, *, need_input: bool = True
     ) -> tuple[np.ndarray | None, list[np.ndarray]]:
-        conv, (x, shape, *found) = self.kernels, kept
-        dx = zeros(x.shape if need_input else (0, *x.shape[1:]), x.dtype)
-        W = conv.matrix(params)
-        dW, db = np.zeros_like(W), np.zeros(conv.filters, x.dtype)
-        how = conv.steps(x), conv.height, *self.places(shape)
-        slope = np.ascontiguousarray(slope)
-        pull_back_pooled(flat(x), W, *how, tuple(found), slope, flat(dx), dW, db)
-        slopes = [dW.reshape(params[0].shape), db][: len(params)]
-        return conv.cropped(dx) if need_input else None, slopes
+        conv, (x, shape, y, which) = self.kernels, kept
+        dx, turned, dW, db, part = conv.slopes(params, x, need_input=need_input)
+        patches, scores = conv.room(x)
+        scores.fill(0)  # places outside all windows stay zero
+        how = turned, conv.how(x), self.windows(shape), flat(y), flat(which)
+        own = flat(np.ascontiguousarray(slope)), flat(dx), dW, db
+        pull_back_pooled(flat(x), len(x), *how, *own, patches, part, scores)
+        return conv.pulled(params, dx, dW, db, need_input=need_input)
 
-    def places(self, shape: Shape) -> tuple[Any, Any]:
-        """Where kernels can be, (height, width), and the size of a window of them."""
-        scores = self.kernels.output(shape)
-        return scores[:2], window(self.pool, scores).size
+    def windows(self, shape: Shape) -> tuple[int, ...]:
+        """The size of a window of scores."""
+        return window(self.pool, self.kernels.output(shape)).size
 
 
 def merged(network: Network) -> Network:

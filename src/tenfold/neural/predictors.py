@@ -14,9 +14,34 @@ from tenfold.neural.model import NetworkModel
 from tenfold.rows import Rows
 
 
-class NetworkClassifier(NetworkModel, Classifier):
+class Scoring:
+    """How good the predictions for rows are, or for the steps of all sequences."""
+
+    _metric: str  # of sklearn.metrics
+    predict: Callable[[Any], Any]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of labels, or R^2 of numbers: over rows, or over the steps of all sequences.
+
+        Parameters
+        ----------
+        X : array, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+        y : array, or list of arrays
+            Their labels or targets.
+        sample_weight : array, optional
+            Their weights.
+        """
+        from sklearn import metrics
+
+        y, said, w = pooled(y, self.predict(X), sample_weight)
+        return float(getattr(metrics, self._metric)(y, said, sample_weight=w))
+
+
+class NetworkClassifier(Scoring, NetworkModel, Classifier):
     """A network that tells classes apart."""
 
+    _metric = "accuracy_score"
     classes_: Any  # sorted labels
 
     def _training_rows(self, X: Any, y: Any, w: Any) -> Rows:
@@ -72,23 +97,6 @@ class NetworkClassifier(NetworkModel, Classifier):
         with np.errstate(divide="ignore"):
             return each(np.log, self.predict_proba(X))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of the rows, or of the steps of all sequences, whose label is predicted.
-
-        Parameters
-        ----------
-        X : array, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-        y : array, or list of arrays
-            Their labels.
-        sample_weight : array, optional
-            Their weights.
-        """
-        from sklearn.metrics import accuracy_score
-
-        y, said, w = pooled(y, self.predict(X), sample_weight)
-        return float(accuracy_score(y, said, sample_weight=w))
-
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None
     ) -> Self:
@@ -121,9 +129,10 @@ class NetworkClassifier(NetworkModel, Classifier):
         return self
 
 
-class NetworkRegressor(NetworkModel, Regressor):
+class NetworkRegressor(Scoring, NetworkModel, Regressor):
     """A network that predicts numbers."""
 
+    _metric = "r2_score"
     _many_targets = True
 
     def _targets(self, rows: Rows) -> int:
@@ -143,23 +152,6 @@ class NetworkRegressor(NetworkModel, Regressor):
         """
         said = self._said(X, chances)
         return each(lambda numbers: numbers[:, 0] if numbers.shape[1] == 1 else numbers, said)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R^2 of the predictions, over rows or over the steps of all sequences.
-
-        Parameters
-        ----------
-        X : array, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-        y : array, or list of arrays
-            Their targets.
-        sample_weight : array, optional
-            Their weights.
-        """
-        from sklearn.metrics import r2_score
-
-        y, said, w = pooled(y, self.predict(X), sample_weight)
-        return float(r2_score(y, said, sample_weight=w))
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """One epoch over further rows, from where the model stands.

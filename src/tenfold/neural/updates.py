@@ -7,47 +7,52 @@ rules take their own `move`. All work number by number, so threads may share out
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numba import njit
 
+from tenfold.neural.products import CALLED
 from tenfold.solve.steppers import Adam, Momentum, Nesterov, Plain
 
-NOTHING, ZERO = np.float32(1e-30), np.float32(0)  # a momentum so small moves no weight
+NOTHING = np.float32(1e-30)  # a momentum so small moves no weight
+ZERO, ONE = np.float32(0), np.float32(1)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def adam_step(theta, g, m, s, pull, numbers):  # noqa: ANN001, ANN201
+@njit(**CALLED)
+def adam_step(theta, g, m, s, span, pull, numbers):  # noqa: ANN001, ANN201
     """`Adam`; numbers: beta1, 1 - beta1, beta2, 1 - beta2, rate', 1 / (1 - beta2^t), eps, keep."""
     scale, l2, l1 = pull[0], pull[1], pull[2]
     beta1, rest1, beta2, rest2 = numbers[0], numbers[1], numbers[2], numbers[3]
     rate, bias, eps, keep = numbers[4], numbers[5], numbers[6], numbers[7]
-    for i in range(len(theta)):
+    for i in range(np.uint64(span[0]), np.uint64(span[1])):
         here = theta[i]
-        slope = scale * g[i] + l2 * here
-        if l1 != 0:
-            slope += l1 * np.sign(here)
+        sign = ONE if here > ZERO else (-ONE if here < ZERO else ZERO)
+        slope = scale * g[i] + l2 * here + l1 * sign
         mean = beta1 * m[i] + rest1 * slope
         square = beta2 * s[i] + rest2 * slope * slope
         mean = mean if abs(mean) > NOTHING else ZERO  # numbers below the normal ones are slow
         m[i], s[i] = mean, square
-        theta[i] = keep * here - rate * mean / (np.sqrt(square * bias) + eps)
+        theta[i] = keep * here - rate * mean / (math.sqrt(square * bias) + eps)
 
 
-@njit(cache=True, nogil=True)
-def momentum_step(theta, g, v, pull, numbers):  # noqa: ANN001, ANN201
+@njit(**CALLED)
+def momentum_step(theta, g, v, span, pull, numbers):  # noqa: ANN001, ANN201
     """`Momentum`; `Nesterov` if it looks ahead; numbers: rate, mass, how far ahead."""
     scale, l2, l1 = pull[0], pull[1], pull[2]
     rate, mass, ahead = numbers[0], numbers[1], numbers[2]
-    for i in range(len(theta)):
-        slope = scale * g[i] + l2 * theta[i] + l1 * np.sign(theta[i])
+    for i in range(np.uint64(span[0]), np.uint64(span[1])):
+        here = theta[i]
+        sign = ONE if here > ZERO else (-ONE if here < ZERO else ZERO)
+        slope = scale * g[i] + l2 * here + l1 * sign
         speed = mass * v[i] + slope
-        v[i] = speed if abs(speed) > NOTHING else ZERO
-        theta[i] -= rate * (v[i] if ahead == 0 else slope + ahead * v[i])
+        speed = speed if abs(speed) > NOTHING else ZERO
+        v[i] = speed
+        theta[i] = here - rate * (speed if ahead == 0 else slope + ahead * speed)
 
 
-@njit(cache=True, nogil=True)
+@njit(**CALLED)
 def plain_step(theta, g, pull, numbers):  # noqa: ANN001, ANN201
     """`Plain`; numbers: rate."""
     scale, l2, l1, rate = pull[0], pull[1], pull[2], numbers[0]
@@ -72,17 +77,18 @@ def moved(rule: Any, theta: np.ndarray, g: np.ndarray, memory: Any, step: Any, p
     scale g + l2 theta + l1 sign(theta).
     """
     rate, numbers = step
+    flat, slopes, all_of_it = theta.reshape(-1), g.reshape(-1), (0, theta.size)
     if numbers is None:
         pulled = pull[0] * g + pull[1] * theta + pull[2] * np.sign(theta)
         theta[...], memory = rule.move(theta, pulled, memory, theta.dtype.type(rate))
     elif isinstance(rule, Adam):
         m, s, t = memory
-        adam_step(theta.reshape(-1), g.reshape(-1), m.reshape(-1), s.reshape(-1), pull, numbers)
+        adam_step(flat, slopes, m.reshape(-1), s.reshape(-1), all_of_it, pull, numbers)
         memory = m, s, t + 1
     elif isinstance(rule, Plain):
-        plain_step(theta.reshape(-1), g.reshape(-1), pull, numbers)
+        plain_step(flat, slopes, pull, numbers)
     else:
-        momentum_step(theta.reshape(-1), g.reshape(-1), memory.reshape(-1), pull, numbers)
+        momentum_step(flat, slopes, memory.reshape(-1), all_of_it, pull, numbers)
     return memory
 
 

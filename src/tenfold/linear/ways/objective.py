@@ -18,12 +18,14 @@ from tenfold.linear.ways.score_leaves import (
     probit_sums,
     row_dots,
 )
+from tenfold.linear.ways.softmax_leaves import softmax_sums
 from tenfold.linear.ways.starts import sampled
-from tenfold.maths.losses import Logistic, Loss, Probit, class_shares
+from tenfold.maths.losses import Logistic, Loss, Probit, Softmax, class_shares
 from tenfold.maths.moments import Moments, thin_product
 from tenfold.rows import Chunk, Rows
 
 NO_WEIGHTS = np.empty(0)
+FEW_CLASSES = 24  # up to which our own loop beats BLAS
 
 
 class Slope(NamedTuple):
@@ -140,6 +142,13 @@ def slope_at_once(
     return Slope(total, g[None], np.array([slope_b]))
 
 
+def softmax_slope(chunk: Chunk, W: np.ndarray, b: np.ndarray, cost: np.ndarray | None) -> Slope:
+    """`slope` of softmax in one compiled loop over dense rows."""
+    w = row_weights(chunk, cost)
+    own = NO_WEIGHTS if w is None else w.astype(np.float64, copy=False)
+    return Slope(*softmax_sums(chunk.X, chunk.y, own, W, b))
+
+
 @np.errstate(over="ignore", invalid="ignore")
 def curve(chunk: Chunk, loss: Loss, W: np.ndarray, b: np.ndarray, cost: np.ndarray | None) -> Curve:
     """Loss, gradient and Hessian of a chunk: sums over rows of curvature (x) [x 1][x 1]'."""
@@ -233,8 +242,18 @@ class Objective(NamedTuple):
 
     def slope(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient, from one pass."""
-        s = self.rows.total(slope, self.loss, *self.parts(theta), self.cost)
+        state = (*self.parts(theta), self.cost)
+        if self._softmax_of_many_rows:
+            s = self.rows.total(softmax_slope, *state)
+        else:
+            s = self.rows.total(slope, self.loss, *state)
         return self._with_penalty(theta, s.loss, np.column_stack([s.w, s.b]))
+
+    @property
+    def _softmax_of_many_rows(self) -> bool:
+        """Whether the compiled loop pays: on a table of one chunk it saves less than it costs."""
+        few_classes = self.loss == Softmax() and self.shape[0] <= FEW_CLASSES
+        return few_classes and not self.rows.sparse and self.rows.n_rows > self.rows.source.grid
 
     def curve(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Value, gradient and Hessian, from one pass; flat directions of softmax are held still."""

@@ -13,8 +13,14 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
-TANH, RELU, GATED, GRU, LSTM = range(5)  # kinds of cells
-ROW = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+from tenfold.neural.products import INNER
+
+ROW = INNER | {"fastmath": {"contract"}}
+
+# kinds of cells: LSTM, GRU, gated, and plain ones, of which some cut off below zero. What a walk
+# meets None for is not compiled.
+LSTM, GRU, GATED = (True, None, None, None), (None, True, None, None), (None, None, True, None)
+TANH, RELU = (None, None, None, False), (None, None, None, True)
 
 
 def squashed(x):
@@ -44,14 +50,14 @@ def _squashed(x):
     return quick
 
 
-@njit(cache=True, **ROW)
+@njit(**ROW)
 def add(a, b):
     """A + b, into a."""
     for j in range(len(a)):
         a[j] += b[j]
 
 
-@njit(cache=True, **ROW)
+@njit(**ROW)
 def open_gates(a, back, bias, scale):
     """Tanh (scale 1) or sigmoid (scale 1/2) of a + back + bias, into a."""
     one = a.dtype.type(1)
@@ -60,14 +66,14 @@ def open_gates(a, back, bias, scale):
         a[j] = one - half + half * squashed(half * (a[j] + back[j] + bias[j]))
 
 
-@njit(cache=True, **ROW)
+@njit(**ROW)
 def blend(gate, old, new, out):
     """(1 - gate) old + gate new."""
     for j in range(len(out)):
         out[j] = old[j] + gate[j] * (new[j] - old[j])
 
 
-@njit(cache=True, **ROW)
+@njit(**ROW)
 def blend_slopes(gate, old, new, slope):
     """From the slope of a blend to those of the gate and of a squashed `new`, in their places."""
     one = gate.dtype.type(1)
@@ -78,7 +84,7 @@ def blend_slopes(gate, old, new, slope):
         slope[j] = s * (one - g)
 
 
-@njit(cache=True, **ROW)
+@njit(**ROW)
 def rectify(a, back, bias):
     """max(a + back + bias, 0), into a."""
     zero = a.dtype.type(0)
@@ -87,21 +93,21 @@ def rectify(a, back, bias):
         a[j] = zero if z < zero else z  # noqa: FURB136  NaN stays NaN
 
 
-@njit(cache=True, **ROW)
+@njit(**ROW)
 def copy(a, b):
     """A, into b."""
     for j in range(len(a)):
         b[j] = a[j]
 
 
-@njit(cache=True, **ROW)
+@njit(**ROW)
 def clear(a):
     """Zero, into a."""
     for j in range(len(a)):
         a[j] = 0
 
 
-@njit(cache=True, **ROW)
+@njit(**ROW)
 def plain_slopes(relu, a, slope):
     """From the slope of a squashed or rectified row to that of what went in."""
     one = a.dtype.type(1)
@@ -111,21 +117,21 @@ def plain_slopes(relu, a, slope):
         slope[j] = 0
 
 
-@njit(cache=True, **ROW)
+@njit(**ROW)
 def recall(back, bias, memory):
     """Back + bias, into the memory."""
     for j in range(len(memory)):
         memory[j] = back[j] + bias[j]
 
 
-@njit(cache=True, **ROW)
+@njit(**ROW)
 def candidate(a, bias, reset, memory):
     """tanh(a + bias + reset memory), into a."""
     for j in range(len(a)):
         a[j] = squashed(a[j] + bias[j] + reset[j] * memory[j])
 
 
-@njit(cache=True, **ROW)
+@njit(**ROW)
 def candidate_slopes(slope, reset, back, side):
     """Slopes of the reset gate and, in `side`, of what came back from the old state."""
     one = slope.dtype.type(1)
@@ -135,21 +141,21 @@ def candidate_slopes(slope, reset, back, side):
         reset[j] = slope[j] * back[j] * r * (one - r)
 
 
-@njit(cache=True, **ROW)
+@njit(**ROW)
 def remember(keep, take, new, old, out):
     """Keep old + take new."""
     for j in range(len(out)):
         out[j] = keep[j] * old[j] + take[j] * new[j]
 
 
-@njit(cache=True, **ROW)
+@njit(**ROW)
 def show(gate, memory, out):
     """Gate tanh(memory)."""
     for j in range(len(out)):
         out[j] = gate[j] * squashed(memory[j])
 
 
-@njit(cache=True, **ROW)
+@njit(**ROW)
 def show_slopes(gate, memory, slope, memory_slope):
     """From the slope of what is shown to those of its gate, in its place, and of the memory."""
     one = gate.dtype.type(1)
@@ -160,7 +166,7 @@ def show_slopes(gate, memory, slope, memory_slope):
         slope[j] = 0
 
 
-@njit(cache=True, **ROW)
+@njit(**ROW)
 def take_slopes(take, new, memory_slope):
     """From the slope of the memory to those of what was taken and its gate, in their places."""
     one = take.dtype.type(1)
@@ -170,7 +176,7 @@ def take_slopes(take, new, memory_slope):
         new[j] = s * i * (one - g * g)
 
 
-@njit(cache=True, **ROW)
+@njit(**ROW)
 def keep_slopes(keep, old, memory_slope):
     """From the slope of the memory to that of the gate that kept it, and of the old memory."""
     one = keep.dtype.type(1)
@@ -180,7 +186,7 @@ def keep_slopes(keep, old, memory_slope):
         memory_slope[j] = s * f
 
 
-@njit(cache=True, **ROW)
+@njit(**ROW)
 def keep_new_slopes(keep, new, old, slope):
     """As `blend_slopes` where the gate says how much of the old stays."""
     one = keep.dtype.type(1)
@@ -191,8 +197,8 @@ def keep_new_slopes(keep, new, old, slope):
         slope[j] = s * z
 
 
-@njit(cache=True, **ROW)
-def advance(kind, here, gates, back, bias, scale, old, new, old_memory, memory):
+@njit(inline="always", **ROW)
+def advance(lstm, gru, gated, relu, here, gates, back, bias, scale, old, new, old_memory, memory):
     """One step of some sequences; those that are not `here` (empty: all are) stay as they are.
 
     `gates` hold what the input says to them, then the gates; `back` is what the old state says.
@@ -203,44 +209,49 @@ def advance(kind, here, gates, back, bias, scale, old, new, old_memory, memory):
         if len(here) and not here[i]:
             copy(old[i], new[i])
             copy(old_memory[i], memory[i])
-        elif kind == LSTM:  # take, keep, new, show
+            continue
+        if lstm is not None:  # take, keep, new, show
             open_gates(a, back[i], bias, scale)
             remember(a[u : 2 * u], a[:u], a[2 * u : 3 * u], old_memory[i], memory[i])
             show(a[3 * u :], memory[i], new[i])
-        elif kind == GRU:  # reset, keep, new
+        if gru is not None:  # reset, keep, new
             open_gates(a[: 2 * u], back[i], bias, scale)
             recall(back[i][2 * u :], bias[3 * u :], memory[i])
             candidate(a[2 * u :], bias[2 * u :], a[:u], memory[i])
             blend(a[u : 2 * u], a[2 * u :], old[i], new[i])
-        elif kind == GATED:  # gate, new
+        if gated is not None:  # gate, new
             open_gates(a, back[i], bias, scale)
             blend(a[:u], old[i], a[u:], new[i])
-        else:
-            if kind == RELU:
+        if relu is not None:
+            if relu:
                 rectify(a, back[i], bias)
             else:
                 open_gates(a, back[i], bias, scale)
             copy(a, new[i])
 
 
-@njit(cache=True, **ROW)
-def retreat(kind, here, gates, side, old, slope, old_memory, memory, memory_slope):
-    """Slopes of what went into the gates, in their place; of the old state, in `slope`."""
+@njit(inline="always", **ROW)
+def retreat(lstm, gru, gated, relu, here, gates, side, old, slope, old_memory, memory, down):
+    """Slopes of what went into the gates, in their place; of the old state, in `slope`.
+
+    `down` are those of the memory.
+    """
     u = slope.shape[1]
     for i in range(len(slope)):
         a = gates[i]
         if len(here) and not here[i]:
             clear(a)
             clear(side[i])
-        elif kind == LSTM:
-            show_slopes(a[3 * u :], memory[i], slope[i], memory_slope[i])
-            take_slopes(a[:u], a[2 * u : 3 * u], memory_slope[i])
-            keep_slopes(a[u : 2 * u], old_memory[i], memory_slope[i])
-        elif kind == GRU:
+            continue
+        if lstm is not None:
+            show_slopes(a[3 * u :], memory[i], slope[i], down[i])
+            take_slopes(a[:u], a[2 * u : 3 * u], down[i])
+            keep_slopes(a[u : 2 * u], old_memory[i], down[i])
+        if gru is not None:
             keep_new_slopes(a[u : 2 * u], a[2 * u :], old[i], slope[i])
             candidate_slopes(a[2 * u :], a[:u], memory[i], side[i][2 * u :])
             copy(a[: 2 * u], side[i])
-        elif kind == GATED:
+        if gated is not None:
             blend_slopes(a[:u], old[i], a[u:], slope[i])
-        else:
-            plain_slopes(kind == RELU, a, slope[i])
+        if relu is not None:
+            plain_slopes(relu, a, slope[i])

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.neural.recurrent.cells import GATED, GRU, LSTM, RELU, TANH
-from tenfold.neural.recurrent.recurrence import Recurrent
+from tenfold.neural.recurrent.recurrence import Cell, Recurrent
 
 PLAIN = {"tanh": TANH, "relu": RELU}
 
@@ -63,7 +63,7 @@ class Rnn(Recurrent, RnnSettings):
 
     __slots__ = ()
 
-    def kind(self) -> int:
+    def kind(self) -> Cell:
         if self.activation not in PLAIN:
             raise ValueError(f"activation={self.activation!r}: take one of {sorted(PLAIN)}")
         return PLAIN[self.activation]

@@ -12,8 +12,11 @@ import numpy as np
 from tenfold.neural.initial import weights
 from tenfold.neural.layer import Shape, Way, misfit
 from tenfold.neural.recurrent.cells import GRU, TANH
-from tenfold.neural.recurrent.walks import along, back_along, sums
+from tenfold.neural.recurrent.walks import along, back_along
 from tenfold.neural.scratch import empty
+
+Flag = bool | None
+Cell = tuple[Flag, Flag, Flag, Flag]  # one of those of `cells`
 
 
 class Walk(NamedTuple):
@@ -38,11 +41,11 @@ class Recurrent:
     units: int
     all_states: bool
     truncate: int | None
-    cell = TANH
+    cell: Cell = TANH
     gates: tuple[float, ...] = (1.0,)  # 1 for a tanh, 1/2 for a sigmoid
     keeps = False  # whether the cell keeps more than its state
 
-    def kind(self) -> int:
+    def kind(self) -> Cell:
         """Which cell."""
         return self.cell
 
@@ -79,19 +82,10 @@ class Recurrent:
         there = np.zeros((0, 0), bool) if way.mask is None else np.ascontiguousarray(way.mask.T)
         states = begun((t + 1, n, self.units), W.dtype)
         memory = begun((t + 1, n, self.units if self.keeps else 0), W.dtype)
-        gates, scale = empty((t, n, W.shape[1]), W.dtype), self.scale(W.dtype)
-        along(
-            self.kind(),
-            x,
-            np.ascontiguousarray(W),
-            gates,
-            aligned(U),
-            b,
-            scale,
-            there,
-            states,
-            memory,
-        )
+        gates, back = empty((t, n, W.shape[1]), W.dtype), np.zeros((n, W.shape[1]), W.dtype)
+        np.matmul(flat(x), W, out=flat(gates))
+        scale = self.scale(W.dtype)
+        along(*self.kind(), gates, back, aligned(U), b, scale, there, states, memory)
         walk = Walk(x, gates, states, memory, there)
         return self.shown(walk), walk
 
@@ -116,14 +110,17 @@ class Recurrent:
         else:
             last += slope
         side = empty(gates.shape, gates.dtype) if self.cell == GRU else gates
-        flows, back = self.flows(kept), aligned(U.T)
-        back_along(self.kind(), gates, side, back, there, flows, slopes, last, states, memory)
-        own = [np.empty(W.shape, W.dtype), np.empty(U.shape, W.dtype), np.zeros_like(params[2])]
-        sums(x, states, gates, side, *own)
+        flows, through, down = self.flows(kept), np.empty_like(last), np.zeros_like(memory[0])
+        how = side, aligned(U.T), there, flows, slopes, last, through, states, memory, down
+        back_along(*self.kind(), gates, *how)
+        into, returned = flat(gates), flat(side)  # slopes of what the input and the old state say
+        offset = into.sum(axis=0)
+        if self.cell == GRU:  # it adds one offset to what comes back from the old state
+            offset = np.append(offset, returned[:, 2 * self.units :].sum(axis=0))
+        own = [flat(x).T @ into, flat(states[: len(x)]).T @ returned, offset]
         if not need_input:
             return None, own
-        down = np.matmul(gates.reshape(-1, gates.shape[2]), W.T)
-        return down.reshape(x.shape).swapaxes(0, 1), own
+        return np.matmul(into, W.T).reshape(x.shape).swapaxes(0, 1), own
 
     def flows(self, walk: Walk) -> np.ndarray:
         """Where slopes flow from a step to the one before: every `truncate` steps they do not."""
@@ -132,6 +129,11 @@ class Recurrent:
         there = walk.there if len(walk.there) else np.ones(walk.x.shape[:2], bool)
         left = there[::-1].cumsum(axis=0)[::-1]  # steps from here to the end of each sequence
         return ~there | (left % self.truncate != 0)
+
+
+def flat(x: np.ndarray) -> np.ndarray:
+    """All steps of all rows below each other."""
+    return x.reshape(-1, x.shape[2])
 
 
 def time_major(x: np.ndarray, dtype: Any) -> np.ndarray:

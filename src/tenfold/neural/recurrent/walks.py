@@ -7,24 +7,26 @@ what `back_along` leaves behind, in one product each, which is their sum over th
 # ruff: noqa: ANN001, ANN201 - the compiler knows the types
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 
-from tenfold.neural.recurrent.cells import ROW, add, advance, clear, retreat
+from tenfold.neural.products import CALLED, product
+from tenfold.neural.recurrent.cells import add, advance, clear, retreat
+
+WALK = CALLED | {"fastmath": {"contract"}}
 
 
-@njit(cache=True, **ROW)
-def along(kind, x, W, gates, weights, bias, scale, there, states, memory):
+@njit(**WALK)
+def along(lstm, gru, gated, relu, gates, back, weights, bias, scale, there, states, memory):
     """Walk from the first step to the last.
 
     Parameters
     ----------
-    kind : int
-        Which cell.
-    x, W : (t, n, p) and (p, g) arrays
-        The inputs and their weights.
+    lstm, gru, gated, relu : bool or None
+        Which cell, see `cells`.
     gates : (t, n, g) array
-        Memory for the gates.
+        What the inputs say to the gates; overwritten by the gates.
+    back : (n, g) array
+        Memory for what the old state says: zeros, as the first state.
     weights : (u, g) array
         Weights of the old state.
     bias : (g,) array, or (g + u,) for the GRU
@@ -36,35 +38,27 @@ def along(kind, x, W, gates, weights, bias, scale, there, states, memory):
     states, memory : (t + 1, n, u) arrays
         States, of which the first is given; what cells keep besides, or arrays of no width.
     """
-    back, all_here = np.zeros(gates.shape[1:], gates.dtype), np.zeros(0, np.bool_)
-    np.dot(x.reshape(-1, x.shape[2]), W, gates.reshape(-1, gates.shape[2]))
+    n, u, g, lies = len(back), len(weights), back.shape[1], len(back) < 0
     for t in range(len(gates)):
-        if t:  # the first state is zero
-            np.dot(states[t], weights, back)
-        here, old, new = there[t] if len(there) else all_here, states[t], states[t + 1]
-        advance(kind, here, gates[t], back, bias, scale, old, new, memory[t], memory[t + 1])
+        if t:
+            product(states, t * n * u, lies, weights, 0, lies, back, 0, n, u, g)
+        here, old, new = there[t if len(there) else 0], states[t], states[t + 1]
+        advance(
+            lstm, gru, gated, relu, here, gates[t], back, bias, scale, old, new,
+            memory[t], memory[t + 1],
+        )  # fmt: skip
 
 
-@njit(cache=True, **ROW)
-def sums(x, states, gates, side, dW, dU, db):
-    """Slopes of weights and of the offset from those of the gates: sums over all steps."""
-    flat, last = gates.reshape(-1, gates.shape[2]), side.reshape(-1, side.shape[2])
-    np.dot(x.reshape(-1, x.shape[2]).T, flat, dW)
-    np.dot(states[: len(x)].reshape(-1, states.shape[2]).T, last, dU)
-    g = flat.shape[1]
-    more = len(db) - g  # the GRU adds one offset to what comes back from the old state
-    for i in range(len(flat)):
-        add(db[:g], flat[i])
-        add(db[g:], last[i, g - more :])
-
-
-@njit(cache=True, **ROW)
-def back_along(kind, gates, side, weights, there, flows, slopes, slope, states, memory):
+@njit(**WALK)
+def back_along(
+    lstm, gru, gated, relu, gates, side, weights, there, flows, slopes, slope, through, states,
+    memory, down,
+):  # fmt: skip
     """Walk back from the last step to the first.
 
     Parameters
     ----------
-    kind, there, states, memory
+    lstm, gru, gated, relu, there, states, memory
         As `along` had and left them.
     gates : (t, n, g) array
         The gates; overwritten by the slopes of what went into them.
@@ -79,19 +73,20 @@ def back_along(kind, gates, side, weights, there, flows, slopes, slope, states, 
     slope : (n, u) array
         Slopes of the last state; overwritten.
     """
-    through, memory_slope = np.empty_like(slope), np.zeros_like(memory[0])
-    all_here = np.zeros(0, np.bool_)
+    n, u, g, lies = len(slope), slope.shape[1], len(weights), len(slope) < 0
     for t in range(len(gates) - 1, -1, -1):
-        here = there[t] if len(there) else all_here
+        here = there[t if len(there) else 0]
         if len(slopes):
             for i in range(len(slope)):
                 add(slope[i], slopes[t, i])
         old, kept = memory[t], memory[t + 1]
-        retreat(kind, here, gates[t], side[t], states[t], slope, old, kept, memory_slope)
-        np.dot(side[t], weights, through)
+        retreat(
+            lstm, gru, gated, relu, here, gates[t], side[t], states[t], slope, old, kept, down
+        )  # fmt: skip
+        product(side, t * n * g, lies, weights, 0, lies, through, 0, n, g, u)
         for i in range(len(slope)):
             if len(flows) and not flows[t, i]:
                 clear(slope[i])
-                clear(memory_slope[i])
+                clear(down[i])
             else:
                 add(slope[i], through[i])
