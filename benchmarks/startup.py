@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
+from itertools import groupby
 from statistics import median
 from time import perf_counter
+from typing import Any
 
-from benchmarks.libraries import FAMILY, OURS, SKLEARN, where
+from benchmarks.first_fits import COLUMNS, ROWS, First, family, first_fit, models, python
+from benchmarks.libraries import FAMILY, SKLEARN, load
 from benchmarks.report import Row, Table, figure, tell
 
 TITLE = "Start-up"
@@ -19,34 +17,31 @@ IMPORT_TARGET, FIT_TARGET = 0.050, 4.0
 IMPORTS = {"nothing": "pass", "tenfold": "import tenfold", "scikit-learn": "import sklearn"}
 NOTES = [
     "imports: median beyond `python -c pass`",
-    "first fits: import and fit of 5000 x 20 float64 in a fresh process with an empty numba cache",
+    f"first fits: import and fit of {ROWS} x {COLUMNS} float64, fresh process, empty numba cache",
     "cache warm: the same with the cache that this left; scikit-learn: its own import and fit",
+    "any: all public models of a family, with the settings of their laws; shown is the slowest",
 ]
-FIRST_FIT = """
-import json, time
-start = time.perf_counter()
-from {module} import {model}
-imported = time.perf_counter() - start
-import numpy as np
-rng = np.random.default_rng(0)
-X = rng.standard_normal((5000, 20))
-y = (X[:, 0] > 0).astype(int)
-start = time.perf_counter()
-{model}().fit(X, y)
-print(json.dumps([imported, time.perf_counter() - start]))
-"""
 
 
 def names() -> list[str]:
-    return ["import", *(f"first-{model}" for model in FAMILY)]
+    return ["import", *(f"first-{model}" for model in FAMILY), "any"]
 
 
 def run(wanted: list[str], *, quick: bool) -> Table:
+    rounds = 1 if quick else 3
     rows = imports(3 if quick else 10) if "import" in wanted else []
-    for model in FAMILY:
-        if f"first-{model}" in wanted:
-            rows.append(first_fit(model, 1 if quick else 3))
+    instances = models()
+    for model in instances:
+        if f"first-{class_name(model)}" in wanted:
+            rows.append(beside_scikit_learn(model, rounds))
+    if "any" in wanted:
+        instances.sort(key=family)  # groupby joins neighbours alone
+        rows += [slowest(title, list(group), rounds) for title, group in groupby(instances, family)]
     return Table(TITLE, HEADER, rows, NOTES)
+
+
+def class_name(model: Any) -> str:
+    return type(model).__name__
 
 
 def imports(rounds: int) -> list[Row]:
@@ -74,27 +69,32 @@ def imports(rounds: int) -> list[Row]:
     ]
 
 
-def first_fit(model: str, rounds: int) -> Row:
-    tell(f"first-{model}")
-    runs = [cold_and_warm(model) for _ in range(rounds)]
-    imported, cold, warm, peer = (median(each) for each in zip(*runs, strict=True))
-    cells = [f"first-{model}", figure(cold), f"< {FIT_TARGET:g}", figure(imported)]
-    return Row([*cells, figure(warm), figure(peer)], "met" if cold < FIT_TARGET else "missed")
+def beside_scikit_learn(model: Any, rounds: int) -> Row:
+    """The first fit of a model, and of the peer with its name."""
+    tell(f"first-{class_name(model)}")
+    peer = load(SKLEARN, class_name(model))()
+    ours, theirs = zip(*((first_fit(model), first_fit(peer)) for _ in range(rounds)), strict=True)
+    return row(f"first-{class_name(model)}", middle(ours), figure(middle(theirs).cold))
 
 
-def cold_and_warm(model: str) -> tuple[float, float, float, float]:
-    """Import alone, then import and fit: cold, warm, and scikit-learn's."""
-    ours, theirs = (
-        FIRST_FIT.format(module=where(lib, model), model=model) for lib in (OURS, SKLEARN)
-    )
-    with tempfile.TemporaryDirectory() as empty:
-        cold, warm = (json.loads(python(ours, NUMBA_CACHE_DIR=empty)) for _ in range(2))
-    return cold[0], sum(cold), sum(warm), sum(json.loads(python(theirs)))
+def slowest(title: str, instances: list[Any], rounds: int) -> Row:
+    """The slowest first fit of a family: all once, then this one again."""
+    tell(f"any-{title}")
+    once = {class_name(model): (first_fit(model), model) for model in instances}
+    last = max(once, key=lambda each: once[each][0].cold)
+    again = [once[last][0], *(first_fit(once[last][1]) for _ in range(rounds - 1))]
+    over = [each for each, (first, _) in once.items() if first.cold >= FIT_TARGET and each != last]
+    also = f"; over, too: {', '.join(over)}" if over else ""
+    case = f"any-{title}: {last}, slowest of {len(once)}{also}"
+    return row(case, middle(again), "", others_met=not over)
 
 
-def python(code: str, **environment: str) -> str:
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(
-        command, env=os.environ | environment, check=True, capture_output=True, text=True
-    )
-    return done.stdout
+def middle(runs: Any) -> First:
+    """The median of each time."""
+    return First(*(median(times) for times in zip(*runs, strict=True)))
+
+
+def row(case: str, first: First, peer: str, *, others_met: bool = True) -> Row:
+    met = others_met and first.cold < FIT_TARGET
+    times = [figure(first.cold), f"< {FIT_TARGET:g}", figure(first.imported), figure(first.warm)]
+    return Row([case, *times, peer], "met" if met else "missed")

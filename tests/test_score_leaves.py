@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import log_ndtr
 
-from tenfold.linear.ways.objective import slope, slopes_together
+from tenfold.linear.ways.slopes import slope, slopes_together
 from tenfold.maths.leaves import normal_tail
 from tenfold.maths.losses import Logistic, Poisson, Probit
 from tenfold.rows import Chunk

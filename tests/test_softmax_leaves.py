@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from tenfold import LogisticRegression
 from tenfold.linear.ways import objective
-from tenfold.linear.ways.objective import softmax_slope
+from tenfold.linear.ways.slopes import softmax_slope
 from tenfold.linear.ways.softmax_leaves import BLOCK, exponential
 from tenfold.maths.losses import Softmax
 from tenfold.rows import Chunk

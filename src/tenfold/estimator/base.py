@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -91,6 +92,14 @@ class Estimator(BaseEstimator):
         tags.target_tags.multi_output = self._many_targets
         return tags
 
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """Names of the parameters, read off the constructor: `inspect` outlasts a small fit."""
+        code = getattr(cls.__init__, "__code__", None)
+        if code is None or code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
+            return super()._get_param_names()
+        return sorted(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
+
     def _at_work(self) -> Any:
         """One BLAS thread, the threads that n_jobs asks for, and whoever watches."""
         return _Work(self)
@@ -131,8 +140,8 @@ class Estimator(BaseEstimator):
         return open_rows(X, target=y, weight=w, columns=list(names))
 
     def _array_rows(self, X: Any, y: Any, w: Any, *, reset: bool) -> Rows:
-        if not reset and y is None and w is None and self._plain(X):
-            return Rows(Arrays(X), engine=engine(), allow_nan=self._nan_ok)
+        if w is None and self._plain(X, y, reset=reset):
+            return self._plain_rows(X, y, reset=reset)
         with_target = y is not None or (reset and self._y_required)
         whole = isinstance(X, np.ndarray) and X.dtype.kind in "iub"
         checked: Any = validate_data(
@@ -153,16 +162,23 @@ class Estimator(BaseEstimator):
         place = Arrays if isinstance(X, np.ndarray) else SparseArrays
         return Rows(place(X, y, w), engine=engine(), allow_nan=self._nan_ok)
 
-    def _plain(self, X: Any) -> bool:
-        """Whether X is an array in which scikit-learn's checks would find nothing to say."""
-        return (
-            type(X) is np.ndarray
-            and X.ndim == 2
-            and X.dtype in FLOATS
-            and X.shape[1] == self.n_features_in_
-            and X.shape[0] > 0
-            and not hasattr(self, "feature_names_in_")
-        )
+    def _plain(self, X: Any, y: Any, *, reset: bool) -> bool:
+        """Whether X and y are arrays in which scikit-learn's checks would find nothing to say."""
+        if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOATS:
+            return False
+        n, p = X.shape
+        if not reset:
+            named = hasattr(self, "feature_names_in_")
+            return y is None and n > 0 and p == self.n_features_in_ and not named
+        right_target = not self._y_required if y is None else plain_target(y, n)
+        return right_target and n >= max(self._min_rows, 1) and p > 0
+
+    def _plain_rows(self, X: np.ndarray, y: Any, *, reset: bool) -> Rows:
+        """Such arrays as rows: all that is left of the checks is what a fit remembers."""
+        rows = Rows(Arrays(X, y), engine=engine(), allow_nan=self._nan_ok)
+        if reset:
+            self._match_columns(rows, reset=True)
+        return rows
 
     def _y_options(self) -> dict[str, Any]:
         return {}
@@ -199,6 +215,13 @@ class Estimator(BaseEstimator):
         """
         with self._at_work():
             return self._rows(X, reset=False).each(f, *state)
+
+
+def plain_target(y: Any, n: int) -> bool:
+    """Whether y is an array of n numbers, all finite."""
+    if type(y) is not np.ndarray or y.shape != (n,):
+        return False
+    return y.dtype.kind in "iub" or (y.dtype.kind == "f" and bool(np.isfinite(y).all()))
 
 
 class _Work:

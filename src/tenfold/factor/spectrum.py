@@ -17,6 +17,8 @@ from tenfold.maths.promises import shows_nan
 from tenfold.maths.triangle import Triangle
 from tenfold.rows import Chunk, Rows, normals
 
+FEW = 30  # columns of which finding all directions takes no longer than finding the largest
+
 
 class Spectrum(NamedTuple):
     """Directions (r, p) as rows, the variance along each, and the variance in all."""
@@ -30,12 +32,14 @@ class Spectrum(NamedTuple):
 
 def from_moments(s: Moments, k: int | None = None) -> Spectrum:
     """Eigenvectors of the covariance, only the k largest if that is known to suffice."""
-    from scipy.linalg import eigh
-
     C = s.scatter / max(s.n - 1, 1)
     p = len(C)
-    few = [p - k, p - 1] if k is not None and 0 < k < p / 2 else None
-    values, vectors = eigh(C, subset_by_index=few, check_finite=False)
+    if k is not None and 0 < k < p / 2 and p > FEW:
+        from scipy.linalg import eigh
+
+        values, vectors = eigh(C, subset_by_index=[p - k, p - 1], check_finite=False)
+    else:
+        values, vectors = np.linalg.eigh(C)
     return Spectrum(vectors.T[::-1], np.maximum(values[::-1], 0.0), C.trace(), s.n, s.mean)
 
 

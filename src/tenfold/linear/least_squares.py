@@ -228,7 +228,8 @@ class LinearRegression(LeastSquares):
             sizes = np.sqrt(np.maximum(np.linalg.eigvalsh(P.AA)[::-1], 0.0))
             scale = np.sqrt(np.where(P.AA.diagonal() > 0, P.AA.diagonal(), 1.0))
             cosines = P.AA / scale / scale[:, None]
-            rank = np.linalg.matrix_rank(cosines, rtol=len(scale) * P.eps, hermitian=True)
+            values = np.abs(np.linalg.eigvalsh(cosines))
+            rank = (values > len(scale) * P.eps * values.max(initial=0.0)).sum()
             return {"singular_": sizes, "rank_": int(rank)}
         return self._spectrum(np.linalg.svd(P.R, compute_uv=False), P.eps)
 

@@ -63,7 +63,7 @@ def solve(P: Problem, alpha: np.ndarray) -> np.ndarray:
     if P.R is not None:
         U, sizes, Vt = np.linalg.svd(P.R, full_matrices=False)
         return Vt.T @ (filtered(sizes, alpha, len(P.AA) * P.eps) * (U.T @ P.C))
-    if len(np.unique(alpha)) > 1:
+    if (alpha != alpha[0]).any():
         columns = [solve(P._replace(AB=P.AB[:, [t]]), alpha[[t]]) for t in range(len(alpha))]
         return np.hstack(columns)
     if not np.isfinite(P.AA).all():
@@ -110,13 +110,13 @@ def square_root(P: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Wide(NamedTuple):
-    """Fewer rows than columns, decomposed: centred rows U S V', and U' times the centred target.
+    """Few rows, decomposed: centred rows U S V', and U' times the centred target.
 
     Attributes
     ----------
-    turned : (n, q) U'B
-    singular : (n,) singular values
-    Vt : (n, p) main directions
+    turned : (r, q) U'B, with r the number of rows or columns, whichever is less
+    singular : (r,) singular values
+    Vt : (r, p) main directions
     mean_x, mean_y : what was subtracted
     least : singular values below this share of the largest count as zero
     """

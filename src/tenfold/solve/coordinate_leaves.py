@@ -118,6 +118,15 @@ def duality_gap(c, bend, yy, l1, l2, positive, w, g):  # noqa: ANN001, ANN201
 
 
 @njit(cache=True, nogil=True)
+def largest(w):  # noqa: ANN001, ANN201
+    """The largest entry, without signs."""
+    size = 0.0
+    for j in range(len(w)):
+        size = max(size, abs(w[j]))
+    return size
+
+
+@njit(cache=True, nogil=True)
 def descend_to_gap(Q, c, yy, l1, l2, positive, w, g, short, tol, max_iter, seed):  # noqa: ANN001, ANN201
     """Sweep until steps and duality gap are small, or nothing moves but by rounding; changes w, g.
 
@@ -126,15 +135,17 @@ def descend_to_gap(Q, c, yy, l1, l2, positive, w, g, short, tol, max_iter, seed)
     Returns the number of sweeps, and the longest step of the last one.
     """
     m = len(w)
-    each_l1, each_l2, bend = np.full(m, l1), np.full(m, l2), np.diag(Q).copy()
+    each_l1, each_l2, bend = np.empty(m), np.empty(m), np.empty(m)
+    for j in range(m):
+        each_l1[j], each_l2[j], bend[j] = l1, l2, Q[j, j]
     state, done, longest = np.uint64(seed), 0, np.inf
-    while done < max_iter and longest > ROUNDING * np.abs(w).max():
+    while done < max_iter and longest > ROUNDING * largest(w):
         if short and duality_gap(c, bend, yy, l1, l2, positive, w, g) <= tol * yy:
             break
         if seed:
             longest, state = random_sweep(Q, each_l1, each_l2, positive, w, g, state)
         else:
             longest = sweep(Q, each_l1, each_l2, positive, w, g)
-        short = longest <= tol * np.abs(w).max()
+        short = longest <= tol * largest(w)
         done += 1
     return done, longest

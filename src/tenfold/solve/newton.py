@@ -89,18 +89,15 @@ def solve_psd(A: np.ndarray, b: np.ndarray, eps: float = EPS) -> np.ndarray:
     >>> solve_psd(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([2.0, 2.0])).round(12).tolist()
     [1.0, 1.0]
     """
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+    # the functions that wrap these two take longer than a small solve
+    from scipy.linalg.lapack import dpotrf, dpotrs  # pyright: ignore[reportAttributeAccessIssue]
 
     size = np.sqrt(np.maximum(A.diagonal(), 0.0))
     size[size == 0] = 1.0
-    scaled = A / size / size[:, None]
-    try:
-        factor = cho_factor(scaled, lower=True, check_finite=False)
-        if factor[0].diagonal().min() ** 2 > len(A) * eps:
-            return (cho_solve(factor, (b.T / size).T, check_finite=False).T / size).T
-    except LinAlgError:
-        pass
-    return shortest_solution(A, b, eps)
+    factor, failed = dpotrf(A / size / size[:, None], lower=True)
+    if failed or not factor.diagonal().min() ** 2 > len(A) * eps:  # also when NaN
+        return shortest_solution(A, b, eps)
+    return (dpotrs(factor, (b.T / size).T, lower=True)[0].T / size).T
 
 
 def shortest_solution(A: np.ndarray, b: np.ndarray, eps: float = EPS) -> np.ndarray:

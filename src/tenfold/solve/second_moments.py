@@ -68,16 +68,18 @@ def targets(chunk: Chunk) -> np.ndarray:
 @shows_nan
 def whole_moments(chunk: Chunk, target: bool) -> Moments:
     """Moments of a table of one chunk, straight about its own mean: small fits count too."""
-    X, Y = chunk.X, targets(chunk) if target else np.empty((chunk.rows, 0))
-    w = chunk.weights().astype(np.float64)
-    shares = w / w.sum()
+    X, n = chunk.X, chunk.weight
+    shares = np.full(chunk.rows, 1.0 / n) if chunk.w is None else chunk.w / np.float64(n)
     # exactly zero in constant columns, and small wherever the data lie
-    D = np.hstack([X - X[0], (Y - Y[0]).astype(X.dtype)])
+    first, D = X[0].astype(np.float64), X - X[0]
+    if target:
+        Y = targets(chunk)
+        first, D = np.append(first, Y[0]), np.hstack([D, (Y - Y[0]).astype(X.dtype)])
     shift = (shares @ D).astype(X.dtype)
     D -= shift
-    mean = np.append(X[0].astype(np.float64), Y[0]) + shift + shares @ D
+    mean = first + shift + shares @ D
     D = D if chunk.w is None else D * np.sqrt(chunk.w)[:, None].astype(X.dtype)
-    return Moments(float(w.sum()), mean, D.T @ D, chunk.rows)
+    return Moments(n, mean, D.T @ D, chunk.rows)
 
 
 def run_sums(run: Chunk, grid: int, origin: np.ndarray | None, target: bool) -> Sums:

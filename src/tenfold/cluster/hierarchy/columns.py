@@ -33,6 +33,9 @@ def compact(columns, name, size, m):  # noqa: ANN001, ANN201  (p, n), (n,), (n,)
     kept, place = kept_slots(size, m)
     alive = len(kept)
     for d in range(len(columns)):
-        columns[d, :alive] = columns[d][kept]
-    name[:alive], size[:alive] = name[kept], size[kept]
+        column = columns[d]
+        for i in range(alive):  # whole arrays at once would take seconds to compile
+            column[i] = column[kept[i]]
+    for i in range(alive):
+        name[i], size[i] = name[kept[i]], size[kept[i]]
     return kept, place

@@ -100,18 +100,18 @@ def numbered(pairs: np.ndarray, heights: np.ndarray, *, sort: bool = True) -> np
 def number_joins(pairs, Z):  # noqa: ANN001, ANN201  (n - 1, 2) -> writes (n - 1, 4)
     """Replace rows by the numbers of the clusters that they are in, and count members."""
     n = len(pairs) + 1
-    above, size = np.arange(2 * n - 1), np.ones(2 * n - 1)
+    above, size, ends = np.arange(2 * n - 1), np.ones(2 * n - 1), np.empty(2, np.int64)
     for t in range(n - 1):
-        ends = np.empty(2, np.int64)
         for side in range(2):
             top = pairs[t, side]
             while above[top] != top:
                 above[top] = above[above[top]]
                 top = above[top]
             ends[side] = top
-        above[ends[0]] = above[ends[1]] = n + t
-        size[n + t] = size[ends[0]] + size[ends[1]]
-        Z[t, 0], Z[t, 1], Z[t, 3] = ends.min(), ends.max(), size[n + t]
+        a, b = ends[0], ends[1]
+        above[a] = above[b] = n + t
+        size[n + t] = size[a] + size[b]
+        Z[t, 0], Z[t, 1], Z[t, 3] = min(a, b), max(a, b), size[n + t]
 
 
 def cut(Z: np.ndarray, *, n_clusters: int | None = None, height: float | None = None) -> np.ndarray:

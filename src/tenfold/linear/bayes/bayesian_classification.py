@@ -23,7 +23,8 @@ from tenfold.linear.bayes.laplace import (
 )
 from tenfold.linear.bayes.predictive import Draws
 from tenfold.linear.bayes.prior import gaussian_prior
-from tenfold.linear.ways.objective import scores, weigh
+from tenfold.linear.ways.objective import weigh
+from tenfold.linear.ways.slopes import scores
 from tenfold.rows import Chunk, Rows
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.linear.bayes.prior import Prior
-from tenfold.linear.ways.objective import curve, slope
+from tenfold.linear.ways.slopes import curve, slope
 from tenfold.maths.losses import Logistic, Loss, Probit, Softmax
 from tenfold.rows import Chunk, Rows
 from tenfold.solve.chains import Chains

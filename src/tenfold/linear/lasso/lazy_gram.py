@@ -68,7 +68,7 @@ class WholeGram(Gram):
         P = problem(s, p, rows.dtype, intercept=intercept)
         self.mean = s.mean if intercept else np.zeros_like(s.mean)
         self.c, self.square = P.AB / s.n, P.AA / s.n
-        self.bend = self.square.diagonal()
+        self.bend = self.square.diagonal().copy()  # leaves are compiled for one layout
         squares = s.scatter.diagonal()[p:] + (0 if intercept else s.n * s.mean[p:] ** 2)
         self.yy = squares / s.n
         self.made = np.arange(p)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.linear.ways.objective import scores, square
+from tenfold.linear.ways.slopes import scores, square
 from tenfold.rows import Chunk, Rows
 from tenfold.solve.lbfgs import ENOUGH_DECREASE
 from tenfold.solve.loop import until_still

@@ -159,10 +159,12 @@ def visit(
     groups = min(n_threads(), len(live)) if len(y) * width * len(live) > WORTH_WAKING else 1
     pieces = iter([live[g::groups] for g in range(groups)])
     ends = []
+    late, taken = (part if part.shape[1] else None for part in (scores.late, scores.taken))
+    state = (scores.v, late, taken, scores.own, plan, t)
 
     def work() -> None:
         for piece in pieces:  # the next one that no thread has taken
-            end = walk(*place, order, y, w, *task[:2], piece, scores, plan, t)
+            end = walk(*place, order, y, w, *task[:2], piece, *state)
             ends.append(end)
 
     if groups == 1:

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils._param_validation import Interval
 
 from tenfold.estimator import Estimator
@@ -155,6 +154,8 @@ class Sequential(Estimator):
 
     def _holding(self, task: Task, rows: Rows, rng: np.random.Generator) -> Task:
         """The task with some rows held for validation: as many of each class as it has in all."""
+        from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+
         seed = self.random_state
         seed = seed if isinstance(seed, Integral) else int(rng.integers(2**31))
         split = StratifiedShuffleSplit if is_classifier(self) else ShuffleSplit

@@ -58,16 +58,16 @@ class Plan(NamedTuple):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def dot(data, at, low, high, v, m):  # noqa: ANN001, ANN201
-    """Product of the row data[low:high] with v[m]; `at` has the columns of a sparse row."""
+def dot(data, at, low, high, v):  # noqa: ANN001, ANN201
+    """Product of the row data[low:high] with v; `at` has the columns of a sparse row."""
     total = v.dtype.type(0)
     if at is None:
-        x, u = data[low:high], v[m]  # whose places no loop has to check for a sign
+        x = data[low:high]  # whose places no loop has to check for a sign
         for j in range(len(x)):
-            total += x[j] * u[j]
+            total += x[j] * v[j]
     else:
         for k in range(low, high):
-            total += data[k] * v[m, at[k]]
+            total += data[k] * v[at[k]]
     return total
 
 
@@ -81,53 +81,58 @@ def square(data, low, high):  # noqa: ANN001, ANN201
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def add(data, at, low, high, factor, v, m):  # noqa: ANN001, ANN201
-    """Add a multiple of the row to v[m]."""
+def add(data, at, low, high, factor, v):  # noqa: ANN001, ANN201
+    """Add a multiple of the row to v."""
     c = v.dtype.type(factor)
     if at is None:
-        x, u = data[low:high], v[m]
+        x = data[low:high]
         for j in range(len(x)):
-            u[j] += c * x[j]
+            v[j] += c * x[j]
     else:
         for k in range(low, high):
-            v[m, at[k]] += c * data[k]
+            v[at[k]] += c * data[k]
 
 
 @njit(cache=True, nogil=True)
-def add_and_remember(data, at, low, high, factor, v, m, late, pull):  # noqa: ANN001, ANN201
-    """Add a multiple of the row to v[m]; the sum late + pull * v stays what it was."""
+def add_and_remember(data, at, low, high, factor, v, late, pull):  # noqa: ANN001, ANN201
+    """Add a multiple of the row to v; the sum late + pull * v stays what it was."""
+    if late is None:
+        return
     c = v.dtype.type(factor)
     for k in range(low, high):
         j = k - low if at is None else at[k]
-        old = v[m, j]
-        v[m, j] = old + c * data[k]
-        late[m, j] -= pull * (v[m, j] - old)
+        old = v[j]
+        v[j] = old + c * data[k]
+        late[j] -= pull * (v[j] - old)
 
 
 @njit(cache=True, nogil=True)
-def truncate(at, low, high, v, m, late, taken, own):  # noqa: ANN001, ANN201
+def truncate(at, low, high, v, late, taken, own):  # noqa: ANN001, ANN201
     """Let the weights of a row's columns pay the L1 penalty they owe, but never past zero."""
-    scale, pull, owed = own[m, SCALE], own[m, PULL], own[m, OWED]
+    if taken is None:
+        return
+    scale, pull, owed = own[SCALE], own[PULL], own[OWED]
     for k in range(low, high):
         j = k - low if at is None else at[k]
-        old = v[m, j]
+        old = v[j]
         if old > 0.0:
-            v[m, j] = max(0.0, old - (owed + taken[m, j]) / scale)
+            v[j] = max(0.0, old - (owed + taken[j]) / scale)
         elif old < 0.0:
-            v[m, j] = min(0.0, old + (owed - taken[m, j]) / scale)
-        taken[m, j] += scale * (v[m, j] - old)
-        if late.shape[1]:
-            late[m, j] -= pull * (v[m, j] - old)
+            v[j] = min(0.0, old + (owed - taken[j]) / scale)
+        taken[j] += scale * (v[j] - old)
+        if late is not None:
+            late[j] -= pull * (v[j] - old)
 
 
 @njit(cache=True, nogil=True)
-def fold_scale(v, m, late, own):  # noqa: ANN001, ANN201
-    """Multiply the scale into v[m] before it gets too small."""
-    for j in range(late.shape[1]):
-        late[m, j] += own[m, PULL] * v[m, j]
-    for j in range(v.shape[1]):
-        v[m, j] *= own[m, SCALE]
-    own[m, SCALE], own[m, PULL] = 1.0, 0.0
+def fold_scale(v, late, own):  # noqa: ANN001, ANN201
+    """Multiply the scale into v before it gets too small."""
+    if late is not None:
+        for j in range(len(late)):
+            late[j] += own[PULL] * v[j]
+    for j in range(len(v)):
+        v[j] *= own[SCALE]
+    own[SCALE], own[PULL] = 1.0, 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -151,46 +156,46 @@ def step_for(plan, eta, size, loss, slope):  # noqa: ANN001, ANN201
 
 
 @njit(cache=True, nogil=True, inline="always")
-def learn(data, at, low, high, label, weight, eta, t, plan, v, m, late, taken, own):  # noqa: ANN001, ANN201
-    """One step of score m on one row."""
-    z = own[m, SCALE] * dot(data, at, low, high, v, m) + own[m, OFFSET]
+def learn(data, at, low, high, label, weight, eta, t, plan, v, late, taken, own):  # noqa: ANN001, ANN201
+    """One step of a score on one row."""
+    z = own[SCALE] * dot(data, at, low, high, v) + own[OFFSET]
     loss, slope = loss_and_slope(plan.loss, plan.epsilon, z, label)
-    own[m, LOSS] += weight * loss
-    own[m, WEIGHT] += weight
-    own[m, MISTAKES] += label * z <= 0.0
+    own[LOSS] += weight * loss
+    own[WEIGHT] += weight
+    own[MISTAKES] += label * z <= 0.0
     size = square(data, low, high) if plan.rate >= PA1 else 0.0
     step = weight * step_for(plan, eta, size, loss, slope)
     if plan.shrink > 0.0:
-        own[m, SCALE] *= max(0.0, 1.0 - eta * plan.shrink)
-        if own[m, SCALE] < SMALLEST_SCALE:
-            fold_scale(v, m, late, own)
-    if step != 0.0 and own[m, PULL] == 0.0:
-        add(data, at, low, high, step / own[m, SCALE], v, m)
+        own[SCALE] *= max(0.0, 1.0 - eta * plan.shrink)
+        if own[SCALE] < SMALLEST_SCALE:
+            fold_scale(v, late, own)
+    if step != 0.0 and own[PULL] == 0.0:
+        add(data, at, low, high, step / own[SCALE], v)
     elif step != 0.0:
-        add_and_remember(data, at, low, high, step / own[m, SCALE], v, m, late, own[m, PULL])
-    own[m, OFFSET] += plan.offset * step
+        add_and_remember(data, at, low, high, step / own[SCALE], v, late, own[PULL])
+    own[OFFSET] += plan.offset * step
     if plan.cut > 0.0:
-        own[m, OWED] += eta * plan.cut
-        truncate(at, low, high, v, m, late, taken, own)
+        own[OWED] += eta * plan.cut
+        truncate(at, low, high, v, late, taken, own)
     if 0.0 < plan.average <= t:
-        own[m, PULL] += own[m, SCALE]
-        own[m, OFFSETS] += own[m, OFFSET]
-        own[m, STEPS] += 1.0
+        own[PULL] += own[SCALE]
+        own[OFFSETS] += own[OFFSET]
+        own[STEPS] += 1.0
 
 
 @njit(cache=True, nogil=True)
-def walk(data, at, start, order, y, w, targets, cost, live, scores, plan, t):  # noqa: ANN001, ANN201
+def walk(data, at, start, order, y, w, targets, cost, live, v, late, taken, own, plan, t):  # noqa: ANN001, ANN201
     """Visit rows in order; each is one step of every live score. Returns the number of the next.
 
     Dense rows lie in `data` behind each other, and `at` and `start` are None; else the three are
     those of a CSR matrix. `y` and `w` come in the order of the visits. Score m learns whether y is
-    targets[m], at cost[m, 0] if not and cost[m, 1] if so; it learns y itself without targets.
+    targets[m], at cost[m, 0] if not and cost[m, 1] if so; it learns y itself without targets. What
+    belongs to `Scores` may be None if it is not used: less is compiled then.
     """
-    v, late, taken = scores.v, scores.late, scores.taken
     p = v.shape[1]
     in_line = 64 // data.itemsize
     lines = p // in_line
-    own = scores.own.copy()  # threads that write side by side would wait for each other
+    mine = own.copy()  # threads that write side by side would wait for each other
     for i in range(len(order)):
         row = order[i]
         if at is None:
@@ -208,12 +213,14 @@ def walk(data, at, start, order, y, w, targets, cost, live, scores, plan, t):  #
             m = live[k]
             label, weight = y[i], w[i]
             if len(targets):
-                mine = label == targets[m]
-                label, weight = 1.0 if mine else -1.0, weight * cost[m, int(mine)]
-            rate = own[m, RATE] if plan.rate == ADAPTIVE else eta
-            learn(data, at, low, high, label, weight, rate, t, plan, v, m, late, taken, own)
+                sought = label == targets[m]
+                label, weight = 1.0 if sought else -1.0, weight * cost[m, int(sought)]
+            rate = mine[m, RATE] if plan.rate == ADAPTIVE else eta
+            sums = None if late is None else late[m]
+            paid = None if taken is None else taken[m]
+            learn(data, at, low, high, label, weight, rate, t, plan, v[m], sums, paid, mine[m])
         t += 1.0
     for k in range(len(live)):
         for j in range(own.shape[1]):  # number by number: whole rows take a second to compile
-            scores.own[live[k], j] = own[live[k], j]
+            own[live[k], j] = mine[live[k], j]
     return t

@@ -27,7 +27,7 @@ from tenfold.linear.svm.problem import (
     products,
     slopes,
 )
-from tenfold.linear.ways.objective import square
+from tenfold.linear.ways.slopes import square
 from tenfold.rows import Chunk, Rows
 from tenfold.solve import until_still
 from tenfold.solve.lbfgs import ENOUGH_DECREASE

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tenfold.linear.ways.objective import scores
+from tenfold.linear.ways.slopes import scores
 from tenfold.rows import Chunk, Rows
 
 

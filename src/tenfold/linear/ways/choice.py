@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.linear.ways.columns import l1_columns_minimum
-from tenfold.linear.ways.objective import Objective, preconditioner, slope
+from tenfold.linear.ways.objective import Objective, preconditioner
+from tenfold.linear.ways.slopes import slope
 from tenfold.linear.ways.working_sets import l1_minimum
 from tenfold.maths.losses import Logistic, Softmax, Squared
 from tenfold.maths.moments import Moments
@@ -35,6 +36,7 @@ WIDEST_GRAM = 2000  # columns up to which L-BFGS is told how they correlate
 SAMPLE = 16  # a sample is so much smaller than the data, where it pays
 LEAST_SAMPLE, MOST_SAMPLE = 2_500, 20_000  # rows; more of them cost more than they save
 CLOSER, SETTLED = 0.3, 1e-3  # how much flatter a warm start ends, unless it is this flat already
+FINER = 0.5  # of the tolerance, for softmax on one chunk: small slopes hide gains, rounds are cheap
 PER_PARAMETER = 20  # rows of a sample that knows the curvature well enough
 MADE_FOR = {  # losses with kinks, and who minimises them exactly
     "Hinge": "LinearSVC(loss='hinge')",
@@ -179,7 +181,10 @@ def smooth_minimum(
         return lbfgs(f.slope, start, precision=eps, **settings)
     s = second_moments(f.rows)
     settings |= {"precision": eps, "noise": distance_from_zero(s)}
-    return lbfgs(f.slope, start, precondition=preconditioner(f, s), **settings)
+    settings["tol"] *= FINER if f.shape[0] > 1 and f.rows.n_rows <= f.rows.source.grid else 1
+    found = lbfgs(f.slope, start, precondition=preconditioner(f, s), **settings)
+    found.report["converged_"] |= bool(np.abs(found.slope).max() <= tol)
+    return found
 
 
 def _warm_tolerance(f: Objective, start: np.ndarray, tol: float) -> float:

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.linear.ways.column_leaves import column_products, sweep
-from tenfold.linear.ways.objective import Objective, row_weights
+from tenfold.linear.ways.objective import Objective
+from tenfold.linear.ways.slopes import row_weights
 from tenfold.linear.ways.working_sets import l1_of, violations
 from tenfold.solve.lbfgs import Minimum
 from tenfold.solve.loop import until_still

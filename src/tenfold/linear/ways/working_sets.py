@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.linear.ways.objective import Objective, row_weights, scores, targets
+from tenfold.linear.ways.objective import Objective
+from tenfold.linear.ways.slopes import row_weights, scores, targets
 from tenfold.maths.losses import Loss, class_shares
 from tenfold.maths.moments import thin_product
 from tenfold.rows import Chunk

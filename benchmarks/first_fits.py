@@ -1,0 +1,84 @@
+"""The very first fit of a model in a fresh process: which models there are, and what it costs."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+ROWS, COLUMNS = 5000, 20
+IN_A_FRESH_PROCESS = """
+import json, pickle, sys, time, warnings
+warnings.simplefilter("ignore")
+with open(sys.argv[1], "rb") as file:
+    start = time.perf_counter()
+    model = pickle.load(file)  # imports all that it is made of
+    imported = time.perf_counter() - start
+    X, y = pickle.load(file)
+start = time.perf_counter()
+model.fit(X, y)
+print(json.dumps([imported, time.perf_counter() - start]))
+"""
+
+
+class First(NamedTuple):
+    """Seconds of an import, of import and fit, and of both once more with a warm cache."""
+
+    imported: float
+    cold: float
+    warm: float
+
+
+def models() -> list[Any]:
+    """An instance of every public model, with the settings that the laws are shown with."""
+    from tenfold import laws
+
+    return list(laws.models())
+
+
+def family(model: Any) -> str:
+    """The package of tenfold that a model lives in."""
+    return type(model).__module__.split(".")[1]
+
+
+def table(model: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Rows and a target that suit a model."""
+    from sklearn.base import is_classifier, is_regressor
+    from sklearn.utils import get_tags
+
+    rng, tags = np.random.default_rng(0), get_tags(model)
+    X = rng.standard_normal((ROWS, COLUMNS))
+    score = X @ rng.standard_normal(COLUMNS) + rng.standard_normal(ROWS)
+    X = np.abs(X) if tags.input_tags.positive_only else X
+    if is_classifier(model):
+        return X, (score > 0).astype(int)
+    if is_regressor(model):
+        return X, np.floor(np.abs(score)) if tags.target_tags.positive_only else score
+    return X, None
+
+
+def first_fit(model: Any) -> First:
+    """Import and fit with an empty numba cache, then with the cache that this left."""
+    with tempfile.TemporaryDirectory() as folder:
+        job = Path(folder) / "job.pickle"
+        job.write_bytes(pickle.dumps(model) + pickle.dumps(table(model)))
+        cache = str(Path(folder) / "cache")
+        code = (IN_A_FRESH_PROCESS, str(job))
+        cold, warm = (json.loads(python(*code, NUMBA_CACHE_DIR=cache)) for _ in range(2))
+    return First(cold[0], sum(cold), sum(warm))
+
+
+def python(code: str, *arguments: str, **environment: str) -> str:
+    """What a fresh Python prints."""
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(
+        command, env=os.environ | environment, check=True, capture_output=True, text=True
+    )
+    return done.stdout
