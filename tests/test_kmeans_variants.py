@@ -60,6 +60,7 @@ def test_a_label_does_not_depend_on_the_rows_beside_it():
     whole = nearest_of(X, centres).label
     order = np.random.default_rng(1).permutation(len(X))
     assert_array_equal(nearest_of(X[order], centres).label, whole[order])
+    assert_array_equal(nearest_of(np.asfortranarray(X), centres).label, whole)
     assert_array_equal(nearest_of(X[17:1500], centres).label, whole[17:1500])
 
 

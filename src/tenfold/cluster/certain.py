@@ -49,7 +49,7 @@ def nearest_of(X: np.ndarray, centres: np.ndarray, single: Scaled | None = None)
     >>> found.label.tolist()
     [0, 0, 1]
     """
-    n = len(X)
+    X, n = np.ascontiguousarray(X), len(X)
     label, gap, radius = np.zeros(n, np.int32), np.zeros(n), np.full(n, np.inf)
     if n * centres.size <= FEW:
         settle(X, np.arange(n), centres.astype(np.float64), label)

@@ -184,6 +184,8 @@ def _turn(typing, X, rows, first, column, columns, lane):  # noqa: ANN001, ANN20
             builder.store(line, place, align=4)
         return context.get_dummy_value()
 
+    if not X.layout == rows.layout == columns.layout == "C":
+        raise TypeError(f"registers take rows that lie together, not {X}, {rows} and {columns}")
     return types.void(X, rows, types.intp, types.intp, columns, types.intp), code
 
 
