@@ -68,7 +68,7 @@ def test_a_label_does_not_depend_on_the_rows_beside_it():
 @given(st.integers(0, 10**6), st.integers(1, 30), st.floats(-9, 0), st.booleans())
 def test_remembered_gaps_change_no_label(seed, k, size, narrow):
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(3000, 4)).astype(np.float32 if narrow else np.float64)
+    X = rng.normal(size=(3000, 40)).astype(np.float32 if narrow else np.float64)
     centres = X[:k].copy()
     memory = Memory(keeps=True)
     for _ in range(6):
@@ -85,13 +85,13 @@ def test_gaps_save_most_of_the_work(monkeypatch):
     monkeypatch.setattr(
         module,
         "look_again",
-        lambda X, centres, rows, found, single: (
+        lambda X, centres, rows, *more: (
             asked.append(len(X) if rows is None else len(rows)),
-            look(X, centres, rows, found, single),
+            look(X, centres, rows, *more),
         ),
     )
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(6000, 4)) + 6 * rng.normal(size=(12, 4))[rng.integers(12, size=6000)]
+    X = rng.normal(size=(6000, 48)) + rng.normal(size=(12, 48))[rng.integers(12, size=6000)]
     memory, centres = Memory(keeps=True), X[:12].copy()
     for _ in range(15):
         label = memory.labels(X, centres, 0)

@@ -71,10 +71,11 @@ def look_again(
     rows: np.ndarray | None,
     found: Nearest,
     single: Scaled | None = None,
+    room: Desk | None = None,
 ) -> None:
-    """Find the nearest centres of some rows (None: of all) anew."""
+    """Find the nearest centres of some rows (None: of all) anew; there may be room for it."""
     rows = np.arange(len(X)) if rows is None else rows
-    room = desk(len(rows), X.shape[1])
+    room = room or desk(len(rows), X.shape[1])
     doubts = by_single_products(X, rows, single or in_blocks(centres), found, room)
     if not doubts:
         return

@@ -17,8 +17,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tenfold.cluster.certain import FEW, Nearest, Scaled, in_blocks, look_again, nearest_of
+from tenfold.cluster.certain import (
+    FEW,
+    Desk,
+    Nearest,
+    Scaled,
+    desk,
+    in_blocks,
+    look_again,
+    nearest_of,
+)
 
+CHEAP = 512  # numbers in all centres up to which a search costs no more than a look at gaps
 MOST = 0.6  # share of doubtful rows from which on all are asked
 REST = 3  # rounds until the next try, then
 ROUNDING = 1e-13  # of sums in float64, as a share of squared lengths
@@ -38,6 +48,7 @@ class Kept(NamedTuple):
 
     centres: np.ndarray  # to which it belongs
     found: Nearest
+    room: Desk
     rest: int  # rounds in which gaps are not looked at, since the centres still move too much
 
 
@@ -63,13 +74,14 @@ class Memory:
         place = first, len(X)
         kept = self.runs.get(place)
         if kept is None:
-            kept = Kept(centres, nearest_of(X, centres, self.scaled(centres)), 0)
-        elif kept.rest:
-            look_again(X, centres, None, kept.found, self.scaled(centres))
-            kept = Kept(centres, kept.found, kept.rest - 1)
+            found = nearest_of(X, centres, self.scaled(centres))
+            kept = Kept(centres, found, desk(*X.shape), 0)
+        elif kept.rest or centres.size < CHEAP:
+            look_again(X, centres, None, kept.found, self.scaled(centres), kept.room)
+            kept = kept._replace(centres=centres, rest=max(kept.rest - 1, 0))
         else:
             doubts = self.moved(X, kept, centres)
-            kept = Kept(centres, kept.found, REST if doubts > MOST * len(X) else 0)
+            kept = kept._replace(centres=centres, rest=REST if doubts > MOST * len(X) else 0)
         self.runs[place] = kept
         return kept.found.label
 
@@ -85,7 +97,7 @@ class Memory:
         doubts = still_sure(*found[:3], *self.moves(kept.centres, centres), *reach, doubtful)
         if doubts:
             some = None if doubts > MOST * len(X) else doubtful[:doubts]
-            look_again(X, centres, some, found, self.scaled(centres))
+            look_again(X, centres, some, found, self.scaled(centres), kept.room)
         return doubts
 
     def scaled(self, centres: np.ndarray) -> Scaled:

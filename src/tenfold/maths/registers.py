@@ -9,6 +9,7 @@ two kernels say it in LLVM's own words; registers narrower than sixteen numbers 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -41,9 +42,9 @@ def blocks_of(centres: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """Zeros that begin where a line of the cache begins: no register then takes two of them."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    size = prod(shape) * np.dtype(dtype).itemsize
     room = np.zeros(size + 64, np.uint8)
-    start = -room.ctypes.data % 64
+    start = -room.__array_interface__["data"][0] % 64
     return room[start : start + size].view(dtype).reshape(shape)
 
 
