@@ -17,6 +17,7 @@ from numba import njit
 from tenfold.maths.registers import TILE, aligned, blocks_of, to_lanes, two_best
 
 PRODUCTS = 2**16  # products of rows and centres that are held at once
+SINGLE, DOUBLE = (float(np.finfo(dtype).eps) for dtype in (np.float32, np.float64))
 FEW = 2**16  # steps of the slow way that are sooner done than products
 
 
@@ -86,21 +87,20 @@ def look_again(
     settle(X, rows, centres, found.label)
 
 
-def scaled(centres: np.ndarray, dtype: type) -> Scaled:
+def in_double(centres: np.ndarray) -> Scaled:
     """Centres, half their squares, and what rounding depends on."""
-    centres = centres.astype(np.float64)
     squares = np.einsum("ij,ij->i", centres, centres)
-    share = (centres.shape[1] + 8) * float(np.finfo(dtype).eps)
-    with np.errstate(over="ignore"):  # rows stay in doubt
-        narrow = centres.astype(dtype), (squares / 2).astype(dtype)
-    return Scaled(len(centres), *narrow, share, float(np.sqrt(squares.max())))
+    share = (centres.shape[1] + 8) * DOUBLE
+    return Scaled(len(centres), centres, squares / 2, share, float(np.sqrt(squares.max())))
 
 
 def in_blocks(centres: np.ndarray) -> Scaled:
     """Centres in single precision, as registers take them."""
-    s = scaled(centres, np.float32)
-    narrow, half = blocks_of(s.centres, s.half)
-    return s._replace(centres=narrow, half=half)
+    squares = np.einsum("ij,ij->i", centres, centres, dtype=np.float64)
+    with np.errstate(over="ignore"):  # rows stay in doubt
+        narrow, half = blocks_of(centres, squares / 2)
+    share = (centres.shape[1] + 8) * SINGLE
+    return Scaled(len(centres), narrow, half, share, float(np.sqrt(squares.max())))
 
 
 class Desk(NamedTuple):
@@ -164,7 +164,7 @@ def by_double_products(
     X: np.ndarray, rows: np.ndarray, centres: np.ndarray, found: Nearest
 ) -> np.ndarray:
     """Label rows that single precision left in doubt; those that still are."""
-    _, C, half, share, reach = scaled(centres, np.float64)
+    _, C, half, share, reach = in_double(centres)
     doubtful = []
     for some in np.array_split(rows, len(rows) * len(C) // PRODUCTS + 1):
         with np.errstate(over="ignore", invalid="ignore"):
