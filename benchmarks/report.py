@@ -16,8 +16,8 @@ HEAD = """# Benchmarks
 
 Written by `make bench`; `python -m benchmarks --list` names the parts that run alone. Ours and the
 peers run in turns in one process; times are medians, ± half their range. A ratio is the peer's time
-over ours, and counts only when our result is as good. The limit is work that no program avoids,
-measured in the same run on the same cores.
+over ours, and counts only when our result is as good. The limit is work that no program avoids, as
+BLAS or a plain read does it in the same run on the same cores; kernels of our own may beat BLAS.
 """
 
 
