@@ -18,6 +18,7 @@ from tenfold.rows import Chunk, Rows
 from tenfold.solve.spreading import STARTS, start_sample
 
 START_ROWS = 20_000  # starts are chosen from this many rows (or 100 for each cluster)
+AT_ONCE = 2**20  # labels that are looked at together
 BLIND = {"random", "uniform"}  # starts that do not look where the other centres are
 
 
@@ -50,7 +51,12 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
             )
 
     def _warn_of_lost_clusters(self, labels: np.ndarray) -> None:
-        found = np.count_nonzero(np.bincount(labels, minlength=self.n_clusters))
+        met = np.zeros(self.n_clusters, bool)
+        for start in range(
+            0, len(labels), AT_ONCE
+        ):  # an index is copied, twice as wide
+            met[labels[start : start + AT_ONCE]] = True
+        found = np.count_nonzero(met)
         if found < self.n_clusters:
             warnings.warn(
                 f"Number of distinct clusters ({found}) found smaller than n_clusters "
