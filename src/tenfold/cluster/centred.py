@@ -52,9 +52,7 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
 
     def _warn_of_lost_clusters(self, labels: np.ndarray) -> None:
         met = np.zeros(self.n_clusters, bool)
-        for start in range(
-            0, len(labels), AT_ONCE
-        ):  # an index is copied, twice as wide
+        for start in range(0, len(labels), AT_ONCE):  # an index is copied, twice as wide
             met[labels[start : start + AT_ONCE]] = True
         found = np.count_nonzero(met)
         if found < self.n_clusters:
