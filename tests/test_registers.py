@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tenfold.maths.leaves import add_rows, run_sums
+from tenfold.maths.leaves import run_sums
 from tenfold.maths.registers import CENTRES, TILE, aligned, blocks_of, to_lanes, two_best
 from tenfold.maths.square_sums import square_sums
 from tenfold.rows.tree import merged_in_order
@@ -104,8 +104,11 @@ def test_a_run_of_chunks_has_the_bits_of_its_chunks(n, grid, dtype):
 
 
 def labelled(X, w, label):
+    """The same by NumPy, which adds one row after the other too."""
+    own = w if len(w) else np.ones(len(X), X.dtype)
     weight, sums = np.zeros(4), np.zeros((4, X.shape[1]))
-    add_rows(X, w, label, sums, weight)
+    np.add.at(weight, label, own)
+    np.add.at(sums, label, own[:, None] * X)
     return weight, sums
 
 

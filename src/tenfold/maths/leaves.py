@@ -71,37 +71,29 @@ def nearest(products, half_norms, label, best):  # noqa: ANN001, ANN201  (k, n),
             label[i] = j if closer else label[i]
 
 
-@njit(cache=True, nogil=True)
-def add_rows(X, w, label, sums, weight):  # noqa: ANN001, ANN201  -> adds to sums (k, d), weight (k,)
+def add_rows(
+    X: np.ndarray, w: np.ndarray, label: np.ndarray, sums: np.ndarray, weight: np.ndarray
+) -> None:
     """Add each row to the sum of its label, in float64; w is empty where all rows weigh 1."""
-    n, d = X.shape
-    for i in range(n):
-        c = label[i]
-        if len(w):
-            weight[c] += w[i]
-            for j in range(d):
-                sums[c, j] += w[i] * X[i, j]
-        else:
-            weight[c] += 1.0
-            for j in range(d):
-                sums[c, j] += X[i, j]
+    add_chunks(X, w, label, sums[None], weight[None], max(len(X), 1))
 
 
 def run_sums(X: np.ndarray, w: np.ndarray, label: np.ndarray, k: int, grid: int) -> tuple:
     """Weight and sum of the rows of each label, chunk by chunk, merged as the tree merges."""
     levels = 2 + (len(X) // grid).bit_length()
-    weights, sums = np.empty((levels, k)), np.empty((levels, k, X.shape[1]))
+    weights, sums = np.zeros((levels, k)), np.zeros((levels, k, X.shape[1]))
     add_chunks(X, w, label, sums, weights, grid)
     return weights[0].copy(), sums[0].copy()
 
 
 @njit(cache=True, nogil=True)
 def add_chunks(X, w, label, sums, weights, grid):  # noqa: ANN001, ANN201
-    """Fill sums[0] (k, d), weights[0] (k,); further levels are nodes that wait for their half."""
+    """Add to sums[0] (k, d), weights[0] (k,); further levels are nodes that wait for their half."""
     n, d = X.shape
     top = 0
     for first in range(0, n, grid):
-        sums[top], weights[top] = 0.0, 0.0
+        if top > 0:
+            sums[top], weights[top] = 0.0, 0.0
         for i in range(first, min(first + grid, n)):
             c = label[i]
             if len(w):

@@ -1,10 +1,10 @@
 """Sums of the products of all columns with each other, summed where they arise: in registers.
 
-BLAS spends half its time on packing when there are a hundred columns and a thousand rows. Here a
-few rows lie in the cache, beside their target and a one; for each tile of the square some registers
-hold columns of a row, each of four other numbers is spread over all lanes, and the tile's sums stay
-in registers until the rows are done. Sums over few rows are added up in float64, so that float32
-rows lose no digits on the way.
+A hundred columns are few for BLAS, and sums of columns and of products with the target need passes
+of their own. Here a few rows lie in the cache, beside their target and a one; for each tile of the
+square some registers hold columns of a row, each of four other numbers is spread over all lanes,
+and the tile's sums stay in registers until the rows are done. Sums over few rows are added up in
+float64, so that float32 rows lose few digits on the way.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Compiling takes longer than most first fits, and most of it goes into what array
 functions take flat arrays and places in them, rather than slices and views, and a product of two
 matrices is one call of BLAS with the numbers where they lie. Places are unsigned in inner loops: a
 number that may be negative would be checked at every step, and the loops would not be turned into
-vector instructions (four times slower).
+vector instructions.
 """
 
 from __future__ import annotations

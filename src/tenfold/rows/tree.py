@@ -129,7 +129,7 @@ class Tree:
 
 
 def merged_in_order(parts: Iterable[Any]) -> Any:
-    """The node of chunks that follow each other; the first has a number that is even enough."""
+    """Merge chunks that follow each other as the tree would, if they begin where a node begins."""
     tree = Tree()
     for number, part in enumerate(parts):
         tree.add((0, number), part)

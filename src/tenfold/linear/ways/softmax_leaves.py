@@ -1,7 +1,8 @@
 """Softmax loss and its slope in one compiled loop: rows are read once, and stay in the cache.
 
-BLAS needs thicker products than those of rows with a few classes: it takes two to three times as
-long. Here four rows meet two classes at a time, which is enough for the registers to be busy.
+BLAS needs thicker products than those of rows with a few classes: on MNIST in float32 it takes more
+than twice as long. Here four rows meet two classes at a time, which is enough for the registers to
+be busy.
 Read in order: `softmax_sums` (the loop over blocks of rows), then its three steps.
 """
 
