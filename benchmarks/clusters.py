@@ -73,7 +73,7 @@ def cloud(n: int, p: int) -> Callable[[int], Data]:
 
 
 def our_medoids(k: int, X: np.ndarray) -> float:
-    from tenfold.cluster.medoids.kmedoids import KMedoids
+    from tenfold.cluster.kmedoids import KMedoids
 
     return KMedoids(min(k, len(X)), random_state=0).fit(X).inertia_
 
@@ -85,9 +85,9 @@ def their_medoids(k: int, X: np.ndarray) -> float:
 
 
 def our_tree(linkage: str, X: np.ndarray) -> float:
-    from tenfold.cluster.hierarchy.tree import tree
+    from tenfold.cluster.dendrogram import linkage_matrix
 
-    return float(tree(X, linkage)[:, 2].sum())
+    return float(linkage_matrix(X, linkage)[:, 2].sum())
 
 
 def fastclusters_tree(linkage: str, X: np.ndarray) -> float:

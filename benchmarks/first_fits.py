@@ -38,9 +38,9 @@ class First(NamedTuple):
 
 def models() -> list[Any]:
     """An instance of every public model, with the settings that the laws are shown with."""
-    from tenfold import laws
+    from tenfold import testing
 
-    return list(laws.models())
+    return list(testing.all_models())
 
 
 def family(model: Any) -> str:

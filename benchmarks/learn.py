@@ -84,9 +84,9 @@ def _fetched(name: str) -> tuple[pd.DataFrame, str]:
 
 
 def _ames() -> tuple[pd.DataFrame, str]:
-    from tenfold.datasets.cache import find
+    from tenfold.datasets.cache import find_file
 
-    return pd.read_csv(find("ames")), "SalePrice"
+    return pd.read_csv(find_file("ames")), "SalePrice"
 
 
 def _messages() -> tuple[pd.DataFrame, str]:

@@ -56,7 +56,7 @@ class Peak:
 
 def count_passes() -> list[str]:
     """Every pass that is made from now on, by the name of its leaf; `blocks` is a random order."""
-    from tenfold.rows import Rows
+    from tenfold.engine import Rows
 
     passes: list[str] = []
 

@@ -97,7 +97,7 @@ def own_start(_: Data) -> dict[str, Any]:
 
 
 def ours(params: dict[str, Any], data: Data) -> Any:
-    from tenfold.generative.mixtures.gaussian_mixture import GaussianMixture
+    from tenfold.mixture.gaussian_mixture import GaussianMixture
 
     return quietly(GaussianMixture(COMPONENTS, **params), data)
 

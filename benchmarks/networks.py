@@ -141,9 +141,9 @@ def layers(kind: str, dropout: float) -> list[Any]:
 
 def our_epochs(kind: str, dropout: float, X: np.ndarray, y: np.ndarray, epochs: int) -> Any:
     from tenfold import SequentialClassifier
-    from tenfold.solve.rates import Cosine
+    from tenfold.optim.schedules import CosineDecay
 
-    rate = Cosine(0.002, epochs * -(-len(X) // BATCH)) if epochs > 1 else 0.001
+    rate = CosineDecay(0.002, epochs * -(-len(X) // BATCH)) if epochs > 1 else 0.001
     shape = {"cnn": (28, 28, 1), "lstm": (28, 28)}.get(kind)
     settings = {"learning_rate": rate, "epochs": epochs, "batch_size": BATCH, "random_state": 0}
     model = SequentialClassifier(layers(kind, dropout), input_shape=shape, **settings)

@@ -63,7 +63,7 @@ def run(wanted: list[str], *, quick: bool) -> Table:
 def makers() -> dict[str, type]:
     from sklearn import svm
 
-    from tenfold.linear.svm.svc import LinearSVC
+    from tenfold.linear.svm.linear_svc import LinearSVC
 
     return {OURS: LinearSVC, SKLEARN: svm.LinearSVC}
 

@@ -21,11 +21,14 @@ FAMILIES = {
     "rl": "Acting",
     "select": "Selecting and judging",
 }
-FOR_AUTHORS = ("tenfold.estimator", "tenfold.rows")
-LISTED = {"tenfold.plot": "Pictures", "tenfold.solve": "Minimisers and samplers"}
-LISTED |= {"tenfold.metrics": "Metrics", "tenfold.select": "Choosing and judging"}
-LISTED |= {"tenfold.neural": "Layers and tools of networks", "tenfold.maths": "Derivatives"}
-LISTED |= {"tenfold.maths.densities": "Densities", "tenfold.maths.probability": "Probability"}
+FOR_AUTHORS = ("tenfold.base", "tenfold.rows")
+LISTED = {"tenfold.plot": "Pictures", "tenfold.optim": "Minimisers and samplers"}
+LISTED |= {"tenfold.metrics": "Metrics", "tenfold.model_selection": "Choosing and judging"}
+LISTED |= {
+    "tenfold.neural": "Layers and tools of networks",
+    "tenfold.teaching.autodiff": "Derivatives",
+}
+LISTED |= {"tenfold.distributions": "Densities", "tenfold.teaching.probability": "Probability"}
 MODULES = ("losses", "penalties", "links", "geometry", "algebra", "labels", "costs", "guesses")
 WHOLE = [f"tenfold.maths.{name}" for name in MODULES]
 WHOLE += [f"tenfold.solve.{name}" for name in ("rates", "steppers", "projections", "certified")]
@@ -120,12 +123,12 @@ def _module_page(module: str) -> str:
 
 
 def _laws_page() -> str:
-    laws = "".join(f".. autofunction:: {law.__name__}\n\n" for law in tenfold.laws.LAWS)
+    laws = "".join(f".. autofunction:: {law.__name__}\n\n" for law in tenfold.testing.LAWS)
     return "\n".join(
         [
-            _title("tenfold.laws", "="),
-            ".. currentmodule:: tenfold.laws\n",
-            inspect.getdoc(tenfold.laws),
+            _title("tenfold.testing", "="),
+            ".. currentmodule:: tenfold.testing\n",
+            inspect.getdoc(tenfold.testing),
             "\n.. autofunction:: check\n\n.. autofunction:: models\n",
             _title("The laws", "-"),
             laws,

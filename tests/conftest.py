@@ -1,7 +1,6 @@
 """What all tests share."""
 
 import os
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -18,10 +17,6 @@ if "HYPOTHESIS_PROFILE" not in os.environ:
     providers._get_local_constants = lambda: providers._local_constants
 
 collect_ignore = ["reference"]  # scripts that made numbers once, with libraries not needed here
-
-BESIDE = Path(__file__).parents[2] / "shared" / "data"
-if "TENFOLD_DATA" not in os.environ and BESIDE.is_dir():
-    os.environ["TENFOLD_DATA"] = str(BESIDE)
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from tenfold import KMeans, KMedoids, SphericalKMeans, TfIdf, WordCounts, datasets
-from tenfold.cluster.counting.describing import compare
-from tenfold.plot.style import INK
+from tenfold.cluster.profiles import compare_clusterings
+from tenfold.plot.style import TEXT_COLOR
 
 if "TENFOLD_DATA" in os.environ:
     cut = ("headers", "footers", "quotes")
@@ -58,7 +58,7 @@ found = {
 def told(labels):
     """Agreement with the groups, and the size of the largest cluster."""
     largest = np.bincount(labels).max() / len(labels)
-    return f"{compare(y, labels).adjusted_rand:.2f}, largest cluster {largest:.0%} of the messages"
+    return f"{compare_clusterings(y, labels).adjusted_rand:.2f}, largest cluster {largest:.0%} of the messages"
 
 
 for name, labels in found.items():
@@ -85,7 +85,7 @@ figure, ax = plt.subplots(figsize=(8, 5.6), layout="constrained")
 ax.imshow(table[:, order], cmap="Blues", vmin=0, vmax=100)
 for (i, j), share in np.ndenumerate(table[:, order]):
     if share >= 3:
-        ink = "white" if share > 55 else INK
+        ink = "white" if share > 55 else TEXT_COLOR
         ax.text(j, i, f"{share:.0f}", ha="center", va="center", color=ink, size=8)
 heads = [" ".join(words[np.argsort(-topics.cluster_centers_[j])[:2]]) for j in order]
 ax.set_xticks(range(10), heads, rotation=40, ha="right", rotation_mode="anchor")
@@ -123,7 +123,7 @@ part, truth = X[some], y[some]
 medoids = KMedoids(4, metric="precomputed", random_state=0).fit(1 - (part @ part.T).toarray())
 spherical = SphericalKMeans(4, n_init=5, random_state=0).fit(part)
 for name, model in (("k-medoids", medoids), ("spherical", spherical)):
-    print(f"{name}: agreement {compare(truth, model.labels_).adjusted_rand:.2f}")
+    print(f"{name}: agreement {compare_clusterings(truth, model.labels_).adjusted_rand:.2f}")
 for row in medoids.medoid_indices_:
     text = " ".join(messages[some[row]].split())
     print(f"a representative of {groups[truth[row]]:>22}: {text[:60]} ...")

@@ -19,10 +19,10 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from tenfold import KMeans
-from tenfold.cluster.counting.choosing import choose_k
-from tenfold.cluster.counting.describing import compare, profile
-from tenfold.cluster.counting.features import ClusterFeatures
-from tenfold.plot.clusters import elbow, partition, silhouettes
+from tenfold.cluster.cluster_features import ClusterFeatures
+from tenfold.cluster.n_clusters import choose_k
+from tenfold.cluster.profiles import compare_clusterings, profile_clusters
+from tenfold.plot.clusters import cluster_scatter, elbow, silhouettes
 
 X, y = make_blobs(300, centers=[[0, 0], [5, 0], [0, 5], [5, 5]], random_state=0)
 model = KMeans(n_init=3, random_state=0)
@@ -61,13 +61,14 @@ scaled = (wine.data - wine.data.mean(axis=0)) / wine.data.std(axis=0)
 for name, rows in (("raw", wine.data), ("standardised", scaled)):
     labels = KMeans(3, n_init=10, random_state=0).fit(rows).labels_
     best = [
-        f"{c} {share:.2f}" for c, share in profile(rows, labels, wine.feature_names).ranked()[:3]
+        f"{c} {share:.2f}"
+        for c, share in profile_clusters(rows, labels, wine.feature_names).ranked()[:3]
     ]
-    agreement = compare(wine.target, labels).adjusted_rand
+    agreement = compare_clusterings(wine.target, labels).adjusted_rand
     print(f"{name:13s} agreement with the cultivars {agreement:.2f}; apart by {', '.join(best)}")
 
 columns = [wine.feature_names.index(c) for c in ("flavanoids", "color_intensity")]
-ax = partition(scaled[:, columns], labels)
+ax = cluster_scatter(scaled[:, columns], labels)
 ax.set(xlabel="flavanoids (standardised)", ylabel="colour intensity (standardised)")
 plt.show()
 

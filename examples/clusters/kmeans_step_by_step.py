@@ -18,17 +18,30 @@ from sklearn.preprocessing import StandardScaler
 
 from tenfold import GaussianMixture, KernelKMeans, KMeans, choose_k, lloyd_steps
 from tenfold.plot.clusters import elbow
-from tenfold.plot.style import FAINT, INK, clean, colour, marker
+from tenfold.plot.style import MUTED_COLOR, TEXT_COLOR, palette_color, palette_marker, style_axes
 
 
 def draw(ax, X, labels, centres, title, size=14):
     """Rows in the colours of their clusters, and the centres."""
     for j in range(len(centres)):
-        ax.scatter(*X[labels == j].T, s=size, color=colour(j), marker=marker(j), lw=0, alpha=0.8)
-    ax.scatter(*centres.T, s=120, c=[colour(j) for j in range(len(centres))], marker="X", ec=INK)
+        ax.scatter(
+            *X[labels == j].T,
+            s=size,
+            color=palette_color(j),
+            marker=palette_marker(j),
+            lw=0,
+            alpha=0.8,
+        )
+    ax.scatter(
+        *centres.T,
+        s=120,
+        c=[palette_color(j) for j in range(len(centres))],
+        marker="X",
+        ec=TEXT_COLOR,
+    )
     ax.set_title(title, size=10)
     ax.set(xticks=[], yticks=[])
-    clean(ax, grid=False)
+    style_axes(ax, grid=False)
 
 
 rng = np.random.default_rng(4)
@@ -48,13 +61,13 @@ plt.show()
 figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
 costs = np.array([step.cost for step in steps])
 number = np.arange(1, len(costs) + 1)
-ax.plot(number, costs, color=FAINT, zorder=0)
+ax.plot(number, costs, color=MUTED_COLOR, zorder=0)
 for place, (half, name) in enumerate((("assign", "rows to centres"), ("move", "centres to means"))):
     these = np.array([step.half == half for step in steps])
-    ax.plot(number[these], costs[these], "os"[place], color=colour(place), label=name)
+    ax.plot(number[these], costs[these], "os"[place], color=palette_color(place), label=name)
 ax.set(xlabel="half-step", ylabel="cost", ylim=(0, None), xticks=number)
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%
@@ -116,12 +129,14 @@ for init in ("uniform", "random", "farthest", "k-means++"):
 best = min(costs.min() for costs in ends.values())
 figure, ax = plt.subplots(figsize=(8, 3), layout="constrained")
 for row, (init, costs) in enumerate(ends.items()):
-    ax.scatter(costs, row + 0.25 * (rng.random(200) - 0.5), s=9, color=colour(row), alpha=0.5, lw=0)
+    ax.scatter(
+        costs, row + 0.25 * (rng.random(200) - 0.5), s=9, color=palette_color(row), alpha=0.5, lw=0
+    )
     share = np.mean(costs < 1.001 * best)
     print(f"{init:>10}: {share:4.0%} end at the best cost; the mean is {costs.mean() / best:.2f} x")
 ax.set_yticks(range(4), ends)
 ax.set(xlabel="cost of one start", xlim=(0, None))
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%

@@ -16,13 +16,13 @@ import numpy as np
 from sklearn.datasets import load_sample_image
 
 from tenfold import KMeans
-from tenfold.cluster.counting.choosing import choose_k
-from tenfold.cluster.counting.palette import picture_bits, quantise
-from tenfold.cluster.medoids.kmedoids import KMedoids
+from tenfold.cluster.color_quantization import image_bits, quantize
+from tenfold.cluster.kmedoids import KMedoids
+from tenfold.cluster.n_clusters import choose_k
 from tenfold.plot.clusters import elbow
-from tenfold.plot.style import clean, colour, marker
+from tenfold.plot.style import palette_color, palette_marker, style_axes
 
-size = picture_bits(1024 * 1024, 32)
+size = image_bits(1024 * 1024, 32)
 rows = [
     ("full colour, bits", "25,165,824", f"{size.full:,}"),
     ("with 32 colours, bits", "5,243,000", f"{size.reduced:,}"),
@@ -36,7 +36,7 @@ for what, noted, ours in rows:
 # %%
 # A photograph needs more colours than a drawing: with four, the shades of a petal fall together.
 photograph = load_sample_image("flower.jpg")[::3, ::3]
-palettes = {k: quantise(photograph, k) for k in (4, 8, 32)}
+palettes = {k: quantize(photograph, k) for k in (4, 8, 32)}
 
 fig, axes = plt.subplots(1, 4, figsize=(12, 2.6), layout="constrained")
 axes[0].imshow(photograph)
@@ -82,9 +82,9 @@ for name, model in models.items():
 fig, ax = plt.subplots(layout="constrained")
 for i, (name, seconds) in enumerate(times.items()):
     slope = np.polyfit(np.log(sizes[name]), np.log(seconds), 1)[0]
-    ax.loglog(sizes[name], seconds, color=colour(i), marker=marker(i), label=name)
+    ax.loglog(sizes[name], seconds, color=palette_color(i), marker=palette_marker(i), label=name)
     print(f"{name}: seconds a round grow as n^{slope:.1f}")
 ax.set(xlabel="rows n", ylabel="seconds of CPU a round")
-clean(ax)
+style_axes(ax)
 ax.legend(frameon=False)
 plt.show()

@@ -13,11 +13,11 @@ import numpy as np
 from sklearn.datasets import load_iris, make_moons
 
 from tenfold import KMeans
-from tenfold.cluster.counting.describing import compare
-from tenfold.cluster.hierarchy.agglomerative import AgglomerativeClustering
-from tenfold.cluster.hierarchy.tree import tree
-from tenfold.plot.clusters import dendrogram, partition
-from tenfold.plot.style import clean
+from tenfold.cluster.agglomerative import AgglomerativeClustering
+from tenfold.cluster.dendrogram import linkage_matrix
+from tenfold.cluster.profiles import compare_clusterings
+from tenfold.plot.clusters import cluster_scatter, dendrogram
+from tenfold.plot.style import style_axes
 
 points = np.array([[0.0], [1.0], [3.0], [7.0]])
 noted = {
@@ -28,7 +28,9 @@ noted = {
 }
 print(f"{'linkage':10s} {'in the notes':22s} here")
 for linkage, heights in noted.items():
-    print(f"{linkage:10s} {heights!s:22s} {tree(points, linkage)[:, 2].round(4).tolist()}")
+    print(
+        f"{linkage:10s} {heights!s:22s} {linkage_matrix(points, linkage)[:, 2].round(4).tolist()}"
+    )
 
 # %%
 # The same tree cut at two heights. Cuts are nested: a lower one only splits clusters.
@@ -54,15 +56,15 @@ found = {
 }
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.2), sharey=True, layout="constrained")
 for ax, (name, labels) in zip(axes, found.items(), strict=True):
-    partition(X, labels, ax=ax).get_legend().remove()
-    ax.set_title(f"{name}: agreement {compare(y, labels).adjusted_rand:.2f}")
+    cluster_scatter(X, labels, ax=ax).get_legend().remove()
+    ax.set_title(f"{name}: agreement {compare_clusterings(y, labels).adjusted_rand:.2f}")
 plt.show()
 
 # %%
 # Heights of centroids may fall: the middle of two corners of this triangle lies closer to the third
 # than they lay to each other, so the second bar is drawn below the first.
 corners = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 1.75]])
-Z = tree(corners, "centroid")
+Z = linkage_matrix(corners, "centroid")
 print("heights:", Z[:, 2].tolist())
 fig, axes = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
 for i, (a, b) in enumerate(corners):
@@ -71,7 +73,7 @@ for i, (a, b) in enumerate(corners):
 axes[0].plot(1, 0, "x", color="#D55E00", ms=9)
 axes[0].annotate("middle of 0 and 1", (1, 0), (-40, 10), textcoords="offset points")
 axes[0].set(xlim=(-0.4, 2.6), ylim=(-0.4, 2.2), aspect="equal")
-clean(axes[0])
+style_axes(axes[0])
 dendrogram(Z, ax=axes[1])
 plt.show()
 
@@ -82,4 +84,4 @@ X = np.random.default_rng(3).normal(size=(200, 2))
 trees = [AgglomerativeClustering(5).fit(X).labels_ for _ in range(5)]
 starts = [KMeans(5, init="random", n_init=1, random_state=s).fit(X).labels_ for s in range(5)]
 for name, runs in (("tree", trees), ("k-means", starts)):
-    print(name, [round(compare(runs[0], other).adjusted_rand, 2) for other in runs[1:]])
+    print(name, [round(compare_clusterings(runs[0], other).adjusted_rand, 2) for other in runs[1:]])

@@ -13,36 +13,44 @@ ways. [000, 2.2 and 2.3; 001, appendix A; 002, 1.5 and 8.1]
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tenfold.generative.bayesian_learner import BayesianLearner
-from tenfold.maths.densities import Bernoulli, Beta, Binomial, Exponential, Gamma, Gaussian, Uniform
-from tenfold.maths.links import log_sigmoid, probit, sigmoid
-from tenfold.maths.probability import (
-    ContinuousMeasure,
-    FiniteMeasure,
-    JointTable,
-    bound_identity,
-    conditioned,
-    data_moments,
-    ellipse,
-    spread,
-    total_law,
+from tenfold.distributions import (
+    Bernoulli,
+    Beta,
+    Binomial,
+    Exponential,
+    FiniteDistribution,
+    Gamma,
+    Gaussian,
+    Uniform,
 )
-from tenfold.plot.style import clean, colour
+from tenfold.inference.bayesian_learner import BayesianLearner
+from tenfold.math.links import log_sigmoid, normal_cdf, sigmoid
+from tenfold.plot.style import palette_color, style_axes
+from tenfold.teaching.probability import (
+    ContinuousDistribution,
+    JointTable,
+    condition_gaussian,
+    density_ellipse,
+    evidence_decomposition,
+    sample_moments,
+    summarize_moments,
+    total_moments,
+)
 
 figure, panels = plt.subplots(2, 2, figsize=(9, 5.6), layout="constrained", sharex="col")
 cases = [("normal", Gaussian(0.0, 1.0), -4, 4), ("Gamma(3, 1)", Gamma(3.0, 1.0), 0, 10)]
 for (name, density, low, high), (top, bottom) in zip(cases, panels.T, strict=True):
-    measure, x = ContinuousMeasure.of(density), np.linspace(low, high, 201)
+    measure, x = ContinuousDistribution.of(density), np.linspace(low, high, 201)
     mean, mode, deviation = measure.mean, measure.modes()[0], measure.deviation
     f = np.exp(density.log_density(x))
-    top.plot(x, f, color=colour(0))
+    top.plot(x, f, color=palette_color(0))
     near = np.abs(x - mean) <= deviation
-    top.fill_between(x[near], f[near], color=colour(0), alpha=0.2, label="one deviation")
-    bottom.plot(x[::4], [measure.cdf(t) for t in x[::4]], color=colour(0))
+    top.fill_between(x[near], f[near], color=palette_color(0), alpha=0.2, label="one deviation")
+    bottom.plot(x[::4], [measure.cdf(t) for t in x[::4]], color=palette_color(0))
     for ax in (top, bottom):
-        ax.axvline(mean, color=colour(1), label="mean")
-        ax.axvline(mode, color=colour(2), ls="--", label="mode")
-        clean(ax)
+        ax.axvline(mean, color=palette_color(1), label="mean")
+        ax.axvline(mode, color=palette_color(2), ls="--", label="mode")
+        style_axes(ax)
     top.set(title=name, ylabel="density", ylim=(0, None))
     bottom.set(xlabel="x", ylabel="probability up to x")
     print(
@@ -54,7 +62,7 @@ plt.show()
 # %%
 # **A rating that nobody gave.** The mean of these stars is 2.95; the nearest rating has the lowest
 # probability of all, and there are two modes.
-stars = FiniteMeasure([1, 2, 3, 4, 5], [0.3, 0.2, 0.05, 0.15, 0.3])
+stars = FiniteDistribution([1, 2, 3, 4, 5], [0.3, 0.2, 0.05, 0.15, 0.3])
 print("                  in the notes | here")
 print(f"mean              2.95         | {stars.mean:.2f}")
 print(f"P(nearest rating) 0.05         | {stars.pmf(round(stars.mean)):.2f}")
@@ -62,12 +70,14 @@ print(f"modes             1, 5         | {', '.join(map(str, stars.modes()))}")
 
 figure, ax = plt.subplots(figsize=(5, 3), layout="constrained")
 ax.bar(
-    stars.outcomes, stars.p, color=[colour(2 if s in stars.modes() else 0) for s in stars.outcomes]
+    stars.outcomes,
+    stars.p,
+    color=[palette_color(2 if s in stars.modes() else 0) for s in stars.outcomes],
 )
-ax.axvline(stars.mean, color=colour(1), label=f"mean {stars.mean:.2f}")
+ax.axvline(stars.mean, color=palette_color(1), label=f"mean {stars.mean:.2f}")
 ax.set(xlabel="stars (modes in green)", ylabel="probability")
 ax.legend(frameon=False, loc="upper center")
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%
@@ -84,36 +94,36 @@ left.contour(grid, grid, height, levels=6, colors="0.5", linewidths=1)
 left.set(xlabel="x", ylabel="y", title="joint density", aspect="equal")
 for number, y in enumerate((-1.5, 0.0, 1.5)):
     slice_ = np.exp(joint.log_density(np.stack([grid, np.full(121, y)], axis=1)))
-    given = conditioned(joint, [1], [y])
-    left.axhline(y, color=colour(number))
-    middle.plot(grid, slice_, color=colour(number), label=f"y = {y:g}")
-    right.plot(grid, np.exp(given.log_density(grid)), color=colour(number))
+    given = condition_gaussian(joint, [1], [y])
+    left.axhline(y, color=palette_color(number))
+    middle.plot(grid, slice_, color=palette_color(number), label=f"y = {y:g}")
+    right.plot(grid, np.exp(given.log_density(grid)), color=palette_color(number))
     area, centre = slice_.sum() * 0.05, given.mean[0]
     print(f"y = {y:4.1f}: area of the slice {area:.3f}, mean of x given y {centre:.2f}")
 middle.set(xlabel="x", ylabel="joint density", title="slices")
 right.set(xlabel="x", ylabel="density", title="x given y: slices of area 1")
 middle.legend(frameon=False)
 for ax in (left, middle, right):
-    clean(ax)
+    style_axes(ax)
 plt.show()
 
 # %%
 # **Tables turn round.** A test is right in 95 % of all cases and the disease has 5 %. Bayes' rule:
 # after a positive result both are equally likely.
 test = JointTable.from_conditional(
-    FiniteMeasure(["ill", "well"], [0.05, 0.95]),
+    FiniteDistribution(["ill", "well"], [0.05, 0.95]),
     [[0.95, 0.05], [0.05, 0.95]],
     ("patient", "result"),
     ["positive", "negative"],
 )
-print("given a positive result:", test.given(result="positive").measure("patient"))
-print("given a negative result:", test.given(result="negative").measure("patient"))
+print("given a positive result:", test.given(result="positive").distribution("patient"))
+print("given a negative result:", test.given(result="negative").distribution("patient"))
 
 # %%
 # **What flips say about a coin.** Seven heads in ten: the likelihood is highest at 0.7. Three coins
 # in a drawer: which one was it? And without a drawer, a uniform belief becomes Beta(8, 4).
 flips = np.repeat([1, 0], [7, 3])
-coins = FiniteMeasure([0.2, 0.5, 0.8])
+coins = FiniteDistribution([0.2, 0.5, 0.8])
 found = coins.updated([Binomial(10, p).log_density([7])[0] for p in coins.outcomes])
 again = found.posterior.updated([Binomial(10, p).log_density([3])[0] for p in coins.outcomes])
 print("              in the notes             | here")
@@ -124,8 +134,8 @@ print(f"then 3 of 10  more weight to 0.2       | {' '.join(f'{p:.4f}' for p in a
 p = np.linspace(0.001, 0.999, 300)
 likelihood = np.exp([Bernoulli(q).log_density(flips).sum() for q in p])
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
-left.plot(p, likelihood, color=colour(0))
-left.axvline(Bernoulli().fit(flips).p, color=colour(1), label="most likely: 0.7")
+left.plot(p, likelihood, color=palette_color(0))
+left.axvline(Bernoulli().fit(flips).p, color=palette_color(1), label="most likely: 0.7")
 left.set(xlabel="probability of heads", ylabel="likelihood of 7 heads in 10", ylim=(0, None))
 left.legend(frameon=False)
 width = 0.06
@@ -133,7 +143,7 @@ for shift, (label, belief) in enumerate(
     [("before", coins), ("7 of 10", found.posterior), ("then 3 of 10", again.posterior)]
 ):
     middle.bar(
-        coins.values + (shift - 1) * width, belief.p, width, color=colour(shift), label=label
+        coins.values + (shift - 1) * width, belief.p, width, color=palette_color(shift), label=label
     )
 middle.set(xlabel="probability of heads", ylabel="belief", xticks=coins.values)
 middle.legend(frameon=False)
@@ -141,11 +151,11 @@ coin = Bernoulli(prior=Beta(1, 1))
 for number, n in enumerate((0, 3, 10)):
     belief = coin.learned(flips[::-1][:n]).prior if n else coin.prior
     label = f"after {n}: Beta({belief.a:g}, {belief.b:g})"
-    right.plot(p, np.exp(belief.log_density(p)), color=colour(number), label=label)
+    right.plot(p, np.exp(belief.log_density(p)), color=palette_color(number), label=label)
 right.set(xlabel="probability of heads", ylabel="density of the belief", ylim=(0, None))
 right.legend(frameon=False)
 for ax in (left, middle, right):
-    clean(ax)
+    style_axes(ax)
 plt.show()
 
 # %%
@@ -155,12 +165,12 @@ rng = np.random.default_rng(0)
 ratings = rng.choice(stars.values, (20000, 64), p=stars.p)
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
 long = rng.choice(stars.values, (5, 3000), p=stars.p).cumsum(axis=1) / np.arange(1, 3001)
-left.plot(np.arange(1, 3001), long.T, color=colour(0), lw=0.8, alpha=0.6)
+left.plot(np.arange(1, 3001), long.T, color=palette_color(0), lw=0.8, alpha=0.6)
 band = 2 * stars.deviation / np.sqrt(np.arange(1, 3001))
 left.fill_between(
     np.arange(1, 3001), stars.mean - band, stars.mean + band, color="0.9", label="two deviations"
 )
-left.axhline(stars.mean, color=colour(1), label="mean")
+left.axhline(stars.mean, color=palette_color(1), label="mean")
 left.set(xscale="log", ylim=(1, 5), xlabel="ratings", ylabel="average of the first n")
 left.legend(frameon=False)
 z = np.linspace(-3.5, 3.5, 200)
@@ -168,25 +178,29 @@ for number, n in enumerate((1, 4, 64)):
     Z = (ratings[:, :n].mean(axis=1) - stars.mean) / (stars.deviation / np.sqrt(n))
     levels, counts = np.unique(Z.round(9), return_counts=True)
     right.step(
-        levels, counts.cumsum() / len(Z), where="post", color=colour(number), label=f"mean of {n}"
+        levels,
+        counts.cumsum() / len(Z),
+        where="post",
+        color=palette_color(number),
+        label=f"mean of {n}",
     )
-right.plot(z, probit(z), color="k", ls="--", label="normal")
+right.plot(z, normal_cdf(z), color="k", ls="--", label="normal")
 right.set(xlabel="standardised mean", ylabel="probability up to it", xlim=(-3.5, 3.5))
 right.legend(frameon=False)
-clean(left)
-clean(right)
+style_axes(left)
+style_axes(right)
 plt.show()
 
 # %%
 # Two steps of chance: a coin whose bias is uniform, flipped 10 times. The variance of the heads has
 # a part within the coins and a part between them.
-law = total_law(
-    ContinuousMeasure.of(Uniform(0.0, 1.0)), lambda q: 10 * q, lambda q: 10 * q * (1 - q)
+law = total_moments(
+    ContinuousDistribution.of(Uniform(0.0, 1.0)), lambda q: 10 * q, lambda q: 10 * q * (1 - q)
 )
 print("               in the notes | here")
 print(f"mean           5            | {law.mean:.4f}")
 print(f"variance       10           | {law.variance:.4f} = {law.within:.4f} + {law.between:.4f}")
-wait = ContinuousMeasure.of(Exponential(2.0))
+wait = ContinuousDistribution.of(Exponential(2.0))
 first = wait.expectation(lambda t: np.exp(-3.0 * t))
 print(f"P(X1 < X2) for rates 2 and 3: 2/5 = {2 / 5} | {first:.4f}")
 
@@ -201,20 +215,22 @@ for place, c in enumerate((0.5, -0.5)):
     cloud = figure.add_subplot(side[1, 2 * place])
     top = figure.add_subplot(side[0, 2 * place], sharex=cloud)
     beside = figure.add_subplot(side[1, 2 * place + 1], sharey=cloud)
-    cloud.plot(*X.T, "o", ms=3, color=colour(0), alpha=0.5)
-    cloud.plot(*ellipse(g, 2.0).points().T, color=colour(2))
+    cloud.plot(*X.T, "o", ms=3, color=palette_color(0), alpha=0.5)
+    cloud.plot(*density_ellipse(g, 2.0).points().T, color=palette_color(2))
     normal = np.exp(Gaussian().log_density(z))
-    top.hist(X[:, 0], 25, density=True, color=colour(0), alpha=0.4)
-    top.plot(z, normal, color=colour(1))
-    beside.hist(X[:, 1], 25, density=True, color=colour(0), alpha=0.4, orientation="horizontal")
-    beside.plot(normal, z, color=colour(1))
+    top.hist(X[:, 0], 25, density=True, color=palette_color(0), alpha=0.4)
+    top.plot(z, normal, color=palette_color(1))
+    beside.hist(
+        X[:, 1], 25, density=True, color=palette_color(0), alpha=0.4, orientation="horizontal"
+    )
+    beside.plot(normal, z, color=palette_color(1))
     cloud.set(xlabel="first column", xlim=(-3.6, 3.6), ylim=(-3.6, 3.6))
     cloud.set_ylabel("" if place else "second column")
     top.set_title(f"covariance {c:+.1f}")
     for ax in (top, beside):
         ax.axis("off")
-    clean(cloud)
-    seen = spread(data_moments(X))
+    style_axes(cloud)
+    seen = summarize_moments(sample_moments(X))
     inside = np.mean(np.einsum("ij,jk,ik->i", X, np.linalg.inv(g.matrix), X) <= 4)
     print(f"correlation {c:+.1f}: {seen.correlation[0, 1]:+.2f} in the sample; {inside:.0%} inside")
 plt.show()
@@ -240,13 +256,20 @@ for number, method in enumerate(("laplace", "variational", "mcmc")):
     mean, ahead = about.expectation(sigmoid)[0], np.exp(about.log_predictive([1])[0])
     print(f"{method:12s}  {mean:.4f}     {ahead:.4f}            {about.log_evidence:.4f}")
     if method == "mcmc":
-        ax.hist(about.points[:, 0], 60, density=True, color=colour(number), alpha=0.3, label=method)
+        ax.hist(
+            about.points[:, 0],
+            60,
+            density=True,
+            color=palette_color(number),
+            alpha=0.3,
+            label=method,
+        )
     else:
-        ax.plot(t, np.exp(about.belief.log_density(t)), color=colour(number), label=method)
+        ax.plot(t, np.exp(about.belief.log_density(t)), color=palette_color(number), label=method)
 ax.plot(t, truth, color="k", ls="--", label="exact")
 ax.set(xlabel="log-odds of heads", ylabel="density of the belief", xlim=(-2, 4))
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%
@@ -255,7 +278,7 @@ plt.show()
 log_joint = np.log(coins.p) + [Binomial(10, q).log_density([7])[0] for q in coins.outcomes]
 print("guess Q                   bound    + divergence = log p(x)")
 for Q in ([1 / 3, 1 / 3, 1 / 3], [0.0, 0.5, 0.5], found.posterior.p):
-    terms = bound_identity(log_joint, Q)
+    terms = evidence_decomposition(log_joint, Q)
     shares = " ".join(f"{share:.4f}" for share in Q)
     print(
         f"{shares}    {terms.bound:7.4f}  + {terms.divergence:.4f}     = {terms.log_evidence:.4f}"

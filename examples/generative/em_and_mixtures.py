@@ -14,15 +14,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from tenfold import KMeans
-from tenfold.generative.mixtures.any_mixture import MixtureModel
-from tenfold.generative.mixtures.choosing import choose_components
-from tenfold.generative.mixtures.count_mixtures import MultinomialMixture
-from tenfold.generative.mixtures.gaussian_mixture import GaussianMixture
-from tenfold.generative.mixtures.gaussians import Gaussians
-from tenfold.generative.mixtures.steps import bound, e_step, m_step
-from tenfold.plot.mixing import em_steps, mixture
-from tenfold.plot.style import clean, colour
-from tenfold.solve.em import LikelihoodFellError, em
+from tenfold.inference.em import LikelihoodDecreasedError, expectation_maximization
+from tenfold.mixture._gaussian import GaussianParameters
+from tenfold.mixture.discrete import MultinomialMixture
+from tenfold.mixture.gaussian_mixture import GaussianMixture
+from tenfold.mixture.mixture_model import MixtureModel
+from tenfold.mixture.n_components import choose_components
+from tenfold.plot.mixtures import em_steps, mixture
+from tenfold.plot.style import palette_color, style_axes
+from tenfold.teaching.em_steps import e_step, elbo_terms, m_step
 
 rng = np.random.default_rng(2)
 y = (rng.random(400) < 0.3).astype(int)
@@ -45,8 +45,8 @@ turns = np.array([[[1.6, 1.2], [0.0, 0.4]], [[0.5, 0.0], [-0.9, 1.0]], [[0.5, 0.
 y = rng.choice(3, 500, p=[0.5, 0.35, 0.15])
 X = np.array([[-1.2, 1.9], [2.2, 0.2], [0.5, -2.5]])[y]
 X = X + np.einsum("nij,ni->nj", turns[y], rng.normal(size=(500, 2)))
-start = Gaussians(np.full(3, 1 / 3), X[[3, 14, 16]], np.stack([np.cov(X.T)] * 3))
-em_steps(X, start, rounds=(0, 1, 3, 8, 40))
+start = GaussianParameters(np.full(3, 1 / 3), X[[3, 14, 16]], np.stack([np.cov(X.T)] * 3))
+em_steps(X, start, iterations=(0, 1, 3, 8, 40))
 plt.show()
 
 # %%
@@ -57,12 +57,12 @@ guess = rng.dirichlet(np.ones(3), len(X))
 R, heights = e_step(X, start)
 print(f"{'':22}{'expected':>12}{'entropy':>10}{'divergence':>12}{'sum':>12}")
 for name, q in (("a random guess", guess), ("after the E-step", R)):
-    terms = bound(X, q, start)
+    terms = elbo_terms(X, q, start)
     print(f"{name:22}{terms[0]:12.3f}{terms[1]:10.3f}{terms[2]:12.3f}{sum(terms):12.3f}")
 print(f"log-likelihood {heights.sum():.3f}")
 
 # %%
-# **EM of one's own.** `tenfold.solve.em` takes any two steps and watches them: an M-step that is
+# **EM of one's own.** `tenfold.inference.em` takes any two steps and watches them: an M-step that is
 # wrong, here one that gives the components each other's covariances, is found out.
 
 
@@ -71,7 +71,7 @@ def expectation(g):
     return shares, heights.sum()
 
 
-found = em(expectation, lambda R: m_step(X, R), start, tol=1e-8)
+found = expectation_maximization(expectation, lambda R: m_step(X, R), start, tol=1e-8)
 print(f"{found.report['n_iter_']} rounds to {found.log_likelihood:.3f}")
 
 
@@ -81,8 +81,8 @@ def mixed_up(R):
 
 
 try:
-    em(expectation, mixed_up, start)
-except LikelihoodFellError as error:
+    expectation_maximization(expectation, mixed_up, start)
+except LikelihoodDecreasedError as error:
     print(str(error)[:78], "...")
 
 # %%
@@ -104,16 +104,20 @@ left.hist(z, 60, density=True, color="#DDDDDD")
 line = np.linspace(-5, 5, 400)
 for number, (name, fit) in enumerate(fits.items()):
     left.plot(
-        line, np.exp(fit.score_samples(line[:, None])), color=colour(number), lw=2, label=name
+        line,
+        np.exp(fit.score_samples(line[:, None])),
+        color=palette_color(number),
+        lw=2,
+        label=name,
     )
     share = fit.predict_proba(line[:, None])[:, fit.means_[:, 0].argmax()]
     share = np.round(share) if name == "hard EM" else share
-    right.plot(line, share, color=colour(number), lw=2, label=name)
+    right.plot(line, share, color=palette_color(number), lw=2, label=name)
 left.set(xlabel="x", ylabel="density")
 right.set(xlabel="x", ylabel="share of the component on the right")
 left.legend(frameon=False)
 for ax in (left, right):
-    clean(ax)
+    style_axes(ax)
 plt.show()
 
 # %%
@@ -131,11 +135,11 @@ def agreement(labels):
 
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
-left.scatter(*X.T, c=[colour(k) for k in kmeans.labels_], s=14, alpha=0.75, linewidths=0)
+left.scatter(*X.T, c=[palette_color(k) for k in kmeans.labels_], s=14, alpha=0.75, linewidths=0)
 left.scatter(*kmeans.cluster_centers_.T, c="white", edgecolors="black", s=90, marker="X")
 left.set_aspect("equal", adjustable="datalim")
 left.set(title=f"k-means: {agreement(kmeans.labels_):.0%} right", xlabel="$x_1$", ylabel="$x_2$")
-clean(left)
+style_axes(left)
 mixture(full, X, ax=right)
 right.set_title(f"mixture: {agreement(full.predict(X)):.0%} right")
 plt.show()
@@ -145,7 +149,7 @@ plt.show()
 # shares become a choice, and the means those of k-means.
 print("variance   rows shared   largest distance from k-means' centres")
 for variance in (3.0, 1.0, 0.3, 0.1, 0.01, 0.001):
-    g = Gaussians(np.full(3, 1 / 3), kmeans.cluster_centers_, np.full(3, variance))
+    g = GaussianParameters(np.full(3, 1 / 3), kmeans.cluster_centers_, np.full(3, variance))
     for _ in range(60):
         R, _ = e_step(X, g, "spherical")
         g = g._replace(means=m_step(X, R, g, "spherical").means)
@@ -160,10 +164,10 @@ for number, criterion in enumerate(("bic", "aic", "held-out")):
     choice = choose_components(GaussianMixture(**starts), X, range(1, 8), criterion=criterion)
     print(f"{criterion}: {choice.n_components} components")
     above = choice.costs - choice.costs.min()
-    ax.plot(choice.tried, above / above.max(), "o-", color=colour(number), label=criterion)
+    ax.plot(choice.tried, above / above.max(), "o-", color=palette_color(number), label=criterion)
 ax.set(xlabel="components", ylabel="cost above the best, as a share of the worst")
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%

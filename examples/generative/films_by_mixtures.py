@@ -15,7 +15,7 @@ minimisation, small enough for paper. [003, 7.6 and project 4]
 #           + \tfrac12 \sum_a u_a^2 + \tfrac12 \sum_i v_i^2
 #
 # With v held, each u is a fraction; then the same for v. The cost cannot rise, and the products
-# fill the gaps. `tenfold.solve.alternate` takes the two steps and watches the cost.
+# fill the gaps. `tenfold.optim.alternating_minimization` takes the two steps and watches the cost.
 import os
 from fractions import Fraction
 
@@ -23,9 +23,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from tenfold.datasets import fetch_netflix_ratings
-from tenfold.generative.mixtures.gaussian_mixture import GaussianMixture
-from tenfold.plot.style import INK, clean, colour
-from tenfold.solve import alternate
+from tenfold.mixture.gaussian_mixture import GaussianMixture
+from tenfold.optim import alternating_minimization
+from tenfold.plot.style import TEXT_COLOR, palette_color, style_axes
 
 Y, known = np.array([[5.0, 0, 7], [1, 2, 0]]), np.array([[1, 0, 1], [1, 1, 0]])
 
@@ -43,7 +43,7 @@ begun = {"u": np.zeros(2), "v": np.array([2.0, 7.0, 8.0])}
 first = steps["u"](begun)
 exact = ", ".join(str(Fraction(number).limit_denominator(100)) for number in first)
 print(f"first step, in the notes: 22/23, 8/27 | {exact}")
-done = alternate(steps, begun, cost, tol=1e-12)
+done = alternating_minimization(steps, begun, cost, tol=1e-12)
 falls = np.append(cost(begun), done.report["history_"]["steps"])
 print(
     f"cost: {falls[0]:.2f} at the start, then {falls[1]:.4f}, {falls[2]:.4f}, ..., {done.cost:.4f}"
@@ -55,11 +55,15 @@ ax.semilogy(falls[:25] - done.cost, color="#BBBBBB", zorder=0)
 for place, name in enumerate("uv"):
     at = np.arange(1 + place, 25, 2)
     ax.semilogy(
-        at, falls[at] - done.cost, "os"[place], color=colour(place), label=f"after a step in {name}"
+        at,
+        falls[at] - done.cost,
+        "os"[place],
+        color=palette_color(place),
+        label=f"after a step in {name}",
     )
 ax.set(xlabel="half-step", ylabel="cost above where it ends")
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%
@@ -125,18 +129,18 @@ model = models[12]
 filled = model.impute(X)
 there = gold > 0
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-left.plot(np.arange(1, model.n_iter_ + 1), np.array(model.lower_bounds_) * len(X), color=INK)
+left.plot(np.arange(1, model.n_iter_ + 1), np.array(model.lower_bounds_) * len(X), color=TEXT_COLOR)
 left.set(xlabel="round", ylabel="log-likelihood of the ratings that are there")
 guessed = np.isnan(X) & there
 groups = [filled[guessed & (gold == stars)] for stars in range(1, 6)]
 boxes = right.boxplot(groups, tick_labels=range(1, 6), showfliers=False, patch_artist=True)
 for box in boxes["boxes"]:
-    box.set(facecolor=colour(5), edgecolor=INK)
+    box.set(facecolor=palette_color(5), edgecolor=TEXT_COLOR)
 for line in boxes["medians"]:
-    line.set(color=colour(1), linewidth=2)
+    line.set(color=palette_color(1), linewidth=2)
 right.set(xlabel="true rating", ylabel="filled-in rating")
 for ax in (left, right):
-    clean(ax)
+    style_axes(ax)
 plt.show()
 
 # %%

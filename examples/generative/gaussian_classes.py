@@ -15,10 +15,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from tenfold import GaussianNB, LogisticRegression, plot
-from tenfold.generative.discriminant import LinearDiscriminantAnalysis
-from tenfold.generative.gaussian import GaussianClassifier
-from tenfold.generative.quadratic import QuadraticDiscriminantAnalysis
-from tenfold.plot.style import clean, colour, marker
+from tenfold.discriminant.gaussian_classifier import GaussianClassifier
+from tenfold.discriminant.lda import LinearDiscriminantAnalysis
+from tenfold.discriminant.qda import QuadraticDiscriminantAnalysis
+from tenfold.plot.style import palette_color, palette_marker, style_axes
 
 rng = np.random.default_rng(4)
 shapes = np.array([[[1.3, 0.9], [0.0, 0.5]], [[0.5, -0.2], [0.0, 0.9]], [[0.6, 0.0], [0.0, 0.6]]])
@@ -47,11 +47,11 @@ figure, panels = plt.subplots(
 )
 for ax, kind in zip(panels.flat, ["full", "tied", "diagonal", "spherical"], strict=True):
     model = GaussianClassifier(kind).fit(X, y)
-    plot.boundary(model, X, y, ax=ax)
+    plot.decision_boundary(model, X, y, ax=ax)
     ax.get_legend().remove()
     limits = ax.axis()
     for c, covariance in enumerate(covariances(model)):
-        ax.plot(*ellipse(model.means_[c], covariance), color=colour(c), lw=2)
+        ax.plot(*ellipse(model.means_[c], covariance), color=palette_color(c), lw=2)
     ax.axis(limits)
     ax.set_title(f"{kind}: {model.score(X, y):.0%} of the rows right")
 plt.show()
@@ -78,10 +78,10 @@ figure, panels = plt.subplots(
 )
 for ax, rows, labels, title in zip(panels, (X, made), (y, which), ("data", "made up"), strict=True):
     for c in range(3):
-        look = {"color": colour(c), "marker": marker(c), "s": 22, "alpha": 0.7}
+        look = {"color": palette_color(c), "marker": palette_marker(c), "s": 22, "alpha": 0.7}
         ax.scatter(*rows[labels == c].T, **look, label=f"class {c}")
     ax.set(title=title, xlabel="$x_1$", ylabel="$x_2$")
-    clean(ax)
+    style_axes(ax)
 panels[0].legend(frameon=False)
 plt.show()
 
@@ -132,7 +132,7 @@ project = LinearDiscriminantAnalysis().fit(wine.data, wine.target)
 plane = project.transform(wine.data)
 figure, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
 for c in range(3):
-    look = {"color": colour(c), "marker": marker(c), "s": 24, "alpha": 0.8}
+    look = {"color": palette_color(c), "marker": palette_marker(c), "s": 24, "alpha": 0.8}
     ax.scatter(*plane[wine.target == c].T, **look, label=wine.target_names[c].replace("_", " "))
 shares = project.explained_variance_ratio_
 ax.set(
@@ -140,6 +140,6 @@ ax.set(
     ylabel=f"second direction ({shares[1]:.0%})",
     title="178 wines, 13 columns, two discriminants",
 )
-clean(ax)
+style_axes(ax)
 ax.legend(frameon=False)
 plt.show()

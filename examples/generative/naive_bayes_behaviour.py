@@ -14,11 +14,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from tenfold import GaussianNB, LogisticRegression, datasets
-from tenfold.generative.bernoulli import BernoulliNB
-from tenfold.generative.categorical import CategoricalNB
-from tenfold.generative.mixed import MixedNB
-from tenfold.generative.multinomial import MultinomialNB
-from tenfold.plot.style import clean, colour
+from tenfold.naive_bayes.categorical import CategoricalNB
+from tenfold.naive_bayes.discrete import BernoulliNB, MultinomialNB
+from tenfold.naive_bayes.mixed import MixedNB
+from tenfold.plot.style import palette_color, style_axes
 
 words = np.array([[70.0, 20, 15, 40, 90], [73, 65, 98, 20, 120]])
 spam = MultinomialNB(alpha=0, class_prior=[0.7, 0.3]).fit(words, ["normal", "spam"])
@@ -69,12 +68,12 @@ for share in shares:
     scores["hidden in the fit too"].append(partly.score(holes[~train], labels[~train]))
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 for number, (name, line) in enumerate(scores.items()):
-    ax.plot(shares, line, "o-", color=colour(number), lw=2, label=name)
+    ax.plot(shares, line, "o-", color=palette_color(number), lw=2, label=name)
 ax.axhline(0.1, color="#888888", lw=1, ls=":")
 ax.text(0.01, 0.12, "guessing", color="#666666")
 ax.set(xlabel="share of entries hidden", ylabel="share of digits right", ylim=(0, 1))
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%
@@ -156,9 +155,9 @@ for ax, copies in zip(panels, (1, 6), strict=True):
         for name, found in fits.items():
             lines[name].append(1 - np.mean(found))
     for number, (name, line) in enumerate(lines.items()):
-        ax.semilogx(sizes, line, "o-", color=colour(number), lw=2, label=name)
+        ax.semilogx(sizes, line, "o-", color=palette_color(number), lw=2, label=name)
     ax.set(xlabel="rows", title="independent columns" if copies == 1 else "one column six times")
-    clean(ax)
+    style_axes(ax)
 panels[0].set_ylabel("share wrong on new rows")
 panels[1].legend(frameon=False)
 plt.show()

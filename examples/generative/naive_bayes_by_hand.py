@@ -14,10 +14,10 @@ import os
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tenfold import CategoricalNB, MultinomialNB, WordCounts, datasets, plot, reasons
-from tenfold.maths.densities import Bernoulli, Beta, Binomial, Categorical
-from tenfold.maths.probability import FiniteMeasure, JointTable
-from tenfold.plot.style import clean, colour
+from tenfold import CategoricalNB, MultinomialNB, WordCounts, datasets, feature_contributions, plot
+from tenfold.distributions import Bernoulli, Beta, Binomial, Categorical, FiniteDistribution
+from tenfold.plot.style import palette_color, style_axes
+from tenfold.teaching.probability import JointTable
 
 vocabulary = ["dear", "sir", "money", "friend", "thanks"]
 counts = np.array([[70.0, 20, 15, 40, 90], [73, 65, 98, 20, 120]])
@@ -27,7 +27,7 @@ joint, posterior = np.exp(spam.predict_joint_log_proba(mail))[0], spam.predict_p
 print("                 in the notes            | here")
 print(f"unnormalised     1.7674e-06  5.6897e-05  | {joint[0]:.4e}  {joint[1]:.4e}")
 print(f"posterior        0.0301      0.9698      | {posterior[0]:.4f}      {posterior[1]:.4f}")
-why = reasons(spam, mail, vocabulary)
+why = feature_contributions(spam, mail, vocabulary)
 print(why)
 
 # %%
@@ -50,7 +50,9 @@ if "TENFOLD_DATA" in os.environ:
     for name, row in zip(model.classes_, table, strict=True):
         print(f"  {name:>6}: said {model.classes_[0]} {row[0]:4d}, {model.classes_[1]} {row[1]:4d}")
     surest = int(model.predict_log_proba(X_test)[:, 1].argmax())
-    plot.reasons(reasons(model, X_test[[surest]], counter.get_feature_names_out()), top=8)
+    plot.contributions(
+        feature_contributions(model, X_test[[surest]], counter.get_feature_names_out()), top=8
+    )
     plt.show()
 
 # %%
@@ -103,7 +105,10 @@ for ax, (name, text), row in zip(panels, asked.items(), new, strict=True):
     prior = np.diff(smooth.class_log_prior_)[0]
     bars = [prior, *odds]
     ax.barh(
-        range(5), bars, color=[colour(0) if bar > 0 else colour(1) for bar in bars], height=0.62
+        range(5),
+        bars,
+        color=[palette_color(0) if bar > 0 else palette_color(1) for bar in bars],
+        height=0.62,
     )
     said = [f"{column} {word}" for column, word in zip(columns, text.split(), strict=True)]
     ax.set_yticks(range(5), ["all shoppers", *said])
@@ -114,7 +119,7 @@ for ax, (name, text), row in zip(panels, asked.items(), new, strict=True):
         f"{name}: P(yes) = {smooth.predict_proba([row])[0, 1]:.2f}, most by {most}", size=10
     )
     ax.set_xlabel("log-odds of buying")
-    clean(ax)
+    style_axes(ax)
     ax.grid(visible=False, axis="y")
 plt.show()
 
@@ -144,7 +149,7 @@ for n in (14, 100, 1000, 10_000):
 # **Three coins in a drawer.** They show heads with 0.2, 0.5 and 0.8. One is drawn and shows 7 heads
 # in 10. The posterior is the prior of what comes next: 3 heads in 10, and the outer two are as
 # likely as each other, as after 10 of 20 at once. (The notes go on from rounded numbers.)
-coins = FiniteMeasure([0.2, 0.5, 0.8])
+coins = FiniteDistribution([0.2, 0.5, 0.8])
 seven = coins.updated([Binomial(10, p).log_density([7])[0] for p in coins.outcomes])
 again = seven.posterior.updated([Binomial(10, p).log_density([3])[0] for p in coins.outcomes])
 print("              in the notes             | here")
@@ -154,7 +159,9 @@ print(f"then 3 of 10  0.0114 0.9773 0.0113     | {' '.join(f'{p:.4f}' for p in a
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
 beliefs = {"before": coins, "7 heads of 10": seven.posterior, "then 3 of 10": again.posterior}
 for number, (name, belief) in enumerate(beliefs.items()):
-    left.bar(coins.values + (number - 1) * 0.06, belief.p, 0.055, color=colour(number), label=name)
+    left.bar(
+        coins.values + (number - 1) * 0.06, belief.p, 0.055, color=palette_color(number), label=name
+    )
 left.set(xticks=coins.values, xlabel="probability of heads", ylabel="belief")
 left.legend(frameon=False)
 grid = np.linspace(0.001, 0.999, 300)
@@ -165,13 +172,15 @@ for number, (name, heads, tails) in enumerate(
     flips = np.repeat([1, 0], [heads, tails])
     belief = coin.learned(flips).prior if heads else coin.prior
     name = f"{name}: Beta({belief.a:g}, {belief.b:g})"
-    right.plot(grid, np.exp(belief.log_density(grid)), color=colour(number), lw=2, label=name)
+    right.plot(
+        grid, np.exp(belief.log_density(grid)), color=palette_color(number), lw=2, label=name
+    )
 right.legend(frameon=False, loc="upper left")
 right.set(
     xlabel="probability of heads, any from 0 to 1", ylabel="density of the belief", ylim=(0, 5)
 )
 for ax in (left, right):
-    clean(ax)
+    style_axes(ax)
 plt.show()
 
 # %%
@@ -181,12 +190,12 @@ plt.show()
 print("disease   P(ill | positive)")
 for share in (0.2, 0.05, 0.01, 0.001):
     test_table = JointTable.from_conditional(
-        FiniteMeasure(["ill", "well"], [share, 1 - share]),
+        FiniteDistribution(["ill", "well"], [share, 1 - share]),
         [[0.95, 0.05], [0.05, 0.95]],
         ("patient", "result"),
         ["positive", "negative"],
     )
-    found = test_table.given(result="positive").measure("patient").pmf("ill")
+    found = test_table.given(result="positive").distribution("patient").pmf("ill")
     note = "   (exactly 1/2)" if share == 0.05 else ""
     print(f"{share:>7.1%}   {found:.4f}{note}")
 

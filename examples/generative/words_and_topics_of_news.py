@@ -29,12 +29,12 @@ from tenfold import (
     TfIdf,
     WordCounts,
     datasets,
+    feature_contributions,
     plot,
-    ranked_weights,
-    reasons,
+    top_weights,
     word_weights,
 )
-from tenfold.plot.style import INK, clean, colour
+from tenfold.plot.style import TEXT_COLOR, palette_color, style_axes
 
 in_course = "TENFOLD_DATA" in os.environ
 if in_course:
@@ -112,12 +112,14 @@ figure, panels = plt.subplots(
 for column, name in enumerate(kinds):
     for ax, group in zip(panels[:, column], shown, strict=True):
         w = models["softmax", name].coef_[group]
-        ax.plot(w, color=colour(column), lw=0.5)
+        ax.plot(w, color=palette_color(column), lw=0.5)
         top = np.argsort(-np.abs(w))[:3]
         for j in top:
-            ax.annotate(words[j], (j, w[j]), (4, 0), textcoords="offset points", size=8, color=INK)
+            ax.annotate(
+                words[j], (j, w[j]), (4, 0), textcoords="offset points", size=8, color=TEXT_COLOR
+            )
         ax.set_title(f"{groups[group]}, {name}: deviation {w.std():.3f}", size=10)
-        clean(ax)
+        style_axes(ax)
 for ax in panels[1]:
     ax.set_xlabel("number of the word")
 figure.supylabel("coefficient")
@@ -133,11 +135,13 @@ for column, name in enumerate(kinds):
     for ax, group in zip(panels[:, column], shown, strict=True):
         p = np.exp(models["naive Bayes", name].feature_log_prob_[group])
         entropy = -(p * np.log(p)).sum()
-        ax.plot(p, color=colour(column), lw=0.5)
+        ax.plot(p, color=palette_color(column), lw=0.5)
         for j in np.argsort(-p)[:3]:
-            ax.annotate(words[j], (j, p[j]), (4, 0), textcoords="offset points", size=8, color=INK)
+            ax.annotate(
+                words[j], (j, p[j]), (4, 0), textcoords="offset points", size=8, color=TEXT_COLOR
+            )
         ax.set_title(f"{groups[group]}, {name}: entropy {entropy:.3f}", size=10)
-        clean(ax)
+        style_axes(ax)
 for ax in panels[1]:
     ax.set_xlabel("number of the word")
 figure.supylabel("share of the words of the group")
@@ -164,7 +168,7 @@ for ax, (who, model) in zip(panels.ravel(), models.items(), strict=True):
     ax.imshow(table, cmap="Blues", vmin=0, vmax=100)
     for (i, j), share in np.ndenumerate(table):
         if share >= 1:
-            ink = "white" if share > 55 else INK
+            ink = "white" if share > 55 else TEXT_COLOR
             ax.text(j, i, f"{share:.0f}", ha="center", va="center", color=ink, size=8)
     ax.set_title(f"{' on '.join(who)}: {np.mean(said == y_test):.1%} right")
     ax.set_xticks(range(10), short, rotation=40, ha="right", rotation_mode="anchor")
@@ -181,7 +185,7 @@ plt.show()
 # **Which words speak for a group.** The weights of a linear model, ranked by name. A word of weight
 # zero plays no part, and the weight is what one more occurrence adds to the score.
 linear = models["softmax", "counts"]
-strongest = ranked_weights(linear, words, top=6)
+strongest = top_weights(linear, words, top=6)
 for group, top, weights in zip(*strongest, strict=True):
     said = ", ".join(f"{word} {weight:+.2f}" for word, weight in zip(top, weights, strict=True))
     print(f"{groups[group]:>22}: {said}")
@@ -194,8 +198,8 @@ wrong = probabilities.argmax(axis=1) != y_test
 lengths = np.diff(bags_test["counts"].indptr)
 i = int(np.argmax(np.where(wrong & (lengths < 60), probabilities.max(axis=1), 0)))
 said = int(probabilities[i].argmax())
-why = reasons(linear, bags_test["counts"][[i]], words).between(said, int(y_test[i]))
-ax = plot.reasons(why, top=8)
+why = feature_contributions(linear, bags_test["counts"][[i]], words).between(said, int(y_test[i]))
+ax = plot.contributions(why, top=8)
 ax.set_title(f"said {groups[said]}, true is {groups[y_test[i]]}", size=11)
 ax.set_xlabel("score of what was said, less that of the truth")
 plt.show()

@@ -18,7 +18,7 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from tenfold import BayesianLinearRegression, GaussianRegression, LinearRegression, Ridge
 from tenfold.datasets import make_cosine, make_cubic
-from tenfold.plot.style import clean, colour
+from tenfold.plot.style import palette_color, style_axes
 
 DEGREE, TAU = 9, 10.0
 
@@ -61,14 +61,14 @@ def draw(ax, data, truth, noise, bayesian):
     else:
         model = polynomial(GaussianRegression()).fit(X, y)
     mean, std = model.predict(grid, return_std=True)
-    hue = colour(int(bayesian))
+    hue = palette_color(int(bayesian))
     ax.fill_between(grid[:, 0], mean - std, mean + std, color=hue, alpha=0.25, linewidth=0)
     ax.plot(grid, mean, color=hue, lw=2, label="prediction, band of one std")
     ax.plot(grid, truth(grid), "--", color="black", lw=1, label="truth")
     ax.plot(X, y, "o", color="black", ms=4, label="data")
     middle = truth(np.linspace(X.min(), X.max(), 100))
     ax.set_ylim(middle.min() - 3.2 * noise, middle.max() + 3.2 * noise)
-    clean(ax)
+    style_axes(ax)
     return std
 
 
@@ -147,16 +147,16 @@ for top, bottom, (n, mean, S) in zip(above, below, steps, strict=True):
     off = np.stack([b - mean[0], w - mean[1]], axis=-1)
     density = np.exp(-0.5 * np.einsum("...i,ij,...j", off, np.linalg.inv(S), off))
     top.contourf(b, w, density, levels=np.linspace(0.02, 1, 12), cmap="Blues")
-    top.plot(-0.3, 0.5, "+", color=colour(1), ms=12, mew=2)
+    top.plot(-0.3, 0.5, "+", color=palette_color(1), ms=12, mew=2)
     draws = rng.multivariate_normal(mean, S, size=12)
     for intercept, slope in draws:
-        bottom.plot(ends, intercept + slope * ends, color=colour(0), lw=1, alpha=0.7)
+        bottom.plot(ends, intercept + slope * ends, color=palette_color(0), lw=1, alpha=0.7)
     bottom.plot(x[:n], y[:n], "o", color="black", ms=5)
-    bottom.plot(ends, -0.3 + 0.5 * ends, "--", color=colour(1), lw=2)
+    bottom.plot(ends, -0.3 + 0.5 * ends, "--", color=palette_color(1), lw=2)
     top.set(title="the prior" if n == 0 else f"after {n} point{'s' * (n > 1)}", xlabel="intercept")
     bottom.set(xlim=(-1, 1), ylim=(-2, 2), xlabel="x")
-    clean(top, grid=False)
-    clean(bottom)
+    style_axes(top, grid=False)
+    style_axes(bottom)
 above[0].set_ylabel("slope")
 below[0].set_ylabel("y; dashed: the true line")
 plt.show()

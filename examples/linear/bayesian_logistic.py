@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from tenfold import BayesianLogisticRegression, LogisticRegression
-from tenfold.plot.style import INK, clean, colour, marker
+from tenfold.plot.style import TEXT_COLOR, palette_color, palette_marker, style_axes
 
 rng = np.random.default_rng(8)
 centres = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
@@ -61,13 +61,19 @@ figure, row = plt.subplots(1, 3, figsize=(12, 4.3), layout="constrained", sharey
 for ax, (name, model) in zip(row, models.items(), strict=True):
     p = model.predict_proba(points)[:, 1].reshape(241, 241)
     image = ax.imshow(p, extent=(-6, 6, -6, 6), origin="lower", cmap="RdBu_r", vmin=0, vmax=1)
-    lines = ax.contour(side, side, p, levels=[0.1, 0.25, 0.5, 0.75, 0.9], colors=INK, linewidths=1)
+    lines = ax.contour(
+        side, side, p, levels=[0.1, 0.25, 0.5, 0.75, 0.9], colors=TEXT_COLOR, linewidths=1
+    )
     ax.clabel(lines, fontsize=8)
     for label in (0, 1):
-        look = {"color": colour(label), "marker": marker(label), "edgecolor": "white"}
+        look = {
+            "color": palette_color(label),
+            "marker": palette_marker(label),
+            "edgecolor": "white",
+        }
         ax.scatter(*X[y == label].T, s=45, zorder=3, label=f"class {label}", **look)
     ax.set(title=name, xlabel="$x_1$")
-    clean(ax, grid=False)
+    style_axes(ax, grid=False)
 row[0].set_ylabel("$x_2$")
 row[0].legend(loc="lower left", framealpha=0.9)
 figure.colorbar(image, ax=list(row), label="probability of class 1", shrink=0.85)

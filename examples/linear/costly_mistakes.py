@@ -17,15 +17,21 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tenfold import CostSensitiveClassifier, LogisticRegression, datasets
-from tenfold.maths.costs import best_decision, class_weights, cost_report, expected_cost, threshold
-from tenfold.maths.guesses import Finite, best_guess, expected_loss
-from tenfold.plot.style import INK, clean, colour, legend_beside
+from tenfold.math.decision_costs import (
+    cost_class_weights,
+    cost_report,
+    decision_threshold,
+    expected_cost,
+    least_cost_decision,
+)
+from tenfold.plot.style import TEXT_COLOR, legend_outside, palette_color, style_axes
+from tenfold.teaching.bayes_estimators import FiniteBelief, bayes_estimate, expected_loss
 
 ALARM = np.array([[0.0, 10.0], [100.0, 0.0]])
 XRAY = np.array([[0.0, 1.0], [1000.0, 0.0]])
 print(f"{'act from':<14}{'by hand':<14}| here")
-print(f"{'alarm':<14}{'1/11 = .0909':<14}| {threshold(ALARM):.6f}")
-print(f"{'x-ray':<14}{'1/1001':<14}| {threshold(XRAY):.6f}   (1/1001 = {1 / 1001:.6f})")
+print(f"{'alarm':<14}{'1/11 = .0909':<14}| {decision_threshold(ALARM):.6f}")
+print(f"{'x-ray':<14}{'1/1001':<14}| {decision_threshold(XRAY):.6f}   (1/1001 = {1 / 1001:.6f})")
 
 figure, row = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 for ax, (title, costs, names, right) in zip(
@@ -39,12 +45,12 @@ for ax, (title, costs, names, right) in zip(
     p = np.linspace(0, right, 200)
     lines = expected_cost(np.column_stack([1 - p, p]), costs)
     for number, name in enumerate(names):
-        ax.plot(p, lines[:, number], color=colour(number), lw=1.6, label=name)
-    ax.plot(p, lines.min(axis=1), color=INK, lw=3.5, alpha=0.3, label="the better one")
-    ax.axvline(threshold(costs), color=INK, lw=1, ls=":")
+        ax.plot(p, lines[:, number], color=palette_color(number), lw=1.6, label=name)
+    ax.plot(p, lines.min(axis=1), color=TEXT_COLOR, lw=3.5, alpha=0.3, label="the better one")
+    ax.axvline(decision_threshold(costs), color=TEXT_COLOR, lw=1, ls=":")
     ax.set(title=title, xlabel="probability of the bad case", ylabel="expected cost")
     ax.legend(frameon=False)
-    clean(ax)
+    style_axes(ax)
 plt.show()
 
 # %%
@@ -61,7 +67,7 @@ def nights(n):
 (X, y), (X_new, y_new) = nights(2000), nights(20_000)
 plain = LogisticRegression().fit(X, y)
 careful = CostSensitiveClassifier(LogisticRegression(), ALARM).fit(X, y)
-weighted = LogisticRegression().fit(X, y, sample_weight=class_weights(ALARM)[y])
+weighted = LogisticRegression().fit(X, y, sample_weight=cost_class_weights(ALARM)[y])
 DECISIONS = {
     "never": np.zeros_like(y_new),
     "always": np.ones_like(y_new),
@@ -85,27 +91,35 @@ reports = [cost_report(y_new, (p > cut).astype(int), ALARM, classes=[0, 1]) for 
 cost = np.array([report.mean for report in reports])
 wrong = np.array([(r.counts[0, 1] + r.counts[1, 0]) / len(y_new) for r in reports])
 figure, (by_cut, plane) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
-by_cut.plot(cuts, cost, color=colour(1), lw=2, label="cost per night")
-by_cut.plot(cuts, 10 * wrong, color=colour(0), lw=2, label="errors in ten nights")
-for cut, name in ((threshold(ALARM), "1/11"), (0.5, "1/2")):
-    by_cut.axvline(cut, color=INK, lw=1, ls=":")
+by_cut.plot(cuts, cost, color=palette_color(1), lw=2, label="cost per night")
+by_cut.plot(cuts, 10 * wrong, color=palette_color(0), lw=2, label="errors in ten nights")
+for cut, name in ((decision_threshold(ALARM), "1/11"), (0.5, "1/2")):
+    by_cut.axvline(cut, color=TEXT_COLOR, lw=1, ls=":")
     by_cut.annotate(name, (cut, 4.6), (4, 0), textcoords="offset points")
 by_cut.set(xscale="log", xlabel="alarm if p(thief) is above", ylabel="cost, or errors", ylim=(0, 5))
 shown = np.arange(600)
 for kind, name in enumerate(("quiet night", "thief")):
     own = shown[y[shown] == kind]
-    look = {"color": colour(kind), "marker": "os"[kind], "s": 14, "alpha": 0.7, "label": name}
+    look = {
+        "color": palette_color(kind),
+        "marker": "os"[kind],
+        "s": 14,
+        "alpha": 0.7,
+        "label": name,
+    }
     plane.scatter(*X[own].T, **look)
 grid = np.stack(np.meshgrid(np.linspace(-3, 5, 200), np.linspace(-3, 5, 200)), axis=-1)
 chance = plain.predict_proba(grid.reshape(-1, 2))[:, 1].reshape(200, 200)
-for cut, style, name in ((0.5, "--", "p = 1/2"), (threshold(ALARM), "-", "p = 1/11")):
-    plane.contour(*np.moveaxis(grid, -1, 0), chance, levels=[cut], colors=INK, linestyles=style)
-    plane.plot([], [], color=INK, ls=style, label=name)
+for cut, style, name in ((0.5, "--", "p = 1/2"), (decision_threshold(ALARM), "-", "p = 1/11")):
+    plane.contour(
+        *np.moveaxis(grid, -1, 0), chance, levels=[cut], colors=TEXT_COLOR, linestyles=style
+    )
+    plane.plot([], [], color=TEXT_COLOR, ls=style, label=name)
 plane.set(xlabel="first signal", ylabel="second signal")
 by_cut.legend(frameon=False, loc="lower left")
-legend_beside(plane)
+legend_outside(plane)
 for ax in (by_cut, plane):
-    clean(ax)
+    style_axes(ax)
 plt.show()
 
 print(f"cheapest threshold on these nights {cuts[cost.argmin()]:.3f}, by theory {1 / 11:.3f}")
@@ -141,7 +155,7 @@ for name, costs, reject in (
 # two decisions, eight rules. The one that decides signal by signal is the cheapest of all.
 joint = np.array([[0.50, 0.02], [0.25, 0.05], [0.08, 0.10]])  # p(signal, class)
 given = joint / joint.sum(axis=1, keepdims=True)
-by_signal = best_decision(given, ALARM)
+by_signal = least_cost_decision(given, ALARM)
 rules = np.stack(np.meshgrid(*[[0, 1]] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
 totals = [sum(joint[s] @ ALARM[:, rule[s]] for s in range(3)) for rule in rules]
 for rule, total in sorted(zip(rules.tolist(), totals, strict=True), key=lambda r: r[1])[:3]:
@@ -152,24 +166,24 @@ print(f"signal by signal: {by_signal.tolist()}")
 # Other losses ask for other answers. With a cost of 1 for every mistake: the most probable value.
 # With squares: the mean. With absolute values: the median. If too low costs three times as much as
 # too high: the 75 % quantile.
-belief = Finite([1, 2, 3, 4, 10], [0.3, 0.25, 0.15, 0.15, 0.15])
+belief = FiniteBelief([1, 2, 3, 4, 10], [0.3, 0.25, 0.15, 0.15, 0.15])
 guesses = np.linspace(0, 10, 401)
 figure, ax = plt.subplots(figsize=(7.4, 4.2), layout="constrained")
 for number, (name, loss, q) in enumerate(
     [("squares: mean", "squared", 0.5), ("absolute: median", "absolute", 0.5),
      ("3 to 1: 75 % quantile", "quantile", 0.75)]
 ):  # fmt: skip
-    best = float(best_guess(belief, loss, q))
+    best = float(bayes_estimate(belief, loss, q))
     curve = expected_loss(belief, guesses, loss, q)
     low = expected_loss(belief, best, loss, q)
-    ax.plot(guesses, curve, color=colour(number), lw=2, label=f"{name} {best:g}")
-    ax.plot(best, low, "o", color=colour(number), ms=8)
+    ax.plot(guesses, curve, color=palette_color(number), lw=2, label=f"{name} {best:g}")
+    ax.plot(best, low, "o", color=palette_color(number), ms=8)
 ax.set(xlabel="guess", ylabel="expected loss", ylim=(0, 14))
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
-print(f"0-1 loss: {best_guess(belief, 'zero-one'):g}, the most probable value")
-mean, least = best_guess(belief), expected_loss(belief, best_guess(belief))
+print(f"0-1 loss: {bayes_estimate(belief, 'zero-one'):g}, the most probable value")
+mean, least = bayes_estimate(belief), expected_loss(belief, bayes_estimate(belief))
 values, chances = belief.tidy()
 print(f"squares: least loss {least:.4f}, the variance {chances @ (values - mean) ** 2:.4f}")

@@ -19,20 +19,20 @@ from threadpoolctl import threadpool_limits
 
 import tenfold
 from tenfold import LinearRegression, datasets
-from tenfold.maths.losses import Logistic, Probit
-from tenfold.plot.style import FAINT, INK, clean, colour, legend_beside
-from tenfold.rows import Chunk
-from tenfold.solve import (
-    DivergedError,
+from tenfold.engine import Chunk
+from tenfold.math.losses import LogisticLoss, ProbitLoss
+from tenfold.optim import (
+    DivergenceError,
     gradient_descent,
     irls_step,
     largest_curvature,
     newton,
-    online,
-    rates,
-    robbins_monro,
+    online_sgd,
+    schedules,
     sgd,
 )
+from tenfold.plot.style import MUTED_COLOR, TEXT_COLOR, legend_outside, palette_color, style_axes
+from tenfold.teaching import robbins_monro
 
 A = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])  # the second column is the constant
 b = np.array([1.0, 2.0, 4.0])
@@ -47,8 +47,8 @@ def told(w):
     return f"({w[0]:.5f}, {w[1]:.5f})"
 
 
-first = gradient_descent(mean_square, np.zeros(2), rate=0.1, max_iter=1)
-last = gradient_descent(mean_square, np.zeros(2), rate=0.1, tol=1e-8)
+first = gradient_descent(mean_square, np.zeros(2), learning_rate=0.1, max_iter=1)
+last = gradient_descent(mean_square, np.zeros(2), learning_rate=0.1, tol=1e-8)
 line = LinearRegression().fit(A[:, :1], b)
 exact = np.append(line.coef_, line.intercept_)
 print("slope and constant     by hand            | here")
@@ -66,23 +66,25 @@ start, ways = np.array([-1.6, 1.0]), {}
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     for name, rate in RATES.items():
-        found = gradient_descent(mean_square, start, rate=rate, max_iter=30, keep_points=True)
+        found = gradient_descent(
+            mean_square, start, learning_rate=rate, max_iter=30, keep_points=True
+        )
         ways[name] = found.report["history_"]
 print("the library warns:", said[0].message)
 try:
-    gradient_descent(mean_square, start, rate=1.0, max_iter=1000)
-except DivergedError as error:
+    gradient_descent(mean_square, start, learning_rate=1.0, max_iter=1000)
+except DivergenceError as error:
     print("at rate 1.0:", error)
 
 figure, (plane, curves) = plt.subplots(1, 2, figsize=(10.4, 4.4), layout="constrained")
 slopes, constants = np.meshgrid(np.linspace(-2.2, 5, 200), np.linspace(-2.2, 3.4, 200))
 height = ((A[:, :1, None] * slopes + constants - b[:, None, None]) ** 2).mean(axis=0)
-plane.contour(slopes, constants, height, levels=np.geomspace(0.1, 40, 9), colors=FAINT)
+plane.contour(slopes, constants, height, levels=np.geomspace(0.1, 40, 9), colors=MUTED_COLOR)
 for number, (name, way) in enumerate(ways.items()):
-    look = {"color": colour(number), "lw": 1.6, "label": f"{name}, {RATES[name]:.2f}"}
+    look = {"color": palette_color(number), "lw": 1.6, "label": f"{name}, {RATES[name]:.2f}"}
     plane.plot(*way["points"][:9].T, marker="o", ms=3.5, **look)
     curves.plot([mean_square(p)[0] for p in way["points"]], **look)
-plane.plot(*exact, "*", color=INK, ms=15, label="normal equations")
+plane.plot(*exact, "*", color=TEXT_COLOR, ms=15, label="normal equations")
 plane.set(
     xlabel="slope",
     ylabel="constant",
@@ -90,11 +92,11 @@ plane.set(
     ylim=(-2.2, 3.4),
     title="the first eight steps",
 )
-curves.axhline(mean_square(exact)[0], color=INK, lw=1, ls=":", label="least loss")
+curves.axhline(mean_square(exact)[0], color=TEXT_COLOR, lw=1, ls=":", label="least loss")
 curves.set(xlabel="step", ylabel="mean squared error", yscale="log")
 for ax in (plane, curves):
     ax.legend(frameon=False)
-    clean(ax, grid=ax is curves)
+    style_axes(ax, grid=ax is curves)
 plt.show()
 
 # %%
@@ -107,14 +109,20 @@ directions = np.stack([np.cos(turned), np.sin(turned)], axis=1)
 figure, ax = plt.subplots(figsize=(6.8, 3.8), layout="constrained")
 for number, length in enumerate((1.0, 0.3, 0.01)):
     gain = np.array([mean_square(start + length * d)[0] - value for d in directions])
-    ax.plot(np.degrees(angles), gain / length, color=colour(number), label=f"step {length:g}")
+    ax.plot(
+        np.degrees(angles), gain / length, color=palette_color(number), label=f"step {length:g}"
+    )
 ax.plot(
-    np.degrees(angles), np.linalg.norm(slope) * np.cos(angles), color=INK, ls=":", label="cosine"
+    np.degrees(angles),
+    np.linalg.norm(slope) * np.cos(angles),
+    color=TEXT_COLOR,
+    ls=":",
+    label="cosine",
 )
 ax.set(xlabel="angle from the gradient (degrees)", ylabel="change of the loss / length of step")
 ax.set_xticks(range(0, 361, 90))
-legend_beside(ax)
-clean(ax)
+legend_outside(ax)
+style_axes(ax)
 plt.show()
 
 # %%
@@ -127,16 +135,16 @@ def two_valleys(x):
 
 x = np.linspace(-2.1, 2.1, 300)
 figure, ax = plt.subplots(figsize=(6.8, 3.8), layout="constrained")
-ax.plot(x, [two_valleys(v)[0] for v in x], color=INK, lw=2)
+ax.plot(x, [two_valleys(v)[0] for v in x], color=TEXT_COLOR, lw=2)
 for number, begin in enumerate((-2.0, 0.3, 2.0)):
-    found = gradient_descent(two_valleys, np.array([begin]), rate=0.08, keep_points=True)
+    found = gradient_descent(two_valleys, np.array([begin]), learning_rate=0.08, keep_points=True)
     way = found.report["history_"]["points"]
     label = f"from {begin:g}: height {found.value:.3f}"
     heights = [two_valleys(p)[0] for p in way]
-    ax.plot(way[:, 0], heights, "o-", ms=5, lw=1, color=colour(number), label=label)
+    ax.plot(way[:, 0], heights, "o-", ms=5, lw=1, color=palette_color(number), label=label)
 ax.set(xlabel="x", ylabel="F(x)", ylim=(-0.1, 2.2))
 ax.legend(frameon=False, loc="upper center")
-clean(ax, grid=False)
+style_axes(ax, grid=False)
 plt.show()
 
 # %%
@@ -174,18 +182,18 @@ def of_all_rows(w):
     return tuple(part / len(X) for part in rows.total(squares, w))
 
 
-zero, falling = np.zeros(2), rates.Power(gamma=0.3, delta=0.6)
+zero, falling = np.zeros(2), schedules.PowerDecay(gamma=0.3, delta=0.6)
 began = perf_counter()
-found = gradient_descent(of_all_rows, zero, rate=0.8, max_iter=40, keep_points=True)
+found = gradient_descent(of_all_rows, zero, learning_rate=0.8, max_iter=40, keep_points=True)
 spent = {"all rows": perf_counter() - began}
 WAYS, visits = {"all rows": found.report["history_"]["points"]}, {"all rows": len(X)}
 for name, size, rate in (("batches of 100", 100, 0.2), ("single rows", 1, falling)):
     way, began = [], perf_counter()
-    end = sgd(watched(squares, way), zero, rows, batch_size=size, rate=rate, max_iter=2)
+    end = sgd(watched(squares, way), zero, rows, batch_size=size, learning_rate=rate, max_iter=2)
     WAYS[name], visits[name] = np.array([*way, end.x]), size
     spent[name] = perf_counter() - began
 way, began = [], perf_counter()
-end = online(watched(squares, way), zero, arrivals(20_000), rate=falling)
+end = online_sgd(watched(squares, way), zero, arrivals(20_000), learning_rate=falling)
 WAYS["stream"], visits["stream"] = np.array([*way, end.x]), 1
 spent["stream"] = perf_counter() - began
 
@@ -198,23 +206,23 @@ for name, way in WAYS.items():
 
 figure, (plane, curves) = plt.subplots(1, 2, figsize=(10.4, 4.4), layout="constrained")
 for number, (name, way) in enumerate(WAYS.items()):
-    look = {"color": colour(number), "label": name}
+    look = {"color": palette_color(number), "label": name}
     plane.plot(*way[:400].T, marker="o" if len(way) < 50 else None, lw=1.4, **look)
     picked = np.unique(np.geomspace(1, len(way) - 1, 200).astype(int))
     away = np.linalg.norm(way[picked] - best, axis=1)
     curves.plot(picked * visits[name], away, marker="o" if len(way) < 50 else None, **look)
-plane.plot(*best, "*", color=INK, ms=15, label="normal equations")
+plane.plot(*best, "*", color=TEXT_COLOR, ms=15, label="normal equations")
 plane.set(xlabel="first weight", ylabel="second weight", title="the way, to step 400")
 curves.set(xscale="log", yscale="log", xlabel="rows visited", ylabel="distance to the solution")
 for ax in (plane, curves):
     ax.legend(frameon=False)
-    clean(ax)
+    style_axes(ax)
 plt.show()
 
 # %%
 # A batch of all rows is gradient descent, to the last bit.
-whole = sgd(squares, zero, rows, batch_size=len(X), rate=0.3, max_iter=20, patience=20)
-plain = gradient_descent(of_all_rows, zero, rate=0.3, max_iter=20, tol=None)
+whole = sgd(squares, zero, rows, batch_size=len(X), learning_rate=0.3, max_iter=20, patience=20)
+plain = gradient_descent(of_all_rows, zero, learning_rate=0.3, max_iter=20, tol=None)
 print("batch of all rows = gradient descent:", np.array_equal(whole.x, plain.x))
 
 # %%
@@ -241,27 +249,27 @@ def pair(one, other, most=400):
 
 def mean_loss(loss, Z, s, ridge=0.0):
     def f(w):
-        value, slope = loss.both(Z @ w, s)
+        value, slope = loss.value_and_gradient(Z @ w, s)
         return value.mean() + ridge / 2 * w @ w, Z.T @ slope / len(s) + ridge * w
 
     return f
 
 
 SCHEDULES = {
-    "log t / sqrt t": rates.LogOverRoot(),
-    "10 log t / sqrt t": rates.LogOverRoot(10),
-    "1": rates.Constant(1.0),
-    "1 / t": rates.Power(),
-    "1 / (1 + t)": rates.Power(shift=1),
-    "t^-.25": rates.Power(delta=0.25),
-    "t^-.5": rates.Power(delta=0.5),
-    "t^-.75": rates.Power(delta=0.75),
+    "log t / sqrt t": schedules.LogOverSqrt(),
+    "10 log t / sqrt t": schedules.LogOverSqrt(10),
+    "1": schedules.ConstantRate(1.0),
+    "1 / t": schedules.PowerDecay(),
+    "1 / (1 + t)": schedules.PowerDecay(shift=1),
+    "t^-.25": schedules.PowerDecay(delta=0.25),
+    "t^-.5": schedules.PowerDecay(delta=0.5),
+    "t^-.75": schedules.PowerDecay(delta=0.75),
 }
 Z, s = pair(0, 1)
 rng = np.random.default_rng(0)
 TRIED = {  # the loss, and where the notes begin
-    "logistic": (Logistic(), rng.uniform(0, 1, Z.shape[1])),
-    "probit": (Probit(), rng.uniform(-1, 1, Z.shape[1])),
+    "logistic": (LogisticLoss(), rng.uniform(0, 1, Z.shape[1])),
+    "probit": (ProbitLoss(), rng.uniform(-1, 1, Z.shape[1])),
 }
 traces = {}
 print(f"{len(s)} images of 0 and 1; mean loss after 100 steps, and how often it rose")
@@ -273,8 +281,8 @@ for name, rate in SCHEDULES.items():
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # what rises is told below
-                found = gradient_descent(f, origin, rate=rate, max_iter=100, tol=0.0)
-        except DivergedError:
+                found = gradient_descent(f, origin, learning_rate=rate, max_iter=100, tol=0.0)
+        except DivergenceError:
             cells.append("runs away")
             continue
         trace = traces[link, name] = [f(origin)[0], *found.report["history_"]["objective"]]
@@ -285,10 +293,10 @@ figure, row = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained", sharey
 for ax, link in zip(row, TRIED, strict=True):
     for number, name in enumerate(SCHEDULES):
         if (link, name) in traces:
-            hue = colour(number) if number < 7 else FAINT
+            hue = palette_color(number) if number < 7 else MUTED_COLOR
             ax.plot(range(101), traces[link, name], color=hue, lw=1.6, label=name)
     ax.set(title=link, xlabel="step", yscale="log")
-    clean(ax)
+    style_axes(ax)
 row[0].set_ylabel("mean loss")
 handles = row[0].get_legend_handles_labels()
 row[1].legend(*handles, loc="center left", bbox_to_anchor=(1.01, 0.5), title="rate", frameon=False)
@@ -297,8 +305,8 @@ plt.show()
 # %%
 # One of the notes wants log t / sqrt t to be square-summable. It is not, and it rises until step 7
 # before it falls.
-print(robbins_monro(rates.LogOverRoot()).evidence)
-print("largest at step", max(range(1, 100), key=rates.LogOverRoot()))
+print(robbins_monro(schedules.LogOverSqrt()).evidence)
+print("largest at step", max(range(1, 100), key=schedules.LogOverSqrt()))
 
 # %%
 # Newton's method also asks for the curvature. Its steps cost more, and few are needed. A little L2
@@ -307,10 +315,10 @@ RIDGE = 1e-3
 
 
 def curved(Z, s):
-    slope_only = mean_loss(Logistic(), Z, s, RIDGE)
+    slope_only = mean_loss(LogisticLoss(), Z, s, RIDGE)
 
     def f(w):
-        bend = Logistic().curvature(Z @ w, s) / len(s)
+        bend = LogisticLoss().curvature(Z @ w, s) / len(s)
         return *slope_only(w), (Z.T * bend) @ Z + RIDGE * np.eye(len(w))
 
     return f
@@ -318,10 +326,10 @@ def curved(Z, s):
 
 def race(Z, s):
     """Losses of the steps of both methods, and seconds."""
-    f, origin = mean_loss(Logistic(), Z, s, RIDGE), np.zeros(Z.shape[1])
+    f, origin = mean_loss(LogisticLoss(), Z, s, RIDGE), np.zeros(Z.shape[1])
     rate, runs = 1 / largest_curvature(f, origin), {}
     began = perf_counter()
-    found = gradient_descent(f, origin, rate=rate, max_iter=1000)
+    found = gradient_descent(f, origin, learning_rate=rate, max_iter=1000)
     runs["descent"] = found.report["history_"]["objective"], perf_counter() - began
     began = perf_counter()
     found = newton(curved(Z, s), origin, tol=1e-12, max_iter=30)
@@ -339,11 +347,11 @@ for ax, (one, other) in zip(row, [(0, 1), (3, 8)], strict=True):
         left = trace[-1] - least
         print(f"{one} and {other}   {name:<10}{len(trace):>7}{seconds:>9.2f}   {left:.1e}")
         steps = np.arange(1, len(trace) + 1)
-        look = {"color": colour(number), "marker": "o" if number else None, "ms": 4}
+        look = {"color": palette_color(number), "marker": "o" if number else None, "ms": 4}
         ax.plot(steps, np.maximum(trace - least, 1e-17), label=name, **look)
     ax.set(xscale="log", yscale="log", xlabel="step", title=f"{one} against {other}")
     ax.legend(frameon=False)
-    clean(ax)
+    style_axes(ax)
 row[0].set_ylabel("loss above the minimum")
 plt.show()
 
@@ -352,8 +360,8 @@ plt.show()
 Z, s = pair(3, 8)
 Z = Z[:, Z.std(axis=0) > 0.25]  # few enough columns that the Hessian is no riddle
 w = np.zeros(Z.shape[1])
-value, slope = Logistic().both(Z @ w, s)
-H = (Z.T * Logistic().curvature(Z @ w, s)) @ Z
+value, slope = LogisticLoss().value_and_gradient(Z @ w, s)
+H = (Z.T * LogisticLoss().curvature(Z @ w, s)) @ Z
 by_newton = w - np.linalg.solve(H, Z.T @ slope)
-by_weights = irls_step(Z, s, w, Logistic())
+by_weights = irls_step(Z, s, w, LogisticLoss())
 print(f"{Z.shape[1]} columns, the points differ by {np.abs(by_newton - by_weights).max():.1e}")

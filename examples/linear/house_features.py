@@ -19,10 +19,10 @@ from tenfold import (
     LinearRegression,
     Ridge,
     datasets,
-    equally_good,
-    redundant_columns,
+    equivalent_coefficients,
+    find_redundant_columns,
 )
-from tenfold.plot.style import FAINT, INK, clean, colour
+from tenfold.plot.style import MUTED_COLOR, TEXT_COLOR, palette_color, style_axes
 
 AREA, BEDROOMS, KIND, ZIP = range(4)
 TYPES = ("condo", "town house", "single-family")
@@ -76,16 +76,21 @@ sold = [(X[:, BEDROOMS] == c).sum() for c in counts]
 figure, (prices, number_of) = plt.subplots(
     2, 1, figsize=(8, 5.6), layout="constrained", sharex=True, height_ratios=[3, 1]
 )
-prices.plot(counts, truth / 1000, "o", color=INK, ms=4, label="truth")
+prices.plot(counts, truth / 1000, "o", color=TEXT_COLOR, ms=4, label="truth")
 for number, (name, model) in enumerate(models.items()):
-    look = {"color": colour(number), "lw": 2, "ls": "-" if number != 1 else "--", "label": name}
+    look = {
+        "color": palette_color(number),
+        "lw": 2,
+        "ls": "-" if number != 1 else "--",
+        "label": name,
+    }
     prices.plot(counts, model.predict(houses) / 1000, **look)
 prices.set(ylabel="price (thousands)", title="a single-family house of 130 square metres")
 prices.legend(frameon=False)
-number_of.bar(counts, sold, color=FAINT)
+number_of.bar(counts, sold, color=MUTED_COLOR)
 number_of.set(xlabel="bedrooms", ylabel="sales to learn from", yscale="log")
 for ax in (prices, number_of):
-    clean(ax)
+    style_axes(ax)
 plt.show()
 
 # %%
@@ -130,20 +135,22 @@ unseen = ~np.isin(X_new[:, ZIP], X[:, ZIP])
 print(f"{unseen.mean():.0%} of the fresh sales have a code that is not among our 1,500")
 figure, ax = plt.subplots(figsize=(6.6, 4), layout="constrained")
 for number, (name, line) in enumerate(errors.items()):
-    ax.plot(sizes, np.array(line) / 1000, "o-", color=colour(number), label=name)
-ax.axhline(20, color=INK, lw=1, ls=":", label="noise of a price")
+    ax.plot(sizes, np.array(line) / 1000, "o-", color=palette_color(number), label=name)
+ax.axhline(20, color=TEXT_COLOR, lw=1, ls=":", label="noise of a price")
 ax.set(xlabel="sales to learn from", ylabel="typical error (thousands)", xscale="log", ylim=(0, 60))
 ax.set_xticks(sizes, [f"{n:,}" for n in sizes])
 ax.minorticks_off()
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%
 # All indicators of a column sum to one, and so does the constant: together they are redundant. The
 # library says so, and least squares takes the shortest of the equally good answers.
 small = IndicatorFeatures().fit(X[:, [KIND]])
-print(redundant_columns(small.transform(X[:, [KIND]]), names=["condo", "town house", "family"]))
+print(
+    find_redundant_columns(small.transform(X[:, [KIND]]), names=["condo", "town house", "family"])
+)
 
 # %%
 # More columns than rows: 15 sales, 40 columns. Every training loss can be zero, in many ways. Any
@@ -160,10 +167,10 @@ direction /= np.linalg.norm(direction)
 figure, ax = plt.subplots(figsize=(6.6, 4), layout="constrained")
 for number, (part, M, t) in enumerate((("training", A, b), ("test", A_new, b_new))):
     loss = [((M @ (shortest + step * direction) - t) ** 2).mean() for step in walks]
-    ax.plot(walks, loss, color=colour(number), lw=2, label=part)
+    ax.plot(walks, loss, color=palette_color(number), lw=2, label=part)
 ax.set(xlabel="distance from the shortest solution, along what no row sees", ylabel="mean square")
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 print(f"rank of A, 15 x 40: {np.linalg.matrix_rank(A)}")
@@ -179,11 +186,11 @@ print(f"one row twice, with two prices: training loss {left.mean():.4f}, no long
 z = rng.normal(size=50)
 t = 2 * z + rng.normal(scale=0.3, size=50)
 double = np.column_stack([z, z])
-found = redundant_columns(double, intercept=False, names=["metres", "metres again"])
+found = find_redundant_columns(double, intercept=False, names=["metres", "metres again"])
 print(found, "\n")
 w = LinearRegression(fit_intercept=False).fit(double, t).coef_
 for step in (0, 10, 1000):
-    other = equally_good(w, found.null_space, step)
+    other = equivalent_coefficients(w, found.null_space, step)
     loss = ((double @ other - t) ** 2).mean()
     print(f"weights {other[0]:>9.2f} and {other[1]:>8.2f}: training loss {loss:.6f}")
 
@@ -191,7 +198,7 @@ for step in (0, 10, 1000):
 # Two nearly equal columns, metres and feet with a typing error. Now least squares has one answer,
 # but a single new row throws it about. With L2 nothing happens.
 near = np.column_stack([z, z + rng.normal(scale=1e-3, size=50)])
-print(redundant_columns(near, names=["metres", "feet"]), "\n")
+print(find_redundant_columns(near, names=["metres", "feet"]), "\n")
 tries = {"least squares": LinearRegression(), "ridge, alpha = 1": Ridge(alpha=1.0)}
 figure, row = plt.subplots(1, 2, figsize=(9.6, 4), layout="constrained")
 for number, (ax, (name, model)) in enumerate(zip(row, tries.items(), strict=True)):
@@ -202,9 +209,9 @@ for number, (ax, (name, model)) in enumerate(zip(row, tries.items(), strict=True
         target = np.append(t, 2 * extra + rng.normal(scale=0.3))
         weights.append(model.fit(more, target).coef_)
     weights = np.array(weights)
-    ax.plot(*weights.T, "o", ms=4, color=colour(number))
+    ax.plot(*weights.T, "o", ms=4, color=palette_color(number))
     ax.set(title=name, xlabel="weight of metres", ylabel="weight of feet")
-    clean(ax)
+    style_axes(ax)
     print(f"{name:<18} weights vary by {weights.std(axis=0).round(4)}, their sum by "
           f"{weights.sum(axis=1).std():.4f}")  # fmt: skip
 row[1].set(xlim=(0.9, 1.1), ylim=(0.9, 1.1))

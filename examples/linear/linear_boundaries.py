@@ -15,9 +15,9 @@ import numpy as np
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 
 from tenfold import LogisticRegression, plot
+from tenfold.inspection.multiclass_ambiguity import is_ambiguous
 from tenfold.linear.least_squares_classifier import LeastSquaresClassifier
-from tenfold.linear.reading.ambiguity import ambiguous
-from tenfold.plot.style import INK, clean, colour, marker
+from tenfold.plot.style import TEXT_COLOR, palette_color, palette_marker, style_axes
 
 rng = np.random.default_rng(2)
 X = np.vstack([rng.normal((-1.2, -0.4), 0.8, (60, 2)), rng.normal((1.0, 0.9), 0.8, (60, 2))])
@@ -32,10 +32,10 @@ for step in (0.0, 0.25, 0.5, 1.0):
     print(f"  {step:4.2f} beyond the boundary: p = {model.predict_proba([there])[0, 1]:.3f}")
 
 figure, ax = plt.subplots(figsize=(6.6, 5.0), layout="constrained")
-plot.boundary(model, X, y, ax=ax)
+plot.decision_boundary(model, X, y, ax=ax)
 side = np.linspace(-4, 4, 200)
 p = model.predict_proba(np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2))[:, 1]
-look = {"colors": INK, "linewidths": 0.9, "linestyles": "--"}
+look = {"colors": TEXT_COLOR, "linewidths": 0.9, "linestyles": "--"}
 lines = ax.contour(side, side, p.reshape(200, 200), levels=[0.05, 0.25, 0.75, 0.95], **look)
 ax.clabel(lines, fontsize=9)
 tip = foot + w / np.linalg.norm(w)
@@ -53,7 +53,7 @@ spreads = np.array([[1.2, 0.38], [0.38, 1.1], [0.75, 0.75]])  # clouds of differ
 labels = np.repeat([0, 1, 2], [60, 60, 20])
 X3 = centres[labels] + spreads[labels] * rng.standard_normal((140, 2))
 softmax = LogisticRegression(C=10).fit(X3, labels)
-plot.boundary(softmax, X3, labels).set_title(
+plot.decision_boundary(softmax, X3, labels).set_title(
     "softmax: regions, and confidence as strength of colour"
 )
 plt.show()
@@ -73,7 +73,7 @@ for name, wrap in (
     ("one against one", OneVsOneClassifier),
 ):
     parts = wrap(LogisticRegression(C=10)).fit(X3, labels)
-    share = ambiguous(parts, square).mean()
+    share = is_ambiguous(parts, square).mean()
     print(f"{name:<21} {len(parts.estimators_)} classifiers, {share:.1%} of the square in dispute")
 
 # %%
@@ -90,7 +90,11 @@ for ax, (A, t), name in zip(row, ((X, y), (X_far, y_far)), ("without", "with"), 
     wrong = [(m.predict(X) != y).sum() for m in (squares, logistic)]
     print(f"{name + ' eight far points':<26}{wrong[0]:>15}{wrong[1]:>10}")
     for label in (0, 1):
-        look = {"color": colour(label), "marker": marker(label), "edgecolor": "white"}
+        look = {
+            "color": palette_color(label),
+            "marker": palette_marker(label),
+            "edgecolor": "white",
+        }
         ax.scatter(*A[t == label].T, s=32, zorder=2, label=f"class {label}", **look)
     difference = squares.coef_[1] - squares.coef_[0], squares.intercept_[1] - squares.intercept_[0]
     for (w, b), style, who in (
@@ -99,7 +103,7 @@ for ax, (A, t), name in zip(row, ((X, y), (X_far, y_far)), ("without", "with"), 
     ):
         ax.plot(x_line, -(b + w[0] * x_line) / w[1], style, color="black", lw=2, label=who)
     ax.set(title=f"{name} far points of class 1", xlabel="$x_1$", xlim=(-4, 7.5), ylim=(-4.5, 4))
-    clean(ax, grid=False)
+    style_axes(ax, grid=False)
 row[0].set_ylabel("$x_2$")
 row[0].legend(loc="upper right")
 plt.show()

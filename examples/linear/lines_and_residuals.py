@@ -14,23 +14,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from tenfold import FunctionFeatures, LinearRegression, hat_matrix, plot
-from tenfold.linear.reading.projection import projection
-from tenfold.linear.robust.quantile import QuantileRegressor
-from tenfold.maths.losses import Absolute
-from tenfold.plot.style import FAINT, INK, clean, colour
+from tenfold.inspection.leverage import regression_diagnostics
+from tenfold.linear.quantile import QuantileRegressor
+from tenfold.math.losses import AbsoluteLoss
+from tenfold.plot.style import MUTED_COLOR, TEXT_COLOR, palette_color, style_axes
 
 X = np.array([[0.5], [1.2], [2.1], [3.0], [3.8], [4.9]])
 y = np.array([1.6, 1.4, 3.1, 2.9, 4.6, 4.4])
 line = LinearRegression().fit(X, y)
-seen = projection(line, X, y)
+seen = regression_diagnostics(line, X, y)
 ends = np.array([[0.0], [5.5]])
 figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-ax.plot(ends, line.predict(ends), color=colour(0), lw=2, label="least squares")
-ax.vlines(X[:, 0], seen.fitted, y, color=FAINT, lw=2, zorder=1, label="residuals")
-ax.plot(X, y, "o", color=colour(1), ms=7, label="six points")
+ax.plot(ends, line.predict(ends), color=palette_color(0), lw=2, label="least squares")
+ax.vlines(X[:, 0], seen.fitted, y, color=MUTED_COLOR, lw=2, zorder=1, label="residuals")
+ax.plot(X, y, "o", color=palette_color(1), ms=7, label="six points")
 ax.set(xlabel="x", ylabel="y")
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%
@@ -38,7 +38,7 @@ plt.show()
 # in them could still be explained by the line.
 X4, y4 = np.arange(4.0)[:, None], np.array([1.0, 3.0, 4.0, 8.0])
 by_hand = LinearRegression().fit(X4, y4)
-four = projection(by_hand, X4, y4)
+four = regression_diagnostics(by_hand, X4, y4)
 print(f"{'':<24}{'by hand':<20}| here")
 print(f"{'constant, slope':<24}{'.7, 2.2':<20}| {by_hand.intercept_:.4f}, {by_hand.coef_[0]:.4f}")
 print(f"{'residuals':<24}{'.3, .1, -1.1, .7':<20}| {four.residuals.round(4)}")
@@ -51,7 +51,7 @@ print(f"sum of the residuals {four.residuals.sum():.0e}, cosine with x {four.ort
 # upright on the plane. The matrix that does this, the hat matrix, is symmetric and changes nothing
 # when applied twice.
 A, b = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]), np.array([2.4, 0.4, 3.4])
-plot.projection(A, b)
+plot.least_squares_projection(A, b)
 plt.show()
 
 H = hat_matrix(X)
@@ -66,16 +66,16 @@ x = rng.uniform(-2, 3, 60)[:, None]
 bent = 1 - 0.5 * x[:, 0] + 0.8 * x[:, 0] ** 2 + rng.normal(scale=0.5, size=60)
 grid = np.linspace(-2.1, 3.1, 200)[:, None]
 figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-ax.plot(x, bent, "o", color=INK, ms=4)
+ax.plot(x, bent, "o", color=TEXT_COLOR, ms=4)
 for number, degree in enumerate((1, 2)):
     model = make_pipeline(PolynomialFeatures(degree, include_bias=False), LinearRegression())
     model.fit(x, bent)
     error = ((model.predict(x) - bent) ** 2).mean()
     label = f"degree {degree}: mean square {error:.2f}"
-    ax.plot(grid, model.predict(grid), color=colour(number), lw=2, label=label)
+    ax.plot(grid, model.predict(grid), color=palette_color(number), lw=2, label=label)
 ax.set(xlabel="x", ylabel="y")
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%
@@ -109,9 +109,9 @@ figure, row = plt.subplots(
 )
 for ax, (name, model) in zip(row, {"x1, x2": plane, "the basis": curved}.items(), strict=True):
     ax.plot_surface(
-        first, second, model.predict(both).reshape(first.shape), color=colour(5), alpha=0.5
+        first, second, model.predict(both).reshape(first.shape), color=palette_color(5), alpha=0.5
     )
-    ax.scatter(*X2.T, y2, color=INK, s=5)
+    ax.scatter(*X2.T, y2, color=TEXT_COLOR, s=5)
     ax.set(xlabel="$x_1$", ylabel="$x_2$", zlabel="y", title=f"columns: {name}")
     ax.view_init(elev=22, azim=-50)
     ax.locator_params(nbins=5)
@@ -135,11 +135,11 @@ for ax, (title, a, b) in zip(row, [("six points", X, y), ("and an outlier", X_ou
     ):
         model.fit(a, b)
         label = f"{name}: slope {model.coef_[0]:.2f}"
-        ax.plot(ends, model.predict(ends), color=colour(number), lw=2, label=label)
-    ax.plot(a, b, "o", color=INK, ms=6)
+        ax.plot(ends, model.predict(ends), color=palette_color(number), lw=2, label=label)
+    ax.plot(a, b, "o", color=TEXT_COLOR, ms=6)
     ax.set(title=title, xlabel="x")
     ax.legend(frameon=False, loc="lower left")
-    clean(ax)
+    style_axes(ax)
 row[0].set_ylabel("y")
 plt.show()
 
@@ -155,10 +155,10 @@ print(f"absolute (the median)                   0 | {constant.coef_[0] + 0.0:g}"
 # second crosses x = 1, the best slope leaps from 0 to 10, while that of squares hardly moves.
 figure, (many, jump) = plt.subplots(1, 2, figsize=(10.4, 4), layout="constrained")
 guesses = np.linspace(-0.6, 1.6, 221)
-total = np.array([Absolute().total(np.full(2, g), np.array([0.0, 1.0])) for g in guesses])
+total = np.array([AbsoluteLoss().total(np.full(2, g), np.array([0.0, 1.0])) for g in guesses])
 square = np.array([((g - np.array([0.0, 1.0])) ** 2).sum() for g in guesses])
-many.plot(guesses, square, color=colour(0), lw=2, label="squares")
-many.plot(guesses, total, color=colour(1), lw=2, label="absolute")
+many.plot(guesses, square, color=palette_color(0), lw=2, label="squares")
+many.plot(guesses, total, color=palette_color(1), lw=2, label="absolute")
 many.set(xlabel="constant", ylabel="loss", ylim=(0, 2.6))
 places = np.linspace(0.9, 1.1, 42)
 slopes = {"squares": [], "absolute": []}
@@ -168,12 +168,12 @@ for place in places:
     exact = QuantileRegressor(alpha=0, fit_intercept=False).fit(pair, targets)
     slopes["absolute"].append(exact.coef_[0])
 for number, (name, found) in enumerate(slopes.items()):
-    jump.plot(places, found, ".-", color=colour(number), label=name)
+    jump.plot(places, found, ".-", color=palette_color(number), label=name)
 jump.set(xlabel="x of the second point", ylabel="best slope", title="points (1, 0) and (x, 10 x)")
 many.set_title("values 0 and 1")
 for ax in (many, jump):
     ax.legend(frameon=False)
-    clean(ax)
+    style_axes(ax)
 plt.show()
 
 print(f"{'second point':<16}{'by hand':>22} | here")

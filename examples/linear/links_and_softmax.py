@@ -11,44 +11,47 @@ the probit, the distribution function of a normal variable. Softmax does the sam
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tenfold.maths import links
-from tenfold.plot.style import INK, clean, colour
+from tenfold.math import links
+from tenfold.plot.style import TEXT_COLOR, palette_color, style_axes
 
 z = np.linspace(-6, 6, 601)
 figure, (curve, slope) = plt.subplots(1, 2, figsize=(9.6, 3.8), layout="constrained")
 for number, (name, f, df) in enumerate(
-    [("sigmoid", links.sigmoid, links.sigmoid_slope), ("probit", links.probit, links.probit_slope)]
+    [
+        ("sigmoid", links.sigmoid, links.sigmoid_derivative),
+        ("probit", links.normal_cdf, links.normal_pdf),
+    ]
 ):
-    curve.plot(z, f(z), color=colour(number), lw=2, label=name)
-    slope.plot(z, df(z), color=colour(number), lw=2, label=name)
+    curve.plot(z, f(z), color=palette_color(number), lw=2, label=name)
+    slope.plot(z, df(z), color=palette_color(number), lw=2, label=name)
 curve.set(xlabel="score", ylabel="probability", title="link")
 slope.set(xlabel="score", ylabel="slope", title="how fast it rises")
 for ax in (curve, slope):
-    clean(ax)
+    style_axes(ax)
     ax.legend(frameon=False)
 plt.show()
 
 print("at a score of 2     in tables | here")
 print(f"sigmoid                 .8808 | {links.sigmoid(2.0):.5f}")
-print(f"probit                  .9772 | {links.probit(2.0):.5f}")
+print(f"probit                  .9772 | {links.normal_cdf(2.0):.5f}")
 
 # %%
 # Minus the logarithm of a link is the loss of a point. On the wrong side it grows like a straight
 # line for the sigmoid, and like a parabola for the probit, which is therefore the less patient with
 # outliers. Both are computed on the log scale: at -1000 a naive log(sigmoid) is minus infinity.
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
-ax.plot(z, -links.log_sigmoid(z), color=colour(0), lw=2, label="-log sigmoid")
-ax.plot(z, -links.log_probit(z), color=colour(1), lw=2, label="-log probit")
-ax.plot(z, np.maximum(0, -z), color=colour(0), lw=1.2, ls=":", label="$-z$")
+ax.plot(z, -links.log_sigmoid(z), color=palette_color(0), lw=2, label="-log sigmoid")
+ax.plot(z, -links.log_normal_cdf(z), color=palette_color(1), lw=2, label="-log probit")
+ax.plot(z, np.maximum(0, -z), color=palette_color(0), lw=1.2, ls=":", label="$-z$")
 half = z < 0
-ax.plot(z[half], z[half] ** 2 / 2, color=colour(1), lw=1.2, ls=":", label="$z^2/2$")
+ax.plot(z[half], z[half] ** 2 / 2, color=palette_color(1), lw=1.2, ls=":", label="$z^2/2$")
 ax.set(xlabel="score, positive where right", ylabel="loss", ylim=(-0.3, 12))
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 for score in (-1000.0, 0.0, 1000.0):
-    both = links.log_sigmoid(score) + 0.0, links.log_probit(score) + 0.0
+    both = links.log_sigmoid(score) + 0.0, links.log_normal_cdf(score) + 0.0
     print(f"score {score:>6.0f}: log sigmoid {both[0]:>8.4g}, log probit {both[1]:>10.7g}")
 
 # %%
@@ -64,13 +67,13 @@ ACTIVATIONS = {
 p = np.linspace(0.002, 0.998, 400)
 figure, row = plt.subplots(2, 3, figsize=(9.6, 5.6), layout="constrained")
 for number, (ax, (name, value)) in enumerate(zip(row.flat, ACTIVATIONS.items(), strict=False)):
-    ax.plot(z, value, color=colour(number), lw=2.2)
+    ax.plot(z, value, color=palette_color(number), lw=2.2)
     ax.set(title=name, xlim=(-4, 4), ylim=(-2, 2), xlabel="score")
-row[1, 2].plot(p, links.logit(p), color=colour(6), lw=2.2)
+row[1, 2].plot(p, links.logit(p), color=palette_color(6), lw=2.2)
 row[1, 2].set(title="logit", xlabel="probability", ylabel="score")
 for ax in row.flat:
-    clean(ax)
-    ax.axhline(0, color=INK, lw=0.8, zorder=1)
+    style_axes(ax)
+    ax.axhline(0, color=TEXT_COLOR, lw=0.8, zorder=1)
 row[0, 0].set_ylabel("output")
 row[1, 0].set_ylabel("output")
 plt.show()
@@ -111,12 +114,14 @@ heats = np.geomspace(0.05, 50, 300)
 chances = np.array([links.softmax(scores, temperature=heat) for heat in heats])
 figure, ax = plt.subplots(figsize=(6.8, 4), layout="constrained")
 for number, score in enumerate(scores):
-    ax.plot(heats, chances[:, number], color=colour(number), lw=2.2, label=f"score {score:g}")
-ax.axhline(1 / 3, color=INK, lw=0.8, ls=":")
-ax.text(heats[0], 1 / 3, " one third", va="bottom", color=INK)
+    ax.plot(
+        heats, chances[:, number], color=palette_color(number), lw=2.2, label=f"score {score:g}"
+    )
+ax.axhline(1 / 3, color=TEXT_COLOR, lw=0.8, ls=":")
+ax.text(heats[0], 1 / 3, " one third", va="bottom", color=TEXT_COLOR)
 ax.set(xscale="log", xlabel="temperature (cold to hot)", ylabel="probability", ylim=(-0.02, 1.02))
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%

@@ -13,11 +13,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from tenfold import plot
-from tenfold.maths import losses
-from tenfold.plot.style import INK, clean, colour
-from tenfold.solve import certified, convexity_violation, gradient_descent
+from tenfold.math import losses
+from tenfold.optim import gradient_descent
+from tenfold.plot.style import TEXT_COLOR, palette_color, style_axes
+from tenfold.teaching import convex_calculus, convexity_violation
 
-plot.losses()
+plot.margin_losses()
 plt.show()
 
 # %%
@@ -26,13 +27,13 @@ plt.show()
 # not half of them. One of the notes calls the perceptron's loss max(0, -s) "hinge"; the hinge is
 # max(0, 1 - s).
 LOSSES = {
-    "0-1": losses.ZeroOne(),
-    "perceptron": losses.PerceptronCriterion(),
-    "hinge": losses.Hinge(),
-    "log (nats)": losses.Logistic(),
-    "log (bits)": losses.Logistic(base=2),
-    "squared hinge": losses.SquaredHinge(),
-    "half squared": losses.Squared(),
+    "0-1": losses.ZeroOneLoss(),
+    "perceptron": losses.PerceptronLoss(),
+    "hinge": losses.HingeLoss(),
+    "log (nats)": losses.LogisticLoss(),
+    "log (bits)": losses.LogisticLoss(base=2),
+    "squared hinge": losses.SquaredHingeLoss(),
+    "half squared": losses.SquaredLoss(),
 }
 margins = np.linspace(-4, 4, 801)
 ones = np.ones_like(margins)
@@ -54,12 +55,16 @@ for name, loss in LOSSES.items():
 # force, -1. The hinge lets go at s = 1; the log loss never quite does.
 figure, (values, slopes) = plt.subplots(1, 2, figsize=(9.6, 3.8), layout="constrained")
 for number, name in enumerate(("hinge", "log (nats)")):
-    values.plot(margins, LOSSES[name].value(margins, ones), color=colour(number), lw=2, label=name)
-    slopes.plot(margins, LOSSES[name].slope(margins, ones), color=colour(number), lw=2, label=name)
+    values.plot(
+        margins, LOSSES[name].value(margins, ones), color=palette_color(number), lw=2, label=name
+    )
+    slopes.plot(
+        margins, LOSSES[name].slope(margins, ones), color=palette_color(number), lw=2, label=name
+    )
 values.set(xlabel="margin", ylabel="loss", title="loss")
 slopes.set(xlabel="margin", ylabel="slope of the loss", title="slope", ylim=(-1.1, 0.1))
 for ax in (values, slopes):
-    clean(ax)
+    style_axes(ax)
     ax.legend(frameon=False)
 plt.show()
 
@@ -68,22 +73,22 @@ plt.show()
 # the graph.
 x = np.linspace(-2, 2, 401)
 figure, (holds, spills, chord_of) = plt.subplots(1, 3, figsize=(10.8, 3.4), layout="constrained")
-holds.fill_between(x, x**2, 2.5, where=x**2 <= 2.5, color=colour(5), alpha=0.5, lw=0)
+holds.fill_between(x, x**2, 2.5, where=x**2 <= 2.5, color=palette_color(5), alpha=0.5, lw=0)
 holds.set(title="convex: holds water")
-spills.plot(x, x**2, color=INK, lw=2.2, alpha=0)  # the same scale as its neighbour
+spills.plot(x, x**2, color=TEXT_COLOR, lw=2.2, alpha=0)  # the same scale as its neighbour
 falls = np.abs(x) > 0.25
-spills.fill_between(x, 4 - x**2, 4.2 - x**2, where=falls, color=colour(5), alpha=0.5, lw=0)
+spills.fill_between(x, 4 - x**2, 4.2 - x**2, where=falls, color=palette_color(5), alpha=0.5, lw=0)
 spills.set(title="concave: spills it")
 for ax, f in ((holds, x**2), (spills, 4 - x**2), (chord_of, x**2)):
-    ax.plot(x, f, color=INK, lw=2.2)
+    ax.plot(x, f, color=TEXT_COLOR, lw=2.2)
     ax.set(xlabel="x", ylim=(-0.2, 4.5))
-    clean(ax, grid=False)
+    style_axes(ax, grid=False)
 holds.set_ylabel("f(x)")
 left, right, t = -1.2, 1.8, 0.3
 middle = (1 - t) * left + t * right
 above = (1 - t) * left**2 + t * right**2
-chord_of.plot([left, right], [left**2, right**2], color=colour(1), lw=2, marker="o")
-chord_of.plot([middle, middle], [middle**2, above], color=colour(1), ls=":", lw=1.6)
+chord_of.plot([left, right], [left**2, right**2], color=palette_color(1), lw=2, marker="o")
+chord_of.plot([middle, middle], [middle**2, above], color=palette_color(1), ls=":", lw=1.6)
 chord_of.annotate("chord", (middle, above), (0, 6), textcoords="offset points", ha="right")
 chord_of.annotate("graph", (middle, middle**2), (6, 4), textcoords="offset points")
 chord_of.set(title="the chord lies above")
@@ -103,24 +108,24 @@ def two_wells(x):
 figure, (wells, rise) = plt.subplots(1, 2, figsize=(9.6, 3.8), layout="constrained")
 ends = [
     gradient_descent(
-        lambda x: (two_wells(x).item(), x**3 - 1.8 * x + 0.25), np.array([start]), rate=0.1
+        lambda x: (two_wells(x).item(), x**3 - 1.8 * x + 0.25), np.array([start]), learning_rate=0.1
     ).x.item()
     for start in (-2.0, 2.0)
 ]
-wells.plot(x, two_wells(x), color=INK, lw=2.2)
-wells.plot(ends, [two_wells(e) for e in ends], color=colour(1), lw=2, marker="o")
+wells.plot(x, two_wells(x), color=TEXT_COLOR, lw=2.2)
+wells.plot(ends, [two_wells(e) for e in ends], color=palette_color(1), lw=2, marker="o")
 wells.annotate("global", (ends[0], two_wells(ends[0])), (0, -15), textcoords="offset points")
 wells.annotate("local", (ends[1], two_wells(ends[1])), (0, -15), textcoords="offset points")
 wells.set(xlabel="x", ylabel="f(x)", title="two minima: not convex", ylim=(-0.4, 2))
 
 u = np.linspace(0, 3.2, 200)
 three = np.array([0.4, 1.3, 2.9])
-rise.plot(u, np.sqrt(u), color=INK, lw=2.2)
-rise.plot(three, np.sqrt(three), "o", color=colour(1))
+rise.plot(u, np.sqrt(u), color=TEXT_COLOR, lw=2.2)
+rise.plot(three, np.sqrt(three), "o", color=palette_color(1))
 slopes_of = {}
 for name, (a, b), style in (("$m_1$", three[:2], "-"), ("$m_2$", three[1:], "-"),
                             ("$m$", three[[0, 2]], "--")):  # fmt: skip
-    rise.plot([a, b], np.sqrt([a, b]), color=colour(1), ls=style, lw=1.8)
+    rise.plot([a, b], np.sqrt([a, b]), color=palette_color(1), ls=style, lw=1.8)
     slopes_of[name] = (np.sqrt(b) - np.sqrt(a)) / (b - a)
     below = name == "$m$"
     place = ((a + b) / 2, (np.sqrt(a) + np.sqrt(b)) / 2)
@@ -131,7 +136,7 @@ for name, (a, b), style in (("$m_1$", three[:2], "-"), ("$m_2$", three[1:], "-")
     )  # fmt: skip
 rise.set(xlabel="x", ylabel="f(x)", title="$m_1 > m > m_2$: the slope falls")
 for ax in (wells, rise):
-    clean(ax, grid=False)
+    style_axes(ax, grid=False)
 plt.show()
 
 # %%
@@ -160,29 +165,31 @@ for name, (d, f) in FUNCTIONS.items():
 # Four rules prove what tests only suggest: f'' >= 0, affine maps inside, sums, positive factors.
 # Losses that are built by the rules carry their proof. Ridge regression of two rows:
 rows, targets = np.array([[1.0, 2.0], [3.0, 1.0]]), np.array([1.0, -2.0])
-fit = sum(certified.square.of(row, -target) for row, target in zip(rows, targets, strict=True))
-size = sum(certified.square.of(axis) for axis in np.eye(2))
+fit = sum(
+    convex_calculus.square.of(row, -target) for row, target in zip(rows, targets, strict=True)
+)
+size = sum(convex_calculus.square.of(axis) for axis in np.eye(2))
 ridge = 0.5 * fit + 0.1 * size
 print(ridge.proof)
 try:
     -1.0 * ridge
-except certified.NotConvexError as refused:
+except convex_calculus.NotConvexError as refused:
     print("\nrefused:", refused)
 
 # %%
 # What convexity buys: from anywhere, descent ends at the same loss.
 X, y = np.random.default_rng(0).normal(size=(2, 60, 3))
 y = np.sign(X[:, 0] + 0.8 * y[:, 0])
-logistic = losses.Logistic()
+logistic = losses.LogisticLoss()
 
 
 def mean_loss(w):
-    value, slope = logistic.both(X @ w, y)
+    value, slope = logistic.value_and_gradient(X @ w, y)
     return value.mean(), X.T @ slope / len(y)
 
 
 found = [
-    gradient_descent(mean_loss, start, rate="backtracking", tol=1e-8).value
+    gradient_descent(mean_loss, start, learning_rate="backtracking", tol=1e-8).value
     for start in np.random.default_rng(1).normal(scale=5, size=(20, 3))
 ]
 print(f"20 starts, losses from {min(found):.10f} to {max(found):.10f}")

@@ -22,9 +22,10 @@ from tenfold import (
     OrdinalRegression,
     WeightedModels,
 )
-from tenfold.maths.algebra import gram_schmidt, penrose, pseudo_inverse
-from tenfold.maths.labels import one_hot, with_constant
-from tenfold.plot.style import clean, colour
+from tenfold.math.labels import one_hot
+from tenfold.math.parameters import add_intercept_column
+from tenfold.plot.style import palette_color, style_axes
+from tenfold.teaching.linear_algebra import gram_schmidt, penrose_conditions, pseudo_inverse
 
 rng = np.random.default_rng(3)
 x = rng.uniform(-1, 1, 7)
@@ -36,17 +37,17 @@ at = np.linspace(-2, 2, 81)
 mean, spread = many.mean(at), np.sqrt(many.variance(at))
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-left.plot(slopes, many.weights, color=colour(0))
-left.axvline(many.best, color=colour(1), ls="--", label=f"best: {many.best:.2f}")
+left.plot(slopes, many.weights, color=palette_color(0))
+left.axvline(many.best, color=palette_color(1), ls="--", label=f"best: {many.best:.2f}")
 left.set(xlabel="slope", ylabel="weight", title="what each line is worth")
 left.legend(frameon=False)
-right.fill_between(at, mean - 2 * spread, mean + 2 * spread, color=colour(0), alpha=0.2)
-right.plot(at, mean, color=colour(0), label="mean of all lines, two deviations")
+right.fill_between(at, mean - 2 * spread, mean + 2 * spread, color=palette_color(0), alpha=0.2)
+right.plot(at, mean, color=palette_color(0), label="mean of all lines, two deviations")
 right.plot(x, y, "o", color="k", ms=5, label="data")
 right.set(xlabel="x", ylabel="y", title="all of them together")
 right.legend(frameon=False)
-clean(left)
-clean(right)
+style_axes(left)
+style_axes(right)
 plt.show()
 
 # %%
@@ -79,19 +80,24 @@ print(
 grid = np.linspace(-3, 3, 121)[:, None]
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for number, column in enumerate(model.predict_proba(grid).T):
-    ax.plot(grid[:, 0], column, color=colour(number), label=f"{number + 1} stars")
+    ax.plot(grid[:, 0], column, color=palette_color(number), label=f"{number + 1} stars")
 ax.set(xlabel="quality", ylabel="probability", title="one score, four thresholds")
 ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%
 # The algebra beneath: the pseudo-inverse meets its four conditions even where columns repeat, and
 # gives the shortest solution; Gram-Schmidt says how many columns are new.
-A = with_constant(np.hstack([one_hot(stars), quality]))
+A = add_intercept_column(np.hstack([one_hot(stars), quality]))
 B = pseudo_inverse(A)
 print(
-    "Penrose:", penrose(A, B).hold(), "| new columns:", gram_schmidt(A).Q.shape[1], "of", A.shape[1]
+    "Penrose:",
+    penrose_conditions(A, B).hold(),
+    "| new columns:",
+    gram_schmidt(A).Q.shape[1],
+    "of",
+    A.shape[1],
 )
 w = B @ quality[:, 0]
 shortest = LinearRegression(fit_intercept=False).fit(A, quality[:, 0]).coef_

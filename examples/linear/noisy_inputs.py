@@ -20,7 +20,7 @@ from sklearn.naive_bayes import MultinomialNB
 
 from tenfold import LogisticRegression, datasets
 from tenfold.linear.probit import ProbitRegression
-from tenfold.plot.style import clean, colour, marker
+from tenfold.plot.style import palette_color, palette_marker, style_axes
 
 HERE = bool(os.environ.get("TENFOLD_DATA"))
 if HERE:
@@ -75,10 +75,10 @@ figure, row = plt.subplots(1, 3, figsize=(11, 3.5), layout="constrained", sharey
 for ax, s in zip(row, range(len(SIZES)), strict=True):
     for m, name in enumerate(MODELS):
         mean, spread = right[m, :, s].mean(axis=1), right[m, :, s].std(axis=1)
-        look = {"color": colour(m), "marker": marker(m), "capsize": 3, "lw": 2}
+        look = {"color": palette_color(m), "marker": palette_marker(m), "capsize": 3, "lw": 2}
         ax.errorbar(np.array(RATIOS) + 0.012 * m, mean, spread, label=name, **look)
     ax.set(title=f"{SIZES[s]} images", xlabel="share of noisy pixels", ylim=(0.5, 1.01))
-    clean(ax)
+    style_axes(ax)
 row[0].set_ylabel("share right, on noisy images")
 row[0].legend(frameon=False, loc="lower left")
 plt.show()

@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import PolynomialFeatures
 
 from tenfold import LinearRegression, Ridge, datasets
-from tenfold.plot.style import INK, clean, colour
+from tenfold.plot.style import TEXT_COLOR, palette_color, style_axes
 
 LAMBDAS = np.array([0.0, 0.001, 0.01])
 CURVES = {"sine": np.sin, "cosine": np.cos}
@@ -62,12 +62,14 @@ def draw(target, name, seed):
     for row, (n, penalty, title) in zip(rows, PANELS, strict=True):
         X, Y = sample(n, seed)
         for ax, degree in zip(row, (1, 4, 9), strict=True):
-            ax.plot(grid, CURVES[name](2 * np.pi * grid), color=colour(2), ls="--", label="truth")
+            ax.plot(
+                grid, CURVES[name](2 * np.pi * grid), color=palette_color(2), ls="--", label="truth"
+            )
             curve = fitted(X, Y, degree)(grid)[:, target, penalty]
-            ax.plot(X, Y[:, target], "o", color=INK, ms=5 if n == 8 else 2.5, label="data")
-            ax.plot(grid, curve, color=colour(1), lw=2, label="fit")
+            ax.plot(X, Y[:, target], "o", color=TEXT_COLOR, ms=5 if n == 8 else 2.5, label="data")
+            ax.plot(grid, curve, color=palette_color(1), lw=2, label="fit")
             ax.set(ylim=(-2.4, 2.4), title=f"{title}, M = {degree}")
-            clean(ax)
+            style_axes(ax)
         row[0].set_ylabel("y")
     for ax in rows[-1]:
         ax.set_xlabel("x")
@@ -108,10 +110,10 @@ def by_degree(target, name):
         for column, (ax, penalty) in enumerate(zip(row, LAMBDAS, strict=True)):
             for which, part in enumerate(("training", "test")):
                 line = medians[n][which, :, target, column]
-                ax.plot(DEGREES, line, "o-", ms=4, color=colour(which), label=part)
-            ax.axhline(NOISE[name] ** 2, color=INK, lw=1, ls=":", label="noise")
+                ax.plot(DEGREES, line, "o-", ms=4, color=palette_color(which), label=part)
+            ax.axhline(NOISE[name] ** 2, color=TEXT_COLOR, lw=1, ls=":", label="noise")
             ax.set(title=f"{n} points, $\\lambda$ = {penalty:g}", ylim=(0, 1.6 if n == 8 else 0.7))
-            clean(ax)
+            style_axes(ax)
         row[0].set_ylabel("mean squared error")
     for ax in rows[-1]:
         ax.set(xlabel="degree M", xticks=DEGREES)
@@ -175,17 +177,19 @@ for degree, line in learned.items():
 
 figure, (by_penalty, by_size) = plt.subplots(1, 2, figsize=(10.4, 4.2), layout="constrained")
 for which, part in enumerate(("training", "test")):
-    by_penalty.plot(strengths, np.median(swept[which], axis=0), color=colour(which), label=part)
+    by_penalty.plot(
+        strengths, np.median(swept[which], axis=0), color=palette_color(which), label=part
+    )
 by_penalty.set(xscale="log", yscale="log", xlabel="$\\lambda$", ylabel="mean squared error")
 by_penalty.set_title("8 points, degree 9")
 for number, (degree, line) in enumerate(learned.items()):
-    by_size.plot(sizes, line, "o-", ms=4, color=colour(number), label=f"degree {degree}")
+    by_size.plot(sizes, line, "o-", ms=4, color=palette_color(number), label=f"degree {degree}")
 by_size.set(xscale="log", yscale="log", xlabel="number of points", ylabel="mean squared error")
 by_size.set_title("no penalty, fresh points")
 for ax in (by_penalty, by_size):
-    ax.axhline(NOISE["sine"] ** 2, color=INK, lw=1, ls=":", label="noise")
+    ax.axhline(NOISE["sine"] ** 2, color=TEXT_COLOR, lw=1, ls=":", label="noise")
     ax.legend(frameon=False)
-    clean(ax)
+    style_axes(ax)
 plt.show()
 
 # %%
@@ -228,11 +232,11 @@ for ax, (degree, penalty) in zip(row, [(1, 0.0), (2, 0.0), (7, 0.0), (7, 0.1)], 
     losses = [
         ((model.predict(powers.transform(a)) - b) ** 2).mean() for a, b in ((x, y), (x_new, y_new))
     ]
-    ax.plot(line, model.predict(powers.transform(line)), color=colour(1), lw=2)
-    ax.plot(x, y, "o", color=INK, ms=5)
+    ax.plot(line, model.predict(powers.transform(line)), color=palette_color(1), lw=2)
+    ax.plot(x, y, "o", color=TEXT_COLOR, ms=5)
     ax.set(title=f"degree {degree}" + f", $\\lambda$ = {penalty:g}" * bool(penalty), xlabel="x")
     ax.set_ylim(-4, 3)
     ax.text(0.03, 0.04, f"training {losses[0]:.3f}\nfresh {losses[1]:.3f}", transform=ax.transAxes)
-    clean(ax)
+    style_axes(ax)
 row[0].set_ylabel("y")
 plt.show()

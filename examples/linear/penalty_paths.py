@@ -19,15 +19,15 @@ from sklearn.preprocessing import PolynomialFeatures, scale
 from tenfold import (
     BayesianLinearRegression,
     LinearRegression,
-    PenalisedClassifier,
-    PenalisedRegressor,
+    PenalizedClassifier,
+    PenalizedRegressor,
     Ridge,
     plot,
     ridge_penalty,
 )
-from tenfold.maths.links import log_sigmoid, sigmoid
-from tenfold.maths.penalties import L1, L2
-from tenfold.plot.style import FAINT, INK, clean, colour
+from tenfold.math.links import log_sigmoid, sigmoid
+from tenfold.math.penalties import L1Penalty, L2Penalty
+from tenfold.plot.style import MUTED_COLOR, TEXT_COLOR, palette_color, style_axes
 
 data = load_diabetes()
 X, y, names = scale(data.data), scale(data.target), data.feature_names
@@ -39,15 +39,18 @@ PENALTIES = {
 paths = {
     title: (
         alphas,
-        np.array([PenalisedRegressor(penalty=kind, alpha=a).fit(X, y).coef_ for a in alphas]),
+        np.array([PenalizedRegressor(penalty=kind, alpha=a).fit(X, y).coef_ for a in alphas]),
     )
     for title, (kind, alphas) in PENALTIES.items()
 }
 strongest = sorted(range(10), key=lambda j: -np.abs(paths["L2 (ridge)"][1][:, j]).max())
-hues = {names[j]: colour(place) if place < 7 else FAINT for place, j in enumerate(strongest)}
+hues = {
+    names[j]: palette_color(place) if place < 7 else MUTED_COLOR
+    for place, j in enumerate(strongest)
+}
 figure, row = plt.subplots(1, 3, figsize=(12.6, 4.2), layout="constrained", sharey=True)
 for ax, (title, (alphas, weights)) in zip(row, paths.items(), strict=True):
-    plot.path(alphas, weights.T, names, ax=ax)
+    plot.coefficient_path(alphas, weights.T, names, ax=ax)
     ax.set_title(title)
     for part in [line for line in ax.get_lines() if line.get_label() in hues] + list(ax.texts):
         name = part.get_text() if part in ax.texts else part.get_label()
@@ -71,7 +74,7 @@ for title, (_, weights) in paths.items():
 
 # %%
 # Why L1 gives zeros: its ball has corners, and the ellipses of the loss tend to touch it there.
-plot.balls((1, 2))
+plot.norm_balls((1, 2))
 plt.show()
 
 # %%
@@ -79,14 +82,16 @@ plt.show()
 # the same amount from all, so that small weights are soon gone and large ones hardly touched.
 steps, rate, strength = 60, 0.1, 0.5
 figure, row = plt.subplots(1, 2, figsize=(9.6, 3.8), layout="constrained", sharey=True)
-for ax, (name, penalty) in zip(row, {"L2": L2(strength), "L1": L1(strength)}.items(), strict=True):
+for ax, (name, penalty) in zip(
+    row, {"L2": L2Penalty(strength), "L1": L1Penalty(strength)}.items(), strict=True
+):
     way = [np.array([2.0, 1.0, 0.4])]
     for _ in range(steps):
         way.append(penalty.prox(way[-1], rate))
     for number, line in enumerate(np.transpose(way)):
-        ax.plot(line, color=colour(number), lw=2)
+        ax.plot(line, color=palette_color(number), lw=2)
     ax.set(title=name, xlabel="step")
-    clean(ax)
+    style_axes(ax)
 row[0].set_ylabel("weight")
 plt.show()
 
@@ -101,13 +106,13 @@ for number, (name, log_p) in enumerate(
         "Laplace, so L1": -np.sqrt(2) * np.abs(w) - np.log(2) / 2,
     }.items()
 ):
-    density.plot(w, np.exp(log_p), color=colour(number), lw=2, label=name)
-    penalty_of.plot(w, log_p.max() - log_p, color=colour(number), lw=2, label=name)
+    density.plot(w, np.exp(log_p), color=palette_color(number), lw=2, label=name)
+    penalty_of.plot(w, log_p.max() - log_p, color=palette_color(number), lw=2, label=name)
 density.set(xlabel="weight", ylabel="density", title="prior, deviation 1")
 penalty_of.set(xlabel="weight", ylabel="minus log density, above its least", title="penalty")
 for ax in (density, penalty_of):
     ax.legend(frameon=False)
-    clean(ax)
+    style_axes(ax)
 plt.show()
 
 # %%
@@ -138,13 +143,13 @@ for number, tau in enumerate((0.01, 0.1, 10.0)):
     model = BayesianLinearRegression(prior_precision=tau**-2, noise=noise).fit(X, y)
     place = np.arange(10) + 0.22 * (number - 1)
     spread = np.sqrt(np.diag(model.sigma_))
-    look = {"fmt": "o", "ms": 5, "color": colour(number), "label": f"tau = {tau:g}"}
+    look = {"fmt": "o", "ms": 5, "color": palette_color(number), "label": f"tau = {tau:g}"}
     ax.errorbar(place, model.coef_, spread, **look)
-ax.plot(np.arange(10), least, "_", color=INK, ms=26, label="least squares")
-ax.axhline(0, color=INK, lw=0.8)
+ax.plot(np.arange(10), least, "_", color=TEXT_COLOR, ms=26, label="least squares")
+ax.axhline(0, color=TEXT_COLOR, lw=0.8)
 ax.set(xticks=range(10), xticklabels=names, xlabel="measurement", ylabel="weight")
 ax.legend(frameon=False, loc="upper left")
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%
@@ -152,7 +157,7 @@ plt.show()
 # beside the mean loss, the slope of the log-posterior is zero.
 high = np.where(y > 0, 1.0, -1.0)
 for tau in (0.1, 1.0):
-    model = PenalisedClassifier(alpha=1 / (len(y) * tau**2), tol=1e-10).fit(X, high)
+    model = PenalizedClassifier(alpha=1 / (len(y) * tau**2), tol=1e-10).fit(X, high)
     v, b = model.coef_[0], model.intercept_[0]
     pull = X.T @ (high * sigmoid(-high * (X @ v + b))) - v / tau**2
     log_posterior = log_sigmoid(high * (X @ v + b)).sum() - v @ v / (2 * tau**2)
@@ -174,12 +179,12 @@ for strength in lambdas:
 chosen = int(np.argmin(errors["validation"]))
 figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 for number, (name, line) in enumerate(errors.items()):
-    ax.plot(lambdas, line, color=colour(number), lw=2, label=name)
-ax.axvline(lambdas[chosen], color=INK, lw=1, ls=":")
+    ax.plot(lambdas, line, color=palette_color(number), lw=2, label=name)
+ax.axvline(lambdas[chosen], color=TEXT_COLOR, lw=1, ls=":")
 ax.annotate("chosen", (lambdas[chosen], 0.1), (4, 0), textcoords="offset points")
 ax.set(xscale="log", xlabel="$\\lambda$", ylabel="mean squared error", ylim=(0, 1.3))
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 for what, at in (

@@ -13,9 +13,9 @@ be wrong. [003, unit 1, lect. 1 and 2, homework 1; 004, 3.5]
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tenfold.linear.stepwise.perceptron import Perceptron, perceptron_step
-from tenfold.linear.stepwise.separable import novikoff_bound
-from tenfold.plot.style import INK, clean, colour, marker
+from tenfold.linear.separability import novikoff_bound
+from tenfold.linear.stochastic.perceptron import Perceptron, perceptron_step
+from tenfold.plot.style import TEXT_COLOR, palette_color, palette_marker, style_axes
 
 theta, _ = perceptron_step([2, 4], -1, [0, 0])
 print(f"in the notes: (-2, -4), here: {tuple(theta.astype(int).tolist())}")
@@ -73,16 +73,16 @@ for ax, step in zip(grid.flat, shown, strict=False):
     i, theta, offset = path[step]
     for label, name in ((-1, "minus"), (1, "plus")):
         kind = int(label > 0)
-        look = {"color": colour(kind), "marker": marker(kind), "edgecolor": "white"}
+        look = {"color": palette_color(kind), "marker": palette_marker(kind), "edgecolor": "white"}
         ax.scatter(*X[y == label].T, s=45, label=name, zorder=2, **look)
-    ax.scatter(*X[i], s=170, facecolor="none", edgecolor=INK, linewidth=2, label="mistake")
+    ax.scatter(*X[i], s=170, facecolor="none", edgecolor=TEXT_COLOR, linewidth=2, label="mistake")
     if step:
-        draw_line(ax, *path[step - 1][1:], color=INK, ls=":", lw=1.4, label="line before")
-    draw_line(ax, theta, offset, color=INK, lw=2, label="line after")
+        draw_line(ax, *path[step - 1][1:], color=TEXT_COLOR, ls=":", lw=1.4, label="line before")
+    draw_line(ax, theta, offset, color=TEXT_COLOR, lw=2, label="line after")
     wrong = int((y * (X @ theta + offset) <= 0).sum())
     ax.set(xlim=(-3.4, 3.6), ylim=(-3.2, 3.4))
     ax.set_title(f"mistake {step + 1} of {len(path)}; now {wrong} wrong")
-    clean(ax, grid=False)
+    style_axes(ax, grid=False)
 for ax in grid[-1]:
     ax.set_xlabel("$x_1$")
 for ax in grid[:, 0]:
@@ -114,12 +114,12 @@ used = counts / bounds
 print(f"the median run uses {np.median(used):.0%} of it, the worst {used.max():.0%}")
 
 figure, ax = plt.subplots(figsize=(6.2, 4.4), layout="constrained")
-ax.loglog(bounds, counts, "o", color=colour(0), ms=4, alpha=0.6, label="one run")
+ax.loglog(bounds, counts, "o", color=palette_color(0), ms=4, alpha=0.6, label="one run")
 ends = np.array([bounds.min(), bounds.max()])
-ax.loglog(ends, ends, color=colour(1), lw=2, label="as many as the bound allows")
+ax.loglog(ends, ends, color=palette_color(1), lw=2, label="as many as the bound allows")
 ax.set(xlabel="bound $(R/\\gamma)^2$", ylabel="mistakes made")
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%

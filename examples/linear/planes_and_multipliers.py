@@ -14,9 +14,9 @@ constraint, and such problems have a tool of their own: Lagrange's multipliers.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tenfold.maths.geometry import Hyperplane, norm, projection
-from tenfold.plot.style import FAINT, INK, clean, colour
-from tenfold.solve import lagrange
+from tenfold.plot.style import MUTED_COLOR, TEXT_COLOR, palette_color, style_axes
+from tenfold.teaching import lagrange_stationary_point
+from tenfold.teaching.geometry import Hyperplane, norm, vector_projection
 
 plane = Hyperplane.from_point([3, 1], normal=[2, 2])
 print("point and normal       (3, 1) and (2, 2)")
@@ -60,31 +60,31 @@ def arrow(ax, start, end, hue):
 
 
 for ax in (map_of, parts):
-    ax.plot(ends, 4 - ends, color=INK, lw=2)
+    ax.plot(ends, 4 - ends, color=TEXT_COLOR, lw=2)
     ax.set(xlim=(-1, 8), ylim=(-2, 6), xlabel="$x_1$", aspect="equal")
     ax.set_ylabel("$x_2$", rotation=0)
-    clean(ax, grid=False)
-arrow(map_of, plane.point, plane.point + plane.normal / norm(plane.normal), INK)
+    style_axes(ax, grid=False)
+arrow(map_of, plane.point, plane.point + plane.normal / norm(plane.normal), TEXT_COLOR)
 map_of.annotate("normal", plane.point, (8, 24), textcoords="offset points")
 for name, point, on in (("a", a, True), ("b", b, False), ("x", x, False)):
-    map_of.plot(*point, "o", color=INK, mfc=INK if on else "white", ms=7)
+    map_of.plot(*point, "o", color=TEXT_COLOR, mfc=TEXT_COLOR if on else "white", ms=7)
     map_of.annotate(
         f"{name} ({point[0]:g}, {point[1]:g})", point, (7, 6), textcoords="offset points"
     )
-map_of.plot(*foot, "s", color=colour(1), ms=7)
-map_of.plot(*np.array([x, foot]).T, color=colour(1), lw=2)
+map_of.plot(*foot, "s", color=palette_color(1), ms=7)
+map_of.plot(*np.array([x, foot]).T, color=palette_color(1), lw=2)
 map_of.annotate("projection (4, 0)", foot, (-6, -14), textcoords="offset points", ha="right")
 map_of.annotate(
-    "$2\\sqrt{2}$", (x + foot) / 2, (8, -8), textcoords="offset points", color=colour(1)
+    "$2\\sqrt{2}$", (x + foot) / 2, (8, -8), textcoords="offset points", color=palette_color(1)
 )
 
 origin = np.array([3.0, 1.0])
-along = projection(x - origin, plane.normal)
-arrow(parts, origin, x, colour(0))
-arrow(parts, origin, origin + along, colour(1))
-arrow(parts, origin + along, x, FAINT)
-parts.plot(*np.array([x, foot]).T, color=colour(1), ls=":", lw=1.6)
-parts.plot(*foot, "s", color=colour(1), ms=7)
+along = vector_projection(x - origin, plane.normal)
+arrow(parts, origin, x, palette_color(0))
+arrow(parts, origin, origin + along, palette_color(1))
+arrow(parts, origin + along, x, MUTED_COLOR)
+parts.plot(*np.array([x, foot]).T, color=palette_color(1), ls=":", lw=1.6)
+parts.plot(*foot, "s", color=palette_color(1), ms=7)
 parts.annotate("(3, 1) on the line", origin, (-8, -4), textcoords="offset points", ha="right")
 parts.annotate("x", x, (6, 2), textcoords="offset points")
 parts.annotate("along the normal", origin + along, (0, 8), textcoords="offset points", ha="center")
@@ -100,10 +100,10 @@ u, v = np.meshgrid([-0.5, 3.2], [-0.5, 3.2])
 normal, offset = space.normal, space.offset
 ax = plt.figure(figsize=(5.6, 4.6), layout="constrained").add_subplot(projection="3d")
 surface = -(normal[0] * u + normal[1] * v + offset) / normal[2]
-ax.plot_surface(u, v, surface, color=colour(5), alpha=0.35, lw=0)
-ax.plot(*np.array([point, shadow]).T, color=colour(1), lw=2)
-ax.scatter(*point, color=INK, s=40)
-ax.scatter(*shadow, color=colour(1), marker="s", s=40)
+ax.plot_surface(u, v, surface, color=palette_color(5), alpha=0.35, lw=0)
+ax.plot(*np.array([point, shadow]).T, color=palette_color(1), lw=2)
+ax.scatter(*point, color=TEXT_COLOR, s=40)
+ax.scatter(*shadow, color=palette_color(1), marker="s", s=40)
 ax.text(*point, f"  distance {abs(space.signed_distance(point)):.2f}")
 ax.set(xlabel="$x_1$", ylabel="$x_2$", zlabel="$x_3$", zlim=(-2, 3))
 ax.set_box_aspect((3.7, 3.7, 5), zoom=0.85)
@@ -124,7 +124,7 @@ def on_line(c):
     return lambda v: (np.array([v.sum() - c]), np.ones((1, 2)))
 
 
-best = lagrange(product, on_line(6), np.array([1.0, 2.0]))
+best = lagrange_stationary_point(product, on_line(6), np.array([1.0, 2.0]))
 print(f"{'':<14}in the notes | here")
 for name, value in zip("xy", best.x, strict=True):
     print(f"{name:<14}3            | {value:.6f}")
@@ -133,40 +133,42 @@ print(f"{'z':<14}9            | {best.value:.6f}  (a {best.kind})")
 
 figure, plan = plt.subplots(figsize=(5.2, 5), layout="constrained")
 side = np.linspace(0, 6.5, 200)
-levels = plan.contour(side, side, np.outer(side, side), levels=[3, 9, 16, 25], colors=FAINT)
+levels = plan.contour(side, side, np.outer(side, side), levels=[3, 9, 16, 25], colors=MUTED_COLOR)
 plan.clabel(levels, fmt="z = %g", manual=[(2.2, 1.4), (6.1, 1.5), (5, 3.2), (5.6, 4.5)])
-plan.plot([0, 6], [6, 0], color=colour(0), lw=2, label="x + y = 6")
-for spot, hue in ((best.x, colour(1)), (np.array([5.0, 1.0]), INK)):
+plan.plot([0, 6], [6, 0], color=palette_color(0), lw=2, label="x + y = 6")
+for spot, hue in ((best.x, palette_color(1)), (np.array([5.0, 1.0]), TEXT_COLOR)):
     plan.plot(*spot, "o", color=hue, ms=7)
     arrow(plan, spot, spot + product(spot)[1] / 3, hue)
-    arrow(plan, spot, spot + np.ones(2) * 0.7, colour(0))
+    arrow(plan, spot, spot + np.ones(2) * 0.7, palette_color(0))
 plan.annotate("best: both slopes agree", best.x, (-10, -14), textcoords="offset points", ha="right")
 plan.annotate("here they do not", (5, 1), (-8, -12), textcoords="offset points", ha="right")
 plan.set(xlabel="x", xlim=(0, 6.5), ylim=(0, 6.5), aspect="equal")
 plan.set_ylabel("y", rotation=0)
 plan.legend(frameon=False, loc="upper right")
-clean(plan, grid=False)
+style_axes(plan, grid=False)
 plt.show()
 
 # %%
 # The multiplier is a price: what the best value gains per unit of the constraint. The line with
 # slope 3 touches the curve of best values at c = 6.
 budgets = np.linspace(4, 8, 41)
-values = [lagrange(product, on_line(c), np.array([1.0, 2.0])).value for c in budgets]
+values = [
+    lagrange_stationary_point(product, on_line(c), np.array([1.0, 2.0])).value for c in budgets
+]
 figure, prices = plt.subplots(figsize=(6, 4), layout="constrained")
-prices.plot(budgets, values, color=colour(1), lw=2, label="best z for each c")
+prices.plot(budgets, values, color=palette_color(1), lw=2, label="best z for each c")
 tangent = best.value + best.multipliers[0] * (budgets - 6)
-prices.plot(budgets, tangent, color=INK, ls="--", lw=1.4, label="slope = the multiplier")
-prices.plot(6, best.value, "o", color=colour(1), ms=7)
+prices.plot(budgets, tangent, color=TEXT_COLOR, ls="--", lw=1.4, label="slope = the multiplier")
+prices.plot(6, best.value, "o", color=palette_color(1), ms=7)
 prices.set(xlabel="c, the sum of x and y", ylabel="best z")
 prices.legend(frameon=False)
-clean(prices)
+style_axes(prices)
 plt.show()
 
 # %%
 # The projection above is such a problem, too: the nearest point of the line to x. The multiplier of
 # half the squared distance is minus the value of the form, over the squared length of the normal.
-nearest = lagrange(
+nearest = lagrange_stationary_point(
     lambda v: ((v - x) @ (v - x) / 2, v - x),
     lambda v: (np.array([plane.value(v)]), plane.normal[None]),
     np.zeros(2),

@@ -10,7 +10,7 @@ on the weights holds it back; how strong a pull is best, only other data can tel
 # %%
 # **The sweep of the note**: 20 pairs to learn from, 100 to judge by, and an SVM with mean hinge
 # loss + ``C/2 |w|^2`` for 50 strengths, log10 C from -5 to 3. (The note's C grows with the penalty,
-# so it is not the C of `LinearSVC`; `cost_of` translates. The note's data are not given: ours are
+# so it is not the C of `LinearSVC`; `c_from_strength` translates. The note's data are not given: ours are
 # two Gaussians about (0, 0) and (1, 1), as in its notebook.)
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,10 +19,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tenfold.datasets import load_breast_cancer
-from tenfold.linear.stepwise.sgd import SGDClassifier
-from tenfold.linear.svm.margins import cost_of
-from tenfold.linear.svm.svc import LinearSVC
-from tenfold.plot.style import clean, colour, marker
+from tenfold.linear.stochastic.sgd import SGDClassifier
+from tenfold.linear.svm.linear_svc import LinearSVC
+from tenfold.linear.svm.margins import c_from_strength
+from tenfold.plot.style import palette_color, palette_marker, style_axes
 
 STRENGTHS = np.logspace(-5, 3, 50)
 
@@ -36,7 +36,7 @@ def sweep(seed, strengths=STRENGTHS):
     """0-1 errors on the training and the validation pairs for each strength, and the models."""
     rng = np.random.default_rng(seed)
     train, valid = draw(20, rng), draw(100, rng)
-    models = [LinearSVC(loss="hinge", C=cost_of(C, 20)).fit(*train) for C in strengths]
+    models = [LinearSVC(loss="hinge", C=c_from_strength(C, 20)).fit(*train) for C in strengths]
     errors = [[1 - m.score(*part) for part in (train, valid)] for m in models]
     return train, valid, models, np.array(errors)
 
@@ -57,15 +57,19 @@ print(f"validation errors: weakest penalty {errors[0, 1]:.0%}, best {errors[best
 # points (filled); the best one lets some go and does better on the others (pale).
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
 for k, name in enumerate(("20 training pairs", "100 validation pairs")):
-    left.semilogx(STRENGTHS, errors[:, k], color=colour(k), lw=2, label=name)
+    left.semilogx(STRENGTHS, errors[:, k], color=palette_color(k), lw=2, label=name)
 left.axvline(STRENGTHS[best], color="black", ls=":", lw=1.5, label="best on validation")
 left.set(xlabel="strength C of the penalty", ylabel="share of errors", ylim=(-0.02, 0.55))
 left.legend(frameon=False)
-clean(left)
+style_axes(left)
 x_line = np.array([-2.0, 3.0])
 for (A, b), pale in ((valid, 0.3), (train, 1.0)):
     for label in (0, 1):
-        look = {"color": colour(label), "marker": marker(label), "edgecolor": "white"}
+        look = {
+            "color": palette_color(label),
+            "marker": palette_marker(label),
+            "edgecolor": "white",
+        }
         size = 65 if pale == 1.0 else 30
         right.scatter(*A[b == label].T, s=size, alpha=pale, zorder=2 + pale, **look)
 for model, style, name in (
@@ -76,7 +80,7 @@ for model, style, name in (
     right.plot(x_line, -(offset + w1 * x_line) / w2, style, color="black", lw=2, label=name)
 right.set(xlim=(-1.3, 2.3), ylim=(-1.3, 2.3), xlabel="$x_1$", ylabel="$x_2$")
 right.legend(loc="upper right")
-clean(right, grid=False)
+style_axes(right, grid=False)
 plt.show()
 
 # %%
@@ -118,7 +122,7 @@ for seed in range(5):
     rng = np.random.default_rng(seed)
     learn, test = noisy(60, rng), noisy(1000, rng)
     for j, c in enumerate(cs):
-        model = LinearSVC(loss="hinge", C=cost_of(1 / c, 60), intercept_scaling=np.inf)
+        model = LinearSVC(loss="hinge", C=c_from_strength(1 / c, 60), intercept_scaling=np.inf)
         model.fit(*learn)
         curves[seed, j] = mean_hinge(model, *learn), mean_hinge(model, *test)
 mean = curves.mean(axis=0)
@@ -130,13 +134,13 @@ print(f"test loss there {mean[:, 1].min():.2f}, at the largest c {mean[-1, 1]:.2
 figure, ax = plt.subplots(figsize=(6.6, 4.2), layout="constrained")
 for k, name in enumerate(("training loss", "test loss")):
     low, high = np.quantile(curves[..., k], [0.1, 0.9], axis=0)
-    ax.fill_between(cs, low, high, color=colour(k), alpha=0.15, linewidth=0)
-    ax.plot(cs, mean[:, k], color=colour(k), lw=2, label=name)
+    ax.fill_between(cs, low, high, color=palette_color(k), alpha=0.15, linewidth=0)
+    ax.plot(cs, mean[:, k], color=palette_color(k), lw=2, label=name)
 ax.axvline(c_best, color="black", ls=":", lw=1.5, label="$c^*$")
 ax.set(xscale="log", xlabel="c = 1/$\\lambda$: underfit (left), overfit (right)")
 ax.set(ylabel="mean hinge loss", ylim=(0, 1.25))
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%
@@ -167,9 +171,13 @@ for name, scores in curves.items():
 figure, ax = plt.subplots(figsize=(6.6, 4.2), layout="constrained")
 for k, (name, scores) in enumerate(curves.items()):
     mean, spread = scores.mean(axis=1), scores.std(axis=1)
-    ax.fill_between(alphas, mean - spread, mean + spread, color=colour(k), alpha=0.18, linewidth=0)
-    ax.semilogx(alphas, mean, color=colour(k), lw=2, marker=marker(k), ms=5, label=name)
+    ax.fill_between(
+        alphas, mean - spread, mean + spread, color=palette_color(k), alpha=0.18, linewidth=0
+    )
+    ax.semilogx(
+        alphas, mean, color=palette_color(k), lw=2, marker=palette_marker(k), ms=5, label=name
+    )
 ax.set(xlabel="strength alpha of the penalty", ylabel="right, mean of five folds", ylim=(0.5, 1))
 ax.legend(frameon=False, loc="lower left")
-clean(ax)
+style_axes(ax)
 plt.show()

@@ -17,9 +17,9 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
 from tenfold import datasets
-from tenfold.linear.stepwise.pegasos import Pegasos
-from tenfold.linear.stepwise.perceptron import Perceptron
-from tenfold.plot.style import clean, colour
+from tenfold.linear.stochastic.pegasos import Pegasos
+from tenfold.linear.stochastic.perceptron import Perceptron
+from tenfold.plot.style import palette_color, style_axes
 
 KIND = ["delicious", "great", "love", "best", "perfect", "happy", "tasty", "favorite"]
 UNKIND = ["awful", "stale", "waste", "worst", "bland", "broken", "disappointed", "refund"]
@@ -97,17 +97,19 @@ strengths = np.array([
 
 figure, row = plt.subplots(1, 2, figsize=(11, 4), layout="constrained", sharey=True)
 for k, (name, curve) in enumerate(curves.items()):
-    row[0].semilogx(EPOCHS, curve[:, 0], "--", color=colour(k), lw=1.3)
-    row[0].semilogx(EPOCHS, curve[:, 1], "-o", color=colour(k), lw=2, ms=4, label=name)
-row[1].semilogx(STRENGTHS, strengths[:, 0], "--", color=colour(2), lw=1.3, label="training")
-row[1].semilogx(STRENGTHS, strengths[:, 1], "-o", color=colour(2), lw=2, ms=4, label="validation")
+    row[0].semilogx(EPOCHS, curve[:, 0], "--", color=palette_color(k), lw=1.3)
+    row[0].semilogx(EPOCHS, curve[:, 1], "-o", color=palette_color(k), lw=2, ms=4, label=name)
+row[1].semilogx(STRENGTHS, strengths[:, 0], "--", color=palette_color(2), lw=1.3, label="training")
+row[1].semilogx(
+    STRENGTHS, strengths[:, 1], "-o", color=palette_color(2), lw=2, ms=4, label="validation"
+)
 row[0].set(xlabel="epochs", ylabel="share right", title="dashed: training, line: validation")
 row[1].set(xlabel="lambda", title=f"Pegasos, {best['Pegasos']} epochs")
 row[0].set_xticks(EPOCHS, EPOCHS, minor=False)
 row[0].minorticks_off()
 for ax in row:
     ax.legend(frameon=False)
-    clean(ax)
+    style_axes(ax)
 plt.show()
 
 # %%
@@ -144,10 +146,10 @@ print("kind:  ", ", ".join(names[top[:-11:-1]]))
 print("unkind:", ", ".join(names[top[:10]]))
 shown = np.concatenate([top[:12], top[-12:]])
 figure, ax = plt.subplots(figsize=(7, 6), layout="constrained")
-hues = [colour(0) if weights[j] > 0 else colour(1) for j in shown]
+hues = [palette_color(0) if weights[j] > 0 else palette_color(1) for j in shown]
 ax.barh(range(24), weights[shown], color=hues)
 ax.set_yticks(range(24), names[shown])
 ax.set(xlabel="weight: bad (left) or good (right)", title="words that decide")
-clean(ax)
+style_axes(ax)
 ax.grid(visible=False, axis="y")
 plt.show()

@@ -9,16 +9,22 @@ depends on the points at the margin alone. [002, 6.3; 003, unit 1, lect. 4; 004,
 
 # %%
 # **From a hard margin to a soft one.** The notes minimise mean hinge loss + ``lambda/2 |w|^2``;
-# `cost_of` gives the C of that lambda. A tiny lambda pushes the margin to the first points it
+# `c_from_strength` gives the C of that lambda. A tiny lambda pushes the margin to the first points it
 # meets, a large one lets it swallow them and follow the bulk.
 import matplotlib.pyplot as plt
 import numpy as np
 
 from tenfold import LogisticRegression, plot
-from tenfold.linear.svm.hard_margins import hard_margin
-from tenfold.linear.svm.margins import cost_of, margin_path, margin_width, margins, support_vectors
-from tenfold.linear.svm.svc import LinearSVC
-from tenfold.plot.style import clean, colour, marker
+from tenfold.linear.svm.hard_margin_solver import hard_margin
+from tenfold.linear.svm.linear_svc import LinearSVC
+from tenfold.linear.svm.margins import (
+    c_from_strength,
+    margin_path,
+    margin_width,
+    margins,
+    support_vectors,
+)
+from tenfold.plot.style import palette_color, palette_marker, style_axes
 
 rng = np.random.default_rng(3)
 X = np.vstack([rng.normal((-1.5, -1), 0.75, (30, 2)), rng.normal((1.5, 1), 0.75, (30, 2))])
@@ -36,14 +42,14 @@ print(f"{(hard.alpha > 0).sum()} points hold it")
 print(f"{'lambda':>8}{'C':>9}{'margin':>9}{'mean hinge':>12}{'support vectors':>17}{'errors':>8}")
 figure, row = plt.subplots(1, 3, figsize=(12, 4.2), layout="constrained", sharey=True)
 for ax, strength in zip(row, (1e-4, 0.1, 2.0), strict=True):
-    C = cost_of(strength, n)
+    C = c_from_strength(strength, n)
     model = machine(C).fit(X, y)
     z = margins(model, X, y)
     within = len(support_vectors(model, X, y))
     hinge = np.maximum(0, 1 - z).mean()
     print(f"{strength:>8g}{C:>9.3g}{margin_width(model):>9.3f}", end="")
     print(f"{hinge:>12.3f}{within:>17}{(z <= 0).sum():>8}")
-    plot.boundary(model, X, y, ax=ax)
+    plot.decision_boundary(model, X, y, ax=ax)
     if ax is not row[-1]:
         ax.get_legend().remove()
     ax.set_title(f"$\\lambda$ = {strength:g}, C = {C:.3g}")
@@ -59,10 +65,10 @@ for ax, values, name in zip(
     ("margin $1/\\|w\\|$", "mean hinge loss", "support vectors"),
     strict=True,
 ):
-    ax.semilogx(path.C, values, color=colour(0), lw=2)
+    ax.semilogx(path.C, values, color=palette_color(0), lw=2)
     ax.set(xlabel="C (price of a loss)", ylabel=name, ylim=(0, None))
-    clean(ax)
-row[0].axhline(1 / np.linalg.norm(hard.w), color=colour(1), ls="--", label="hard margin")
+    style_axes(ax)
+row[0].axhline(1 / np.linalg.norm(hard.w), color=palette_color(1), ls="--", label="hard margin")
 row[0].legend(frameon=False)
 plt.show()
 
@@ -104,14 +110,20 @@ sets = {"as it was": (X, y), **refits}
 x_line = np.array([-7.0, 7.0])
 for ax, (name, (A, b)) in zip(row, sets.items(), strict=True):
     for label in (0, 1):
-        look = {"color": colour(label), "marker": marker(label), "edgecolor": "white"}
+        look = {
+            "color": palette_color(label),
+            "marker": palette_marker(label),
+            "edgecolor": "white",
+        }
         ax.scatter(*A[b == label].T, s=36, zorder=3, **look)
     ax.scatter(*X[inside].T, s=120, facecolor="none", edgecolor="black", label="support vectors")
-    for model, hue, who in zip(kept[name], ("black", colour(2)), ("SVM", "logistic"), strict=True):
+    for model, hue, who in zip(
+        kept[name], ("black", palette_color(2)), ("SVM", "logistic"), strict=True
+    ):
         (w1, w2), offset = model.coef_[0], model.intercept_[0]
         ax.plot(x_line, -(offset + w1 * x_line) / w2, color=hue, lw=2, label=who)
     ax.set(title=name, xlabel="$x_1$", xlim=(-6, 6), ylim=(-5, 5))
-    clean(ax, grid=False)
+    style_axes(ax, grid=False)
 row[0].set_ylabel("$x_2$")
 row[0].legend(loc="lower right", fontsize=8)
 plt.show()

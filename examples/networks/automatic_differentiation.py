@@ -12,14 +12,15 @@ gradient can be checked. [000, 1.2; 001, Ex. 1.2.2; 003, unit 0; 004, 4.4]
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tenfold import datasets, maths, solve
-from tenfold.plot.style import clean, colour
+from tenfold import datasets, optim
+from tenfold.plot.style import palette_color, style_axes
+from tenfold.teaching import autodiff
 
-print("d x^2 at 2:", maths.grad(lambda x: x**2)(2.0))
-print("d x (x + y) at (2, 1):", maths.grad(lambda x, y: x * (x + y), (0, 1))(2.0, 1.0))
+print("d x^2 at 2:", autodiff.grad(lambda x: x**2)(2.0))
+print("d x (x + y) at (2, 1):", autodiff.grad(lambda x, y: x * (x + y), (0, 1))(2.0, 1.0))
 sigmoid = lambda z: 1 / (1 + np.exp(-z))  # noqa: E731
 thrice = lambda x: sigmoid(sigmoid(sigmoid(x)))  # noqa: E731
-print("a sigmoid of a sigmoid of a sigmoid at 1.5:", maths.grad(thrice)(1.5))
+print("a sigmoid of a sigmoid of a sigmoid at 1.5:", autodiff.grad(thrice)(1.5))
 
 # %%
 # A function and its derivatives, each the gradient of the one before.
@@ -28,10 +29,10 @@ x = np.linspace(-3, 3, 121)
 fig, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 f, name = bell, "f"
 for order in range(4):
-    ax.plot(x, [f(at) for at in x], color=colour(order), lw=2, label=name)
-    f, name = maths.grad(f), name + "'"
+    ax.plot(x, [f(at) for at in x], color=palette_color(order), lw=2, label=name)
+    f, name = autodiff.grad(f), name + "'"
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%
@@ -48,17 +49,17 @@ def cost(theta):
     return np.mean(errors**2) / 2 + log_noise
 
 
-found = solve.minimise(maths.value_and_grad(cost), np.array([1.0, 1.2, 0.5, 0.0]))
-spread = np.sqrt(np.diag(np.linalg.inv(len(t) * maths.hessian(cost)(found.x))))
+found = optim.minimize(autodiff.value_and_grad(cost), np.array([1.0, 1.2, 0.5, 0.0]))
+spread = np.sqrt(np.diag(np.linalg.inv(len(t) * autodiff.hessian(cost)(found.x))))
 for name, value, width in zip(
     ("height", "frequency", "phase", "log noise"), found.x, spread, strict=True
 ):
     print(f"{name:10s} {value:6.3f} +- {width:.3f}")
 fine = np.linspace(0, 10, 300)
 fig, ax = plt.subplots(figsize=(7.4, 3.2), layout="constrained")
-ax.plot(t, seen, "o", ms=4, color=colour(0))
-ax.plot(fine, found.x[0] * np.sin(found.x[1] * fine + found.x[2]), color=colour(1), lw=2)
-clean(ax)
+ax.plot(t, seen, "o", ms=4, color=palette_color(0))
+ax.plot(fine, found.x[0] * np.sin(found.x[1] * fine + found.x[2]), color=palette_color(1), lw=2)
+style_axes(ax)
 plt.show()
 
 # %%
@@ -69,13 +70,13 @@ logistic = lambda w: -np.mean(y * np.log(sigmoid(X @ w)) + (1 - y) * np.log(1 - 
 w = np.array([0.3, -0.2])
 printed = lambda w: -X.T @ (y - sigmoid(X @ w)) / len(y)  # noqa: E731
 for name, slope in (("as derived", printed), ("sign lost", lambda w: -printed(w))):
-    check = maths.check_gradient(logistic, w, slope)
+    check = autodiff.check_gradient(logistic, w, slope)
     print(f"{name}: agrees {check.agrees}, largest error {check.error:.1e} at {check.where}")
 
 # %%
 # Traces, the exercise of 001: d tr(X' B X) = B X + B' X.
 B, Z = rng.normal(size=(3, 3)), rng.normal(size=(3, 4))
-print(maths.check_gradient(lambda X: np.trace(X.T @ B @ X), Z, lambda X: B @ X + B.T @ X).agrees)
+print(autodiff.check_gradient(lambda X: np.trace(X.T @ B @ X), Z, lambda X: B @ X + B.T @ X).agrees)
 
 # %%
 # The channel map: output Q depends on time directly (technology) and through capital and labour.
@@ -87,11 +88,12 @@ def output(t, K, L):
 
 
 growth = {"K": lambda t: 10 * np.exp(0.05 * t), "L": lambda t: 5 + 0.3 * t}
-effects = maths.channels(output, growth, 4.0)
+effects = autodiff.total_derivative(output, growth, 4.0)
 print(f"directly {effects.direct:.4f}, through capital {effects.through['K']:.4f}, ", end="")
 print(f"through labour {effects.through['L']:.4f}, in total {effects.total:.4f}")
 print(
-    "as one function of time", maths.grad(lambda t: output(t, growth["K"](t), growth["L"](t)))(4.0)
+    "as one function of time",
+    autodiff.grad(lambda t: output(t, growth["K"](t), growth["L"](t)))(4.0),
 )
 
 # %%
@@ -101,13 +103,13 @@ steps = np.logspace(-14, 0, 60)
 truth = np.cos(1.0)
 two_sided = [abs((np.sin(1 + h) - np.sin(1 - h)) / (2 * h) - truth) for h in steps]
 one_sided = [abs((np.sin(1 + h) - np.sin(1)) / h - truth) for h in steps]
-fourth = [abs(maths.numerical_gradient(np.sin, 1.0, step=h) - truth) for h in steps]
+fourth = [abs(autodiff.numerical_gradient(np.sin, 1.0, step=h) - truth) for h in steps]
 fig, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 for i, (name, errors) in enumerate(
     {"one-sided": one_sided, "two-sided": two_sided, "fourth order": fourth}.items()
 ):
-    ax.loglog(steps, np.maximum(errors, 1e-17), color=colour(i), lw=1.8, label=name)
+    ax.loglog(steps, np.maximum(errors, 1e-17), color=palette_color(i), lw=1.8, label=name)
 ax.set(xlabel="step", ylabel="error of the slope of sin at 1")
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()

@@ -21,15 +21,16 @@ from sklearn.exceptions import ConvergenceWarning
 from tenfold import BernoulliNB, LogisticRegression, MLPClassifier, datasets, neural, plot
 from tenfold.neural import Conv2d, Dense, Flatten, MaxPool, RandomPadding
 from tenfold.neural.sequential import SequentialClassifier
-from tenfold.plot.style import clean, colour
+from tenfold.plot.style import palette_color, style_axes
+from tenfold.teaching.convolution import convolve, cross_correlate, pool
 
 warnings.simplefilter("ignore", ConvergenceWarning)  # networks have a number of epochs here
 image = [[1, 1, 2, 1, 1], [3, 1, 4, 1, 1], [1, 3, 1, 2, 2], [1, 2, 1, 1, 1], [1, 1, 2, 1, 1]]
 kernel = [[1, -2, 0], [1, 0, 1], [-1, 1, 0]]
-z = neural.cross_correlate(image, kernel)
-print("cross-correlation", z.tolist(), "\nconvolution", neural.convolve(image, kernel).tolist())
-print("ReLU and 2 x 2 pool", neural.pool(np.maximum(z, 0), stride=1).tolist())
-print("on a line", neural.cross_correlate([1, 2, 3], [1, 2], padding="full").tolist())
+z = cross_correlate(image, kernel)
+print("cross-correlation", z.tolist(), "\nconvolution", convolve(image, kernel).tolist())
+print("ReLU and 2 x 2 pool", pool(np.maximum(z, 0), stride=1).tolist())
+print("on a line", cross_correlate([1, 2, 3], [1, 2], padding="full").tolist())
 
 # %%
 # Sizes and parameters of the network of the notes, for images of 48 x 48. All of its filters
@@ -105,10 +106,10 @@ fig, axes = plt.subplots(1, 3, figsize=(11, 3.3), sharey=True, layout="constrain
 for ax, n in zip(axes, sizes, strict=True):
     for i, (name, model) in enumerate(models(n).items()):
         found = [score(name, model, n, r) for r in THICK]
-        ax.plot(THICK, found, marker="o", ms=4, lw=2, color=colour(i), label=name)
+        ax.plot(THICK, found, marker="o", ms=4, lw=2, color=palette_color(i), label=name)
         print(f"{n:5d} examples, {name:20s}" + "".join(f"{share:8.1%}" for share in found))
     ax.set(title=f"{n} examples", xlabel="padding r", xticks=THICK)
-    clean(ax)
+    style_axes(ax)
 axes[0].set(ylabel="unseen digits right")
 axes[-1].legend(frameon=False, loc="center left", bbox_to_anchor=(1.02, 0.5))
 plt.show()

@@ -13,10 +13,11 @@ are pulled apart epoch by epoch, and what too few units, many units and zero sta
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tenfold import datasets, linearly_separable, neural, plot
+from tenfold import datasets, is_linearly_separable, neural, plot
 from tenfold.neural import Dense
 from tenfold.neural.sequential import SequentialClassifier
-from tenfold.plot.style import clean, colour
+from tenfold.plot.style import palette_color, style_axes
+from tenfold.teaching.loss_landscape import count_symmetries, flip_units, permute_units
 
 X, y = datasets.make_three_clouds(180, random_state=0)
 s = X.sum(axis=1)
@@ -34,11 +35,11 @@ seen = {
 fig, axes = plt.subplots(1, 6, figsize=(13, 2.5), layout="constrained")
 for ax, (name, values) in zip(axes, seen.items(), strict=True):
     for label in (0, 1):
-        ax.scatter(*values[y == label].T, s=8, color=colour(label), alpha=0.7, lw=0)
-    word = "separable" if linearly_separable(values, y) else "not separable"
+        ax.scatter(*values[y == label].T, s=8, color=palette_color(label), alpha=0.7, lw=0)
+    word = "separable" if is_linearly_separable(values, y) else "not separable"
     ax.set_title(f"{name}:\n{word}", size=9)
     ax.set(xticks=[], yticks=[])
-    clean(ax, grid=False)
+    style_axes(ax, grid=False)
 plt.show()
 
 # %%
@@ -53,7 +54,9 @@ rng = np.random.default_rng(0)
 for units in (2, 3, 5, 10, 20):
     parted = [
         bool(
-            linearly_separable(np.tanh(X @ rng.normal(size=(2, units)) + rng.normal(size=units)), y)
+            is_linearly_separable(
+                np.tanh(X @ rng.normal(size=(2, units)) + rng.normal(size=units)), y
+            )
         )
         for _ in range(20)
     ]
@@ -65,7 +68,9 @@ for units in (2, 3, 5, 10, 20):
 rings, ring = datasets.make_rings(300, noise=0.1, random_state=0)
 layers = [Dense(6, "tanh"), Dense(2, "tanh"), Dense()]
 steps = {"learning_rate": 0.03, "batch_size": 32, "random_state": 0}
-taken = neural.snapshots(SequentialClassifier(layers, **steps), rings, ring, (0, 3, 10, 30, 100))
+taken = neural.training_snapshots(
+    SequentialClassifier(layers, **steps), rings, ring, (0, 3, 10, 30, 100)
+)
 plot.hidden_units(taken, rings, ring)
 plt.show()
 
@@ -73,7 +78,7 @@ plt.show()
 # The same epochs in the plane of the data.
 fig, axes = plt.subplots(1, 5, figsize=(13, 2.8), layout="constrained")
 for ax, model in zip(axes, taken, strict=True):
-    plot.boundary(model, rings, ring, ax=ax)
+    plot.decision_boundary(model, rings, ring, ax=ax)
     if ax.get_legend():
         ax.get_legend().remove()
     ax.set_title(f"{model.n_iter_} epochs: {model.score(rings, ring):.0%}", size=9)
@@ -114,6 +119,6 @@ for name, model in (("zero", zeros), ("random", drawn)):
 # A network is one of many that are the same. Units in another order, tanh units with all signs
 # turned round: the weights differ, the predictions do not. For ten tanh units that is
 order = np.random.default_rng(0).permutation(10)
-same = neural.flip_units(neural.permute_units(drawn, 0, order), 0, [1, 4, 5])
+same = flip_units(permute_units(drawn, 0, order), 0, [1, 4, 5])
 gap = np.abs(same.predict_proba(rings) - drawn.predict_proba(rings)).max()
-print(f"{neural.symmetry_count(drawn):,} equal networks; largest difference {gap:.1e}")
+print(f"{count_symmetries(drawn):,} equal networks; largest difference {gap:.1e}")

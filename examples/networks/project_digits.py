@@ -20,10 +20,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from tenfold import ConvClassifier, LogisticRegression, MLPClassifier, datasets, maths
+from tenfold import ConvClassifier, LogisticRegression, MLPClassifier, datasets
 from tenfold.neural import Conv2d, Dense, Dropout, Flatten, MaxPool, losses
 from tenfold.neural.sequential import SequentialClassifier, SequentialRegressor
-from tenfold.plot.style import clean, colour
+from tenfold.plot.style import palette_color, style_axes
+from tenfold.teaching import autodiff
 
 warnings.simplefilter("ignore", ConvergenceWarning)  # networks have a number of epochs here
 x, y, w = 0.7, 0.3, np.array([0.5, -1.2, 0.8])
@@ -38,7 +39,7 @@ def chain(w):
 
 f1, f2, f3 = (chain(w[:depth]) for depth in (1, 2, 3))
 product = (1 - f1**2) * x * (1 - f2**2) * w[1] * (1 - f3**2) * w[2]
-slope = maths.grad(lambda w: (y - chain(w)) ** 2 / 2)(w)[0]
+slope = autodiff.grad(lambda w: (y - chain(w)) ** 2 / 2)(w)[0]
 print(
     f"product {product:.6f}, times the error {product * (f3 - y):.6f}, differentiator {slope:.6f}"
 )
@@ -123,10 +124,10 @@ for i, size in enumerate((4, 32, 256, cut)):
     model.set_params(random_state=0).fit(*known)
     print(f"batches of {size:4d}: {model.t_:5d} steps, {model.score(*new):.1%} of new digits right")
     epochs = range(1, len(model.loss_curve_) + 1)
-    ax.plot(epochs, model.loss_curve_, lw=2, color=colour(i), label=f"batches of {size}")
+    ax.plot(epochs, model.loss_curve_, lw=2, color=palette_color(i), label=f"batches of {size}")
 ax.set(xlabel="epoch", ylabel="mean loss", yscale="log")
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%
@@ -173,9 +174,11 @@ class TwoDigits(NamedTuple):
     def units(self, targets):
         return 10 * targets
 
-    def both(self, z, y, w):
+    def value_and_gradient(self, z, y, w):
         heads = [
-            losses.CrossEntropy().both(np.ascontiguousarray(part), own.astype(np.int64), w)
+            losses.CrossEntropy().value_and_gradient(
+                np.ascontiguousarray(part), own.astype(np.int64), w
+            )
             for part, own in zip(np.split(z, 2, axis=1), y.T, strict=True)
         ]
         return sum(loss for loss, _ in heads), np.hstack([slope for _, slope in heads])

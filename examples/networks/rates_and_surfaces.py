@@ -19,14 +19,15 @@ from sklearn.exceptions import ConvergenceWarning
 from tenfold import MLPRegressor, datasets, neural, plot
 from tenfold.neural import Dense
 from tenfold.neural.sequential import SequentialClassifier
-from tenfold.plot.style import clean, colour, legend_beside
+from tenfold.plot.style import legend_outside, palette_color, style_axes
+from tenfold.teaching.loss_landscape import loss_surface, permute_units
 
 warnings.simplefilter("ignore", ConvergenceWarning)  # some descents are cut short
 X, y = datasets.make_rings(600, radii=(0.7, 1.4, 2.1), noise=0.12, random_state=0)
 layers = [Dense(16, "tanh"), Dense()]
 model = SequentialClassifier(layers, batch_size=64, random_state=0)
-found = neural.find_rate(model, X, y)
-plot.rate_search(found)
+found = neural.find_learning_rate(model, X, y)
+plot.learning_rate_search(found)
 plt.show()
 
 # %%
@@ -36,11 +37,11 @@ for i, rate in enumerate((found.best / 30, found.best, found.best * 30)):
     model = SequentialClassifier(
         layers, learning_rate=rate, batch_size=64, epochs=25, random_state=0
     ).fit(X, y)
-    ax.plot(model.loss_curve_, color=colour(i), lw=2, label=f"rate {rate:.2g}")
+    ax.plot(model.loss_curve_, color=palette_color(i), lw=2, label=f"rate {rate:.2g}")
     print(f"rate {rate:.2g}: {model.score(X, y):.1%} right after 25 epochs")
 ax.set(xlabel="epoch", ylabel="mean loss")
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%
@@ -48,12 +49,12 @@ plt.show()
 fig, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 for i, name in enumerate(("sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam")):
     each = SequentialClassifier(layers, optimizer=name, batch_size=64, epochs=25, random_state=0)
-    rate = neural.find_rate(each, X, y, high=100.0, steps=120).best
+    rate = neural.find_learning_rate(each, X, y, high=100.0, steps=120).best
     each.set_params(learning_rate=rate).fit(X, y)
-    ax.plot(each.loss_curve_, color=colour(i), lw=1.8, label=f"{name}, {rate:.2g}")
+    ax.plot(each.loss_curve_, color=palette_color(i), lw=1.8, label=f"{name}, {rate:.2g}")
 ax.set(xlabel="epoch", ylabel="mean loss", yscale="log")
-clean(ax)
-legend_beside(ax)
+style_axes(ax)
+legend_outside(ax)
 plt.show()
 
 # %%
@@ -61,7 +62,7 @@ plt.show()
 model = SequentialClassifier(
     layers, learning_rate=found.best, batch_size=64, epochs=60, random_state=0
 ).fit(X, y)
-plot.loss_surface(neural.loss_surface(model, X[:200], y[:200], steps=25))
+plot.loss_surface(loss_surface(model, X[:200], y[:200], steps=25))
 plt.show()
 
 # %%
@@ -71,20 +72,18 @@ plt.show()
 other = SequentialClassifier(
     layers, learning_rate=found.best, batch_size=64, epochs=60, random_state=1
 ).fit(X, y)
-turned = neural.permute_units(model, 0, np.random.default_rng(0).permutation(16))
+turned = permute_units(model, 0, np.random.default_rng(0).permutation(16))
 fig, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 for i, (name, end) in enumerate({"another start": other, "another order": turned}.items()):
     way = [b - a.astype(float) for a, b in zip(model.params_, end.params_, strict=True)]
     nowhere = [np.zeros_like(part) for part in way]
-    line = neural.loss_surface(
-        model, X[:200], y[:200], span=1.5, steps=31, directions=(way, nowhere)
-    )
-    ax.plot(line.a, line.loss[:, 0], color=colour(i), lw=2, label=name)
+    line = loss_surface(model, X[:200], y[:200], span=1.5, steps=31, directions=(way, nowhere))
+    ax.plot(line.a, line.loss[:, 0], color=palette_color(i), lw=2, label=name)
 for place in (0, 1):
     ax.axvline(place, color="#BBBBBB", lw=1, zorder=0)
 ax.set(xlabel="share of the way to the other network", ylabel="mean loss", yscale="log")
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 plt.show()
 
 # %%
@@ -97,7 +96,7 @@ for ax, units in zip(axes, (2, 5, 20, 100), strict=True):
     fit.set_params(max_iter=2000, tol=1e-6, random_state=0)
     said = fit.fit(4 * x, target).predict(4 * x)
     ax.plot(x, target, color="#BBBBBB", lw=3)
-    ax.plot(x, said, color=colour(1), lw=1.5)
+    ax.plot(x, said, color=palette_color(1), lw=1.5)
     ax.set_title(f"{units} units: error {np.sqrt(np.mean((said - target) ** 2)):.3f}", size=9)
-    clean(ax)
+    style_axes(ax)
 plt.show()

@@ -14,8 +14,8 @@ import numpy as np
 
 from tenfold import LinearRegression, RecurrentClassifier, RecurrentRegressor
 from tenfold.datasets import make_windows
-from tenfold.plot.style import clean
-from tenfold.solve.rates import Cosine
+from tenfold.optim.schedules import CosineDecay
+from tenfold.plot.style import style_axes
 
 rng = np.random.default_rng(0)
 series = np.full(1200, 0.3)
@@ -37,7 +37,7 @@ ax.plot(gates.predict(X[shown]), lw=1.2, label="GRU, one step ahead")
 ax.plot(line.predict(X[shown]), lw=1.2, ls=":", label="line, one step ahead")
 ax.set(xlabel="time", ylabel="value", title="The next value from the last eight")
 ax.legend(frameon=False, ncols=3, loc="lower center")
-clean(ax)
+style_axes(ax)
 
 # %%
 # What came first? The class is the first symbol; all others are noise. The longer the sequence, the
@@ -65,7 +65,7 @@ for cell, name in cells.items():
 ax.axhline(0.5, color="0.7", lw=1, ls="--")
 ax.set(xlabel="length of the sequences", ylabel="share right", title="Which symbol came first?")
 ax.legend(frameon=False)
-clean(ax)
+style_axes(ax)
 
 # %%
 # Sequences of different lengths need no padding by hand: a list of arrays is enough. Whether there
@@ -100,7 +100,7 @@ for _ in range(2000):
     sentences.append(np.array(sentence))
 before, after = [s[:-1] for s in sentences], [s[1:] for s in sentences]
 speaker = RecurrentClassifier("rnn", 16, embedding=8, epochs=15, batch_size=64, random_state=0)
-speaker.set_params(learning_rate=Cosine(0.02, 15 * 32)).fit(before, after)
+speaker.set_params(learning_rate=CosineDecay(0.02, 15 * 32)).fit(before, after)
 said, word = np.vstack(speaker.predict_proba(before)), np.concatenate(before)
 print(f"{'mean of what is said (table)':30s}" + "".join(f"{name:>14s}" for name in names[1:]))
 for number, row in enumerate(table):

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tenfold import MLPClassifier, MLPRegressor, Search, datasets, neural, plot
 from tenfold.neural import Dense
 from tenfold.neural.sequential import SequentialClassifier
-from tenfold.plot.style import clean, colour
+from tenfold.plot.style import palette_color, style_axes
 
 warnings.simplefilter("ignore", ConvergenceWarning)  # these networks are stopped, not finished
 rng = np.random.default_rng(0)
@@ -59,10 +59,18 @@ for ax, n in zip(axes, (10, 50, 100), strict=True):
         ("unseen", X_test[few_test], y_test[few_test], "-"),
     ):
         scores = [model.score(rows, labels) for model in models]
-        ax.plot(units, scores, ls=ls, marker="o", ms=4, color=colour(name == "unseen"), label=name)
+        ax.plot(
+            units,
+            scores,
+            ls=ls,
+            marker="o",
+            ms=4,
+            color=palette_color(name == "unseen"),
+            label=name,
+        )
     ax.plot(units, NOTES[n], "o", color="#999999", ms=3, label="the notes")
     ax.set(title=f"{n} examples", xlabel="hidden units", xticks=units)
-    clean(ax)
+    style_axes(ax)
 axes[0].set(ylabel="share right")
 axes[2].legend(frameon=False)
 plt.show()
@@ -83,10 +91,10 @@ for ax, m in zip(axes, (1, 3, 10), strict=True):
     ]
     best = min(fits, key=lambda model: model.loss_)
     ax.plot(grid, np.sin(2 * np.pi * grid), color="#BBBBBB", lw=2)
-    ax.plot(grid, best.predict(grid), color=colour(1), lw=2)
-    ax.plot(x, t, "o", color=colour(0), ms=5)
+    ax.plot(grid, best.predict(grid), color=palette_color(1), lw=2)
+    ax.plot(x, t, "o", color=palette_color(0), ms=5)
     ax.set(title=f"{m} hidden unit{'s' * (m > 1)}", ylim=(-1.8, 1.8))
-    clean(ax)
+    style_axes(ax)
 plt.show()
 
 # %%
@@ -104,7 +112,7 @@ reports = {
     name: neural.gradient_report(SequentialClassifier([*stack, Dense()], random_state=0), X, y)
     for name, stack in deep.items()
 }
-plot.layer_slopes(reports)
+plot.layer_gradients(reports)
 plt.show()
 for name, report in reports.items():
     print(f"{name:28s} {report.verdict:10s} {report.per_layer:6.2f} from layer to layer")

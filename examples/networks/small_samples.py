@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tenfold import MLPClassifier, datasets, neural
 from tenfold.neural import Conv2d, Dense, Flatten, MaxPool, RandomPadding
 from tenfold.neural.sequential import SequentialClassifier
-from tenfold.plot.style import clean, colour
+from tenfold.plot.style import palette_color, style_axes
 
 warnings.simplefilter("ignore", ConvergenceWarning)  # networks have a number of epochs here
 MNIST = bool(os.environ.get("TENFOLD_DATA"))
@@ -104,15 +104,17 @@ fig, axes = plt.subplots(1, 2, figsize=(9, 3.3), sharey=True, layout="constraine
 for ax, r in zip(axes, (0, WIDE), strict=True):
     for i, name in enumerate(NAMES):
         mean, spread = found[name, r].mean(axis=1), found[name, r].std(axis=1, ddof=1)
-        ax.fill_between(SIZES, mean - spread, mean + spread, color=colour(i), alpha=0.15, lw=0)
-        ax.plot(SIZES, mean, "o-", ms=4, lw=2, color=colour(i), label=name)
+        ax.fill_between(
+            SIZES, mean - spread, mean + spread, color=palette_color(i), alpha=0.15, lw=0
+        )
+        ax.plot(SIZES, mean, "o-", ms=4, lw=2, color=palette_color(i), label=name)
         printed = NOTES.get((name, r), {})
-        ax.plot(list(printed), list(printed.values()), "x", ms=8, color=colour(i))
+        ax.plot(list(printed), list(printed.values()), "x", ms=8, color=palette_color(i))
     ax.axhline(0.2, color="0.7", lw=1, ls="--")
     ax.set(xscale="log", xticks=SIZES, xticklabels=SIZES, xlabel="examples", ylim=(0.1, 1.02))
     ax.set_title("digits in place" if r == 0 else f"anywhere in a field {r} pixels wider")
     ax.minorticks_off()
-    clean(ax)
+    style_axes(ax)
 axes[0].set(ylabel="unseen digits right")
 axes[0].legend(frameon=False, loc="lower right")
 plt.show()

@@ -20,29 +20,29 @@ from tenfold import (
     RbfNetwork,
     RotationAbs,
     datasets,
-    linearly_separable,
+    is_linearly_separable,
     plot,
 )
-from tenfold.plot.style import clean, colour
+from tenfold.plot.style import palette_color, style_axes
 
 X, y = datasets.make_noisy_xor(200, noise=0.3, random_state=0)
 line = LogisticRegression().fit(X, y)
-print(f"a line: {line.score(X, y):.0%} right; separable: {bool(linearly_separable(X, y))}")
+print(f"a line: {line.score(X, y):.0%} right; separable: {bool(is_linearly_separable(X, y))}")
 
 # %%
 # Turned by 45 degrees and folded, the clouds lie on two axes. Turned alone, they do not part.
 folded = RotationAbs().fit_transform(X)
 turned = X @ np.array([[1, 1], [-1, 1]]) / np.sqrt(2)
 for name, features in (("turned", turned), ("turned and folded", folded)):
-    print(f"{name}: separable: {bool(linearly_separable(features, y))}")
+    print(f"{name}: separable: {bool(is_linearly_separable(features, y))}")
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.3), layout="constrained")
 for ax, (name, features) in zip(
     axes, {"as given": X, "turned": turned, "folded": folded}.items(), strict=True
 ):
     for label in (0, 1):
-        ax.scatter(*features[y == label].T, s=9, color=colour(label))
+        ax.scatter(*features[y == label].T, s=9, color=palette_color(label))
     ax.set(title=name, aspect="equal")
-    clean(ax)
+    style_axes(ax)
 plt.show()
 
 # %%
@@ -71,7 +71,7 @@ models = {
 fig, axes = plt.subplots(2, 4, figsize=(12, 6), layout="constrained")
 for ax, (name, model) in zip(axes.flat, {"a line": line, **models}.items(), strict=True):
     model.fit(X, y)
-    plot.boundary(model, X, y, ax=ax)
+    plot.decision_boundary(model, X, y, ax=ax)
     if ax.get_legend():
         ax.get_legend().remove()
     ax.set(title=f"{name}: {model.score(X, y):.0%}", xlabel="", ylabel="", xticks=[], yticks=[])
@@ -94,15 +94,15 @@ for k in (2, 4, 6, 10, 20):
 fixed = RbfNetwork(4, width=1.0, random_state=10).fit(X, y)
 moved = RbfNetwork(4, width=1.0, adapt="centres", random_state=10).fit(X, y)
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained")
-axes[0].scatter(*X.T, c=[colour(label) for label in y], s=8, alpha=0.5, lw=0)
+axes[0].scatter(*X.T, c=[palette_color(label) for label in y], s=8, alpha=0.5, lw=0)
 for a, b in zip(fixed.centres_, moved.centres_, strict=True):
     axes[0].annotate("", b, a, arrowprops={"arrowstyle": "->", "lw": 1.5})
 axes[0].plot(*fixed.centres_.T, "kx", ms=7)
 axes[0].set(title=f"{fixed.score(X, y):.0%} before, {moved.score(X, y):.0%} after")
-clean(axes[0])
+style_axes(axes[0])
 plot.HistoryDisplay.from_estimator(moved, ax=axes[1])
 axes[1].set(yscale="log", xlabel="round", ylabel="cost")
-clean(axes[1])
+style_axes(axes[1])
 plt.show()
 
 # %%
@@ -111,5 +111,5 @@ plt.show()
 x, label = np.array([[-3.0], [2.0], [5.0]]), np.array([1, 0, 1])
 with_squares = np.column_stack([x, x**2])
 for name, features in (("x", x), ("x and x squared", with_squares)):
-    print(f"-3, 2, 5 by {name}: separable: {bool(linearly_separable(features, label))}")
+    print(f"-3, 2, 5 by {name}: separable: {bool(is_linearly_separable(features, label))}")
 print(RbfNetwork(3, width=1.0, weights="labels").fit(x, label).predict(x))

@@ -7,7 +7,7 @@ the noise of the few rows that it saw. On data of our own making all three can b
 """
 
 # %%
-# The sine of the notes, 50 noisy points a time. `flexibility_curve` learns from 250 such training
+# The sine of the notes, 50 noisy points a time. `complexity_curve` learns from 250 such training
 # sets, with polynomials of ten degrees (any model with `fit` and `predict` will do); here are some
 # of the curves of three of them. A line is
 # wrong in the same way every time (bias), degree 9 is wrong in a new way each time (variance).
@@ -19,13 +19,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from tenfold import Ridge
-from tenfold.plot import BiasVarianceDisplay, spread_of_fits
-from tenfold.plot.style import FAINT, INK, clean, colour
-from tenfold.select import (
+from tenfold.plot import BiasVarianceDisplay, fitted_curves
+from tenfold.plot.style import MUTED_COLOR, TEXT_COLOR, palette_color, style_axes
+from tenfold.teaching.learning_theory import (
     NoisyCurve,
+    approximation_and_estimation_error,
     bias_variance,
-    flexibility_curve,
-    structural_and_estimation,
+    complexity_curve,
 )
 
 SINE = NoisyCurve(lambda x: np.sin(2 * np.pi * x), noise=0.35)
@@ -46,12 +46,12 @@ class Polynomial(RegressorMixin, BaseEstimator):
         return np.vander(X[:, 0], self.degree + 1) @ self.coef_
 
 
-curve = flexibility_curve({d: Polynomial(d) for d in range(10)}, SINE, n=50, repeats=250, x=GRID)
+curve = complexity_curve({d: Polynomial(d) for d in range(10)}, SINE, n=50, repeats=250, x=GRID)
 by_degree = dict(zip(curve.values, curve.results, strict=True))
 figure, row = plt.subplots(1, 3, figsize=(10.6, 3.6), layout="constrained", sharey=True)
 for ax, degree in zip(row, (1, 3, 9), strict=True):
     found = by_degree[degree]
-    spread_of_fits(found, ax=ax)
+    fitted_curves(found, ax=ax)
     inner = (GRID[:, 0] > 0.05) & (GRID[:, 0] < 0.95)
     bias2, variance = found.bias2[inner].mean(), found.variance[inner].mean()
     ax.set(title=f"degree {degree}", ylim=(-2.3, 2.3))
@@ -83,25 +83,25 @@ def placed(degree):
 figure, row = plt.subplots(1, 3, figsize=(10.6, 3.1), layout="constrained", sharey=True)
 for ax, degree in zip(row, (1, 3, 8), strict=True):
     height, along = placed(degree)
-    ax.axhline(0, color=FAINT, lw=6, zorder=0)
-    ax.plot([0, 0], [0, height], color=colour(0), lw=2)
+    ax.axhline(0, color=MUTED_COLOR, lw=6, zorder=0)
+    ax.plot([0, 0], [0, height], color=palette_color(0), lw=2)
     ax.plot(
         along,
         np.zeros_like(along),
         "|",
-        color=colour(1),
+        color=palette_color(1),
         ms=13,
         mew=1.4,
         alpha=0.5,
         label="learned",
     )
-    ax.plot(0, 0, "o", color=INK, ms=8, label="best of the family", zorder=4)
-    ax.plot(0, height, "*", color=colour(2), ms=16, label="truth", zorder=4)
+    ax.plot(0, 0, "o", color=TEXT_COLOR, ms=8, label="best of the family", zorder=4)
+    ax.plot(0, height, "*", color=palette_color(2), ms=16, label="truth", zorder=4)
     ax.annotate(f"{height:.2f}", (0, height / 2), (9, 9), textcoords="offset points",
-                color=colour(0), va="center")  # fmt: skip
+                color=palette_color(0), va="center")  # fmt: skip
     ax.set(title=f"family: degree {degree}", xlabel="along the family", xlim=(-0.7, 0.7))
     ax.set_ylim(-0.12, 0.62)
-    clean(ax)
+    style_axes(ax)
 row[0].set_ylabel("away from the family")
 figure.legend(*row[0].get_legend_handles_labels(), loc="outside upper center", ncols=3,
               frameon=False)  # fmt: skip
@@ -136,7 +136,7 @@ for ax, models, name in [
     (axes[0], ridges, "penalty $\\lambda$ of degree 9"),
     (axes[1], {str(k): model for k, model in neighbours.items()}, "neighbours"),
 ]:
-    found = flexibility_curve(models, SINE, n=50, repeats=40)
+    found = complexity_curve(models, SINE, n=50, repeats=40)
     BiasVarianceDisplay.from_curve(found, name=f"{name}  (stiff → flexible)", ax=ax)
     ax.set_ylim(0, 0.75)
     ax.get_legend().remove()
@@ -152,12 +152,12 @@ figure, row = plt.subplots(1, 2, figsize=(9.6, 3.6), layout="constrained", share
 for ax, degree in zip(row, (1, 8), strict=True):
     found = by_degree[degree]
     shares = (found.noise, found.bias2, found.variance)
-    hues = (colour(2), colour(0), colour(1))
+    hues = (palette_color(2), palette_color(0), palette_color(1))
     names = ("noise", "bias²", "variance")
     ax.stackplot(GRID[:, 0], *shares, colors=hues, labels=names, alpha=0.75)
-    ax.plot(GRID, found.error, color=INK, lw=2, label="expected error")
+    ax.plot(GRID, found.error, color=TEXT_COLOR, lw=2, label="expected error")
     ax.set(title=f"degree {degree}", xlabel="x", ylim=(0, 1.0), xlim=(0, 1))
-    clean(ax)
+    style_axes(ax)
 row[0].set_ylabel("squared error")
 figure.legend(*row[0].get_legend_handles_labels(), loc="outside upper center", ncols=4,
               frameon=False)  # fmt: skip
@@ -170,16 +170,17 @@ sizes = (20, 40, 80, 160, 320)
 figure, ax = plt.subplots(figsize=(7.4, 4.2), layout="constrained")
 for number, degree in enumerate((1, 3, 6)):
     each = [
-        structural_and_estimation(Polynomial(degree), SINE, n=n, repeats=100, x=GRID) for n in sizes
+        approximation_and_estimation_error(Polynomial(degree), SINE, n=n, repeats=100, x=GRID)
+        for n in sizes
     ]
-    ax.plot(sizes, [m.estimation for m in each], "o-", ms=4, color=colour(number),
+    ax.plot(sizes, [m.estimation for m in each], "o-", ms=4, color=palette_color(number),
             label=f"degree {degree}: estimation")  # fmt: skip
-    ax.axhline(each[0].structural, color=colour(number), ls="--", lw=1.4,
+    ax.axhline(each[0].structural, color=palette_color(number), ls="--", lw=1.4,
                label=f"degree {degree}: structural")  # fmt: skip
 ax.set(xscale="log", yscale="log", xlabel="training rows", ylabel="mean squared error above noise")
 ax.set_xticks(sizes, [str(n) for n in sizes])
 ax.minorticks_off()
-clean(ax)
+style_axes(ax)
 ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
 plt.show()
 

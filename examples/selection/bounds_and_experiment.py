@@ -15,20 +15,20 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from tenfold import LogisticRegression
-from tenfold.plot.style import FAINT, INK, clean, colour
-from tenfold.select import (
-    AskedOnce,
-    MemorisingClassifier,
-    best_machine,
-    cost_experiment,
-    empirical_cost,
-    expected_cost_of,
-    gap_experiment,
-    hoeffding_gap,
-    hoeffding_rows,
+from tenfold.plot.style import MUTED_COLOR, TEXT_COLOR, palette_color, style_axes
+from tenfold.teaching.learning_theory import (
+    MemoizedOracle,
+    MemorizingClassifier,
+    empirical_risk,
+    empirical_risk_experiment,
+    expected_risk,
+    hoeffding_bound,
+    hoeffding_sample_size,
     linear_growth,
-    vc_gap,
-    vc_rows,
+    measure_generalization_gap,
+    minimize_empirical_risk,
+    vc_bound,
+    vc_sample_size,
 )
 
 NOISES = np.array([[loud, place] for loud in range(6) for place in range(2)], float)
@@ -49,16 +49,16 @@ def rings_from(loudness):
     return machine
 
 
-reference = AskedOnce(is_thief)
+reference = MemoizedOracle(is_thief)
 machines = [rings_from(loudness) for loudness in range(7)]
 print("rings from loudness   wrong answers   cost of a night")
 for machine in machines:
-    errors = expected_cost_of(machine, reference, (NOISES, P))
-    cost = expected_cost_of(machine, reference, (NOISES, P), cost=ALARM)
+    errors = expected_risk(machine, reference, (NOISES, P))
+    cost = expected_risk(machine, reference, (NOISES, P), cost=ALARM)
     print(f"{machine.loudness:>12}{errors:>22.3f}{cost:>18.2f}")
 y = reference(NOISES)
-by_errors = best_machine(machines, NOISES, y, weights=P)
-by_cost = best_machine(machines, NOISES, y, weights=P, cost=ALARM)
+by_errors = minimize_empirical_risk(machines, NOISES, y, weights=P)
+by_cost = minimize_empirical_risk(machines, NOISES, y, weights=P, cost=ALARM)
 print(f"fewest errors: from {by_errors.loudness}; least cost: from {by_cost.loudness}")
 print(f"the reference machine was asked about {reference.asked} noises, once each")
 
@@ -66,23 +66,27 @@ print(f"the reference machine was asked about {reference.asked} noises, once eac
 # Nobody knows p(x); one has N nights. The empirical cost is right on average, and its error falls
 # as :math:`1/\sqrt N`: four times the nights for half the error.
 sizes = np.array([10, 40, 160, 640, 2560])
-R = expected_cost_of(by_cost, reference, (NOISES, P), cost=ALARM)
-costs = cost_experiment(by_cost, reference, (NOISES, P), sizes, repeats=300, cost=ALARM)
+R = expected_risk(by_cost, reference, (NOISES, P), cost=ALARM)
+costs = empirical_risk_experiment(by_cost, reference, (NOISES, P), sizes, repeats=300, cost=ALARM)
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.2, 3.8), layout="constrained")
 rng = np.random.default_rng(0)
 for n, each in zip(sizes, costs, strict=True):
-    left.plot(n * np.exp(rng.normal(0, 0.09, 300)), each, ".", color=colour(5), ms=3, alpha=0.5)
-left.axhline(R, color=INK, lw=1.6, label="expected cost")
+    left.plot(
+        n * np.exp(rng.normal(0, 0.09, 300)), each, ".", color=palette_color(5), ms=3, alpha=0.5
+    )
+left.axhline(R, color=TEXT_COLOR, lw=1.6, label="expected cost")
 left.set(xscale="log", xlabel="nights N", ylabel="empirical cost")
 left.legend(frameon=False)
 spread = costs.std(axis=1)
-right.plot(sizes, spread, "o", color=colour(1), label="measured", ms=7, zorder=3)
-squares = expected_cost_of(by_cost, reference, (NOISES, P), cost=np.square(ALARM))
-right.plot(sizes, np.sqrt((squares - R**2) / sizes), color=INK, label="$\\sigma / \\sqrt{N}$")
+right.plot(sizes, spread, "o", color=palette_color(1), label="measured", ms=7, zorder=3)
+squares = expected_risk(by_cost, reference, (NOISES, P), cost=np.square(ALARM))
+right.plot(
+    sizes, np.sqrt((squares - R**2) / sizes), color=TEXT_COLOR, label="$\\sigma / \\sqrt{N}$"
+)
 right.set(xscale="log", yscale="log", xlabel="nights N", ylabel="standard deviation")
 right.legend(frameon=False)
-clean(left)
-clean(right)
+style_axes(left)
+style_axes(right)
 plt.show()
 
 # %%
@@ -92,9 +96,9 @@ both = is_thief
 price = {by_cost: 1.0, both: 5.0}
 for strength in (0.0, 0.5, 2.0):
     options = {"weights": P, "cost": ALARM, "complexity": price.get, "strength": strength}
-    chosen = best_machine(price, NOISES, y, **options)
+    chosen = minimize_empirical_risk(price, NOISES, y, **options)
     name = "looks and listens" if chosen is both else "listens"
-    total = empirical_cost(chosen, NOISES, y, **options)
+    total = empirical_risk(chosen, NOISES, y, **options)
     print(f"lambda {strength:<4} takes the machine that {name:<18} at {total:.2f} a night")
 
 # %%
@@ -131,24 +135,26 @@ class OneOf:
 
 SIZES = [20, 50, 150, 500, 1500, 5000]
 learners = {
-    "fixed beforehand": (OneOf(1), hoeffding_gap),
-    "best of 100 lines": (OneOf(100), lambda n: hoeffding_gap(n, 100)),
+    "fixed beforehand": (OneOf(1), hoeffding_bound),
+    "best of 100 lines": (OneOf(100), lambda n: hoeffding_bound(n, 100)),
     "logistic regression": (
         LogisticRegression(C=100.0),
-        lambda n: vc_gap(n, 3, growth=linear_growth),
+        lambda n: vc_bound(n, 3, growth=linear_growth),
     ),
 }
 figure, row = plt.subplots(1, 3, figsize=(11.4, 3.8), layout="constrained", sharey=True)
 found = {}
 for ax, (name, (model, bound)) in zip(row, learners.items(), strict=True):
-    gaps = found[name] = gap_experiment(model, cloud, SIZES, repeats=50, fresh=10_000)
+    gaps = found[name] = measure_generalization_gap(model, cloud, SIZES, repeats=50, fresh=10_000)
     promised = np.array([bound(n) for n in SIZES])
-    ax.plot(np.repeat(SIZES, 50), gaps.gaps.ravel(), ".", color=FAINT, ms=3, zorder=1)
-    ax.plot(SIZES, promised, color=colour(1), lw=2, label="bound, 95 %")
-    ax.plot(SIZES, gaps.quantile(), "o-", color=colour(0), ms=4, lw=2, label="measured, 95 %")
-    ax.plot(SIZES, gaps.gaps.mean(axis=1), "--", color=INK, lw=1.4, label="measured, mean")
+    ax.plot(np.repeat(SIZES, 50), gaps.gaps.ravel(), ".", color=MUTED_COLOR, ms=3, zorder=1)
+    ax.plot(SIZES, promised, color=palette_color(1), lw=2, label="bound, 95 %")
+    ax.plot(
+        SIZES, gaps.quantile(), "o-", color=palette_color(0), ms=4, lw=2, label="measured, 95 %"
+    )
+    ax.plot(SIZES, gaps.gaps.mean(axis=1), "--", color=TEXT_COLOR, lw=1.4, label="measured, mean")
     ax.set(xscale="log", yscale="log", ylim=(5e-4, 5), title=name, xlabel="training rows")
-    clean(ax)
+    style_axes(ax)
 row[0].set_ylabel("|expected − empirical error|")
 figure.legend(*row[0].get_legend_handles_labels(), loc="outside upper center", ncols=3,
               frameon=False)  # fmt: skip
@@ -161,10 +167,10 @@ for name, (_, bound) in learners.items():
 
 # %%
 # How many rows make the promise 0.05? In the notes: the bounds are "often too loose".
-print("fixed machine          ", hoeffding_rows(0.05))
-print("best of 100            ", hoeffding_rows(0.05, 100))
-print("lines in the plane     ", vc_rows(0.05, 3, growth=linear_growth))
-print("planes in 100 columns  ", vc_rows(0.05, 101, growth=linear_growth))
+print("fixed machine          ", hoeffding_sample_size(0.05))
+print("best of 100            ", hoeffding_sample_size(0.05, 100))
+print("lines in the plane     ", vc_sample_size(0.05, 3, growth=linear_growth))
+print("planes in 100 columns  ", vc_sample_size(0.05, 101, growth=linear_growth))
 
 # %%
 # No bound holds for a class that can fit everything. The memorising classifier is never wrong on
@@ -172,17 +178,21 @@ print("planes in 100 columns  ", vc_rows(0.05, 101, growth=linear_growth))
 # heart. Memory that reaches a little further is worth something.
 figure, ax = plt.subplots(figsize=(7.6, 4.0), layout="constrained")
 for number, radius in enumerate((0.0, 0.1, np.inf)):
-    gaps = gap_experiment(MemorisingClassifier(radius), cloud, SIZES[:-1], repeats=8, fresh=4000)
+    gaps = measure_generalization_gap(
+        MemorizingClassifier(radius), cloud, SIZES[:-1], repeats=8, fresh=4000
+    )
     label = "nearest neighbour" if radius == np.inf else f"memory, radius {radius:g}"
-    ax.plot(gaps.sizes, gaps.expected.mean(axis=1), "o-", color=colour(number), ms=4, label=label)
+    ax.plot(
+        gaps.sizes, gaps.expected.mean(axis=1), "o-", color=palette_color(number), ms=4, label=label
+    )
 logistic = found["logistic regression"]
-ax.plot(SIZES[:-1], logistic.expected.mean(axis=1)[:-1], "o-", color=colour(3), ms=4,
+ax.plot(SIZES[:-1], logistic.expected.mean(axis=1)[:-1], "o-", color=palette_color(3), ms=4,
         label="logistic regression")  # fmt: skip
-ax.plot(SIZES[:-1], logistic.empirical.mean(axis=1)[:-1], "o:", color=colour(3), ms=4,
+ax.plot(SIZES[:-1], logistic.empirical.mean(axis=1)[:-1], "o:", color=palette_color(3), ms=4,
         label="the same, own rows")  # fmt: skip
-ax.axhline(0, color=INK, lw=1.4, label="all three memories, own rows")
-ax.axhline(0.25, color=FAINT, ls="--", lw=1.2, label="least possible")
+ax.axhline(0, color=TEXT_COLOR, lw=1.4, label="all three memories, own rows")
+ax.axhline(0.25, color=MUTED_COLOR, ls="--", lw=1.2, label="least possible")
 ax.set(xscale="log", xlabel="training rows", ylabel="error", ylim=(-0.02, 0.56))
-clean(ax)
+style_axes(ax)
 ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
 plt.show()

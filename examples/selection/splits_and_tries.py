@@ -21,22 +21,22 @@ from sklearn.preprocessing import StandardScaler
 
 from tenfold import LinearSVC, LogisticRegression, SGDClassifier
 from tenfold.datasets import load_breast_cancer
-from tenfold.plot import EarlyStoppingDisplay, ModelComparisonDisplay
-from tenfold.plot.style import INK, clean, colour
-from tenfold.select import (
+from tenfold.model_selection import (
     EarlyStopping,
     SealedTest,
-    best_of,
     error_interval,
-    expected_best,
+    expected_maximum,
     mcnemar_test,
-    three_way,
+    simulate_best_of,
+    split_train_validation_test,
 )
+from tenfold.plot import EarlyStoppingDisplay, ModelComparisonDisplay
+from tenfold.plot.style import TEXT_COLOR, palette_color, style_axes
 
 X, y = load_breast_cancer(return_X_y=True)
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
-    train, dev, test = three_way(X, y, stratify=True)
+    train, dev, test = split_train_validation_test(X, y, stratify=True)
 print(f"{len(train.y)} rows train, {len(dev.y)} choose, {len(test.y)} judge")
 print(said[0].message)
 sealed = SealedTest(test.X, test.y)
@@ -84,19 +84,21 @@ print(mcnemar_test(labels, answers[first], answers[second]).sentence(first, seco
 # Take the exam a hundred times and keep the best mark. Here all hundred settings are equally good,
 # right in 80 % of cases; on 200 rows the best of them seems to be right in 87 %. Fresh rows know
 # better. The figure foretold is the expected largest of 100 normal numbers, in standard errors.
-found = best_of(100, rows=200, accuracy=0.8)
+found = simulate_best_of(100, rows=200, accuracy=0.8)
 figure, ax = plt.subplots(figsize=(7.4, 3.8), layout="constrained")
 bins = np.arange(0.7, 0.95, 0.01) + 0.0025
-ax.hist(found.fresh, bins, color=colour(0), alpha=0.7, label="the same one, fresh rows")
-ax.hist(found.best, bins, color=colour(1), alpha=0.7, label="best of 100")
-ax.axvline(0.8, color=INK, lw=1.6, label="truth")
-ax.axvline(0.8 + found.expected, color=INK, lw=1.6, ls="--", label="truth + foretold optimism")
+ax.hist(found.fresh, bins, color=palette_color(0), alpha=0.7, label="the same one, fresh rows")
+ax.hist(found.best, bins, color=palette_color(1), alpha=0.7, label="best of 100")
+ax.axvline(0.8, color=TEXT_COLOR, lw=1.6, label="truth")
+ax.axvline(
+    0.8 + found.expected, color=TEXT_COLOR, lw=1.6, ls="--", label="truth + foretold optimism"
+)
 ax.set(xlabel="accuracy on 200 rows", ylabel="of 2000 repetitions")
-clean(ax)
+style_axes(ax)
 ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
 plt.show()
 print(f"{'':<38}{'in the notes':<14}| here")
-print(f"{'best of 100, in standard errors':<38}{'about 2.5':<14}| {expected_best(100):.3f}")
+print(f"{'best of 100, in standard errors':<38}{'about 2.5':<14}| {expected_maximum(100):.3f}")
 error = np.sqrt(0.8 * 0.2 / 200)
 print(f"{'the same, simulated':<38}{'':<14}| {found.optimism / error:.3f}")
 print(f"{'fresh rows':<38}{'not biased':<14}| {(found.fresh.mean() - 0.8) / error:+.3f}")
@@ -149,12 +151,19 @@ stops = curves.argmin(axis=1) + 1
 figure, ax = plt.subplots(figsize=(7.6, 4.2), layout="constrained")
 rounds = np.arange(1, ROUNDS + 1)
 for number, (curve, stop) in enumerate(zip(curves, stops, strict=True)):
-    ax.plot(rounds, curve, color=colour(5), lw=1, alpha=0.8, label="a fold" if not number else None)
+    ax.plot(
+        rounds,
+        curve,
+        color=palette_color(5),
+        lw=1,
+        alpha=0.8,
+        label="a fold" if not number else None,
+    )
     label = None if number else "its best round"
-    ax.plot(stop, curve[stop - 1], "o", color=colour(1), ms=6, label=label, zorder=3)
-ax.plot(rounds, curves.mean(axis=0), color=INK, lw=2, label="mean of the folds")
+    ax.plot(stop, curve[stop - 1], "o", color=palette_color(1), ms=6, label=label, zorder=3)
+ax.plot(rounds, curves.mean(axis=0), color=TEXT_COLOR, lw=2, label="mean of the folds")
 ax.set(xlabel="round", ylabel="log loss of rows held out")
-clean(ax)
+style_axes(ax)
 ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
 plt.show()
 print("best rounds of the ten folds:", *sorted(int(stop) for stop in stops))

@@ -20,21 +20,21 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import tenfold
 from tenfold import GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, Ridge, Search
-from tenfold.metrics import confusion
+from tenfold.metrics import confusion_matrix
+from tenfold.model_selection import compare
 from tenfold.plot import (
     CalibrationDisplay,
     ConfusionDisplay,
-    CurveDisplay,
     ModelComparisonDisplay,
     RocDisplay,
+    ValidationCurveDisplay,
 )
-from tenfold.select import compare
 
 X, y = load_diabetes(return_X_y=True)
 X = StandardScaler().fit_transform(PolynomialFeatures(2, include_bias=False).fit_transform(X))
 alphas = np.logspace(-2, 4, 40)
 curve = tenfold.validation_curve(Ridge(), "alpha", alphas, X, y)
-shown = CurveDisplay(curve).plot()
+shown = ValidationCurveDisplay(curve).plot()
 shown.ax_.set_title("Too little penalty, too much penalty")
 plt.show()
 
@@ -64,7 +64,7 @@ print(f"{rows.passes} walk over the rows")
 # %%
 # **Would more rows help?** Training and held-out scores approach each other as rows are added. The
 # gap that is left is what the model's freedom costs; the height of both is what it cannot express.
-CurveDisplay.from_estimator(Ridge(alpha=100.0), X, y, shares=np.linspace(0.1, 1, 8))
+ValidationCurveDisplay.from_estimator(Ridge(alpha=100.0), X, y, shares=np.linspace(0.1, 1, 8))
 plt.show()
 
 # %%
@@ -90,7 +90,7 @@ plt.show()
 # false alarm, say ten times: the threshold moves with the costs.
 first, last = slice(0, 380), slice(380, None)
 model = make_pipeline(LogisticRegression(C=0.1)).fit(cells[first], kind[first])[-1]
-table = confusion(model, cells[last], kind[last], positive=0)
+table = confusion_matrix(model, cells[last], kind[last], positive=0)
 print(table)
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
 ConfusionDisplay.from_estimator(model, cells[last], kind[last], ax=axes[0])

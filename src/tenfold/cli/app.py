@@ -7,13 +7,12 @@ from typing import Annotated, Any
 import typer
 
 import tenfold
-from tenfold.cli.evaluating import evaluate
-from tenfold.cli.explaining import explain
-from tenfold.cli.learning import learn
-from tenfold.cli.listing import datasets, models
-from tenfold.cli.predicting import predict
-from tenfold.cli.serving.command import serve
-from tenfold.cli.showing import show
+from tenfold.cli.evaluate_command import evaluate
+from tenfold.cli.explain_command import explain
+from tenfold.cli.learn_command import learn
+from tenfold.cli.predict_command import predict
+from tenfold.cli.server.command import serve
+from tenfold.cli.show_commands import datasets, models, show
 
 HELP = """From a table to a judged model, and a page that explains it.
 

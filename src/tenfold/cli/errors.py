@@ -16,13 +16,13 @@ from typing import Any
 
 import typer
 
-from tenfold.cli.speaking import console, printable
+from tenfold.cli.console import make_console, sanitize
 
-REFUSED, OUR_FAULT, INTERRUPTED, NO_READER = 2, 1, 130, 141
-KNOWN = (ValueError, TypeError, OSError, MemoryError)
+EXIT_REFUSED, EXIT_BUG, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 2, 1, 130, 141
+_USER_ERRORS = (ValueError, TypeError, OSError, MemoryError)
 
 
-class Asked:
+class DebugMode:
     """What was asked for before anything could go wrong."""
 
     debug = False
@@ -35,67 +35,67 @@ def exit_code(run: Callable[[], Any]) -> int:
             stream.reconfigure(errors="replace")  # a terminal without the letter shows a mark
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _warned
+            warnings.showwarning = _show_warning
             return int(run() or 0)
     except BrokenPipeError:
-        return _nobody_reads()
+        return _handle_broken_pipe()
     except (KeyboardInterrupt, typer.Abort):
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
     except BaseException as error:  # noqa: BLE001 - this is where errors end
-        return _told(error)
+        return _report_error(error)
 
 
-def _told(error: BaseException) -> int:
+def _report_error(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         return int(error.code or 0)
-    if Asked.debug:
+    if DebugMode.debug:
         import traceback
 
         traceback.print_exception(error)
-    text, code = sentence(error)
-    _say(text)
+    text, code = describe_error(error)
+    _print_error(text)
     return code
 
 
-def sentence(error: BaseException) -> tuple[str, int]:
+def describe_error(error: BaseException) -> tuple[str, int]:
     """What to say about an error, and the exit code.
 
     Examples
     --------
-    >>> sentence(ValueError("no column 'prize': did you mean 'price'?"))
+    >>> describe_error(ValueError("no column 'prize': did you mean 'price'?"))
     ("no column 'prize': did you mean 'price'?", 2)
     """
     if hasattr(error, "format_message"):  # a word of the command line was wrong
-        return _usage(error), REFUSED
-    if _is_full(error):
+        return _describe_usage(error), EXIT_REFUSED
+    if _is_disk_full(error):
         file = getattr(error, "filename", None)
-        where = f" while writing {printable(file)}" if file else ""
-        return f"the disk is full{where}: free some space, then run the same again", REFUSED
+        where = f" while writing {sanitize(file)}" if file else ""
+        return f"the disk is full{where}: free some space, then run the same again", EXIT_REFUSED
     if isinstance(error, MemoryError):
-        return "there is not enough memory: take fewer rows or columns (--drop)", REFUSED
+        return "there is not enough memory: take fewer rows or columns (--drop)", EXIT_REFUSED
     if isinstance(error, OSError) and error.errno:
-        return _of_the_system(error), REFUSED
-    if isinstance(error, KNOWN):
-        return printable(error) or type(error).__name__, REFUSED
-    found = f"{type(error).__name__}: {printable(error)}"
-    return f"this is a bug in tenfold ({found}): --debug shows where, please report it", OUR_FAULT
+        return _describe_os_error(error), EXIT_REFUSED
+    if isinstance(error, _USER_ERRORS):
+        return sanitize(error) or type(error).__name__, EXIT_REFUSED
+    found = f"{type(error).__name__}: {sanitize(error)}"
+    return f"this is a bug in tenfold ({found}): --debug shows where, please report it", EXIT_BUG
 
 
-def _usage(error: Any) -> str:
+def _describe_usage(error: Any) -> str:
     asked = error.ctx.command_path if getattr(error, "ctx", None) else "tenfold"
-    text = printable(error.format_message())
+    text = sanitize(error.format_message())
     stop = "" if text.endswith((".", "?")) else "."
     return f"{text[:1].lower()}{text[1:]}{stop} See {asked} --help"
 
 
-def _is_full(error: BaseException) -> bool:
+def _is_disk_full(error: BaseException) -> bool:
     """Whether the disk was full; Arrow and safetensors say it in words only."""
     full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
     return full or "No space left on device" in str(error)
 
 
-def _of_the_system(error: OSError) -> str:
-    where = printable(error.filename) if error.filename else "a file"
+def _describe_os_error(error: OSError) -> str:
+    where = sanitize(error.filename) if error.filename else "a file"
     cures = {
         errno.ENOENT: f"there is no {where}: check the name and the folder",
         errno.EACCES: f"no permission for {where}: choose another place or change its rights",
@@ -104,19 +104,21 @@ def _of_the_system(error: OSError) -> str:
         errno.EISDIR: f"{where} is a folder, not a file: name the file in it",
         errno.ENOTDIR: f"{where} lies below something that is no folder: choose another place",
     }
-    return cures.get(error.errno or 0) or printable(error)
+    return cures.get(error.errno or 0) or sanitize(error)
 
 
-def _nobody_reads() -> int:
+def _handle_broken_pipe() -> int:
     """Whoever read our output has gone (`| head`): end without a word."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return NO_READER
+    return EXIT_BROKEN_PIPE
 
 
-def _warned(message: Warning | str, category: type[Warning], *_: Any) -> None:
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
     if not issubclass(category, DeprecationWarning | PendingDeprecationWarning):
-        console(stderr=True).print(f"warning: {printable(message)}", style="yellow", soft_wrap=True)
+        make_console(stderr=True).print(
+            f"warning: {sanitize(message)}", style="yellow", soft_wrap=True
+        )
 
 
-def _say(text: str) -> None:
-    console(stderr=True).print(f"tenfold: {printable(text)}", style="red", soft_wrap=True)
+def _print_error(text: str) -> None:
+    make_console(stderr=True).print(f"tenfold: {sanitize(text)}", style="red", soft_wrap=True)

@@ -1,21 +1,44 @@
-"""What several commands have in common: their shared options, and how a model is opened."""
+"""Options that several commands share, shell completion, and how a model is opened."""
 
 from __future__ import annotations
 
+import os
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from tenfold.cli.completing import complete_models
-from tenfold.cli.errors import Asked
+from tenfold.cli.errors import DebugMode
+
+
+def complete_tables(incomplete: str) -> list[str]:
+    """Data sets and files that begin with what was typed."""
+    from tenfold.datasets.catalog import DATASETS
+
+    names = [name for name in DATASETS if name.startswith(incomplete)]
+    return names + _matching_files(incomplete)
+
+
+def complete_models(incomplete: str) -> list[str]:
+    """Files and folders that begin with what was typed: a folder may hold a model."""
+    found = _matching_files(incomplete)
+    return [place for place in found if place.endswith((".tenfold", os.sep))]
+
+
+def _matching_files(incomplete: str) -> list[str]:
+    folder, begun = os.path.split(incomplete)
+    there = sorted(Path(folder or ".").iterdir()) if Path(folder or ".").is_dir() else []
+    found = [path for path in there if path.name.startswith(begun)]
+    found = [path for path in found if begun or not path.name.startswith(".")]
+    return [f"{Path(folder, path.name)}{os.sep if path.is_dir() else ''}" for path in found]
+
 
 MODEL_FILE = "model.tenfold"
 
 
-def _debugging(on: bool) -> bool:
-    Asked.debug = on
+def _set_debug(on: bool) -> bool:
+    DebugMode.debug = on
     return on
 
 
@@ -25,7 +48,7 @@ Debug = Annotated[
     bool,
     typer.Option(
         "--debug",
-        callback=_debugging,
+        callback=_set_debug,
         is_eager=True,
         help="On an error, show where it came from.",
     ),
@@ -62,13 +85,15 @@ def model_path(where: str) -> Path:
     return path / MODEL_FILE if path.is_dir() else path
 
 
-def opened_model(where: str) -> Any:
+def open_model(where: str) -> Any:
     """The model of a table that a file, or the file in a folder, holds."""
     import tenfold
 
     path = model_path(where)
     if not path.is_file():
-        raise ValueError(f"there is no model at {path}{_near(path)}: `tenfold learn` writes one")
+        raise ValueError(
+            f"there is no model at {path}{_suggest_file(path)}: `tenfold learn` writes one"
+        )
     try:
         model = tenfold.load(path)
     except ValueError as error:
@@ -84,15 +109,15 @@ def opened_model(where: str) -> Any:
 
 def require_columns(model: Any, records: Any, *, with_target: bool = False) -> None:
     """Refuse a table that lacks a column; all that are not there are named."""
-    from tenfold.study.matching import absent
+    from tenfold.automl.schema import missing_columns
 
     if with_target:
         records.assert_column(model.target_)
-    if problems := absent(model.columns_, records.names):
+    if problems := missing_columns(model.columns_, records.names):
         raise ValueError(f"{records.shown}: {'; '.join(problems)}")
 
 
-def _near(path: Path) -> str:
+def _suggest_file(path: Path) -> str:
     """A file beside it that may have been meant."""
     if not path.parent.is_dir():
         return f" (nor a folder {path.parent})"

@@ -1,4 +1,4 @@
-"""Kernel k-means: k-means in the space of a kernel, where clusters need not be round."""
+"""Kernel k-means with Nystroem landmarks."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.cluster.landmarks import Kernel, Landmarks, chosen_landmarks
-from tenfold.cluster.lloyd import Ending
-from tenfold.estimator import Clusterer
-from tenfold.maths.leaves import add_rows
-from tenfold.rows import Chunk, Rows
-from tenfold.solve import until_still
-from tenfold.solve.spreading import draw
+from tenfold._compiled.reductions import add_rows_by_label
+from tenfold.base.mixins import Clusterer
+from tenfold.cluster._lloyd import FinalAssignment
+from tenfold.cluster._nystroem import KernelFunction, Landmarks, draw_landmarks
+from tenfold.cluster.initialization import draw_weighted
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.rows import Rows
+from tenfold.optim.convergence import until_converged
 
 
-class Shares(NamedTuple):
+class _KernelClusterSums(NamedTuple):
     """Weight and sum of kernel values of each cluster, and the cost of the centres so far."""
 
     weight: np.ndarray  # (k,)
@@ -132,7 +133,7 @@ class KernelKMeans(Clusterer):
         if rows.n_rows < k:
             raise ValueError(f"n_samples={rows.n_rows} should be >= n_clusters={k}.")
         m = rows.n_rows if self.n_landmarks is None else max(self.n_landmarks, k)
-        marks = chosen_landmarks(rows, self._kernel(), m, int(rng.integers(2**31)))
+        marks = draw_landmarks(rows, self._kernel(), m, int(rng.integers(2**31)))
         found = [self._descend(rows, marks, rng) for _ in range(self.n_init)]
         alphas, end, report = min(found, key=lambda each: each[1].cost)
         return {
@@ -144,27 +145,31 @@ class KernelKMeans(Clusterer):
             **report,
         }
 
-    def _kernel(self) -> Kernel:
+    def _kernel(self) -> KernelFunction:
         if isinstance(self.kernel, str):
-            return Kernel(self.kernel, self.gamma, self.degree, self.coef0, {})
-        return Kernel(self.kernel, None, 0, 0, self.kernel_params or {})
+            return KernelFunction(self.kernel, self.gamma, self.degree, self.coef0, {})
+        return KernelFunction(self.kernel, None, 0, 0, self.kernel_params or {})
 
     def _descend(
         self, rows: Rows, marks: Landmarks, rng: np.random.Generator
-    ) -> tuple[np.ndarray, Ending, dict[str, Any]]:
+    ) -> tuple[np.ndarray, FinalAssignment, dict[str, Any]]:
         start = np.zeros((self.n_clusters, len(marks.K)))
-        start[np.arange(self.n_clusters), far_apart(marks.K, self.n_clusters, rng)] = 1.0
+        start[
+            np.arange(self.n_clusters), _kernel_kmeans_plusplus(marks.K, self.n_clusters, rng)
+        ] = 1.0
         scale = float(np.abs(marks.K.diagonal()).mean())
-        loop = until_still(start, tol=self.tol * scale, max_iter=self.max_iter)
+        loop = until_converged(start, tol=self.tol * scale, max_iter=self.max_iter)
         for alphas in loop:
-            s = rows.total(grouped, marks.kernel, marks.rows, alphas, marks.half_squares(alphas))
+            s = rows.total(
+                _kernel_cluster_sums, marks.kernel, marks.rows, alphas, marks.half_squares(alphas)
+            )
             means = s.sums / np.where(s.weight > 0, s.weight, 1.0)[:, None]
             moved = np.where(s.weight[:, None] > 0, means @ marks.inverse, alphas)
             step = moved - alphas
             change = np.einsum("ij,ij->", step @ marks.K, step)
-            loop.tell(moved, objective=s.cost, change=max(change, 0.0))
+            loop.update(moved, objective=s.cost, change=max(change, 0.0))
         state = (marks.kernel, marks.rows, loop.state, marks.half_squares(loop.state))
-        return loop.state, rows.total(ending, *state), loop.report
+        return loop.state, rows.total(_final_assignment, *state), loop.report
 
     def predict(self, X: Any) -> np.ndarray:
         """Number of the nearest centre of each row, (n,).
@@ -176,7 +181,7 @@ class KernelKMeans(Clusterer):
         """
         check_is_fitted(self)
         state = (self._kernel(), self.landmarks_, self.dual_coef_, self.half_squares_)
-        return self._each(X, nearest_in_kernel, *state)
+        return self._each(X, _nearest_by_kernel, *state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -184,45 +189,49 @@ class KernelKMeans(Clusterer):
         return tags
 
 
-def far_apart(K: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+def _kernel_kmeans_plusplus(K: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """k-means++ among landmarks: each is likely to be far from those before it."""
     diagonal = K.diagonal()
-    chosen = draw(np.ones(len(K)), 1, rng)
+    chosen = draw_weighted(np.ones(len(K)), 1, rng)
     nearest = np.full(len(K), np.inf)
     for _ in range(1, k):
         last = chosen[-1]
         nearest = np.minimum(nearest, np.maximum(diagonal + K[last, last] - 2 * K[last], 0))
         pull = nearest if nearest.any() else np.ones(len(K))
-        chosen = np.append(chosen, draw(pull, 1, rng))
+        chosen = np.append(chosen, draw_weighted(pull, 1, rng))
     return chosen
 
 
-def scored(
-    chunk: Chunk, kernel: Kernel, landmarks: np.ndarray, alphas: np.ndarray, half: np.ndarray
+def _center_scores(
+    chunk: Chunk,
+    kernel: KernelFunction,
+    landmarks: np.ndarray,
+    alphas: np.ndarray,
+    half: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Kernel values with the landmarks, and |c|^2/2 - c.phi(x) for all centres."""
     values = kernel.values(chunk.X, landmarks)
     return values, half - values @ alphas.T
 
 
-def nearest_in_kernel(chunk: Chunk, *state: Any) -> np.ndarray:
+def _nearest_by_kernel(chunk: Chunk, *state: Any) -> np.ndarray:
     """Number of the nearest centre of each row."""
-    return scored(chunk, *state)[1].argmin(axis=1).astype(np.int32)
+    return _center_scores(chunk, *state)[1].argmin(axis=1).astype(np.int32)
 
 
-def grouped(chunk: Chunk, kernel: Kernel, *state: Any) -> Shares:
+def _kernel_cluster_sums(chunk: Chunk, kernel: KernelFunction, *state: Any) -> _KernelClusterSums:
     """Weight and sum of kernel values of each cluster."""
-    values, scores = scored(chunk, kernel, *state)
+    values, scores = _center_scores(chunk, kernel, *state)
     label, w = scores.argmin(axis=1), chunk.weights().astype(np.float64)
     weight, sums = np.zeros(scores.shape[1]), np.zeros((scores.shape[1], values.shape[1]))
-    add_rows(values, w, label, sums, weight)
+    add_rows_by_label(values, w, label, sums, weight)
     squares = kernel.squares(chunk) + 2 * scores.min(axis=1)
-    return Shares(weight, sums, float(w @ np.maximum(squares, 0)))
+    return _KernelClusterSums(weight, sums, float(w @ np.maximum(squares, 0)))
 
 
-def ending(chunk: Chunk, kernel: Kernel, *state: Any) -> Ending:
+def _final_assignment(chunk: Chunk, kernel: KernelFunction, *state: Any) -> FinalAssignment:
     """Cost and labels of a chunk."""
-    scores = scored(chunk, kernel, *state)[1]
+    scores = _center_scores(chunk, kernel, *state)[1]
     squares = np.maximum(kernel.squares(chunk) + 2 * scores.min(axis=1), 0)
     cost = float(chunk.weights().astype(np.float64) @ squares)
-    return Ending(cost, scores.argmin(axis=1).astype(np.int32))
+    return FinalAssignment(cost, scores.argmin(axis=1).astype(np.int32))

@@ -1,4 +1,4 @@
-"""k-means: each row to its nearest centre, each centre to the mean of its rows, until still."""
+"""k-means clustering by Lloyd's algorithm."""
 
 from __future__ import annotations
 
@@ -8,19 +8,25 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tenfold.cluster.centred import Centred
-from tenfold.cluster.lloyd import Cloud, Solution, ending, move, survey
-from tenfold.cluster.memory import Memory
-from tenfold.rows import Rows
-from tenfold.rows.arrays import Arrays, SparseArrays
-from tenfold.solve import until_still
-from tenfold.solve.spreading import STARTS, start_sample
+from tenfold.cluster._centroid_base import CentroidClusterer
+from tenfold.cluster._kmeans_assign import HamerlyBounds
+from tenfold.cluster._lloyd import (
+    DataSummary,
+    KMeansSolution,
+    final_assignment,
+    summarize_data,
+    update_centers,
+)
+from tenfold.cluster.initialization import INIT_METHODS, sample_candidates
+from tenfold.engine.arrays import ArraySource, SparseSource
+from tenfold.engine.rows import Rows
+from tenfold.optim.convergence import until_converged
 
-COARSE = (20_000, 80_000)  # rows of the samples on which k-means++ goes on
-ROOM = 2**27  # bytes that a sample may take
+_INIT_SAMPLE_SIZES = (20_000, 80_000)  # rows of the samples on which k-means++ goes on
+_MAX_SAMPLE_BYTES = 2**27  # bytes that a sample may take
 
 
-class KMeans(Centred):
+class KMeans(CentroidClusterer):
     r"""k-means clustering by Lloyd's algorithm.
 
     .. math:: \min_{c_1, \dots, c_k} \sum_i \omega_i \min_j \lVert x_i - c_j \rVert^2
@@ -82,7 +88,7 @@ class KMeans(Centred):
 
     _parameter_constraints = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "init": [StrOptions(set(STARTS)), callable, "array-like"],
+        "init": [StrOptions(set(INIT_METHODS)), callable, "array-like"],
         "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -117,7 +123,7 @@ class KMeans(Centred):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         self._enough(rows)
-        cloud = survey(rows)
+        cloud = summarize_data(rows)
         starts = (self._start(rows, rng) for _ in range(self._starts()))
         found = (self._descend(rows, cloud, start) for start in starts)
         best = min(found, key=lambda solution: solution.end.cost)
@@ -135,30 +141,34 @@ class KMeans(Centred):
         start = super()._start(rows, rng, size)
         if not isinstance(self.init, str) or self.init != "k-means++":
             return start
-        for m in (n for n in COARSE if 2 * n <= rows.n_rows and n * rows.source.row_bytes < ROOM):
-            X, w = start_sample(rows, m, int(rng.integers(2**31)))
+        for m in (
+            n
+            for n in _INIT_SAMPLE_SIZES
+            if 2 * n <= rows.n_rows and n * rows.source.row_bytes < _MAX_SAMPLE_BYTES
+        ):
+            X, w = sample_candidates(rows, m, int(rng.integers(2**31)))
             few = Rows(
-                Arrays(X, None, w) if isinstance(X, np.ndarray) else SparseArrays(X, None, w)
+                ArraySource(X, None, w) if isinstance(X, np.ndarray) else SparseSource(X, None, w)
             )
-            cloud = survey(few)
+            cloud = summarize_data(few)
             start = self._moved(few, cloud, start)[0].state
             start = start if cloud.origin is None else start + cloud.origin
         return start
 
-    def _descend(self, rows: Rows, cloud: Cloud, start: np.ndarray) -> Solution:
+    def _descend(self, rows: Rows, cloud: DataSummary, start: np.ndarray) -> KMeansSolution:
         loop, memory = self._moved(rows, cloud, start)
-        end = rows.total(ending, loop.state.astype(rows.dtype), cloud.origin, memory)
-        return Solution(loop.state, end, loop.report)
+        end = rows.total(final_assignment, loop.state.astype(rows.dtype), cloud.origin, memory)
+        return KMeansSolution(loop.state, end, loop.report)
 
     def _moved(
-        self, rows: Rows, cloud: Cloud, start: np.ndarray
-    ) -> tuple[until_still[np.ndarray], Memory]:
+        self, rows: Rows, cloud: DataSummary, start: np.ndarray
+    ) -> tuple[until_converged[np.ndarray], HamerlyBounds]:
         """Rounds from a start until still."""
         start = start.astype(np.float64)
         start = start if cloud.origin is None else start - cloud.origin
-        loop = until_still(start, tol=self.tol * cloud.variance, max_iter=self.max_iter)
-        memory = Memory(keeps=rows.engine is None and isinstance(rows.source, Arrays))
+        loop = until_converged(start, tol=self.tol * cloud.variance, max_iter=self.max_iter)
+        memory = HamerlyBounds(enabled=rows.engine is None and isinstance(rows.source, ArraySource))
         for centres in loop:
-            moved, before = move(rows, cloud, centres, memory)
-            loop.tell(moved, objective=before, change=((moved - centres) ** 2).sum())
+            moved, before = update_centers(rows, cloud, centres, memory)
+            loop.update(moved, objective=before, change=((moved - centres) ** 2).sum())
         return loop, memory

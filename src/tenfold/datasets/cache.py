@@ -4,7 +4,7 @@ A file is looked for below the folder that TENFOLD_DATA names, then below the ca
 (TENFOLD_CACHE, else XDG_CACHE_HOME/tenfold, else ~/.cache/tenfold). If it is in neither, it is
 downloaded into the cache folder under a temporary name, checked, and renamed. A file that fails
 its check is reported and left as it is. `files.tsv` lists the files.
-Read in order: `find` (the way in), `check`, `download`, then `read` and `members` (what is in it).
+Read in order: `find_file` (the way in), `_verify_content`, `_download`, then `read_bytes` and `archive_members` (what is in it).
 """
 
 import gzip
@@ -26,11 +26,11 @@ from importlib import resources
 from pathlib import Path
 from typing import IO, NamedTuple
 
-TIMEOUT = 60  # seconds without an answer
-BROKEN = (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
+_TIMEOUT_SECONDS = 60  # seconds without an answer
+_ARCHIVE_ERRORS = (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
 
 # Why a file without an address is not downloaded, by the first folder of its path.
-ADVICE = {
+_ADVICE = {
     "mit686x": "The course 6.86x (MITx on edX) gives this file to its learners, with no licence",
     "imagenet": "ImageNet is given on request, for research: https://image-net.org/download.php "
     "(ILSVRC2012); unpack it to one folder of JPEG files for each class",
@@ -43,7 +43,7 @@ class DataFileError(OSError):
     """A data file is absent, cannot be downloaded, or is not what it should be."""
 
 
-class Copy(NamedTuple):
+class FileCopy(NamedTuple):
     """One packing of a file: where it lies below a data folder, and how it is known."""
 
     path: str
@@ -53,15 +53,15 @@ class Copy(NamedTuple):
 
 
 @cache
-def registry() -> dict[str, list[Copy]]:
+def registry() -> dict[str, list[FileCopy]]:
     """Return all known files: name -> its copies, the preferred one first."""
-    files: dict[str, list[Copy]] = {}
+    files: dict[str, list[FileCopy]] = {}
     table = resources.files("tenfold.datasets").joinpath("files.tsv").read_text("utf-8")
     for line in table.splitlines():
         if not line.startswith("#"):
             name, path, *known = line.split("\t")
             size, digest, url = (None if word == "-" else word for word in known)
-            copy = Copy(path, None if size is None else int(size), digest, url)
+            copy = FileCopy(path, None if size is None else int(size), digest, url)
             files.setdefault(name, []).append(copy)
     return files
 
@@ -72,7 +72,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("TENFOLD_CACHE") or Path(base) / "tenfold").expanduser()
 
 
-def folders() -> list[Path]:
+def data_folders() -> list[Path]:
     """Return the folders that are searched, in order."""
     given = os.environ.get("TENFOLD_DATA")
     if not given:
@@ -83,74 +83,80 @@ def folders() -> list[Path]:
     return [folder, cache_folder()]
 
 
-def find(name: str) -> Path:
+def find_file(name: str) -> Path:
     """Return the path of a checked copy of a file, downloading it if it is nowhere."""
     copies = registry()[name]
-    for folder in folders():
+    for folder in data_folders():
         for copy in copies:
             path = folder / copy.path
             if path.is_file():
                 alike = [other for other in copies if other.path == copy.path]
-                check(str(path), path.read_bytes(), alike, "Nothing was deleted: put it right.")
+                _verify_content(
+                    str(path), path.read_bytes(), alike, "Nothing was deleted: put it right."
+                )
                 return path
-    return download(name)
+    return _download(name)
 
 
 def find_folder(path: str) -> Path:
     """Return a folder that the user must have put in place."""
-    for folder in folders():
+    for folder in data_folders():
         if (folder / path).is_dir():
             return folder / path
-    raise DataFileError(absent(path, [path]))
+    raise DataFileError(_missing_file_message(path, [path]))
 
 
-def absent(name: str, paths: list[str]) -> str:
+def _missing_file_message(name: str, paths: list[str]) -> str:
     """Say which paths were tried, and what to do."""
-    tried = " or ".join(str(folder / path) for folder in folders() for path in paths)
-    advice = ADVICE.get(paths[0].split("/")[0], "Download it where there is a network")
+    tried = " or ".join(str(folder / path) for folder in data_folders() for path in paths)
+    advice = _ADVICE.get(paths[0].split("/")[0], "Download it where there is a network")
     return (
         f"no data for {name!r}: there is no {tried}. {advice}. Put it at one of these places, "
         "or set TENFOLD_DATA to the folder that holds it."
     )
 
 
-def check(whence: str, content: bytes, copies: list[Copy], cure: str) -> None:
+def _verify_content(whence: str, content: bytes, copies: list[FileCopy], cure: str) -> None:
     """Compare size and sum with those of any of the known copies."""
     size = len(content)
     for copy in copies:
-        if copy.size in (None, size) and copy.sum in (None, digest(content, copy.sum)):
+        if copy.size in (None, size) and copy.sum in (None, _digest(content, copy.sum)):
             return
     known = " or ".join(f"{copy.size or 'some'} bytes, {copy.sum}" for copy in copies)
     raise DataFileError(
         f"{whence} is not the file it should be: found {size} bytes, "
-        f"{digest(content, copies[0].sum)}; expected {known}. It is truncated or another version. "
+        f"{_digest(content, copies[0].sum)}; expected {known}. It is truncated or another version. "
         f"{cure}"
     )
 
 
-def digest(content: bytes, like: str | None) -> str:
+def _digest(content: bytes, like: str | None) -> str:
     """Return the sum of a content, by the same algorithm as the known one."""
     algorithm = (like or "sha256").partition(":")[0]
     return f"{algorithm}:{hashlib.new(algorithm, content, usedforsecurity=False).hexdigest()}"
 
 
-def download(name: str) -> Path:
+def _download(name: str) -> Path:
     """Fetch a file into the cache folder; it appears under its name only when it is complete."""
     copies = registry()[name]
     copy = next((copy for copy in copies if copy.url), None)
     if copy is None or copy.url is None:
-        raise DataFileError(absent(name, [copy.path for copy in copies]))
+        raise DataFileError(_missing_file_message(name, [copy.path for copy in copies]))
     try:
-        with urllib.request.urlopen(copy.url, timeout=TIMEOUT) as answer:  # noqa: S310 - our list
+        with urllib.request.urlopen(copy.url, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310 - our list
             content = answer.read()
     except (OSError, HTTPException) as error:
-        problem = f"could not download {copy.url} ({error}); {absent(name, [copy.path])}"
+        problem = (
+            f"could not download {copy.url} ({error}); {_missing_file_message(name, [copy.path])}"
+        )
         raise DataFileError(problem) from error
-    check(copy.url, content, [copy], "Nothing was kept: try again, or report that it changed.")
-    return save(content, cache_folder() / copy.path)
+    _verify_content(
+        copy.url, content, [copy], "Nothing was kept: try again, or report that it changed."
+    )
+    return save_file(content, cache_folder() / copy.path)
 
 
-def save(content: bytes, target: Path) -> Path:
+def save_file(content: bytes, target: Path) -> Path:
     """Write to a temporary name beside the target, then rename."""
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -165,25 +171,25 @@ def save(content: bytes, target: Path) -> Path:
 
 
 @contextmanager
-def unpacking(path: Path) -> Iterator[None]:
+def archive_errors(path: Path) -> Iterator[None]:
     """Name the file when it cannot be unpacked."""
     try:
         yield
-    except (*BROKEN, gzip.BadGzipFile) as error:
+    except (*_ARCHIVE_ERRORS, gzip.BadGzipFile) as error:
         problem = f"{path} cannot be unpacked ({error}): it is truncated or no such archive"
         raise DataFileError(problem) from error
 
 
-def read(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
     """Return the bytes of a file, without its gzip wrapping if it has one."""
-    with unpacking(path):
+    with archive_errors(path):
         raw = path.read_bytes()
         return gzip.decompress(raw) if path.suffix == ".gz" else raw
 
 
-def members(path: Path, pattern: str = "") -> Iterator[tuple[str, bytes]]:
+def archive_members(path: Path, pattern: str = "") -> Iterator[tuple[str, bytes]]:
     """Yield name and content of the files of an archive that match; nothing is extracted."""
-    with unpacking(path):
+    with archive_errors(path):
         if path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:
                 for name in archive.namelist():
@@ -202,7 +208,7 @@ def tar_members(file: IO[bytes], pattern: str = "") -> Iterator[tuple[str, bytes
                 yield member.name, part.read()
 
 
-def expect(path: Path, what: str, found: object, wanted: object) -> None:
+def check_figure(path: Path, what: str, found: object, wanted: object) -> None:
     """Refuse a file whose figures are not the published ones."""
     if found != wanted:
         raise DataFileError(

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tenfold.datasets.arguments import Seed, check_count, check_scale, check_share
+from tenfold.datasets._base import Seed, check_count, check_scale, check_share
 
 
 def corrupt_pixels(

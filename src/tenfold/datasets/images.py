@@ -1,5 +1,6 @@
-"""Images: MNIST, CIFAR-10, and folders of image files such as ImageNet."""
+"""Images: MNIST, CIFAR-10, faces, and folders of image files such as ImageNet."""
 
+import io
 import math
 import re
 from pathlib import Path
@@ -8,18 +9,26 @@ import numpy as np
 from sklearn.datasets import load_files
 from sklearn.utils import Bunch
 
-from tenfold.datasets.arguments import check_choice
-from tenfold.datasets.bundle import Loaded, bundle
-from tenfold.datasets.cache import DataFileError, expect, find, find_folder, members, read
+from tenfold.datasets._base import LoadedData, check_choice, make_bunch
+from tenfold.datasets.cache import (
+    DataFileError,
+    archive_errors,
+    archive_members,
+    check_figure,
+    find_file,
+    find_folder,
+    read_bytes,
+    tar_members,
+)
 
-IDX_TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
-MNIST_SIZES = {"train": 60_000, "test": 10_000}
-CIFAR10_BATCHES = {"train": r"data_batch_\d\.bin$", "test": r"test_batch\.bin$"}
-CIFAR10_SIZES = {"train": 50_000, "test": 10_000}
-CIFAR10_NAMES = ["airplane", "automobile", "bird", "cat", "deer"]
-CIFAR10_NAMES += ["dog", "frog", "horse", "ship", "truck"]
-IMAGENET_SIZES = {"train": 1_281_167, "val": 50_000}
-IMAGE_SUFFIXES = [".jpg", ".jpeg", ".JPEG", ".JPG", ".png", ".pgm", ".bmp"]
+_IDX_TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
+_MNIST_SIZES = {"train": 60_000, "test": 10_000}
+_CIFAR10_BATCHES = {"train": r"data_batch_\d\.bin$", "test": r"test_batch\.bin$"}
+_CIFAR10_SIZES = {"train": 50_000, "test": 10_000}
+_CIFAR10_NAMES = ["airplane", "automobile", "bird", "cat", "deer"]
+_CIFAR10_NAMES += ["dog", "frog", "horse", "ship", "truck"]
+_IMAGENET_SIZES = {"train": 1_281_167, "val": 50_000}
+_IMAGE_SUFFIXES = [".jpg", ".jpeg", ".JPEG", ".JPG", ".png", ".pgm", ".bmp"]
 
 
 def load_idx(path: str | Path) -> np.ndarray:
@@ -48,16 +57,16 @@ def load_idx(path: str | Path) -> np.ndarray:
            [3, 4]], dtype=uint8)
     """
     path = Path(path)
-    raw = read(path)
-    if len(raw) < 4 or raw[:2] != b"\0\0" or raw[2] not in IDX_TYPES:
+    raw = read_bytes(path)
+    if len(raw) < 4 or raw[:2] != b"\0\0" or raw[2] not in _IDX_TYPES:
         raise DataFileError(f"{path} is no idx file: it starts with {raw[:4]!r}")
-    kind, start = np.dtype(IDX_TYPES[raw[2]]), 4 + 4 * raw[3]
+    kind, start = np.dtype(_IDX_TYPES[raw[2]]), 4 + 4 * raw[3]
     shape = tuple(int(n) for n in np.frombuffer(raw[4:start].ljust(4 * raw[3], b"\0"), ">u4"))
-    expect(path, "bytes", len(raw), start + kind.itemsize * math.prod(shape))
+    check_figure(path, "bytes", len(raw), start + kind.itemsize * math.prod(shape))
     return np.frombuffer(raw, kind, offset=start).reshape(shape).astype(kind.newbyteorder("="))
 
 
-def fetch_mnist(*, subset: str = "train", return_X_y: bool = False) -> Loaded:
+def fetch_mnist(*, subset: str = "train", return_X_y: bool = False) -> LoadedData:
     """MNIST: 28 x 28 grey images of handwritten digits [000, ch. 1; 001, ch. 2; 003, projects].
 
     Parameters
@@ -77,12 +86,12 @@ def fetch_mnist(*, subset: str = "train", return_X_y: bool = False) -> Loaded:
     >>> fetch_mnist().data.shape  # doctest: +SKIP
     (60000, 784)
     """
-    n = MNIST_SIZES[check_choice("subset", subset, MNIST_SIZES)]
-    paths = [find(f"mnist-{subset}-{part}") for part in ("images", "labels")]
+    n = _MNIST_SIZES[check_choice("subset", subset, _MNIST_SIZES)]
+    paths = [find_file(f"mnist-{subset}-{part}") for part in ("images", "labels")]
     images, labels = (load_idx(path) for path in paths)
-    expect(paths[0], "(images, height, width)", images.shape, (n, 28, 28))
-    expect(paths[1], "labels", labels.shape, (n,))
-    return bundle(
+    check_figure(paths[0], "(images, height, width)", images.shape, (n, 28, 28))
+    check_figure(paths[1], "labels", labels.shape, (n,))
+    return make_bunch(
         return_X_y=return_X_y,
         data=images.reshape(n, -1),
         target=labels.astype(int),
@@ -93,7 +102,7 @@ def fetch_mnist(*, subset: str = "train", return_X_y: bool = False) -> Loaded:
     )
 
 
-def fetch_cifar10(*, subset: str = "train", return_X_y: bool = False) -> Loaded:
+def fetch_cifar10(*, subset: str = "train", return_X_y: bool = False) -> LoadedData:
     """CIFAR-10: 32 x 32 colour images of ten kinds of things [001, Fig. 32].
 
     The binary version is read: unlike the Python version it holds no pickles.
@@ -116,19 +125,19 @@ def fetch_cifar10(*, subset: str = "train", return_X_y: bool = False) -> Loaded:
     >>> fetch_cifar10(subset="test").images.shape  # doctest: +SKIP
     (10000, 3, 32, 32)
     """
-    pattern = CIFAR10_BATCHES[check_choice("subset", subset, CIFAR10_BATCHES)]
-    path = find("cifar10")
-    batches = sorted(members(path, pattern))
+    pattern = _CIFAR10_BATCHES[check_choice("subset", subset, _CIFAR10_BATCHES)]
+    path = find_file("cifar10")
+    batches = sorted(archive_members(path, pattern))
     raw = np.frombuffer(b"".join(batch for _, batch in batches), np.uint8)
-    expect(path, "bytes of images", raw.size, CIFAR10_SIZES[subset] * 3073)
+    check_figure(path, "bytes of images", raw.size, _CIFAR10_SIZES[subset] * 3073)
     rows = raw.reshape(-1, 3073)  # the label, then the pixels
     data = np.ascontiguousarray(rows[:, 1:])
-    return bundle(
+    return make_bunch(
         return_X_y=return_X_y,
         data=data,
         target=rows[:, 0].astype(int),
         images=data.reshape(-1, 3, 32, 32),
-        target_names=list(CIFAR10_NAMES),
+        target_names=list(_CIFAR10_NAMES),
         DESCR="CIFAR-10, A. Krizhevsky: 60,000 colour images, 32 x 32 pixels, 10 classes.",
     )
 
@@ -161,10 +170,12 @@ def load_image_folder(path: str | Path) -> Bunch:
     if not Path(path).is_dir():
         raise DataFileError(f"{path} is no folder")
     listed = load_files(
-        str(path), load_content=False, shuffle=False, allowed_extensions=IMAGE_SUFFIXES
+        str(path), load_content=False, shuffle=False, allowed_extensions=_IMAGE_SUFFIXES
     )
     if not len(listed.filenames):
-        raise DataFileError(f"{path} has no folder with images ({', '.join(IMAGE_SUFFIXES)}) in it")
+        raise DataFileError(
+            f"{path} has no folder with images ({', '.join(_IMAGE_SUFFIXES)}) in it"
+        )
     listed.DESCR = f"{len(listed.filenames)} images of {len(listed.target_names)} classes."
     return listed
 
@@ -189,9 +200,106 @@ def fetch_imagenet(*, subset: str = "train") -> Bunch:
     --------
     >>> fetch_imagenet(subset="val").filenames[:2]  # doctest: +SKIP
     """
-    path = find_folder(f"imagenet/{check_choice('subset', subset, IMAGENET_SIZES)}")
+    path = find_folder(f"imagenet/{check_choice('subset', subset, _IMAGENET_SIZES)}")
     listed = load_image_folder(path)
     classes = [name for name in listed.target_names if re.fullmatch(r"n\d{8}", name)]
-    expect(path, "folders named by WordNet numbers", len(classes), 1000)
-    expect(path, "images", len(listed.filenames), IMAGENET_SIZES[subset])
+    check_figure(path, "folders named by WordNet numbers", len(classes), 1000)
+    check_figure(path, "images", len(listed.filenames), _IMAGENET_SIZES[subset])
     return listed
+
+
+_PGM_HEADER = re.compile(rb"P5\s+(?:#.*\n\s*)*(\d+)\s+(?:#.*\n\s*)*(\d+)\s+(?:#.*\n\s*)*(\d+)\s")
+_CBCL_SIZES = {"train": [4548, 2429], "test": [23573, 472]}  # other images, faces
+
+
+def fetch_olivetti_faces(*, return_X_y: bool = False) -> LoadedData:
+    """Olivetti faces: ten grey images of each of 40 persons [001, sec. 4.3].
+
+    Parameters
+    ----------
+    return_X_y : bool
+        Return only ``(data, target)``.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (400, 4096) float32 from 0 to 1, ``images`` the same as (400, 64, 64),
+        ``target`` (400,) the person.
+
+    Examples
+    --------
+    >>> fetch_olivetti_faces().images.shape  # doctest: +SKIP
+    (400, 64, 64)
+    """
+    from scipy.io import loadmat
+
+    path = find_file("olivetti")
+    faces = loadmat(path)["faces"]
+    check_figure(path, "(pixels, faces)", faces.shape, (4096, 400))
+    images = faces.T.reshape(400, 64, 64).transpose(0, 2, 1).astype(np.float32)
+    images -= images.min()
+    images /= images.max()
+    return make_bunch(
+        return_X_y=return_X_y,
+        data=images.reshape(400, -1),
+        target=np.repeat(np.arange(40), 10),
+        images=images,
+        DESCR="Olivetti faces, AT&T Laboratories Cambridge, 1992-94: 40 persons, 10 images each.",
+    )
+
+
+def fetch_cbcl_faces(*, subset: str = "train", return_X_y: bool = False) -> LoadedData:
+    """CBCL faces: 19 x 19 grey images with and without a face [000, ch. 3, matrix factorisation].
+
+    Parameters
+    ----------
+    subset : {"train", "test"}
+        2,429 faces and 4,548 other images, or 472 and 23,573.
+    return_X_y : bool
+        Return only ``(data, target)``.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (n, 361) uint8, ``images`` the same as (n, 19, 19), ``target`` 1 for a face.
+
+    Notes
+    -----
+    The publisher's page is http://cbcl.mit.edu/software-datasets/FaceData2.html (research use).
+    No sum is published: the numbers of images are checked.
+
+    Examples
+    --------
+    >>> fetch_cbcl_faces().data.shape  # doctest: +SKIP
+    (6977, 361)
+    """
+    sizes = _CBCL_SIZES[check_choice("subset", subset, _CBCL_SIZES)]
+    path = find_file("cbcl")
+    inner = b"".join(raw for _, raw in archive_members(path, rf"(^|/)face\.{subset}\.tar\.gz$"))
+    if not inner:
+        raise DataFileError(f"{path} holds no face.{subset}.tar.gz")
+    with archive_errors(path):
+        files = sorted(tar_members(io.BytesIO(inner), r"\.pgm$"))
+    target = np.array(["/non-face/" not in f"/{name}" for name, _ in files], dtype=int)
+    check_figure(path, "other images and faces", np.bincount(target, minlength=2).tolist(), sizes)
+    images = np.stack([_read_pgm(raw, path / name) for name, raw in files])
+    check_figure(path, "(height, width) of images", images.shape[1:], (19, 19))
+    return make_bunch(
+        return_X_y=return_X_y,
+        data=images.reshape(len(images), -1),
+        target=target,
+        images=images,
+        target_names=["other", "face"],
+        DESCR="CBCL face database 1, MIT Center for Biological and Computational Learning.",
+    )
+
+
+def _read_pgm(raw: bytes, path: Path) -> np.ndarray:
+    """Return a grey image, one byte a pixel, from a binary PGM file; `path` names it in errors."""
+    header = _PGM_HEADER.match(raw)
+    if header is None or int(header[3]) > 255:
+        raise DataFileError(f"{path} is no binary PGM image with one byte a pixel: {raw[:16]!r}")
+    width, height = int(header[1]), int(header[2])
+    pixels = np.frombuffer(raw, np.uint8, offset=header.end())
+    check_figure(path, "pixels", pixels.size, width * height)
+    return pixels.reshape(height, width)

@@ -3,20 +3,26 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from tenfold.datasets.arguments import check_choice
-from tenfold.datasets.bundle import Loaded, bundle
-from tenfold.datasets.cache import expect, find, members, read
-from tenfold.datasets.parsing import columns, decoded, numbers, records
+from tenfold.datasets._base import (
+    LoadedData,
+    check_choice,
+    decode_text,
+    make_bunch,
+    parse_numbers,
+    parse_records,
+    to_columns,
+)
+from tenfold.datasets.cache import archive_members, check_figure, find_file, read_bytes
 
-PARTS = {"all": ("u.data", 100_000)}
-PARTS |= {f"u{i}.base": (f"u{i}.base", 80_000) for i in range(1, 6)}
-PARTS |= {f"u{i}.test": (f"u{i}.test", 20_000) for i in range(1, 6)}
-PARTS |= {f"{name}.base": (f"{name}.base", 90_570) for name in ("ua", "ub")}
-PARTS |= {f"{name}.test": (f"{name}.test", 9_430) for name in ("ua", "ub")}
-NETFLIX_SHAPES = {"full": (1200, 1200), "small": (20, 5)}
+_MOVIELENS_PARTS = {"all": ("u.data", 100_000)}
+_MOVIELENS_PARTS |= {f"u{i}.base": (f"u{i}.base", 80_000) for i in range(1, 6)}
+_MOVIELENS_PARTS |= {f"u{i}.test": (f"u{i}.test", 20_000) for i in range(1, 6)}
+_MOVIELENS_PARTS |= {f"{name}.base": (f"{name}.base", 90_570) for name in ("ua", "ub")}
+_MOVIELENS_PARTS |= {f"{name}.test": (f"{name}.test", 9_430) for name in ("ua", "ub")}
+_NETFLIX_SHAPES = {"full": (1200, 1200), "small": (20, 5)}
 
 
-def fetch_movielens_100k(*, part: str = "all", return_X_y: bool = False) -> Loaded:
+def fetch_movielens_100k(*, part: str = "all", return_X_y: bool = False) -> LoadedData:
     """MovieLens 100k: 100,000 ratings of 1,682 films by 943 users [003, recommenders].
 
     Parameters
@@ -43,31 +49,33 @@ def fetch_movielens_100k(*, part: str = "all", return_X_y: bool = False) -> Load
     >>> round(fetch_movielens_100k().target.mean(), 5)  # doctest: +SKIP
     3.52986
     """
-    name, size = PARTS[check_choice("part", part, PARTS)]
-    path = find("movielens-100k")
+    name, size = _MOVIELENS_PARTS[check_choice("part", part, _MOVIELENS_PARTS)]
+    path = find_file("movielens-100k")
     pattern = rf"/({name}|u\.user|u\.item|u\.genre)$"
-    files = {file.split("/")[-1]: raw.decode("latin-1") for file, raw in members(path, pattern)}
-    expect(path, "of the files", sorted(files), sorted([name, "u.genre", "u.item", "u.user"]))
-    table = numbers(path, files[name], "\t").astype(int)
-    expect(path, f"(ratings, columns) in {name}", table.shape, (size, 4))
-    users = records(path, files["u.user"], "|", 5, quoted=False)
-    films = records(path, files["u.item"], "|", 24, quoted=False)
-    expect(path, "(users, films)", (len(users), len(films)), (943, 1682))
+    files = {
+        file.split("/")[-1]: raw.decode("latin-1") for file, raw in archive_members(path, pattern)
+    }
+    check_figure(path, "of the files", sorted(files), sorted([name, "u.genre", "u.item", "u.user"]))
+    table = parse_numbers(path, files[name], "\t").astype(int)
+    check_figure(path, f"(ratings, columns) in {name}", table.shape, (size, 4))
+    users = parse_records(path, files["u.user"], "|", 5, quoted=False)
+    films = parse_records(path, files["u.item"], "|", 24, quoted=False)
+    check_figure(path, "(users, films)", (len(users), len(films)), (943, 1682))
     film_names = ["id", "title", "release", "video_release", "url"]
-    return bundle(
+    return make_bunch(
         return_X_y=return_X_y,
         data=table[:, :2] - 1,
         target=table[:, 2].astype(float),
         timestamps=table[:, 3],
-        users=columns(users, ["id", "age", "gender", "occupation", "zip"], {"id", "age"}),
-        films=columns([row[:5] for row in films], film_names, {"id"}),
+        users=to_columns(users, ["id", "age", "gender", "occupation", "zip"], {"id", "age"}),
+        films=to_columns([row[:5] for row in films], film_names, {"id"}),
         genres=np.array([row[5:] for row in films], dtype=int),
         genre_names=[line.split("|")[0] for line in files["u.genre"].split("\n") if line.strip()],
         DESCR="MovieLens 100k, GroupLens, F. M. Harper and J. A. Konstan 2015.",
     )
 
 
-def fetch_netflix_ratings(version: str = "full", *, return_X_y: bool = False) -> Loaded:
+def fetch_netflix_ratings(version: str = "full", *, return_X_y: bool = False) -> LoadedData:
     """Netflix-like ratings of 6.86x: a matrix with gaps, and the matrix without [003, project 4].
 
     Parameters
@@ -92,9 +100,11 @@ def fetch_netflix_ratings(version: str = "full", *, return_X_y: bool = False) ->
     --------
     >>> incomplete, gold = fetch_netflix_ratings(return_X_y=True)  # doctest: +SKIP
     """
-    shape = NETFLIX_SHAPES[check_choice("version", version, NETFLIX_SHAPES)]
-    data, target = (_matrix(f"netflix-{version}-{k}", shape) for k in ("incomplete", "complete"))
-    return bundle(
+    shape = _NETFLIX_SHAPES[check_choice("version", version, _NETFLIX_SHAPES)]
+    data, target = (
+        _read_matrix(f"netflix-{version}-{k}", shape) for k in ("incomplete", "complete")
+    )
+    return make_bunch(
         return_X_y=return_X_y,
         data=np.where(data == 0, np.nan, data),
         target=np.where(target == 0, np.nan, target),
@@ -115,11 +125,11 @@ def fetch_netflix_toy() -> Bunch:
     >>> fetch_netflix_toy().data.shape  # doctest: +SKIP
     (250, 2)
     """
-    return Bunch(data=_matrix("netflix-toy", (250, 2)), DESCR="Toy data of 6.86x, project 4.")
+    return Bunch(data=_read_matrix("netflix-toy", (250, 2)), DESCR="Toy data of 6.86x, project 4.")
 
 
-def _matrix(name: str, shape: tuple[int, int]) -> np.ndarray:
-    path = find(name)
-    matrix = numbers(path, decoded(path, read(path)), None)
-    expect(path, "(rows, columns)", matrix.shape, shape)
+def _read_matrix(name: str, shape: tuple[int, int]) -> np.ndarray:
+    path = find_file(name)
+    matrix = parse_numbers(path, decode_text(path, read_bytes(path)), None)
+    check_figure(path, "(rows, columns)", matrix.shape, shape)
     return matrix

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from sklearn.utils import Bunch
 
+from tenfold.datasets._base import decode_text
 from tenfold.datasets.cache import DataFileError, find_folder
-from tenfold.datasets.parsing import decoded
 
 Tree = tuple["str | Tree", ...]
 
@@ -45,7 +45,7 @@ def load_treebank(path: str | Path) -> Bunch:
         raise DataFileError(f"{path} has no .mrg file in it")
     data, filenames = [], []
     for file in files:
-        trees = parse_trees(decoded(file, file.read_bytes()), file)
+        trees = _parse_trees(decode_text(file, file.read_bytes()), file)
         data += trees
         filenames += [str(file)] * len(trees)
     return Bunch(data=data, filenames=filenames, DESCR=f"{len(data)} trees of {len(files)} files.")
@@ -96,7 +96,7 @@ def tagged_words(tree: Tree) -> Iterator[tuple[str, str]]:
             yield part, label
 
 
-def parse_trees(text: str, path: Path) -> list[Tree]:
+def _parse_trees(text: str, path: Path) -> list[Tree]:
     """Return the trees of a text; `path` names it in errors."""
     open_brackets: list[list[str | Tree]] = [[]]
     for piece in re.findall(r"[()]|[^\s()]+", text):
@@ -106,7 +106,7 @@ def parse_trees(text: str, path: Path) -> list[Tree]:
             open_brackets[-1].append(piece)
         elif len(open_brackets) > 1:
             tree = tuple(open_brackets.pop())
-            open_brackets[-1].append(_without_wrapping(tree))
+            open_brackets[-1].append(_strip_wrapper(tree))
         else:
             raise DataFileError(f"{path}, tree {len(open_brackets[0]) + 1}: a bracket too many")
     trees = [tree for tree in open_brackets[0] if isinstance(tree, tuple)]
@@ -117,6 +117,6 @@ def parse_trees(text: str, path: Path) -> list[Tree]:
     return trees
 
 
-def _without_wrapping(tree: Tree) -> Tree:
+def _strip_wrapper(tree: Tree) -> Tree:
     """Drop the nameless bracket around a sentence."""
     return tree[0] if len(tree) == 1 and isinstance(tree[0], tuple) else tree

@@ -1,1 +1,1 @@
-"""A score that is linear in the features."""
+"""Models whose prediction is a linear function of the features."""

@@ -1,99 +1,103 @@
-"""Least squares, plain and ridge: one pass of second moments, then a small solve."""
+"""Ordinary least squares from one pass of second moments, and the base class it shares with ridge regression."""
 
 from __future__ import annotations
 
-from copy import copy
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
-from tenfold.estimator import OnePass
-from tenfold.linear.conjugate import conjugate_gradients
-from tenfold.linear.normal_equations import (
-    Problem,
-    Wide,
-    decomposed,
-    exact_problem,
-    problem,
-    solve,
+from tenfold.base.one_pass import OnePass
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.rows import Rows
+from tenfold.engine.second_moments import second_moments
+from tenfold.linear._base import LinearRegressor
+from tenfold.linear._least_squares_solvers import (
+    LeastSquaresProblem,
+    ThinSVD,
+    conjugate_gradients,
+    is_well_conditioned,
+    problem_from_moments,
+    problem_from_qr,
+    solve_least_squares,
     solve_nonnegative,
-    trustworthy,
+    thin_svd,
 )
-from tenfold.linear.scores import LinearRegressor
-from tenfold.maths.moments import Moments
-from tenfold.rows import Chunk, Rows
-from tenfold.solve.second_moments import second_moments
+from tenfold.stats.moments import Moments
 
-WIDEST_GRAM = 4096  # more sparse columns than this go to conjugate gradients
+_MAX_SPARSE_GRAM_COLUMNS = 4096  # more sparse columns than this go to conjugate gradients
 
 
-class LeastSquares(OnePass, LinearRegressor):
+class LeastSquaresRegressor(OnePass, LinearRegressor):
     """What plain and ridge regression share: which of four ways leads to the coefficients."""
 
     _sparse_ok = True
-    _many_targets = True
-    _of_moments = True  # the statistic is the moments of [X y]: see tenfold.select
+    _multi_output = True
+    _of_moments = True  # the statistic is the moments of [X y]: see tenfold.model_selection
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         solver = getattr(self, "solver", "auto")
-        if solver == "sparse_cg" or (rows.sparse and rows.n_features > WIDEST_GRAM):
+        if solver == "sparse_cg" or (rows.sparse and rows.n_features > _MAX_SPARSE_GRAM_COLUMNS):
             return self._iterated(rows)
         if self._is_wide(rows):
             return self._wide(rows)
         s = self._statistic(rows)
-        P = problem(s, rows.n_features, rows.dtype, intercept=self.fit_intercept)
-        doubtful = solver == "auto" and not trustworthy(P, self._alpha(P), rows.dtype)
+        P = problem_from_moments(s, rows.n_features, rows.dtype, intercept=self.fit_intercept)
+        doubtful = solver == "auto" and not is_well_conditioned(P, self._alpha(P), rows.dtype)
         if (solver == "svd" or doubtful) and not rows.sparse:
-            P = exact_problem(rows, s, intercept=self.fit_intercept)
+            P = problem_from_qr(rows, s, intercept=self.fit_intercept)
         return {**self._solved(P, s, rows.dtype), "statistic_": s, "dtype_": rows.dtype}
 
     def _statistic(self, rows: Rows) -> Moments:
-        if rows.sparse and rows.n_features > WIDEST_GRAM:
+        if rows.sparse and rows.n_features > _MAX_SPARSE_GRAM_COLUMNS:
             raise ValueError(
                 f"partial_fit keeps a dense square of the columns; {rows.n_features} are too many "
-                f"(at most {WIDEST_GRAM}). Use fit, or hash to fewer columns."
+                f"(at most {_MAX_SPARSE_GRAM_COLUMNS}). Use fit, or hash to fewer columns."
             )
         self._target_shape = rows.target_shape
         return second_moments(rows, target=True)
 
-    def _learned(self, s: Moments, dtype: np.dtype) -> dict[str, Any]:
-        P = problem(s, self.n_features_in_, dtype, intercept=self.fit_intercept)
+    def _finalize(self, s: Moments, dtype: np.dtype) -> dict[str, Any]:
+        P = problem_from_moments(s, self.n_features_in_, dtype, intercept=self.fit_intercept)
         return self._solved(P, s, dtype)
 
-    def _solved(self, P: Problem, s: Moments, dtype: np.dtype) -> dict[str, Any]:
+    def _solved(self, P: LeastSquaresProblem, s: Moments, dtype: np.dtype) -> dict[str, Any]:
         p = len(P.AA)
-        coef = (solve_nonnegative if self.positive else solve)(P, self._alpha(P))
+        coef = (solve_nonnegative if self.positive else solve_least_squares)(P, self._alpha(P))
         return self._shaped(coef, s.mean[p:] - s.mean[:p] @ coef, dtype) | self._more(P)
 
-    def _suffices(self, s: Moments, n_rows: int, dtype: np.dtype, settings: list[dict]) -> bool:
+    def _statistic_suffices(
+        self, s: Moments, n_rows: int, dtype: np.dtype, settings: list[dict]
+    ) -> bool:
         if n_rows < self.n_features_in_ and not self.positive:
             return False
         values = [vars(self) | each for each in settings]
         if any(each.get("solver", "auto") not in ("auto", "cholesky") for each in values):
             return False
-        P = problem(s, self.n_features_in_, dtype, intercept=self.fit_intercept)
+        P = problem_from_moments(s, self.n_features_in_, dtype, intercept=self.fit_intercept)
         least = np.min([np.min(each.get("alpha", 0.0)) for each in values])
-        return trustworthy(P, np.array([least]), dtype)
+        return is_well_conditioned(P, np.array([least]), dtype)
 
     def _left_out(self, s: Moments) -> tuple | None:
         """A leaf that predicts each row by the fit without it, in closed form."""
         alpha = self._penalties(len(s.mean) - self.n_features_in_)
         if self.positive or len(np.unique(alpha)) > 1:
             return None
-        P = problem(s, self.n_features_in_, np.dtype(np.float64), intercept=self.fit_intercept)
-        A = solve(P._replace(AB=np.eye(len(P.AA))), np.full(len(P.AA), alpha[0]))
+        P = problem_from_moments(
+            s, self.n_features_in_, np.dtype(np.float64), intercept=self.fit_intercept
+        )
+        A = solve_least_squares(P._replace(AB=np.eye(len(P.AA))), np.full(len(P.AA), alpha[0]))
         coef = np.atleast_2d(self.coef_).astype(np.float64)
         mean = s.mean[: len(P.AA)] if self.fit_intercept else np.zeros(len(P.AA))
         share = 1 / s.n if self.fit_intercept else 0.0
-        return predicted_without, coef, np.atleast_1d(self.intercept_), A, mean, share
+        return _leave_one_out_predictions, coef, np.atleast_1d(self.intercept_), A, mean, share
 
     def _wide(self, rows: Rows) -> dict[str, Any]:
         self._target_shape = rows.target_shape
-        return self._from_wide(decomposed(rows, intercept=self.fit_intercept), rows.dtype)
+        return self._from_wide(thin_svd(rows, intercept=self.fit_intercept), rows.dtype)
 
-    def _from_wide(self, wide: Wide, dtype: np.dtype) -> dict[str, Any]:
+    def _from_wide(self, wide: ThinSVD, dtype: np.dtype) -> dict[str, Any]:
         alpha = self._penalties(wide.turned.shape[1])
         learned = self._shaped(*wide.solution(alpha), dtype)
         spectrum = self._spectrum(wide.singular, float(np.finfo(dtype).eps))
@@ -110,7 +114,7 @@ class LeastSquares(OnePass, LinearRegressor):
         if self.positive:
             raise ValueError(
                 "positive=True needs a dense square of all columns: at most "
-                f"{WIDEST_GRAM} sparse columns, not {rows.n_features}"
+                f"{_MAX_SPARSE_GRAM_COLUMNS} sparse columns, not {rows.n_features}"
             )
         self._target_shape = rows.target_shape
         alpha = self._penalties(int(np.prod(rows.target_shape)))
@@ -128,20 +132,20 @@ class LeastSquares(OnePass, LinearRegressor):
             coef, intercept = coef[0], intercept[0]
         return {"coef_": coef, "intercept_": intercept if self.fit_intercept else 0.0}
 
-    def _alpha(self, P: Problem) -> np.ndarray:
+    def _alpha(self, P: LeastSquaresProblem) -> np.ndarray:
         return self._penalties(P.AB.shape[1])
 
     def _penalties(self, targets: int) -> np.ndarray:
         return np.zeros(targets)
 
-    def _more(self, P: Problem) -> dict[str, Any]:
+    def _more(self, P: LeastSquaresProblem) -> dict[str, Any]:
         return {}
 
     def _spectrum(self, sizes: np.ndarray, eps: float) -> dict[str, Any]:
         return {}
 
 
-def predicted_without(
+def _leave_one_out_predictions(
     chunk: Chunk,
     coef: np.ndarray,
     intercept: np.ndarray,
@@ -158,7 +162,7 @@ def predicted_without(
         return Y - (Y - X @ coef.T - intercept) / (1 - leverage)[:, None]
 
 
-class LinearRegression(LeastSquares):
+class LinearRegression(LeastSquaresRegressor):
     r"""Ordinary least squares.
 
     .. math:: \min_{w, b} \sum_i \omega_i (y_i - x_i \cdot w - b)^2
@@ -223,7 +227,7 @@ class LinearRegression(LeastSquares):
         self.n_jobs = n_jobs
         self.positive = positive
 
-    def _more(self, P: Problem) -> dict[str, Any]:
+    def _more(self, P: LeastSquaresProblem) -> dict[str, Any]:
         if P.R is None:
             sizes = np.sqrt(np.maximum(np.linalg.eigvalsh(P.AA)[::-1], 0.0))
             scale = np.sqrt(np.where(P.AA.diagonal() > 0, P.AA.diagonal(), 1.0))
@@ -236,135 +240,3 @@ class LinearRegression(LeastSquares):
     def _spectrum(self, sizes: np.ndarray, eps: float) -> dict[str, Any]:
         limit = self.n_features_in_ * eps * sizes.max(initial=0.0)
         return {"singular_": sizes, "rank_": int((sizes > limit).sum())}
-
-
-class Ridge(LeastSquares):
-    r"""Least squares with a penalty on the size of the coefficients.
-
-    .. math:: \min_{w, b} \sum_i \omega_i (y_i - x_i \cdot w - b)^2 + \alpha \lVert w \rVert^2
-
-    The constant b is not penalised. One pass over the data; parameters and attributes are those of
-    `sklearn.linear_model.Ridge`. [001, 1.2; 002, ch. 3; 003, unit 2; 004, ch. 2]
-
-    Parameters
-    ----------
-    alpha : float or (q,) array
-        Weight of the penalty, one for all targets or one each.
-    fit_intercept : bool
-        Whether there is a constant b.
-    copy_X : bool
-        X is never overwritten, whatever is given here.
-    max_iter : int, optional
-        Most rounds of `sparse_cg`.
-    tol : float
-        Relative precision of `sparse_cg`.
-    solver : {"auto", "cholesky", "svd", "sparse_cg"}
-        "cholesky" solves from the moments, "svd" from the triangular factor of the rows (slower,
-        most accurate), "sparse_cg" iterates (for X of many columns). "auto" takes the first
-        unless digits would be lost, and the last for more than 4096 sparse columns.
-    positive : bool
-        Whether coefficients must not be negative.
-    random_state : int, optional
-        No solver here draws random numbers: any seed gives the same result.
-
-    Attributes
-    ----------
-    coef_ : (p,) or (q, p) coefficients
-    intercept_ : constant, 0.0 if `fit_intercept` is False
-    n_iter_ : rounds of `sparse_cg`; 1 where nothing iterates
-    solver_ : the solver that was used
-    statistic_ : the moments of [X y] that all this was computed from
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tenfold import Ridge
-    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
-    >>> Ridge(alpha=2.0).fit(X, y).coef_.round(9).tolist()
-    [0.5]
-    """
-
-    _parameter_constraints = {
-        "alpha": [Interval(Real, 0, None, closed="left"), np.ndarray, "array-like"],
-        "fit_intercept": ["boolean"],
-        "copy_X": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "solver": [StrOptions({"auto", "cholesky", "svd", "sparse_cg"})],
-        "positive": ["boolean"],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        alpha: Any = 1.0,
-        *,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        max_iter: int | None = None,
-        tol: float = 1e-4,
-        solver: str = "auto",
-        positive: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.solver = solver
-        self.positive = positive
-        self.random_state = random_state
-
-    def _made_from(self, s: Moments, dtype: np.dtype, settings: list[dict]) -> list[Any]:
-        """All penalties from one spectral decomposition of the moments."""
-        scalars = all(set(each) == {"alpha"} and np.ndim(each["alpha"]) == 0 for each in settings)
-        if self.positive or not scalars:
-            return super()._made_from(s, dtype, settings)
-        p = self.n_features_in_
-        P = problem(s, p, dtype, intercept=self.fit_intercept)
-        values, V = np.linalg.eigh(P.AA)
-        turned, models = V.T @ P.AB, [copy(self) for _ in settings]
-        for model, each in zip(models, settings, strict=True):
-            model.alpha = each["alpha"]
-            shrunk = turned / (np.maximum(values, 0.0) + model._alpha(P)[0])[:, None]
-            coef = V @ shrunk
-            learned = model._shaped(coef, s.mean[p:] - s.mean[:p] @ coef, dtype)
-            model._keep(learned | model._more(P) | {"statistic_": s, "dtype_": dtype})
-        return models
-
-    def _fit_along(self, rows: Rows, settings: list[dict]) -> list[Any] | None:
-        """All penalties from one decomposition, where the rows are fewer than the columns."""
-        scalars = all(set(each) == {"alpha"} and np.ndim(each["alpha"]) == 0 for each in settings)
-        if not (scalars and self._is_wide(rows)):
-            return None
-        models = [copy(self).set_params(**each) for each in settings]
-        wide = decomposed(rows, intercept=self.fit_intercept)
-        for model in models:
-            model._validate_params()
-            model._target_shape = rows.target_shape
-            model._keep(model._from_wide(wide, rows.dtype))
-        return models
-
-    def _penalties(self, targets: int) -> np.ndarray:
-        alpha = np.asarray(self.alpha, dtype=np.float64)
-        if alpha.ndim and len(alpha) != targets:
-            raise ValueError(
-                "Number of targets and number of penalties do not correspond: "
-                f"{targets} != {len(alpha)}"
-            )
-        if (alpha < 0).any():
-            raise ValueError(f"alpha={self.alpha} must not be negative")
-        return np.broadcast_to(alpha, targets)
-
-    def _shaped(self, coef: np.ndarray, intercept: np.ndarray, dtype: np.dtype) -> dict[str, Any]:
-        learned = super()._shaped(coef, intercept, dtype)
-        if self._target_shape == (1,):  # scikit-learn's Ridge drops this axis too
-            learned["coef_"] = learned["coef_"][0]
-        return learned
-
-    def _more(self, P: Problem) -> dict[str, Any]:
-        return {"n_iter_": 1, "solver_": "cholesky" if P.R is None else "svd"}
-
-    def _spectrum(self, sizes: np.ndarray, eps: float) -> dict[str, Any]:
-        return {"n_iter_": 1, "solver_": "svd"}

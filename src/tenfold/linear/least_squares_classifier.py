@@ -10,29 +10,29 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.estimator import OnePassClassifier
-from tenfold.estimator.labels import number_labels
-from tenfold.linear.normal_equations import (
-    Problem,
-    Wide,
-    decomposed,
-    problem,
-    solve,
-    triangle,
-    trustworthy,
-    varying,
+from tenfold.base.mixins import encode_row_labels
+from tenfold.base.one_pass import OnePassClassifier
+from tenfold.engine.arrays import ArraySource
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.rows import Rows
+from tenfold.engine.second_moments import choose_origin, has_cancellation
+from tenfold.linear._base import row_scores
+from tenfold.linear._least_squares_solvers import (
+    LeastSquaresProblem,
+    ThinSVD,
+    centered_qr,
+    is_varying,
+    is_well_conditioned,
+    problem_from_moments,
+    solve_least_squares,
+    thin_svd,
 )
-from tenfold.linear.scores import row_scores
-from tenfold.maths.moments import Moments, Sums, sums
-from tenfold.maths.triangle import Triangle
-from tenfold.rows import Chunk, Rows
-from tenfold.rows.arrays import Arrays
-from tenfold.solve.second_moments import far_off, starting_point
+from tenfold.stats.moments import GramStatistic, Moments, TriangularFactor, gram_statistic
 
-WIDEST_GRAM = 4096  # columns whose square is kept
+_MAX_SPARSE_GRAM_COLUMNS = 4096  # columns whose square is kept
 
 
-class ClassTable(NamedTuple):
+class ClassMeansAndMoments(NamedTuple):
     """Weight and mean of each class, and the moments of all rows.
 
     Attributes
@@ -45,18 +45,18 @@ class ClassTable(NamedTuple):
     mean: np.ndarray
     all: Moments
 
-    def merge(self, other: ClassTable) -> ClassTable:
+    def merge(self, other: ClassMeansAndMoments) -> ClassMeansAndMoments:
         n = self.n + other.n
         share = (other.n / np.where(n > 0, n, 1.0))[:, None]
-        return ClassTable(
+        return ClassMeansAndMoments(
             n, self.mean + share * (other.mean - self.mean), self.all.merge(other.all)
         )
 
-    def spread(self, places: np.ndarray, k: int) -> ClassTable:
+    def spread(self, places: np.ndarray, k: int) -> ClassMeansAndMoments:
         """The same among k classes, of which these are the ones at `places`."""
         n, mean = np.zeros(k), np.zeros((k, self.mean.shape[1]))
         n[places], mean[places] = self.n, self.mean
-        return ClassTable(n, mean, self.all)
+        return ClassMeansAndMoments(n, mean, self.all)
 
     def with_targets(self) -> Moments:
         """Moments of [x y] for one-hot targets y."""
@@ -68,41 +68,41 @@ class ClassTable(NamedTuple):
         return Moments(total, np.append(center, y), joint, rows)
 
 
-def one_hot(chunk: Chunk, k: int) -> np.ndarray:
+def _one_hot(chunk: Chunk, k: int) -> np.ndarray:
     """Targets (n, k): 1 in the column of the row's class."""
     return (chunk.y[:, None] == np.arange(k)).astype(chunk.X.dtype)
 
 
-def one_hot_sums(chunk: Chunk, origin: np.ndarray | None, k: int) -> Sums:
+def _one_hot_sums(chunk: Chunk, origin: np.ndarray | None, k: int) -> GramStatistic:
     """Sums of the rows of a chunk and of their one-hot targets about an origin."""
-    return sums(chunk.X, one_hot(chunk, k), chunk.w, origin)
+    return gram_statistic(chunk.X, _one_hot(chunk, k), chunk.w, origin)
 
 
-def one_hot_triangle(chunk: Chunk, mean: np.ndarray, k: int) -> Triangle:
+def _one_hot_qr(chunk: Chunk, mean: np.ndarray, k: int) -> TriangularFactor:
     """Triangular factor of the rows and their one-hot targets, less their mean."""
-    return triangle(chunk._replace(y=one_hot(chunk, k)), mean)
+    return centered_qr(chunk._replace(y=_one_hot(chunk, k)), mean)
 
 
-def class_table(rows: Rows, k: int) -> ClassTable:
+def _class_statistic(rows: Rows, k: int) -> ClassMeansAndMoments:
     """Weights and means of classes, and the moments of all rows; one pass, rarely two."""
     with np.errstate(over="ignore", invalid="ignore"):  # who needs the squares looks at them
         p = rows.n_features
-        origin = None if rows.sparse else starting_point(rows, target=False)
-        total = _table_pass(rows, origin, k)
-        if not rows.sparse and far_off(total, rows.dtype, p):
+        origin = None if rows.sparse else choose_origin(rows, target=False)
+        total = _sum_pass(rows, origin, k)
+        if not rows.sparse and has_cancellation(total, rows.dtype, p):
             origin = (0 if origin is None else origin) + total.shift[:p]
             origin = origin.astype(rows.dtype)
-            total = _table_pass(rows, origin, k)
+            total = _sum_pass(rows, origin, k)
     about = np.zeros(p) if origin is None else origin.astype(np.float64)
     n = total.products[p:-1, -1]
     mean = (about + total.products[p:-1, :p] / np.where(n > 0, n, 1.0)[:, None]) * (n > 0)[:, None]
     n_all, center, scatter, count = total.moments(np.append(about, np.zeros(k)))
-    return ClassTable(n, mean, Moments(n_all, center[:p], scatter[:p, :p], count))
+    return ClassMeansAndMoments(n, mean, Moments(n_all, center[:p], scatter[:p, :p], count))
 
 
-def _table_pass(rows: Rows, origin: np.ndarray | None, k: int) -> Sums:
+def _sum_pass(rows: Rows, origin: np.ndarray | None, k: int) -> GramStatistic:
     padded = None if origin is None else np.append(origin, np.zeros(k, origin.dtype))
-    return rows.total(one_hot_sums, padded, k)
+    return rows.total(_one_hot_sums, padded, k)
 
 
 class LeastSquaresClassifier(OnePassClassifier):
@@ -153,8 +153,8 @@ class LeastSquaresClassifier(OnePassClassifier):
             return self._wide(rows)
         table = self._statistic(rows)
         s = table.with_targets()
-        P = problem(s, rows.n_features, rows.dtype, intercept=self.fit_intercept)
-        if not rows.sparse and not trustworthy(P, self._alpha, rows.dtype):
+        P = problem_from_moments(s, rows.n_features, rows.dtype, intercept=self.fit_intercept)
+        if not rows.sparse and not is_well_conditioned(P, self._alpha, rows.dtype):
             P = self._exact(rows, s, P)
         return {**self._solved(P, s, rows.dtype), "statistic_": table, "dtype_": rows.dtype}
 
@@ -162,29 +162,29 @@ class LeastSquaresClassifier(OnePassClassifier):
     def _alpha(self) -> np.ndarray:
         return np.full(len(self.classes_), float(self.alpha))
 
-    def _statistic(self, rows: Rows) -> ClassTable:
-        if rows.n_features > WIDEST_GRAM and rows.sparse:
+    def _statistic(self, rows: Rows) -> ClassMeansAndMoments:
+        if rows.n_features > _MAX_SPARSE_GRAM_COLUMNS and rows.sparse:
             raise ValueError(
                 f"least squares keeps a dense square of the columns; {rows.n_features} are too "
-                f"many (at most {WIDEST_GRAM}). Hash to fewer columns, or take LinearSVC."
+                f"many (at most {_MAX_SPARSE_GRAM_COLUMNS}). Hash to fewer columns, or take LinearSVC."
             )
-        return class_table(rows, len(self.classes_))
+        return _class_statistic(rows, len(self.classes_))
 
-    def _learned(self, table: ClassTable, dtype: np.dtype) -> dict[str, Any]:
+    def _finalize(self, table: ClassMeansAndMoments, dtype: np.dtype) -> dict[str, Any]:
         s = table.with_targets()
-        P = problem(s, self.n_features_in_, dtype, intercept=self.fit_intercept)
+        P = problem_from_moments(s, self.n_features_in_, dtype, intercept=self.fit_intercept)
         return self._solved(P, s, dtype)
 
-    def _exact(self, rows: Rows, s: Moments, P: Problem) -> Problem:
+    def _exact(self, rows: Rows, s: Moments, P: LeastSquaresProblem) -> LeastSquaresProblem:
         """The same problem from a second pass, which keeps the condition of the data."""
         p, mean = rows.n_features, s.mean if self.fit_intercept else np.zeros_like(s.mean)
-        R = rows.total(one_hot_triangle, mean, len(self.classes_)).R
-        R = R * varying(np.abs(R).max(axis=0) / np.sqrt(s.n), mean, P.eps)
+        R = rows.total(_one_hot_qr, mean, len(self.classes_)).R
+        R = R * is_varying(np.abs(R).max(axis=0) / np.sqrt(s.n), mean, P.eps)
         return P._replace(R=R[:, :p], C=R[:, p:])
 
-    def _solved(self, P: Problem, s: Moments, dtype: np.dtype) -> dict[str, Any]:
+    def _solved(self, P: LeastSquaresProblem, s: Moments, dtype: np.dtype) -> dict[str, Any]:
         p = len(P.AA)
-        coef = solve(P, self._alpha)
+        coef = solve_least_squares(P, self._alpha)
         constant = s.mean[p:] - s.mean[:p] @ coef if self.fit_intercept else np.zeros(len(coef.T))
         return {"coef_": coef.T.astype(dtype), "intercept_": constant.astype(dtype)}
 
@@ -194,12 +194,12 @@ class LeastSquaresClassifier(OnePassClassifier):
     def _wide(self, rows: Rows) -> dict[str, Any]:
         return self._from_wide(self._decomposed(rows), rows.dtype)
 
-    def _decomposed(self, rows: Rows) -> Wide:
+    def _decomposed(self, rows: Rows) -> ThinSVD:
         chunk = rows.gather()
-        hot = Rows(Arrays(chunk.X, one_hot(chunk, len(self.classes_)), chunk.w))
-        return decomposed(hot, intercept=self.fit_intercept)
+        hot = Rows(ArraySource(chunk.X, _one_hot(chunk, len(self.classes_)), chunk.w))
+        return thin_svd(hot, intercept=self.fit_intercept)
 
-    def _from_wide(self, wide: Wide, dtype: np.dtype) -> dict[str, Any]:
+    def _from_wide(self, wide: ThinSVD, dtype: np.dtype) -> dict[str, Any]:
         coef, constant = wide.solution(self._alpha)
         learned = {"coef_": coef.T, "intercept_": constant * self.fit_intercept}
         return {k: v.astype(dtype) for k, v in learned.items()} | {"statistic_": None}
@@ -209,12 +209,12 @@ class LeastSquaresClassifier(OnePassClassifier):
         if self._has_statistic(rows) or any(set(each) != {"alpha"} for each in settings):
             return None
         first = copy(self)
-        first.classes_, rows = number_labels(rows)
+        first.classes_, rows = encode_row_labels(rows)
         wide, models = first._decomposed(rows), [copy(first) for _ in settings]
         for model, each in zip(models, settings, strict=True):
             model.set_params(**each)
             model._validate_params()
-            model._keep(model._from_wide(wide, rows.dtype))
+            model._set_learned(model._from_wide(wide, rows.dtype))
         return models
 
     def _scorer(self) -> tuple:

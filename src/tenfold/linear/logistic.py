@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tenfold.estimator import ProbabilisticClassifier
-from tenfold.linear.scores import LinearClassifier
-from tenfold.linear.ways.choice import SMOOTH_WAYS, Way, minimum
-from tenfold.linear.ways.class_cost import class_cost
-from tenfold.linear.ways.objective import Objective, weigh
-from tenfold.maths.losses import Logistic, Softmax
-from tenfold.maths.penalties import L1, NoPenalty
-from tenfold.rows import Rows
+from tenfold.base.mixins import ProbabilisticClassifier
+from tenfold.engine.rows import Rows
+from tenfold.linear._base import LinearClassifier
+from tenfold.linear._objective import LinearObjective, compute_class_weight, sum_class_weights
+from tenfold.linear._smooth_solvers import SMOOTH_SOLVERS
+from tenfold.linear._solvers import SolverSettings, minimize_penalized
+from tenfold.math.losses import LogisticLoss, SoftmaxLoss
+from tenfold.math.penalties import L1Penalty, NoPenalty
 
 
 class LogisticRegression(LinearClassifier, ProbabilisticClassifier):
@@ -91,7 +91,7 @@ class LogisticRegression(LinearClassifier, ProbabilisticClassifier):
         "fit_intercept": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "random_state": ["random_state"],
-        "solver": [StrOptions({*SMOOTH_WAYS, "coordinate", "gd", "proximal"})],
+        "solver": [StrOptions({*SMOOTH_SOLVERS, "coordinate", "gd", "proximal"})],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
@@ -128,29 +128,31 @@ class LogisticRegression(LinearClassifier, ProbabilisticClassifier):
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         objective = self._objective(rows)
         l1 = self._strength(objective.n) * self.l1_ratio
-        way = Way(self.solver, self.tol, self.max_iter)
-        found = minimum(objective, L1(l1) if l1 else NoPenalty(), self._first(objective), way)
+        way = SolverSettings(self.solver, self.tol, self.max_iter)
+        found = minimize_penalized(
+            objective, L1Penalty(l1) if l1 else NoPenalty(), self._first(objective), way
+        )
         W, b = objective.parts(found.x)
         b = b - b.mean() if l1 and len(b) > 1 else b  # their sum changes nothing: make it zero
         report = {**found.report, "n_iter_": np.array([found.report["n_iter_"]], np.int32)}
         return {"coef_": W.copy(), "intercept_": b.copy(), **report}
 
-    def _objective(self, rows: Rows) -> Objective:
+    def _objective(self, rows: Rows) -> LinearObjective:
         k = len(self.classes_)
-        weight = rows.total(weigh, k)
-        cost = class_cost(self.class_weight, self.classes_, weight)
+        weight = rows.total(sum_class_weights, k)
+        cost = compute_class_weight(self.class_weight, self.classes_, weight)
         n = float(weight.sum() if cost is None else weight @ cost)
         shape = (1 if k == 2 else k, rows.n_features + 1)
         ridge = np.full(shape[1], self._strength(n) * (1 - self.l1_ratio))
         ridge[-1] = 0.0
-        loss = Logistic() if k == 2 else Softmax()
-        return Objective(rows, loss, shape, ridge, n, self.fit_intercept, cost)
+        loss = LogisticLoss() if k == 2 else SoftmaxLoss()
+        return LinearObjective(rows, loss, shape, ridge, n, self.fit_intercept, cost)
 
     def _strength(self, n: float) -> float:
         """Penalty beside the mean loss."""
         return 0.0 if np.isinf(self.C) else 1 / (self.C * n)
 
-    def _first(self, f: Objective) -> np.ndarray:
+    def _first(self, f: LinearObjective) -> np.ndarray:
         shape = f.shape
         if self.warm_start and getattr(self, "coef_", np.empty(0)).shape == (
             shape[0],

@@ -9,15 +9,24 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.estimator import ProbabilisticClassifier
-from tenfold.linear.cumulative import Cumulative, class_weight, log_probabilities, start
-from tenfold.rows import Chunk, Rows
-from tenfold.solve import lbfgs, newton
-from tenfold.solve.lbfgs import Minimum
+from tenfold.base.mixins import ProbabilisticClassifier
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.rows import Rows
+from tenfold.linear._cumulative_link import (
+    CumulativeLinkObjective,
+    class_weight_totals,
+    initial_parameters,
+    log_probabilities,
+)
+from tenfold.optim.convergence import Minimum
+from tenfold.optim.newton_methods import newton
+from tenfold.optim.quasi_newton import lbfgs
 
-NEWTON_SIZE = 200_000  # rows x parameters up to which few costly rounds beat many cheap ones
-NEWTON_WIDTH = 256  # parameters up to which Newton's Hessian is made
-MOST_KNOWN = 2000  # parameters up to which L-BFGS starts from a Hessian
+_NEWTON_MAX_ENTRIES = (
+    200_000  # rows x parameters up to which few costly rounds beat many cheap ones
+)
+_NEWTON_MAX_PARAMETERS = 256  # parameters up to which Newton's Hessian is made
+_PRECONDITIONER_MAX_PARAMETERS = 2000  # parameters up to which L-BFGS starts from a Hessian
 
 
 class OrdinalRegression(ProbabilisticClassifier):
@@ -102,22 +111,30 @@ class OrdinalRegression(ProbabilisticClassifier):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         k = len(self.classes_)
-        weight = rows.total(class_weight, k)
+        weight = rows.total(class_weight_totals, k)
         n = float(weight.sum())
-        objective = Cumulative(rows, self.link, k, self.alpha / n, n)
-        found = self._minimum(objective, start(self.link, rows.n_features, weight))
+        objective = CumulativeLinkObjective(rows, self.link, k, self.alpha / n, n)
+        found = self._minimum(objective, initial_parameters(self.link, rows.n_features, weight))
         w, t = objective.parts(found.x)
         return {"coef_": w, "thresholds_": t, **found.report}
 
-    def _minimum(self, f: Cumulative, first: np.ndarray) -> Minimum:
+    def _minimum(self, f: CumulativeLinkObjective, first: np.ndarray) -> Minimum:
         settings = {"tol": self.tol, "max_iter": self.max_iter}
         settings["precision"] = float(np.finfo(f.rows.dtype).eps)
-        small = len(first) <= NEWTON_WIDTH and len(first) * f.rows.n_rows <= NEWTON_SIZE
+        small = (
+            len(first) <= _NEWTON_MAX_PARAMETERS
+            and len(first) * f.rows.n_rows <= _NEWTON_MAX_ENTRIES
+        )
         if self.solver == "newton-cholesky" or (self.solver == "auto" and small):
             return newton(f.curve, first, **settings)
-        known = not f.rows.sparse and len(first) <= min(MOST_KNOWN, f.rows.n_rows)
+        known = not f.rows.sparse and len(first) <= min(
+            _PRECONDITIONER_MAX_PARAMETERS, f.rows.n_rows
+        )
         return lbfgs(
-            f.slope, first, precondition=preconditioner(f, first) if known else None, **settings
+            f.slope,
+            first,
+            precondition=_hessian_preconditioner(f, first) if known else None,
+            **settings,
         )
 
     def __sklearn_tags__(self) -> Any:
@@ -137,7 +154,7 @@ class OrdinalRegression(ProbabilisticClassifier):
             The rows.
         """
         check_is_fitted(self)
-        return self._each(X, latent_scores, self.coef_)
+        return self._each(X, _latent_scores, self.coef_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Score above the threshold, (n,), for two classes; else log-probabilities, (n, k).
@@ -153,12 +170,12 @@ class OrdinalRegression(ProbabilisticClassifier):
         return self.predict_log_proba(X)
 
 
-def latent_scores(chunk: Chunk, w: np.ndarray) -> np.ndarray:
+def _latent_scores(chunk: Chunk, w: np.ndarray) -> np.ndarray:
     """The score of each row, (n,)."""
     return chunk.X @ w
 
 
-def preconditioner(f: Cumulative, first: np.ndarray) -> Any:
+def _hessian_preconditioner(f: CumulativeLinkObjective, first: np.ndarray) -> Any:
     """Multiply by the inverse of the Hessian at the start: it knows scales and correlations."""
     from scipy.linalg import cho_factor, cho_solve
 

@@ -10,16 +10,16 @@ from scipy.special import xlogy
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.estimator import Regressor
-from tenfold.linear.scores import linear_score
-from tenfold.linear.ways.choice import SMOOTH_WAYS, smooth_minimum
-from tenfold.linear.ways.objective import Objective
-from tenfold.linear.ways.starts import last_fit
-from tenfold.maths.losses import Poisson
-from tenfold.rows import Chunk, Rows
+from tenfold.base.mixins import Regressor
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.rows import Rows
+from tenfold.linear._base import linear_score, warm_start_parameters
+from tenfold.linear._objective import LinearObjective
+from tenfold.linear._smooth_solvers import SMOOTH_SOLVERS, minimize_smooth
+from tenfold.math.losses import PoissonLoss
 
 
-class Counts(NamedTuple):
+class CountTotals(NamedTuple):
     """What a pass over the target says: weight of the rows, sum of y, weight of those below 0."""
 
     n: float
@@ -27,7 +27,7 @@ class Counts(NamedTuple):
     negative: float
 
 
-class Fitness(NamedTuple):
+class DevianceSums(NamedTuple):
     """Sums over rows: weight, y, the loss exp(z) - yz, and its least value y - y log y."""
 
     n: float
@@ -86,7 +86,7 @@ class PoissonRegressor(Regressor):
     _parameter_constraints = {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "fit_intercept": ["boolean"],
-        "solver": [StrOptions(set(SMOOTH_WAYS))],
+        "solver": [StrOptions(set(SMOOTH_SOLVERS))],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "warm_start": ["boolean"],
@@ -118,19 +118,21 @@ class PoissonRegressor(Regressor):
         return tags
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        counts = rows.total(count)
-        require_counts(counts.negative)
+        counts = rows.total(_count_totals)
+        _check_nonnegative(counts.negative)
         ridge = np.append(np.full(rows.n_features, float(self.alpha)), 0.0)
-        f = Objective(rows, Poisson(), (1, len(ridge)), ridge, counts.n, self.fit_intercept)
+        f = LinearObjective(
+            rows, PoissonLoss(), (1, len(ridge)), ridge, counts.n, self.fit_intercept
+        )
         settings = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
         with np.errstate(over="ignore", invalid="ignore"):  # steps that were too long
-            found = smooth_minimum(f, self._first(counts), **settings)
+            found = minimize_smooth(f, self._first(counts), **settings)
         W, b = f.parts(found.x)
         constant = b[0] if self.fit_intercept else 0.0
         return {"coef_": W[0].copy(), "intercept_": constant, **found.report}
 
-    def _first(self, counts: Counts) -> np.ndarray:
-        if (last := last_fit(self)) is not None:
+    def _first(self, counts: CountTotals) -> np.ndarray:
+        if (last := warm_start_parameters(self)) is not None:
             return last
         mean = counts.y / counts.n
         constant = np.log(mean) if self.fit_intercept and mean > 0 else 0.0
@@ -149,7 +151,7 @@ class PoissonRegressor(Regressor):
         (n,) array
         """
         check_is_fitted(self)
-        return self._each(X, expected_count, self.coef_, self.intercept_)
+        return self._each(X, _expected_counts, self.coef_, self.intercept_)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Share of the deviance that the model explains, D²: 1 at best, 0 for a constant.
@@ -164,15 +166,15 @@ class PoissonRegressor(Regressor):
             Their weights.
         """
         check_is_fitted(self)
-        with self._at_work():
+        with self._work_context():
             rows = self._rows(X, y, sample_weight, reset=False)
-            require_counts(rows.total(count).negative)
-            s = rows.total(fitness, self.coef_, self.intercept_)
+            _check_nonnegative(rows.total(_count_totals).negative)
+            s = rows.total(_deviance_sums, self.coef_, self.intercept_)
         constant = s.y - xlogy(s.y, s.y / s.n)
         return float(1 - (s.loss - s.least) / (constant - s.least))
 
 
-def require_counts(negative: float) -> None:
+def _check_nonnegative(negative: float) -> None:
     """Raise an error if a target lies below zero."""
     if negative:
         raise ValueError(
@@ -181,22 +183,22 @@ def require_counts(negative: float) -> None:
         )
 
 
-def count(chunk: Chunk) -> Counts:
+def _count_totals(chunk: Chunk) -> CountTotals:
     """Weight, sum and sign of the target of a chunk."""
     w, y = chunk.weights().astype(np.float64), chunk.y
-    return Counts(chunk.weight, float(w @ y), float((y < 0).sum()))
+    return CountTotals(chunk.weight, float(w @ y), float((y < 0).sum()))
 
 
-def expected_count(chunk: Chunk, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+def _expected_counts(chunk: Chunk, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
     """exp(X w + b); infinite where it is beyond all numbers."""
     with np.errstate(over="ignore"):
         return np.exp(linear_score(chunk, coef, intercept))
 
 
-def fitness(chunk: Chunk, coef: np.ndarray, intercept: np.ndarray) -> Fitness:
+def _deviance_sums(chunk: Chunk, coef: np.ndarray, intercept: np.ndarray) -> DevianceSums:
     """Sums that D² is made of."""
     w, y = chunk.weights().astype(np.float64), np.asarray(chunk.y, dtype=np.float64)
     z = linear_score(chunk, coef, intercept).astype(np.float64)
     with np.errstate(over="ignore"):
-        loss = Poisson().value(z, y)
-    return Fitness(chunk.weight, float(w @ y), float(w @ loss), float(w @ (y - xlogy(y, y))))
+        loss = PoissonLoss().value(z, y)
+    return DevianceSums(chunk.weight, float(w @ y), float(w @ loss), float(w @ (y - xlogy(y, y))))

@@ -13,25 +13,24 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.estimator import ProbabilisticClassifier
-from tenfold.linear.scores import linear_score
-from tenfold.linear.ways.choice import SMOOTH_WAYS, smooth_minimum
-from tenfold.linear.ways.class_cost import class_cost
-from tenfold.linear.ways.objective import Objective, weigh
-from tenfold.linear.ways.starts import last_fit
-from tenfold.maths.losses import Probit
-from tenfold.rows import Chunk, Rows
-from tenfold.solve.descent import gradient_descent
-from tenfold.solve.lbfgs import Minimum
+from tenfold.base.mixins import ProbabilisticClassifier
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.rows import Rows
+from tenfold.linear._base import linear_score, warm_start_parameters
+from tenfold.linear._objective import LinearObjective, compute_class_weight, sum_class_weights
+from tenfold.linear._smooth_solvers import SMOOTH_SOLVERS, minimize_smooth
+from tenfold.math.losses import ProbitLoss
+from tenfold.optim.convergence import Minimum
+from tenfold.optim.gradient_methods import gradient_descent
 
 
-class Margin(NamedTuple):
+class MinMargin(NamedTuple):
     """The least distance of a row from the boundary, negative on the wrong side, in scores."""
 
     least: float
 
-    def merge(self, other: Margin) -> Margin:
-        return Margin(min(self.least, other.least))
+    def merge(self, other: MinMargin) -> MinMargin:
+        return MinMargin(min(self.least, other.least))
 
 
 class ProbitRegression(ProbabilisticClassifier):
@@ -66,7 +65,7 @@ class ProbitRegression(ProbabilisticClassifier):
     max_iter : int
         Most rounds.
     rate : float, callable or "backtracking"
-        Step lengths of gradient descent; see `tenfold.solve.rates` for those that fall.
+        Step lengths of gradient descent; see `tenfold.optim.schedules` for those that fall.
     verbose : int
         Whether to show progress, as `tenfold.progress()` does.
     warm_start : bool
@@ -97,7 +96,7 @@ class ProbitRegression(ProbabilisticClassifier):
         "tol": [Interval(Real, 0, None, closed="left")],
         "fit_intercept": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "solver": [StrOptions({*SMOOTH_WAYS, "gd"})],
+        "solver": [StrOptions({*SMOOTH_SOLVERS, "gd"})],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"backtracking"}), callable],
         "verbose": ["verbose"],
@@ -133,34 +132,36 @@ class ProbitRegression(ProbabilisticClassifier):
         return tags
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        require_two(self.classes_)
+        _check_binary(self.classes_)
         f = self._objective(rows)
         found = self._minimum(f, self._first())
         W, b = f.parts(found.x)
-        if np.isinf(self.C) and rows.total(margin, f.cost, W[0], b[0]).least > 0:
+        if np.isinf(self.C) and rows.total(_min_margin, f.cost, W[0], b[0]).least > 0:
             _warn_of_separation()
         return {"coef_": W.copy(), "intercept_": b.copy(), **found.report}
 
-    def _objective(self, rows: Rows) -> Objective:
-        weight = rows.total(weigh, 2)
-        cost = class_cost(self.class_weight, self.classes_, weight)
+    def _objective(self, rows: Rows) -> LinearObjective:
+        weight = rows.total(sum_class_weights, 2)
+        cost = compute_class_weight(self.class_weight, self.classes_, weight)
         n = float(weight.sum() if cost is None else weight @ cost)
         ridge = np.full(rows.n_features + 1, 0.0 if np.isinf(self.C) else 1 / (self.C * n))
         ridge[-1] = 0.0
-        return Objective(rows, Probit(), (1, len(ridge)), ridge, n, self.fit_intercept, cost)
+        return LinearObjective(
+            rows, ProbitLoss(), (1, len(ridge)), ridge, n, self.fit_intercept, cost
+        )
 
-    def _minimum(self, f: Objective, start: np.ndarray) -> Minimum:
+    def _minimum(self, f: LinearObjective, start: np.ndarray) -> Minimum:
         stop = {"tol": self.tol, "max_iter": self.max_iter}
         if self.solver == "gd":
-            return gradient_descent(f.slope, start, rate=self.rate, **stop)
-        return smooth_minimum(f, start, solver=self.solver, **stop)
+            return gradient_descent(f.slope, start, learning_rate=self.rate, **stop)
+        return minimize_smooth(f, start, solver=self.solver, **stop)
 
     def _first(self) -> np.ndarray:
-        last = last_fit(self)
+        last = warm_start_parameters(self)
         return np.zeros(self.n_features_in_ + 1) if last is None else last
 
     def _scorer(self) -> tuple:
-        return log_chances, self.coef_[0], self.intercept_[0]
+        return probit_log_probabilities, self.coef_[0], self.intercept_[0]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Score x·w + b of each row, (n,): above 0 for the second class.
@@ -174,7 +175,7 @@ class ProbitRegression(ProbabilisticClassifier):
         return self._each(X, linear_score, self.coef_[0], self.intercept_[0])
 
 
-def require_two(classes: np.ndarray) -> None:
+def _check_binary(classes: np.ndarray) -> None:
     """Raise an error if there are more than two classes."""
     if len(classes) > 2:
         raise ValueError(
@@ -183,17 +184,17 @@ def require_two(classes: np.ndarray) -> None:
         )
 
 
-def log_chances(chunk: Chunk, w: np.ndarray, b: np.ndarray) -> np.ndarray:
+def probit_log_probabilities(chunk: Chunk, w: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Log-probabilities (n, 2), exact in both tails."""
     z = linear_score(chunk, w, b)
     return np.column_stack([log_ndtr(-z), log_ndtr(z)])
 
 
-def margin(chunk: Chunk, cost: np.ndarray | None, w: np.ndarray, b: np.ndarray) -> Margin:
+def _min_margin(chunk: Chunk, cost: np.ndarray | None, w: np.ndarray, b: np.ndarray) -> MinMargin:
     """The least margin of the rows that count."""
     weights = chunk.weights() if cost is None else chunk.weights() * np.take(cost, chunk.y)
     m = (2 * chunk.y - 1) * linear_score(chunk, w, b)
-    return Margin(float(m.min(initial=np.inf, where=weights > 0)))
+    return MinMargin(float(m.min(initial=np.inf, where=weights > 0)))
 
 
 def _warn_of_separation() -> None:

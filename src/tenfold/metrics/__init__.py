@@ -1,24 +1,32 @@
-"""Metrics that merge: exact, from one pass, on arrays, files and clusters.
+"""Mergeable metrics: exact, from one pass, on arrays, files and clusters."""
 
-Names are lazy, but those that are also the name of their module: imported first, they stay.
-"""
+from tenfold._lazy import attach, modules_of_names
 
-from tenfold.lazy import homes, lazily
-from tenfold.metrics.confusion import Confusion as Confusion
-from tenfold.metrics.evaluate import confusion as confusion
-from tenfold.metrics.evaluate import evaluate as evaluate
-from tenfold.metrics.metric import metric as metric
-
+# What each module offers. No name here is also that of a module: importing it would hide the name.
 _OFFERS = {
+    "_predictions": ("predictions",),
+    "base": ("Metric",),
     "calibration": ("Calibration",),
-    "clusters": ("silhouette",),
-    "curves": ("OperatingPoint", "PrecisionRecall", "Roc"),
-    "metric": ("METRICS", "Metric", "default_metric"),
-    "outcomes": ("Outcomes",),
-    "predicting": ("predictions",),
-    "probability_metrics": ("perplexity",),
+    "classification": ("perplexity",),
+    "confusion": ("ConfusionMatrix",),
+    "contingency": ("ContingencyTable",),
+    "evaluation": (
+        "confusion_matrix",
+        "evaluate",
+    ),
+    "registry": (
+        "METRICS",
+        "default_metric",
+        "get_metric",
+    ),
+    "silhouette": ("silhouette_score",),
+    "threshold_curves": (
+        "OperatingPoint",
+        "PrecisionRecallCurve",
+        "RocCurve",
+    ),
 }
-_WHERE = homes(__name__, _OFFERS)
+_WHERE = modules_of_names(__name__, _OFFERS)
 
-__all__ = sorted([*_WHERE, "Confusion", "confusion", "evaluate", "metric"])  # noqa: PLE0605
-__getattr__, __dir__ = lazily(__name__, _WHERE)
+__all__ = sorted(_WHERE)  # noqa: PLE0605
+__getattr__, __dir__ = attach(__name__, _WHERE)

@@ -1,4 +1,4 @@
-"""What a metric is: a statistic of some rows that merges, and a value of the total."""
+"""The interface of a metric: a mergeable statistic of rows, and a value of the total."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-NO_WEIGHTS = np.empty(0)
+_NO_WEIGHTS = np.empty(0)
 
 
 class Metric:
     """A measure of predictions, made of a statistic that merges; greater is better.
 
-    Derive from it to judge models by something of your own: `tenfold.metrics.evaluate` and
+    Derive from it to judge models by something of your own: `tenfold.metrics.evaluation` and
     cross-validation take such an object wherever they take a name.
 
     Attributes
@@ -48,7 +48,7 @@ class Metric:
     wants: str
 
     def part(self, y: np.ndarray, predicted: np.ndarray, w: Any, k: int | None, /) -> Any:
-        """The statistic of some rows; two of them merge by `tenfold.rows.merge`.
+        """The statistic of some rows; two of them merge by `tenfold.engine.merge`.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class Metric:
         return f"<metric {self.name}>"
 
 
-class Total(NamedTuple):
+class WeightedLossSum(NamedTuple):
     """Weighted sum of losses of each target, (q,), and the total weight."""
 
     loss: np.ndarray
@@ -87,42 +87,44 @@ class Total(NamedTuple):
 class MeanLoss(Metric):
     """Minus the mean of a loss of each row; the mean over targets if there are several."""
 
-    def part(self, y: np.ndarray, predicted: np.ndarray, w: Any, k: int | None, /) -> Total:
+    def part(
+        self, y: np.ndarray, predicted: np.ndarray, w: Any, k: int | None, /
+    ) -> WeightedLossSum:
         losses = self.losses(y, predicted, k)
         if w is None:
-            return Total(losses.sum(axis=0), float(len(losses)))
+            return WeightedLossSum(losses.sum(axis=0), float(len(losses)))
         w = np.asarray(w, np.float64)
-        return Total(w @ losses, float(w.sum()))
+        return WeightedLossSum(w @ losses, float(w.sum()))
 
     def losses(self, y: np.ndarray, predicted: np.ndarray, k: int | None, /) -> np.ndarray:
         """Loss of each row and target, (n, q)."""
         raise NotImplementedError(f"{type(self).__name__} has to define losses(y, predicted, k)")
 
-    def value(self, statistic: Total) -> float:
-        return -float(self.finished(ratio(statistic.loss, statistic.weight)).mean())
+    def value(self, statistic: WeightedLossSum) -> float:
+        return -float(self.finished(safe_divide(statistic.loss, statistic.weight)).mean())
 
     def finished(self, means: np.ndarray) -> np.ndarray:
         """What is done with the mean loss of each target."""
         return means
 
 
-def ratio(a: Any, b: Any) -> Any:
+def safe_divide(a: Any, b: Any) -> Any:
     """The quotient a / b; 0 / 0 is NaN (nothing was measured), a / 0 is infinite.
 
     Examples
     --------
-    >>> [float(ratio(*pair)) for pair in [(1, 2), (1, 0), (0, 0)]]
+    >>> [float(safe_divide(*pair)) for pair in [(1, 2), (1, 0), (0, 0)]]
     [0.5, inf, nan]
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.true_divide(a, b)
 
 
-def weights_of(w: Any) -> np.ndarray:
+def as_weight_array(w: Any) -> np.ndarray:
     """Weights as the compiled loops take them: empty where all rows weigh 1."""
-    return NO_WEIGHTS if w is None else np.ascontiguousarray(w, np.float64)
+    return _NO_WEIGHTS if w is None else np.ascontiguousarray(w, np.float64)
 
 
-def whole(numbers: Any) -> np.ndarray:
+def as_class_indices(numbers: Any) -> np.ndarray:
     """Class numbers as the compiled loops take them."""
     return np.ascontiguousarray(numbers, np.int64)

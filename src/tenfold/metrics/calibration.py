@@ -14,15 +14,15 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tenfold.maths.leaves import class_sums
-from tenfold.metrics.base import Metric, ratio
-from tenfold.metrics.evaluate import judge
-from tenfold.metrics.predicting import numbers_of, positive_class
+from tenfold._compiled.reductions import class_sums
+from tenfold.metrics._predictions import class_indices, positive_class
+from tenfold.metrics.base import Metric, safe_divide
+from tenfold.metrics.evaluation import collect_statistics
 
-BINS = 10
+_DEFAULT_BINS = 10
 
 
-class Bins(NamedTuple):
+class CalibrationBins(NamedTuple):
     """Sums over the rows of each bin of [0, 1]: what a chunk says.
 
     Attributes
@@ -65,17 +65,19 @@ class Calibration:
     (0.1875, 0.0625, 0.0625, 0.1875, 0.0)
     """
 
-    def __init__(self, bins: Bins, positive: Any = None) -> None:
+    def __init__(self, bins: CalibrationBins, positive: Any = None) -> None:
         self.bins, self.positive = bins, positive
         self.weight = bins.weight
-        self.predicted, self.observed = (ratio(bins.sums[:, j], self.weight) for j in range(2))
-        share = ratio(self.weight, self.weight.sum())
+        self.predicted, self.observed = (
+            safe_divide(bins.sums[:, j], self.weight) for j in range(2)
+        )
+        share = safe_divide(self.weight, self.weight.sum())
         there = self.weight > 0
         share, p, o = share[there], self.predicted[there], self.observed[there]
         mean = share @ o
         self.expected_error = float(share @ np.abs(p - o))
         self.largest_error = float(np.abs(p - o).max(initial=0.0))
-        self.brier = float(ratio(bins.sums[:, 2].sum(), self.weight.sum()))
+        self.brier = float(safe_divide(bins.sums[:, 2].sum(), self.weight.sum()))
         self.reliability = float(share @ (p - o) ** 2)
         self.resolution = float(share @ (o - mean) ** 2)
         self.uncertainty = float(mean * (1 - mean))
@@ -83,7 +85,7 @@ class Calibration:
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, y: Any = None, *, positive: Any = None, bins: int = BINS,
+        cls, model: Any, X: Any, y: Any = None, *, positive: Any = None, bins: int = _DEFAULT_BINS,
         sample_weight: Any = None,
     ) -> Self:  # fmt: skip
         """The calibration of a fitted classifier on rows of any kind, from one pass.
@@ -93,7 +95,7 @@ class Calibration:
         model : fitted classifier with `predict_proba`
             Of tenfold or scikit-learn.
         X, y, sample_weight :
-            Rows, their labels and weights, as `tenfold.metrics.evaluate` takes them.
+            Rows, their labels and weights, as `tenfold.metrics.evaluation` takes them.
         positive : label, optional
             The class whose probability is looked at; by default the second of two. Of more classes
             it is the probability of the class that is said, which should be as often right.
@@ -103,12 +105,14 @@ class Calibration:
         classes = np.asarray(model.classes_)
         if positive is not None or len(classes) <= 2:
             positive = positive_class(positive, classes)
-        _, [found] = judge(model, X, y, [_Reliability(positive, classes, bins)], sample_weight)
+        _, [found] = collect_statistics(
+            model, X, y, [_CalibrationMetric(positive, classes, bins)], sample_weight
+        )
         return cls(found, positive)
 
     @classmethod
     def from_predictions(
-        cls, y: Any, probabilities: Any, *, positive: Any = None, bins: int = BINS,
+        cls, y: Any, probabilities: Any, *, positive: Any = None, bins: int = _DEFAULT_BINS,
         sample_weight: Any = None,
     ) -> Self:  # fmt: skip
         """The calibration of probabilities in memory.
@@ -128,13 +132,15 @@ class Calibration:
         """
         positive = positive_class(positive, np.unique(np.asarray(y)))
         truth = np.asarray(y) == positive
-        return cls(binned(np.asarray(probabilities), truth, sample_weight, bins), positive)
+        return cls(
+            bin_probabilities(np.asarray(probabilities), truth, sample_weight, bins), positive
+        )
 
     def __add__(self, other: Calibration) -> Calibration:
         if len(self.weight) != len(other.weight):
             raise ValueError(f"{len(self.weight)} and {len(other.weight)} bins do not add up")
         sums = (a + b for a, b in zip(self.bins, other.bins, strict=True))
-        return Calibration(Bins(*sums), self.positive)
+        return Calibration(CalibrationBins(*sums), self.positive)
 
     merge = __add__
 
@@ -146,7 +152,7 @@ class Calibration:
         )
 
 
-def binned(p: np.ndarray, truth: np.ndarray, w: Any, bins: int) -> Bins:
+def bin_probabilities(p: np.ndarray, truth: np.ndarray, w: Any, bins: int) -> CalibrationBins:
     """Sums of some rows with probabilities p and truth 0 or 1; a bin has its upper edge."""
     p = np.asarray(p, np.float64)
     if not ((p >= 0) & (p <= 1)).all():
@@ -155,10 +161,10 @@ def binned(p: np.ndarray, truth: np.ndarray, w: Any, bins: int) -> Bins:
     place = np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], p)  # as scikit-learn does
     rows = np.column_stack([p, truth, (p - truth) ** 2])
     weights = np.ones(len(p)) if w is None else np.asarray(w, np.float64)
-    return Bins(*class_sums(rows, place, weights, bins))
+    return CalibrationBins(*class_sums(rows, place, weights, bins))
 
 
-class _Reliability(Metric):
+class _CalibrationMetric(Metric):
     """Bins of the probability of one class, or of the class that is said."""
 
     name = "calibration"
@@ -168,13 +174,15 @@ class _Reliability(Metric):
         self.bins = bins
         self.column = None
         if positive is not None:
-            [self.column] = numbers_of(np.array([positive]), classes)
+            [self.column] = class_indices(np.array([positive]), classes)
 
-    def part(self, y: np.ndarray, predicted: np.ndarray, w: Any, k: int | None, /) -> Bins:
+    def part(
+        self, y: np.ndarray, predicted: np.ndarray, w: Any, k: int | None, /
+    ) -> CalibrationBins:
         if self.column is None:
             said = predicted.argmax(axis=1)
-            return binned(predicted.max(axis=1), said == y, w, self.bins)
-        return binned(predicted[:, self.column], y == self.column, w, self.bins)
+            return bin_probabilities(predicted.max(axis=1), said == y, w, self.bins)
+        return bin_probabilities(predicted[:, self.column], y == self.column, w, self.bins)
 
-    def value(self, statistic: Bins) -> float:
+    def value(self, statistic: CalibrationBins) -> float:
         return -Calibration(statistic).expected_error

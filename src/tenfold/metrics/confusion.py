@@ -1,4 +1,4 @@
-"""The confusion matrix: which class was taken for which, and what follows from it."""
+"""The confusion matrix and the measures derived from it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.maths.labels import to_numbers
-from tenfold.metrics.base import Metric, ratio, weights_of, whole
-from tenfold.metrics.label_metrics import Tallies, correlation
-from tenfold.metrics.leaves import cells
-from tenfold.metrics.outcomes import MEASURES, Outcomes
+from tenfold.math.labels import encode_labels
+from tenfold.metrics.base import Metric, as_class_indices, as_weight_array, safe_divide
+from tenfold.metrics.classification import LabelCounts, confusion_counts, matthews_correlation
+from tenfold.metrics.contingency import MEASURE_LABELS, ContingencyTable
 
-PER_CLASS = {
+_PER_CLASS_COLUMNS = {
     "sensitivity": "recall",
     "specificity": "specificity",
     "ppv": "precision",
@@ -22,7 +21,7 @@ PER_CLASS = {
 }
 
 
-class Confusion:
+class ConfusionMatrix:
     """Weight of the rows of each class (row) that were said to be of each class (column).
 
     Two of them add up to that of all rows. Perfect predictions give a diagonal matrix of the
@@ -44,7 +43,7 @@ class Confusion:
 
     Examples
     --------
-    >>> matrix = Confusion.from_predictions(["ill", "ill", "well"], ["ill", "well", "well"])
+    >>> matrix = ConfusionMatrix.from_predictions(["ill", "ill", "well"], ["ill", "well", "well"])
     >>> matrix.counts.tolist(), matrix.classes.tolist()
     ([[1.0, 1.0], [0.0, 1.0]], ['ill', 'well'])
     >>> matrix.of("ill").sensitivity, matrix.of("ill").ppv
@@ -62,13 +61,13 @@ class Confusion:
             )
         self.positive = self.classes[1] if positive is None and k == 2 else positive
         if self.positive is not None:
-            to_numbers([self.positive], self.classes)  # raises if it is none of them
+            encode_labels([self.positive], self.classes)  # raises if it is none of them
 
     @classmethod
     def from_predictions(
         cls, y: Any, predicted: Any, *, classes: Any = None, sample_weight: Any = None,
         positive: Any = None,
-    ) -> Confusion:  # fmt: skip
+    ) -> ConfusionMatrix:  # fmt: skip
         """Count labels in memory.
 
         Parameters
@@ -90,30 +89,30 @@ class Confusion:
         if y.shape != predicted.shape or y.ndim != 1:
             raise ValueError(f"y has shape {y.shape}, predictions {predicted.shape}: one each")
         classes = np.union1d(y, predicted) if classes is None else np.asarray(classes)
-        true, said = (whole(to_numbers(labels, classes)) for labels in (y, predicted))
-        counts = cells(true, said, weights_of(sample_weight), len(classes))
+        true, said = (as_class_indices(encode_labels(labels, classes)) for labels in (y, predicted))
+        counts = confusion_counts(true, said, as_weight_array(sample_weight), len(classes))
         return cls(counts, classes, positive)
 
-    def __add__(self, other: Confusion) -> Confusion:
+    def __add__(self, other: ConfusionMatrix) -> ConfusionMatrix:
         if not np.array_equal(self.classes, other.classes):
             raise ValueError(
                 f"matrices of the classes {self.classes.tolist()} and {other.classes.tolist()} do "
                 "not add up: count both with the same classes="
             )
-        return Confusion(self.counts + other.counts, self.classes, self.positive)
+        return ConfusionMatrix(self.counts + other.counts, self.classes, self.positive)
 
     merge = __add__
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Confusion)
+            isinstance(other, ConfusionMatrix)
             and np.array_equal(self.classes, other.classes)
             and np.array_equal(self.counts, other.counts)
         )
 
     __hash__ = None  # type: ignore[assignment]  # it holds arrays
 
-    def of(self, label: Any = None) -> Outcomes:
+    def of(self, label: Any = None) -> ContingencyTable:
         """Outcomes of one class against all others, with every measure of them.
 
         Parameters
@@ -128,22 +127,22 @@ class Confusion:
         label = self.positive if label is None else label
         if label is None:
             raise ValueError(f"which of the classes {self.classes.tolist()} is positive? of(label)")
-        [c] = to_numbers([label], self.classes)
+        [c] = encode_labels([label], self.classes)
         return self._outcomes(int(c))
 
     @property
-    def each(self) -> Outcomes:
+    def each(self) -> ContingencyTable:
         """Outcomes of every class against all others: arrays (k,)."""
         ones = [self._outcomes(c) for c in range(len(self.classes))]
-        return Outcomes(*(np.array(part) for part in zip(*ones, strict=True)))
+        return ContingencyTable(*(np.array(part) for part in zip(*ones, strict=True)))
 
-    def _outcomes(self, c: int) -> Outcomes:
+    def _outcomes(self, c: int) -> ContingencyTable:
         """Sums of cells, never differences: what is zero stays zero, of weights too."""
         others = np.delete(self.counts, c, axis=0)
         row, column = np.delete(self.counts[c], c), others[:, c]
         rest = np.delete(others, c, axis=1)
         parts = self.counts[c, c], column.sum(), row.sum(), rest.sum()
-        return Outcomes(*(float(part) for part in parts))
+        return ContingencyTable(*(float(part) for part in parts))
 
     @property
     def total(self) -> float:
@@ -153,12 +152,12 @@ class Confusion:
     @property
     def accuracy(self) -> float:
         """Share of the rows on the diagonal."""
-        return float(ratio(self.counts.trace(), self.total))
+        return float(safe_divide(self.counts.trace(), self.total))
 
     @property
     def error(self) -> float:
         """Share of the rows off the diagonal: the mean 0-1 loss."""
-        return float(ratio(self.total - self.counts.trace(), self.total))
+        return float(safe_divide(self.total - self.counts.trace(), self.total))
 
     @property
     def balanced_accuracy(self) -> float:
@@ -170,37 +169,41 @@ class Confusion:
     def mcc(self) -> float:
         """Correlation of Matthews, of all classes; NaN if truth or answer is constant."""
         hit, said, true = self.counts.diagonal(), self.counts.sum(axis=0), self.counts.sum(axis=1)
-        return correlation(Tallies(hit, said, true))
+        return matthews_correlation(LabelCounts(hit, said, true))
 
     @property
     def shares(self) -> np.ndarray:
         """The matrix with rows that sum to 1; NaN for a class that does not occur."""
-        return ratio(self.counts, self.counts.sum(axis=1, keepdims=True))
+        return safe_divide(self.counts, self.counts.sum(axis=1, keepdims=True))
 
     def table(self) -> str:
         """Counts and measures as text: all of them if a class is positive, else some per class."""
         names = [str(label) for label in self.classes]
         heads = [["true \\ said", *names, "total"]]
         lines = [
-            [name, *map(_shown, row), _shown(row.sum())]
+            [name, *map(_format_cell, row), _format_cell(row.sum())]
             for name, row in zip(names, self.counts, strict=True)
         ]
-        foot = [["total", *map(_shown, self.counts.sum(axis=0)), _shown(self.total)]]
-        counts = _aligned(heads + lines + foot)
+        foot = [["total", *map(_format_cell, self.counts.sum(axis=0)), _format_cell(self.total)]]
+        counts = _align_columns(heads + lines + foot)
         if self.positive is None:
-            return f"{counts}\n\n{_aligned(self._per_class(names))}"
+            return f"{counts}\n\n{_align_columns(self._per_class(names))}"
         found = self.of()
         four = ", ".join(
-            f"{name.upper()} {_shown(value)}" for name, value in found._asdict().items()
+            f"{name.upper()} {_format_cell(value)}" for name, value in found._asdict().items()
         )
-        measures = [[text, _shown(getattr(found, name))] for name, text in MEASURES.items()]
-        return f"{counts}\n\npositive: {self.positive} ({four})\n\n{_aligned(measures)}"
+        measures = [
+            [text, _format_cell(getattr(found, name))] for name, text in MEASURE_LABELS.items()
+        ]
+        return f"{counts}\n\npositive: {self.positive} ({four})\n\n{_align_columns(measures)}"
 
     def _per_class(self, names: list[str]) -> list[list[str]]:
-        columns = [getattr(self.each, name) for name in PER_CLASS]
-        lines = [[name, *(_shown(column[c]) for column in columns)] for c, name in enumerate(names)]
-        whole = [["accuracy", _shown(self.accuracy)], ["MCC", _shown(self.mcc)]]
-        return [["class", *PER_CLASS.values()], *lines, [""], *whole]
+        columns = [getattr(self.each, name) for name in _PER_CLASS_COLUMNS]
+        lines = [
+            [name, *(_format_cell(column[c]) for column in columns)] for c, name in enumerate(names)
+        ]
+        whole = [["accuracy", _format_cell(self.accuracy)], ["MCC", _format_cell(self.mcc)]]
+        return [["class", *_PER_CLASS_COLUMNS.values()], *lines, [""], *whole]
 
     __str__ = table
 
@@ -215,17 +218,19 @@ class ConfusionCounts(Metric):
     wants = "labels"
 
     def part(self, y: np.ndarray, predicted: np.ndarray, w: Any, k: int | None, /) -> np.ndarray:
-        return cells(whole(y), whole(predicted), weights_of(w), k)
+        return confusion_counts(
+            as_class_indices(y), as_class_indices(predicted), as_weight_array(w), k
+        )
 
     def value(self, statistic: np.ndarray) -> float:
-        return float(ratio(statistic.trace(), statistic.sum()))
+        return float(safe_divide(statistic.trace(), statistic.sum()))
 
 
-def _shown(value: float) -> str:
+def _format_cell(value: float) -> str:
     return f"{value:.0f}" if float(value).is_integer() and abs(value) > 1 else f"{value:.4g}"
 
 
-def _aligned(lines: list[list[str]]) -> str:
+def _align_columns(lines: list[list[str]]) -> str:
     """Columns of text: the first to the left, the others to the right."""
     wide = [max(len(line[i]) for line in lines if len(line) > i) for i in range(len(lines[0]))]
     return "\n".join(

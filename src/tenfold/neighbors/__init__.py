@@ -1,1 +1,1 @@
-"""The nearest examples."""
+"""Models of nearest examples: the nearest centroid."""

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from tenfold.estimator import OnePassClassifier
-from tenfold.maths.distances import squared_distances
-from tenfold.maths.moments import ClassMoments, class_moments
-from tenfold.rows import Chunk, Rows
+from tenfold.base.one_pass import OnePassClassifier
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.rows import Rows
+from tenfold.math.distances import squared_distances
+from tenfold.stats.moments import ClassMoments, class_moments
 
 
 class NearestCentroid(OnePassClassifier):
@@ -39,7 +40,7 @@ class NearestCentroid(OnePassClassifier):
     def _statistic(self, rows: Rows) -> ClassMoments:
         return rows.total(class_moments, len(self.classes_))
 
-    def _learned(self, s: ClassMoments, dtype: np.dtype) -> dict[str, Any]:
+    def _finalize(self, s: ClassMoments, dtype: np.dtype) -> dict[str, Any]:
         centre = (s.n / s.n.sum()) @ s.mean
         away = s.mean - centre
         if self.shrink_threshold is not None:
@@ -50,9 +51,9 @@ class NearestCentroid(OnePassClassifier):
         return {"centroids_": (centre + away).astype(dtype)}
 
     def _scorer(self) -> tuple:
-        return closeness, self.centroids_, self.statistic_.n > 0
+        return negative_squared_distances, self.centroids_, self.statistic_.n > 0
 
 
-def closeness(chunk: Chunk, centroids: np.ndarray, seen: np.ndarray) -> np.ndarray:
+def negative_squared_distances(chunk: Chunk, centroids: np.ndarray, seen: np.ndarray) -> np.ndarray:
     """Minus the squared distance to each centroid; a class without rows has none."""
     return np.where(seen, -squared_distances(chunk.X, centroids), -np.inf)

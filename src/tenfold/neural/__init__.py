@@ -3,43 +3,74 @@
 Names are lazy: a dense network does not import what recurrent ones need.
 """
 
-from tenfold.lazy import homes, lazily
+from tenfold._lazy import attach, modules_of_names
 
 # What each module offers. No name here is also that of a module: importing it would hide the name.
 _OFFERS = {
-    "activations": ("Activation", "Softmax"),
-    "augmentation": ("Augment", "augment"),
-    "convolution": ("Conv1d", "Conv2d"),
-    "dense": ("Dense",),
-    "dropout": ("Dropout",),
-    "embedding": ("Embedding",),
-    "export.onnx_file": ("to_onnx",),
-    "export.torch_weights": ("to_torch",),
-    "image_changes": (
+    "augmentation": (
+        "Augment",
         "Brightness",
-        "Density",
-        "Mirror",
-        "Noise",
+        "Contrast",
+        "Flip",
+        "GaussianNoise",
         "RandomPadding",
         "Rotate",
         "Shift",
+        "augment",
     ),
-    "layer": ("Layer", "Way"),
-    "layer_slopes": ("GradientReport", "gradient_report"),
-    "looking": ("saliency", "snapshots"),
-    "network": ("Network",),
-    "norms": ("BatchNorm", "LayerNorm"),
-    "pooling": ("AveragePool", "MaxPool"),
-    "rate_finder": ("RateSearch", "find_rate"),
-    "recurrent.bidirectional": ("Bidirectional",),
-    "recurrent.layers": ("GatedRnn", "Gru", "Lstm", "Rnn"),
-    "sizes": ("convolve", "cross_correlate", "layer_sizes", "output_size", "pool"),
-    "surface": ("Surface", "loss_surface"),
-    "symmetry": ("flip_units", "permute_units", "symmetry_count"),
-    "shaping": ("Flatten", "Reshape"),
+    "export.onnx": ("to_onnx",),
+    "export.torch": ("to_torch",),
+    "inspection": (
+        "GradientReport",
+        "gradient_report",
+        "saliency",
+        "training_snapshots",
+    ),
+    "layers.activations": (
+        "Activation",
+        "Softmax",
+    ),
+    "layers.base": (
+        "Layer",
+        "PassContext",
+    ),
+    "layers.conv": (
+        "Conv1d",
+        "Conv2d",
+    ),
+    "layers.dense": ("Dense",),
+    "layers.dropout": ("Dropout",),
+    "layers.embedding": ("Embedding",),
+    "layers.normalization": (
+        "BatchNorm",
+        "LayerNorm",
+    ),
+    "layers.pooling": (
+        "AveragePool",
+        "MaxPool",
+    ),
+    "layers.recurrent": (
+        "Bidirectional",
+        "GatedRnn",
+        "Gru",
+        "Lstm",
+        "Rnn",
+    ),
+    "layers.reshape": (
+        "Flatten",
+        "Reshape",
+    ),
+    "learning_rate_finder": (
+        "LearningRateSearch",
+        "find_learning_rate",
+    ),
+    "network": (
+        "Network",
+        "layer_sizes",
+    ),
 }
-_MODULES = ("losses",)  # families of small things
-_WHERE = homes(__name__, _OFFERS)
+_MODULES = ("losses",)
+_WHERE = modules_of_names(__name__, _OFFERS)
 
 __all__ = sorted([*_WHERE, *_MODULES])  # noqa: PLE0605
-__getattr__, __dir__ = lazily(__name__, _WHERE, _MODULES)
+__getattr__, __dir__ = attach(__name__, _WHERE, _MODULES)

@@ -1,8 +1,4 @@
-"""Images changed at random, so that a network learns what does not matter.
-
-What happens to a row depends on the seed and on the number of the row alone: any batch, file or
-cluster sees the same changes. [001, 3.4; 003, unit 3, lect. 12; 004, 4.5]
-"""
+"""Image augmentation: random transforms, as a function and as a layer."""
 
 from __future__ import annotations
 
@@ -10,15 +6,202 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numba import njit
+from numpy.lib.stride_tricks import sliding_window_view
+from scipy.special import ndtri
 
-from tenfold.neural.image_changes import Shift
-from tenfold.neural.layer import Shape, Way
-from tenfold.rows.randomness import uniforms
-
-STEP = 1_000_003  # between the seeds of changes that follow each other
+from tenfold.engine.row_random import uniforms
+from tenfold.neural.layers.base import PassContext, Shape
 
 
-class Change(Protocol):
+class Shift(NamedTuple):
+    """Move each image by up to `most` pixels along both axes; zeros come in.
+
+    Parameters
+    ----------
+    most : int
+        Largest shift.
+    """
+
+    most: int = 2
+
+    def draws(self, shape: Shape) -> int:
+        return 2
+
+    def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
+        at = _to_integers(u, 2 * self.most + 1)
+        return _crop(images, self.most, images.shape[1:3], at)
+
+
+class RandomPadding(NamedTuple):
+    """Put each image somewhere in a field of zeros that is `thickness` pixels wider and higher.
+
+    Parameters
+    ----------
+    thickness : int
+        The r of [001, 3.4].
+    """
+
+    thickness: int = 10
+
+    def draws(self, shape: Shape) -> int:
+        return 2
+
+    def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
+        r = self.thickness
+        height, width = images.shape[1:3]
+        return _crop(images, r, (height + r, width + r), _to_integers(u, r + 1))
+
+
+class Rotate(NamedTuple):
+    """Turn each image about its middle by up to so many degrees, either way.
+
+    Parameters
+    ----------
+    degrees : float
+        Largest angle.
+    """
+
+    degrees: float = 10.0
+
+    def draws(self, shape: Shape) -> int:
+        return 1
+
+    def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return rotate_images(images, np.radians(self.degrees) * (2 * u[:, 0] - 1))
+
+
+class Flip(NamedTuple):
+    """Mirror some of the images.
+
+    Parameters
+    ----------
+    chance : float
+        Share of the images that are mirrored.
+    vertical : bool
+        Upside down, instead of left to right.
+    """
+
+    chance: float = 0.5
+    vertical: bool = False
+
+    def draws(self, shape: Shape) -> int:
+        return 1
+
+    def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
+        other = images[:, ::-1] if self.vertical else images[:, :, ::-1]
+        return np.where(u[:, 0, None, None, None] < self.chance, other, images)
+
+
+class Brightness(NamedTuple):
+    """Make each image brighter or darker: a number is added to all of its pixels.
+
+    Parameters
+    ----------
+    most : float
+        Largest number that is added or taken away.
+    low, high : float
+        Where pixels are cut off.
+    """
+
+    most: float = 0.2
+    low: float = 0.0
+    high: float = 1.0
+
+    def draws(self, shape: Shape) -> int:
+        return 1
+
+    def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return np.clip(images + self.most * _to_symmetric(u, images), self.low, self.high)
+
+
+class Contrast(NamedTuple):
+    """Make the ink of each image thicker or thinner: its pixels are multiplied by a number.
+
+    Parameters
+    ----------
+    most : float
+        Largest change of the factor from one.
+    low, high : float
+        Where pixels are cut off.
+    """
+
+    most: float = 0.2
+    low: float = 0.0
+    high: float = 1.0
+
+    def draws(self, shape: Shape) -> int:
+        return 1
+
+    def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return np.clip(images * (1 + self.most * _to_symmetric(u, images)), self.low, self.high)
+
+
+class GaussianNoise(NamedTuple):
+    """Add a normal number to every pixel.
+
+    Parameters
+    ----------
+    deviation : float
+        Standard deviation of the numbers.
+    """
+
+    deviation: float = 0.1
+
+    def draws(self, shape: Shape) -> int:
+        return int(np.prod(shape))
+
+    def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
+        noise = (self.deviation * ndtri(u)).reshape(images.shape)
+        return images + noise.astype(images.dtype)
+
+
+def _to_integers(u: np.ndarray, n: int) -> np.ndarray:
+    """Uniform numbers as 0, ..., n - 1."""
+    return (u * n).astype(np.int64)
+
+
+def _to_symmetric(u: np.ndarray, images: np.ndarray) -> np.ndarray:
+    """One number between -1 and 1 for each image."""
+    return (2 * u[:, 0, None, None, None] - 1).astype(images.dtype)
+
+
+def _crop(images: np.ndarray, margin: int, size: tuple[int, int], at: np.ndarray) -> np.ndarray:
+    """A window of a size at (row, column) of each image, which gets a margin of zeros first."""
+    wide = np.pad(images, [(0, 0), (margin, margin), (margin, margin), (0, 0)])
+    windows = sliding_window_view(wide, size, axis=(1, 2))  # (n, rows, columns, c, h, w)
+    return np.moveaxis(windows[np.arange(len(images)), at[:, 0], at[:, 1]], 1, -1)
+
+
+def rotate_images(images: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """Each image turned about its middle, counter-clockwise; a pixel is mixed of four."""
+    out = np.zeros_like(images)
+    _rotate_bilinear(np.ascontiguousarray(images), np.cos(angles), np.sin(angles), out)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _rotate_bilinear(images, cosines, sines, out):  # noqa: ANN001, ANN202
+    """Add to each pixel of `out` the four pixels that lie around the place it comes from."""
+    n, height, width, channels = images.shape
+    middle, centre = (height - 1) / 2, (width - 1) / 2
+    for i in range(n):
+        for y in range(height):
+            for x in range(width):
+                row = cosines[i] * (y - middle) + sines[i] * (x - centre) + middle
+                column = cosines[i] * (x - centre) - sines[i] * (y - middle) + centre
+                top, left = int(np.floor(row)), int(np.floor(column))
+                for a in range(max(top, 0), min(top + 2, height)):
+                    for b in range(max(left, 0), min(left + 2, width)):
+                        share = (1 - abs(row - a)) * (1 - abs(column - b))
+                        for c in range(channels):
+                            out[i, y, x, c] += share * images[i, a, b, c]
+
+
+_SEED_STRIDE = 1_000_003  # between the seeds of changes that follow each other
+
+
+class ImageTransform(Protocol):
     """A random change of images (n, h, w, c), from `draws(shape)` uniform numbers for each."""
 
     def draws(self, shape: Shape) -> int:
@@ -32,7 +215,7 @@ class Change(Protocol):
 
 def augment(
     images: Any,
-    changes: Sequence[Change],
+    changes: Sequence[ImageTransform],
     *,
     seed: int = 0,
     first: int = 0,
@@ -46,7 +229,7 @@ def augment(
         The images; (n, p) rows with `shape`.
     changes : sequence of changes
         `Shift`, `Rotate`, `Mirror`, `Brightness`, `Density`, `Noise`, `RandomPadding` (see
-        `tenfold.neural.image_changes`), or a class of your own with the same two methods.
+        `tenfold.neural.augmentation`), or a class of your own with the same two methods.
     seed : int
         Another seed gives other changes.
     first : int
@@ -79,7 +262,7 @@ def augment(
     x = images.reshape(*whole_shape, 1) if grey else images.reshape(whole_shape)
     for number, change in enumerate(changes):
         k = change.draws(x.shape[1:])
-        x = change(x, uniforms(seed + STEP * number, first, len(x), k))
+        x = change(x, uniforms(seed + _SEED_STRIDE * number, first, len(x), k))
     if shape is not None:
         return np.ascontiguousarray(x).reshape(len(x), -1)
     return np.ascontiguousarray(x[..., 0] if grey else x)
@@ -99,7 +282,7 @@ class Augment(NamedTuple):
     --------
     >>> import numpy as np
     >>> layer, images = Augment((Shift(1),)), np.eye(3)[None, :, :, None]
-    >>> np.array_equal(layer.forward([], images, Way())[0], images)
+    >>> np.array_equal(layer.forward([], images, PassContext())[0], images)
     True
     """
 
@@ -114,7 +297,7 @@ class Augment(NamedTuple):
     def begin(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
         return []
 
-    def forward(self, params: list, x: np.ndarray, way: Way) -> tuple[np.ndarray, Any]:
+    def forward(self, params: list, x: np.ndarray, way: PassContext) -> tuple[np.ndarray, Any]:
         if not way.training:
             return x, False
         return augment(x, self.changes, seed=way.seed, first=way.first), True

@@ -9,42 +9,44 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
-from tenfold.neural.dense import Dense
-from tenfold.neural.full_batch import minimise
-from tenfold.neural.layer import Layer
-from tenfold.neural.model import NetworkModel
-from tenfold.neural.plan import Plan, Stop
-from tenfold.rows import Rows
-from tenfold.solve.rates import Constant, inverse_scaling
-from tenfold.solve.steppers import Adam, Momentum, Nesterov, Plain
+from tenfold.engine.rows import Rows
+from tenfold.math.losses import PoissonLoss
+from tenfold.neural._estimators import NetworkClassifier, NetworkEstimator, NetworkRegressor
+from tenfold.neural._training import train_lbfgs
+from tenfold.neural._training_config import StoppingRule, TrainingConfig
+from tenfold.neural.layers.base import Layer
+from tenfold.neural.layers.dense import Dense
+from tenfold.neural.losses import BinaryCrossEntropy, CrossEntropy, HalfSquaredError, PointwiseLoss
+from tenfold.optim.optimizers import SGD, Adam, Momentum, Nesterov
+from tenfold.optim.schedules import ConstantRate, inverse_scaling
 
-POSITIVE = Interval(Real, 0, None, closed="neither")
-NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
-COUNT = Interval(Integral, 1, None, closed="left")
-ACTIVATIONS = {
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+_NON_NEGATIVE = Interval(Real, 0, None, closed="left")
+_COUNT = Interval(Integral, 1, None, closed="left")
+_ACTIVATIONS = {
     *("identity", "logistic", "tanh", "relu"),
     *("leaky_relu", "elu", "gelu", "silu", "softplus"),
 }
 
 
-class Perceptrons(NetworkModel):
+class MLPBase(NetworkEstimator):
     """What `MLPClassifier` and `MLPRegressor` share."""
 
     _sparse_ok = True
     _in_laws = {"learning_rate_init": 0.05, "tol": 1.0, "n_iter_no_change": 2}  # a few epochs
     _parameter_constraints = {
-        "hidden_layer_sizes": ["array-like", COUNT],
-        "activation": [StrOptions(ACTIVATIONS)],
+        "hidden_layer_sizes": ["array-like", _COUNT],
+        "activation": [StrOptions(_ACTIVATIONS)],
         "solver": [StrOptions({"lbfgs", "sgd", "adam"})],
-        "alpha": [NOT_NEGATIVE],
-        "batch_size": [StrOptions({"auto"}), COUNT],
+        "alpha": [_NON_NEGATIVE],
+        "batch_size": [StrOptions({"auto"}), _COUNT],
         "learning_rate": [StrOptions({"constant", "invscaling", "adaptive"})],
-        "learning_rate_init": [POSITIVE],
-        "power_t": [NOT_NEGATIVE],
-        "max_iter": [COUNT],
+        "learning_rate_init": [_POSITIVE],
+        "power_t": [_NON_NEGATIVE],
+        "max_iter": [_COUNT],
         "shuffle": ["boolean"],
         "random_state": ["random_state"],
-        "tol": [NOT_NEGATIVE],
+        "tol": [_NON_NEGATIVE],
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
         "momentum": [Interval(Real, 0, 1, closed="both")],
@@ -53,8 +55,8 @@ class Perceptrons(NetworkModel):
         "validation_fraction": [Interval(Real, 0, 1, closed="left")],
         "beta_1": [Interval(Real, 0, 1, closed="left")],
         "beta_2": [Interval(Real, 0, 1, closed="left")],
-        "epsilon": [POSITIVE],
-        "n_iter_no_change": [COUNT, Options(Real, {np.inf})],
+        "epsilon": [_POSITIVE],
+        "n_iter_no_change": [_COUNT, Options(Real, {np.inf})],
     }
 
     def _layers(self, targets: int) -> Sequence[Layer]:
@@ -68,29 +70,31 @@ class Perceptrons(NetworkModel):
         """L-BFGS compares nearby values, which needs the digits of the rows."""
         return rows.dtype if self.solver == "lbfgs" else np.float32
 
-    def _plan(self, rows: Rows) -> Plan:
+    def _plan(self, rows: Rows) -> TrainingConfig:
         size = min(200 if self.batch_size == "auto" else self.batch_size, rows.n_rows)
         eta = self.learning_rate_init
         falls = self.solver == "sgd" and self.learning_rate == "invscaling"
-        rate = inverse_scaling(eta * size**-self.power_t, self.power_t) if falls else Constant(eta)
-        return Plan(self._rule(), rate, size, l2=self.alpha / size, shuffle=self.shuffle)
+        rate = (
+            inverse_scaling(eta * size**-self.power_t, self.power_t) if falls else ConstantRate(eta)
+        )
+        return TrainingConfig(self._rule(), rate, size, l2=self.alpha / size, shuffle=self.shuffle)
 
     def _rule(self) -> Any:
         if self.solver == "adam":
             return Adam(self.beta_1, self.beta_2, self.epsilon)
         if self.momentum == 0:
-            return Plain()
+            return SGD()
         return (Nesterov if self.nesterovs_momentum else Momentum)(self.momentum)
 
-    def _stop(self) -> Stop:
+    def _stop(self) -> StoppingRule:
         slower = self.solver == "sgd" and self.learning_rate == "adaptive"
-        return Stop(self.max_iter, self.tol, self.n_iter_no_change, slower)
+        return StoppingRule(self.max_iter, self.tol, self.n_iter_no_change, slower)
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         if self.solver != "lbfgs":
             return super()._fit(rows, rng) | self._sizes(rows)
         task, params = self._begun(rows, rng)
-        found = minimise(task, rows, params, self.alpha, tol=self.tol, max_iter=self.max_iter)
+        found = train_lbfgs(task, rows, params, self.alpha, tol=self.tol, max_iter=self.max_iter)
         learned = {"network_": task.network, "params_": found[0], "loss_": found[1].value}
         return learned | {"t_": found[1].report["n_iter_"]} | found[1].report | self._sizes(rows)
 
@@ -116,7 +120,7 @@ class Perceptrons(NetworkModel):
                 "rows at each step"
             )
         super()._more(rows)
-        self._keep(self._sizes(rows))
+        self._set_learned(self._sizes(rows))
 
     @property
     def coefs_(self) -> list[np.ndarray]:
@@ -127,3 +131,253 @@ class Perceptrons(NetworkModel):
     def intercepts_(self) -> list[np.ndarray]:
         """Constants of each layer, (units,)."""
         return self.params_[1::2]
+
+
+class MLPClassifier(MLPBase, NetworkClassifier):
+    r"""Multi-layer perceptron: dense layers, and one score per class at the end.
+
+    .. math:: \min_W \frac1n \sum_i -\log \mathrm{softmax}(f_W(x_i))_{y_i}
+              + \frac{\alpha}{2 B} \lVert W \rVert^2
+
+    B is the number of rows of a batch; two classes need one score and take the binary
+    cross-entropy. Parameters and attributes are those of `sklearn.neural_network.MLPClassifier`.
+    What differs: the network learns in float32 (with "lbfgs" in the type of the rows), rows held
+    back for `early_stopping` are drawn without regard to their class, there are more activations,
+    several labels per row are not supported, and `max_fun` does not exist. The order of rows
+    depends on the seed alone: arrays, files, and any number of threads give the same bits.
+    [001, 3.1; 003, unit 3; 004, ch. 4]
+
+    Parameters
+    ----------
+    hidden_layer_sizes : tuple of int
+        Units of each hidden layer; with none it is softmax regression.
+    activation : str
+        "relu", "tanh", "logistic", "identity", or one of "leaky_relu", "elu", "gelu", "silu",
+        "softplus".
+    solver : {"adam", "sgd", "lbfgs"}
+        Steps on batches, or on all rows.
+    alpha : float
+        Strength of the L2 penalty of the weights.
+    batch_size : int or "auto"
+        Rows of a step; "auto" is 200, or all if there are fewer.
+    learning_rate : {"constant", "invscaling", "adaptive"}
+        For "sgd": as it is, falling with t^-power_t, or divided by 5 when nothing is gained.
+    learning_rate_init : float
+        Length of the first step.
+    power_t : float
+        Power of "invscaling".
+    max_iter : int
+        Most epochs, or steps of "lbfgs".
+    shuffle : bool
+        Whether each epoch has a random order of its own.
+    random_state : int, optional
+        Seed of the start and the orders.
+    tol : float
+        Stop when more than `n_iter_no_change` epochs in a row have gained less than this.
+    verbose : int
+        Whether to show progress, as `tenfold.progress()` does.
+    warm_start : bool
+        Whether to start from the weights of the last fit.
+    momentum, nesterovs_momentum : float, bool
+        For "sgd": how much of the last step is kept, and whether to look ahead.
+    early_stopping : bool
+        Whether to hold rows back, watch their accuracy, and keep the weights that were best there.
+    validation_fraction : float
+        Share of the rows held back.
+    beta_1, beta_2, epsilon : float
+        Settings of "adam".
+    n_iter_no_change : int
+        See `tol`.
+
+    Attributes
+    ----------
+    classes_ : (k,) labels
+    coefs_, intercepts_ : weights (inputs, units) and constants (units,) of each layer
+    loss_, best_loss_ : mean loss of the last epoch, and the least, with the penalty
+    loss_curve_ : mean loss of each epoch
+    validation_scores_, best_validation_score_ : accuracy on the rows held back
+    n_iter_, t_, converged_ : epochs, steps, and whether the fit stopped by itself
+    n_layers_, n_outputs_, out_activation_ : layers with input and output, scores, their function
+    history_ : loss of each epoch ("objective"), and "seconds"
+    network_, params_ : layers, and all parameters, one flat list
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tenfold import MLPClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MLPClassifier((10,), solver="lbfgs", random_state=0, max_iter=500).fit(X, y)
+    >>> bool(model.score(X, y) > 0.97)
+    True
+    """
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Any = (100,),
+        activation: str = "relu",
+        *,
+        solver: str = "adam",
+        alpha: float = 0.0001,
+        batch_size: Any = "auto",
+        learning_rate: str = "constant",
+        learning_rate_init: float = 0.001,
+        power_t: float = 0.5,
+        max_iter: int = 200,
+        shuffle: bool = True,
+        random_state: Any = None,
+        tol: float = 1e-4,
+        verbose: int = False,
+        warm_start: bool = False,
+        momentum: float = 0.9,
+        nesterovs_momentum: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-8,
+        n_iter_no_change: Any = 10,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.solver = solver
+        self.alpha = alpha
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.learning_rate_init = learning_rate_init
+        self.power_t = power_t
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.tol = tol
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.momentum = momentum
+        self.nesterovs_momentum = nesterovs_momentum
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.n_iter_no_change = n_iter_no_change
+
+    def _loss(self, targets: int) -> Any:
+        return BinaryCrossEntropy() if targets == 2 else CrossEntropy()
+
+    @property
+    def out_activation_(self) -> str:
+        """What makes probabilities of scores."""
+        return "logistic" if self.n_outputs_ == 1 else "softmax"
+
+
+_REGRESSION_LOSSES = {"squared_error": HalfSquaredError(), "poisson": PointwiseLoss(PoissonLoss())}
+
+
+class MLPRegressor(MLPBase, NetworkRegressor):
+    r"""Multi-layer perceptron for numbers: dense layers, and one number per column of the target.
+
+    .. math:: \min_W \frac1n \sum_i \tfrac12 \lVert f_W(x_i) - y_i \rVert^2
+              + \frac{\alpha}{2 B} \lVert W \rVert^2
+
+    Parameters and attributes are those of `sklearn.neural_network.MLPRegressor`; what differs is
+    said at `MLPClassifier`. The loss of several columns is their sum, and scikit-learn reports
+    their mean; the steps are the same. [003, unit 3; 004, ch. 4]
+
+    Parameters
+    ----------
+    loss : {"squared_error", "poisson"}
+        Squared error, or that of counts, whose logarithm the network then predicts.
+    hidden_layer_sizes, activation, solver, alpha : see `MLPClassifier`
+        Layers, how to minimise, and the penalty.
+    batch_size, learning_rate, learning_rate_init, power_t : see `MLPClassifier`
+        Size and length of the steps.
+    max_iter, shuffle, random_state, tol, verbose, warm_start : see `MLPClassifier`
+        Epochs, their order, when to stop, progress, and where to start.
+    momentum, nesterovs_momentum, beta_1, beta_2, epsilon : see `MLPClassifier`
+        Settings of "sgd" and "adam".
+    early_stopping, validation_fraction, n_iter_no_change : see `MLPClassifier`
+        Whether to watch the R^2 of rows held back.
+
+    Attributes
+    ----------
+    coefs_, intercepts_ : weights (inputs, units) and constants (units,) of each layer
+    loss_, best_loss_, loss_curve_ : mean loss of the last epoch, the least, and of each
+    validation_scores_, best_validation_score_ : R^2 on the rows held back
+    n_iter_, t_, converged_ : epochs, steps, and whether the fit stopped by itself
+    n_layers_, n_outputs_, out_activation_ : layers with input and output, numbers, their function
+    history_ : loss of each epoch ("objective"), and "seconds"
+    network_, params_ : layers, and all parameters, one flat list
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import MLPRegressor
+    >>> x = np.linspace(-3, 3, 200)[:, None]
+    >>> settings = {"activation": "tanh", "solver": "lbfgs", "max_iter": 2000, "random_state": 0}
+    >>> model = MLPRegressor(hidden_layer_sizes=(20,), **settings)
+    >>> bool(model.fit(x, np.sin(x)[:, 0]).score(x, np.sin(x)[:, 0]) > 0.999)
+    True
+    """
+
+    _parameter_constraints = {
+        **MLPBase._parameter_constraints,  # noqa: SLF001
+        "loss": [StrOptions(set(_REGRESSION_LOSSES))],
+    }
+
+    def __init__(
+        self,
+        loss: str = "squared_error",
+        hidden_layer_sizes: Any = (100,),
+        activation: str = "relu",
+        *,
+        solver: str = "adam",
+        alpha: float = 0.0001,
+        batch_size: Any = "auto",
+        learning_rate: str = "constant",
+        learning_rate_init: float = 0.001,
+        power_t: float = 0.5,
+        max_iter: int = 200,
+        shuffle: bool = True,
+        random_state: Any = None,
+        tol: float = 1e-4,
+        verbose: int = False,
+        warm_start: bool = False,
+        momentum: float = 0.9,
+        nesterovs_momentum: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-8,
+        n_iter_no_change: Any = 10,
+    ) -> None:
+        self.loss = loss
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.solver = solver
+        self.alpha = alpha
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.learning_rate_init = learning_rate_init
+        self.power_t = power_t
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.tol = tol
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.momentum = momentum
+        self.nesterovs_momentum = nesterovs_momentum
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.n_iter_no_change = n_iter_no_change
+
+    def _loss(self, targets: int) -> Any:
+        return _REGRESSION_LOSSES[self.loss]
+
+    @property
+    def out_activation_(self) -> str:
+        """What makes predictions of scores."""
+        return "exp" if self.loss == "poisson" else "identity"

@@ -1,4 +1,4 @@
-"""A network: layers one after the other, forward and back.
+"""A network: layers in sequence, with forward and backward pass.
 
     a_0 = x,   a_l = layer_l(a_{l-1}),        and back:   slope_{l-1} = slope_l d a_l / d a_{l-1}
 
@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.neural.layer import Layer, Shape, Way, buffers
+from tenfold.neural.layers.base import Layer, PassContext, Shape, count_buffers
 
 SEEDS_PER_STEP = 1024  # layers of a network have seeds of their own
-PREDICTING = Way()
+_INFERENCE = PassContext()
 
 
 class Network(NamedTuple):
@@ -37,7 +38,7 @@ class Network(NamedTuple):
     @property
     def shapes(self) -> list[Shape]:
         """Shape of one row after each layer."""
-        return shapes_of(self.layers, self.shape)
+        return layer_shapes(self.layers, self.shape)
 
     def parts(self, params: list) -> list[list]:
         """The parameters of each layer."""
@@ -48,11 +49,11 @@ class Network(NamedTuple):
         """For each array whether it is learned by gradients; the others are running statistics."""
         marks = []
         for layer, size in zip(self.layers, self.sizes, strict=True):
-            marks += [True] * (size - buffers(layer)) + [False] * buffers(layer)
+            marks += [True] * (size - count_buffers(layer)) + [False] * count_buffers(layer)
         return marks
 
 
-def shapes_of(layers: Sequence[Layer], shape: Shape) -> list[Shape]:
+def layer_shapes(layers: Sequence[Layer], shape: Shape) -> list[Shape]:
     """Shape of one row after each layer."""
     shapes = []
     for number, layer in enumerate(layers):
@@ -64,7 +65,7 @@ def shapes_of(layers: Sequence[Layer], shape: Shape) -> list[Shape]:
     return shapes
 
 
-def build(
+def build_network(
     layers: Sequence[Layer], shape: Shape, rng: np.random.Generator, dtype: Any = np.float32
 ) -> tuple[Network, list[np.ndarray]]:
     """A network for rows of a shape, and parameters to start from.
@@ -84,36 +85,38 @@ def build(
     --------
     >>> import numpy as np
     >>> from tenfold.neural import Dense
-    >>> network, params = build([Dense(4, "tanh"), Dense(1)], (2,), np.random.default_rng(0))
-    >>> network.shapes, count(params)
+    >>> network, params = build_network(
+    ...     [Dense(4, "tanh"), Dense(1)], (2,), np.random.default_rng(0)
+    ... )
+    >>> network.shapes, count_parameters(params)
     ([(4,), (1,)], 17)
     """
-    before = [shape, *shapes_of(layers, shape)[:-1]]
+    before = [shape, *layer_shapes(layers, shape)[:-1]]
     own = [layer.begin(s, rng, dtype) for layer, s in zip(layers, before, strict=True)]
     network = Network(tuple(layers), tuple(shape), tuple(len(part) for part in own))
     return network, [array for part in own for array in part]
 
 
-def count(params: list) -> int:
+def count_parameters(params: list) -> int:
     """Number of parameters."""
     return sum(array.size for array in params)
 
 
 def forward(
-    network: Network, params: list, x: np.ndarray, way: Way = PREDICTING
+    network: Network, params: list, x: np.ndarray, way: PassContext = _INFERENCE
 ) -> tuple[np.ndarray, list]:
     """What the last layer gives, and what `backward` needs from each layer."""
     kept, seed = [], way.seed
     for number, (layer, own) in enumerate(zip(network.layers, network.parts(params), strict=True)):
-        way = Way(way.training, seed + number, way.first, way.mask)
+        way = PassContext(way.training, seed + number, way.first, way.mask)
         x, memory = layer.forward(own, x, way)
         if way.mask is not None:
-            way = way._replace(mask=mask_after(layer, way))
+            way = way._replace(mask=_mask_after(layer, way))
         kept.append(memory)
     return x, kept
 
 
-def mask_after(layer: Layer, way: Way) -> np.ndarray | None:
+def _mask_after(layer: Layer, way: PassContext) -> np.ndarray | None:
     """Which steps of a sequence are there after a layer."""
     change = getattr(layer, "mask", None)
     return way.mask if change is None else change(way)
@@ -139,13 +142,69 @@ def backward(
     return slope if need_input else None, [array for part in reversed(slopes) for array in part]
 
 
-def outputs(
-    network: Network, params: list, x: np.ndarray, way: Way = PREDICTING
+def forward_layers(
+    network: Network, params: list, x: np.ndarray, way: PassContext = _INFERENCE
 ) -> list[np.ndarray]:
     """What every layer gives [003, unit 3, lect. 8]."""
     given = []
     for layer, own in zip(network.layers, network.parts(params), strict=True):
         x, _ = layer.forward(own, x, way)
-        way = way._replace(mask=mask_after(layer, way))
+        way = way._replace(mask=_mask_after(layer, way))
         given.append(x)
     return given
+
+
+def flatten_params(params: list[np.ndarray]) -> np.ndarray:
+    """All numbers in a row."""
+    return np.concatenate([p.reshape(-1) for p in params])
+
+
+def unflatten_params(flat: np.ndarray, like: list[np.ndarray]) -> list[np.ndarray]:
+    """The parameters again, in the shapes and types of `like`."""
+    ends = np.cumsum([0, *(p.size for p in like)])
+    parts = [flat[a:b] for a, b in pairwise(ends)]
+    return [part.reshape(p.shape).astype(p.dtype) for part, p in zip(parts, like, strict=True)]
+
+
+class LayerSize(NamedTuple):
+    """What a layer gives, and how many numbers it learns.
+
+    Attributes
+    ----------
+    layer : its name
+    output : shape of one row after it
+    numbers : how many numbers that is
+    parameters : how many it has
+    """
+
+    layer: str
+    output: Shape
+    numbers: int
+    parameters: int
+
+
+def layer_sizes(layers: Sequence[Layer], shape: Shape) -> list[LayerSize]:
+    """Shape and number of parameters of each layer of a network.
+
+    Parameters
+    ----------
+    layers : sequence of layers
+        From the first to the last.
+    shape : tuple of int
+        Shape of one row: (p,), (height, width, channels), (steps, p).
+
+    Returns
+    -------
+    list of LayerSize
+
+    Examples
+    --------
+    >>> from tenfold.neural import Dense
+    >>> [tuple(size) for size in layer_sizes([Dense(128, "relu"), Dense(10)], (784,))]
+    [('Dense', (128,), 128, 100480), ('Dense', (10,), 10, 1290)]
+    """
+    network, params = build_network(layers, shape, np.random.default_rng(0))
+    return [
+        LayerSize(type(layer).__name__, after, prod(after), sum(array.size for array in own))
+        for layer, after, own in zip(layers, network.shapes, network.parts(params), strict=True)
+    ]

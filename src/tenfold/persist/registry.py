@@ -49,58 +49,66 @@ FUNCTIONS = [
 RECORDS = {
     "scipy.interpolate.BSpline": ("t", "c", "k", "extrapolate"),
     "sklearn.calibration._CalibratedClassifier": ("estimator", "calibrators", "classes", "method"),
-    "tenfold.generative.words.tally.Tally": ("words", "count", "documents_with", "documents"),
-    "tenfold.maths.densities.coins.Bernoulli": ("p", "prior"),
-    "tenfold.maths.densities.coins.Binomial": ("trials", "p", "prior"),
-    "tenfold.maths.densities.counts.Poisson": ("rate", "prior"),
-    "tenfold.maths.densities.gauss.Gaussian": ("mean", "covariance", "kind", "floor", "prior"),
-    "tenfold.maths.densities.product.Independent": ("columns",),
-    "tenfold.maths.densities.ranges.DiscreteUniform": ("low", "high"),
-    "tenfold.maths.densities.ranges.Uniform": ("low", "high"),
-    "tenfold.maths.densities.shares.Beta": ("a", "b"),
-    "tenfold.maths.densities.shares.Dirichlet": ("a",),
-    "tenfold.maths.densities.unknown_gauss.NormalInverseGamma": (
+    "tenfold.preprocessing.text._vocabulary.TermCounts": (
+        "words",
+        "count",
+        "documents_with",
+        "documents",
+    ),
+    "tenfold.distributions.discrete.Bernoulli": ("p", "prior"),
+    "tenfold.distributions.discrete.Binomial": ("trials", "p", "prior"),
+    "tenfold.distributions.discrete.Poisson": ("rate", "prior"),
+    "tenfold.distributions.normal.Gaussian": ("mean", "covariance", "kind", "floor", "prior"),
+    "tenfold.distributions.independent.Independent": ("columns",),
+    "tenfold.distributions.uniform.DiscreteUniform": ("low", "high"),
+    "tenfold.distributions.uniform.Uniform": ("low", "high"),
+    "tenfold.distributions.dirichlet.Beta": ("a", "b"),
+    "tenfold.distributions.dirichlet.Dirichlet": ("a",),
+    "tenfold.distributions.normal.NormalInverseGamma": (
         "centre",
         "strength",
         "shape",
         "scale",
     ),
-    "tenfold.maths.densities.unknown_gauss.NormalInverseWishart": (
+    "tenfold.distributions.normal.NormalInverseWishart": (
         "centre",
         "strength",
         "freedom",
         "scale",
     ),
-    "tenfold.maths.densities.waiting.Exponential": ("rate", "prior"),
-    "tenfold.maths.densities.waiting.Gamma": ("shape", "rate"),
-    "tenfold.maths.densities.words.Categorical": ("p", "prior"),
-    "tenfold.maths.densities.words.Multinomial": ("p", "ordered", "trials", "prior"),
+    "tenfold.distributions.gamma.Exponential": ("rate", "prior"),
+    "tenfold.distributions.gamma.Gamma": ("shape", "rate"),
+    "tenfold.distributions.discrete.Categorical": ("p", "prior"),
+    "tenfold.distributions.discrete.Multinomial": ("p", "ordered", "trials", "prior"),
 }
 # A cache folder holds pickles, which execute code when they are read; a function is code.
-_MUST_BE_NONE = {
+_FORBIDDEN_PARAMS = {
     "sklearn.pipeline.Pipeline": ("memory",),
     "sklearn.preprocessing.FunctionTransformer": ("func", "inverse_func"),
 }
 # Worthless in another process: an address in memory; a function that is made again from arrays.
-NOT_KEPT = {
+UNSAVED_ATTRIBUTES = {
     "sklearn.feature_extraction.text.CountVectorizer": ("_stop_words_id",),
     "sklearn.feature_extraction.text.TfidfVectorizer": ("_stop_words_id",),
     "sklearn.isotonic.IsotonicRegression": ("f_",),
 }
 
 
-def models() -> list[str]:
+def model_names() -> list[str]:
     """Dotted names of all models that a file may hold."""
     return [*(f"tenfold.{name}" for name in _WHERE), *_SKLEARN_MODELS]
 
 
-def name_of(thing: Any, allowed: Collection[str]) -> str | None:
+def registered_name(thing: Any, allowed: Collection[str]) -> str | None:
     """Name on the list that stands for exactly this class or function, or None."""
     short = thing.__name__
-    return next((n for n in allowed if n.endswith("." + short) and find(n, allowed) is thing), None)
+    return next(
+        (n for n in allowed if n.endswith("." + short) and find_registered(n, allowed) is thing),
+        None,
+    )
 
 
-def find(name: str, allowed: Collection[str]) -> Any:
+def find_registered(name: str, allowed: Collection[str]) -> Any:
     """Class or function that a name on the list stands for."""
     if name not in allowed:
         raise ValueError(f"{name!r} is not among the names that a saved model may use")
@@ -108,31 +116,31 @@ def find(name: str, allowed: Collection[str]) -> Any:
     return getattr(import_module(_WHERE[short] if home == "tenfold" else home), short)
 
 
-def model_class(name: str) -> type:
+def find_model_class(name: str) -> type:
     """Estimator class that a name on the list stands for."""
-    cls = find(name, models())
+    cls = find_registered(name, model_names())
     if not (isinstance(cls, type) and issubclass(cls, BaseEstimator)):
         raise TypeError(f"{name!r} is not a model")
     return cls
 
 
-def forbidden_param(name: str, params: dict[str, Any]) -> str | None:
+def find_forbidden_param(name: str, params: dict[str, Any]) -> str | None:
     """Parameter whose value would bring in code from outside of the file, if there is one."""
-    return next((p for p in _MUST_BE_NONE.get(name, ()) if params.get(p) is not None), None)
+    return next((p for p in _FORBIDDEN_PARAMS.get(name, ()) if params.get(p) is not None), None)
 
 
-def is_learned(cls: type, name: str) -> bool:
+def is_learned_attribute(cls: type, name: str) -> bool:
     """Whether a learned attribute may have this name: `coef_` or `_cache`, hiding nothing."""
     marked = name.endswith("_") or name.startswith("_")
     return name.isidentifier() and marked and "__" not in name and not hasattr(cls, name)
 
 
-def own_tuple_name(cls: type) -> str | None:
+def record_name(cls: type) -> str | None:
     """Name "tenfold.<module>.<class>" of a class of fixed fields that is defined in that module.
 
     That is a NamedTuple or a frozen dataclass.
     """
-    named = field_names(cls) is not None and cls.__module__ in own_modules()
+    named = field_names(cls) is not None and cls.__module__ in tenfold_modules()
     found = named and getattr(import_module(cls.__module__), cls.__qualname__, None) is cls
     return f"{cls.__module__}.{cls.__qualname__}" if found else None
 
@@ -145,17 +153,17 @@ def field_names(cls: Any) -> tuple[str, ...] | None:
     return tuple(field.name for field in fields(cls)) if frozen else None
 
 
-def own_tuple(name: str) -> Any:
+def find_record_class(name: str) -> Any:
     """Class of fixed fields that such a name stands for."""
     home, _, short = name.rpartition(".")
-    cls = vars(import_module(home)).get(short) if home in own_modules() else None
-    if not isinstance(cls, type) or own_tuple_name(cls) != name:
+    cls = vars(import_module(home)).get(short) if home in tenfold_modules() else None
+    if not isinstance(cls, type) or record_name(cls) != name:
         raise ValueError(f"{name!r} is not a named tuple or frozen dataclass of tenfold")
     return cls
 
 
 @cache
-def own_modules() -> frozenset[str]:
+def tenfold_modules() -> frozenset[str]:
     """Names of all modules of tenfold, found without importing them."""
     return frozenset(_modules_below([Path(folder) for folder in tenfold.__path__], "tenfold."))
 

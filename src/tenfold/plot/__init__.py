@@ -1,50 +1,68 @@
-"""Pictures of models and of what they learned; matplotlib is imported when the first is drawn.
+"""Plots of models and results; matplotlib is imported with the first plot, and every function takes and returns Axes."""
 
-Every function returns the Axes (an array of them where there are panels) and takes `ax` to draw
-into. Colours can be told apart by the colour-blind, and in print.
-"""
+from tenfold._lazy import attach, modules_of_names
 
-from tenfold.lazy import lazily
-
-# A module must not be called like a name: importing it would put it in the name's place.
-_WHERE: dict[str, str] = {
-    "BiasVarianceDisplay": "tenfold.plot.comparing",
-    "BoundaryDisplay": "tenfold.plot.deciding",
-    "CalibrationDisplay": "tenfold.plot.judging",
-    "ConfusionDisplay": "tenfold.plot.judging",
-    "CurveDisplay": "tenfold.plot.validating",
-    "EarlyStoppingDisplay": "tenfold.plot.training",
-    "HistoryDisplay": "tenfold.plot.training",
-    "ModelComparisonDisplay": "tenfold.plot.comparing",
-    "PrecisionRecallDisplay": "tenfold.plot.thresholds",
-    "ResidualsDisplay": "tenfold.plot.residuals",
-    "RocDisplay": "tenfold.plot.thresholds",
-    "SearchDisplay": "tenfold.plot.validating",
-    "activations": "tenfold.plot.networks",
-    "ambiguous_regions": "tenfold.plot.regions",
-    "balls": "tenfold.plot.norm_balls",
-    "boundary": "tenfold.plot.deciding",
-    "dendrogram": "tenfold.plot.clusters",
-    "elbow": "tenfold.plot.clusters",
-    "em_steps": "tenfold.plot.mixing",
-    "feature_maps": "tenfold.plot.networks",
-    "filters": "tenfold.plot.networks",
-    "hidden_units": "tenfold.plot.networks",
-    "layer_slopes": "tenfold.plot.network_training",
-    "loss_surface": "tenfold.plot.network_training",
-    "losses": "tenfold.plot.curves",
-    "mixture": "tenfold.plot.mixing",
-    "partition": "tenfold.plot.clusters",
-    "path": "tenfold.plot.curves",
-    "projection": "tenfold.plot.projecting",
-    "rate_search": "tenfold.plot.network_training",
-    "reasons": "tenfold.plot.weighing",
-    "saliency": "tenfold.plot.networks",
-    "silhouettes": "tenfold.plot.clusters",
-    "spread_of_fits": "tenfold.plot.comparing",
-    "weights": "tenfold.plot.weighing",
+# What each module offers. No name here is also that of a module: importing it would hide the name.
+_OFFERS = {
+    "clusters": (
+        "cluster_scatter",
+        "dendrogram",
+        "elbow",
+        "silhouettes",
+    ),
+    "decision_regions": (
+        "DecisionBoundaryDisplay",
+        "ambiguous_regions",
+        "decision_boundary",
+    ),
+    "evaluation": (
+        "CalibrationDisplay",
+        "ConfusionDisplay",
+        "ResidualsDisplay",
+    ),
+    "geometry": (
+        "least_squares_projection",
+        "norm_balls",
+    ),
+    "linear_models": (
+        "coefficient_path",
+        "contributions",
+        "margin_losses",
+        "weights",
+    ),
+    "mixtures": (
+        "em_steps",
+        "mixture",
+    ),
+    "model_comparison": (
+        "BiasVarianceDisplay",
+        "ModelComparisonDisplay",
+        "fitted_curves",
+    ),
+    "networks": (
+        "activations",
+        "feature_maps",
+        "filters",
+        "hidden_units",
+        "saliency",
+    ),
+    "threshold_curves": (
+        "PrecisionRecallDisplay",
+        "RocDisplay",
+    ),
+    "training_curves": (
+        "EarlyStoppingDisplay",
+        "HistoryDisplay",
+        "layer_gradients",
+        "learning_rate_search",
+        "loss_surface",
+    ),
+    "validation_curves": (
+        "SearchDisplay",
+        "ValidationCurveDisplay",
+    ),
 }
+_WHERE = modules_of_names(__name__, _OFFERS)
 
-__all__ = sorted(_WHERE)  # noqa: PLE0605 - the names are written once, above
-
-__getattr__, __dir__ = lazily(__name__, _WHERE)
+__all__ = sorted(_WHERE)  # noqa: PLE0605
+__getattr__, __dir__ = attach(__name__, _WHERE)

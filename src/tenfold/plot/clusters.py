@@ -1,4 +1,4 @@
-"""Pictures of clusters: the tree, the number of clusters, silhouettes, and the rows themselves."""
+"""Dendrogram, number of clusters, silhouettes and cluster scatter plots."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.cluster.hierarchy.tree import cut as cut_tree
-from tenfold.cluster.hierarchy.tree import tops
-from tenfold.plot.style import FAINT, INK, axes, clean, colour, legend_beside, marker, number
+from tenfold.cluster.dendrogram import cut_tree, subtree_heights
+from tenfold.plot.style import (
+    MUTED_COLOR,
+    TEXT_COLOR,
+    format_number,
+    get_axes,
+    legend_outside,
+    palette_color,
+    palette_marker,
+    style_axes,
+)
 
-NAMED = 40  # leaves that have room for a name
-SAYS = {"knee": "cost", "silhouette": "mean silhouette", "gap": "gap"}
+_MAX_LEAF_LABELS = 40  # leaves that have room for a name
+_CRITERION_LABELS = {"knee": "cost", "silhouette": "mean silhouette", "gap": "gap"}
 
 
 def dendrogram(
@@ -47,28 +55,28 @@ def dendrogram(
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.cluster.hierarchy.tree import tree
-    >>> Z = tree(np.array([[0.0], [1.0], [3.0], [7.0]]), "single")
+    >>> from tenfold.cluster.dendrogram import linkage_matrix
+    >>> Z = linkage_matrix(np.array([[0.0], [1.0], [3.0], [7.0]]), "single")
     >>> ax = dendrogram(Z, height=3.0)
     >>> [text.get_text() for text in ax.get_xticklabels()]
     ['3', '2', '0', '1']
     """
     Z = np.asarray(getattr(tree, "linkage_", tree))
     n = len(Z) + 1
-    ax = axes(ax, (7.2, 4.2))
-    order, x, y = layout(Z)
-    height = between(Z, n_clusters) if n_clusters is not None else height
-    tints = joins_colours(Z, order, height)
+    ax = get_axes(ax, (7.2, 4.2))
+    order, x, y = dendrogram_layout(Z)
+    height = cut_height(Z, n_clusters) if n_clusters is not None else height
+    tints = _merge_colors(Z, order, height)
     for t, (a, b, top, _) in enumerate(Z):
         a, b = int(a), int(b)
         ax.plot([x[a], x[a], x[b], x[b]], [y[a], top, top, y[b]], color=tints[t], lw=1.4)
     if height is not None:
-        ax.axhline(height, color=INK, lw=1, ls="--")
-    clean(ax, grid=False)
+        ax.axhline(height, color=TEXT_COLOR, lw=1, ls="--")
+    style_axes(ax, grid=False)
     ax.grid(axis="y", color="#E6E6E6", linewidth=0.8)
     ax.set(xlim=(-0.7, n - 0.3), ylabel="distance at which clusters join")
     ax.set_ylim(bottom=min(0, Z[:, 2].min()))
-    if n > NAMED:
+    if n > _MAX_LEAF_LABELS:
         ax.set(xticks=[], xlabel=f"{n:,} rows")
         return ax
     ax.set_xticks(range(n), [str(i if names is None else names[i]) for i in order])
@@ -77,7 +85,7 @@ def dendrogram(
     return ax
 
 
-def layout(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def dendrogram_layout(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows from left to right, and the place (x, y) of each row and each join."""
     n = len(Z) + 1
     order, waiting = [], [2 * n - 2]
@@ -94,27 +102,27 @@ def layout(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.array(order), x, y
 
 
-def between(Z: np.ndarray, n_clusters: int) -> float:
+def cut_height(Z: np.ndarray, n_clusters: int) -> float:
     """A height that cuts a tree into so many clusters, in the middle of where it may lie."""
-    heights = np.concatenate([[0.0], np.sort(tops(Z[:, :2].astype(np.int64), Z[:, 2]))])
+    heights = np.concatenate([[0.0], np.sort(subtree_heights(Z[:, :2].astype(np.int64), Z[:, 2]))])
     at = len(heights) - n_clusters
     above = heights[at + 1] if n_clusters > 1 else 1.1 * heights[-1]
     return float((heights[at] + above) / 2)
 
 
-def joins_colours(Z: np.ndarray, order: np.ndarray, height: float | None) -> list[str]:
+def _merge_colors(Z: np.ndarray, order: np.ndarray, height: float | None) -> list[str]:
     """A colour for each cluster below the cut, from left to right; ink above it."""
     if height is None:
-        return [colour(0)] * len(Z)
+        return [palette_color(0)] * len(Z)
     labels = cut_tree(Z, height=height)
     _, first = np.unique(labels[order], return_index=True)
     rank = np.argsort(np.argsort(first))  # of the cluster, from left to right
-    below = tops(Z[:, :2].astype(np.int64), Z[:, 2]) < height
+    below = subtree_heights(Z[:, :2].astype(np.int64), Z[:, 2]) < height
     member = np.concatenate([np.arange(len(labels)), np.zeros(len(Z), np.int64)])
     for t, (a, *_) in enumerate(Z, len(labels)):
         member[t] = member[int(a)]
-    tint = [colour(int(rank[labels[row]])) for row in member[len(labels) :]]
-    return [shade if low else INK for shade, low in zip(tint, below, strict=True)]
+    tint = [palette_color(int(rank[labels[row]])) for row in member[len(labels) :]]
+    return [shade if low else TEXT_COLOR for shade, low in zip(tint, below, strict=True)]
 
 
 def elbow(choice: Any, *, ax: Any = None) -> Any:
@@ -131,21 +139,23 @@ def elbow(choice: Any, *, ax: Any = None) -> Any:
     -------
     Axes
     """
-    ax = axes(ax)
-    ax.plot(choice.ks, choice.values, color=colour(0), marker="o", ms=5)
+    ax = get_axes(ax)
+    ax.plot(choice.ks, choice.values, color=palette_color(0), marker="o", ms=5)
     if choice.errors.any():
-        ax.errorbar(choice.ks, choice.values, choice.errors, color=colour(0), lw=0, elinewidth=1.2)
+        ax.errorbar(
+            choice.ks, choice.values, choice.errors, color=palette_color(0), lw=0, elinewidth=1.2
+        )
     best = int((choice.ks == choice.best).argmax())
     if choice.by == "knee":
         ends = [0, len(choice.ks) - 1]
-        ax.plot(choice.ks[ends], choice.values[ends], color=FAINT, lw=1.2, ls="--")
+        ax.plot(choice.ks[ends], choice.values[ends], color=MUTED_COLOR, lw=1.2, ls="--")
     point = (choice.best, choice.values[best])
-    ax.plot(*point, marker="o", ms=13, mfc="none", mec=colour(1), mew=2)
+    ax.plot(*point, marker="o", ms=13, mfc="none", mec=palette_color(1), mew=2)
     above = {"xytext": (-4, 16), "textcoords": "offset points"}
-    ax.annotate(f"K = {choice.best}", point, color=colour(1), size=11, **above)
-    clean(ax)
+    ax.annotate(f"K = {choice.best}", point, color=palette_color(1), size=11, **above)
+    style_axes(ax)
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set(xlabel="number of clusters K", ylabel=SAYS.get(choice.by, choice.by))
+    ax.set(xlabel="number of clusters K", ylabel=_CRITERION_LABELS.get(choice.by, choice.by))
     ax.margins(y=0.15)
     return ax
 
@@ -170,26 +180,30 @@ def silhouettes(X: Any, labels: Any, *, metric: Any = "euclidean", ax: Any = Non
     """
     from sklearn.metrics import silhouette_samples
 
-    ax = axes(ax)
+    ax = get_axes(ax)
     values = np.asarray(silhouette_samples(X, labels, metric=metric), np.float64)
     bottom, ticks = 0, []
     kinds = np.unique(labels)
     gap = max(len(values) // 40, 1)
     for j, label in enumerate(kinds):
         mine = np.sort(values[np.asarray(labels) == label])
-        ax.fill_betweenx(np.arange(bottom, bottom + len(mine)), 0, mine, color=colour(j), lw=0)
+        ax.fill_betweenx(
+            np.arange(bottom, bottom + len(mine)), 0, mine, color=palette_color(j), lw=0
+        )
         ticks.append(bottom + len(mine) / 2)
         bottom += len(mine) + gap
     mean = float(values.mean())
-    ax.axvline(mean, color=INK, lw=1, ls="--")
-    ax.annotate(f"mean {number(mean, '.2f')}", (mean, bottom), (4, 0), textcoords="offset points")
-    clean(ax, grid=False)
+    ax.axvline(mean, color=TEXT_COLOR, lw=1, ls="--")
+    ax.annotate(
+        f"mean {format_number(mean, '.2f')}", (mean, bottom), (4, 0), textcoords="offset points"
+    )
+    style_axes(ax, grid=False)
     ax.set_yticks(ticks, [str(label) for label in kinds])
     ax.set(xlabel="silhouette", ylabel="cluster")
     return ax
 
 
-def partition(X: Any, labels: Any, centres: Any = None, *, ax: Any = None) -> Any:
+def cluster_scatter(X: Any, labels: Any, centers: Any = None, *, ax: Any = None) -> Any:
     """Rows of two columns in the colours of their clusters, with the centres.
 
     Parameters
@@ -210,13 +224,21 @@ def partition(X: Any, labels: Any, centres: Any = None, *, ax: Any = None) -> An
     X, labels = np.asarray(X), np.asarray(labels)
     if X.shape[1] != 2:
         raise ValueError(f"rows are drawn in two columns, not {X.shape[1]}: project them first")
-    ax = axes(ax)
+    ax = get_axes(ax)
     for j, label in enumerate(np.unique(labels)):
         mine = X[labels == label]
-        look = {"color": colour(j), "marker": marker(j), "s": 18, "alpha": 0.75, "lw": 0}
+        look = {
+            "color": palette_color(j),
+            "marker": palette_marker(j),
+            "s": 18,
+            "alpha": 0.75,
+            "lw": 0,
+        }
         ax.scatter(*mine.T, label=str(label), **look)
-    if centres is not None:
-        ax.scatter(*np.asarray(centres).T, marker="X", s=130, color=INK, ec="white", label="centre")
-    clean(ax)
-    legend_beside(ax, title="cluster")
+    if centers is not None:
+        ax.scatter(
+            *np.asarray(centers).T, marker="X", s=130, color=TEXT_COLOR, ec="white", label="centre"
+        )
+    style_axes(ax)
+    legend_outside(ax, title="cluster")
     return ax

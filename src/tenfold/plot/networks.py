@@ -1,4 +1,4 @@
-"""Pictures of what is inside a network: filters, maps, hidden units, what it looks at."""
+"""Neural networks: filters, feature maps, hidden units, saliency, activation functions."""
 
 from __future__ import annotations
 
@@ -6,11 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.neural.activations import activation
-from tenfold.neural.looking import saliency as slopes_by_input
-from tenfold.plot.style import FAINT, INK, axes, clean, colour, legend_beside, marker, panels
+from tenfold.neural.inspection import saliency as slopes_by_input
+from tenfold.neural.layers.activations import as_activation
+from tenfold.plot.style import (
+    MUTED_COLOR,
+    TEXT_COLOR,
+    get_axes,
+    get_panels,
+    legend_outside,
+    palette_color,
+    palette_marker,
+    style_axes,
+)
 
-ACROSS = 8  # pictures side by side
+_MAX_GALLERY_COLUMNS = 8  # pictures side by side
 
 
 def filters(model: Any, *, layer: int | None = None, shape: Any = None, ax: Any = None) -> Any:
@@ -39,11 +48,11 @@ def filters(model: Any, *, layer: int | None = None, shape: Any = None, ax: Any 
     if W.ndim == 4:
         pictures = np.moveaxis(W.mean(axis=2), -1, 0)
     else:
-        pictures = W.T.reshape(len(W.T), *_picture_shape(model, layer, shape))
+        pictures = W.T.reshape(len(W.T), *_image_shape(model, layer, shape))
     return _gallery(pictures, ax, "RdBu_r", about_zero=True)
 
 
-def _picture_shape(model: Any, layer: int, shape: Any) -> tuple[int, int]:
+def _image_shape(model: Any, layer: int, shape: Any) -> tuple[int, int]:
     known = (model.network_.shape, *model.network_.shapes)[layer]
     shape = shape or (known[:2] if len(known) == 3 else None)
     if shape is None:
@@ -78,9 +87,9 @@ def feature_maps(model: Any, image: Any, *, layer: int = 0, ax: Any = None) -> A
 
 
 def _gallery(pictures: np.ndarray, ax: Any, cmap: str, *, about_zero: bool) -> Any:
-    across = min(len(pictures), ACROSS)
+    across = min(len(pictures), _MAX_GALLERY_COLUMNS)
     down = -(-len(pictures) // across)
-    grid = panels(ax, down, across, 1.3)
+    grid = get_panels(ax, down, across, 1.3)
     top = np.abs(pictures).max() or 1.0
     low = -top if about_zero else pictures.min()
     for place, each in zip(grid.ravel(), pictures, strict=False):
@@ -110,14 +119,14 @@ def saliency(model: Any, images: Any, *, shape: Any = None, ax: Any = None) -> A
     """
     images = np.asarray(images)
     slopes = slopes_by_input(model, images)
-    height, width = shape or _picture_shape(model, 0, None)
-    grid = panels(ax, 2, len(images), 1.6)
+    height, width = shape or _image_shape(model, 0, None)
+    grid = get_panels(ax, 2, len(images), 1.6)
     said = model.predict(images)
     for i, (above, below) in enumerate(grid.T):
         above.imshow(images[i].reshape(height, width, -1).mean(axis=2), cmap="gray_r")
         size = np.abs(slopes[i]).reshape(height, width, -1).sum(axis=2)
         below.imshow(size, cmap="inferno")
-        above.set_title(f"said: {said[i]}", size=9, color=INK)
+        above.set_title(f"said: {said[i]}", size=9, color=TEXT_COLOR)
         above.set_axis_off()
         below.set_axis_off()
     return grid
@@ -126,7 +135,7 @@ def saliency(model: Any, images: Any, *, shape: Any = None, ax: Any = None) -> A
 def hidden_units(models: Any, X: Any, y: Any, *, layer: int = -2, ax: Any = None) -> Any:
     """Rows as two hidden units see them, once for each model: whether a line now parts them.
 
-    With the models that `tenfold.neural.snapshots` gives, it is a training in pictures. The line
+    With the models that `tenfold.neural.training_snapshots` gives, it is a training in pictures. The line
     is where the last layer's scores of two classes are equal, if that layer comes next and the
     hidden layer has two units; of more units, the two main axes of their values are shown.
     [003, unit 3, lect. 8; 004, 4.1]
@@ -146,23 +155,28 @@ def hidden_units(models: Any, X: Any, y: Any, *, layer: int = -2, ax: Any = None
     -------
     array of Axes
     """
-    grid = panels(ax, 1, len(models), 2.6)
+    grid = get_panels(ax, 1, len(models), 2.6)
     y = np.asarray(y)
     for place, model in zip(grid[0], models, strict=True):
         values = model.outputs(X)[layer].reshape(len(y), -1).astype(np.float64)
-        seen = values if values.shape[1] == 2 else _main_axes(values)
+        seen = values if values.shape[1] == 2 else _principal_axes(values)
         for number, label in enumerate(np.unique(y)):
-            look = {"color": colour(number), "marker": marker(number), "s": 12, "lw": 0}
+            look = {
+                "color": palette_color(number),
+                "marker": palette_marker(number),
+                "s": 12,
+                "lw": 0,
+            }
             place.scatter(*seen[y == label].T, alpha=0.7, label=str(label), **look)
         if values.shape[1] == 2 and layer == -2:
-            _draw_line(place, model, values)
-        place.set_title(f"after {model.n_iter_} epochs", size=9, color=INK)
-        clean(place, grid=False)
+            _draw_decision_line(place, model, values)
+        place.set_title(f"after {model.n_iter_} epochs", size=9, color=TEXT_COLOR)
+        style_axes(place, grid=False)
         place.set(xticks=[], yticks=[])
     return grid
 
 
-def _main_axes(values: np.ndarray) -> np.ndarray:
+def _principal_axes(values: np.ndarray) -> np.ndarray:
     centred = values - values.mean(axis=0)
     _, _, axes_of = np.linalg.svd(centred, full_matrices=False)
     axes_of *= np.sign(axes_of[np.arange(len(axes_of)), np.abs(axes_of).argmax(axis=1)])[:, None]
@@ -171,7 +185,7 @@ def _main_axes(values: np.ndarray) -> np.ndarray:
     return flat
 
 
-def _draw_line(place: Any, model: Any, values: np.ndarray) -> None:
+def _draw_decision_line(place: Any, model: Any, values: np.ndarray) -> None:
     """Where both classes have the same score, across the values that there are."""
     W, b = (np.asarray(a, np.float64) for a in model.network_.parts(model.params_)[-1][:2])
     w, c = (W[:, 1] - W[:, 0], b[1] - b[0]) if W.shape[1] == 2 else (W[:, 0], b[0])
@@ -182,7 +196,7 @@ def _draw_line(place: Any, model: Any, values: np.ndarray) -> None:
     place.set(xlim=(low[0] - margin[0], high[0] + margin[0]))
     place.set(ylim=(low[1] - margin[1], high[1] + margin[1]))
     foot = -c * w / (w @ w)
-    place.axline(foot, foot + np.array([-w[1], w[0]]), color=INK, lw=1.2)
+    place.axline(foot, foot + np.array([-w[1], w[0]]), color=TEXT_COLOR, lw=1.2)
 
 
 def activations(
@@ -210,18 +224,18 @@ def activations(
     >>> [line.get_label() for line in activations(("tanh",)).get_lines()][1:]
     ['tanh', '_slope of tanh']
     """
-    ax = axes(ax)
+    ax = get_axes(ax)
     z = np.linspace(-span, span, 401)
-    ax.axhline(0, color=FAINT, lw=1)
+    ax.axhline(0, color=MUTED_COLOR, lw=1)
     for number, name in enumerate(names):
-        f = activation(name)
-        value, kept = f.bent(z.copy())
-        look = {"color": colour(number)}
+        f = as_activation(name)
+        value, kept = f.apply(z.copy())
+        look = {"color": palette_color(number)}
         ax.plot(z, value, lw=2, label=f.name, **look)
         if f.name != "step":  # which has no slope to speak of
-            slope = f.pulled(kept.copy(), np.ones_like(z))
+            slope = f.backpropagate(kept.copy(), np.ones_like(z))
             ax.plot(z, slope, lw=1.2, ls="--", label=f"_slope of {f.name}", **look)
-    clean(ax)
+    style_axes(ax)
     ax.set(xlabel="score z", ylabel="f(z), and its slope (dashed)")
-    legend_beside(ax)
+    legend_outside(ax)
     return ax

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, clean axes, new figures."""
+"""The shared look of all plots: palette, axes, legends, number format."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 import numpy as np
 
 # Okabe and Ito's colours, told apart by the colour-blind; the yellow, too pale for lines, is last
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-INK = "#333333"
-FAINT = "#BBBBBB"
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+TEXT_COLOR = "#333333"
+MUTED_COLOR = "#BBBBBB"
 
 
-def colour(number: int) -> str:
+def palette_color(number: int) -> str:
     """Colour of a class or line, by its number; colours repeat after eight."""
-    return COLOURS[number % len(COLOURS)]
+    return COLORS[number % len(COLORS)]
 
 
-def marker(number: int) -> str:
+def palette_marker(number: int) -> str:
     """Marker of a class, by its number."""
-    return MARKERS[number % len(MARKERS)]
+    return _MARKERS[number % len(_MARKERS)]
 
 
-def axes(ax: Any, size: tuple[float, float] = (6.4, 4.4)) -> Any:
+def get_axes(ax: Any, size: tuple[float, float] = (6.4, 4.4)) -> Any:
     """The axes to draw into: those given, or those of a new figure."""
     if ax is not None:
         return ax
@@ -32,7 +32,7 @@ def axes(ax: Any, size: tuple[float, float] = (6.4, 4.4)) -> Any:
     return plt.subplots(figsize=size, layout="constrained")[1]
 
 
-def panels(ax: Any, rows: int, columns: int, size: float = 3.2, **shared: Any) -> np.ndarray:
+def get_panels(ax: Any, rows: int, columns: int, size: float = 3.2, **shared: Any) -> np.ndarray:
     """An array of rows x columns axes: those given, or those of a new figure."""
     if ax is not None:
         given = np.array(ax, dtype=object).ravel()
@@ -47,21 +47,33 @@ def panels(ax: Any, rows: int, columns: int, size: float = 3.2, **shared: Any) -
     )[1]
 
 
-def clean(ax: Any, *, grid: bool = True) -> None:
+def style_axes(ax: Any, *, grid: bool = True) -> None:
     """Take away what says nothing: the box, strong ticks; a faint grid behind the data."""
     ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(FAINT)
-    ax.tick_params(color=FAINT, labelcolor=INK)
+    ax.spines[["left", "bottom"]].set_color(MUTED_COLOR)
+    ax.tick_params(color=MUTED_COLOR, labelcolor=TEXT_COLOR)
     ax.set_axisbelow(True)
     if grid:
         ax.grid(color="#E6E6E6", linewidth=0.8)
 
 
-def legend_beside(ax: Any, **options: Any) -> None:
+def legend_outside(ax: Any, **options: Any) -> None:
     """A legend to the right of the axes, where it covers nothing."""
     ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, **options)
 
 
-def number(x: float, how: str = ".3g") -> str:
+def format_number(x: float, how: str = ".3g") -> str:
     """A number with a true minus sign."""
     return format(float(x), how).replace("-", "\N{MINUS SIGN}")
+
+
+def get_axes_pair(ax: Any, shape: tuple[int, int], size: tuple[float, float], **ratios: Any) -> Any:
+    """Two axes: those of a new figure, the two given, or the one given and None."""
+    if ax is None:
+        from matplotlib import pyplot as plt
+
+        return plt.subplots(
+            *shape, figsize=size, layout="constrained", sharex="col", gridspec_kw=ratios
+        )[1]
+    given = np.array(ax, dtype=object).ravel()
+    return given[:2] if len(given) > 1 else (given[0], None)

@@ -1,6 +1,20 @@
 """A study as a page that explains it: `write(study, path)`, `page(study)`; a model alone too."""
 
-from tenfold.report.explained import Told, explained_page, write_explained
-from tenfold.report.page import page, write
+from tenfold._lazy import attach, modules_of_names
 
-__all__ = ["Told", "explained_page", "page", "write", "write_explained"]
+# What each module offers. No name here is also that of a module: importing it would hide the name.
+_OFFERS = {
+    "explanation_page": (
+        "ModelExplanation",
+        "render_explanation",
+        "write_explanation",
+    ),
+    "pages": (
+        "render_report",
+        "write_report",
+    ),
+}
+_WHERE = modules_of_names(__name__, _OFFERS)
+
+__all__ = sorted(_WHERE)  # noqa: PLE0605
+__getattr__, __dir__ = attach(__name__, _WHERE)

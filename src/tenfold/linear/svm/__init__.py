@@ -1,1 +1,1 @@
-"""Support vector machines with linear scores."""
+"""Linear support vector machines."""

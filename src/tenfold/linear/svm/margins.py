@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from tenfold.linear.svm.problem import Certificate, certificate
+from tenfold.linear.svm._objective import DualityCertificate, duality_certificate
 
 
-def signs(model: Any, y: Any) -> np.ndarray:
+def _signs(model: Any, y: Any) -> np.ndarray:
     """Labels as -1 and +1: (n,) for two classes, else (n, k), +1 in the column of the class."""
     y = np.asarray(y)
     if len(model.coef_) == 1:
@@ -24,7 +24,7 @@ def signs(model: Any, y: Any) -> np.ndarray:
     return np.where(y[:, None] == model.classes_, 1.0, -1.0)
 
 
-def lengths(model: Any) -> Any:
+def _coef_norms(model: Any) -> Any:
     """Length of w: a number for two classes, else (k,)."""
     size = np.sqrt((model.coef_.astype(np.float64) ** 2).sum(axis=1))
     return float(size[0]) if len(size) == 1 else size
@@ -32,28 +32,28 @@ def lengths(model: Any) -> Any:
 
 def margins(model: Any, X: Any, y: Any) -> np.ndarray:
     """Margin y f(x) of each row, (n,) or (n, k): positive if right, at least 1 if free of loss."""
-    return signs(model, y) * model.decision_function(X)
+    return _signs(model, y) * model.decision_function(X)
 
 
-def distances(model: Any, X: Any) -> np.ndarray:
+def signed_distances(model: Any, X: Any) -> np.ndarray:
     """Signed distance f(x) / |w| of each row to the boundary, (n,) or (n, k)."""
-    return model.decision_function(X) / lengths(model)
+    return model.decision_function(X) / _coef_norms(model)
 
 
 def geometric_margins(model: Any, X: Any, y: Any) -> np.ndarray:
     """Distance of each row to the boundary, negative on the wrong side; the least is the margin."""
-    return signs(model, y) * distances(model, X)
+    return _signs(model, y) * signed_distances(model, X)
 
 
 def margin_width(model: Any) -> Any:
     """Distance 1 / |w| from the boundary to the margin boundaries f = -1 and f = +1."""
-    return 1.0 / lengths(model)
+    return 1.0 / _coef_norms(model)
 
 
-def projections(model: Any, X: np.ndarray) -> np.ndarray:
+def project_onto_boundary(model: Any, X: np.ndarray) -> np.ndarray:
     """The points of the boundary of two classes that lie nearest to the rows."""
     w = model.coef_[0].astype(np.float64)
-    return np.asarray(X) - np.multiply.outer(distances(model, X), w / lengths(model))
+    return np.asarray(X) - np.multiply.outer(signed_distances(model, X), w / _coef_norms(model))
 
 
 def support_vectors(model: Any, X: Any, y: Any, tol: float = 1e-6) -> np.ndarray:
@@ -62,7 +62,7 @@ def support_vectors(model: Any, X: Any, y: Any, tol: float = 1e-6) -> np.ndarray
     return np.flatnonzero(within if within.ndim == 1 else within.any(axis=1))
 
 
-def recovered_offset(score: Any, y: Any, alpha: Any, most: Any) -> float:
+def intercept_from_multipliers(score: Any, y: Any, alpha: Any, most: Any) -> float:
     """The constant b, from the multipliers of a hinge SVM whose b has no penalty.
 
     Rows with 0 < alpha < most lie on a margin boundary, where y (score + b) = 1; b is the mean of
@@ -84,7 +84,7 @@ def recovered_offset(score: Any, y: Any, alpha: Any, most: Any) -> float:
     --------
     >>> import numpy as np
     >>> x, y = np.array([-2.0, -1.0, 0.5, 1.0, 2.0]), np.array([-1, -1, -1, 1, 1])
-    >>> recovered_offset(2 / 3 * x, y, np.array([0, 1 / 18, 1, 1, 1 / 18]), 1.0)
+    >>> intercept_from_multipliers(2 / 3 * x, y, np.array([0, 1 / 18, 1, 1, 1 / 18]), 1.0)
     -0.3333...
     """
     score, y, alpha = (np.asarray(a, np.float64) for a in (score, y, alpha))
@@ -100,7 +100,7 @@ def recovered_offset(score: Any, y: Any, alpha: Any, most: Any) -> float:
     return float(np.mean(finite))
 
 
-def cost_of(strength: float, n: int, *, loss: str = "mean", half: bool = True) -> float:
+def c_from_strength(strength: float, n: int, *, loss: str = "mean", half: bool = True) -> float:
     r"""C of ``LinearSVC`` for an objective that has the strength at its penalty.
 
     ========================================  =============================  ==============
@@ -112,11 +112,11 @@ def cost_of(strength: float, n: int, *, loss: str = "mean", half: bool = True) -
     c times mean loss + 1/2 :math:`|w|^2`     cost_of(1 / c, n)              003: c = 1/lambda
     ========================================  =============================  ==============
 
-    The same turns C into a strength: `cost_of` is its own inverse.
+    The same turns C into a strength: `c_from_strength` is its own inverse.
 
     Examples
     --------
-    >>> cost_of(0.5, 4), cost_of(cost_of(0.5, 4), 4)
+    >>> c_from_strength(0.5, 4), c_from_strength(c_from_strength(0.5, 4), 4)
     (0.5, 0.5)
     """
     if loss not in ("mean", "sum"):
@@ -124,14 +124,14 @@ def cost_of(strength: float, n: int, *, loss: str = "mean", half: bool = True) -
     return 1.0 / (strength * (n if loss == "mean" else 1) * (1 if half else 2))
 
 
-def reference_objective(gamma: Any, gamma_ref: float, alpha: float) -> float:
+def reference_margin_objective(gamma: Any, gamma_ref: float, alpha: float) -> float:
     """Mean hinge of distances in units of a reference margin, plus alpha / gamma_ref^2.
 
     With gamma_ref = 1 / |w| this is the mean hinge of the margins plus alpha |w|^2. [003, unit 1]
 
     Examples
     --------
-    >>> reference_objective([2.0, 0.5, -1.0], gamma_ref=1.0, alpha=0.25)
+    >>> reference_margin_objective([2.0, 0.5, -1.0], gamma_ref=1.0, alpha=0.25)
     1.083...
     """
     losses = np.maximum(0.0, 1.0 - np.asarray(gamma, np.float64) / gamma_ref)
@@ -169,12 +169,12 @@ def margin_path(model: Any, X: Any, y: Any, costs: Any) -> MarginPath:
         Its other parameters.
     X, y : rows in memory and their labels
     costs : array
-        Values of C, `np.inf` for a hard margin; see `cost_of` for other parametrisations.
+        Values of C, `np.inf` for a hard margin; see `c_from_strength` for other parametrisations.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.linear.svm.svc import LinearSVC
+    >>> from tenfold.linear.svm.linear_svc import LinearSVC
     >>> X, y = np.array([[-1.0], [1.0]]), np.array([0, 1])
     >>> path = margin_path(LinearSVC(loss="hinge"), X, y, [0.25, 1.0, np.inf])
     >>> path.width.round(3).tolist()
@@ -191,7 +191,7 @@ def margin_path(model: Any, X: Any, y: Any, costs: Any) -> MarginPath:
     return MarginPath(*(np.array(part) for part in zip(*points, strict=True)))
 
 
-def dual_certificate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
+def dual_certificate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> DualityCertificate:
     """Primal and dual value of a fitted LinearSVC, their gap, and complementary slackness.
 
     Computed anew from the rows of the fit; the multipliers are those of the model where it has
@@ -210,7 +210,7 @@ def dual_certificate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> C
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.linear.svm.svc import LinearSVC
+    >>> from tenfold.linear.svm.linear_svc import LinearSVC
     >>> X, y = np.array([[1.0, 1.0], [-1.0, -1.0]]), np.array([1, 0])
     >>> proof = dual_certificate(LinearSVC(loss="hinge", C=10).fit(X, y), X, y)
     >>> proof.primal.round(5).tolist(), bool(proof.gap[0] < 1e-6)
@@ -223,4 +223,4 @@ def dual_certificate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> C
     if hasattr(model, "support_"):
         alpha = np.zeros((len(T), rows.n_rows))
         alpha[:, model.support_] = np.abs(model.dual_coef_)
-    return certificate(rows, again.problem(rows), T, alpha)
+    return duality_certificate(rows, again.problem(rows), T, alpha)

@@ -1,0 +1,1 @@
+"""Compiled loops, and kernels written in LLVM IR where neither NumPy nor a compiler finds the fast arrangement."""

@@ -1,0 +1,238 @@
+"""A study without a target: the number of clusters, their profiles, a projection."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+import tenfold
+from tenfold.automl import diagnostics
+from tenfold.automl.config import LearnCallbacks, LearnConfig
+from tenfold.automl.final_model import expected_columns, stamp_metadata
+from tenfold.automl.preparation import (
+    MIN_ROWS,
+    count_selection_rows,
+    make_encoder,
+    sample_rows,
+    useful_columns,
+)
+from tenfold.automl.result import Attempt, ClusterSummary, Study
+from tenfold.automl.schema import cells_to_records, encode_cells
+from tenfold.automl.table_model import TableModel
+from tenfold.automl.task_scores import CLUSTERS
+from tenfold.io.columnar import ColumnBatch, DateColumn, TextColumn
+from tenfold.metrics.silhouette import silhouette_score
+from tenfold.preprocessing.column_kinds import infer_column_kinds
+
+Trait = tuple[str, str, float]  # column, words, strength
+_MAX_TRAITS = 8  # columns that are told of a group
+_MAX_LEVELS = 50  # a column of more different words is no category
+
+
+def cluster_traits(cells: ColumnBatch, labels: np.ndarray, k: int) -> list[list[Trait]]:
+    """For each group the columns that set it apart, the strongest first.
+
+    The strength is the distance of means in standard deviations; of a category, that of the level
+    which differs most.
+    """
+    told: list[list[Trait]] = [[] for _ in range(k)]
+    for name in cells.names:
+        for group, saying in enumerate(_column_traits(name, cells[name], labels, k)):
+            told[group] += saying
+    return [sorted(each, key=lambda s: -abs(s[2]))[:_MAX_TRAITS] for each in told]
+
+
+def _column_traits(name: str, column: Any, labels: np.ndarray, k: int) -> list[list[Trait]]:
+    """What a column says of each group."""
+    if isinstance(column, TextColumn):
+        few = len(column.values) <= _MAX_LEVELS
+        return [_level_trait(name, column, labels == g) if few else [] for g in range(k)]
+    if isinstance(column, DateColumn):
+        return [[] for _ in range(k)]
+    return [_number_trait(name, column.values, labels == g) for g in range(k)]
+
+
+def _number_trait(name: str, values: np.ndarray, own: np.ndarray) -> list[Trait]:
+    known = ~np.isnan(values)
+    spread = float(values[known].std()) if known.any() else 0.0
+    if spread == 0 or not (own & known).any():
+        return []
+    mean, here = float(values[known].mean()), float(values[own & known].mean())
+    side = "higher" if here > mean else "lower"
+    words = f"{side}: {here:.4g} on average, against {mean:.4g}"
+    return [(name, words, (here - mean) / spread)]
+
+
+def _level_trait(name: str, column: TextColumn, own: np.ndarray) -> list[Trait]:
+    levels = len(column.values)
+    known = column.codes >= 0
+    if levels == 0 or not (own & known).any():
+        return []
+    share = np.bincount(column.codes[known], minlength=levels) / known.sum()
+    here = np.bincount(column.codes[own & known], minlength=levels) / (own & known).sum()
+    apart = (here - share) / np.sqrt(np.maximum(share * (1 - share), 1e-9))
+    most = int(np.abs(apart).argmax())
+    words = f"{column.values[most]!r} in {here[most]:.0%} of its rows, against {share[most]:.0%}"
+    return [(name, words, float(apart[most]))]
+
+
+_MAX_CLUSTERS = 10
+_N_INIT = 5
+_MAX_POINTS = 5_000
+_METRIC = "silhouette"
+_WEAK_SILHOUETTE = 0.25  # a silhouette below it: the groups are no islands
+
+
+def run_clustering(records: Any, asked: LearnConfig, watch: LearnCallbacks) -> Study:
+    """Look for groups of rows."""
+    start = perf_counter()
+    if records.n_rows < MIN_ROWS:
+        raise ValueError(f"{records.n_rows} rows are too few to look for groups in")
+    watch.stage("Looking at the columns")
+    kinds = infer_column_kinds(records, None, asked.kinds)
+    table = records.select(useful_columns(kinds, None))
+    encoder = make_encoder(kinds, table.names)
+    rows = np.arange(records.n_rows)
+    cells = sample_cells(table, count_selection_rows(table, rows, encoder), asked.seed)
+    watch.said(f"There is no target: {len(cells):,} rows are put into groups that are alike.")
+    X = _dense(encode_cells(encoder.fit(cells_to_records(cells)), cells))
+    watch.stage("Trying numbers of groups")
+    attempts, models = _fit_kmeans_range(X, asked, watch)
+    best = _choose_n_clusters(attempts, watch)
+    model = _make_model(encoder, models[best.params["n_clusters"]], kinds, best, records.styles)
+    found = diagnostics.check_columns(kinds, records.mixed, None) + _check_silhouette(best)
+    shown = sample_rows(records, rows, asked.seed)
+    result = Study(
+        shown=records.shown,
+        n_rows=records.n_rows,
+        kinds=kinds,
+        notes=list(records.notes),
+        said=watch.sentences,
+        target=None,
+        task=CLUSTERS,
+        classes=None,
+        metric=_METRIC,
+        folds=0,
+        seed=asked.seed,
+        n_train=len(cells),
+        n_test=0,
+        n_choosing=len(cells),
+        attempts=attempts,
+        best=best,
+        chosen=best,
+        test=None,
+        test_rows=shown,
+        train_rows=shown,
+        choosing_y=None,
+        choosing_fold=None,
+        warnings=found,
+        model=model,
+        seconds=perf_counter() - start,
+        settings=asked.settings(),
+        clusters=_summarize_clusters(X, cells, model, encoder),
+    )
+    if asked.output is not None:
+        result.save(asked.output)
+    return result
+
+
+def _choose_n_clusters(attempts: list[Attempt], watch: LearnCallbacks) -> Attempt:
+    """The number of groups with the highest silhouette."""
+    best = max(attempts, key=lambda attempt: attempt.mean)
+    watch.said(
+        f"{best.title} have the highest silhouette, {best.mean:.2f} (1: far apart, 0: not apart)."
+    )
+    return best
+
+
+def sample_cells(table: Any, most: int, seed: int) -> ColumnBatch:
+    """At most so many rows of a table, drawn at random."""
+    n = table.n_rows
+    rows = np.random.default_rng(seed).permutation(n)[:most] if n > most else np.arange(n)
+    return table.take(np.sort(rows)).X
+
+
+def _fit_kmeans_range(
+    X: np.ndarray, asked: LearnConfig, watch: LearnCallbacks
+) -> tuple[list[Attempt], dict[int, Any]]:
+    """K-means with two groups and more, while there is time; at least one number is tried."""
+    end = perf_counter() + 60 * asked.minutes
+    attempts, models = [], {}
+    counts = range(2, min(_MAX_CLUSTERS, len(np.unique(X, axis=0)) - 1) + 1)
+    if not counts:
+        raise ValueError("the rows have fewer than three different values: there are no groups")
+    for k in counts:
+        if attempts and perf_counter() > end:
+            break
+        begun = perf_counter()
+        models[k] = tenfold.KMeans(k, n_init=_N_INIT, random_state=asked.seed).fit(X)
+        score = silhouette_score(X, models[k], seed=asked.seed)
+        attempts.append(_make_attempt(k, score, models[k].inertia_, perf_counter() - begun))
+        watch.rung_done(attempts[-1])
+    return attempts, models
+
+
+def _make_attempt(k: int, score: float, cost: float, seconds: float) -> Attempt:
+    scores = np.array([score])
+    return Attempt(
+        key="kmeans",
+        title=f"{k} groups",
+        params={"n_clusters": k},
+        scores=scores,
+        others={_METRIC: scores, "cost": np.array([cost])},
+        train=scores,
+        seconds=seconds,
+        eligible=True,
+        simplicity=k,
+    )
+
+
+def _make_model(
+    encoder: Any, kmeans: Any, kinds: dict[str, Any], best: Attempt, styles: dict[str, str]
+) -> Any:
+    model: Any = TableModel()
+    model.styles_ = dict(styles)
+    model.task_, model.target_, model.classes_ = CLUSTERS, None, None
+    model.encoder_, model.model_, model.scale_ = encoder, kmeans, None
+    model.columns_ = expected_columns(kinds, encoder.types_, None)
+    model.interval_, model.residuals_ = None, 0
+    stamp_metadata(model, f"K-means with {best.title}")
+    model.scores_ = {"metric": _METRIC, "value": best.mean}
+    return model
+
+
+def _summarize_clusters(
+    X: np.ndarray, cells: ColumnBatch, model: Any, encoder: Any
+) -> ClusterSummary:
+    labels = np.asarray(model.model_.predict(X))
+    pca = tenfold.PCA(min(*X.shape, 10)).fit(X)
+    step = max(-(-len(X) // _MAX_POINTS), 1)
+    points = pca.transform(X[::step])[:, :2]
+    if points.shape[1] < 2:
+        points = np.column_stack([points, np.zeros(len(points))])
+    k = len(model.model_.cluster_centers_)
+    return ClusterSummary(
+        sizes=np.bincount(labels, minlength=k),
+        labels=labels,
+        profiles=cluster_traits(cells, labels, k),
+        points=points,
+        point_labels=labels[::step],
+        variance=np.asarray(pca.explained_variance_ratio_),
+        names=encoder.get_feature_names_out().tolist(),
+    )
+
+
+def _check_silhouette(best: Attempt) -> list[diagnostics.Finding]:
+    if best.mean >= _WEAK_SILHOUETTE:
+        return []
+    text = (
+        f"The best silhouette is {best.mean:.2f}: the rows do not fall into groups that lie apart, "
+        "and another method may cut them elsewhere."
+    )
+    return [diagnostics.Finding("weak groups", "warning", text)]
+
+
+def _dense(X: Any) -> np.ndarray:
+    return X if isinstance(X, np.ndarray) else X.toarray()

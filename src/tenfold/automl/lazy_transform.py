@@ -1,0 +1,86 @@
+"""Rows transformed chunk by chunk: features of any number without memory for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tenfold.engine.arrays import compute_dtype
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.rows import Rows
+from tenfold.engine.source import Source
+
+
+class SourceWrapper(Source):
+    """A source that lies over another, on its grid."""
+
+    source: Source
+
+    @property
+    def grid(self) -> int:
+        """Rows per chunk."""
+        return self.source.grid
+
+    @property
+    def streams(self) -> bool:
+        """Whether jumping to a chunk costs more than reading it."""
+        return self.source.streams
+
+    def runs(self) -> Iterator[range]:
+        return self.source.runs()
+
+    def where(self, row: int) -> str:
+        return self.source.where(row)
+
+
+class TransformedSource(SourceWrapper):
+    """The rows of a source, each chunk of which a fitted transformer makes new columns of.
+
+    Chunks stay those of the source, so that each is made once in a pass.
+    """
+
+    def __init__(self, source: Source, transformer: Any) -> None:
+        self.source, self.transformer = source, transformer
+        first = self._made(source.take(np.zeros(1, np.int64)))
+        self.n_rows, self.n_features = source.n_rows, first.X.shape[1]
+        self.dtype = compute_dtype(first.X.dtype)
+        self.has_target, self.has_weight = source.has_target, source.has_weight
+
+    def chunks(self, run: range) -> Iterator[Chunk]:
+        return (self._made(chunk) for chunk in self.source.chunks(run))
+
+    def take(self, rows: np.ndarray) -> Chunk:
+        return self._made(self.source.take(rows))
+
+    def _made(self, chunk: Chunk) -> Chunk:
+        return chunk._replace(X=np.ascontiguousarray(self.transformer.transform(chunk.X)))
+
+
+class TargetSource(SourceWrapper):
+    """The rows of a source with a target that lies in memory."""
+
+    has_target = True
+
+    def __init__(self, source: Source, y: np.ndarray) -> None:
+        self.source, self.y = source, y
+        self.n_rows, self.n_features = source.n_rows, source.n_features
+        self.dtype, self.sparse, self.finite = source.dtype, source.sparse, source.finite
+
+    def chunks(self, run: range) -> Iterator[Chunk]:
+        for chunk in self.source.chunks(run):
+            yield chunk._replace(y=self.y[chunk.first : chunk.first + chunk.rows])
+
+    def take(self, rows: np.ndarray) -> Chunk:
+        return self.source.take(rows)._replace(y=self.y[rows])
+
+
+def transform_rows(rows: Rows, transformer: Any) -> Rows:
+    """The same rows with the columns that a fitted transformer makes."""
+    return Rows(TransformedSource(rows.source, transformer), engine=rows.engine)
+
+
+def add_target(rows: Rows, y: np.ndarray) -> Rows:
+    """The same rows with a target."""
+    return Rows(TargetSource(rows.source, y), engine=rows.engine)

@@ -1,0 +1,373 @@
+"""Results of `tenfold.learn`, and their form as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import secrets
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tenfold.model_selection.confidence_intervals import ConfidenceInterval, fold_interval
+
+
+def write_text_atomic(path: Path, text: str) -> None:
+    """Write a text file that appears at once or not at all."""
+    unfinished = path.with_name(f".tenfold-{secrets.token_hex(8)}.tmp")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that the reader of a study should know.
+
+    Attributes
+    ----------
+    kind : short name, such as "leak" or "duplicates"
+    severity : "note", "warning" or "alarm"
+    text : a sentence in plain words
+    columns : names of the columns it speaks of
+    """
+
+    kind: str
+    severity: str
+    text: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass
+class Attempt:
+    """A model that was tried, fold by fold.
+
+    Attributes
+    ----------
+    key, title : short name and name of the rung
+    params : settings: of the chosen model those of all training rows, else those of most folds
+    scores : (k,) deciding score of each fold, larger is better
+    others : further scores by name, (k,) each
+    train : (k,) deciding score on the rows that were learned from
+    seconds : time of all folds
+    eligible : whether it can be chosen
+    simplicity : place in the order of simplicity, 0 for the simplest
+    note : why it was skipped, stopped or failed; None if it was finished
+    predictions : out-of-fold, of the choosing rows: values, or (n, classes) probabilities
+    fold_params : settings that each fold chose
+    yardstick : whether it stands there for comparison alone
+    """
+
+    key: str
+    title: str
+    params: dict[str, Any]
+    scores: np.ndarray
+    others: dict[str, np.ndarray]
+    train: np.ndarray
+    seconds: float
+    eligible: bool
+    simplicity: int
+    note: str | None = None
+    predictions: np.ndarray | None = None
+    fold_params: list[dict[str, Any]] = field(default_factory=list)
+    yardstick: bool = False
+
+    @property
+    def finished(self) -> bool:
+        """Whether all folds were done."""
+        return self.note is None
+
+    @property
+    def resumable(self) -> bool:
+        """Whether it lacked time alone, and a study that goes on may finish it."""
+        return self.note is not None and self.note.startswith(("skipped", "stopped"))
+
+    @property
+    def mean(self) -> float:
+        """Mean deciding score over the folds that were done; NaN if there is none."""
+        return float(np.mean(self.scores)) if len(self.scores) else float("nan")
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean, as if folds were independent."""
+        n = len(self.scores)
+        return float(np.std(self.scores, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+
+    def interval(self, level: float = 0.95) -> ConfidenceInterval:
+        """Interval of the mean score, corrected for folds that share training rows."""
+        return fold_interval(self.scores, level=level)
+
+
+@dataclass
+class HoldoutEvaluation:
+    """The chosen model on the sealed test part, opened once.
+
+    Attributes
+    ----------
+    y : (n,) truth: values, or class numbers
+    predicted : (n,) values, or class numbers
+    probabilities : (n, classes), None for regression
+    scores : by the names of metrics, larger is better
+    intervals : (low, high) of each score, by drawing test rows again (95 %)
+    """
+
+    y: np.ndarray
+    predicted: np.ndarray
+    probabilities: np.ndarray | None
+    scores: dict[str, float]
+    intervals: dict[str, tuple[float, float]]
+
+
+@dataclass
+class ClusterSummary:
+    """What a study without a target found.
+
+    Attributes
+    ----------
+    sizes : (k,) rows of each group
+    labels : (n,) group of each choosing row
+    profiles : for each group, (column, in words, strength) of what sets it apart, strongest first
+    points : (m, 2) projection of at most 5,000 rows to the two main directions
+    point_labels : (m,) their groups
+    variance : share of the variance along each main direction
+    names : names of the encoded columns
+    """
+
+    sizes: np.ndarray
+    labels: np.ndarray
+    profiles: list[list[tuple[str, str, float]]]
+    points: np.ndarray
+    point_labels: np.ndarray
+    variance: np.ndarray
+    names: list[str]
+
+
+@dataclass
+class Study:
+    """All that `tenfold.learn` found.
+
+    Attributes
+    ----------
+    shown : the data's place in words
+    n_rows : rows of the table
+    kinds : `ColumnKind` of each column
+    notes : what was done to read the table
+    said : what was inferred and decided, sentence by sentence
+    target, task, classes : what is predicted; classes in their own type, None for regression
+    metric : name of the deciding score
+    folds, seed : of the cross-validation
+    n_train, n_test, n_choosing : rows to learn from, sealed, and used to choose
+    attempts : all that was tried, in the order of the ladder
+    skipped : those of the attempts that were not finished
+    best, chosen : the highest mean score of all that can be chosen; the simplest near it
+    test : the sealed test
+    test_rows, train_rows : at most 5,000 rows of each part, with the target
+    choosing_y : (n_choosing,) truth of the rows that `Attempt.predictions` speaks of
+    choosing_fold : (n_choosing,) the fold in which each was held out
+    warnings : findings
+    model : the chosen model, fitted on all training rows
+    clusters : without a target, what was found
+    seconds : time of the whole study
+    settings : what `learn` was asked for
+    """
+
+    shown: str
+    n_rows: int
+    kinds: dict[str, Any]
+    notes: list[str]
+    said: list[str]
+    target: str | None
+    task: str
+    classes: list[Any] | None
+    metric: str
+    folds: int
+    seed: int
+    n_train: int
+    n_test: int
+    n_choosing: int
+    attempts: list[Attempt]
+    best: Attempt
+    chosen: Attempt
+    test: HoldoutEvaluation | None
+    test_rows: Any
+    train_rows: Any
+    choosing_y: np.ndarray | None
+    choosing_fold: np.ndarray | None
+    warnings: list[Finding]
+    model: Any
+    seconds: float
+    settings: dict[str, Any]
+    clusters: ClusterSummary | None = None
+
+    @property
+    def skipped(self) -> list[Attempt]:
+        """Attempts that were skipped, stopped, or failed."""
+        return [attempt for attempt in self.attempts if not attempt.finished]
+
+    @cached_property
+    def ranked(self) -> list[Attempt]:
+        """Attempts that were finished, the best first."""
+        done = [attempt for attempt in self.attempts if attempt.finished]
+        return sorted(done, key=lambda attempt: -attempt.mean)
+
+    def attempt(self, key: str) -> Attempt:
+        """The attempt of a rung.
+
+        Parameters
+        ----------
+        key : str
+            Short name of the rung.
+        """
+        return next(attempt for attempt in self.attempts if attempt.key == key)
+
+    def leaderboard(self) -> str:
+        """The finished attempts as a table of text, the best first; the chosen one is marked."""
+        width = max(len(each.title) for each in self.ranked) + 2
+        lines = [f"{'model':<{width}}  {self.metric:>12}  {'95 % interval':>19}  {'seconds':>8}"]
+        return "\n".join(lines + [self._line(each, width) for each in self.ranked])
+
+    def _line(self, attempt: Attempt, width: int) -> str:
+        name = f"{'*' if attempt is self.chosen else ' '} {attempt.title}"
+        ends = ""
+        if len(attempt.scores) > 1:
+            at = attempt.interval()
+            ends = f"{at.low:.4f} to {at.high:.4f}"
+        return f"{name:<{width}}  {attempt.mean:>12.4f}  {ends:>19}  {attempt.seconds:>8.2f}"
+
+    def metrics(self) -> dict[str, Any]:
+        """Everything that was measured, in types that JSON has."""
+        return study_to_dict(self)
+
+    def save(self, folder: str | os.PathLike[str]) -> dict[str, Path]:
+        """Write `model.tenfold` and `metrics.json`, each complete or not at all.
+
+        Parameters
+        ----------
+        folder : path
+            Made if it is not there.
+
+        Returns
+        -------
+        dict
+            Path of each file by "model" and "metrics".
+        """
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = {"model": folder / "model.tenfold", "metrics": folder / "metrics.json"}
+        self.model.save(paths["model"])
+        write_text_atomic(
+            paths["metrics"], json.dumps(self.metrics(), indent=2, allow_nan=False) + "\n"
+        )
+        return paths
+
+
+def study_to_dict(study: Study) -> dict[str, Any]:
+    """What `metrics.json` holds."""
+    return to_json_types(
+        {
+            "data": study.shown,
+            "rows": study.n_rows,
+            "columns": {name: _column_to_dict(kind) for name, kind in study.kinds.items()},
+            "target": study.target,
+            "task": study.task,
+            "classes": study.classes,
+            "metric": study.metric,
+            "folds": study.folds,
+            "seed": study.seed,
+            "rows_train": study.n_train,
+            "rows_test": study.n_test,
+            "rows_choosing": study.n_choosing,
+            "best": study.best.key,
+            "chosen": study.chosen.key,
+            "models": [_attempt_to_dict(attempt) for attempt in study.attempts],
+            "test": None if study.test is None else _evaluation_to_dict(study.test),
+            "clusters": None if study.clusters is None else _clusters_to_dict(study.clusters),
+            "warnings": [vars(finding) for finding in study.warnings],
+            "notes": study.notes,
+            "said": study.said,
+            "seconds": study.seconds,
+            "settings": study.settings,
+        }
+    )
+
+
+def _attempt_to_dict(attempt: Attempt) -> dict[str, Any]:
+    ends = attempt.interval()[1:3] if len(attempt.scores) > 1 else None
+    return {
+        "key": attempt.key,
+        "title": attempt.title,
+        "mean": attempt.mean,
+        "interval": ends,
+        "scores": attempt.scores,
+        "train_scores": attempt.train,
+        "others": {name: np.mean(each) for name, each in attempt.others.items() if len(each)},
+        "params": attempt.params,
+        "seconds": attempt.seconds,
+        "eligible": attempt.eligible,
+        "yardstick": attempt.yardstick,
+        "note": attempt.note,
+    }
+
+
+def _evaluation_to_dict(judged: HoldoutEvaluation) -> dict[str, Any]:
+    return {"rows": len(judged.y), "scores": judged.scores, "intervals": judged.intervals}
+
+
+def _clusters_to_dict(clusters: ClusterSummary) -> dict[str, Any]:
+    return {
+        "sizes": clusters.sizes,
+        "profiles": clusters.profiles,
+        "variance": clusters.variance,
+    }
+
+
+def _column_to_dict(kind: Any) -> dict[str, Any]:
+    names = ("kind", "missing", "distinct", "why", "low", "high", "mean")
+    return {name: getattr(kind, name, None) for name in names}
+
+
+def model_to_dict(model: Any) -> dict[str, Any]:
+    """What a model of tables is, and what it needs."""
+    last = model.model_[-1] if hasattr(model.model_, "steps") else model.model_
+    return to_json_types(
+        {
+            "title": model.title_,
+            "model": type(last).__name__,
+            "task": model.task_,
+            "target": model.target_,
+            "classes": model.classes_,
+            "columns": {name: want._asdict() for name, want in model.columns_.items()},
+            "scores": model.scores_,
+            "created": model.created_,
+            "versions": model.versions_,
+        }
+    )
+
+
+def to_json_types(value: Any) -> Any:
+    """The same in types that JSON has; a number that is none becomes null.
+
+    Examples
+    --------
+    >>> to_json_types({"a": np.float32(0.5), "b": (np.nan, np.arange(2))})
+    {'a': 0.5, 'b': [None, [0, 1]]}
+    """
+    if isinstance(value, dict):
+        return {str(key): to_json_types(each) for key, each in value.items()}
+    if isinstance(value, np.ndarray):
+        return to_json_types(value.tolist())
+    if isinstance(value, np.generic):
+        return to_json_types(value.item())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [to_json_types(each) for each in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return str(value)

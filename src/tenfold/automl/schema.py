@@ -1,0 +1,175 @@
+"""The columns that a model expects: whether a table has them, and its cells in their types."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.engine.chunk import Chunk
+from tenfold.io.columnar import (
+    Column,
+    ColumnBatch,
+    DateColumn,
+    NumericColumn,
+    TableError,
+    TextColumn,
+)
+from tenfold.io.number_formats import parse_number
+from tenfold.io.row_store import MemoryStore
+from tenfold.io.table import TableSource
+from tenfold.io.table_opener import open_table
+
+
+def cells_to_records(cells: ColumnBatch) -> TableSource:
+    """Rows in memory as records."""
+    return TableSource(MemoryStore(cells), dict(cells.types), shown="the table")
+
+
+def to_records(table: Any, styles: dict[str, str] | None = None) -> TableSource:
+    """Records of anything that holds rows; a dict of single values is one row."""
+    if isinstance(table, ColumnBatch):
+        return cells_to_records(table)
+    if isinstance(table, dict) and all(np.ndim(value) == 0 for value in table.values()):
+        table = [table]
+    return open_table(table, styles=styles)
+
+
+def encode_cells(encoder: Any, cells: ColumnBatch) -> Any:
+    """Rows in memory as a fitted encoder makes them: an array or CSR matrix."""
+    rows = encoder.rows(cells_to_records(cells))
+    return rows.gather().X if rows.sparse else rows.each(_chunk_matrix)
+
+
+def _chunk_matrix(chunk: Chunk) -> np.ndarray:
+    return chunk.X
+
+
+_NUMERIC_TYPES = ("number", "bool")
+_DEFAULT_NAME = re.compile(r"x\d+")  # names of columns that had none
+_STYLE_EXAMPLES = {
+    "commas": " such as 1,234.5",
+    "blanks": " such as 1 234.5",
+    "decimal comma": " such as 1.234,5",
+}
+
+
+class ExpectedColumn(NamedTuple):
+    """A column that a model learned from.
+
+    Attributes
+    ----------
+    type : "number", "text", "date" or "bool"
+    kind : what it was taken for, such as "category"
+    examples : some of its values
+    low, high : of numbers
+    """
+
+    type: str
+    kind: str
+    examples: list[Any]
+    low: float | None = None
+    high: float | None = None
+
+
+def missing_columns(expected: dict[str, ExpectedColumn], names: list[str]) -> list[str]:
+    """A sentence for each column that is not there."""
+    problems = []
+    for name in expected:
+        if name not in names:
+            unused = [other for other in names if other not in expected]
+            near = get_close_matches(name, unused, 1, 0.6)
+            hint = f"; rename {near[0]!r}?" if near else ""
+            problems.append(f"there is no column {name!r}{hint}")
+    if problems and all(_DEFAULT_NAME.fullmatch(name) for name in expected):
+        problems.append("if the first line of the file is a row, say --no-header (header=False)")
+    return problems
+
+
+def conform_cells(
+    cells: ColumnBatch,
+    expected: dict[str, ExpectedColumn],
+    records: Any,
+    first: int,
+    styles: dict[str, str] | None = None,
+) -> ColumnBatch:
+    """The columns that a model learned from, in the types that it learned.
+
+    Parameters
+    ----------
+    cells : Cells
+        Some rows.
+    expected : dict
+        What the model learned from.
+    records : Records
+        Where the rows come from: it knows their places.
+    first : int
+        Number of the first of them.
+    styles : dict, optional
+        How numbers were written in the columns of a text file.
+    """
+    place = RowOrigin(records, first, styles or {})
+    columns = {
+        name: _convert_column(cells[name], want.type, name, place)
+        for name, want in expected.items()
+    }
+    return ColumnBatch(columns, {name: want.type for name, want in expected.items()}, cells.n_rows)
+
+
+class RowOrigin(NamedTuple):
+    """Where rows come from, and how their numbers are written."""
+
+    records: Any
+    first: int
+    styles: dict[str, str]
+
+
+def _convert_column(column: Column, want: str, name: str, place: RowOrigin) -> Column:
+    if want == "text":
+        return column if isinstance(column, TextColumn) else _to_words(column)
+    if isinstance(column, NumericColumn if want in _NUMERIC_TYPES else DateColumn):
+        return column
+    if column.missing().all():
+        return _missing_column(want, len(column))
+    if want in _NUMERIC_TYPES and isinstance(column, TextColumn):
+        return _to_numbers(column, name, place)
+    raise _type_mismatch(column, want, name, place, int(np.flatnonzero(~column.missing())[0]))
+
+
+def _to_words(column: NumericColumn | DateColumn) -> TextColumn:
+    """Text of numbers: a code such as 1203 that looked like a word in training."""
+    plain = column.plain()
+    values = sorted({str(value) for value in plain if value is not None})
+    place = {value: i for i, value in enumerate(values)}
+    codes = [-1 if value is None else place[str(value)] for value in plain]
+    return TextColumn(np.array(codes, np.int32), values)
+
+
+def _to_numbers(column: TextColumn, name: str, place: RowOrigin) -> NumericColumn:
+    style = place.styles.get(name)
+    numbers = np.array([*(parse_number(value, style) for value in column.values), np.nan])
+    values = numbers[column.codes]
+    wrong = np.flatnonzero(np.isnan(values) & ~column.missing())
+    if len(wrong):
+        raise _type_mismatch(column, "number", name, place, int(wrong[0]))
+    return NumericColumn(values)
+
+
+def _missing_column(want: str, rows: int) -> Column:
+    if want in _NUMERIC_TYPES:
+        return NumericColumn(np.full(rows, np.nan))
+    return DateColumn(np.full(rows, np.datetime64("NaT"), "datetime64[us]"))
+
+
+def _type_mismatch(column: Column, want: str, name: str, place: RowOrigin, row: int) -> TableError:
+    value = column.at([row]).plain()[0]
+    wanted = "numbers" if want in _NUMERIC_TYPES else "dates"
+    how = _STYLE_EXAMPLES.get(place.styles.get(name, ""), "")
+    shown, where = place.records.shown, place.records.where(place.first + row)
+    at = where if where.startswith(shown) else f"{shown}, {where}"
+    return TableError(
+        f"{at}: {name!r} is {str(value)!r}, but the model learned from "
+        f"{wanted}{how} there: correct it, or leave it empty"
+    )

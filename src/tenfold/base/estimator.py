@@ -1,0 +1,253 @@
+"""The fit template: validate, open rows, call `_fit`, set learned attributes, warn."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import nullcontext
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from tenfold.callbacks.monitor import monitor_fit
+from tenfold.callbacks.progress_bar import progress
+from tenfold.distributed.dask import current_engine
+from tenfold.engine.arrays import ArraySource, SparseSource
+from tenfold.engine.blas_threads import one_blas_thread
+from tenfold.engine.hooks import record_value
+from tenfold.engine.rows import Rows
+from tenfold.engine.thread_pool import n_threads, threads
+from tenfold.io.opener import has_names, is_rows_like
+from tenfold.io.opener import open as open_rows
+
+_FLOAT_DTYPES = (np.float64, np.float32)
+
+
+class Estimator(BaseEstimator):
+    """What every model shares. Derive from a family below, not from this."""
+
+    _sparse_ok = False
+    _nan_ok = False
+    _min_rows = 1
+    _y_required = False
+    _multi_output = False
+    _all_pairs = False  # whether time grows with the square of the rows
+    _draws = False  # whether rows are drawn: then weights and order of rows matter
+    _parameter_constraints: dict[str, Any] = {}
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Parameters and learned attributes, which no type checker sees."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+        y : array or column name, optional
+            Target, or the labels of a classifier; a name when X is a table or a file.
+        sample_weight : array or column name, optional
+            Weight of each row; a weight of two is the row twice.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        with self._work_context():
+            rows = self._training_rows(X, y, sample_weight)
+            self._set_learned(self._fit(rows, self._rng()))
+        return self
+
+    def _training_rows(self, X: Any, y: Any, w: Any) -> Rows:
+        """The rows of a fit; classifiers number their labels here."""
+        return self._rows(X, y, w)
+
+    def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        raise NotImplementedError(f"{type(self).__name__} has to define _fit(rows, rng)")
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to one file that `tenfold.load` reads; loading executes no code.
+
+        Parameters
+        ----------
+        path : path
+            File to write; it is replaced only when the new one is complete.
+        """
+        from tenfold.persist.model_file import save
+
+        save(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._sparse_ok
+        tags.input_tags.allow_nan = self._nan_ok
+        tags.target_tags.required = self._y_required
+        tags.target_tags.multi_output = self._multi_output
+        return tags
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """Names of the parameters, read off the constructor: `inspect` outlasts a small fit."""
+        code = getattr(cls.__init__, "__code__", None)
+        if code is None or code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
+            return super()._get_param_names()
+        return sorted(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
+
+    def _work_context(self) -> Any:
+        """One BLAS thread, the threads that n_jobs asks for, and whoever watches."""
+        return _WorkContext(self)
+
+    def _rng(self) -> np.random.Generator:
+        """Numbers that depend on `random_state` alone."""
+        if not hasattr(self, "random_state"):
+            return np.random.default_rng(0)
+        draw = check_random_state(self.random_state).randint
+        return np.random.default_rng(record_value(lambda: int(draw(2**31 - 1))))
+
+    def _set_learned(self, learned: dict[str, Any]) -> None:
+        for name, value in learned.items():
+            setattr(self, name, value)
+        if not learned.get("converged_", True):
+            rounds = np.max(learned["n_iter_"])
+            warnings.warn(
+                f"{type(self).__name__} did not converge in max_iter={rounds} rounds. "
+                "Raise max_iter, standardise the columns, or loosen tol; `history_` shows the "
+                "objective per round.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
+        if is_rows_like(X) or isinstance(y, str) or isinstance(w, str):  # names of columns
+            rows = self._open_rows(X, y, w, reset=reset)
+            rows.allow_nan = self._nan_ok
+            self._match_columns(rows, reset=reset)
+            return rows
+        return self._array_rows(X, y, w, reset=reset)
+
+    def _open_rows(self, X: Any, y: Any, w: Any, *, reset: bool) -> Rows:
+        """Rows elsewhere; after the fit, those of its columns, whatever else lies beside them."""
+        names = None if reset else getattr(self, "feature_names_in_", None)
+        if names is None or isinstance(X, Rows) or not has_names(X):
+            return open_rows(X, target=y, weight=w)
+        return open_rows(X, target=y, weight=w, columns=list(names))
+
+    def _array_rows(self, X: Any, y: Any, w: Any, *, reset: bool) -> Rows:
+        if w is None and self._is_plain(X, y, reset=reset):
+            return self._rows_unchecked(X, y, reset=reset)
+        with_target = y is not None or (reset and self._y_required)
+        whole = isinstance(X, np.ndarray) and X.dtype.kind in "iub"
+        checked: Any = validate_data(
+            self,
+            cast("Any", X),
+            **({"y": y, **self._y_options()} if with_target else {}),
+            reset=reset,
+            accept_sparse="csr" if self._sparse_ok else False,
+            dtype=None if whole else list(_FLOAT_DTYPES),  # integers are converted chunk by chunk
+            ensure_all_finite=False,  # looked at chunk by chunk, while it is in the cache
+            ensure_min_samples=self._min_rows if reset else 1,
+        )
+        X, y = checked if isinstance(checked, tuple) else (checked, None)
+        if w is not None:
+            w = _check_sample_weight(w, X, dtype=_FLOAT_DTYPES, ensure_non_negative=True)
+            if not w.any():
+                raise ValueError("sample_weight is zero for all rows: nothing to learn from")
+        place = ArraySource if isinstance(X, np.ndarray) else SparseSource
+        return Rows(place(X, y, w), engine=current_engine(), allow_nan=self._nan_ok)
+
+    def _is_plain(self, X: Any, y: Any, *, reset: bool) -> bool:
+        """Whether X and y are arrays in which scikit-learn's checks would find nothing to say."""
+        if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in _FLOAT_DTYPES:
+            return False
+        n, p = X.shape
+        if not reset:
+            named = hasattr(self, "feature_names_in_")
+            return y is None and n > 0 and p == self.n_features_in_ and not named
+        right_target = not self._y_required if y is None else _is_plain_target(y, n)
+        return right_target and n >= max(self._min_rows, 1) and p > 0
+
+    def _rows_unchecked(self, X: np.ndarray, y: Any, *, reset: bool) -> Rows:
+        """Such arrays as rows: all that is left of the checks is what a fit remembers."""
+        rows = Rows(ArraySource(X, y), engine=current_engine(), allow_nan=self._nan_ok)
+        if reset:
+            self._match_columns(rows, reset=True)
+        return rows
+
+    def _y_options(self) -> dict[str, Any]:
+        return {}
+
+    def _match_columns(self, rows: Rows, *, reset: bool) -> None:
+        if reset:
+            self.n_features_in_ = rows.n_features
+            if rows.names:
+                self.feature_names_in_ = np.asarray(rows.names, dtype=object)
+            elif hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            if rows.n_rows < self._min_rows:
+                raise ValueError(
+                    f"Found rows with {rows.n_rows} sample(s) while a minimum of {self._min_rows} "
+                    f"is required by {type(self).__name__}."
+                )
+            return
+        mine = getattr(self, "feature_names_in_", None)
+        if mine is not None and rows.names and list(mine) != list(rows.names):
+            raise ValueError(
+                f"the columns {rows.names} are not those of the fit, {list(mine)}: "
+                "choose them with tenfold.open(..., columns=[...])"
+            )
+        if rows.n_features != self.n_features_in_:
+            raise ValueError(
+                f"X has {rows.n_features} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+
+    def _each(self, X: Any, f: Callable[..., np.ndarray], *state: Any) -> np.ndarray:
+        """`f(chunk, *state)` for all rows of X, below each other: how every model predicts.
+
+        The caller has made sure that the model is fitted.
+        """
+        with self._work_context():
+            return self._rows(X, reset=False).each(f, *state)
+
+
+def _is_plain_target(y: Any, n: int) -> bool:
+    """Whether y is an array of n numbers, all finite."""
+    if type(y) is not np.ndarray or y.shape != (n,):
+        return False
+    return y.dtype.kind in "iub" or (y.dtype.kind == "f" and bool(np.isfinite(y).all()))
+
+
+class _WorkContext:
+    """Context of a fit or a prediction: contexts entered by hand, since small fits count."""
+
+    def __init__(self, model: Estimator) -> None:
+        shown = progress() if getattr(model, "verbose", 0) else nullcontext()
+        watch = monitor_fit(type(model).__name__, model.get_params)
+        # n_jobs first: it is the only one that may refuse
+        self.parts: tuple[Any, ...] = (_n_jobs_context(model), shown, watch, one_blas_thread())
+
+    def __enter__(self) -> None:
+        for part in self.parts:
+            part.__enter__()
+
+    def __exit__(self, *problem: object) -> None:
+        for part in reversed(self.parts):
+            part.__exit__(*problem)
+
+
+def _n_jobs_context(model: Estimator) -> Any:
+    """The threads that `n_jobs` asks for; below zero they count from all of them down."""
+    n_jobs = getattr(model, "n_jobs", None)
+    if n_jobs is None or n_jobs == -1:
+        return nullcontext()
+    return threads(n_jobs if n_jobs >= 0 else max(n_threads() + 1 + n_jobs, 1))

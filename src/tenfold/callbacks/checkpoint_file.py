@@ -1,0 +1,109 @@
+"""The file of a checkpoint, rewritten atomically now and then."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Iterator
+from glob import escape
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.callbacks.fingerprint import describe_difference
+from tenfold.callbacks.serialization import Packed, read_arrays, write_arrays
+from tenfold.engine.environment import describe_environment
+
+_FORMAT = "tenfold checkpoint 1"
+_MIN_INTERVAL_PER_SAVE = 100  # saving takes at most this part of the time: 1 %
+
+
+class CheckpointRecord(NamedTuple):
+    """One event of a block."""
+
+    kind: str  # "fit", "pass", "loop" or "value"
+    about: dict[str, Any]  # what must be the same when the block runs again
+    content: Packed | None  # None: a pass that failed
+
+
+class CheckpointFile:
+    """Records in order, and the nodes of the pass that was under way, in memory and on disk."""
+
+    def __init__(self, path: Path, every: float) -> None:
+        self.path, self.every = _check_writable(path), every
+        self.machine = describe_environment()
+        self.records: list[CheckpointRecord] = []
+        self.pending: CheckpointRecord | None = None
+        if path.exists():
+            self._read()
+        self.saving = threading.Lock()
+        self.due = perf_counter() + every
+
+    def _read(self) -> None:
+        header, arrays = read_arrays(self.path)
+        there = header.get("machine", {})
+        if header.get("format") != _FORMAT or there.get("tenfold") != self.machine["tenfold"]:
+            raise ValueError(
+                f"{self.path} is not a checkpoint of tenfold {self.machine['tenfold']}: "
+                "delete it or choose another path"
+            )
+        if there != self.machine:
+            warnings.warn(
+                f"the checkpoint {self.path} was written elsewhere "
+                f"({describe_difference(there, self.machine)}): the last bits may differ",
+                UserWarning,
+                stacklevel=5,
+            )
+        stock = iter(arrays)
+        *self.records, self.pending = [_decode_record(entry, stock) for entry in header["records"]]
+        if self.pending.kind == "none":
+            self.pending = None
+
+    def is_due(self) -> bool:
+        """Whether it is time to save, and the last save was 100 times its own length ago."""
+        return perf_counter() >= self.due
+
+    def save(self, pending: CheckpointRecord | None) -> None:
+        """Write all records and the nodes of a pass, or those that wait for their pass.
+
+        A full disk is no reason to lose the fit: it goes on with a warning.
+        """
+        start = perf_counter()
+        records = [*self.records, pending or self.pending or CheckpointRecord("none", {}, None)]
+        arrays = [array for record in records if record.content for array in record.content.arrays]
+        entries = [_encode_record(record) for record in records]
+        header = {"format": _FORMAT, "machine": self.machine, "records": entries}
+        try:
+            write_arrays(self.path, header, arrays)
+        except OSError as problem:
+            warnings.warn(f"the checkpoint was not saved: {problem}", RuntimeWarning, stacklevel=2)
+        now = perf_counter()
+        self.due = now + max(self.every, _MIN_INTERVAL_PER_SAVE * (now - start))
+
+    def remove(self) -> None:
+        """Leave nothing behind, also not what runs that were killed had begun to write."""
+        for part in self.path.parent.glob(f".{escape(self.path.name)}.*.part"):
+            part.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
+
+
+def _check_writable(path: Path) -> Path:
+    if path.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
+        raise ValueError(f"checkpoint({str(path)!r}): name a file in a folder that can be written")
+    return path
+
+
+def _encode_record(record: CheckpointRecord) -> list:
+    if record.content is None:
+        return [record.kind, record.about]
+    return [record.kind, record.about, record.content.outline, len(record.content.arrays)]
+
+
+def _decode_record(entry: list, stock: Iterator[np.ndarray]) -> CheckpointRecord:
+    kind, about, *rest = entry
+    content = Packed(rest[0], list(islice(stock, rest[1]))) if rest else None
+    return CheckpointRecord(kind, about, content)

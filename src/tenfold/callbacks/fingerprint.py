@@ -1,0 +1,104 @@
+"""Fingerprints of a fit: its model, chunk function, parameters and data."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.source import Source
+from tenfold.engine.task import FoldTask
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_DIGEST_PREFIX = "sha256:"
+_MAX_SHOWN_CHARACTERS = 60  # letters of a value that an error message may show
+
+
+def qualified_name(thing: Any) -> str:
+    """Module and name of a function or class."""
+    name = getattr(thing, "__qualname__", None)
+    return _ADDRESS.sub("", repr(thing)) if name is None else f"{thing.__module__}.{name}"
+
+
+def digest(value: Any) -> str:
+    """A short text that differs when any number, array or name within a value differs."""
+    made = hashlib.sha256()
+    for part in _iterate_bytes(value):
+        made.update(part)
+    return _DIGEST_PREFIX + made.hexdigest()
+
+
+def _iterate_bytes(value: Any) -> Iterator[bytes]:
+    if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
+        yield f"{value.dtype.str}{value.shape}".encode()
+        yield value.tobytes()
+    elif isinstance(value, dict):
+        yield from _iterate_bytes(list(value.items()))
+    elif isinstance(value, tuple | list):
+        yield f"{type(value).__name__}{len(value)}".encode()
+        for part in value:
+            yield from _iterate_bytes(part)
+    else:
+        yield from _object_bytes(value)
+
+
+def _object_bytes(value: Any) -> Iterator[bytes]:
+    arrays = [getattr(value, name, None) for name in ("data", "indices", "indptr", "offsets")]
+    arrays.append(getattr(value, "values", None))
+    arrays = [array for array in arrays if isinstance(array, np.ndarray)]
+    yield qualified_name(type(value)).encode() if arrays else qualified_name(value).encode()
+    for array in arrays:  # of a sparse matrix, or of sequences
+        yield from _iterate_bytes(array)
+
+
+def fit_fingerprint(title: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """A model with its constructor's parameters."""
+    return {"model": title} | {name: _describe_value(value) for name, value in settings.items()}
+
+
+def pass_fingerprint(task: FoldTask, first_rows: str) -> dict[str, Any]:
+    """A leaf, its state, and the rows that it runs over."""
+    source = task.source
+    return {
+        "function": qualified_name(task.f),
+        "its state": digest((task.state, task.classes)),
+        "rows": int(source.n_rows),
+        "columns": int(source.n_features),
+        "number type": str(source.dtype),
+        "rows per chunk": int(source.grid),
+        "first rows": first_rows,
+    }
+
+
+def rows_digest(source: Source) -> str:
+    """The first chunk stands for all rows: to read them all would be a pass of its own."""
+    chunk = next(source.chunks(range(1)), Chunk(None))
+    return digest((chunk.X, _normalize_column(chunk.y), _normalize_column(chunk.w)))
+
+
+def describe_difference(there: dict[str, Any], here: dict[str, Any]) -> str:
+    """In words, in what two fingerprints differ."""
+    keys = [key for key in there | here if there.get(key) != here.get(key)]
+    return "; ".join(_describe_entry(key, there.get(key), here.get(key)) for key in keys)
+
+
+def _describe_entry(key: str, there: Any, here: Any) -> str:
+    if str(there).startswith(_DIGEST_PREFIX):
+        return f"{key} differs"
+    return f"{key}: {there} there, {here} here"
+
+
+def _describe_value(value: Any) -> str:
+    text = _ADDRESS.sub("", repr(value))
+    return text if len(text) <= _MAX_SHOWN_CHARACTERS else digest(value)
+
+
+def _normalize_column(column: Any) -> Any:
+    """A target or weights, whatever number type an engine keeps them in."""
+    if not isinstance(column, np.ndarray):
+        return column
+    return column.astype(np.float64) if column.dtype.kind in "biuf" else column.astype(str).tolist()

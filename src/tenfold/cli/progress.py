@@ -1,0 +1,95 @@
+"""Progress of a study: a bar for each model on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from tenfold.cli.console import CommandConsole, sanitize
+
+_SHOWN_MODELS = 14  # bars on the screen at once
+
+
+def make_progress(
+    voice: CommandConsole, folds: int, metric: str | None
+) -> ProgressLines | ProgressBars:
+    """Bars on a terminal, lines in a file, nothing at all if that was asked for."""
+    if voice.err.is_terminal and not voice.quiet:
+        return ProgressBars(voice, folds, metric or "")
+    return ProgressLines(voice, metric or "")
+
+
+def _format_mean(metric: str, score: float) -> str:
+    from tenfold.report.format import format_aligned
+
+    return format_aligned(metric, score)
+
+
+class ProgressLines:
+    """One line for each model, where there is no terminal."""
+
+    def __init__(self, voice: CommandConsole, metric: str) -> None:
+        self.voice, self.metric = voice, metric
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def said(self, text: str) -> None:
+        self.voice.log(text)
+
+    def stage(self, text: str) -> None:
+        self.voice.log(f"{text} ...")
+
+    def rung_done(self, attempt: Any) -> None:
+        score = f"{_format_mean(self.metric, attempt.mean)} in {attempt.seconds:.1f} s"
+        self.voice.log(f"- {attempt.title}: {attempt.note or score}")
+
+
+class ProgressBars:
+    """A bar for each model with its score so far; gone when the study ends."""
+
+    def __init__(self, voice: CommandConsole, folds: int, metric: str) -> None:
+        from rich.console import Group
+        from rich.live import Live
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+
+        self.voice, self.folds, self.metric = voice, folds, metric
+        self.scores: list[float] = []
+        self.bars: list[Any] = []
+        title = TextColumn("{task.description}", markup=False)
+        found = TextColumn("{task.fields[found]}", markup=False)
+        self.models = Progress(title, BarColumn(bar_width=20), MofNCompleteColumn(), found)
+        self.work = Progress(SpinnerColumn(), title)
+        self.stages = self.work.add_task("", total=None)
+        self.live = Live(Group(self.models, self.work), console=voice.err, transient=True)
+
+    def __enter__(self) -> Self:
+        self.live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.live.stop()
+
+    def said(self, text: str) -> None:
+        self.voice.log(text)
+
+    def stage(self, text: str) -> None:
+        self.work.update(self.stages, description=sanitize(text))
+
+    def rung_begins(self, rung: Any, number: int, of: int) -> None:
+        self.scores = []
+        title = f"{number + 1:>2}/{of} {sanitize(rung.title)}"
+        self.bars.append(self.models.add_task(title, total=self.folds, found=""))
+        for old in self.bars[:-_SHOWN_MODELS]:
+            self.models.update(old, visible=False)
+
+    def fold_done(self, rung: Any, fold: int, score: float) -> None:
+        self.scores.append(score)
+        found = _format_mean(self.metric, sum(self.scores) / len(self.scores))
+        self.models.update(self.bars[-1], advance=1, found=found)
+
+    def rung_done(self, attempt: Any) -> None:
+        score = f"{_format_mean(self.metric, attempt.mean)}  {attempt.seconds:.1f} s"
+        self.models.update(self.bars[-1], found=sanitize(attempt.note or score))

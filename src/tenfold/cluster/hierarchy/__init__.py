@@ -1,1 +1,0 @@
-"""Trees of clusters: which groups join, and at what distance."""

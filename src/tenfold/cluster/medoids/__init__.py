@@ -1,1 +1,0 @@
-"""Clusters about rows: each is represented by one of its members."""

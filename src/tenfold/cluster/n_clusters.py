@@ -1,0 +1,255 @@
+"""The number of clusters: elbow, silhouette and gap statistic."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from tenfold.cluster.profiles import cluster_costs
+from tenfold.io.opener import open as open_rows
+from tenfold.metrics.silhouette import silhouette_score
+
+
+def elbow(model: Any, X: Any, ks: Any) -> np.ndarray:
+    """Cost of the clusterings with each number of clusters.
+
+    The best cost falls with every cluster more, down to 0 when each different row is one; a single
+    run from an unlucky start may rise, so give the model several starts. [002, 7.3; 004, 6.2]
+
+    Parameters
+    ----------
+    model : clusterer
+        A model with the parameter `n_clusters`; its `inertia_` is the cost, or where it has none
+        the sum of squares of its clusters.
+    X : whatever the model takes
+        The rows.
+    ks : sequence of int
+        Numbers of clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import KMeans
+    >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
+    >>> elbow(KMeans(n_init=5, random_state=0), X, [1, 2, 4]).tolist()
+    [101.0, 1.0, 0.0]
+    """
+    return np.array([_clustering_cost(_fit_with_k(model, X, k), X) for k in ks])
+
+
+def _fit_with_k(model: Any, X: Any, k: int) -> Any:
+    """A copy of the model, fitted with k clusters."""
+    copy: Any = clone(model)
+    return copy.set_params(n_clusters=int(k)).fit(X)
+
+
+def _clustering_cost(model: Any, X: Any) -> float:
+    """What a fitted model says of its cost, or the sum of squares of its clusters."""
+    if hasattr(model, "inertia_"):
+        return float(model.inertia_)
+    return float(cluster_costs(X, model.labels_).sum())
+
+
+def knee(ks: Any, costs: Any) -> int:
+    """Number of clusters at the bend: the point farthest below the chord of the curve.
+
+    Both axes are scaled to length 1 first. The notes say to look for the bend; this is the usual
+    rule for it. A straight line bends nowhere, and its first point is given.
+
+    Parameters
+    ----------
+    ks : (m,) sequence of int
+        Numbers of clusters, ascending.
+    costs : (m,) sequence of float
+        Their costs.
+
+    Examples
+    --------
+    >>> knee([1, 2, 3, 4, 5, 6], [100, 55, 12, 10, 8, 7])
+    3
+    """
+    x, y = np.asarray(ks, np.float64), np.asarray(costs, np.float64)
+    if len(x) != len(y) or len(x) < 3 or (np.diff(x) <= 0).any():
+        raise ValueError("a knee needs at least three numbers of clusters, ascending, with costs")
+    if y[0] <= y[-1]:
+        return int(ks[0])
+    along = (x - x[0]) / (x[-1] - x[0])
+    down = (y[0] - y) / (y[0] - y[-1])
+    return int(ks[int((down - along).argmax())])
+
+
+class GapStatistic(NamedTuple):
+    """The gap statistic of each number of clusters.
+
+    Attributes
+    ----------
+    ks : (m,) numbers of clusters
+    gap : (m,) how far the log cost lies below that of rows without clusters
+    error : (m,) its standard error, that of the simulation included
+    best : the least k whose gap is not below that of the next k less its error
+    """
+
+    ks: np.ndarray
+    gap: np.ndarray
+    error: np.ndarray
+    best: int
+
+
+def gap_statistic(
+    model: Any, X: Any, ks: Any, *, references: int = 10, sample: int = 5000, seed: int = 0
+) -> GapStatistic:
+    r"""Tibshirani's gap statistic for each number of clusters.
+
+    .. math:: \mathrm{gap}(k) = \frac{1}{B} \sum_b \log W_k^{(b)} - \log W_k
+
+    W is the cost of the clustering; the B references are rows drawn uniformly from the box about
+    the data along its principal axes. The best k is the least one with
+    :math:`\mathrm{gap}(k) \ge \mathrm{gap}(k + 1) - s_{k + 1}`: unlike the others it may be 1.
+    It stops too early where one cluster more hardly helps but several do, as in the corners of a
+    square: look at the whole curve.
+
+    Parameters
+    ----------
+    model : clusterer
+        A model with the parameter `n_clusters`.
+    X : array, table, path, Dask collection or `tenfold.open(...)`
+        The rows.
+    ks : sequence of int
+        Numbers of clusters, which should follow each other.
+    references : int
+        Number of tables without clusters.
+    sample : int
+        Rows to draw, if there are more.
+    seed : int
+        Of the references and the sample.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from tenfold import KMeans
+    >>> X, _ = make_blobs(150, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> gap_statistic(KMeans(n_init=3, random_state=0), X, range(1, 6)).best
+    3
+    """
+    ks = np.asarray(list(ks))
+    rng = np.random.default_rng(seed)
+    drawn = np.asarray(open_rows(X).sample(sample, seed).X, np.float64)
+    mine = _log_costs(model, drawn, ks)
+    tables = [_log_costs(model, uniform_reference(drawn, rng), ks) for _ in range(references)]
+    gap = np.mean(tables, axis=0) - mine
+    error = np.std(tables, axis=0) * np.sqrt(1 + 1 / references)
+    holds = np.append(gap[:-1] >= gap[1:] - error[1:], True)
+    return GapStatistic(ks, gap, error, int(ks[holds.argmax()]))
+
+
+def _log_costs(model: Any, X: np.ndarray, ks: np.ndarray) -> np.ndarray:
+    """Log of the cost of the clusterings with each number of clusters."""
+    least = np.finfo(np.float64).tiny  # a cost of zero has no logarithm
+    return np.log([max(_clustering_cost(_fit_with_k(clone(model), X, k), X), least) for k in ks])
+
+
+def uniform_reference(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """As many rows without clusters: uniform in the box about X along its principal axes."""
+    mean = X.mean(axis=0)
+    axes = np.linalg.svd(X - mean, full_matrices=False)[2]
+    turned = (X - mean) @ axes.T
+    drawn = rng.uniform(turned.min(axis=0), turned.max(axis=0), size=turned.shape)
+    return drawn @ axes + mean
+
+
+class ClusterCountChoice(NamedTuple):
+    """What a rule says of each number of clusters.
+
+    Attributes
+    ----------
+    by : name of the rule
+    ks : (m,) numbers of clusters
+    values : (m,) cost, silhouette or gap of each
+    errors : (m,) standard errors, zero where the rule has none
+    best : the number chosen
+    model : the model with that number, fitted to all rows
+    """
+
+    by: str
+    ks: np.ndarray
+    values: np.ndarray
+    errors: np.ndarray
+    best: int
+    model: Any
+
+
+def choose_k(
+    model: Any, X: Any, ks: Any = range(1, 11), *, by: str = "knee", **options: Any
+) -> ClusterCountChoice:
+    """Choose the number of clusters, and fit the model with it.
+
+    The cost itself cannot choose, on rows kept aside neither: it falls with every cluster
+    [002, 7.3; 003, 14.5]. "knee" takes the bend of its curve, "silhouette" the clusters that are
+    farthest apart for their size, "gap" those that are cheaper than chance. Where clusters serve a
+    later task, let `tenfold.search` choose by that task's error, with
+    `tenfold.cluster.cluster_features.ClusterFeatures` in a pipeline.
+
+    Parameters
+    ----------
+    model : clusterer
+        A model with the parameter `n_clusters`; give it several starts.
+    X : whatever the model takes
+        The rows.
+    ks : sequence of int
+        Numbers of clusters, ascending. One cluster has no silhouette, and is passed over there.
+    by : {"knee", "silhouette", "gap"}
+        The rule.
+    **options :
+        `sample` and `seed` of "silhouette" and "gap", `references` of "gap".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from tenfold import KMeans
+    >>> X, _ = make_blobs(200, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> model = KMeans(n_init=3, random_state=0)
+    >>> [choose_k(model, X, range(1, 7), by=by).best for by in ("knee", "silhouette", "gap")]
+    [3, 3, 3]
+    """
+    if by not in _SELECTION_RULES:
+        raise ValueError(f"by={by!r} is no rule; there are {sorted(_SELECTION_RULES)}")
+    ks = np.asarray(list(ks))
+    return _SELECTION_RULES[by](model, X, ks, **options)
+
+
+def _choose_by_knee(model: Any, X: Any, ks: np.ndarray) -> ClusterCountChoice:
+    """The bend of the costs."""
+    models = [_fit_with_k(model, X, k) for k in ks]
+    costs = np.array([_clustering_cost(each, X) for each in models])
+    best = knee(ks, costs)
+    return ClusterCountChoice(
+        "knee", ks, costs, np.zeros(len(ks)), best, models[int((ks == best).argmax())]
+    )
+
+
+def _choose_by_silhouette(model: Any, X: Any, ks: np.ndarray, **options: Any) -> ClusterCountChoice:
+    """The greatest silhouette, the first on a tie."""
+    ks = ks[ks > 1]
+    models = [_fit_with_k(model, X, k) for k in ks]
+    values = np.array([silhouette_score(X, each.labels_, **options) for each in models])
+    best = int(values.argmax())
+    return ClusterCountChoice(
+        "silhouette", ks, values, np.zeros(len(ks)), int(ks[best]), models[best]
+    )
+
+
+def _choose_by_gap(model: Any, X: Any, ks: np.ndarray, **options: Any) -> ClusterCountChoice:
+    """The first gap that the next one does not exceed."""
+    found = gap_statistic(model, X, ks, **options)
+    return ClusterCountChoice(
+        "gap", ks, found.gap, found.error, found.best, _fit_with_k(model, X, found.best)
+    )
+
+
+_SELECTION_RULES = {
+    "knee": _choose_by_knee,
+    "silhouette": _choose_by_silhouette,
+    "gap": _choose_by_gap,
+}

@@ -1,0 +1,1 @@
+"""Matrix decompositions: principal component analysis."""

@@ -1,0 +1,1 @@
+"""Discriminant analysis and other generative classifiers."""

@@ -1,0 +1,184 @@
+"""Class covariances, their shrinkage, and checks that linear and quadratic discriminants share."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from tenfold.engine.arrays import ArraySource
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.rows import Rows
+from tenfold.engine.subset import SubsetSource
+from tenfold.io.dataframe import DataFrameSource
+from tenfold.stats.class_moments import (
+    ClassFourthMoments,
+    ClassScatters,
+    class_fourth_moments,
+    class_residuals,
+    class_scatters,
+)
+
+
+class _EstimatorCovariances(NamedTuple):
+    """Covariances as an estimator of the user's found them; they do not merge."""
+
+    n: np.ndarray  # (k,) weight of each class
+    mean: np.ndarray  # (k, p)
+    each: np.ndarray  # (k, p, p) covariance of each class
+    whole: np.ndarray  # (p, p) of all rows; zero if it was not asked for
+    rows: np.ndarray  # (k,)
+
+
+def fit_class_covariances(
+    chunk: Chunk, k: int, estimator: Any, *, whole: bool
+) -> _EstimatorCovariances:
+    """Means of the classes, and what the estimator says of the rows of each, and of all."""
+    X = chunk.X.astype(np.float64, copy=False)
+    n, mean, _, rows = class_residuals(chunk, k)
+    each = np.stack([_estimate_covariance(estimator, X[chunk.y == c]) for c in range(k)])
+    total = _estimate_covariance(estimator, X) if whole else np.zeros_like(each[0])
+    return _EstimatorCovariances(n, mean, each, total, rows)
+
+
+def _estimate_covariance(estimator: Any, X: np.ndarray) -> np.ndarray:
+    """`covariance_` of a copy of the estimator, fitted to these rows."""
+    fitted: Any = clone(estimator, safe=False)
+    fitted.fit(X)
+    if not hasattr(fitted, "covariance_"):
+        raise ValueError(f"{type(estimator).__name__} does not have a covariance_ attribute")
+    return np.atleast_2d(np.asarray(fitted.covariance_, np.float64))
+
+
+def gather_for_estimator(model: Any, rows: Rows) -> Chunk:
+    """All rows for a `covariance_estimator`; an error where they are too far away or weighed."""
+    cure = "leave covariance_estimator out and set shrinkage='auto', which one pass finds"
+    place = rows.source.source if isinstance(rows.source, SubsetSource) else rows.source
+    if rows.engine is not None or not isinstance(place, ArraySource | DataFrameSource):
+        raise ValueError(
+            f"the covariance_estimator of {type(model).__name__} needs all rows in memory, and "
+            f"these lie in {type(place).__name__}: read them into an array, or {cure}"
+        )
+    chunk = rows.gather()
+    if chunk.w is not None:
+        raise ValueError(f"a covariance_estimator takes no weights: repeat rows, or {cure}")
+    return chunk
+
+
+def check_covariance_parameters(model: Any, s: Any) -> None:
+    """Errors for parameters that do not go together, or moments without the rows."""
+    if model.solver == "svd" and model.shrinkage is not None:
+        raise NotImplementedError(
+            "shrinkage not supported with 'svd' solver: use 'eigen' (or 'lsqr' for linear)."
+        )
+    if model.covariance_estimator is None:
+        return
+    if model.solver == "svd":
+        raise ValueError("covariance_estimator is not supported with solver='svd': use 'eigen'.")
+    if model.shrinkage:
+        raise ValueError(
+            "covariance_estimator and shrinkage parameters are not None. Only one of the two can "
+            "be set."
+        )
+    if not isinstance(s, _EstimatorCovariances):
+        raise TypeError(
+            f"the covariance_estimator of {type(model).__name__} needs all rows at once: use fit, "
+            "or set shrinkage='auto' instead, which learns from parts and merges"
+        )
+
+
+def compute_class_moments(rows: Rows, k: int, *, own: bool, fourths: bool) -> Any:
+    """Moments of k classes: a scatter of each or one for all, or up to the fourth order."""
+    return rows.total(class_fourth_moments, k) if fourths else rows.total(class_scatters, k, own)
+
+
+def can_share_moments(model: Any, settings: list[dict]) -> bool:
+    """Whether models with these parameters learn from moments, and of the same order."""
+    given = [each.get("covariance_estimator", model.covariance_estimator) for each in settings]
+    orders = {each.get("shrinkage", model.shrinkage) == "auto" for each in settings}
+    return len(orders) == 1 and all(estimator is None for estimator in given)
+
+
+def normalize_priors(given: Any, n: np.ndarray) -> np.ndarray:
+    """The priors that were given, made to sum to 1; else the classes' shares of the weight n."""
+    if given is None:
+        return n / n.sum()
+    priors = np.array(given, dtype=np.float64)
+    if len(priors) != len(n):
+        raise ValueError(f"Number of priors must match number of classes: {len(n)}.")
+    if (priors < 0).any():
+        raise ValueError("priors must be non-negative")
+    if abs(priors.sum() - 1.0) > 1e-5:
+        warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=6)
+        priors = priors / priors.sum()
+    return priors
+
+
+def _shrink_covariance(covariance: np.ndarray, share: float) -> np.ndarray:
+    """(1 - share) C + share m I, with m the mean variance; for one (p, p) or many (k, p, p).
+
+    Examples
+    --------
+    >>> _shrink_covariance(np.array([[3.0, 1.0], [1.0, 1.0]]), 0.5).tolist()
+    [[2.5, 0.5], [0.5, 1.5]]
+    """
+    p = covariance.shape[-1]
+    mean = np.trace(covariance, axis1=-2, axis2=-1) / p
+    return (1 - share) * covariance + share * np.multiply.outer(mean, np.eye(p))
+
+
+def ledoit_wolf(n: float, scatter: np.ndarray, fourth: np.ndarray) -> np.ndarray:
+    """Covariance shrunk by the share of Ledoit and Wolf, found on standardised columns.
+
+    Everything comes from sums: the scatter, and the sums of d_i^2 d_j^2 about the mean.
+    """
+    p, n = len(scatter), max(n, np.finfo(np.float64).tiny)
+    deviation = np.sqrt(np.diag(scatter) / n)
+    deviation[deviation == 0] = 1.0
+    scale = np.multiply.outer(deviation, deviation)
+    R = scatter / n / scale
+    mean, squares = np.trace(R) / p, (R**2).sum()
+    noise = ((fourth / scale**2).sum() / n - squares) / (p * n)
+    distance = squares / p - mean**2
+    share = min(max(noise, 0.0), distance) / distance if distance > 0 and p > 1 else 0.0
+    return _shrink_covariance(R, share) * scale
+
+
+def shrunk_class_covariances(
+    s: ClassScatters | ClassFourthMoments | _EstimatorCovariances, shrinkage: Any
+) -> np.ndarray:
+    """Covariance of each class, (k, p, p), or of all together, (1, p, p), after shrinkage."""
+    if isinstance(s, _EstimatorCovariances):
+        return s.each
+    if isinstance(s, ClassFourthMoments):
+        parts = zip(s.n, s.scatter, s.fourth, strict=True)
+        return np.stack([ledoit_wolf(n, S, Q) for n, S, Q in parts])
+    return _shrink_covariance(s.covariances(), shrinkage or 0.0)
+
+
+def shrunk_total_covariance(
+    s: ClassScatters | ClassFourthMoments | _EstimatorCovariances, shrinkage: Any
+) -> np.ndarray:
+    """Covariance of all rows about their common mean, after shrinkage, (p, p)."""
+    if isinstance(s, _EstimatorCovariances):
+        return s.whole
+    if isinstance(s, ClassFourthMoments):
+        [total] = shrunk_class_covariances(s.together(), shrinkage)
+        return total
+    return _shrink_covariance(s.total() / s.n.sum(), shrinkage or 0.0)
+
+
+def fix_column_signs(V: np.ndarray) -> np.ndarray:
+    """Columns of V with signs such that the largest entry of each is positive."""
+    if not V.size:
+        return V
+    top = np.take_along_axis(V, np.abs(V).argmax(axis=0)[None], axis=0)
+    return V * np.where(top < 0, -1.0, 1.0)
+
+
+def principal_axes(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Variances along the principal axes, largest first, and the axes as columns."""
+    variances, V = np.linalg.eigh(covariance)
+    return np.maximum(variances[::-1], 0.0), fix_column_signs(V[:, ::-1])

@@ -1,0 +1,180 @@
+"""A generative classifier: any density for each class, and Bayes' rule."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import HasMethods
+
+from tenfold.base.bayes_rule import BayesRuleClassifier, class_priors, safe_log
+from tenfold.distributions.normal import Gaussian
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.rows import Rows
+from tenfold.stats.class_moments import expand_to_classes, sort_by_class
+
+
+class ClassDensityStatistics(NamedTuple):
+    """What the rows of each class say.
+
+    Attributes
+    ----------
+    n : (k,) weight of each class
+    parts : for each class the statistic of its density, None of a class without rows; nothing if
+        the density has no statistic
+    """
+
+    n: np.ndarray
+    parts: tuple
+
+    def spread(self, places: np.ndarray, k: int) -> ClassDensityStatistics:
+        """The same among k classes, of which these are the ones at `places`."""
+        parts: list[Any] = [None] * k
+        for place, part in zip(places, self.parts, strict=True):
+            parts[place] = part
+        return ClassDensityStatistics(expand_to_classes(self.n, places, k), tuple(parts))
+
+
+def _is_mergeable(density: Any) -> bool:
+    """Whether a density learns from a statistic."""
+    return hasattr(density, "statistic") and hasattr(density, "fitted")
+
+
+_VARIANCE_FLOOR = 1e-6  # added to the variances of the default density
+
+
+class GenerativeClassifier(BayesRuleClassifier):
+    r"""A density for each class, and Bayes' rule.
+
+    .. math:: p(y = c \mid x) \propto \pi_c \, p_c(x)
+
+    Any density will do: an object with `fit(X, w)`, `log_density(X)` and `sample(n, rng)`; see
+    `tenfold.distributions`. If it also has `statistic(X, w)` and `fitted(s)`, the
+    model learns in one pass over data of any size and has `partial_fit` and `merge`; if not, the
+    rows have to fit into memory. [002, 5.1; 004, 3.6]
+
+    Parameters
+    ----------
+    density : density, optional
+        Fitted to the rows of each class; by default a Gaussian with any covariance.
+    priors : (k,) array, optional
+        Probabilities of the classes; by default their shares of the weight.
+
+    Attributes
+    ----------
+    classes_ : (k,) labels
+    priors_ : (k,)
+    densities_ : the fitted density of each class
+    statistic_ : what the rows of each class say; None if the density has no statistic
+
+    Examples
+    --------
+    Waiting times, exponential with a rate for each class:
+
+    >>> import numpy as np
+    >>> from typing import NamedTuple
+    >>> from tenfold.discriminant.generative_classifier import GenerativeClassifier
+    >>> class Exponential(NamedTuple):
+    ...     rate: float = 1.0
+    ...
+    ...     def fit(self, X, w):
+    ...         return Exponential(w.sum() / (w @ X[:, 0]))
+    ...
+    ...     def log_density(self, X):
+    ...         return np.log(self.rate) - self.rate * X[:, 0]
+    ...
+    ...     def sample(self, n, rng):
+    ...         return rng.exponential(1 / self.rate, (n, 1))
+    >>> model = GenerativeClassifier(Exponential())
+    >>> model = model.fit([[1.0], [3.0], [10.0], [30.0]], ["tram", "tram", "train", "train"])
+    >>> [float(density.rate) for density in model.densities_], model.predict([[4.0]]).tolist()
+    ([0.05, 0.5], ['tram'])
+    """
+
+    _statistic_depends_on = ("density",)
+    _parameter_constraints: dict[str, Any] = {
+        "density": [HasMethods(["fit", "log_density"]), None],
+        "priors": ["array-like", None],
+    }
+
+    def __init__(self, density: Any = None, *, priors: Any = None) -> None:
+        self.density = density
+        self.priors = priors
+
+    @property
+    def _density(self) -> Any:
+        return Gaussian(floor=_VARIANCE_FLOOR) if self.density is None else self.density
+
+    def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        if _is_mergeable(self._density):
+            return super()._fit(rows, rng)
+        chunk = rows.gather()
+        parts = _split_by_class(chunk, len(self.classes_))
+        n = np.array([w.sum() for _, w in parts])
+        fitted = [deepcopy(self._density).fit(X, w) for X, w in parts]
+        learned = self._known(n, fitted, rows.dtype)
+        return {**learned, "statistic_": None, "dtype_": rows.dtype}
+
+    def _statistic(self, rows: Rows) -> ClassDensityStatistics:
+        return rows.total(_class_density_statistics, self._density, len(self.classes_))
+
+    def _statistic_suffices(
+        self, statistic: ClassDensityStatistics, n_rows: int, dtype: np.dtype, settings: list[dict]
+    ) -> bool:
+        enough = _is_mergeable(self._density)
+        return enough and super()._statistic_suffices(statistic, n_rows, dtype, settings)
+
+    def _finalize(self, s: ClassDensityStatistics, dtype: np.dtype) -> dict[str, Any]:
+        if not _is_mergeable(self._density):
+            raise TypeError(
+                f"{type(self._density).__name__} has no statistic(X, w): it learns by fit alone, "
+                "from all rows at once"
+            )
+        fitted = [None if p is None else self._density.fitted(p) for p in s.parts]
+        return self._known(s.n, fitted, dtype)
+
+    def _known(self, n: np.ndarray, fitted: list[Any], dtype: np.dtype) -> dict[str, Any]:
+        priors = class_priors(self.priors, n)
+        return {"priors_": priors.astype(dtype), "densities_": fitted}
+
+    def _scorer(self) -> tuple:
+        return _density_log_joint, safe_log(self.priors_), self.densities_
+
+    def _shares(self) -> np.ndarray:
+        return self.priors_
+
+    def _draw(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        X = np.empty((len(y), self.n_features_in_))
+        for c in np.unique(y):
+            X[y == c] = self.densities_[c].sample(int((y == c).sum()), rng)
+        return X
+
+
+def _split_by_class(chunk: Chunk, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Rows and weights of each class."""
+    order, start = sort_by_class(chunk.y, k)
+    X = np.take(chunk.X, order, axis=0)
+    w = np.take(chunk.weights().astype(np.float64), order)
+    return [(X[a:b], w[a:b]) for a, b in pairwise(start)]
+
+
+def _class_density_statistics(chunk: Chunk, density: Any, k: int) -> ClassDensityStatistics:
+    """The statistic of the density for the rows of each class."""
+    parts = _split_by_class(chunk, k)
+    n = np.array([w.sum() for _, w in parts])
+    if not _is_mergeable(density):
+        return ClassDensityStatistics(n, ())
+    return ClassDensityStatistics(
+        n, tuple(density.statistic(X, w) if len(X) else None for X, w in parts)
+    )
+
+
+def _density_log_joint(chunk: Chunk, log_prior: np.ndarray, densities: list[Any]) -> np.ndarray:
+    """Log of prior times density, (n, k); minus infinity for a class without rows."""
+    scores = np.full((chunk.rows, len(densities)), -np.inf, chunk.X.dtype)
+    for c, density in enumerate(densities):
+        if density is not None:
+            scores[:, c] = log_prior[c] + density.log_density(chunk.X)
+    return scores

@@ -1,0 +1,349 @@
+"""Linear discriminant analysis: Gaussian classes with one covariance, in one pass."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.base.bayes_rule import BayesRuleClassifier, safe_log
+from tenfold.discriminant._covariance import (
+    can_share_moments,
+    check_covariance_parameters,
+    compute_class_moments,
+    fit_class_covariances,
+    fix_column_signs,
+    gather_for_estimator,
+    normalize_priors,
+    principal_axes,
+    shrunk_class_covariances,
+    shrunk_total_covariance,
+)
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.rows import Rows
+from tenfold.math.links import log_sigmoid
+from tenfold.stats.class_moments import ClassScatters, class_residuals
+
+_MIN_TOL = 1e-7  # squares of smaller singular values are rounding
+
+
+class _DiscriminantSolution(NamedTuple):
+    """Discriminants of each class, and directions that tell classes apart."""
+
+    coef: np.ndarray  # (k, p)
+    intercept: np.ndarray  # (k,)
+    more: dict[str, np.ndarray]
+
+
+def _check_n_components(asked: int | None, k: int, p: int) -> int:
+    """Number of directions that tell k classes of p columns apart: all, or as many as asked for."""
+    most = min(k - 1, p)
+    if asked is not None and asked > most:
+        raise ValueError(
+            f"n_components cannot be larger than min(n_features, n_classes - 1): {asked} > {most}."
+        )
+    return most if asked is None else asked
+
+
+def _whiten_from_moments(covariance: np.ndarray, tol: float) -> np.ndarray:
+    """White directions from the covariance within classes, without those that do not vary."""
+    deviation = _replace_zeros(np.sqrt(np.diag(covariance)))
+    variances, V = principal_axes(covariance / np.multiply.outer(deviation, deviation))
+    S = np.sqrt(variances)
+    kept = max(tol, _MIN_TOL) < S
+    return V[:, kept] / S[kept] / deviation[:, None]
+
+
+def _whiten_from_rows(D: np.ndarray, tol: float) -> np.ndarray:
+    """The same from rows D less the means of their classes, with D'D their covariance."""
+    deviation = _replace_zeros(np.sqrt((D**2).sum(axis=0)))
+    _, S, Vt = np.linalg.svd(D / deviation, full_matrices=False)
+    kept = max(tol, _MIN_TOL) < S
+    return Vt[kept].T / S[kept] / deviation[:, None]
+
+
+def _replace_zeros(deviation: np.ndarray) -> np.ndarray:
+    return np.where(deviation == 0, 1.0, deviation)
+
+
+def _solve_svd(
+    s: Any, priors: np.ndarray, white: np.ndarray, tol: float, most: int
+) -> _DiscriminantSolution:
+    """From white directions: those that the means of the classes span."""
+    center = priors @ s.mean
+    between = np.sqrt(s.n.sum() * priors / max(len(priors) - 1, 1))[:, None]
+    _, S, Vt = np.linalg.svd(between * ((s.mean - center) @ white), full_matrices=False)
+    scalings = fix_column_signs(white @ Vt[tol * S.max(initial=0.0) < S].T)
+    ratio = S**2 / max((S**2).sum(), np.finfo(np.float64).tiny)
+    inner = (s.mean - center) @ scalings
+    coef = inner @ scalings.T
+    intercept = -0.5 * (inner**2).sum(axis=1) + safe_log(priors) - coef @ center
+    more = {"scalings_": scalings, "xbar_": center, "explained_variance_ratio_": ratio[:most]}
+    return _DiscriminantSolution(coef, intercept, more)
+
+
+def _solve_lsqr(
+    means: np.ndarray, priors: np.ndarray, covariance: np.ndarray
+) -> _DiscriminantSolution:
+    """Discriminants that solve covariance w = mean; the shortest if there are several."""
+    coef = np.linalg.lstsq(covariance, means.T, rcond=None)[0].T
+    return _DiscriminantSolution(coef, _intercept(means, coef, priors), {"covariance_": covariance})
+
+
+def _solve_eigen(
+    means: np.ndarray, priors: np.ndarray, covariance: np.ndarray, total: np.ndarray, most: int
+) -> _DiscriminantSolution:
+    """Directions with the largest ratio of variance between classes to variance within."""
+    try:
+        ratios, V = eigh(total - covariance, covariance)
+    except np.linalg.LinAlgError as problem:
+        raise np.linalg.LinAlgError(
+            "the covariance within classes is singular: use solver='svd', or set shrinkage"
+        ) from problem
+    ratios, V = ratios[::-1], fix_column_signs(V[:, ::-1])
+    coef = means @ V @ V.T
+    shares = ratios / (ratios.sum() or 1.0)  # 0 while only one class has rows
+    rank = min(len(means) - 1, len(V))
+    more = {"covariance_": covariance, "scalings_": V[:, :rank]}
+    more["explained_variance_ratio_"] = np.sort(shares)[::-1][:most]
+    return _DiscriminantSolution(coef, _intercept(means, coef, priors), more)
+
+
+def _intercept(means: np.ndarray, coef: np.ndarray, priors: np.ndarray) -> np.ndarray:
+    return -0.5 * (means * coef).sum(axis=1) + safe_log(priors)
+
+
+def _linear_scores(chunk: Chunk, W: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Scores (n, m)."""
+    return chunk.X @ W.T + b
+
+
+def _discriminant_log_joint(chunk: Chunk, W: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Scores of each class, (n, k); of two classes their log-probabilities."""
+    Z = _linear_scores(chunk, W, b)
+    return np.hstack([log_sigmoid(-Z), log_sigmoid(Z)]) if len(W) == 1 else Z
+
+
+def _project_chunk(chunk: Chunk, directions: np.ndarray, center: np.ndarray) -> np.ndarray:
+    """Coordinates of rows along directions, (n, m)."""
+    return (chunk.X - center) @ directions
+
+
+class LinearDiscriminantAnalysis(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BayesRuleClassifier
+):
+    r"""Classes are Gaussian with means of their own and one covariance: boundaries are planes.
+
+    .. math:: p(x \mid c) = \mathcal N(x; \mu_c, \Sigma), \qquad
+              \log p(y = c \mid x) = x^\top \Sigma^{-1} \mu_c
+              - \tfrac12 \mu_c^\top \Sigma^{-1} \mu_c + \log \pi_c + \text{const}
+
+    For two classes the posterior is a logistic function of a linear score. One pass over the data:
+    means of classes and the scatter within them; with ``shrinkage="auto"`` also sums of fourth
+    order, so that even the share of Ledoit and Wolf is learned from one pass and merges; a
+    `covariance_estimator` needs all rows in memory at once. Parameters and attributes are those of
+    `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`. [004, 3.6]
+
+    Parameters
+    ----------
+    solver : {"svd", "lsqr", "eigen"}
+        "svd" drops directions in which nothing varies; "lsqr" solves for the discriminants alone;
+        "eigen" solves the generalised eigenproblem. The last two can shrink.
+    shrinkage : "auto" or float, optional
+        Share by which the covariance of each class moves towards a multiple of the unit matrix.
+    priors : (k,) array, optional
+        Probabilities of the classes; by default their shares of the weight.
+    n_components : int, optional
+        Columns of `transform`; by default, and at most, min(k - 1, p).
+    store_covariance : bool
+        Whether "svd" keeps `covariance_` too.
+    tol : float
+        Singular values of the standardised rows below this do not count (solver "svd").
+    covariance_estimator : estimator with `fit` and `covariance_`, optional
+        Who finds the covariance of each class, instead of `shrinkage` (not for "svd"), such as
+        those of `sklearn.covariance`. It is copied, takes no weights, and needs rows in memory.
+
+    Attributes
+    ----------
+    classes_ : (k,) labels
+    coef_, intercept_ : (k, p) and (k,); of two classes (1, p) and (1,), for the second
+    means_, priors_ : (k, p) and (k,)
+    covariance_ : (p, p), that within classes
+    scalings_ : (p, r) directions that tell the classes apart ("svd", "eigen")
+    explained_variance_ratio_ : share of the variance between classes along each ("svd", "eigen")
+    xbar_ : (p,) mean of all rows ("svd")
+    statistic_ : the moments that all this was computed from; None with a `covariance_estimator`,
+        and if "svd" had more columns than rows, which it then decomposes as they are
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tenfold.discriminant.lda import LinearDiscriminantAnalysis
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearDiscriminantAnalysis(n_components=1).fit(X, y)
+    >>> round(model.score(X, y), 3), model.transform(X).shape
+    (0.98, (150, 1))
+    """
+
+    _min_classes = 2
+    _statistic_depends_on = ("solver", "priors", "store_covariance")
+    _parameter_constraints: dict[str, Any] = {
+        "solver": [StrOptions({"svd", "lsqr", "eigen"})],
+        "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both"), None],
+        "priors": ["array-like", None],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "store_covariance": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "covariance_estimator": [HasMethods("fit"), None],
+    }
+
+    def __init__(
+        self,
+        solver: str = "svd",
+        shrinkage: Any = None,
+        priors: Any = None,
+        n_components: int | None = None,
+        store_covariance: bool = False,
+        tol: float = 1e-4,
+        covariance_estimator: Any = None,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.n_components = n_components
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+
+    def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        n, k = rows.n_rows, len(self.classes_)
+        if n <= k:
+            text = "The number of samples must be more than the number of classes"
+            raise ValueError(f"{text}: {n} rows and {k} classes.")
+        if self.covariance_estimator is not None:
+            chunk, whole = gather_for_estimator(self, rows), self.solver == "eigen"
+            s = fit_class_covariances(chunk, k, self.covariance_estimator, whole=whole)
+            return self._from_statistic(s, rows.dtype) | {"statistic_": None}
+        wide = n < rows.n_features and self.shrinkage is None
+        if self.solver == "svd" and wide and not self.store_covariance:
+            return {**self._from_rows(rows), "statistic_": None, "dtype_": rows.dtype}
+        return super()._fit(rows, rng)
+
+    @property
+    def _needs_own(self) -> bool:
+        """Whether classes need covariances of their own: their mean is weighed by given priors."""
+        used = self.solver != "svd" or self.store_covariance
+        return used and self.priors is not None
+
+    def _statistic(self, rows: Rows) -> Any:
+        auto = self.shrinkage == "auto"
+        return compute_class_moments(rows, len(self.classes_), own=self._needs_own, fourths=auto)
+
+    def _statistic_suffices(
+        self, statistic: Any, n_rows: int, dtype: np.dtype, settings: list[dict]
+    ) -> bool:
+        return can_share_moments(self, settings) and super()._statistic_suffices(
+            statistic, n_rows, dtype, settings
+        )
+
+    def _finalize(self, s: Any, dtype: np.dtype) -> dict[str, Any]:
+        check_covariance_parameters(self, s)
+        priors = normalize_priors(self.priors, s.n)
+        most = _check_n_components(self.n_components, *s.mean.shape)
+        if self.solver == "svd":
+            white = _whiten_from_moments(s.within() / s.n.sum(), self.tol)
+            found = _solve_svd(s, priors, white, self.tol, most)
+        elif self.solver == "lsqr":
+            found = _solve_lsqr(s.mean, priors, self._covariance(s, priors))
+        else:
+            total = shrunk_total_covariance(s, self.shrinkage)
+            found = _solve_eigen(s.mean, priors, self._covariance(s, priors), total, most)
+        if self.solver == "svd" and self.store_covariance:
+            found.more["covariance_"] = self._covariance(s, priors)
+        return self._named(found, s.mean, priors, dtype)
+
+    def _from_rows(self, rows: Rows) -> dict[str, Any]:
+        """The svd solver on the rows as they are: fewer than columns."""
+        chunk = rows.gather()
+        n, mean, D, counts = class_residuals(chunk, len(self.classes_))
+        D = D * np.sqrt(chunk.weights().astype(np.float64) / n.sum())[:, None]
+        s = ClassScatters(n, mean, np.empty((0, 0, 0)), counts)
+        priors = normalize_priors(self.priors, n)
+        most = _check_n_components(self.n_components, *mean.shape)
+        found = _solve_svd(s, priors, _whiten_from_rows(D, self.tol), self.tol, most)
+        return self._named(found, mean, priors, rows.dtype)
+
+    def _covariance(self, s: Any, priors: np.ndarray) -> np.ndarray:
+        """Covariance within classes: the mean of theirs, weighed by the priors."""
+        parts = shrunk_class_covariances(s, self.shrinkage)
+        return parts[0] if len(parts) < len(priors) else np.tensordot(priors, parts, 1)
+
+    def _named(
+        self, found: _DiscriminantSolution, means: np.ndarray, priors: np.ndarray, dtype: np.dtype
+    ) -> dict[str, Any]:
+        coef, intercept = found.coef, found.intercept
+        if len(coef) == 2:
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        learned = {"coef_": coef, "intercept_": intercept, "means_": means, "priors_": priors}
+        return {name: value.astype(dtype) for name, value in (learned | found.more).items()}
+
+    def _scorer(self) -> tuple:
+        return _discriminant_log_joint, self.coef_, self.intercept_
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Discriminants of each row, (n, k); of two classes the log-odds of the second, (n,).
+
+        Parameters
+        ----------
+        X : array, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+        """
+        check_is_fitted(self)
+        Z = self._each(X, _linear_scores, self.coef_, self.intercept_)
+        return Z[:, 0] if len(self.coef_) == 1 else Z
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._directions().shape[1]
+
+    def _directions(self) -> np.ndarray:
+        if self.solver == "lsqr":
+            message = "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen')."
+            raise NotImplementedError(message)
+        check_is_fitted(self)
+        return self.scalings_[:, : _check_n_components(self.n_components, *self.means_.shape)]
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Coordinates of each row along the directions that tell the classes apart.
+
+        Parameters
+        ----------
+        X : array, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+
+        Returns
+        -------
+        (n, n_components) array; fewer columns if the means span less
+        """
+        directions = self._directions()
+        center = self.xbar_ if self.solver == "svd" else np.zeros_like(self.means_[0])
+        return self._each(X, _project_chunk, directions, center)
+
+    def _shares(self) -> np.ndarray:
+        return self.priors_
+
+    def _draw(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        if self.statistic_ is not None:
+            C = self._covariance(self.statistic_, self.priors_.astype(np.float64))
+        elif self.covariance_estimator is not None:
+            C = self.covariance_.astype(np.float64)
+        else:
+            raise ValueError("fewer rows than columns have no covariance: begin with partial_fit")
+        variances, V = principal_axes(C)
+        steps = rng.normal(size=(len(y), len(variances))) * np.sqrt(variances)
+        return self.means_[y] + steps @ V.T

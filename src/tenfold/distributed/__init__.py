@@ -1,0 +1,17 @@
+"""The same verbs on the workers of a Dask cluster."""
+
+from tenfold._lazy import attach, modules_of_names
+
+# What each module offers. No name here is also that of a module: importing it would hide the name.
+_OFFERS = {
+    "dask": (
+        "DaskEngine",
+        "current_client",
+        "current_engine",
+        "on",
+    ),
+}
+_WHERE = modules_of_names(__name__, _OFFERS)
+
+__all__ = sorted(_WHERE)  # noqa: PLE0605
+__getattr__, __dir__ = attach(__name__, _WHERE)

@@ -1,0 +1,287 @@
+"""The fold on the workers of a Dask `distributed` client, with the bits of a fold in this process.
+
+A worker folds a run of chunks and sends back the closed nodes of the one tree over all chunks, so
+where a chunk was folded cannot be seen in the total. Files are read by the workers themselves,
+Dask collections stay where they are, and what lies in this process is spread over the workers
+once. What a dead worker takes with it is made again.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from time import perf_counter
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from tenfold.distributed.blocks import (
+    BLOCK_BYTES,
+    BlockLayout,
+    RemoteBlocks,
+    RemoteBlockSource,
+    choose_block_size,
+    count_worker_threads,
+    make_empty_blocks,
+    plan_worker_runs,
+    realign,
+    scatter_blocks,
+)
+from tenfold.distributed.worker import (
+    RunResult,
+    WorkerTask,
+    fold_run,
+    map_run,
+    run_placeholder,
+    run_task,
+)
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.environment import describe_environment
+from tenfold.engine.fold import OutputArray, uncovered_runs
+from tenfold.engine.merge_tree import MergeTree
+from tenfold.engine.source import Source
+from tenfold.engine.task import FoldTask
+
+_SHORT_PASS_SECONDS = 0.2  # seconds of a pass for which more tasks cost more than they balance
+_MAX_ARGUMENT_BYTES = 2**20  # bytes of state that ride with each task; more is scattered
+_MAX_ATTEMPTS = 4  # at a pass, when workers die
+
+_current_engine: contextvars.ContextVar[DaskEngine | None] = contextvars.ContextVar(
+    "cluster", default=None
+)
+
+
+@contextmanager
+def on(client: Any) -> Iterator[None]:
+    """Compute on a Dask cluster: rows opened in this block are folded by its workers.
+
+    Results are the same as without, to the last bit, if the workers have the same wheels and CPUs.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        A client that is connected to its cluster. Files must be reachable for all workers.
+
+    Examples
+    --------
+    >>> import tenfold
+    >>> from distributed import Client
+    >>> with Client(processes=False, dashboard_address=":0") as client, tenfold.on(client):
+    ...     rows = tenfold.open([[1.0, 2.0], [3.0, 4.0]])
+    ...     rows.total(lambda chunk: chunk.X.sum(axis=0))
+    array([4., 6.])
+    """
+    if not hasattr(client, "persist") or client.asynchronous:
+        raise TypeError(f"on({client!r}): give a synchronous distributed.Client")
+    token = _current_engine.set(DaskEngine(client))
+    try:
+        yield
+    finally:
+        _current_engine.reset(token)
+
+
+def current_engine() -> DaskEngine | None:
+    """The cluster of the innermost `on`, or None: threads of this process."""
+    return _current_engine.get()
+
+
+def current_client() -> Any:
+    """The client of the innermost `on`, else the one that Dask calls current, else None."""
+    if (cluster := current_engine()) is not None:
+        return cluster.client
+    if "distributed" not in sys.modules:
+        return None
+    try:
+        return sys.modules["distributed"].Client.current()
+    except ValueError:
+        return None
+
+
+class DaskEngine:
+    """An engine for `Rows`: the workers of a client."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.seconds = np.inf  # of the last pass
+        self.scattered: WeakKeyDictionary[Source, RemoteBlocks] = WeakKeyDictionary()
+        self.sent: WeakKeyDictionary[Source, Any] = WeakKeyDictionary()
+
+    def total(
+        self, task: FoldTask, tree: MergeTree, done: Callable[[Chunk], None] | None = None
+    ) -> None:
+        """Add the nodes of every chunk that the tree does not cover; tell `done` of each run."""
+
+        def keep(run: range, nodes: dict) -> None:
+            for node, statistic in nodes.items():
+                tree.add(node, realign(statistic))
+            if done is not None:
+                done(run_placeholder(task.source, run))
+
+        start = perf_counter()
+        each = 1 if self.seconds < _SHORT_PASS_SECONDS else 4
+        self._work(task, fold_run, uncovered_runs(iter(self._runs(task.source, each)), tree), keep)
+        self.seconds = perf_counter() - start
+
+    def each(
+        self, task: FoldTask, output: OutputArray, done: Callable[[Chunk], None] | None = None
+    ) -> None:
+        """Fill the output, one entry per row; tell `done` of each run."""
+
+        def keep(run: range, part: np.ndarray) -> None:
+            output.put(run_placeholder(task.source, run), part)
+            if done is not None:
+                done(run_placeholder(task.source, run))
+
+        many = task.source.n_rows * task.source.row_bytes // BLOCK_BYTES  # outputs are large, too
+        self._work(task, map_run, iter(self._runs(task.source, 4, at_least=many)), keep)
+
+    def take(self, source: Source, rows: np.ndarray) -> Chunk:
+        """The rows with these numbers, which must ascend."""
+        return source.take(rows)
+
+    def _runs(self, source: Source, per_thread: int, *, at_least: int = 0) -> list[range]:
+        workers = self.client.nthreads()
+        warn_of_differences(self.client, set(workers))
+        pieces = max(per_thread * sum(workers.values()), at_least, 1)
+        return plan_worker_runs(source, pieces, self._size(source))
+
+    def _size(self, source: Source) -> int:
+        blocks = self._blocks(source)
+        return 1 if blocks is None else blocks.source.size
+
+    def _blocks(self, source: Source) -> RemoteBlocks | None:
+        """Where the blocks of a source lie; None if each worker reads it by itself."""
+        if isinstance(source, RemoteBlockSource):
+            return source.blocks
+        if source.shippable:
+            return None
+        if source not in self.scattered:
+            blocks = make_empty_blocks(
+                choose_block_size(BlockLayout.of(source), count_worker_threads(self.client))
+            )
+            blocks.renew(partial(scatter_blocks, source, blocks.source, self.client))
+            self.scattered[source] = blocks
+        return self.scattered[source]
+
+    def _renew(self, source: Source) -> None:
+        """Make again what died with a worker."""
+        self.sent.pop(source, None)
+        if isinstance(source, RemoteBlockSource):
+            source.blocks.renew(source.make)
+        elif not source.shippable:
+            blocks = self.scattered[source]
+            blocks.renew(partial(scatter_blocks, source, blocks.source, self.client))
+
+    def _send(self, thing: Any) -> Any:
+        """What workers need of a thing: a pickle that rides with each task, or a future."""
+        from cloudpickle import dumps
+
+        pickled = dumps(thing)
+        if len(pickled) <= _MAX_ARGUMENT_BYTES:
+            return pickled
+        return self.client.scatter([thing], broadcast=True, hash=False)[0]
+
+    def _work(
+        self,
+        task: FoldTask,
+        verb: Callable[[FoldTask, range], RunResult],
+        runs: Iterator[range],
+        keep: Callable[[range, Any], None],
+    ) -> None:
+        """Have every run done once; begin again with what is left when workers die."""
+        from distributed import CancelledError, KilledWorker
+
+        left, problem = list(runs), None
+        for _ in range(_MAX_ATTEMPTS):
+            try:
+                for run, result in self._results(task, verb, tuple(left)):
+                    keep(run, result)
+                    left.remove(run)
+                return
+            except (CancelledError, KilledWorker) as lost:
+                problem = lost
+                self._renew(task.source)
+        raise RuntimeError(
+            f"workers died in {_MAX_ATTEMPTS} attempts at a pass over the rows. Look at their logs; "
+            "often they have too little memory: use more workers, or fewer threads on each."
+        ) from problem
+
+    def _results(
+        self, task: FoldTask, verb: Callable[[FoldTask, range], RunResult], runs: tuple[range, ...]
+    ) -> Iterator[tuple[range, Any]]:
+        """Results of runs as they come; the problem with the lowest chunk number is raised."""
+        from distributed import as_completed
+
+        waiting = self._submit(task, verb, runs)
+        worst = None
+        try:
+            for future in as_completed(list(waiting), loop=self.client.loop):
+                run, answer = waiting.pop(future), future.result()
+                if answer.problem is None:
+                    yield run, answer.result
+                elif worst is None or answer.at < worst[0]:
+                    worst = answer.at, answer.problem
+                if worst is not None and all(worst[0] < other.start for other in waiting.values()):
+                    raise self._told(task, *worst)
+        finally:
+            if waiting:
+                self.client.cancel(list(waiting))
+
+    def _told(self, task: FoldTask, at: int, problem: Exception) -> Exception:
+        """A worker's problem with a chunk; a source that lies here may know its place better."""
+        if task.source in self.scattered:
+            try:
+                for chunk in task.source.chunks(range(at, at + 1)):
+                    task.prepared(chunk)
+            except ValueError as here:
+                return here
+        return problem
+
+    def _submit(
+        self, task: FoldTask, verb: Callable[[FoldTask, range], RunResult], runs: tuple[range, ...]
+    ) -> dict[Any, range]:
+        blocks = self._blocks(task.source)
+        if task.source not in self.sent:
+            self.sent[task.source] = self._send(task.source if blocks is None else blocks.source)
+        order = self._send(WorkerTask(verb, *task[1:], dict(np.geterr())))
+        handed = [[] if blocks is None else blocks.of(run) for run in runs]
+        same = [[thing] * len(runs) for thing in (order, self.sent[task.source])]
+        name = f"tenfold-{getattr(task.f, '__name__', 'leaf')}"
+        futures = self.client.map(run_task, *same, runs, handed, key=name, pure=False, retries=2)
+        return dict(zip(futures, runs, strict=True))
+
+
+_compared: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()  # client -> its known workers
+
+
+def warn_of_differences(client: Any, workers: set[str]) -> None:
+    """Warn, once per worker, if it will not compute the bits that this process computes."""
+    new = workers - _compared.setdefault(client, set())
+    if not new:
+        return
+    _compared[client] |= new
+    there = client.run(describe_environment, workers=list(new), on_error="ignore")
+    differ = sorted(
+        {
+            words
+            for theirs in there.values()
+            for words in environment_differences(describe_environment(), theirs)
+        }
+    )
+    if differ:
+        warnings.warn(
+            f"{'; '.join(differ)}. Results of the cluster may differ in their last bits from "
+            "those of this process. Install the same versions and use one kind of CPU.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def environment_differences(here: dict[str, str], there: dict[str, str]) -> list[str]:
+    """What differs, in words."""
+    return [f"{k}: {here[k]} here, {there[k]} on a worker" for k in here if here[k] != there[k]]

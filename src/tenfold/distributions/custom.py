@@ -1,0 +1,140 @@
+"""Maximum likelihood by numeric search, for any log-density that a user writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.distributions.base import FittableDistribution, as_rows, as_weights
+
+
+class StoredRows(NamedTuple):
+    """The rows themselves: what a density says that has no smaller statistic."""
+
+    X: np.ndarray
+    w: np.ndarray
+
+    def merge(self, other: StoredRows) -> StoredRows:
+        return StoredRows(np.vstack([self.X, other.X]), np.concatenate([self.w, other.w]))
+
+
+class MaximumLikelihoodEstimate(NamedTuple):
+    """Parameters of the highest likelihood.
+
+    Attributes
+    ----------
+    theta : (d,) parameters
+    log_likelihood : weighted sum of the log-densities there
+    converged : whether the search ended of its own
+    """
+
+    theta: np.ndarray
+    log_likelihood: float
+    converged: bool
+
+
+def maximum_likelihood(
+    log_density: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    X: Any,
+    initial: Any,
+    *,
+    w: Any = None,
+    bounds: Any = None,
+) -> MaximumLikelihoodEstimate:
+    r"""The parameters that make weighted rows most likely, by numeric search.
+
+    .. math:: \hat\theta = \arg\max_\theta \sum_i w_i \log f(x_i; \theta)
+
+    Parameters
+    ----------
+    log_density : callable
+        Rows (n, p) and parameters (d,) to the log-density of each row, (n,).
+    X : (n, p) or (n,) array
+        Rows.
+    start : float or (d,) array
+        Where the search begins; the log-density must be finite there.
+    w : (n,) array, optional
+        Weights.
+    bounds : (low, high) for each parameter, optional
+        Where the search stays; None is no bound. Without any, a simplex search needs no slope.
+
+    Examples
+    --------
+    Waiting times: the most likely rate is one over their mean. [001, A.6]
+
+    >>> f = lambda X, theta: np.log(theta[0]) - theta[0] * X[:, 0]
+    >>> found = maximum_likelihood(f, [1.0, 2.0, 3.0], 1.0, bounds=[(1e-9, None)])
+    >>> round(float(found.theta[0]), 5)
+    0.5
+    """
+    from scipy.optimize import minimize
+
+    X, w = as_rows(X), as_weights(X, w)
+    X, w, initial = X[w > 0], w[w > 0], np.atleast_1d(np.asarray(initial, np.float64))
+    scale = w.sum() or 1.0
+
+    def cost(theta: np.ndarray) -> float:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            value = -float(w @ log_density(X, theta)) / scale
+        return value if np.isfinite(value) else np.inf
+
+    if not np.isfinite(cost(initial)):
+        raise ValueError(f"the log-density is not finite at the start, {initial}")
+    fine = {"xatol": 1e-9, "fatol": 1e-13, "maxiter": 2000 * len(initial), "maxfev": 10**6}
+    found = minimize(cost, initial, method="Nelder-Mead", bounds=bounds, options=fine)
+    for _ in range(2):  # a simplex may collapse early: a fresh one starts where it ended
+        found = minimize(cost, found.x, method="Nelder-Mead", bounds=bounds, options=fine)
+    return MaximumLikelihoodEstimate(found.x, -float(found.fun) * scale, bool(found.success))
+
+
+@dataclass(frozen=True)
+class CustomDistribution(FittableDistribution):
+    """A density from a user's formula, fitted by numeric search.
+
+    Its statistic is the rows themselves: it fits into mixtures and classifiers, in memory.
+
+    Parameters
+    ----------
+    formula : callable
+        Rows (n, p) and parameters (d,) to the log-density of each row, (n,).
+    theta : (d,) array
+        Parameters; a fit starts from them.
+    draw : callable, optional
+        `draw(n, theta, rng)`, rows (n, p).
+    bounds : (low, high) for each parameter, optional
+        Where a fit stays.
+
+    Examples
+    --------
+    >>> laplace = lambda X, t: -np.abs(X[:, 0] - t[0]) / t[1] - np.log(2 * t[1])
+    >>> own = CustomDistribution(laplace, np.array([0.0, 1.0]), bounds=[(None, None), (1e-9, None)])
+    >>> own.fit([1.0, 2.0, 6.0]).theta.round(4).tolist()
+    [2.0, 1.6667]
+    """
+
+    formula: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    theta: Any
+    draw: Callable[[int, np.ndarray, np.random.Generator], np.ndarray] | None = None
+    bounds: Any = None
+
+    def log_density(self, X: Any) -> np.ndarray:
+        return self.formula(as_rows(X), np.asarray(self.theta))
+
+    def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        if self.draw is None:
+            raise ValueError("no way to draw: give draw=, a function of (n, theta, rng)")
+        return as_rows(self.draw(n, np.asarray(self.theta), rng))
+
+    def statistic(self, X: Any, w: Any = None) -> StoredRows:
+        X = as_rows(X)
+        return StoredRows(X, as_weights(X, w))
+
+    def fitted(self, statistic: StoredRows) -> CustomDistribution:
+        if not statistic.w.sum() > 0:
+            return self
+        X, w = statistic
+        found = maximum_likelihood(self.formula, X, self.theta, w=w, bounds=self.bounds)
+        return replace(self, theta=found.theta)

@@ -1,0 +1,407 @@
+"""Discrete distributions: Bernoulli, binomial, Poisson, categorical, multinomial."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln, xlog1py, xlogy
+
+from tenfold.distributions.base import (
+    ColumnwiseDistribution,
+    FittableDistribution,
+    WeightedSums,
+    as_rows,
+    as_weights,
+    is_integer_between,
+    require_conjugate_prior,
+    scalar_if_single,
+    weighted_sums,
+)
+from tenfold.distributions.dirichlet import PROBABILITY_SUM_TOLERANCE, Beta, Dirichlet
+from tenfold.distributions.gamma import Gamma
+
+
+@dataclass(frozen=True)
+class Bernoulli(ColumnwiseDistribution):
+    r"""Flips of coins: each entry is 1 with probability p, else 0.
+
+    .. math:: \log p(x) = x \log p + (1 - x) \log (1 - p), \qquad \hat p = \bar x
+
+    [000, 2.2; 001, A.2 and A.6; 002, 1.5; 003, unit 4]
+
+    Parameters
+    ----------
+    p : float or (p,) array
+        Probability of 1.
+    prior : Beta, optional
+        What is believed of p before the data; then `fitted` is the mode of the posterior.
+
+    Examples
+    --------
+    >>> coin = Bernoulli().fit([1, 0, 1, 1])
+    >>> coin.p, round(float(coin.log_density([1])[0]), 4)
+    (0.75, -0.2877)
+    >>> Bernoulli(prior=Beta(2, 2)).learned([1, 0, 1, 1]).prior
+    Beta(a=5.0, b=3.0)
+    """
+
+    conjugate = (Beta,)
+    p: Any = 0.5
+    prior: Beta | None = None
+
+    def __post_init__(self) -> None:
+        _check_probability(self.p)
+
+    def entry_logs(self, X: np.ndarray) -> np.ndarray:
+        possible = is_integer_between(X, 0, 1)
+        X = np.where(possible, X, 0)
+        logs = xlogy(X, self.p) + xlog1py(1 - X, np.negative(self.p))
+        return np.where(possible, logs, -np.inf)
+
+    def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        return (rng.random((n, np.size(self.p))) < self.p).astype(np.float64)
+
+    def fitted(self, statistic: WeightedSums) -> Bernoulli:
+        return _fit_success_probability(self, statistic, statistic.n)
+
+    def posterior(self, statistic: WeightedSums) -> Beta:
+        return _beta_posterior(self, statistic.total, statistic.n)
+
+    def at(self, parameter: Any) -> Bernoulli:
+        return replace(self, p=parameter)
+
+    def frozen(self) -> Any:
+        from scipy.stats import bernoulli
+
+        return bernoulli(self.p)
+
+    @property
+    def mean(self) -> Any:
+        return self.p
+
+    @property
+    def variance(self) -> Any:
+        return self.p * (1 - np.asarray(self.p))
+
+
+@dataclass(frozen=True)
+class Binomial(ColumnwiseDistribution):
+    r"""Heads among `trials` flips of a coin.
+
+    .. math:: p(x) = \binom{t}{x} p^x (1 - p)^{t - x}
+
+    [001, A.3 and A.7; 003, unit 4]
+
+    Parameters
+    ----------
+    trials : int or (p,) array
+        Flips for each entry.
+    p : float or (p,) array
+        Probability of heads.
+    prior : Beta, optional
+        What is believed of p before the data.
+
+    Examples
+    --------
+    >>> coin = Binomial(10).fit([7, 3])
+    >>> coin.p, round(float(np.exp(coin.log_density([5])[0])), 4)
+    (0.5, 0.2461)
+    """
+
+    conjugate = (Beta,)
+    trials: Any
+    p: Any = 0.5
+    prior: Beta | None = None
+
+    def __post_init__(self) -> None:
+        _check_probability(self.p)
+
+    def entry_logs(self, X: np.ndarray) -> np.ndarray:
+        t = np.asarray(self.trials, np.float64)
+        possible = is_integer_between(X, 0, t)
+        X = np.where(possible, X, 0)
+        ways = gammaln(t + 1) - gammaln(X + 1) - gammaln(t - X + 1)
+        logs = ways + xlogy(X, self.p) + xlog1py(t - X, np.negative(self.p))
+        return np.where(possible, logs, -np.inf)
+
+    def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        p = np.size(np.asarray(self.p) + np.asarray(self.trials))
+        return rng.binomial(self.trials, self.p, (n, p)).astype(np.float64)
+
+    def fitted(self, statistic: WeightedSums) -> Binomial:
+        return _fit_success_probability(self, statistic, statistic.n * np.asarray(self.trials))
+
+    def posterior(self, statistic: WeightedSums) -> Beta:
+        return _beta_posterior(self, statistic.total, statistic.n * np.asarray(self.trials))
+
+    def at(self, parameter: Any) -> Binomial:
+        return replace(self, p=parameter)
+
+    def frozen(self) -> Any:
+        from scipy.stats import binom
+
+        return binom(self.trials, self.p)
+
+    @property
+    def mean(self) -> Any:
+        return np.asarray(self.trials) * self.p
+
+    @property
+    def variance(self) -> Any:
+        return self.mean * (1 - np.asarray(self.p))
+
+
+def _beta_posterior(coin: ColumnwiseDistribution, heads: np.ndarray, flips: Any) -> Beta:
+    """Belief about a coin after some flips."""
+    before = require_conjugate_prior(coin, "Beta(a, b)")
+    return Beta(scalar_if_single(before.a + heads), scalar_if_single(before.b + flips - heads))
+
+
+def _fit_success_probability(density: Any, statistic: WeightedSums, flips: Any) -> Any:
+    """A coin with the most likely share of heads; unchanged by no flips at all."""
+    if density.prior is not None:
+        return density.at(density.posterior(statistic).mode)
+    return density.at(scalar_if_single(statistic.total / flips)) if np.all(flips > 0) else density
+
+
+def _check_probability(p: Any) -> None:
+    """Complain about what is no probability."""
+    if not np.all((np.asarray(p) >= 0) & (np.asarray(p) <= 1)):  # also true of NaN
+        raise ValueError(f"probabilities lie between 0 and 1, got p={p}")
+
+
+@dataclass(frozen=True)
+class Poisson(ColumnwiseDistribution):
+    r"""Counts of events that come independently, at a constant rate.
+
+    .. math:: \log p(x) = x \log \lambda - \lambda - \log x!, \qquad \hat\lambda = \bar x
+
+    Parameters
+    ----------
+    rate : float or (p,) array
+        Expected count.
+    prior : Gamma, optional
+        What is believed of the rate before the data; then `fitted` is the mode of the posterior.
+
+    Examples
+    --------
+    >>> Poisson().fit([0, 2, 4]).rate
+    2.0
+    >>> Poisson(prior=Gamma(2, 1)).learned([0, 2, 4]).prior
+    Gamma(shape=8.0, rate=4.0)
+    """
+
+    conjugate = (Gamma,)
+    rate: Any = 1.0
+    prior: Gamma | None = None
+
+    def entry_logs(self, X: np.ndarray) -> np.ndarray:
+        possible = is_integer_between(X)
+        X = np.where(possible, X, 0)
+        return np.where(possible, xlogy(X, self.rate) - self.rate - gammaln(X + 1), -np.inf)
+
+    def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.poisson(self.rate, (n, np.size(self.rate))).astype(np.float64)
+
+    def fitted(self, statistic: WeightedSums) -> Poisson:
+        if self.prior is not None:
+            return self.at(self.posterior(statistic).mode)
+        return self.at(scalar_if_single(statistic.total / statistic.n)) if statistic.n > 0 else self
+
+    def posterior(self, statistic: WeightedSums) -> Gamma:
+        prior = require_conjugate_prior(self, "Gamma(shape, rate)")
+        return Gamma(scalar_if_single(prior.shape + statistic.total), prior.rate + statistic.n)
+
+    def at(self, parameter: Any) -> Poisson:
+        return replace(self, rate=parameter)
+
+    def frozen(self) -> Any:
+        from scipy.stats import poisson
+
+        return poisson(self.rate)
+
+    @property
+    def mean(self) -> Any:
+        return self.rate
+
+    @property
+    def variance(self) -> Any:
+        return self.rate
+
+
+@dataclass(frozen=True)
+class Categorical(FittableDistribution):
+    r"""One of k categories: rows of one column with the number of a category, 0 to k - 1.
+
+    .. math:: \log p(x) = \log p_x, \qquad \hat p_j = n_j / n
+
+    [000, 1.5 and 2.2; 003, unit 4]
+
+    Parameters
+    ----------
+    p : (k,) array
+        Probabilities; before a fit they only say how many categories there are.
+    prior : Dirichlet, optional
+        What is believed of p before the data; then `fitted` is the mode of the posterior.
+
+    Examples
+    --------
+    >>> Categorical(np.ones(3) / 3).fit([0, 2, 2, 2]).p.tolist()
+    [0.25, 0.0, 0.75]
+    >>> smoothed = Categorical(np.ones(3) / 3, Dirichlet(np.full(3, 2.0))).fit([0, 2, 2, 2])
+    >>> smoothed.p.round(3).tolist()
+    [0.286, 0.143, 0.571]
+    """
+
+    conjugate = (Dirichlet,)
+    p: Any
+    prior: Dirichlet | None = None
+
+    def __post_init__(self) -> None:
+        _check_probabilities(self.p)
+
+    def log_density(self, X: Any) -> np.ndarray:
+        X = as_rows(X)[:, 0]
+        possible = is_integer_between(X, 0, len(self.p) - 1)
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.asarray(self.p, np.float64))
+        return np.where(possible, logs[np.where(possible, X, 0).astype(np.intp)], -np.inf)
+
+    def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.choice(len(self.p), n, p=self.p)[:, None].astype(np.float64)
+
+    def statistic(self, X: Any, w: Any = None) -> WeightedSums:
+        """Weight of each category."""
+        X = as_rows(X)[:, 0]
+        w = as_weights(X, w)
+        if not is_integer_between(X, 0, len(self.p) - 1).all():
+            raise ValueError(f"categories are whole numbers from 0 to {len(self.p) - 1}")
+        return WeightedSums(float(w.sum()), np.bincount(X.astype(np.intp), w, len(self.p)))
+
+    def fitted(self, statistic: WeightedSums) -> Categorical:
+        return _fit_category_probabilities(self, statistic)
+
+    def posterior(self, statistic: WeightedSums) -> Dirichlet:
+        return _dirichlet_posterior(self, statistic)
+
+    def at(self, parameter: Any) -> Categorical:
+        return replace(self, p=np.ravel(parameter))
+
+
+@dataclass(frozen=True)
+class Multinomial(FittableDistribution):
+    r"""Counts of k words (or any categories) in a document, given its length.
+
+    .. math:: p(x) = \frac{(\sum_j x_j)!}{\prod_j x_j!} \prod_j p_j^{x_j}
+
+    As a sequence the document has one order, and the factor in front is 1. The rows may be sparse.
+    Counts may be fractions: a share of a document. [001, 2.7; 003, unit 4]
+
+    Parameters
+    ----------
+    p : (k,) array, optional
+        Probability of each word; not needed for a fit.
+    ordered : bool
+        Whether a row stands for one sequence of words, not for all sequences with these counts.
+    trials : int
+        Words in a document that is drawn.
+    prior : Dirichlet, optional
+        What is believed of p before the data; then `fitted` is the mode of the posterior.
+
+    Examples
+    --------
+    >>> cat_cat_dog = np.array([[2.0, 1.0]])
+    >>> theirs = Multinomial([0.3, 0.7], ordered=True)
+    >>> best = theirs.fit(cat_cat_dog)
+    >>> [round(float(np.exp(m.log_density(cat_cat_dog)[0])), 6) for m in (theirs, best)]
+    [0.063, 0.148148]
+    """
+
+    conjugate = (Dirichlet,)
+    p: Any = None
+    ordered: bool = False
+    trials: int = 1
+    prior: Dirichlet | None = None
+
+    def __post_init__(self) -> None:
+        if self.p is not None:
+            _check_probabilities(self.p)
+
+    def log_density(self, X: Any) -> np.ndarray:
+        X, p = _as_count_rows(X), np.asarray(self.p, np.float64)
+        logs = X @ np.log(np.where(p > 0, p, 1.0))
+        logs = np.where(X @ (p == 0).astype(np.float64) > 0, -np.inf, logs)
+        return logs if self.ordered else logs + _log_multinomial_coefficient(X)
+
+    def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.multinomial(self.trials, self.p, n).astype(np.float64)
+
+    def sequence(self, length: int, rng: np.random.Generator) -> np.ndarray:
+        """A document: the numbers of its words, (length,)."""
+        return rng.choice(len(self.p), length, p=self.p)
+
+    def statistic(self, X: Any, w: Any = None) -> WeightedSums:
+        """Weight of the rows, and of each word."""
+        X = _as_count_rows(X)
+        return weighted_sums(as_weights(X, w), X)
+
+    def fitted(self, statistic: WeightedSums) -> Multinomial:
+        return _fit_category_probabilities(self, statistic)
+
+    def posterior(self, statistic: WeightedSums) -> Dirichlet:
+        return _dirichlet_posterior(self, statistic)
+
+    def at(self, parameter: Any) -> Multinomial:
+        return replace(self, p=np.ravel(parameter))
+
+
+def _as_count_rows(X: Any) -> Any:
+    """Rows of counts; sparse ones stay sparse."""
+    return X.tocsr() if hasattr(X, "tocsr") else as_rows(X)
+
+
+def _log_multinomial_coefficient(X: Any) -> np.ndarray:
+    """Log of the number of sequences that have the counts of a row, (n,)."""
+    total = np.asarray(X.sum(axis=1)).ravel()
+    if not isinstance(X, np.ndarray):
+        X = X.copy()
+        X.data = gammaln(X.data.astype(np.float64) + 1)
+        return gammaln(total + 1) - np.asarray(X.sum(axis=1)).ravel()
+    return gammaln(total + 1) - gammaln(X + 1).sum(axis=1)
+
+
+def multinomial_coefficient(counts: Any) -> np.ndarray:
+    """How many sequences have the counts of a row, (n,).
+
+    Examples
+    --------
+    IT WILL RAIN IT WILL: [003, unit 4]
+
+    >>> multinomial_coefficient([[2, 2, 1]]).round(6).tolist()
+    [30.0]
+    """
+    return np.exp(_log_multinomial_coefficient(np.atleast_2d(np.asarray(counts, np.float64))))
+
+
+def _dirichlet_posterior(density: FittableDistribution, statistic: WeightedSums) -> Dirichlet:
+    """Belief about shares after some counts."""
+    return Dirichlet(
+        np.asarray(require_conjugate_prior(density, "Dirichlet(a)").a) + statistic.total
+    )
+
+
+def _fit_category_probabilities(density: Any, statistic: WeightedSums) -> Any:
+    """The density with the most likely shares; unchanged by no counts at all."""
+    if density.prior is not None:
+        return density.at(density.posterior(statistic).mode)
+    total = statistic.total.sum()
+    return density.at(statistic.total / total) if total > 0 else density
+
+
+def _check_probabilities(p: Any) -> None:
+    """Complain about what are no probabilities of categories."""
+    p = np.asarray(p, np.float64)
+    if p.ndim != 1 or not (p >= 0).all() or abs(p.sum() - 1) > PROBABILITY_SUM_TOLERANCE:
+        raise ValueError(f"probabilities must not be negative and must sum to 1, got {p}")

@@ -1,0 +1,107 @@
+"""BLAS on one thread while we work: all parallelism is ours, and the bits stay put.
+
+A product on two BLAS threads has other bits than on one, and two layers of threads fight over the
+cores. `threadpool_limits` around each fold would cost 3.7 ms and race between threads; here one
+counter and one lock stand over the C functions of each BLAS, found once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+_MAX_ATTEMPTS = 20  # at a chunk, when another library moves the number of BLAS threads
+
+
+class BlasThreadControl(NamedTuple):
+    """How to read and set the number of threads of one BLAS."""
+
+    get: Callable[[], int]
+    set: Callable[[int], None]
+
+
+class _Limit:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users = 0
+        self.held_anew = 0  # how often a count had to be set to one
+        self.before: list[int] = []
+
+
+_limit = _Limit()
+
+
+@cache
+def blas_thread_controls() -> tuple[BlasThreadControl, ...]:
+    """The BLAS libraries of this process; numpy and scipy.linalg are loaded first."""
+    import numpy  # noqa: F401, ICN001
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+    return tuple(_thread_control(library) for library in libraries)
+
+
+def _thread_control(library: object) -> BlasThreadControl:
+    # threadpoolctl's own setter does nothing in all threads but one: take the C functions.
+    find = getattr(library, "_get_symbol", None)
+    layer = getattr(library, "threading_layer", None)
+    if find is not None and layer == "pthreads":
+        return BlasThreadControl(find("openblas_get_num_threads"), find("openblas_set_num_threads"))
+    return BlasThreadControl(library.get_num_threads, library.set_num_threads)  # type: ignore[attr-defined]
+
+
+class one_blas_thread:  # noqa: N801  reads as a word in `with one_blas_thread():`
+    """Hold every BLAS of the process to one thread; nested and concurrent use is fine."""
+
+    def __enter__(self) -> None:
+        with _limit.lock:
+            if _limit.users == 0:
+                _limit.before = [dial.get() for dial in blas_thread_controls()]
+                set_single_threaded()
+            _limit.users += 1
+
+    def __exit__(self, *problem: object) -> None:
+        with _limit.lock:
+            _limit.users -= 1
+            if _limit.users == 0:
+                for dial, threads in zip(blas_thread_controls(), _limit.before, strict=True):
+                    dial.set(threads)
+
+
+def is_single_threaded() -> bool:
+    """Whether every BLAS is on one thread now (another library may have moved it)."""
+    return all(dial.get() == 1 for dial in blas_thread_controls())
+
+
+def set_single_threaded() -> None:
+    """Set every BLAS to one thread."""
+    _limit.held_anew += 1
+    for dial in blas_thread_controls():
+        dial.set(1)
+
+
+def retry_if_blas_threads_changed(work: Callable[[], Any]) -> Any:
+    """`work()`, redone if somebody moved the number of BLAS threads meanwhile."""
+    for _ in range(_MAX_ATTEMPTS):
+        if not is_single_threaded():
+            set_single_threaded()
+        since = _limit.held_anew
+        result = work()
+        if is_single_threaded() and since == _limit.held_anew:
+            return result
+    raise RuntimeError(
+        "something sets the number of BLAS threads again and again while tenfold computes: a leaf, "
+        "or another thread (threadpoolctl.threadpool_limits). Move it out of the fold."
+    )
+
+
+def _reset() -> None:
+    global _limit  # noqa: PLW0603
+    _limit = _Limit()
+
+
+os.register_at_fork(after_in_child=_reset)

@@ -1,0 +1,233 @@
+"""Rows: the interface through which every model reads its data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tenfold.engine import blas_threads
+from tenfold.engine.chunk import Chunk, chunk_numbers
+from tenfold.engine.fold import OutputArray, fold, map_rows
+from tenfold.engine.hooks import active_monitor
+from tenfold.engine.merge_tree import MergeTree, merge, upcast
+from tenfold.engine.shuffle import ShuffledBlock, shuffle_blocks
+from tenfold.engine.source import Source, concatenate_chunks
+from tenfold.engine.task import FoldTask, make_contiguous
+
+SHUFFLE_BYTES = 2**26  # rows that `batches` holds and mixes at once
+PASSES_BEFORE_SPOOL = 4  # a stream that is read more often is copied to a raw file
+
+
+class Rows:
+    """Data that fold. The place where they lie cannot be seen from here.
+
+    Parameters
+    ----------
+    source : Source
+        Where the rows lie.
+    engine : object with `total` and `each`, optional
+        Who computes: threads of this process (None), or a cluster.
+    classes : array, optional
+        Sorted labels; leaves then see `chunk.y` as numbers into this list.
+    allow_nan : bool
+        Whether NaN may stand in X (as "missing").
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        engine: Any = None,
+        classes: np.ndarray | None = None,
+        allow_nan: bool = False,
+    ) -> None:
+        self.source, self.engine = source, engine
+        self.classes, self.allow_nan = classes, allow_nan
+        self.passes = 0
+        self.whole: Chunk | None = None  # all rows, where they lie in memory: see `mixing`
+        self.numbered: tuple[np.ndarray, Rows] | None = None  # classes, rows with their numbers
+
+    along_a_path = False  # whether fits to these rows start where those with like settings ended
+    n_rows = property(lambda self: self.source.n_rows)
+    n_features = property(lambda self: self.source.n_features)
+    dtype = property(lambda self: self.source.dtype)
+    names = property(lambda self: self.source.names)
+    sparse = property(lambda self: self.source.sparse)
+
+    @property
+    def target_shape(self) -> tuple[int, ...]:
+        """Shape of one row's target: () for a number or label, (q,) for several."""
+        return self.take(np.zeros(1, np.int64)).y.shape[1:]
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __repr__(self) -> str:
+        where = type(self.source).__name__
+        return f"Rows({self.n_rows} x {self.n_features} {self.dtype}, {where})"
+
+    def labelled(self, classes: np.ndarray) -> Rows:
+        """The same rows, whose leaves see labels as numbers into `classes`."""
+        return Rows(self.source, engine=self.engine, classes=classes, allow_nan=self.allow_nan)
+
+    def own_labels(self) -> tuple[np.ndarray, Rows] | None:
+        """Classes and numbered rows, where they are known already: parts of numbered rows."""
+        return None
+
+    def total(self, f: Callable[..., Any], *state: Any) -> Any:
+        """Merge the statistics `f(chunk, *state)` of all chunks, in one fixed order.
+
+        `f` is a pure function at module level; it returns a new number, array, or (named) tuple
+        or dict of them. Float32 sums come back as float64.
+        """
+        task = self._task(f, state)
+        watch = active_monitor()
+        if watch is None and self.engine is None and task.chunks == 1:
+            return self._only_chunk(task)
+        tree = MergeTree()
+        if watch is not None and (known := watch.begin(task, tree)) is not None:
+            return known
+        done = None if watch is None else watch.done
+        if self.engine is None:
+            fold(task, tree, done)
+        else:
+            self.engine.total(task, tree, done)
+        self._passed()
+        total = tree.close()
+        if watch is not None:
+            watch.end(total)
+        return total
+
+    def each(
+        self, f: Callable[..., np.ndarray], *state: Any, into: str | Path | None = None
+    ) -> Any:
+        """One output per row, in order: `f(chunk, *state)` of all chunks below each other.
+
+        With `into`, the outputs are written to that `.npy` file as they come, and the array that
+        is returned maps the file; nothing is left there if the pass fails.
+        """
+        task = self._task(f, state)
+        if into is not None:
+            return self._each_to_file(task, Path(into))
+        if task.chunks == 0 or (self.engine is None and task.chunks == 1):
+            return self._only_chunk(task, wide=False)
+        output = OutputArray(self.n_rows)
+        self._fill(task, output)
+        return output.array
+
+    def batches(self, size: int, seed: int) -> Iterator[Chunk]:
+        """Every row once, in random batches of `size` (the last may be smaller).
+
+        Chunks are read in random order; the rows of as many chunks as fit 64 MiB are mixed. The
+        batches depend on the seed and the grid alone, so every engine gives the same ones.
+        """
+        self.spool()
+        rng = np.random.default_rng(seed)
+        numbers = rng.permutation(chunk_numbers(self.n_rows, self.source.grid))
+        held = max(SHUFFLE_BYTES // max(self.source.row_bytes * self.source.grid, 1), 1)
+        left: list[Chunk] = []
+        for block in range(0, len(numbers), held):
+            parts = [self._chunk(number) for number in sorted(numbers[block : block + held])]
+            pool = concatenate_chunks(left + parts)
+            pool = _index_chunk(pool, rng.permutation(pool.rows))
+            last = block + held >= len(numbers)
+            whole = pool.rows if last else pool.rows - pool.rows % size
+            for start in range(0, whole, size):
+                yield _index_chunk(pool, slice(start, min(start + size, whole)))
+            left = [_index_chunk(pool, slice(whole, None))] if whole < pool.rows else []
+
+    def blocks(self, seed: int | None = None) -> Iterator[ShuffledBlock]:
+        """Every row once, for methods that learn row by row; see `tenfold.engine.shuffle`.
+
+        The order depends on the seed alone; without one it is the given order.
+        """
+        self.spool()
+        return shuffle_blocks(self, seed)
+
+    def sample(self, k: int, seed: int) -> Chunk:
+        """Draw `k` different rows by their global number, in ascending order."""
+        if k >= self.n_rows:
+            return self.gather()
+        rows = np.random.default_rng(seed).choice(self.n_rows, k, replace=False, shuffle=False)
+        return self.take(np.sort(rows))
+
+    def take(self, rows: np.ndarray) -> Chunk:
+        """The rows with these numbers, which must ascend, as one chunk in memory."""
+        return self.prepared(self.source.take(rows), rows)
+
+    def prepared(self, chunk: Chunk, rows: np.ndarray | None = None) -> Chunk:
+        """A chunk as leaves see it: checked, labels as numbers."""
+        return self._task(_identity, ()).prepared(chunk, rows)
+
+    def gather(self) -> Chunk:
+        """All rows in memory (what is small enough for it: the caller knows)."""
+        return self.take(np.arange(self.n_rows))
+
+    def spool(self) -> None:
+        """Copy a stream to a raw file, so that every further pass runs at the disk's speed."""
+        if self.source.streams and self.engine is None:
+            from tenfold.engine.spool import spool_source
+
+            self.source = spool_source(self.source)
+
+    def _task(self, f: Callable[..., Any], state: tuple) -> FoldTask:
+        check = not (self.source.finite or self.allow_nan)
+        return FoldTask(self.source, f, make_contiguous(state), self.classes, check)
+
+    def _only_chunk(self, task: FoldTask, *, wide: bool = True) -> Any:
+        with blas_threads.one_blas_thread():
+            result = task.result(next(self.source.chunks(range(1))))
+        self._passed()
+        return upcast(result) if wide else result
+
+    def _passed(self) -> None:
+        self.source.finite |= not self.allow_nan
+        self.passes += 1
+        if self.passes == PASSES_BEFORE_SPOOL and self.source.streams:
+            from tenfold.engine.spool import has_room_for
+
+            if has_room_for(self.source):
+                self.spool()
+
+    def _chunk(self, number: int) -> Chunk:
+        task = self._task(_identity, ())
+        return task.prepared(next(self.source.chunks(range(number, number + 1))))
+
+    def _fill(self, task: FoldTask, output: OutputArray) -> None:
+        watch = active_monitor()
+        done = None if watch is None else watch.begin_outputs(task)
+        if self.engine is not None:
+            self.engine.each(task, output, done)
+        else:
+            map_rows(task, output, done)
+        self._passed()
+
+    def _each_to_file(self, task: FoldTask, path: Path) -> np.ndarray:
+        with blas_threads.one_blas_thread():
+            head = task.result(next(self.source.chunks(range(1))))
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+        shape = (self.n_rows, *head.shape[1:])
+        try:
+            mapped = np.lib.format.open_memmap(unfinished, "w+", head.dtype, shape)
+            self._fill(task, OutputArray(self.n_rows, mapped))
+            mapped.flush()
+            os.replace(unfinished, path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+        return np.load(path, mmap_mode="r")
+
+
+def _identity(chunk: Chunk) -> Chunk:
+    return chunk
+
+
+def _index_chunk(chunk: Chunk, rows: Any) -> Chunk:
+    X, y, w = (None if a is None else a[rows] for a in chunk[:3])
+    return Chunk(X, y, w)
+
+
+__all__ = ["Rows", "merge"]

@@ -1,0 +1,156 @@
+"""A small pool of threads in which the caller works too.
+
+Helpers are woken only when there is enough to do, a fold inside a fold runs in its own thread, and
+a forked child starts with a pool of its own: a plain executor deadlocks in the one case and hangs
+in the other.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from queue import SimpleQueue
+
+_requested: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads", default=None)
+_thread_state = threading.local()
+
+
+@contextmanager
+def threads(n: int | None) -> Iterator[None]:
+    """Use `n` threads in this block; None leaves the setting as it is.
+
+    The default is the environment variable TENFOLD_THREADS, else the cores this process may use.
+    The number of threads never changes a result, not even its last bit.
+
+    Examples
+    --------
+    >>> import tenfold
+    >>> with tenfold.threads(1):
+    ...     tenfold.engine.n_threads()
+    1
+    """
+    if n is not None and n < 1:
+        raise ValueError(f"threads({n}): use at least one thread")
+    token = _requested.set(_requested.get() if n is None else n)
+    try:
+        yield
+    finally:
+        _requested.reset(token)
+
+
+def n_threads() -> int:
+    """Number of threads that a fold may use here; one inside a fold."""
+    return 1 if is_inside_fold() else _requested.get() or _default_threads()
+
+
+def is_inside_fold() -> bool:
+    """Whether this thread is at work on a chunk."""
+    return getattr(_thread_state, "fold", False)
+
+
+@contextmanager
+def single_threaded() -> Iterator[None]:
+    """Mark this thread as a worker: folds within it run inline."""
+    before = is_inside_fold()
+    _thread_state.fold = True
+    try:
+        yield
+    finally:
+        _thread_state.fold = before
+
+
+@cache
+def _default_threads() -> int:
+    asked = os.environ.get("TENFOLD_THREADS", "").strip()
+    if asked:
+        if not asked.isdecimal() or int(asked) < 1:
+            raise ValueError(f"TENFOLD_THREADS={asked!r}: give a whole number of at least 1")
+        return int(asked)
+    from joblib import cpu_count
+
+    return cpu_count()
+
+
+class _Job:
+    """Work that several threads share: each calls `work`, which returns when nothing is left."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self.work = work
+        self.lock = threading.Lock()
+        self.idle = threading.Condition(self.lock)
+        self.busy = 0
+        self.over = False
+
+    def help(self, context: contextvars.Context) -> None:
+        with self.lock:
+            if self.over:
+                return
+            self.busy += 1
+        try:
+            with single_threaded():
+                context.run(self.work)
+        finally:
+            with self.lock:
+                self.busy -= 1
+                self.idle.notify_all()
+
+    def close(self) -> None:
+        """Let no helper start any more, and wait for those that did."""
+        with self.lock:
+            self.over = True
+            try:
+                self.idle.wait_for(lambda: self.busy == 0)
+            except BaseException:  # Ctrl-C: no helper may go on when the fold has ended
+                self.idle.wait_for(lambda: self.busy == 0)
+                raise
+
+
+class _Pool:
+    def __init__(self) -> None:
+        self.queue: SimpleQueue[tuple[_Job, contextvars.Context]] = SimpleQueue()
+        self.lock = threading.Lock()
+        self.size = 0
+
+    def wake(self, job: _Job, helpers: int) -> None:
+        with self.lock:
+            for _ in range(self.size, helpers):
+                threading.Thread(target=self.serve, name="tenfold", daemon=True).start()
+                self.size += 1
+        for _ in range(helpers):
+            self.queue.put((job, contextvars.copy_context()))
+
+    def serve(self) -> None:
+        while True:
+            job, context = self.queue.get()
+            job.help(context)
+            del job, context  # or an idle thread would keep the rows of the last fold alive
+
+
+_pool = _Pool()
+
+
+def run_in_threads(work: Callable[[], None], helpers: int) -> None:
+    """Call `work` here and in `helpers` other threads; return when all calls have ended.
+
+    `work` must hand out its own pieces and must not raise in a helper.
+    """
+    job = _Job(work)
+    if helpers > 0:
+        _pool.wake(job, helpers)
+    try:
+        with single_threaded():
+            work()
+    finally:
+        job.close()
+
+
+def _reset() -> None:
+    global _pool  # noqa: PLW0603
+    _pool = _Pool()
+
+
+os.register_at_fork(after_in_child=_reset)

@@ -1,1 +1,0 @@
-"""A table as a product of thin tables."""

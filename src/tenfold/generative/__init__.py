@@ -1,1 +1,0 @@
-"""A story of how the data came about."""

@@ -1,0 +1,26 @@
+"""Approximate inference: expectation-maximization, Markov chain Monte Carlo and its diagnostics. Names are lazy."""
+
+from tenfold._lazy import attach, modules_of_names
+
+# What each module offers. No name here is also that of a module: importing it would hide the name.
+_OFFERS = {
+    "chains": (
+        "Chains",
+        "autocorrelation_time",
+        "effective_sample_size",
+        "split_r_hat",
+    ),
+    "em": (
+        "LikelihoodDecreasedError",
+        "expectation_maximization",
+    ),
+    "hmc": ("hamiltonian_monte_carlo",),
+    "mcmc": (
+        "ensemble_sampler",
+        "metropolis",
+    ),
+}
+_WHERE = modules_of_names(__name__, _OFFERS)
+
+__all__ = sorted(_WHERE)  # noqa: PLE0605
+__getattr__, __dir__ = attach(__name__, _WHERE)

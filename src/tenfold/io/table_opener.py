@@ -1,0 +1,249 @@
+"""`open_table`: from a path, a data frame or standard input to a table; one reader per file format."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from bisect import bisect_right
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tenfold.engine.validation import format_names
+from tenfold.io._header import check_same_columns
+from tenfold.io._paths import expand_path as named_files
+from tenfold.io._type_inference import TypeInference, infer_and_store
+from tenfold.io.arrow_tables import read_arrow_table
+from tenfold.io.columnar import (
+    ColumnBatch,
+    TableError,
+)
+from tenfold.io.csv import NotUtf8Error, inspect_csv
+from tenfold.io.dataframe import table_from_memory
+from tenfold.io.excel import inspect_excel
+from tenfold.io.json_lines import inspect_json
+from tenfold.io.number_formats import describe_formats
+from tenfold.io.row_store import MemoryStore
+from tenfold.io.table import TableSource
+
+_FORMAT_BY_SUFFIX = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".data": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "ipc",
+    ".feather": "ipc",
+    ".ipc": "ipc",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+}
+_COMPRESSED_SUFFIXES = {".gz", ".bz2"}
+_FORMAT_BY_MAGIC = {b"PAR1": "parquet", b"ARRO": "ipc", b"PK\x03\x04": "excel"}
+
+
+class TableOptions(NamedTuple):
+    """How a table is read, where that is not left to looking at it.
+
+    Attributes
+    ----------
+    sheet : of an Excel file
+    delimiter, encoding, header : of a CSV file
+    styles : dict, name -> style of its numbers, for columns of text tables
+    """
+
+    sheet: str | int | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    styles: dict[str, str] | None = None
+
+
+def read_table(where: Any, how: TableOptions) -> TableSource:
+    """Open whatever it is."""
+    if isinstance(where, str) and where == "-":
+        return _read_standard_input(how)
+    if isinstance(where, ColumnBatch):
+        return TableSource(MemoryStore(where), where.types, shown="the table")
+    first = where[0] if isinstance(where, list | tuple) and where else where
+    if not isinstance(first, str | os.PathLike):
+        return table_from_memory(where)
+    paths = _resolve_paths(where)
+    kinds = {path: detect_format(path) for path in paths}
+    if len(set(kinds.values())) > 1:
+        examples = {kind: path.name for path, kind in kinds.items()}
+        raise TableError(
+            f"{where} holds files of several kinds ({format_names(list(examples.values()), 4)}). Name "
+            "those that belong together by a pattern, such as 'folder/*.csv'."
+        )
+    kind = kinds[paths[0]]
+    shown = (
+        str(where) if isinstance(where, str | os.PathLike) else format_names([*map(str, paths)], 2)
+    )
+    if kind == "csv":
+        return read_csv_table(paths, shown, how)
+    if kind == "json":
+        return read_text_table([inspect_json(path) for path in paths], shown, how)
+    if kind == "excel":
+        return read_text_table([inspect_excel(path, how.sheet) for path in paths], shown, how)
+    return read_arrow_table(paths, shown, kind)
+
+
+def _resolve_paths(where: Any) -> list[Path]:
+    try:
+        if isinstance(where, str | os.PathLike):
+            return named_files(os.fspath(where))
+        return [path for one in where for path in named_files(os.fspath(one))]
+    except FileNotFoundError as problem:
+        raise TableError(str(problem)) from problem
+
+
+def detect_format(path: Path) -> str:
+    """By the end of its name, else by its first bytes; what is unknown is taken for CSV."""
+    ends = [end.lower() for end in path.suffixes[-2:]]
+    end = ends[0] if ends and ends[-1] in _COMPRESSED_SUFFIXES else (ends[-1] if ends else "")
+    if end in _FORMAT_BY_SUFFIX:
+        return _FORMAT_BY_SUFFIX[end]
+    with path.open("rb") as file:
+        return _FORMAT_BY_MAGIC.get(file.read(4), "csv")
+
+
+def read_csv_table(paths: list[Path], shown: str, how: TableOptions) -> TableSource:
+    """CSV files with the same columns."""
+    try:
+        return read_text_table(_inspect_csv_files(paths, how), shown, how)
+    except NotUtf8Error:
+        if how.encoding is not None:
+            raise TableError(
+                f"{shown} is not in the encoding {how.encoding}: name another, such as latin-1."
+            ) from None
+    how = how._replace(encoding="latin-1")
+    records = read_text_table(_inspect_csv_files(paths, how), shown, how)
+    records.notes.append(
+        f"{shown} is not in UTF-8; it was read as Latin-1 (encoding=... says otherwise)."
+    )
+    return records
+
+
+def _inspect_csv_files(paths: list[Path], how: TableOptions) -> list[Any]:
+    """What the files look like; the first tells whether all of them begin with names."""
+    first = inspect_csv(paths[0], how.delimiter, how.encoding, how.header)
+    others = (inspect_csv(p, how.delimiter, how.encoding, first.has_header) for p in paths[1:])
+    return [first, *others]
+
+
+def read_text_table(files: list[Any], shown: str, how: TableOptions) -> TableSource:
+    """Files of text: what the columns are is decided by all rows."""
+    names = files[0].names
+    for file in files[1:]:
+        check_same_columns(file.shown, names, file.names, files[0].shown)
+    starts: list[int] = [0]
+
+    def stream() -> Iterator[Any]:
+        starts[:] = [0]
+        for file in files:
+            rows = starts[-1]
+            for batch in file.batches():
+                rows += batch.num_rows
+                yield batch.select(names)
+            starts.append(rows)
+
+    styles = {name: style for name, style in (how.styles or {}).items() if name in names}
+    understood = TypeInference(names, styles=styles)
+    store = infer_and_store(understood, stream, shown)
+
+    def place(row: int) -> tuple[str, str, int]:
+        number = min(bisect_right(starts, row), len(files)) - 1
+        return files[number].shown, *files[number].place(row - starts[number])
+
+    return TableSource(
+        store,
+        understood.types,
+        shown=shown,
+        notes=[note for file in files for note in file.notes] + describe_formats(understood.marked),
+        mixed=understood.mixed(lambda row: place(row)[2]),
+        place=lambda row: "{}, {} {}".format(*place(row)),
+        styles=understood.styles,
+    )
+
+
+def _read_standard_input(how: TableOptions) -> TableSource:
+    with tempfile.NamedTemporaryFile(suffix=".csv") as copy:
+        while block := sys.stdin.buffer.read(2**20):
+            copy.write(block)
+        copy.flush()
+        records = read_csv_table([Path(copy.name)], "the standard input", how)
+    records.notes = [note.replace(copy.name, "the standard input") for note in records.notes]
+    records.place = None  # the copy is gone
+    return records
+
+
+def open_table(
+    where: Any,
+    *,
+    target: str | None = None,
+    sheet: str | int | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
+    styles: dict[str, str] | None = None,
+    columns: list[str] | None = None,
+) -> TableSource:
+    """Open a table of mixed columns, wherever it lies.
+
+    Parameters
+    ----------
+    where : path, list of paths, table or Records
+        A CSV, TSV (also packed: .gz, .bz2), Parquet, Arrow, JSON lines or Excel file, a folder or
+        a pattern of such files, a list of them, "-" for CSV from the standard input; a pandas or
+        polars DataFrame, an Arrow table, an array, a dict of columns, a list of dicts, Cells.
+    target : str, optional
+        The column to be predicted; it must be there.
+    sheet : str or int, optional
+        Of an Excel file; the first by default.
+    delimiter, encoding : str, optional
+        Of a text file; found by looking at it by default.
+    header : bool, optional
+        Whether the first line of a CSV file holds names; found by comparing it with the others by
+        default. Without names, columns are called x0, x1, ...
+    styles : dict, name -> {"plain", "commas", "blanks", "decimal comma"}, optional
+        How numbers are written in columns of text files: 1234.5, 1,234.5, 1 234.5 or 1.234,5.
+        Found by looking at all cells by default.
+    columns : list of str, optional
+        Which columns to keep; all by default.
+
+    Returns
+    -------
+    Records
+
+    Raises
+    ------
+    TableError
+        One sentence that says where the table is wrong, and what to do.
+
+    Examples
+    --------
+    >>> records = open_table({"size": [1.5, None], "colour": ["red", "blue"]})
+    >>> records, records.types
+    (TableSource(2 x 2, the table), {'size': 'number', 'colour': 'text'})
+    >>> records.slice(0, 2).row(1)
+    {'size': None, 'colour': 'blue'}
+    """
+    how = TableOptions(sheet, delimiter, encoding, header, styles)
+    records = where if isinstance(where, TableSource) else read_table(where, how)
+    if columns is not None:
+        records = records.select([*columns] if target is None else _add_target(columns, target))
+    if target is not None:
+        records.assert_column(target)
+        records = records.select(records.names)
+        records.target = target
+    return records
+
+
+def _add_target(columns: list[str], target: str) -> list[str]:
+    return [*columns] if target in columns else [*columns, target]

@@ -1,1 +1,0 @@
-"""Columns made of columns."""

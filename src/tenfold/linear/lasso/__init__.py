@@ -1,1 +1,0 @@
-"""What many zero coefficients need: lasso, elastic net, their paths."""

@@ -1,0 +1,323 @@
+"""Linear models with any loss, any penalty and any solver."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.base.estimator import Estimator
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.rows import Rows
+from tenfold.linear._base import LinearClassifier, LinearRegressor, class_scores
+from tenfold.linear._objective import LinearObjective, sum_class_weights
+from tenfold.linear._solvers import SOLVERS, SolverSettings, minimize_penalized
+from tenfold.linear.probit import probit_log_probabilities
+from tenfold.math.links import softmax
+from tenfold.math.losses import LOSSES, LogisticLoss, Loss, ProbitLoss, SoftmaxLoss, SquaredLoss
+from tenfold.math.penalties import (
+    BridgePenalty,
+    ElasticNetPenalty,
+    L1Penalty,
+    L2Penalty,
+    NoPenalty,
+    Penalty,
+)
+
+_SHARED_CONSTRAINTS = {
+    "penalty": [StrOptions({"l1", "l2", "elasticnet", "hnorm"}), Penalty, None],
+    "alpha": [Interval(Real, 0, None, closed="left")],
+    "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+    "h": [Interval(Real, 0, None, closed="neither")],
+    "fit_intercept": ["boolean"],
+    "penalize_intercept": ["boolean"],
+    "solver": [StrOptions(set(SOLVERS))],
+    "rate": [Interval(Real, 0, None, closed="neither"), callable, None],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "max_iter": [Interval(Integral, 0, None, closed="left")],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
+
+
+class PenalizedLinearModel(Estimator):
+    """What both models share: the parameters, the penalty, the way."""
+
+    _sparse_ok = True
+
+    def __init__(
+        self,
+        loss: Any = "auto",
+        *,
+        penalty: Any = "l2",
+        alpha: float = 1e-3,
+        l1_ratio: float = 0.5,
+        h: float = 1.5,
+        fit_intercept: bool = True,
+        penalize_intercept: bool = False,
+        solver: str = "auto",
+        rate: Any = None,
+        batch_size: int = 32,
+        tol: float = 1e-5,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.h = h
+        self.fit_intercept = fit_intercept
+        self.penalize_intercept = penalize_intercept
+        self.solver = solver
+        self.rate = rate
+        self.batch_size = batch_size
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _penalty(self) -> Penalty:
+        if isinstance(self.penalty, Penalty):
+            return self.penalty
+        made = {
+            "l1": lambda: L1Penalty(self.alpha),
+            "l2": lambda: L2Penalty(self.alpha),
+            "elasticnet": lambda: ElasticNetPenalty(self.alpha, self.l1_ratio),
+            "hnorm": lambda: BridgePenalty(self.alpha, self.h),
+        }
+        return NoPenalty() if self.penalty is None or not self.alpha else made[self.penalty]()
+
+    def _minimum(
+        self, rows: Rows, loss: Loss, m: int, n: float, cost: Any, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        squares, kinked = _split_penalty(self._penalty())
+        ridge = np.full(rows.n_features + 1, squares)
+        if not self.penalize_intercept:
+            ridge[-1] = 0.0
+        elif not isinstance(kinked, NoPenalty):
+            raise ValueError("penalize_intercept=True is for the penalty 'l2' alone")
+        f = LinearObjective(rows, loss, (m, len(ridge)), ridge, n, self.fit_intercept, cost)
+        seed = int(rng.integers(2**31)) if self.solver == "sgd" else 0
+        way = SolverSettings(self.solver, self.tol, self.max_iter, self.rate, self.batch_size, seed)
+        found = minimize_penalized(f, kinked, np.zeros(m * len(ridge)), way)
+        W, b = f.parts(found.x)
+        return W.copy(), b.copy(), found.report
+
+
+def _split_penalty(penalty: Penalty) -> tuple[float, Penalty]:
+    """The strength of the squares in a penalty, and the part with kinks."""
+    if isinstance(penalty, BridgePenalty) and penalty.h in (1, 2):
+        penalty = L1Penalty(penalty.strength) if penalty.h == 1 else L2Penalty(2 * penalty.strength)
+    if isinstance(penalty, ElasticNetPenalty):
+        lasso, ridge = penalty.parts
+        return ridge.strength, lasso if lasso.strength else NoPenalty()
+    if isinstance(penalty, L2Penalty):
+        return penalty.strength, NoPenalty()
+    return 0.0, penalty
+
+
+def _resolve_loss(loss: str | Loss, usual: Loss) -> Loss:
+    """A loss by its name, or the object itself; it must be of the kind of the usual one."""
+    if isinstance(loss, Loss):
+        return loss
+    return usual if loss == "auto" else LOSSES[loss]()
+
+
+_REGRESSION_LOSSES = {name for name, loss in LOSSES.items() if loss.labels in ("numbers", "counts")}
+_BINARY_LOSSES = {name for name, loss in LOSSES.items() if loss.labels == "signs" and loss.convex}
+
+
+class TargetSummary(NamedTuple):
+    """Total weight of the rows, and the least target."""
+
+    weight: float
+    least: float
+
+    def merge(self, other: TargetSummary) -> TargetSummary:
+        return TargetSummary(self.weight + other.weight, min(self.least, other.least))
+
+
+def _summarize_targets(chunk: Chunk) -> TargetSummary:
+    """What a chunk says about its targets."""
+    return TargetSummary(chunk.weight, float(chunk.y.min()))
+
+
+class PenalizedRegressor(LinearRegressor, PenalizedLinearModel):
+    r"""Linear regression with any loss, any penalty and any solver.
+
+    .. math:: \min_{w, b} \frac{\sum_i \omega_i \ell(x_i \cdot w + b, y_i)}{\sum_i \omega_i} + P(w)
+
+    The named models (`Ridge`, `Lasso`, `PoissonRegressor`, ...) are faster where they exist and
+    have scikit-learn's conventions; this one has all combinations, and every solver to compare. A
+    combination that cannot work is refused with a word on what can.
+
+    Parameters
+    ----------
+    loss : str or loss of `tenfold.math.losses`
+        "squared" (also "auto"), "absolute", "quantile", "huber" or "poisson"; objects where there
+        are settings, `Quantile(0.9)`.
+    penalty : {"l2", "l1", "elasticnet", "hnorm"}, penalty of `tenfold.math.penalties`, or None
+        `alpha/2 |w|^2`, `alpha |w|`, both mixed by `l1_ratio`, or alpha times the sum of `|w|^h`.
+    alpha : float
+        Strength of the penalty beside the mean loss.
+    l1_ratio : float
+        Share of L1 in the elastic net.
+    h : float
+        Exponent of "hnorm"; below 1 the objective has many minima, and the one found is near zero.
+    fit_intercept : bool
+        Whether there is a constant b.
+    penalize_intercept : bool
+        Whether b is penalised like the coefficients (squares only).
+    solver : str
+        "closed-form" (squared loss), "newton-cholesky", "lbfgs", "gd", "sgd", "proximal",
+        "coordinate" (L1 and elastic net), "subgradient" (losses with kinks); "auto" chooses.
+    rate : float, callable or None
+        Step lengths of "gd", "sgd", "proximal", "subgradient"; see `tenfold.optim.schedules`.
+    batch_size : int
+        Rows of a step of "sgd".
+    tol : float
+        Converged when the slope (or what stands for it where there are kinks) is at most this.
+    max_iter : int
+        Most rounds; epochs for "sgd".
+    random_state : int, optional
+        Seed of "sgd".
+    verbose : int
+        Whether to show progress.
+
+    Attributes
+    ----------
+    coef_ : (p,) coefficients
+    intercept_ : constant
+    n_iter_, converged_, history_ : as in all iterative models
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import PenalizedRegressor
+    >>> X, y = np.arange(6.0)[:, None], np.array([0.0, 1, 2, 3, 4, 50])
+    >>> plain = PenalizedRegressor(penalty=None).fit(X, y)
+    >>> robust = PenalizedRegressor("huber", penalty=None).fit(X, y)
+    >>> plain.coef_.round(2).tolist(), robust.coef_.round(1).tolist()
+    ([7.43], [1.4])
+    """
+
+    _parameter_constraints = {
+        "loss": [StrOptions({"auto", *_REGRESSION_LOSSES}), Loss],
+        **_SHARED_CONSTRAINTS,
+    }
+
+    def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        loss = _resolve_loss(self.loss, SquaredLoss())
+        if loss.labels not in ("numbers", "counts"):
+            raise ValueError(f"{loss} is a loss of {loss.labels}: use PenalisedClassifier")
+        s = rows.total(_summarize_targets)
+        if loss.labels == "counts" and s.least < 0:
+            raise ValueError("the Poisson loss is for counts: y must not be negative")
+        W, b, report = self._minimum(rows, loss, 1, s.weight, None, rng)
+        return {"coef_": W[0], "intercept_": b[0] if self.fit_intercept else 0.0, **report}
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted target of each row; for the Poisson loss its mean, exp(x·w + b).
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+
+        Returns
+        -------
+        (n,) array
+        """
+        z = super().predict(X)
+        return np.exp(z) if _resolve_loss(self.loss, SquaredLoss()).labels == "counts" else z
+
+
+def _has_probabilities(model: PenalizedClassifier) -> bool:
+    loss = _resolve_loss(model.loss, LogisticLoss())
+    if isinstance(loss, LogisticLoss | ProbitLoss | SoftmaxLoss):
+        return True
+    raise AttributeError(f"{loss} says nothing about probabilities: use 'logistic' or 'probit'")
+
+
+class PenalizedClassifier(LinearClassifier, PenalizedLinearModel):
+    r"""Linear classification with any loss, any penalty and any solver.
+
+    .. math:: \min_{w, b} \frac{\sum_i \omega_i \ell(x_i \cdot w + b, y_i)}{\sum_i \omega_i} + P(w)
+
+    For more than two classes the loss is softmax cross-entropy; the other losses are for two, and
+    `sklearn.multiclass.OneVsRestClassifier` makes more of them. Parameters as in
+    `PenalizedRegressor`. [000, 1.2; 002, 2.3 and 3.3]
+
+    Parameters
+    ----------
+    loss : str or loss of `tenfold.math.losses`
+        "logistic" (also "auto"; softmax for more than two classes), "probit", "hinge",
+        "squared_hinge" or "perceptron".
+    penalty, alpha, l1_ratio, h, fit_intercept, penalize_intercept
+        As in `PenalizedRegressor`.
+    solver, rate, batch_size, tol, max_iter, random_state, verbose
+        As in `PenalizedRegressor`.
+
+    Attributes
+    ----------
+    classes_ : (k,) labels
+    coef_ : (1, p) or (k, p) coefficients
+    intercept_ : (1,) or (k,) constants
+    n_iter_, converged_, history_ : as in all iterative models
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from tenfold import PenalizedClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = PenalizedClassifier(penalty="hnorm", h=1.2, alpha=0.01).fit(scale(X), y)
+    >>> round(model.score(scale(X), y), 3)
+    0.981
+    """
+
+    _min_classes = 2
+    _parameter_constraints = {
+        "loss": [StrOptions({"auto", "softmax", *_BINARY_LOSSES}), Loss],
+        **_SHARED_CONSTRAINTS,
+    }
+
+    def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        k = len(self.classes_)
+        loss = _resolve_loss(self.loss, LogisticLoss())
+        if k > 2 and isinstance(loss, LogisticLoss):
+            loss = SoftmaxLoss()
+        if loss.labels == "signs" and k > 2:
+            raise ValueError(
+                f"{loss} is for two classes, and y has {k}: choose loss='softmax', or "
+                f"sklearn.multiclass.OneVsRestClassifier(PenalisedClassifier({self.loss!r}))"
+            )
+        if loss.labels not in ("signs", "classes"):
+            raise ValueError(f"{loss} is a loss of {loss.labels}: use PenalisedRegressor")
+        n = float(rows.total(sum_class_weights, k).sum())
+        m = 1 if loss.labels == "signs" else k
+        W, b, report = self._minimum(rows, loss, m, n, None, rng)
+        return {"coef_": W, "intercept_": b, **report}
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class for each row, (n, k); of losses that are likelihoods.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+        """
+        check_is_fitted(self)
+        if isinstance(_resolve_loss(self.loss, LogisticLoss()), ProbitLoss):
+            return np.exp(
+                self._each(X, probit_log_probabilities, self.coef_[0], self.intercept_[0])
+            )
+        return softmax(self._each(X, class_scores, self.coef_, self.intercept_))

@@ -1,1 +1,0 @@
-"""Losses that outliers do not rule: Huber's and quantiles."""

@@ -1,1 +1,0 @@
-"""Learning row by row: stochastic gradients, the perceptron, Pegasos."""

@@ -1,0 +1,1 @@
+"""Linear models by stochastic gradient descent, one row at a time: SGD, perceptron, Pegasos."""

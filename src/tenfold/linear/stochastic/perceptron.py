@@ -1,0 +1,192 @@
+"""The perceptron: a row on the wrong side of the boundary, or on it, is added to the weights."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from tenfold.engine.rows import Rows
+from tenfold.linear.stochastic._base import (
+    CLASSIFIER_CONSTRAINTS,
+    PENALTY_CONSTRAINTS,
+    BaseSGDClassifier,
+    make_sgd_settings,
+)
+from tenfold.linear.stochastic._sgd_loop import SGDProgress
+from tenfold.linear.stochastic._sgd_numba import SGDSettings
+from tenfold.optim.convergence import until_converged
+
+
+def perceptron_step(
+    x: Any, y: float, theta: Any, theta_0: float | None = None
+) -> tuple[np.ndarray, float | None]:
+    """One step of the perceptron on one row.
+
+    A mistake is y (theta . x + theta_0) <= 0: a row on the boundary counts. [003, unit 1, lect. 2]
+
+    Parameters
+    ----------
+    x : (p,) array
+        The row.
+    y : -1 or +1
+        Its label.
+    theta : (p,) array
+        Weights before the step.
+    theta_0 : float, optional
+        Offset before the step; None for a boundary through the origin.
+
+    Returns
+    -------
+    theta, theta_0 : after the step
+
+    Examples
+    --------
+    >>> from tenfold.linear.stochastic.perceptron import perceptron_step
+    >>> perceptron_step([2, 4], -1, [0, 0])
+    (array([-2., -4.]), None)
+    """
+    x, theta = np.asarray(x, np.float64), np.asarray(theta, np.float64)
+    if y * (theta @ x + (theta_0 or 0.0)) > 0:
+        return theta, theta_0
+    return theta + y * x, None if theta_0 is None else theta_0 + y
+
+
+class Perceptron(BaseSGDClassifier):
+    r"""The perceptron, through the origin or with an offset, plain or averaged.
+
+    Row after row: if :math:`y_i (w \cdot x_i + b) \le 0`, then :math:`w \leftarrow w + \eta y_i
+    x_i` and :math:`b \leftarrow b + \eta y_i`. The fit ends after an epoch without a mistake. If
+    the classes can be separated it makes at most :func:`novikoff_bound` mistakes; if not, it never
+    comes to rest. More than two classes are told apart one against all others.
+
+    Parameters and attributes are those of `sklearn.linear_model.Perceptron`, and `average`; in the
+    given order (`shuffle=False`) so are the steps. [003, unit 1, lect. 2; 004, 3.5]
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1", "elasticnet"} or None
+        What is added for large weights; with one, an epoch without a mistake ends nothing.
+    alpha, l1_ratio : float
+        Strength of the penalty, and the share of L1 in "elasticnet".
+    fit_intercept : bool
+        Whether there is an offset; else the boundary goes through the origin. On sparse rows it
+        takes a hundredth of each step, as in scikit-learn.
+    max_iter : int
+        Most epochs.
+    tol : float or None
+        Stop when `n_iter_no_change` epochs in a row did not lower the mean loss by this much. With
+        None only an epoch without a mistake ends the fit early, and with `average` nothing does.
+    shuffle : bool
+        Whether each epoch has a random order; else the given one.
+    verbose : int
+        Whether to show progress, as `tenfold.progress()` does.
+    eta0 : float
+        Size of a step. Without penalty it scales the weights and changes no label.
+    n_jobs : int, optional
+        Number of threads over classes; all by default.
+    random_state : int, optional
+        Seed of the orders.
+    early_stopping : bool
+        Whether to watch the errors on rows held back, not the loss.
+    validation_fraction : float
+        Share of the rows held back.
+    n_iter_no_change : int
+        Epochs without a gain after which to stop.
+    class_weight : dict, "balanced" or None
+        Weight of each class: its steps are so many times as long.
+    warm_start : bool
+        Whether to start from the coefficients of the last fit.
+    average : bool or int
+        Whether the weights after all steps are averaged, mistake or not, or from which step on.
+
+    Attributes
+    ----------
+    classes_ : (k,) labels
+    coef_ : (1, p) or (k, p) weights
+    intercept_ : (1,) or (k,) offsets
+    mistakes_ : number of mistakes of all scores on the way
+    n_iter_, converged_ : epochs, and whether they stopped by themselves or `tol` is None
+    t_ : number of the next step
+    history_ : mean loss along each epoch ("objective"), "mistakes" (epochs, scores), "seconds"
+    scores_ : what further steps start from
+
+    Examples
+    --------
+    Points of the line that a parabola separates [003]:
+
+    >>> import numpy as np
+    >>> from tenfold.linear.stochastic.perceptron import Perceptron
+    >>> x = np.array([-3.0, 2, 5])
+    >>> model = Perceptron(shuffle=False, tol=None).fit(np.column_stack([x, x**2]), [1, -1, 1])
+    >>> model.coef_, model.intercept_, model.mistakes_, model.n_iter_
+    (array([[-12.,   6.]]), array([-5.]), 9, 8)
+    """
+
+    _parameter_constraints = {
+        **CLASSIFIER_CONSTRAINTS,
+        **PENALTY_CONSTRAINTS,
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "eta0": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        *,
+        penalty: str | None = None,
+        alpha: float = 0.0001,
+        l1_ratio: float = 0.15,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        verbose: int = 0,
+        eta0: float = 1.0,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        average: Any = False,
+    ) -> None:
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.eta0 = eta0
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.average = average
+
+    def _settings(self) -> SGDSettings:
+        names = ("alpha", "eta0", "average", "penalty", "l1_ratio")
+        settings = {name: getattr(self, name) for name in names}
+        return make_sgd_settings("perceptron", "constant", **settings)
+
+    @property
+    def _faultless(self) -> bool:
+        """Whether an epoch without a mistake says that nothing will change any more."""
+        return self.penalty is None and not (self.average and self.tol is None)
+
+    def _more(self, loop: until_converged[SGDProgress]) -> dict[str, Any]:
+        mistakes = loop.state.mistakes
+        history = {**loop.history, "mistakes": mistakes}
+        return {"mistakes_": int(mistakes.sum()), "history_": history}
+
+    def _more_rows(self, rows: Rows) -> None:
+        before = getattr(self, "mistakes_", 0)
+        super()._more_rows(rows)
+        self.mistakes_ += before

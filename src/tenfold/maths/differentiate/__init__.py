@@ -1,1 +1,0 @@
-"""Automatic differentiation of functions written in NumPy, and checks by finite differences."""

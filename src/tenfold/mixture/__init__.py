@@ -1,0 +1,1 @@
+"""Mixture models, learned by EM."""

@@ -1,0 +1,347 @@
+"""Mixtures of Bernoulli, multinomial, Poisson and categorical distributions."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.rows import Rows
+from tenfold.mixture._discrete_components import (
+    DiscreteComponents,
+    DiscreteFamily,
+    DiscreteParameters,
+    split_tables,
+)
+from tenfold.mixture._em import MIXTURE_CONSTRAINTS, BaseMixture
+from tenfold.naive_bayes._column_distributions import check_category_range, column_extremes
+
+_DISCRETE_CONSTRAINTS: dict[str, Any] = {
+    **MIXTURE_CONSTRAINTS,
+    "alpha": [Interval(Real, 0.0, None, closed="left")],
+}
+
+
+class _DiscreteMixture(BaseMixture):
+    """What mixtures of counts share."""
+
+    _kind = ""
+    _sparse_ok = True
+    _rates_name = "probabilities_"
+    _parameter_constraints: dict[str, Any] = _DISCRETE_CONSTRAINTS
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        alpha: float = 0.0,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        hard: bool = False,
+        observed_labels: bool = False,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.hard = hard
+        self.observed_labels = observed_labels
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = self._kind != "bernoulli"
+        return tags
+
+    @property
+    def _threshold(self) -> float | None:
+        return None
+
+    def _sizes(self, rows: Rows) -> np.ndarray:
+        return np.ones(rows.n_features, np.int64)
+
+    def _known_sizes(self) -> np.ndarray:
+        return np.ones(self.n_features_in_, np.int64)
+
+    def _made(self, sizes: np.ndarray) -> DiscreteFamily:
+        return DiscreteFamily(self._kind, self.alpha, sizes, self._threshold, type(self).__name__)
+
+    def _family(self, rows: Rows) -> DiscreteFamily:
+        return self._made(self._sizes(rows))
+
+    def _finalize(self, g: DiscreteParameters, dtype: np.dtype) -> dict[str, Any]:
+        return {
+            "weights_": g.weights.astype(dtype),
+            self._rates_name: g.rates.astype(dtype),
+            "lengths_": g.lengths.astype(dtype),
+        }
+
+    def _state(self) -> DiscreteParameters:
+        parts = self.weights_, getattr(self, self._rates_name), self.lengths_
+        return DiscreteParameters(*(np.asarray(part, np.float64) for part in parts))
+
+    def _components(self) -> DiscreteComponents:
+        return self._made(self._known_sizes()).components(self._state())
+
+    def _n_parameters(self) -> int:
+        k = len(self.weights_)
+        return k * self._state().rates.shape[1] + k - 1
+
+
+class BernoulliMixture(_DiscreteMixture):
+    r"""A mixture of independent flips: latent classes of rows of 0 and 1.
+
+    .. math:: p(x) = \sum_k \pi_k \prod_j p_{kj}^{x_j} (1 - p_{kj})^{1 - x_j}
+
+    [004, 9.1]
+
+    Parameters
+    ----------
+    n_components : int
+        Number of components.
+    alpha : float
+        Added to each count; 0 is maximum likelihood. `lower_bound_` holds the log prior too.
+    tol, max_iter, n_init, init_params, random_state, warm_start, verbose
+        As in `GaussianMixture`.
+    hard, observed_labels
+        As in `GaussianMixture`.
+    binarize : float or None
+        Entries above it are a 1; None: X holds 0 and 1 alone.
+
+    Attributes
+    ----------
+    weights_, probabilities_ : (k,) and (k, p)
+    lower_bound_, n_iter_, converged_, history_ : as in `GaussianMixture`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold.mixture.discrete import BernoulliMixture
+    >>> X = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 0, 1]])
+    >>> BernoulliMixture(2, random_state=0).fit(X).weights_.round(6).tolist()
+    [0.5, 0.5]
+    """
+
+    _kind = "bernoulli"
+    _parameter_constraints: dict[str, Any] = {
+        **_DISCRETE_CONSTRAINTS,
+        "binarize": [None, Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        alpha: float = 0.0,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        hard: bool = False,
+        observed_labels: bool = False,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        binarize: float | None = 0.0,
+    ) -> None:
+        super().__init__(
+            n_components,
+            alpha=alpha,
+            tol=tol,
+            max_iter=max_iter,
+            n_init=n_init,
+            init_params=init_params,
+            hard=hard,
+            observed_labels=observed_labels,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+        )
+        self.binarize = binarize
+
+    @property
+    def _threshold(self) -> float | None:
+        return self.binarize
+
+    def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        p = self.probabilities_[k]
+        return (rng.random((n, len(p))) < p).astype(np.float64)
+
+
+class MultinomialMixture(_DiscreteMixture):
+    r"""A mixture of dice: rows count how often each side, or word, came up.
+
+    .. math:: p(x) = \sum_k \pi_k \frac{n!}{\prod_j x_j!} \prod_j p_{kj}^{x_j}
+
+    [004, 9.3: the dice of its example]
+
+    Parameters
+    ----------
+    n_components : int
+        Number of components.
+    alpha : float
+        Added to each count; 0 is maximum likelihood. `lower_bound_` holds the log prior too.
+    tol, max_iter, n_init, init_params, random_state, warm_start, verbose
+        As in `GaussianMixture`.
+    hard, observed_labels
+        As in `GaussianMixture`.
+
+    Attributes
+    ----------
+    weights_, probabilities_ : (k,) and (k, p)
+    lengths_ : (k,) mean sum of the rows of each component; `sample` rolls so often
+    lower_bound_, n_iter_, converged_, history_ : as in `GaussianMixture`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold.mixture.discrete import MultinomialMixture
+    >>> X = np.array([[9, 1], [8, 2], [2, 8], [1, 9]])
+    >>> model = MultinomialMixture(2, random_state=0, tol=1e-9).fit(X)
+    >>> np.sort(model.probabilities_[:, 0]).round(2).tolist()
+    [0.15, 0.85]
+    """
+
+    _kind = "multinomial"
+
+    def _n_parameters(self) -> int:
+        return super()._n_parameters() - len(self.weights_)
+
+    def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        p = np.asarray(self.probabilities_[k], np.float64)
+        rolls = int(np.rint(self.lengths_[k]))
+        return rng.multinomial(rolls, p / p.sum(), n).astype(np.float64)
+
+
+class PoissonMixture(_DiscreteMixture):
+    r"""A mixture of independent Poisson counts.
+
+    .. math:: p(x) = \sum_k \pi_k \prod_j \frac{r_{kj}^{x_j} e^{-r_{kj}}}{x_j!}
+
+    [004, 9.1]
+
+    Parameters
+    ----------
+    n_components : int
+        Number of components.
+    alpha : float
+        Added to each count; 0 is maximum likelihood. `lower_bound_` holds the log prior too.
+    tol, max_iter, n_init, init_params, random_state, warm_start, verbose
+        As in `GaussianMixture`.
+    hard, observed_labels
+        As in `GaussianMixture`.
+
+    Attributes
+    ----------
+    weights_, rates_ : (k,) and (k, p)
+    lower_bound_, n_iter_, converged_, history_ : as in `GaussianMixture`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold.mixture.discrete import PoissonMixture
+    >>> model = PoissonMixture(2, random_state=0, tol=1e-9).fit([[1.0], [2.0], [30.0], [40.0]])
+    >>> np.sort(model.rates_.ravel()).round(3).tolist()
+    [1.5, 35.0]
+    """
+
+    _kind = "poisson"
+    _rates_name = "rates_"
+
+    def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        rates = self.rates_[k]
+        return rng.poisson(rates, (n, len(rates))).astype(np.float64)
+
+
+class _ColumnExtremes(NamedTuple):
+    """Largest number of each column."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    def merge(self, other: _ColumnExtremes) -> _ColumnExtremes:
+        return _ColumnExtremes(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+
+def _chunk_extremes(chunk: Chunk) -> _ColumnExtremes:
+    """Largest number of each column of a chunk."""
+    return _ColumnExtremes(*column_extremes(chunk.X, chunk.weights().astype(np.float64)))
+
+
+class CategoricalMixture(_DiscreteMixture):
+    r"""A mixture of tables: latent classes of rows of categories 0, 1, ...
+
+    .. math:: p(x) = \sum_k \pi_k \prod_j p_{kj}(x_j)
+
+    Of numbers that are not whole the whole part counts; a category that the fit has not seen says
+    nothing. [004, 9.1]
+
+    Parameters
+    ----------
+    n_components : int
+        Number of components.
+    alpha : float
+        Added to each count; 0 is maximum likelihood. `lower_bound_` holds the log prior too.
+    tol, max_iter, n_init, init_params, random_state, warm_start, verbose
+        As in `GaussianMixture`.
+    hard, observed_labels
+        As in `GaussianMixture`.
+
+    Attributes
+    ----------
+    weights_ : (k,)
+    probabilities_ : (k, sum of `n_categories_`), those of one column after those of another
+    n_categories_ : (p,) categories of each column
+    lower_bound_, n_iter_, converged_, history_ : as in `GaussianMixture`
+
+    Examples
+    --------
+    >>> from tenfold.mixture.discrete import CategoricalMixture
+    >>> X = [[0, 2], [0, 2], [1, 0], [1, 0]]
+    >>> model = CategoricalMixture(2, random_state=0).fit(X)
+    >>> [table.shape for table in model.tables()], model.predict_proba([[0, 2]]).max().round(6)
+    ([(2, 2), (2, 3)], np.float64(1.0))
+    """
+
+    _kind = "categorical"
+    _sparse_ok = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        return tags
+
+    def _sizes(self, rows: Rows) -> np.ndarray:
+        low, high = rows.total(_chunk_extremes)
+        check_category_range(low, high, type(self).__name__)
+        self.n_categories_ = high.astype(np.int64) + 1
+        return self.n_categories_
+
+    def _known_sizes(self) -> np.ndarray:
+        return self.n_categories_
+
+    def tables(self) -> list[np.ndarray]:
+        """Probabilities of the categories of each column, (k, m)."""
+        return split_tables(self.probabilities_, self.n_categories_)
+
+    def _n_parameters(self) -> int:
+        return super()._n_parameters() - len(self.weights_) * self.n_features_in_
+
+    def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        columns = []
+        for table in self.tables():
+            p = table[k].astype(np.float64)
+            columns.append(rng.choice(len(p), n, p=p / p.sum()))
+        return np.stack(columns, axis=1).astype(np.float64)

@@ -1,0 +1,104 @@
+"""The number of components, by information criteria or held-out likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+_CRITERIA = ("bic", "aic", "held-out")
+
+
+class ComponentCountChoice(NamedTuple):
+    """What was tried, and what was best.
+
+    Attributes
+    ----------
+    n_components : the best number of components
+    tried : (m,) numbers of components
+    costs : (m,) criterion of each, lower is better; for "held-out" minus the mean log-likelihood
+    models : the fitted model of each
+    """
+
+    n_components: int
+    tried: np.ndarray
+    costs: np.ndarray
+    models: list[Any]
+
+    @property
+    def model(self) -> Any:
+        """The best model."""
+        return self.models[int(self.costs.argmin())]
+
+
+def choose_components(
+    model: Any,
+    X: Any,
+    numbers: Iterable[int] = range(1, 11),
+    *,
+    criterion: str = "bic",
+    share: float = 0.2,
+    random_state: int = 0,
+) -> ComponentCountChoice:
+    """Fit a mixture with several numbers of components, and choose one.
+
+    For cross-validation, `tenfold.search(model, {"n_components": numbers}, X)` uses `score`.
+
+    Parameters
+    ----------
+    model : mixture
+        Fitted with each number of components; itself it stays as it is.
+    X : array, table, path, Dask collection or `tenfold.open(...)`
+        The rows; an array for "held-out".
+    numbers : list of int
+        Numbers of components to try.
+    criterion : {"bic", "aic", "held-out"}
+        Bayesian or Akaike's information criterion, or the likelihood of rows kept out of the fit.
+    share : float
+        Share of the rows that are held out.
+    random_state : int
+        Seed that chooses them.
+
+    Returns
+    -------
+    Choice
+
+    Examples
+    --------
+    >>> from tenfold.mixture.gaussian_mixture import GaussianMixture
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(size=(100, 2)) + centre for centre in (0, 8, 16)])
+    >>> choose_components(GaussianMixture(random_state=0), X, range(1, 6)).n_components
+    3
+    """
+    if criterion not in _CRITERIA:
+        raise ValueError(f"criterion={criterion!r} is none of {_CRITERIA}")
+    train = test = X
+    if criterion == "held-out":
+        train, test = _split_rows(X, share, random_state)
+    tried = np.array(list(numbers))
+    models = [_clone_with_components(model, int(k)).fit(train) for k in tried]
+    costs = np.array([_criterion_value(each, test, criterion) for each in models])
+    return ComponentCountChoice(int(tried[costs.argmin()]), tried, costs, models)
+
+
+def _clone_with_components(model: Any, k: int) -> Any:
+    """An unfitted model with k components."""
+    copy: Any = clone(model)
+    return copy.set_params(n_components=k)
+
+
+def _criterion_value(model: Any, X: Any, criterion: str) -> float:
+    """What a fitted mixture costs by a criterion."""
+    return -model.score(X) if criterion == "held-out" else getattr(model, criterion)(X)
+
+
+def _split_rows(X: Any, share: float, seed: int) -> tuple[Any, Any]:
+    """Rows to fit, and rows held out."""
+    if not hasattr(X, "__getitem__") or not hasattr(X, "shape"):
+        X = np.asarray(X)
+    order = np.random.default_rng(seed).permutation(X.shape[0])
+    cut = max(int(share * len(order)), 1)
+    return X[np.sort(order[cut:])], X[np.sort(order[:cut])]

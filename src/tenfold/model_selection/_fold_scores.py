@@ -1,0 +1,188 @@
+"""Scores of many models in one pass, each on the test rows of its fold; leave-one-out in closed form."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tenfold.base.mixins import ProbabilisticClassifier, probabilities
+from tenfold.base.one_pass import OnePass
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.lockstep import LaneJob, run_in_lockstep
+from tenfold.engine.merge_tree import to_accumulator
+from tenfold.engine.rows import Rows
+from tenfold.engine.subset import RowSelection
+from tenfold.metrics._predictions import predictions
+from tenfold.metrics.base import Metric
+from tenfold.model_selection._fold_models import Candidates, FittedFolds
+from tenfold.model_selection._linear_pipelines import linear_coefficients
+from tenfold.model_selection.cv_data import CVData
+from tenfold.model_selection.splits import Split, is_leave_one_out
+from tenfold.stats.moments import Moments
+
+_MIN_RESIDUAL_SHARE = 1e-5  # of the target's squares: smaller residuals lose digits in moments
+_SQUARED_ERROR_METRICS = ("r2", "neg_mean_squared_error", "neg_root_mean_squared_error")
+
+
+def score_folds(
+    data: CVData, split: Split, fitted: FittedFolds, metrics: list[Metric], *, on: str = "test"
+) -> np.ndarray:
+    """Scores (parts, candidates, metrics) of the models of each part on its test (or train) rows.
+
+    Squared errors of linear models follow from the moments of the rows; all else shares one walk.
+    """
+    if on == "test" and (known := _score_from_moments(data, fitted, metrics)) is not None:
+        return known
+    if isinstance(metrics[0], ModelScore):
+        return _score_by_model(data, split, fitted, on)
+    cells = getattr(split, on)
+    sets = [
+        RowSelection.of(split.cell, cells[i], data.rows.source.grid) for i in range(split.parts)
+    ]
+    with warnings.catch_warnings():  # here, not in the leaf: filters belong to all threads
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        parts = data.rows.total(fold_statistics, sets, fitted.models, metrics, data.classes)
+    scores = np.empty((split.parts, len(fitted.models[0]), len(metrics)))
+    for (p, c, m), _ in np.ndenumerate(scores):
+        if parts[p][c][m] is None:
+            raise ValueError(f"part {p} has no rows to be judged on: use fewer folds")
+        scores[p, c, m] = metrics[m].value(parts[p][c][m])
+    return scores
+
+
+class ModelScore(Metric):
+    """What the model's own `score` says of rows: of components, clusters, densities."""
+
+    name, wants = "score", "rows"
+
+
+def _score_by_model(data: CVData, split: Split, fitted: FittedFolds, on: str) -> np.ndarray:
+    """Scores (parts, candidates, 1) by the models' own method."""
+    cells = getattr(split, on)
+    jobs = [LaneJob(cells[p], partial(_model_scores, fitted.models[p])) for p in range(split.parts)]
+    return np.array(run_in_lockstep(data.rows, split.cell, jobs, data.labels(split)))[:, :, None]
+
+
+def _model_scores(models: list[Any], rows: Rows) -> list[float]:
+    return [float(model.score(rows)) for model in models]
+
+
+def _score_from_moments(
+    data: CVData, fitted: FittedFolds, metrics: list[Metric]
+) -> np.ndarray | None:
+    """Scores from the moments of the test rows, if they hold enough digits."""
+    asked = [metric.name for metric in metrics]
+    known = getattr(data.model, "_of_moments", False) and data.rows.dtype == np.float64
+    if (
+        fitted.held is None
+        or not known
+        or not all(name in _SQUARED_ERROR_METRICS for name in asked)
+    ):
+        return None
+    scores = np.empty((len(fitted.models), len(fitted.models[0]), len(asked)))
+    for p, (models, s) in enumerate(zip(fitted.models, fitted.held, strict=True)):
+        for c, model in enumerate(models):
+            left, total = residual_squares(s, *linear_coefficients(model))
+            if not (left > _MIN_RESIDUAL_SHARE * total).all() or not (total > 0).all():
+                return None
+            scores[p, c] = [_score_from_squares(name, left, total, s.n) for name in asked]
+    return scores
+
+
+def residual_squares(
+    s: Moments, coef: np.ndarray, intercept: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of squares of the residuals, and of the targets about their means, from moments."""
+    E = np.hstack([-coef, np.eye(len(coef))])
+    bias = E @ s.mean - intercept
+    left = ((E @ s.scatter) * E).sum(axis=1) + s.n * bias**2
+    return left, s.scatter.diagonal()[coef.shape[1] :]
+
+
+def _score_from_squares(name: str, left: np.ndarray, total: np.ndarray, n: float) -> float:
+    if name == "r2":
+        return float((1 - left / total).mean())
+    mean = left / n
+    return -float((mean if name == "neg_mean_squared_error" else np.sqrt(mean)).mean())
+
+
+def fold_statistics(
+    chunk: Chunk,
+    sets: list[RowSelection],
+    models: list[list[Any]],
+    metrics: list[Metric],
+    classes: np.ndarray | None,
+) -> list[list[list[Any]]]:
+    """Statistics of every metric of every model on its rows of a chunk."""
+    parts = [chosen.part(chunk) for chosen in sets]
+    return [
+        [_metric_statistics(part, model, metrics, classes) for model in row]
+        for part, row in zip(parts, models, strict=True)
+    ]
+
+
+def _metric_statistics(
+    part: Chunk | None, model: Any, metrics: list[Metric], classes: np.ndarray | None
+) -> list[Any]:
+    if part is None:
+        return [None] * len(metrics)
+    wanted = {metric.wants for metric in metrics}
+    said = {wants: _predict_chunk(model, part.X, wants, classes) for wants in wanted}
+    k = None if classes is None else len(classes)
+    return [
+        to_accumulator(metric.part(part.y, said[metric.wants], part.w, k)) for metric in metrics
+    ]
+
+
+def _predict_chunk(model: Any, X: Any, wants: str, classes: np.ndarray | None) -> np.ndarray:
+    """What a model says of rows that were checked: its leaf, without the checks around it."""
+    usual = getattr(type(model), "predict_proba", None) is ProbabilisticClassifier.predict_proba
+    if not usual or wants != "probabilities" or classes is None:
+        return predictions(model, X, wants, classes)
+    if not np.array_equal(model.classes_, classes):
+        return predictions(model, X, wants, classes)
+    return probabilities(Chunk(X), *model._scorer())
+
+
+_ROW_LOSSES = {
+    "neg_mean_squared_error": np.square,
+    "neg_root_mean_squared_error": np.abs,
+    "neg_mean_absolute_error": np.abs,
+    "neg_max_error": np.abs,
+}
+
+
+def leave_one_out_scores(
+    data: CVData, split: Split, candidates: Candidates, metrics: list[Metric]
+) -> np.ndarray | None:
+    """Scores (rows, candidates, metrics) without a refit: None where there is no closed form."""
+    model = data.model
+    names = [metric.name for metric in metrics]
+    if not (is_leave_one_out(split) and all(name in _ROW_LOSSES for name in names)):
+        return None
+    if not isinstance(model, OnePass) or not hasattr(model, "_left_out"):
+        return None
+    s = model._statistic(data.rows)
+    if not model._statistic_suffices(s, data.rows.n_rows - 1, data.rows.dtype, candidates):
+        return None
+    y = data.rows.each(chunk_target)
+    scores = np.empty((len(y), len(candidates), len(metrics)))
+    for c, made in enumerate(model._models_from_statistic(s, data.rows.dtype, candidates)):
+        leaf = made._left_out(s)
+        if leaf is None:
+            return None
+        errors = y - data.rows.each(*leaf).reshape(y.shape)
+        if not np.isfinite(errors).all():  # a row that alone decides a coefficient
+            return None
+        for m, name in enumerate(names):
+            each = _ROW_LOSSES[name](errors)
+            scores[:, c, m] = -(each if each.ndim == 1 else each.mean(axis=1))
+    return scores
+
+
+def chunk_target(chunk: Chunk) -> np.ndarray:
+    """The target of a chunk."""
+    return chunk.y.astype(np.float64)

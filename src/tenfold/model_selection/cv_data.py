@@ -1,0 +1,79 @@
+"""The data of a cross-validation: opened once, labels encoded once."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+
+from tenfold.base.estimator import Estimator
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.lockstep import CellClassCounts
+from tenfold.engine.rows import Rows
+from tenfold.model_selection.splits import Split
+
+
+class CVData(NamedTuple):
+    """Rows, and a model that has looked at their columns and labels.
+
+    Attributes
+    ----------
+    rows : all rows; those of a classifier have numbers for labels
+    model : an unfitted copy of the model that knows the columns and the classes
+    classes : (k,) labels, or None for regression
+    codes : (n,) class number of each row, or None
+    """
+
+    rows: Rows
+    model: Any
+    classes: np.ndarray | None
+    codes: np.ndarray | None
+
+    def labels(self, split: Split) -> CellClassCounts | None:
+        """How many rows of each class lie in each cell of a split."""
+        if self.codes is None or self.classes is None:
+            return None
+        k = len(self.classes)
+        cells = len(split.train[0])
+        flat = split.cell.astype(np.int64) * k + self.codes
+        return CellClassCounts(
+            self.classes, np.bincount(flat, minlength=cells * k).reshape(cells, k)
+        )
+
+
+def is_native(model: Any) -> bool:
+    """Whether a model learns from `Rows`; a search does if its model does."""
+    return isinstance(model, Estimator) and getattr(model, "_learns_from_rows", True)
+
+
+def clone_with_params(model: Any, settings: dict[str, Any] | None = None) -> Any:
+    """An unfitted copy of a model, with other parameters."""
+    return cast("Any", clone(model)).set_params(**settings or {})
+
+
+def open_cv_data(model: Any, X: Any, y: Any, sample_weight: Any) -> CVData:
+    """Open the data as the model would for a fit; labels are numbered once for all parts."""
+    model = clone_with_params(model)
+    model._validate_params()
+    rows = model._training_rows(X, y, sample_weight)
+    if not is_classifier(model):
+        return CVData(rows, model, None, None)
+    codes = rows.each(class_codes, len(model.classes_))
+    return CVData(rows, model, model.classes_, codes)
+
+
+def class_codes(chunk: Chunk, k: int) -> np.ndarray:
+    """Class numbers of a chunk in as few bytes as they need."""
+    return chunk.y.astype(np.min_scalar_type(k))
+
+
+def load_in_memory(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Arrays or tables for a model that knows no `Rows`."""
+    from tenfold.io.opener import is_rows_like
+    from tenfold.io.opener import open as open_rows
+
+    if not (is_rows_like(X) or isinstance(y, str) or isinstance(sample_weight, str)):
+        return X, y, sample_weight
+    whole = open_rows(X, target=y, weight=sample_weight).gather()
+    return whole.X, whole.y, whole.w

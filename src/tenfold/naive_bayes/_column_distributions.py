@@ -1,0 +1,313 @@
+"""Class-conditional distributions of single columns: their statistics and log-likelihoods; NaN is a missing value."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from tenfold._compiled.reductions import class_squared_deviations, class_sums
+from tenfold.base.bayes_rule import safe_log
+from tenfold.engine.chunk import Chunk
+from tenfold.stats.class_moments import expand_to_classes
+
+
+class ObservedMoments(NamedTuple):
+    """Moments of each column within each of k classes.
+
+    Attributes
+    ----------
+    n : (k,) weight of each class
+    seen : (k, p) weight of the entries that are there
+    mean : (k, p) their means
+    scatter : (k, p) their weighted sums of squares about the means
+    """
+
+    n: np.ndarray
+    seen: np.ndarray
+    mean: np.ndarray
+    scatter: np.ndarray
+
+    def merge(self, other: ObservedMoments) -> ObservedMoments:
+        seen = self.seen + other.seen
+        delta, share = other.mean - self.mean, other.seen / np.where(seen > 0, seen, 1)
+        scatter = self.scatter + other.scatter + delta**2 * (self.seen * share)
+        return ObservedMoments(self.n + other.n, seen, self.mean + share * delta, scatter)
+
+    def spread(self, places: np.ndarray, k: int) -> ObservedMoments:
+        """The same among k classes, of which these are the ones at `places`."""
+        return ObservedMoments(*(expand_to_classes(part, places, k) for part in self))
+
+    def columns(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance of each column over all classes, (p,); 0 where nothing is there."""
+        total = self.seen.sum(axis=0)
+        share = self.seen / np.where(total > 0, total, 1)
+        mean = (share * self.mean).sum(axis=0)
+        between = (share * (self.mean - mean) ** 2).sum(axis=0)
+        return mean, self.scatter.sum(axis=0) / np.where(total > 0, total, 1) + between
+
+    def estimates(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance, (k, p).
+
+        A class that never shows a column is given those of all classes, so that the column says
+        nothing for or against it.
+        """
+        mean, variance = self.columns()
+        blank = self.seen == 0
+        own = self.scatter / np.where(blank, 1, self.seen)
+        return np.where(blank, mean, self.mean), np.where(blank, variance, own)
+
+
+def observed_moments(chunk: Chunk, k: int) -> ObservedMoments:
+    """Moments of each column within each of k classes, without what is missing."""
+    X, y, w = chunk.X, chunk.y, chunk.weights().astype(np.float64)
+    n, sums = class_sums(X, y, w, k)
+    if np.isnan(sums).any():
+        seen, sums = _observed_sums(X, y, w, k)
+        mean = sums / np.where(seen > 0, seen, 1)
+        return ObservedMoments(n, seen, mean, _observed_squares(X, y, w, mean))
+    seen = np.repeat(n[:, None], X.shape[1], axis=1)
+    mean = sums / np.where(n > 0, n, 1)[:, None]
+    return ObservedMoments(n, seen, mean, class_squared_deviations(X, y, w, mean))
+
+
+def check_no_infinity(s: ObservedMoments) -> None:
+    """Raise an error that names a column with an infinity in it."""
+    bad = ~np.isfinite(s.mean).all(axis=0)
+    if bad.any():
+        raise ValueError(
+            f"Input X contains infinity, or numbers too large for a sum: column {np.argmax(bad)}. "
+            "Write NaN where a value is missing."
+        )
+
+
+@njit(cache=True, nogil=True)
+def _observed_sums(X, y, w, k):  # noqa: ANN001, ANN202  -> (k, d), (k, d)
+    """Weight and weighted sum of the entries of each column in each class that are not NaN."""
+    n, d = X.shape
+    seen, sums = np.zeros((k, d)), np.zeros((k, d))
+    for i in range(n):
+        c = y[i]
+        for j in range(d):
+            if not np.isnan(X[i, j]):
+                seen[c, j] += w[i]
+                sums[c, j] += w[i] * X[i, j]
+    return seen, sums
+
+
+@njit(cache=True, nogil=True)
+def _observed_squares(X, y, w, mean):  # noqa: ANN001, ANN202  -> (k, d)
+    """Weighted sum of squares about the means, without NaN."""
+    n, d = X.shape
+    squares = np.zeros(mean.shape)
+    for i in range(n):
+        c = y[i]
+        for j in range(d):
+            if not np.isnan(X[i, j]):
+                difference = X[i, j] - mean[c, j]
+                squares[c, j] += w[i] * difference * difference
+    return squares
+
+
+_MAX_CATEGORIES = 2**20  # of a column; more of them are a number or an identity, not a category
+
+
+class CategoryCounts(NamedTuple):
+    """Counts of categories, those of one column after those of another.
+
+    Attributes
+    ----------
+    n : (k,) weight of each class
+    sizes : (p,) categories of each column
+    counts : (k, sum of sizes) weight of each category in each class
+    """
+
+    n: np.ndarray
+    sizes: np.ndarray
+    counts: np.ndarray
+
+    def merge(self, other: CategoryCounts) -> CategoryCounts:
+        sizes = np.maximum(self.sizes, other.sizes)
+        counts = self.padded(sizes).counts + other.padded(sizes).counts
+        return CategoryCounts(self.n + other.n, sizes, counts)
+
+    def padded(self, sizes: np.ndarray) -> CategoryCounts:
+        """The same with room for more categories."""
+        if np.array_equal(sizes, self.sizes):
+            return self
+        counts = np.zeros((len(self.n), sizes.sum()))
+        for old, new in zip(self.tables(), _split_tables(counts, sizes), strict=True):
+            new[:, : old.shape[1]] = old
+        return CategoryCounts(self.n, sizes, counts)
+
+    def spread(self, places: np.ndarray, k: int) -> CategoryCounts:
+        """The same among k classes, of which these are the ones at `places`."""
+        return CategoryCounts(
+            expand_to_classes(self.n, places, k),
+            self.sizes,
+            expand_to_classes(self.counts, places, k),
+        )
+
+    def tables(self) -> list[np.ndarray]:
+        """The counts of each column, (k, m)."""
+        return _split_tables(self.counts, self.sizes)
+
+    def log_probabilities(self, alpha: float) -> list[np.ndarray]:
+        """Log of the smoothed shares of each column, (k, m)."""
+        found = []
+        for table in self.tables():
+            total = table.sum(axis=1, keepdims=True) + alpha * table.shape[1]
+            found.append(safe_log(table + alpha) - np.log(np.where(total > 0, total, 1)))
+        return found
+
+
+def _split_tables(flat: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
+    """Views of the columns of each table."""
+    return np.split(flat, np.cumsum(sizes)[:-1], axis=1) if len(sizes) else []
+
+
+def category_sizes(sizes: np.ndarray, least: Any) -> np.ndarray:
+    """Categories of each column, at least those that the user asked for."""
+    if least is None:
+        return sizes
+    least = np.asarray(least)
+    if not np.issubdtype(least.dtype, np.signedinteger):
+        raise ValueError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
+    if least.ndim > 0 and least.shape != sizes.shape:
+        raise ValueError(
+            f"'min_categories' should have shape {sizes.shape} when an array-like is provided. "
+            f"Got {least.shape} instead."
+        )
+    return np.maximum(sizes, least, dtype=np.int64)
+
+
+def count_categories(chunk: Chunk, k: int, who: str) -> CategoryCounts:
+    """Weight of each category of each column in each class; the whole part of a number counts."""
+    X = chunk.X
+    w = chunk.weights().astype(np.float64)
+    low, high = column_extremes(X, w)
+    check_category_range(low, high, who)
+    sizes = high.astype(np.int64) + 1
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    n, counts = _accumulate_counts(X, chunk.y, w, k, start)
+    return CategoryCounts(n, sizes, counts)
+
+
+def check_category_range(low: np.ndarray, high: np.ndarray, who: str) -> None:
+    """Raise an error if columns hold numbers that are no category."""
+    if (low < 0).any():
+        raise ValueError(
+            f"Negative values in data passed to {who} (input X): column {np.argmax(low < 0)}. "
+            "Categories are 0, 1, ...: number them with sklearn.preprocessing.OrdinalEncoder."
+        )
+    if (high >= _MAX_CATEGORIES).any():
+        j = int(np.argmax(high >= _MAX_CATEGORIES))
+        raise ValueError(
+            f"column {j} of the data passed to {who} holds {high[j]:g}; categories are 0, 1, ... "
+            f"below {_MAX_CATEGORIES}: number them with sklearn.preprocessing.OrdinalEncoder."
+        )
+
+
+@njit(cache=True, nogil=True)
+def column_extremes(X, w):  # noqa: ANN001, ANN202  -> (p,), (p,)
+    """Smallest and largest number of each column, at most 0 and at least -1.
+
+    NaN and rows that weigh nothing do not count.
+    """
+    n, p = X.shape
+    low, high = np.zeros(p), np.full(p, -1.0)
+    for i in range(n):
+        for j in range(p):
+            if w[i] > 0 and not np.isnan(X[i, j]):
+                low[j], high[j] = min(low[j], X[i, j]), max(high[j], X[i, j])
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def _accumulate_counts(X, y, w, k, start):  # noqa: ANN001, ANN202  -> (k,), (k, m)
+    """Weight of each class, and of each category in it; those of column j begin at start[j]."""
+    n, p = X.shape
+    weight, counts = np.zeros(k), np.zeros((k, start[-1]))
+    for i in range(n):
+        weight[y[i]] += w[i]
+        for j in range(p):
+            if w[i] > 0 and not np.isnan(X[i, j]):
+                counts[y[i], start[j] + np.int64(X[i, j])] += w[i]
+    return weight, counts
+
+
+GAUSSIAN, BERNOULLI, POISSON, CATEGORICAL = range(4)
+
+
+class ColumnDistributions(NamedTuple):
+    """The distributions of p columns in k classes.
+
+    Attributes
+    ----------
+    kind : (p,) which distribution
+    a, b, c : (p, k) Gaussian: mean, precision, half the log of precision / 2 pi; Bernoulli: log
+        probability of 1 and of 0; Poisson: log rate, rate
+    table : (m, k) log probabilities of categories, those of one column after those of another
+    start : (p + 1,) where the categories of each column begin in the table
+    """
+
+    kind: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+    table: np.ndarray
+    start: np.ndarray
+
+    @classmethod
+    def gaussian(cls, mean: np.ndarray, precision: np.ndarray) -> ColumnDistributions:
+        """All columns Gaussian; both (p, k)."""
+        p, k = mean.shape
+        half = 0.5 * np.log(precision / (2 * np.pi))
+        nowhere = np.zeros(p + 1, np.int64)
+        return cls(np.full(p, GAUSSIAN), mean, precision, half, np.empty((0, k)), nowhere)
+
+    @classmethod
+    def categorical(cls, tables: list[np.ndarray]) -> ColumnDistributions:
+        """All columns categorical; for each the log probabilities (k, m)."""
+        p, k = len(tables), len(tables[0])
+        start = np.concatenate([[0], np.cumsum([t.shape[1] for t in tables])]).astype(np.int64)
+        table = np.concatenate(tables, axis=1).T.astype(np.float64)
+        unused = np.empty((p, k))
+        return cls(np.full(p, CATEGORICAL), unused, unused, unused, table, start)
+
+
+def column_log_joint(chunk: Chunk, offset: np.ndarray, columns: ColumnDistributions) -> np.ndarray:
+    """Log of prior times density, (n, k), from the log priors `offset` and the columns."""
+    return _sum_column_log_likelihoods(chunk.X, offset, *columns)
+
+
+@njit(cache=True, nogil=True)
+def _sum_column_log_likelihoods(X, offset, kind, a, b, c, table, start):  # noqa: ANN001, ANN202, C901  -> (n, k)
+    """Sum over the columns of what each entry says about each class, in float64."""
+    n, p = X.shape
+    k = len(offset)
+    scores = np.empty((n, k), X.dtype)
+    row = np.empty(k)
+    for i in range(n):
+        row[:] = offset
+        for j in range(p):
+            x = np.float64(X[i, j])
+            if np.isnan(x):
+                continue
+            if kind[j] == GAUSSIAN:
+                for m in range(k):
+                    row[m] += c[j, m] - 0.5 * b[j, m] * (x - a[j, m]) ** 2
+            elif kind[j] == BERNOULLI:
+                for m in range(k):
+                    row[m] += a[j, m] if x > 0 else b[j, m]
+            elif kind[j] == POISSON:
+                for m in range(k):
+                    row[m] += x * a[j, m] - b[j, m] if x > 0 else -b[j, m]
+            elif 0 <= x < start[j + 1] - start[j]:  # a category never seen says nothing
+                place = start[j] + np.int64(x)
+                for m in range(k):
+                    row[m] += table[place, m]
+        for m in range(k):
+            scores[i, m] = row[m]
+    return scores

@@ -1,0 +1,131 @@
+"""Naive Bayes for categories."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.rows import Rows
+from tenfold.naive_bayes._column_distributions import (
+    CategoryCounts,
+    ColumnDistributions,
+    category_sizes,
+    column_log_joint,
+    count_categories,
+)
+from tenfold.naive_bayes._discrete_base import (
+    DISCRETE_NB_CONSTRAINTS,
+    DiscreteNB,
+    check_non_negative,
+)
+
+
+class CategoricalNB(DiscreteNB):
+    r"""Columns are categories 0, 1, ..., with a table of probabilities for each class.
+
+    .. math:: \log p(y = c \mid x) = \log \pi_c + \sum_j \log q_{cj}(x_j) + \text{const}, \qquad
+              q_{cj}(m) = \frac{N_{cjm} + \alpha}{N_c + \alpha M_j}
+
+    :math:`N_{cjm}` counts the rows of class c with category m in column j, which has :math:`M_j`
+    categories. A category that no row of the fit had says nothing. Of numbers that are not whole
+    the whole part counts. Parameters and attributes are those of
+    `sklearn.naive_bayes.CategoricalNB`. [001, 2.7; 002, 5.3]
+
+    Parameters
+    ----------
+    alpha : float
+        Added to each count: 1 is Laplace's smoothing, 0 is none.
+    force_alpha : bool
+        Whether an alpha below 1e-10 is used as it is; else it is lifted to 1e-10, with a warning.
+    fit_prior : bool
+        Whether the priors are the classes' shares of the weight; else all are equal.
+    class_prior : (k,) array, optional
+        Priors to use instead.
+    min_categories : int or (p,) array, optional
+        Categories that a column has at least, seen or not.
+
+    Attributes
+    ----------
+    classes_ : (k,) labels
+    class_count_, class_log_prior_ : (k,) weight and log prior of each class
+    category_count_, feature_log_prob_ : for each column (k, m) counts, and log of q
+    n_categories_ : (p,) categories of each column
+    statistic_ : the counts that all this was computed from
+
+    Examples
+    --------
+    Will I like this song? Genre 0 pop, 1 country, 2 classical; 0 short or 1 long:
+
+    >>> from tenfold.naive_bayes.categorical import CategoricalNB
+    >>> songs = [[0, 0], [0, 1], [1, 0], [2, 1], [2, 1]]
+    >>> model = CategoricalNB().fit(songs, ["yes", "yes", "no", "no", "no"])
+    >>> model.predict_proba([[0, 0]]).round(3).tolist()
+    [[0.25, 0.75]]
+    """
+
+    _sparse_ok = False
+    _parameter_constraints: dict[str, Any] = {
+        **DISCRETE_NB_CONSTRAINTS,
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: Any = None,
+    ) -> None:
+        super().__init__(
+            alpha=alpha, force_alpha=force_alpha, fit_prior=fit_prior, class_prior=class_prior
+        )
+        self.min_categories = min_categories
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        return tags
+
+    def _statistic(self, rows: Rows) -> CategoryCounts:
+        return rows.total(count_categories, len(self.classes_), type(self).__name__)
+
+    def _finalize(self, s: CategoryCounts, dtype: np.dtype) -> dict[str, Any]:
+        s = s.padded(category_sizes(s.sizes, self.min_categories))
+        logs = s.log_probabilities(self._check_alpha())
+        return {
+            "class_count_": s.n,
+            "class_log_prior_": self._log_prior(s.n),
+            "category_count_": [table.astype(dtype) for table in s.tables()],
+            "feature_log_prob_": [table.astype(dtype) for table in logs],
+            "n_categories_": s.sizes,
+        }
+
+    def _scorer(self) -> tuple:
+        columns = ColumnDistributions.categorical(self.feature_log_prob_)
+        return _categorical_log_joint, type(self).__name__, self.class_log_prior_, columns
+
+    def _draw(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        draws = [draw_categories(table, y, rng) for table in self.feature_log_prob_]
+        return np.stack(draws, axis=1)
+
+
+def draw_categories(logs: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A category for each class number y, by log probabilities (k, m)."""
+    upto = np.cumsum(np.exp(logs.astype(np.float64)), axis=1)
+    chance = rng.random(len(y)) * upto[y, -1]
+    return (chance[:, None] >= upto[y]).sum(axis=1).astype(np.float64)
+
+
+def _categorical_log_joint(
+    chunk: Chunk, who: str, offset: np.ndarray, columns: ColumnDistributions
+) -> np.ndarray:
+    """Log of prior times probability, (n, k); no number may be negative."""
+    check_non_negative(chunk, who)
+    return column_log_joint(chunk, offset, columns)

@@ -1,1 +1,0 @@
-"""Layers with a state, and models of sequences."""

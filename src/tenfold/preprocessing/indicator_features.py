@@ -1,0 +1,300 @@
+"""Indicator features: 0 or 1 for each value, group of values, or comparison."""
+
+from __future__ import annotations
+
+import operator
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
+
+from tenfold.base.mixins import Transformer
+from tenfold.base.one_pass import OnePass
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.rows import Rows
+from tenfold.preprocessing._category_columns import (
+    GroupingRule,
+    InMemoryTextRows,
+    TextColumns,
+    ValueCounts,
+    count_values,
+    format_label,
+    group_values,
+    has_text,
+    is_present,
+    select_frequent,
+)
+
+_OPERATORS = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_Comparison = tuple[int, str, Any]  # column, sign, value
+
+
+class IndicatorEncoding(NamedTuple):
+    """Which indicators there are."""
+
+    columns: np.ndarray  # (c,) numbers of the columns
+    rule: GroupingRule
+    categories: tuple[np.ndarray, ...]  # for each column, labels with an indicator of their own
+    pooled: np.ndarray  # (c,) whether there is one more for all other labels
+    predicates: tuple[tuple[_Comparison, ...], ...]  # each holds where all its comparisons do
+
+
+def _encode_indicators(chunk: Chunk, code: IndicatorEncoding) -> np.ndarray:
+    """All indicators of the rows of a chunk."""
+    X = chunk.X
+    each = zip(code.columns, code.categories, code.pooled, strict=True)
+    parts = [_one_hot(group_values(X[:, j], code.rule), own, pool) for j, own, pool in each]
+    parts += [_evaluate_comparisons(X, comparisons)[:, None] for comparisons in code.predicates]
+    return np.hstack([np.empty((X.shape[0], 0)), *parts]).astype(X.dtype)
+
+
+def _encode_with_original(chunk: Chunk, code: IndicatorEncoding) -> np.ndarray:
+    """The original columns, then the indicators."""
+    if isinstance(chunk.X, TextColumns):
+        raise TypeError("keep_original=True needs columns of numbers, but some hold text")
+    return np.hstack([chunk.X, _encode_indicators(chunk, code)])
+
+
+def _one_hot(labels: np.ndarray, values: np.ndarray, pooled: bool) -> np.ndarray:
+    """1 in the column of the label's value, or in the last one if it is pooled; else zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> _one_hot(np.array([3.0, 7.0]), np.array([2.0, 3.0]), True).astype(int).tolist()
+    [[0, 1, 0], [0, 0, 1]]
+    """
+    there = is_present(labels)
+    known, place = np.zeros_like(there), np.zeros(len(labels), np.int64)
+    if there.any() and len(values):
+        if (labels.dtype.kind == "U") != (values.dtype.kind == "U"):
+            raise ValueError("a column held numbers at the fit and holds text now, or reverse")
+        place = np.minimum(np.searchsorted(values, labels), len(values) - 1)
+        known = values[place] == labels
+    made = np.zeros((len(labels), len(values) + bool(pooled)), np.float32)
+    rows = np.flatnonzero(known)
+    made[rows, place[rows]] = 1
+    if pooled:
+        made[there & ~known, -1] = 1
+    return made
+
+
+def _evaluate_comparisons(X: Any, comparisons: tuple[_Comparison, ...]) -> np.ndarray:
+    """Whether all comparisons hold, row by row; none holds for a missing value."""
+    hold = [
+        is_present(X[:, j]) & _OPERATORS[sign](X[:, j], value) for j, sign, value in comparisons
+    ]
+    return np.all(hold, axis=0)
+
+
+class IndicatorFeatures(OnePass, Transformer):
+    """Columns of 0 and 1 that say which value each entry is.
+
+    A number of bedrooms as it is forces the second to be worth what the third is; one indicator
+    per value lets each have its own worth. Rare values are pooled, many-valued ones (zip codes)
+    grouped. One pass counts the values; counts of parts merge. Text is taken from arrays and tables
+    in memory, numbers from anywhere. [002, 1.3]
+
+    Unseen values are safe: grouped first, so that a new zip code has the effect of its region; then
+    pooled, if the column has a pooled indicator; else all indicators are 0, as they are for a
+    missing value. All indicators of a column and a constant are redundant: see
+    `tenfold.inspection.collinearity`; the least-squares models take the shortest solution.
+
+    Parameters
+    ----------
+    columns : list of names or numbers, optional
+        Columns to make indicators of, all by default. For different settings per column, use
+        several in a `ColumnTransformer`.
+    groups : dict, optional
+        Group of a value; a value that is not listed stays itself.
+    prefix : int, optional
+        Text is grouped by so many first characters.
+    step : float, optional
+        Numbers are grouped by multiples of this: 100 keeps three of the five digits of a zip code.
+    tail : float, optional
+        All numbers from here on are one value ("10+").
+    min_frequency : int or float
+        Values of less weight than this (below 1: than this share) are pooled into "other".
+    max_categories : int, optional
+        Most indicators of a column, "other" included; the most frequent values have their own.
+    predicates : list
+        Comparisons ``(column, sign, value)`` such as ``("rooms", ">=", 3)``, each of them one more
+        indicator; a list of comparisons is one indicator, 1 where all hold. For other predicates
+        see `FunctionFeatures`.
+    keep_original : bool
+        Whether the original columns come first (numbers only).
+
+    Attributes
+    ----------
+    categories_ : list of the values that have an indicator of their own, for each column
+    pooled_ : (c,) whether a column has an indicator "other" besides
+    columns_ : (c,) numbers of the columns
+    statistic_ : weight of every value
+
+    Examples
+    --------
+    >>> from tenfold.preprocessing.indicator_features import IndicatorFeatures
+    >>> rooms = [[1.0], [2.0], [2.0], [11.0], [27.0]]
+    >>> basis = IndicatorFeatures(tail=10).fit(rooms)
+    >>> basis.get_feature_names_out(["rooms"]).tolist()
+    ['rooms=1', 'rooms=2', 'rooms=10+']
+    >>> basis.transform([[2.0], [14.0], [3.0]]).tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
+    >>> zips = IndicatorFeatures(prefix=3).fit([["90210"], ["90001"], ["10001"]])
+    >>> zips.transform([["90299"]]).tolist(), zips.get_feature_names_out().tolist()
+    ([[0.0, 0.0, 1.0]], ['x0=100', 'x0=900', 'x0=902'])
+    """
+
+    _nan_ok = True
+    _parameter_constraints = {
+        "columns": ["array-like", None],
+        "groups": [dict, None],
+        "prefix": [Interval(Integral, 1, None, closed="left"), None],
+        "step": [Interval(Real, 0, None, closed="neither"), None],
+        "tail": [Real, None],
+        "min_frequency": [Interval(Real, 0, None, closed="left")],
+        "max_categories": [Interval(Integral, 1, None, closed="left"), None],
+        "predicates": [list, tuple],
+        "keep_original": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        columns: Any = None,
+        *,
+        groups: dict | None = None,
+        prefix: int | None = None,
+        step: float | None = None,
+        tail: float | None = None,
+        min_frequency: float = 1,
+        max_categories: int | None = 32,
+        predicates: Any = (),
+        keep_original: bool = False,
+    ) -> None:
+        self.columns = columns
+        self.groups = groups
+        self.prefix = prefix
+        self.step = step
+        self.tail = tail
+        self.min_frequency = min_frequency
+        self.max_categories = max_categories
+        self.predicates = predicates
+        self.keep_original = keep_original
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Count the values of each column.
+
+        Parameters
+        ----------
+        X : array, table, path, Dask collection or `tenfold.open(...)`
+            The rows; text in memory only.
+        y : None
+            Not used; there so that pipelines can pass it.
+        sample_weight : array or column name, optional
+            Weight of each row.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, None, sample_weight)
+
+    def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Any:
+        if not has_text(X):
+            return super()._rows(X, y, w, reset=reset)
+        checked: Any = validate_data(self, X, dtype=object, ensure_all_finite=False, reset=reset)
+        return InMemoryTextRows(checked, None if w is None else _check_sample_weight(w, checked))
+
+    def _statistic(self, rows: Rows) -> ValueCounts:
+        return rows.total(count_values, self._numbers(self.columns), self._rule())
+
+    def _finalize(self, s: ValueCounts, dtype: np.dtype) -> dict[str, Any]:
+        kept = [select_frequent(n, self.min_frequency, self.max_categories) for n in s.counts]
+        values = zip(s.values, kept, strict=True)
+        return {
+            "categories_": [v[k] if v.dtype.kind == "U" else v[k].astype(dtype) for v, k in values],
+            "pooled_": np.array([not k.all() for k in kept], bool),
+            "columns_": self._numbers(self.columns),
+        }
+
+    def _rule(self) -> GroupingRule:
+        return GroupingRule(self.groups, self.prefix, self.step, self.tail)
+
+    def _numbers(self, columns: Any) -> np.ndarray:
+        """Numbers of columns that are given by number or name."""
+        if columns is None:
+            return np.arange(self.n_features_in_)
+        names = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
+        unknown = [c for c in columns if c not in names and c not in range(len(names))]
+        if unknown:
+            raise ValueError(f"columns {unknown} are not among the columns {names}")
+        return np.array([names.index(c) if c in names else c for c in columns], np.int64)
+
+    def _comparisons(self) -> tuple[tuple[tuple[int, str, Any], ...], ...]:
+        """Each predicate as comparisons that must all hold, columns by number."""
+        lists = [[p] if isinstance(p[0], str | Integral) else p for p in self.predicates]
+        unknown = {sign for parts in lists for _, sign, _ in parts} - set(_OPERATORS)
+        if unknown:
+            raise ValueError(f"predicates compare by {list(_OPERATORS)}, not by {sorted(unknown)}")
+        return tuple(tuple((int(self._numbers([c])[0]), s, v) for c, s, v in ps) for ps in lists)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The indicators of each row, column by column, then those of the predicates.
+
+        Parameters
+        ----------
+        X : array, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+        """
+        check_is_fitted(self)
+        code = IndicatorEncoding(
+            self.columns_,
+            self._rule(),
+            tuple(self.categories_),
+            self.pooled_,
+            self._comparisons(),
+        )
+        return self._each(
+            X, _encode_with_original if self.keep_original else _encode_indicators, code
+        )
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns that `transform` makes, such as ``rooms=3``, ``rooms=10+``.
+
+        Parameters
+        ----------
+        input_features : list of str, optional
+            Names of the original columns; by default those of the fit, or x0, x1, ...
+        """
+        check_is_fitted(self)
+        names: Any = _check_feature_names_in(self, input_features)
+        made = list(names) if self.keep_original else []
+        for j, categories, pooled in zip(
+            self.columns_, self.categories_, self.pooled_, strict=True
+        ):
+            made += [f"{names[j]}={self._told(c)}" for c in categories.tolist()]
+            made += [f"{names[j]}=other"] * bool(pooled)
+        made += [
+            " & ".join(f"{names[j]}{sign}{v}" for j, sign, v in parts)
+            for parts in self._comparisons()
+        ]
+        return np.array(made, dtype=object)
+
+    def _told(self, label: Any) -> str:
+        if isinstance(label, str) or self.step is None:
+            return format_label(label) + "+" * (not isinstance(label, str) and label == self.tail)
+        return f"{label:.12g}+" if label == self.tail else f"{label:.12g}..{label + self.step:.12g}"

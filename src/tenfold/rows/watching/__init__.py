@@ -1,1 +1,0 @@
-"""Who watches a fit: progress bars, and checkpoints that make it resumable."""

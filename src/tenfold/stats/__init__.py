@@ -1,0 +1,1 @@
+"""Statistics of rows that merge: moments, scatters by class, Gram matrices, triangular factors."""

@@ -1,0 +1,42 @@
+"""What shows an idea to a class: probability, automatic differentiation, linear algebra and geometry to calculate with."""
+
+from tenfold._lazy import attach, modules_of_names
+
+# What each module offers. No name here is also that of a module: importing it would hide the name.
+_OFFERS = {
+    "convex_calculus": (
+        "Convex",
+        "NotConvexError",
+    ),
+    "convexity": (
+        "convexity_violation",
+        "finite_difference_hessian",
+        "hessian_violation",
+    ),
+    "convolution": (
+        "convolve",
+        "cross_correlate",
+        "output_size",
+        "pool",
+    ),
+    "lagrange_multipliers": (
+        "lagrange_stationary_point",
+        "simplex_weights",
+    ),
+    "loss_landscape": (
+        "LossSurface",
+        "count_symmetries",
+        "flip_units",
+        "loss_surface",
+        "permute_units",
+    ),
+    "stochastic_approximation": (
+        "gradient_noise",
+        "robbins_monro",
+    ),
+}
+_MODULES = ("convex_calculus",)
+_WHERE = modules_of_names(__name__, _OFFERS)
+
+__all__ = sorted([*_WHERE, *_MODULES])  # noqa: PLE0605
+__getattr__, __dir__ = attach(__name__, _WHERE, _MODULES)

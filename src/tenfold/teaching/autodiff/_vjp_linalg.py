@@ -1,0 +1,196 @@
+"""Vector-Jacobian products of matrix products, solves, factorizations, norms and eigenvalues."""
+
+# ruff: noqa: ARG001, ARG005 - a pull is given all there is, and few need all
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tenfold.teaching.autodiff._vjp_elementwise import unbroadcast
+from tenfold.teaching.autodiff._vjp_shape import expand_reduced, first_argument_vjp
+from tenfold.teaching.autodiff.tracer import COMPOSITE_RULES, VJP, VJP_RULES, NoRuleError, primitive
+
+
+def _transpose_matrices(x: Any) -> Any:
+    """Each matrix transposed."""
+    return np.swapaxes(x, -1, -2)
+
+
+@primitive(
+    lambda g, y, a, b: unbroadcast(g @ _transpose_matrices(b), np.shape(a)),
+    lambda g, y, a, b: unbroadcast(_transpose_matrices(a) @ g, np.shape(b)),
+)
+def _batched_matmul(a: Any, b: Any) -> Any:
+    """Product of matrices, or of stacks of them."""
+    return np.matmul(a, b)
+
+
+def _matmul(a: Any, b: Any) -> Any:
+    """`np.matmul`: vectors become matrices of one row or column, and are taken out again."""
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        raise ValueError("@ needs arrays of at least one dimension: multiply numbers with *")
+    left = a[None, :] if np.ndim(a) == 1 else a
+    right = b[:, None] if np.ndim(b) == 1 else b
+    result = _batched_matmul(left, right)
+    result = result[..., 0] if np.ndim(b) == 1 else result
+    return np.squeeze(result, -1 if np.ndim(b) == 1 else -2) if np.ndim(a) == 1 else result
+
+
+def _dot(a: Any, b: Any) -> Any:
+    """`np.dot` of numbers, vectors and matrices."""
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return a * b
+    if np.ndim(a) > 2 or np.ndim(b) > 2:
+        raise NoRuleError("np.dot of more than two dimensions: use @ or np.einsum")
+    return _matmul(a, b)
+
+
+def _vjp_einsum(i: int) -> VJP:
+    """Pull of an operand of `np.einsum`; the subscripts are argument 0."""
+
+    def pull(g: Any, y: Any, subscripts: str, *operands: Any) -> Any:
+        inputs, result = _parse_subscripts(subscripts)
+        mine, others = inputs[i - 1], [*inputs[: i - 1], *inputs[i:]]
+        rest = [*operands[: i - 1], *operands[i:]]
+        there = [letter for letter in mine if any(letter in each for each in [result, *others])]
+        slope = np.einsum(f"{','.join([result, *others])}->{''.join(there)}", g, *rest)
+        alone = tuple(at for at, letter in enumerate(mine) if letter not in there)
+        return np.broadcast_to(np.expand_dims(slope, alone), np.shape(operands[i - 1]))
+
+    return pull
+
+
+def _parse_subscripts(text: str) -> tuple[list[str], str]:
+    inputs, arrow, result = text.replace(" ", "").partition("->")
+    parts = inputs.split(",")
+    if not arrow or "." in text or any(len(set(part)) < len(part) for part in parts):
+        raise NoRuleError(
+            f"np.einsum({text!r}): give the result after '->', without '...' and without a letter "
+            "twice in one operand"
+        )
+    return parts, result
+
+
+def _vjp_solve(i: int) -> VJP:
+    """Pull of the solution of A x = b, by A and by b."""
+
+    def pull(g: Any, x: Any, A: Any, b: Any) -> Any:
+        back = np.linalg.solve(_transpose_matrices(A), g)
+        if i == 1:
+            return unbroadcast(back, np.shape(b))
+        column, row = (
+            (back[:, None], x[None, :]) if np.ndim(b) == 1 else (back, _transpose_matrices(x))
+        )
+        return unbroadcast(-(column @ row), np.shape(A))
+
+    return pull
+
+
+def _vjp_cholesky(g: Any, L: Any, A: Any) -> Any:
+    """Pull of the Cholesky factor, symmetric as the matrix is."""
+    inner = np.tril(_transpose_matrices(L) @ g)
+    inner = inner - 0.5 * inner * np.eye(np.shape(L)[-1])
+    half = np.linalg.solve(
+        _transpose_matrices(L),
+        _transpose_matrices(np.linalg.solve(_transpose_matrices(L), _transpose_matrices(inner))),
+    )
+    return 0.5 * (half + _transpose_matrices(half))
+
+
+@primitive(lambda g, y, A: g[..., None, None] * _transpose_matrices(np.linalg.inv(A)))
+def _log_abs_det(A: Any) -> Any:
+    """Log of the size of the determinant."""
+    return np.linalg.slogdet(A)[1]
+
+
+@primitive(
+    lambda g, y, x, axis=None: expand_reduced(g / np.where(np.greater(y, 0), y, 1.0), x, axis) * x
+)
+def _euclidean_norm(x: Any, axis: Any = None) -> Any:
+    """Euclidean length; its slope at zero is taken as zero."""
+    return np.sqrt(np.sum(x * x, axis=axis))
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, *, keepdims: bool = False) -> Any:  # noqa: A002
+    """`np.linalg.norm` of vectors, and the Frobenius norm."""
+    vectors = axis is not None or np.ndim(x) == 1
+    if ord in ("fro", None) or (ord == 2 and vectors):
+        result = _euclidean_norm(x, axis=axis)
+    elif vectors and ord in (1, np.inf):
+        result = (np.sum if ord == 1 else np.max)(np.abs(x), axis=axis)
+    else:
+        raise NoRuleError(f"np.linalg.norm with ord={ord} of a matrix has no derivative here")
+    if not keepdims:
+        return result
+    return np.expand_dims(result, tuple(range(np.ndim(x))) if axis is None else axis)
+
+
+def _vjp_inverse(g: Any, y: Any, A: Any) -> Any:
+    """Pull of the inverse."""
+    return -_transpose_matrices(y) @ g @ _transpose_matrices(y)
+
+
+def _vjp_determinant(g: Any, y: Any, A: Any) -> Any:
+    """Pull of the determinant."""
+    return (g * y)[..., None, None] * _transpose_matrices(np.linalg.inv(A))
+
+
+VJP_RULES.update(
+    {
+        np.einsum: _vjp_einsum,
+        np.linalg.solve: _vjp_solve,
+        np.linalg.inv: first_argument_vjp(_vjp_inverse),
+        np.linalg.det: first_argument_vjp(_vjp_determinant),
+        np.linalg.cholesky: first_argument_vjp(_vjp_cholesky),
+    }
+)
+COMPOSITE_RULES.update(
+    {
+        np.matmul: _matmul,
+        np.dot: _dot,
+        np.vdot: lambda a, b: _dot(np.ravel(a), np.ravel(b)),
+        np.inner: lambda a, b: _dot(a, np.transpose(b)),
+        np.outer: lambda a, b: np.ravel(a)[:, None] * np.ravel(b)[None, :],
+        np.linalg.norm: _norm,
+        np.linalg.slogdet: lambda A: (np.sign(np.linalg.det(A)), _log_abs_det(A)),
+    }
+)
+
+
+def _vjp_eigenvalues(g: Any, values: Any, A: Any) -> Any:
+    """Pull of the eigenvalues: the sum of g_i v_i v_i'."""
+    V = _eigenvectors(A)
+    return (V * g[..., None, :]) @ _transpose_matrices(V)
+
+
+def _vjp_eigenvectors(g: Any, V: Any, A: Any) -> Any:
+    """Pull of the eigenvectors; eigenvalues that are equal have none of their own."""
+    values, size = _eigenvalues(A), np.shape(V)[-1]
+    gaps = values[..., None, :] - values[..., :, None]
+    if np.any((np.abs(gaps) < 1e-12 * np.max(np.abs(values))) & ~np.eye(size, dtype=bool)):
+        raise ValueError("eigenvectors of equal eigenvalues have no slope: any rotation would do")
+    inner = (_transpose_matrices(V) @ g) * (1 - np.eye(size)) / (gaps + np.eye(size))
+    whole = V @ inner @ _transpose_matrices(V)
+    return 0.5 * (whole + _transpose_matrices(whole))
+
+
+@primitive(_vjp_eigenvalues)
+def _eigenvalues(A: Any) -> Any:
+    """Eigenvalues of symmetric matrices, ascending."""
+    return np.linalg.eigh(A)[0]
+
+
+@primitive(_vjp_eigenvectors)
+def _eigenvectors(A: Any) -> Any:
+    """Eigenvectors of symmetric matrices, one a column."""
+    return np.linalg.eigh(A)[1]
+
+
+COMPOSITE_RULES.update(
+    {
+        np.linalg.eigvalsh: _eigenvalues,
+        np.linalg.eigh: lambda A: (_eigenvalues(A), _eigenvectors(A)),
+    }
+)

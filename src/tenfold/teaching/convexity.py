@@ -1,0 +1,183 @@
+r"""Numerical tests of convexity: chords below the graph, and Hessians that are not positive semi-definite.
+
+.. math:: f((1-t)\,x + t\,y) \le (1-t) f(x) + t f(y) \quad\text{for all } x, y, 0 \le t \le 1
+
+A chord below the graph disproves convexity. That none was found proves nothing; `certified.py`
+has rules that do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.optim.convergence import ValueAndGradient
+
+_ROUNDING_RATIO = 1e-10  # of the values on a chord: less is rounding
+_DIFFERENCE_STEP = 6e-6  # the cube root of the precision: best for differences on both sides
+
+
+class Chord(NamedTuple):
+    """A chord that runs below the graph at (1-t) x + t y, by `excess`."""
+
+    x: np.ndarray
+    y: np.ndarray
+    t: float
+    excess: float
+
+    @property
+    def middle(self) -> np.ndarray:
+        """The point of the graph above the chord."""
+        return (1 - self.t) * self.x + self.t * self.y
+
+
+class NegativeCurvature(NamedTuple):
+    """A point where the function curves downwards along a direction."""
+
+    x: np.ndarray
+    direction: np.ndarray
+    curvature: float
+
+
+PointSampler = Callable[[np.random.Generator], np.ndarray] | tuple | np.ndarray
+
+
+def convexity_violation(
+    f: Callable[[np.ndarray], float], points: PointSampler, *, n: int = 2000, seed: int = 0
+) -> Chord | None:
+    """Look for a chord that disproves convexity; the worst of `n`, or None.
+
+    Parameters
+    ----------
+    f : callable
+        A function of a flat point.
+    points : callable, (low, high), or array (m, d)
+        Where chords end: drawn by `points(rng)`, or uniformly from a box, or from these rows.
+    n : int
+        Chords; half of them long, half of them short, where curvature shows best.
+    seed : int
+        Of the draws.
+
+    Returns
+    -------
+    Chord or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> box = (np.array([-3.0]), np.array([3.0]))
+    >>> convexity_violation(lambda x: float(x[0] ** 2), box) is None
+    True
+    >>> chord = convexity_violation(lambda x: float(x[0] ** 3), box)
+    >>> bool(chord.middle[0] ** 3 > (1 - chord.t) * chord.x[0] ** 3 + chord.t * chord.y[0] ** 3)
+    True
+    """
+    chords = (_test_chord(f, *ends) for ends in _chord_ends(points, n, np.random.default_rng(seed)))
+    return max((c for c in chords if c is not None), key=lambda c: c.excess, default=None)
+
+
+def _chord_ends(
+    points: PointSampler, n: int, rng: np.random.Generator
+) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+    draw = _make_sampler(points)
+    for number in range(n):
+        x, y = draw(rng), draw(rng)
+        y = y if number % 2 else x + 10 ** rng.uniform(-3, 0) * (y - x)
+        yield x, y, 0.5 if number % 4 < 2 else rng.uniform()
+
+
+def _make_sampler(points: PointSampler) -> Callable[[np.random.Generator], np.ndarray]:
+    if callable(points):
+        return points
+    if isinstance(points, tuple):
+        low, high = points
+        return lambda rng: rng.uniform(low, high)
+    return lambda rng: points[rng.integers(len(points))]
+
+
+def _test_chord(
+    f: Callable[[np.ndarray], float], x: np.ndarray, y: np.ndarray, t: float
+) -> Chord | None:
+    left, right, middle = float(f(x)), float(f(y)), float(f((1 - t) * x + t * y))
+    excess = middle - ((1 - t) * left + t * right)
+    noise = _ROUNDING_RATIO * max(abs(left), abs(right), abs(middle))
+    return Chord(x, y, t, excess) if excess > noise else None
+
+
+def finite_difference_hessian(f: ValueAndGradient, x: np.ndarray) -> np.ndarray:
+    """The Hessian at a point, by differences of the slope on both sides.
+
+    Parameters
+    ----------
+    f : callable
+        Returns (value, slope).
+    x : array (d,)
+
+    Returns
+    -------
+    array (d, d), symmetric
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> f = lambda v: (v[0] ** 2 * v[1], np.array([2 * v[0] * v[1], v[0] ** 2]))
+    >>> finite_difference_hessian(f, np.array([1.0, 2.0])).round(6).tolist()
+    [[4.0, 2.0], [2.0, 0.0]]
+    """
+    step = _DIFFERENCE_STEP * np.maximum(1.0, np.abs(x))
+    sides = [(f(x + e)[1] - f(x - e)[1]) / (2 * e.max()) for e in np.diag(step)]
+    H = np.array(sides)
+    return (H + H.T) / 2
+
+
+def hessian_violation(
+    f: Callable[[np.ndarray], Any],
+    points: PointSampler,
+    *,
+    second: Callable[[np.ndarray], np.ndarray] | None = None,
+    n: int = 100,
+    seed: int = 0,
+    tol: float = 1e-6,
+) -> NegativeCurvature | None:
+    """Look for a point where the Hessian is not positive semi-definite; the worst of `n`, or None.
+
+    Parameters
+    ----------
+    f : callable
+        Returns (value, slope); not called if `second` is given.
+    points : callable, (low, high), or array (m, d)
+        Where to look, as in `convexity_violation`.
+    second : callable, optional
+        The Hessian; by differences of slopes if not given.
+    n : int
+        Points.
+    seed : int
+        Of the draws.
+    tol : float
+        Eigenvalues down to -tol times the largest count as rounding.
+
+    Returns
+    -------
+    Bend or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> saddle = lambda v: (v[0] * v[1], v[::-1])
+    >>> bend = hessian_violation(saddle, (-np.ones(2), np.ones(2)))
+    >>> round(bend.curvature, 6), abs(bend.direction.round(3)).tolist()
+    (-1.0, [0.707, 0.707])
+    """
+    draw, rng = _make_sampler(points), np.random.default_rng(seed)
+    worst = None
+    for _ in range(n):
+        x = draw(rng)
+        values, vectors = np.linalg.eigh(
+            finite_difference_hessian(f, x) if second is None else second(x)
+        )
+        low = float(values[0])
+        if low < -tol * max(1.0, values[-1]) and (worst is None or low < worst.curvature):
+            worst = NegativeCurvature(x, vectors[:, 0], low)
+    return worst

@@ -1,0 +1,339 @@
+"""The laws: scikit-learn's contract, saving, dtypes, merging, resuming, and what must not matter."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from numpy.testing import assert_allclose
+from sklearn.base import is_classifier
+from sklearn.exceptions import ConvergenceWarning
+
+from tenfold.base.estimator import Estimator
+from tenfold.base.one_pass import OnePass, merge
+from tenfold.callbacks.checkpoint import checkpoint
+from tenfold.engine.chunk import Chunk, chunk_rows
+from tenfold.engine.merge_tree import flatten_statistic
+from tenfold.engine.merge_tree import merge as merge_statistics
+from tenfold.engine.rows import Rows
+from tenfold.engine.task import FoldTask
+from tenfold.engine.thread_pool import threads
+from tenfold.testing.bitwise import (
+    assert_bitwise_equal,
+    flatten_value,
+    is_bitwise_equal,
+    learned_attributes,
+    model_outputs,
+)
+from tenfold.testing.instances import clone_model, make_dataset, set_seed
+from tenfold.testing.storage import STORAGES, storages_for
+
+_RANDOM_INITIALIZATION = {
+    "KernelKMeans",
+    "RbfNetwork",
+    "SphericalKMeans",
+}  # as KMeans, known by name
+
+
+def check_scikit_learn_contract(model: Any) -> None:
+    """scikit-learn's own checks, less those that it expects its model of the same name to fail."""
+    from sklearn.utils._test_common.instance_generator import PER_ESTIMATOR_XFAIL_CHECKS
+    from sklearn.utils.estimator_checks import check_estimator
+
+    name = type(model).__name__
+    known = [checks for c, checks in PER_ESTIMATOR_XFAIL_CHECKS.items() if c.__name__ == name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # scikit-learn's own models warn there
+        results = check_estimator(
+            clone_model(model),
+            expected_failed_checks=(known[0] if known else {}) | _inapplicable_checks(model),
+            on_fail=None,
+            on_skip=None,
+        )
+    failed = [f"{r['check_name']}: {r['exception']}" for r in results if r["status"] == "failed"]
+    assert not failed, "\n".join(failed)
+
+
+def _inapplicable_checks(model: Any) -> dict[str, str]:
+    """Checks that cannot hold: drawn starts know no weights; not all that is soft classifies."""
+    unfit = {}
+    if type(model).__name__ in _RANDOM_INITIALIZATION or getattr(model, "_in_batches", False):
+        kinds = ("dense", "sparse")
+        names = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in kinds)
+        unfit |= dict.fromkeys(names, "rows are drawn, and a row twice is drawn twice")
+    if hasattr(model, "predict_proba") and not is_classifier(model):
+        why = "it asks a model that is no classifier how many classes it takes"
+        names = ("check_estimator_sparse_array", "check_estimator_sparse_matrix")
+        unfit |= dict.fromkeys(names, why)
+    return unfit
+
+
+def check_save_and_load(model: Any) -> None:
+    """A model that was saved and loaded says the same, to the last bit; files hold ours alone."""
+    from tenfold.persist.model_file import load
+
+    if not type(model).__module__.startswith("tenfold."):
+        return
+    for dtype in (np.float64, np.float32):
+        X, y = make_dataset(model, dtype, rows=3000)
+        fitted = clone_model(model).fit(X, y)
+        with tempfile.TemporaryDirectory() as folder:
+            fitted.save(Path(folder) / "model.tenfold")
+            again = load(Path(folder) / "model.tenfold")
+        assert_bitwise_equal(fitted, again, "after loading")
+        for name, value in model_outputs(fitted, X).items():
+            assert is_bitwise_equal(value, getattr(again, name)(X)), f"after loading: {name}"
+
+
+def check_float32(model: Any) -> None:
+    """float32 in, float32 learned, float32 out (statistics stay in float64)."""
+    X, y = make_dataset(model, np.float32, rows=3000)
+    fitted = clone_model(model).fit(X, y)
+    learned_arrays = learned_attributes(fitted).items()
+    wide = [
+        name
+        for name, value in [*learned_arrays, *model_outputs(fitted, X).items()]
+        if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim > 1
+    ]
+    assert not wide, f"float64: {wide}"
+
+
+def check_predict_is_pure(model: Any) -> None:
+    """Predicting changes neither the rows nor the model, and says the same twice."""
+    X, y = make_dataset(model, rows=3000)
+    fitted = clone_model(model).fit(X, y)
+    rows_before, model_before = X.copy(), dict(vars(fitted))
+    first = model_outputs(fitted, X)
+    second = model_outputs(fitted, X)
+    assert all(is_bitwise_equal(first[name], second[name]) for name in first)
+    assert np.array_equal(X, rows_before)
+    assert vars(fitted).keys() == model_before.keys()
+    assert all(
+        is_bitwise_equal(vars(fitted)[k], v)
+        for k, v in model_before.items()
+        if k in learned_attributes(fitted)
+    )
+
+
+def check_objective_decreases(model: Any) -> None:
+    """The objective of a descent never rises, in float64 and up to rounding in float32.
+
+    Steps on single rows (`_row_by_row`) only fall on average.
+    """
+    if getattr(model, "_row_by_row", False):
+        return
+    for dtype in (np.float64, np.float32):
+        X, y = make_dataset(model, dtype)
+        fitted = clone_model(model).fit(X, y)
+        if not hasattr(fitted, "history_"):
+            return
+        objective = fitted.history_["objective"]
+        assert len(objective) == len(fitted.history_["seconds"]) > 0
+        rounding = 10 * np.finfo(dtype).eps * np.abs(objective).max()
+        assert (np.diff(objective) <= rounding).all(), f"{objective} rises"
+        assert isinstance(fitted.converged_, bool)
+
+
+def check_seeds(model: Any) -> None:
+    """The same seed gives the same model; another seed another draw."""
+    if not getattr(model, "_draws", False):
+        return
+    X, y = make_dataset(model)
+    a, b = (clone_model(set_seed(clone_model(model), 5)).fit(X, y) for _ in range(2))
+    assert_bitwise_equal(a, b, "the same seed")
+    others = [set_seed(clone_model(model), seed).fit(X, y) for seed in range(6, 9)]
+    same = [
+        all(
+            is_bitwise_equal(v, learned_attributes(o).get(k))
+            for k, v in learned_attributes(a).items()
+        )
+        for o in others
+    ]
+    assert not all(same), "three other seeds gave the same model"
+
+
+def check_storage_invariance(
+    model: Any,
+    only: tuple[str, ...] | None = None,
+    dtypes: tuple[type, ...] = (np.float64, np.float32),
+) -> None:
+    """Arrays of any layout, files, tables and a cluster give the same bits."""
+    for dtype in dtypes:
+        X, y = make_dataset(model, dtype)
+        here = clone_model(model).fit(X, y)
+        said = model_outputs(here, X)
+        for name in storages_for(np.dtype(dtype)):
+            if only is not None and name not in only:
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                there = clone_model(model).fit(*STORAGES[name](X, y, Path(folder)))
+                assert_bitwise_equal(here, there, f"{name}, {np.dtype(dtype)}")
+                rows = STORAGES[name](X, None, Path(folder))[0]
+                for output, value in said.items():
+                    assert is_bitwise_equal(value, getattr(there, output)(rows)), (
+                        f"{name}: {output}"
+                    )
+
+
+def check_thread_invariance(model: Any) -> None:
+    """One, two and three threads give the same bits."""
+    for dtype in (np.float64, np.float32):
+        X, y = make_dataset(model, dtype)
+        with threads(1):
+            alone = clone_model(model).fit(X, y)
+            said = model_outputs(alone, X)
+        for n in (2, 3):
+            with threads(n):
+                together = clone_model(model).fit(X, y)
+                assert_bitwise_equal(alone, together, f"{n} threads")
+                for name, value in said.items():
+                    assert is_bitwise_equal(value, getattr(together, name)(X)), (
+                        f"{n} threads: {name}"
+                    )
+
+
+def check_chunk_size_invariance(model: Any) -> None:
+    """Another grid gives the same model, but for rounding: drawn rows are the same rows."""
+    X, y = make_dataset(model)
+    a = clone_model(model).fit(X, y)
+    grid = lambda width, dtype: max(chunk_rows(width, dtype) // 5, 1)  # noqa: E731
+    with mock.patch("tenfold.engine.source.chunk_rows", grid):
+        b = clone_model(model).fit(X, y)
+        said = model_outputs(b, X)
+    for name, value in model_outputs(a, X).items():
+        assert_allclose(value, said[name], rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def check_row_order_invariance(model: Any) -> None:
+    """Rows in another order give the same model, but for rounding; not where rows are drawn."""
+    if getattr(model, "_draws", False):
+        return
+    X, y = make_dataset(model)
+    order = np.random.default_rng(2).permutation(len(X))
+    a, b = (
+        clone_model(model).fit(X, y),
+        clone_model(model).fit(X[order], None if y is None else y[order]),
+    )
+    for name, value in model_outputs(a, X).items():
+        assert_allclose(value, getattr(b, name)(X), rtol=1e-6, atol=1e-7, err_msg=name)
+
+
+def check_weights_as_repetitions(model: Any) -> None:
+    """A row of weight two is the row twice, a row of weight zero no row."""
+    if getattr(model, "_draws", False) or "sample_weight" not in model.fit.__code__.co_varnames:
+        return
+    X, y = make_dataset(model, rows=9000)
+    w = np.random.default_rng(1).integers(0, 3, len(X))
+    weighed = clone_model(model).fit(X, y, sample_weight=w.astype(float))
+    repeated = clone_model(model).fit(
+        np.repeat(X, w, axis=0), None if y is None else np.repeat(y, w)
+    )
+    for name, value in model_outputs(weighed, X).items():
+        assert_allclose(value, getattr(repeated, name)(X), rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+class RecordingRows(Rows):
+    """Rows that remember which leaves were folded over them, with what state."""
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(
+            rows.source, engine=rows.engine, classes=rows.classes, allow_nan=rows.allow_nan
+        )
+        self.calls: list[tuple[Callable[..., Any], tuple]] = []
+
+    def total(self, f: Callable[..., Any], *state: Any) -> Any:
+        self.calls.append((f, state))
+        return super().total(f, *state)
+
+
+def check_statistics_merge(model: Any, cut: int = 1234) -> None:
+    """The statistic of a chunk is the merge of the statistics of its parts, for every leaf."""
+    X, y = make_dataset(model, rows=3000)
+    model = clone_model(model)
+    rows = RecordingRows(model._training_rows(X, y, None))
+    if type(model)._fit is Estimator._fit:  # a model of models fits them by itself
+        model.fit(rows)
+    else:
+        model._set_learned(model._fit(rows, model._rng()))
+    whole = rows.gather()
+    for f, state in rows.calls:
+        halves = [_slice_chunk(whole, 0, cut), _slice_chunk(whole, cut, len(X))]
+        merged = flatten_statistic(merge_statistics(*(f(half, *state) for half in halves)))
+        for got, want in zip(merged, flatten_statistic(f(whole, *state)), strict=True):
+            scale = np.abs(want).max(initial=0.0) if np.ndim(want) else abs(want)
+            # a triangular factor is defined up to the signs of its rows
+            assert_allclose(np.abs(got), np.abs(want), rtol=1e-7, atol=1e-9 * float(scale))
+
+
+def _slice_chunk(chunk: Chunk, a: int, b: int) -> Chunk:
+    return Chunk(*(None if part is None else part[a:b] for part in chunk[:3]), first=a)
+
+
+def check_models_merge(model: Any, cut: int = 7777) -> None:
+    """Models of two parts merge into the model of the whole; `partial_fit` likewise."""
+    if not isinstance(model, OnePass):
+        return
+    X, y = make_dataset(model)
+    y = np.zeros(len(X)) if y is None else y
+    whole = clone_model(model).fit(X, y)
+    a, b = clone_model(model).fit(X[:cut], y[:cut]), clone_model(model).fit(X[cut:], y[cut:])
+    more = {"classes": np.unique(y)} if is_classifier(model) else {}
+    grown = clone_model(model).partial_fit(X[:cut], y[:cut], **more).partial_fit(X[cut:], y[cut:])
+    for other in (merge(a, b), grown):
+        for name, value in learned_attributes(whole).items():
+            for got, want in zip(
+                flatten_value(getattr(other, name)), flatten_value(value), strict=True
+            ):
+                if want is not None and not isinstance(want, str):
+                    assert_allclose(got, want, rtol=1e-6, atol=1e-9, err_msg=name)
+
+
+class SimulatedInterrupt(BaseException):
+    """What stops a fit in the middle of a pass."""
+
+
+def _fit_with_interrupt(model: Any, path: Path, chunks: int) -> Any:
+    """Fit under a checkpoint, but stop after so many chunks or blocks: then None."""
+    left, result, blocks = [chunks], FoldTask.result, Rows.blocks
+
+    def count() -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise SimulatedInterrupt
+
+    def counted_result(task: FoldTask, chunk: Chunk) -> Any:
+        count()
+        return result(task, chunk)
+
+    def counted_blocks(rows: Rows, seed: int | None = None) -> Iterator[Any]:
+        for block in blocks(rows, seed):
+            count()
+            yield block
+
+    try:
+        with (
+            mock.patch.object(FoldTask, "result", counted_result),
+            mock.patch.object(Rows, "blocks", counted_blocks),
+            checkpoint(path, every=0),
+        ):
+            return clone_model(model).fit(*make_dataset(model))
+    except SimulatedInterrupt:
+        return None
+
+
+def check_checkpoint_resume(model: Any) -> None:
+    """A fit that is stopped anywhere and run again under its checkpoint ends with the same bits."""
+    whole = clone_model(model).fit(*make_dataset(model))
+    rng = np.random.default_rng(3)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "fit.ckpt"
+        again = _fit_with_interrupt(model, path, 2)
+        assert again is None, "the fit was never stopped"
+        while again is None:
+            again = _fit_with_interrupt(model, path, int(rng.integers(2, 12)))
+    assert_bitwise_equal(whole, again, "after stops")

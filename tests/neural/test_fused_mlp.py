@@ -1,0 +1,208 @@
+"""Compiled walks of dense networks take the steps that the layers and rules would take."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from numba import njit
+
+import tenfold
+from tenfold._compiled.gemm import matmul
+from tenfold._compiled.work_counter import claim_item, finish_item, make_counters, wait_for_items
+from tenfold.io import open as open_rows
+from tenfold.neural import Dense
+from tenfold.neural._fused_mlp import make_fused_trainer
+from tenfold.neural._training import initial_state, train
+from tenfold.neural._training_config import NetworkObjective, StoppingRule, TrainingConfig
+from tenfold.neural.losses import BinaryCrossEntropy, CrossEntropy, HalfSquaredError
+from tenfold.neural.network import build_network
+from tenfold.optim.optimizers import SGD, Adam, AdamW, Momentum, Nesterov
+from tenfold.optim.schedules import ConstantRate
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(301, 5)).astype(np.float32)
+LABELS = RNG.integers(0, 3, size=301)
+NUMBERS = RNG.normal(size=(301, 3))
+
+
+def learned(loss, y, plan, *, bend="relu", units=3, w=None, X=X):
+    """Where a training stands after three epochs."""
+    layers = [Dense(7, bend), Dense(4, "tanh"), Dense(units)]
+    network, params = build_network(layers, (X.shape[1],), np.random.default_rng(1))
+    start = initial_state(params, plan.rule)
+    return train(
+        NetworkObjective(network, loss), open_rows(X, y, w), start, plan, StoppingRule(3), seed=4
+    ).state
+
+
+def assert_same_way(loss, y, plan, **settings):
+    """Compiled or layer by layer, training goes the same way."""
+    slow = plan._replace(clip_norm=1e30)  # no gradient is as long, but such plans are not compiled
+    task = NetworkObjective(*[build_network([Dense(3)], (5,), RNG)[0], loss])
+    params = [np.zeros(1, np.float32)]
+    assert make_fused_trainer(task, params, plan) is not None
+    assert make_fused_trainer(task, params, slow) is None
+    ours, theirs = (learned(loss, y, each, **settings) for each in (plan, slow))
+    assert_close(ours.params, theirs.params)
+    assert_close(ours.losses, theirs.losses)
+    for kept, other in zip(ours.memory, theirs.memory, strict=True):
+        assert_close(kept, other)
+    assert ours.t == theirs.t
+
+
+def assert_close(ours, theirs):
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("bend", [None, "relu", "tanh", "sigmoid", "identity", "logistic"])
+def test_every_bend(bend):
+    assert_same_way(CrossEntropy(), LABELS, TrainingConfig(batch_size=100), bend=bend)
+
+
+@pytest.mark.parametrize("rule", [Adam(), AdamW(0.1), Momentum(), Nesterov(0.8), SGD()])
+def test_every_rule(rule):
+    assert_same_way(CrossEntropy(), LABELS, TrainingConfig(rule, ConstantRate(0.02), batch_size=70))
+
+
+@pytest.mark.parametrize(
+    ("loss", "y", "units"),
+    [
+        (CrossEntropy(0.2), LABELS, 3),
+        (BinaryCrossEntropy(), (LABELS > 0).astype(int), 1),
+        (BinaryCrossEntropy(), (NUMBERS > 0).astype(float), 3),
+        (HalfSquaredError(), NUMBERS, 3),
+        (HalfSquaredError(), NUMBERS[:, 0], 1),
+    ],
+)
+def test_every_loss_with_weights_and_penalties(loss, y, units):
+    plan = TrainingConfig(rate=ConstantRate(0.01), batch_size=130, l2=0.05, l1=0.01)
+    weights = np.random.default_rng(3).integers(0, 3, size=301).astype(float)
+    assert_same_way(loss, y, plan, units=units, w=weights)
+
+
+def test_a_batch_without_weight_changes_nothing():
+    weights = np.zeros(301)
+    weights[:5] = 1.0
+    plan = TrainingConfig(SGD(), ConstantRate(0.1), batch_size=10)
+    assert_same_way(CrossEntropy(), LABELS, plan, w=weights)
+    assert all(
+        np.isfinite(p).all() for p in learned(CrossEntropy(), LABELS, plan, w=weights).params
+    )
+
+
+@pytest.mark.parametrize("batch", [1, 64, 65, 129, 301, 2000])
+def test_every_size_of_batch(batch):
+    assert_same_way(CrossEntropy(), LABELS, TrainingConfig(batch_size=batch))
+
+
+def test_large_batches_are_cut_into_a_few_parts():
+    long = np.random.default_rng(5).normal(size=(3000, 5)).astype(np.float32)
+    assert_same_way(HalfSquaredError(), long[:, :3], TrainingConfig(batch_size=2500), X=long)
+
+
+def test_threads_and_kinds_of_rows_make_the_same_bits(monkeypatch):
+    monkeypatch.setattr("tenfold.neural._fused_mlp._MIN_PARALLEL_WORK", -1.0)  # helpers always come
+    many = np.tile(X, (9, 1))
+    labels, plan = np.tile(LABELS, 9), TrainingConfig(batch_size=200)
+    with tenfold.threads(1):
+        alone = learned(CrossEntropy(), labels, plan, X=many)
+    frozen = many.copy()
+    frozen.flags.writeable = False
+    for rows in (many, np.asfortranarray(many), many.astype(np.float64), frozen):
+        for threads in (2, 3, 5):
+            with tenfold.threads(threads):
+                shared = learned(CrossEntropy(), labels, plan, X=rows)
+            assert all(map(np.array_equal, alone.params, shared.params))
+            assert alone.losses == shared.losses
+
+
+def test_wide_rows_are_gathered_in_stretches(monkeypatch):
+    doubles = X.astype(np.float64)
+    whole = learned(CrossEntropy(), LABELS, TrainingConfig(batch_size=32), X=doubles)
+    monkeypatch.setattr("tenfold.neural._fused_mlp._MAX_GATHERED_VALUES", 400)
+    parts = learned(CrossEntropy(), LABELS, TrainingConfig(batch_size=32), X=doubles)
+    assert all(map(np.array_equal, whole.params, parts.params))
+
+
+def test_other_networks_are_not_walked():
+    params = [np.zeros(1, np.float32)]
+    for layers in ([Dense(3, "gelu")], [Dense(3, bias=False)]):
+        network = build_network(layers, (5,), RNG)[0]
+        assert (
+            make_fused_trainer(
+                NetworkObjective(network, HalfSquaredError()), params, TrainingConfig()
+            )
+            is None
+        )
+    doubles = [np.zeros(1)]
+    assert (
+        make_fused_trainer(
+            NetworkObjective(build_network([Dense(3)], (5,), RNG)[0], HalfSquaredError()),
+            doubles,
+            TrainingConfig(),
+        )
+        is None
+    )
+
+
+def test_tickets_are_drawn_once_and_wait_for_those_before():
+    counts, pieces, seen = make_counters(), 300, []
+
+    def work():
+        while (ticket := claim_item(counts)) < pieces:
+            wait_for_items(counts, ticket // 3 * 3)  # rounds of three
+            seen.append(ticket)
+            finish_item(counts)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert sorted(seen) == list(range(pieces))
+    assert [ticket // 3 for ticket in seen] == sorted(ticket // 3 for ticket in seen)
+
+
+@pytest.mark.parametrize("bend", ["relu", "tanh", None])
+def test_a_weight_that_is_no_number_is_told(bend):
+    network, params = build_network([Dense(7, bend), Dense(3)], (5,), np.random.default_rng(1))
+    params[0][:] = np.nan
+    start, plan = initial_state(params, SGD()), TrainingConfig(SGD(), ConstantRate(0.1))
+    with pytest.raises(ValueError, match="loss is not finite"):
+        train(
+            NetworkObjective(network, CrossEntropy()),
+            open_rows(X, LABELS),
+            start,
+            plan,
+            StoppingRule(1),
+            seed=0,
+        )
+
+
+@njit
+def multiplied(a, a_turned, b, b_turned, c, m, k, n):
+    matmul(a, 2, a_turned, b, 3, b_turned, c, 1, m, k, n)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_begin_at_any_place_and_turn_either_matrix(dtype):
+    m, k, n = 4, 3, 5
+    a, b = RNG.normal(size=(m, k)).astype(dtype), RNG.normal(size=(k, n)).astype(dtype)
+    for a_turned in (False, True):
+        for b_turned in (False, True):
+            left, right = (a.T if a_turned else a), (b.T if b_turned else b)
+            left = np.append(np.full(2, 9), left).astype(dtype)
+            right = np.append(np.full(3, 9), right).astype(dtype)
+            c = np.full(m * n + 2, 7, dtype)
+            multiplied(left, a_turned, right, b_turned, c, m, k, n)
+            np.testing.assert_allclose(c[1:-1].reshape(m, n), a @ b, rtol=1e-5)
+            assert c[0] == c[-1] == 7
+
+
+def test_products_of_two_precisions_are_refused():
+    a, b = np.zeros(9, np.float32), np.zeros(9)
+    with pytest.raises(TypeError, match="one type and piece"):
+        multiplied(a, False, b, False, b, 2, 2, 2)
