@@ -13,8 +13,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
+from tenfold.base._sklearn import check_sample_weight
 from tenfold.callbacks.monitor import monitor_fit
 from tenfold.callbacks.progress_bar import progress
 from tenfold.distributed.dask import current_engine
@@ -159,7 +160,7 @@ class Estimator(BaseEstimator):
         )
         X, y = checked if isinstance(checked, tuple) else (checked, None)
         if w is not None:
-            w = _check_sample_weight(w, X, dtype=_FLOAT_DTYPES, ensure_non_negative=True)
+            w = check_sample_weight(w, X, dtype=_FLOAT_DTYPES, ensure_non_negative=True)
             if not w.any():
                 raise ValueError("sample_weight is zero for all rows: nothing to learn from")
         place = ArraySource if isinstance(X, np.ndarray) else SparseSource

@@ -6,9 +6,9 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base._sklearn import Hidden, Interval, StrOptions
 from tenfold.base.mixins import Clusterer
 from tenfold.cluster._connectivity import constrained_linkage
 from tenfold.cluster.dendrogram import (

@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import TransformerMixin, clone
-from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base._sklearn import HasMethods, StrOptions
 from tenfold.base.estimator import Estimator
 from tenfold.cluster.kmeans import KMeans
 from tenfold.engine.rows import Rows

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold._compiled.reductions import add_rows_by_label
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.mixins import Clusterer
 from tenfold.cluster._lloyd import FinalAssignment
 from tenfold.cluster._nystroem import KernelFunction, Landmarks, draw_landmarks

@@ -6,8 +6,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.cluster._centroid_base import CentroidClusterer
 from tenfold.cluster._kmeans_assign import HamerlyBounds
 from tenfold.cluster._lloyd import (

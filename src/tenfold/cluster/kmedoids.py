@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.mixins import Clusterer
 from tenfold.cluster._lloyd import FinalAssignment
 from tenfold.cluster._pam import MEDOID_INITS, MedoidSolution, find_medoids

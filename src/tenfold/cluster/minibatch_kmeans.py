@@ -8,9 +8,9 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from tenfold._compiled.reductions import add_rows_by_label
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.cluster._centroid_base import CentroidClusterer
 from tenfold.cluster._lloyd import final_assignment, labels_and_squared_distances, summarize_data
 from tenfold.cluster.initialization import INIT_METHODS

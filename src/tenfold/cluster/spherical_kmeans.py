@@ -6,10 +6,10 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold._compiled.reductions import add_rows_by_label
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.cluster._centroid_base import CentroidClusterer
 from tenfold.cluster._lloyd import FarthestRows, FinalAssignment, KMeansSolution
 from tenfold.cluster.initialization import INIT_METHODS

@@ -121,9 +121,9 @@ def subspace_iteration(rows: Rows, k: int, turns: int, rng: np.random.Generator)
 def select_n_components(spectrum: PrincipalAxes, wanted: Any, rows: int) -> int:
     """Number of components that `n_components` asks for."""
     if wanted == "mle":
-        from sklearn.decomposition._pca import _infer_dimension
+        from tenfold.base._sklearn import infer_dimension
 
-        return int(_infer_dimension(spectrum.variances, rows))
+        return int(infer_dimension(spectrum.variances, rows))
     if wanted is None or isinstance(wanted, Integral):
         most = min(rows, len(spectrum.variances))
         return most if wanted is None else min(int(wanted), most)

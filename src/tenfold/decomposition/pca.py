@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base._sklearn import Interval, RealNotInt, StrOptions
 from tenfold.base.mixins import Transformer
 from tenfold.base.one_pass import OnePass
 from tenfold.decomposition._eigensolvers import (

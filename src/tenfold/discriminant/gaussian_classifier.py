@@ -6,9 +6,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from tenfold._compiled.likelihoods import diagonal_gaussian_scores
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.bayes_rule import BayesRuleClassifier, class_priors, safe_log
 from tenfold.discriminant._covariance import compute_class_moments, principal_axes
 from tenfold.discriminant.qda import quadratic_log_joint

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods
 
+from tenfold.base._sklearn import HasMethods
 from tenfold.base.bayes_rule import BayesRuleClassifier, class_priors, safe_log
 from tenfold.distributions.normal import Gaussian
 from tenfold.engine.chunk import Chunk

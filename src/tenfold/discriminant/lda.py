@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base._sklearn import HasMethods, Interval, StrOptions
 from tenfold.base.bayes_rule import BayesRuleClassifier, safe_log
 from tenfold.discriminant._covariance import (
     can_share_moments,

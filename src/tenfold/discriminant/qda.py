@@ -6,9 +6,9 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base._sklearn import HasMethods, Interval, StrOptions
 from tenfold.base.bayes_rule import BayesRuleClassifier, safe_log
 from tenfold.discriminant._covariance import (
     can_share_moments,

@@ -7,8 +7,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.rows import Rows
 from tenfold.linear._base import LinearRegressor
 from tenfold.linear._lasso_gram import GramMatrix, make_gram

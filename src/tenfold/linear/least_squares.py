@@ -6,8 +6,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from tenfold.base._sklearn import Interval
 from tenfold.base.one_pass import OnePass
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows

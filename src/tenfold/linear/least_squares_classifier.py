@@ -7,9 +7,9 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base._sklearn import Interval
 from tenfold.base.mixins import encode_row_labels
 from tenfold.base.one_pass import OnePassClassifier
 from tenfold.engine.arrays import ArraySource

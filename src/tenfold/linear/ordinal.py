@@ -6,9 +6,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.mixins import ProbabilisticClassifier
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows

@@ -6,8 +6,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.rows import Rows
 from tenfold.linear._base import LinearRegressor, chunk_weight, median_and_deviation
 from tenfold.linear._quantile_lp import solve_quantile_lp

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.estimator import Estimator
 from tenfold.engine.rows import Rows
 from tenfold.mixture._e_step import (

@@ -6,8 +6,8 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from tenfold.base._sklearn import Interval
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.mixture._discrete_components import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods
 
+from tenfold.base._sklearn import HasMethods
 from tenfold.distributions.normal import Gaussian
 from tenfold.engine.rows import Rows
 from tenfold.mixture._em import MIXTURE_CONSTRAINTS, BaseMixture

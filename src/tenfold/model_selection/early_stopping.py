@@ -13,11 +13,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
-from sklearn.utils import _safe_indexing, get_tags, indexable
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base._sklearn import HasMethods, Interval, num_samples, safe_indexing
 from tenfold.base.one_pass import OnePass
 from tenfold.model_selection.holdout import draw_parts, part_sizes
 
@@ -32,8 +32,8 @@ class TrainingPart(NamedTuple):
     @classmethod
     def of(cls, X: Any, y: Any, w: Any, rows: np.ndarray) -> TrainingPart:
         """These rows of the whole."""
-        weights = {} if w is None else {"sample_weight": _safe_indexing(w, rows)}
-        return cls(_safe_indexing(X, rows), _safe_indexing(y, rows), weights)
+        weights = {} if w is None else {"sample_weight": safe_indexing(w, rows)}
+        return cls(safe_indexing(X, rows), safe_indexing(y, rows), weights)
 
 
 def make_incremental(model: Any) -> Any:
@@ -208,7 +208,7 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):
         model = make_incremental(self.model)
         scorer: Any = check_scoring(self.model, self.scoring)
         labels = np.asarray(y) if is_classifier(self.model) else None
-        rows = self._cut(_num_samples(X), labels)
+        rows = self._cut(num_samples(X), labels)
         learned, held = (TrainingPart.of(X, y, sample_weight, part) for part in rows)
         classes = None if labels is None else np.unique(labels)
         course = StoppingMonitor(self.patience, self.tol, self.max_rounds)

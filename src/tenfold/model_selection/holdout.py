@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import train_test_split
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
+from tenfold.base._sklearn import num_samples, safe_indexing
 from tenfold.io.opener import is_rows_like
 
 _MAX_STANDARD_ERROR = 0.05  # of an error rate near one half; reached with 100 rows
@@ -86,9 +85,9 @@ def split_train_validation_test(
     if stratify and y is None:
         raise ValueError("stratify=True needs y, the classes that each part gets its share of")
     labels = np.asarray(X[y] if named else y) if stratify else None
-    parts = split_rows(_num_samples(X), shares, seed=seed, labels=labels)
-    targets = [y if named or y is None else _safe_indexing(y, rows) for rows in parts]
-    return [Part(_safe_indexing(X, rows), t, rows) for rows, t in zip(parts, targets, strict=True)]
+    parts = split_rows(num_samples(X), shares, seed=seed, labels=labels)
+    targets = [y if named or y is None else safe_indexing(y, rows) for rows in parts]
+    return [Part(safe_indexing(X, rows), t, rows) for rows, t in zip(parts, targets, strict=True)]
 
 
 def split_train_test(

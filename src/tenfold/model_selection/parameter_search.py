@@ -10,10 +10,10 @@ from typing import Any, Self, cast
 import numpy as np
 from scipy.stats import rankdata
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base._sklearn import HasMethods, Interval, StrOptions
 from tenfold.base.estimator import Estimator
 from tenfold.engine.rows import Rows
 from tenfold.metrics.evaluation import evaluate

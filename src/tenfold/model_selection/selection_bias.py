@@ -10,7 +10,8 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 from scipy.stats import norm
 from sklearn.metrics import check_scoring
-from sklearn.utils.validation import _num_samples
+
+from tenfold.base._sklearn import num_samples
 
 
 class ChosenOnTrainingWarning(UserWarning):
@@ -254,8 +255,8 @@ class SealedTest:
     """
 
     def __init__(self, X: Any, y: Any) -> None:
-        if _num_samples(X) != _num_samples(y):
-            raise ValueError(f"X has {_num_samples(X)} rows, but y has {_num_samples(y)}")
+        if num_samples(X) != num_samples(y):
+            raise ValueError(f"X has {num_samples(X)} rows, but y has {num_samples(y)}")
         self._X, self._y = X, y
         self.log: list[AccessRecord] = []
 
@@ -323,4 +324,4 @@ class SealedTest:
     def __repr__(self) -> str:
         seen = {0: "never opened", 1: "opened once"}
         often = seen.get(self.openings, f"opened {self.openings} times")
-        return f"SealedTest({_num_samples(self._X)} rows, {often})"
+        return f"SealedTest({num_samples(self._X)} rows, {often})"

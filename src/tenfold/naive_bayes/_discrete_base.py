@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from sklearn.utils._param_validation import Interval
 
 from tenfold._compiled.reductions import class_sums
+from tenfold.base._sklearn import Interval
 from tenfold.base.bayes_rule import BayesRuleClassifier, safe_log
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows

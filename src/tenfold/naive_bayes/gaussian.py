@@ -6,9 +6,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from tenfold._compiled.likelihoods import diagonal_gaussian_scores
+from tenfold.base._sklearn import Interval
 from tenfold.base.bayes_rule import BayesRuleClassifier, class_priors, safe_log
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows

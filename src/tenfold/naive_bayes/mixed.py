@@ -6,8 +6,8 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.bayes_rule import BayesRuleClassifier, class_priors, safe_log
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows

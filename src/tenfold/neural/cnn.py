@@ -7,8 +7,7 @@ from math import isqrt
 from numbers import Integral, Real
 from typing import Any
 
-from sklearn.utils._param_validation import Interval
-
+from tenfold.base._sklearn import Interval
 from tenfold.engine.rows import Rows
 from tenfold.neural._estimators import NetworkClassifier
 from tenfold.neural._training_config import StoppingRule, TrainingConfig

@@ -7,8 +7,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, Options, StrOptions
 
+from tenfold.base._sklearn import Interval, Options, StrOptions
 from tenfold.engine.rows import Rows
 from tenfold.math.losses import PoissonLoss
 from tenfold.neural._estimators import NetworkClassifier, NetworkEstimator, NetworkRegressor

@@ -7,8 +7,8 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.rows import Rows
 from tenfold.neural._estimators import NetworkClassifier, NetworkRegressor
 from tenfold.neural._minibatch import SMALL_PART_ROWS

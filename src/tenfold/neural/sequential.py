@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base._sklearn import HasMethods, Interval, StrOptions
 from tenfold.engine.rows import Rows
 from tenfold.io.sequences import Ragged, from_sequences
 from tenfold.neural._estimators import NetworkClassifier, NetworkEstimator, NetworkRegressor

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._missing import is_pandas_na
 
+from tenfold.base._sklearn import is_pandas_na
 from tenfold.engine.chunk import Chunk
 from tenfold.io.opener import is_rows_like
 

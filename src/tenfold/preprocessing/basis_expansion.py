@@ -8,9 +8,9 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base._sklearn import Interval, check_feature_names_in
 from tenfold.base.mixins import Transformer
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
@@ -113,7 +113,7 @@ class BasisExpansion(Transformer):
             Names of the original columns; by default those of the fit, or x0, x1, ...
         """
         check_is_fitted(self)
-        names: Any = _check_feature_names_in(self, input_features)
+        names: Any = check_feature_names_in(self, input_features)
         names = list(names)
         made = self._made_names(names)
         return np.array(names + made if self.keep_original else made, dtype=object)

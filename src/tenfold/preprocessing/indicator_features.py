@@ -7,14 +7,9 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tenfold.base._sklearn import Interval, check_feature_names_in, check_sample_weight
 from tenfold.base.mixins import Transformer
 from tenfold.base.one_pass import OnePass
 from tenfold.engine.chunk import Chunk
@@ -217,7 +212,7 @@ class IndicatorFeatures(OnePass, Transformer):
         if not has_text(X):
             return super()._rows(X, y, w, reset=reset)
         checked: Any = validate_data(self, X, dtype=object, ensure_all_finite=False, reset=reset)
-        return InMemoryTextRows(checked, None if w is None else _check_sample_weight(w, checked))
+        return InMemoryTextRows(checked, None if w is None else check_sample_weight(w, checked))
 
     def _statistic(self, rows: Rows) -> ValueCounts:
         return rows.total(count_values, self._numbers(self.columns), self._rule())
@@ -281,7 +276,7 @@ class IndicatorFeatures(OnePass, Transformer):
             Names of the original columns; by default those of the fit, or x0, x1, ...
         """
         check_is_fitted(self)
-        names: Any = _check_feature_names_in(self, input_features)
+        names: Any = check_feature_names_in(self, input_features)
         made = list(names) if self.keep_original else []
         for j, categories, pooled in zip(
             self.columns_, self.categories_, self.pooled_, strict=True

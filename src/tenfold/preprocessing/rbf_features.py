@@ -7,8 +7,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.rows import Rows
 from tenfold.math.distances import squared_distances
 from tenfold.preprocessing.basis_expansion import BasisExpansion, ColumnRange

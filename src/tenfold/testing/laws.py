@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
+from tenfold.base._sklearn import expected_check_failures
 from tenfold.base.estimator import Estimator
 from tenfold.base.one_pass import OnePass, merge
 from tenfold.callbacks.checkpoint import checkpoint
@@ -42,16 +43,14 @@ _RANDOM_INITIALIZATION = {
 
 def check_scikit_learn_contract(model: Any) -> None:
     """scikit-learn's own checks, less those that it expects its model of the same name to fail."""
-    from sklearn.utils._test_common.instance_generator import PER_ESTIMATOR_XFAIL_CHECKS
     from sklearn.utils.estimator_checks import check_estimator
 
     name = type(model).__name__
-    known = [checks for c, checks in PER_ESTIMATOR_XFAIL_CHECKS.items() if c.__name__ == name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # scikit-learn's own models warn there
         results = check_estimator(
             clone_model(model),
-            expected_failed_checks=(known[0] if known else {}) | _inapplicable_checks(model),
+            expected_failed_checks=expected_check_failures(name) | _inapplicable_checks(model),
             on_fail=None,
             on_skip=None,
         )

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.estimator import Estimator
 from tenfold.base.mixins import Regressor
 from tenfold.base.one_pass import OnePass

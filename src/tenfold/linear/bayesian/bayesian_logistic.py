@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.mixins import ProbabilisticClassifier
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.estimator import Estimator
 from tenfold.base.mixins import encode_row_labels, require_target
 from tenfold.engine.chunk import Chunk

@@ -6,8 +6,8 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.linear.stochastic._base import (
     CLASSIFIER_CONSTRAINTS,
     BaseSGDClassifier,

@@ -6,8 +6,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from tenfold.base._sklearn import Interval
 from tenfold.engine.rows import Rows
 from tenfold.linear.stochastic._base import (
     CLASSIFIER_CONSTRAINTS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
+from tenfold.base._sklearn import StrOptions
 from tenfold.preprocessing.text._vocabulary import VocabularyColumns
 from tenfold.preprocessing.text.word_counts import (
     COUNT_CONSTRAINTS,

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.preprocessing.text._vocabulary import (
     TermCounts,
     TermLookup,

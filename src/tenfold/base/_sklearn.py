@@ -1,0 +1,44 @@
+"""Everything that tenfold takes from the private parts of scikit-learn, in one place.
+
+scikit-learn promises nothing about these names. A release that moves one of them breaks this module
+alone; no other module of tenfold imports a private module or name of scikit-learn.
+"""
+
+from sklearn.decomposition._pca import _infer_dimension as infer_dimension
+from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._missing import is_pandas_na
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Hidden,
+    Interval,
+    Options,
+    RealNotInt,
+    StrOptions,
+)
+from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _num_samples as num_samples
+
+__all__ = [
+    "HasMethods",
+    "Hidden",
+    "Interval",
+    "Options",
+    "RealNotInt",
+    "StrOptions",
+    "check_feature_names_in",
+    "check_sample_weight",
+    "expected_check_failures",
+    "infer_dimension",
+    "is_pandas_na",
+    "num_samples",
+    "safe_indexing",
+]
+
+
+def expected_check_failures(class_name: str) -> dict[str, str]:
+    """Checks of `check_estimator` that scikit-learn expects its own class of this name to fail."""
+    from sklearn.utils._test_common.instance_generator import PER_ESTIMATOR_XFAIL_CHECKS
+
+    by_name = {cls.__name__: checks for cls, checks in PER_ESTIMATOR_XFAIL_CHECKS.items()}
+    return dict(by_name.get(class_name, {}))
