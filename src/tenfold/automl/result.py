@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import secrets
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,17 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tenfold.engine.atomic import write_atomic
 from tenfold.model_selection.confidence_intervals import ConfidenceInterval, fold_interval
-
-
-def write_text_atomic(path: Path, text: str) -> None:
-    """Write a text file that appears at once or not at all."""
-    unfinished = path.with_name(f".tenfold-{secrets.token_hex(8)}.tmp")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -261,9 +251,7 @@ class Study:
         folder.mkdir(parents=True, exist_ok=True)
         paths = {"model": folder / "model.tenfold", "metrics": folder / "metrics.json"}
         self.model.save(paths["model"])
-        write_text_atomic(
-            paths["metrics"], json.dumps(self.metrics(), indent=2, allow_nan=False) + "\n"
-        )
+        write_atomic(paths["metrics"], json.dumps(self.metrics(), indent=2, allow_nan=False) + "\n")
         return paths
 
 

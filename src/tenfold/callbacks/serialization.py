@@ -7,7 +7,6 @@ file says, but taken from a value at hand that has the same classes.
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.callbacks.fingerprint import qualified_name
+from tenfold.engine.atomic import atomic_path
 
 _JSON_TYPES = (type(None), bool, int, float, str)  # JSON gives them back as they were
 
@@ -143,16 +143,9 @@ def named_classes(value: Any) -> dict[str, type]:
 def write_arrays(path: Path, header: dict[str, Any], arrays: list[np.ndarray]) -> None:
     """Write a header and arrays (an `.npz` file) that appear at once or not at all."""
     text = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            named = {f"a{i}": array for i, array in enumerate(arrays)}
-            np.savez(file, allow_pickle=False, header=text, **named)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    named = {f"a{i}": array for i, array in enumerate(arrays)}
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, allow_pickle=False, header=text, **named)
 
 
 def read_arrays(path: Path) -> tuple[dict[str, Any], list[np.ndarray]]:

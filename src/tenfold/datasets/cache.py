@@ -14,7 +14,6 @@ import lzma
 import os
 import re
 import tarfile
-import tempfile
 import urllib.request
 import zipfile
 import zlib
@@ -25,6 +24,8 @@ from http.client import HTTPException
 from importlib import resources
 from pathlib import Path
 from typing import IO, NamedTuple
+
+from tenfold.engine.atomic import write_atomic
 
 _TIMEOUT_SECONDS = 60  # seconds without an answer
 _ARCHIVE_ERRORS = (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
@@ -157,16 +158,9 @@ def _download(name: str) -> Path:
 
 
 def save_file(content: bytes, target: Path) -> Path:
-    """Write to a temporary name beside the target, then rename."""
+    """Write a file of the cache atomically, and its folder if there is none."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_atomic(target, content)
     return target
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.engine import blas_threads
+from tenfold.engine.atomic import atomic_path
 from tenfold.engine.chunk import Chunk, chunk_numbers
 from tenfold.engine.fold import OutputArray, fold, map_rows
 from tenfold.engine.hooks import active_monitor
@@ -209,15 +209,11 @@ class Rows:
     def _each_to_file(self, task: FoldTask, path: Path) -> np.ndarray:
         with blas_threads.one_blas_thread():
             head = task.result(next(self.source.chunks(range(1))))
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
         shape = (self.n_rows, *head.shape[1:])
-        try:
-            mapped = np.lib.format.open_memmap(unfinished, "w+", head.dtype, shape)
+        with atomic_path(path) as temporary:
+            mapped = np.lib.format.open_memmap(temporary, "w+", head.dtype, shape)
             self._fill(task, OutputArray(self.n_rows, mapped))
             mapped.flush()
-            os.replace(unfinished, path)
-        finally:
-            unfinished.unlink(missing_ok=True)
         return np.load(path, mmap_mode="r")
 
 

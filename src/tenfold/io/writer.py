@@ -1,19 +1,17 @@
-"""Tables written batch by batch: CSV, TSV, JSON lines, Parquet, Arrow; a file appears when it is complete.
-
-A file is written under another name in the same folder and renamed when it is whole.
-"""
+"""Tables written batch by batch, atomically: CSV, TSV, JSON lines, Parquet, Arrow."""
 
 from __future__ import annotations
 
 import csv
 import json
 import os
-import secrets
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any
+
+from tenfold.engine.atomic import atomic_path
 
 ColumnValues = Mapping[str, list[Any]]  # plain Python values by column, None where missing
 WriteBatch = Callable[[ColumnValues], None]
@@ -45,13 +43,8 @@ def table_writer(where: str | os.PathLike[str], types: Mapping[str, str]) -> Ite
         return
     path = Path(where)
     write_to = find_writer(path)
-    unfinished = path.with_name(f".tenfold-{secrets.token_hex(8)}.tmp")
-    try:
-        with write_to(unfinished, types) as write:
-            yield write
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with atomic_path(path) as temporary, write_to(temporary, types) as write:
+        yield write
 
 
 def find_writer(

@@ -2,8 +2,6 @@
 
 import json
 import os
-import secrets
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from safetensors.numpy import save_file
 from sklearn.base import BaseEstimator
 
 from tenfold import __version__
+from tenfold.engine.atomic import atomic_path
 from tenfold.persist._codecs import unpack_fields
 from tenfold.persist._reader_writer import ModelReader, ModelWriter, parse_json
 
@@ -59,12 +58,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     out = ModelWriter(type(model).__name__)
     document = dict(format=_FORMAT, version=_VERSION, versions=_versions(), model=out.encode(model))
     metadata = {"tenfold": json.dumps(document, allow_nan=False)}
-    unfinished = Path(path).with_name(f".tenfold-{secrets.token_hex(8)}.tmp")
-    try:
-        save_file(out.tensors, unfinished, metadata=metadata)
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with atomic_path(path) as temporary:
+        save_file(out.tensors, temporary, metadata=metadata)
 
 
 def load(path: str | os.PathLike[str]) -> Any:

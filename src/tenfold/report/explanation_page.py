@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from tenfold.automl.contributions import RowExplanation
 from tenfold.automl.explanation import Explanation, LinearWeights
-from tenfold.automl.result import write_text_atomic
+from tenfold.engine.atomic import write_atomic
 from tenfold.report.feature_effects import (
     ends_of,
     importance_section,
@@ -66,7 +66,7 @@ def write_explanation(model: Any, told: ModelExplanation, path: str | os.PathLik
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text_atomic(path, render_explanation(model, told))
+    write_atomic(path, render_explanation(model, told))
     return path
 
 

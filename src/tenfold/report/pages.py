@@ -15,7 +15,8 @@ from typing import Any
 import tenfold
 from tenfold.automl.explainer import explain_study
 from tenfold.automl.explanation import Explanation
-from tenfold.automl.result import Study, write_text_atomic
+from tenfold.automl.result import Study
+from tenfold.engine.atomic import write_atomic
 from tenfold.report.dataset import clusters_section, data_section
 from tenfold.report.evaluation import evaluation_section
 from tenfold.report.feature_effects import (
@@ -259,7 +260,7 @@ def write_report(
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text_atomic(path, render_report(study, explanation=explanation))
+    write_atomic(path, render_report(study, explanation=explanation))
     return path
 
 

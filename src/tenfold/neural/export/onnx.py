@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import singledispatch
 from math import prod
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.engine.atomic import write_atomic
 from tenfold.neural.export.torch import DirectionWeights, recurrent_weights
 from tenfold.neural.layers.activations import ALIASES, Activation, Softmax, as_activation
 from tenfold.neural.layers.base import Shape
@@ -93,13 +93,7 @@ class OnnxGraph:
             graph, producer_name="tenfold", opset_imports=opset, ir_version=version
         )
         _import_onnx().checker.check_model(model, full_check=True)
-        path = Path(path)
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            unfinished.write_bytes(model.SerializeToString())
-            os.replace(unfinished, path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        write_atomic(path, model.SerializeToString())
 
 
 _OPERATORS = {
