@@ -578,14 +578,14 @@ def test_slopes_and_curves_by_finite_differences(link):
         rows, loss, (k - 1, 3), gaussian_prior([0.5, -1], A, None, 2), 0.3, 50.0
     )
     theta = np.random.default_rng(1).normal(size=3 * (k - 1))
-    value, gradient, H = f.curve(theta)
+    value, gradient, H = f.value_gradient_hessian(theta)
     h, E = 1e-5, np.eye(len(theta))
-    ahead, behind = ([f.curve(theta + s * h * e) for e in E] for s in (1, -1))
+    ahead, behind = ([f.value_gradient_hessian(theta + s * h * e) for e in E] for s in (1, -1))
     numeric = [(a[0] - b[0]) / (2 * h) for a, b in zip(ahead, behind, strict=True)]
     assert_allclose(gradient, numeric, atol=1e-8)
     numeric = [(a[1] - b[1]) / (2 * h) for a, b in zip(ahead, behind, strict=True)]
     assert_allclose(H, numeric, atol=1e-8)
-    log_density, slope = f.many(np.stack([theta, theta]))
+    log_density, slope = f.evaluate_points(np.stack([theta, theta]))
     assert_allclose(log_density, -50 * value)
     assert_allclose(slope[1], -50 * gradient)
 

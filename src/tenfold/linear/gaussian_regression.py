@@ -27,7 +27,7 @@ def gaussian_log_likelihood(squares: float, n: float, sigma: float) -> float:
 
     .. math:: -\frac n2 \log(2\pi\sigma^2) - \frac1{2\sigma^2}\sum_i r_i^2
 
-    Its maximum over sigma is at sigma^2 = squares / n. It is not concave in sigma. [001, (25)-(32)]
+    Its maximum over sigma is at sigma^2 = squares / n. It is not concave in sigma.
 
     Parameters
     ----------
@@ -47,37 +47,41 @@ def gaussian_log_likelihood(squares: float, n: float, sigma: float) -> float:
 
 
 class GaussianRegression(LeastSquaresRegressor):
-    r"""Linear regression by maximum likelihood: y is a plane plus Gaussian noise.
+    r"""Linear regression by maximum likelihood: a linear mean plus Gaussian noise.
 
     .. math:: y_i \sim N(x_i \cdot w + b, \sigma^2), \qquad
               \hat w = \text{least squares, whatever } \sigma, \qquad
               \hat\sigma^2 = \frac1n \sum_i (y_i - x_i \cdot \hat w - \hat b)^2
 
-    One pass, as `LinearRegression`; a second one where the moments do not know the noise well.
-    [000, 2.3; 001, 1.2.3; 002, 1.5; 004, 2.6]
+    One pass, as `LinearRegression`; a second one where cancellation in the moments would lose the
+    noise.
 
     Parameters
     ----------
     fit_intercept : bool
-        Whether there is a constant b.
+        Whether there is an intercept.
     unbiased : bool
-        Whether the noise that is used for predictions divides the squares by n less the number of
-        coefficients, instead of n (maximum likelihood, which is too small on average).
+        Whether the noise variance divides the squares by n less the number of coefficients instead
+        of by n (maximum likelihood, which is biased downwards).
 
     Attributes
     ----------
-    coef_ : (p,) coefficients
-    intercept_ : constant, 0.0 if `fit_intercept` is False
+    coef_ : (n_features,) coefficients
+    intercept_ : intercept, 0.0 if `fit_intercept` is False
     squares_ : sum of the squared residuals
     noise_variance_ : sigma^2, as `unbiased` says
-    precision_ : 1 / sigma^2, infinite where the plane explains all
+    precision_ : 1 / sigma^2, infinite where all residuals are zero
     log_likelihood_ : of the rows, at the maximum (or at the unbiased sigma)
-    statistic_ : the moments of [X y] that all this was computed from
+    statistic_ : the moments of [X y] from which the fit is computed
+
+    See Also
+    --------
+    LinearRegression, BayesianLinearRegression, gaussian_log_likelihood
 
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.linear.gaussian_regression import GaussianRegression
+    >>> from tenfold import GaussianRegression
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1.0, 3.0, 4.0, 8.0])
     >>> model = GaussianRegression().fit(X, y)
     >>> model.coef_.round(6).tolist(), round(model.noise_variance_, 6), round(model.precision_, 4)
@@ -108,33 +112,39 @@ class GaussianRegression(LeastSquaresRegressor):
         S = s.scatter
         if not self.fit_intercept:
             S = S + s.n * np.multiply.outer(s.mean, s.mean)
-        turn = np.append(learned["coef_"].astype(np.float64), -1.0)
-        squares = max(float(turn @ S @ turn), 0.0)
+        signed_coef = np.append(learned["coef_"].astype(np.float64), -1.0)
+        squares = max(float(signed_coef @ S @ signed_coef), 0.0)
         return learned | {"squares_": squares} | self._noise(squares, s.n)
 
     def _noise(self, squares: float, n: float) -> dict[str, Any]:
-        free = n - self.unbiased * (self.n_features_in_ + self.fit_intercept)
-        if free <= 0:
+        degrees_of_freedom = n - self.unbiased * (self.n_features_in_ + self.fit_intercept)
+        if degrees_of_freedom <= 0:
             raise ValueError(
-                f"{n:g} rows leave nothing to estimate the noise from beside "
+                f"{n:g} rows leave no degrees of freedom for the noise beside "
                 f"{self.n_features_in_ + self.fit_intercept} coefficients: use unbiased=False, or "
                 "a prior (BayesianLinearRegression)"
             )
-        variance = squares / free
+        variance = squares / degrees_of_freedom
         with np.errstate(divide="ignore", invalid="ignore"):
             precision = float(np.divide(1.0, variance))
-            best = gaussian_log_likelihood(squares, n, np.sqrt(variance)) if variance else np.inf
-        return {"noise_variance_": variance, "precision_": precision, "log_likelihood_": best}
+            log_likelihood = (
+                gaussian_log_likelihood(squares, n, np.sqrt(variance)) if variance else np.inf
+            )
+        return {
+            "noise_variance_": variance,
+            "precision_": precision,
+            "log_likelihood_": log_likelihood,
+        }
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Mean of the target of each row, and perhaps the width of the noise about it.
+        """Mean of the target of each row, and optionally the standard deviation of the noise.
 
         Parameters
         ----------
         X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
             The rows.
         return_std : bool
-            Whether to give the standard deviation too: the same for all rows.
+            Whether to return the standard deviation too: the same for all rows.
 
         Returns
         -------
@@ -144,7 +154,7 @@ class GaussianRegression(LeastSquaresRegressor):
         return (mean, np.full_like(mean, np.sqrt(self.noise_variance_))) if return_std else mean
 
     def log_likelihood(self, X: Any, y: Any, sigma: float | None = None) -> float:
-        """Log-likelihood of rows under this plane.
+        """Log-likelihood of rows under the fitted model.
 
         Parameters
         ----------
@@ -160,7 +170,7 @@ class GaussianRegression(LeastSquaresRegressor):
         return gaussian_log_likelihood(squares, rows.n_rows, noise)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
-        """Tell the story: targets of the plane with fresh noise, (n, n_samples).
+        """Sample targets from the fitted Gaussian model, (n, n_samples).
 
         Parameters
         ----------
@@ -178,9 +188,9 @@ class GaussianRegression(LeastSquaresRegressor):
 
 
 def _cancellation_size(s: Moments, coef: np.ndarray) -> float:
-    """Size of the terms that sum to the squared residuals: what is far larger loses digits."""
-    turn = np.abs(np.append(coef.astype(np.float64), 1.0))
-    return float(turn @ np.abs(s.scatter) @ turn)
+    """Size of the terms that cancel in the sum of squared residuals."""
+    signed_coef = np.abs(np.append(coef.astype(np.float64), 1.0))
+    return float(signed_coef @ np.abs(s.scatter) @ signed_coef)
 
 
 def _residual_sum_of_squares(chunk: Chunk, coef: np.ndarray, intercept: Any) -> float:
@@ -190,9 +200,9 @@ def _residual_sum_of_squares(chunk: Chunk, coef: np.ndarray, intercept: Any) -> 
 
 
 def _sample_targets(
-    chunk: Chunk, coef: np.ndarray, intercept: Any, story: tuple[float, int, int]
+    chunk: Chunk, coef: np.ndarray, intercept: Any, noise: tuple[float, int, int]
 ) -> np.ndarray:
-    """Targets with fresh noise that belongs to the row."""
-    sigma, k, seed = story
-    plane = linear_score(chunk, coef, intercept)[:, None]
-    return (plane + sigma * normals(seed, chunk.first, chunk.rows, k)).astype(chunk.X.dtype)
+    """Targets with noise seeded by the row number."""
+    sigma, k, seed = noise
+    mean = linear_score(chunk, coef, intercept)[:, None]
+    return (mean + sigma * normals(seed, chunk.first, chunk.rows, k)).astype(chunk.X.dtype)

@@ -1,1 +1,1 @@
-"""Posteriors of linear models, their evidence, and averages over models."""
+"""Bayesian linear models: posteriors, evidence, and model averaging."""

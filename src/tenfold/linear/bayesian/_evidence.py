@@ -1,4 +1,20 @@
-"""Evidence (marginal likelihood) of a Gaussian linear model and its maximization: one prior precision, or one per coefficient (ARD)."""
+r"""Evidence (marginal likelihood) of a Gaussian linear model, and its maximization.
+
+For v ~ N(0, 1/lambda) and noise of precision alpha, everything depends on the squares s of the
+singular values of X and on the target projected on them, so an iteration costs O(n_features):
+
+.. math:: \log p(y) = \tfrac12\Big[p\log\lambda - \sum_i \log(\lambda + \alpha s_i)
+          + n\log\frac{\alpha}{2\pi} - \alpha\lVert y - X\bar v\rVert^2
+          - \lambda\lVert\bar v\rVert^2\Big]
+
+Automatic relevance determination (ARD) has a prior precision for each coefficient; that of a
+column which explains nothing grows without bound, and past a threshold the column is dropped.
+
+References
+----------
+MacKay, D. (1992). Bayesian Interpolation.
+Tipping, M. (2001). Sparse Bayesian Learning and the Relevance Vector Machine.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +27,21 @@ from tenfold.optim.convergence import until_converged
 
 
 class DesignSpectrum(NamedTuple):
-    """|y - X v|^2 = rest + sum_i s_i (v_i - along_i / s_i)^2 for the coordinates v_i of v.
+    """|y - X v|^2 = unexplained + sum_i s_i (v_i - projections_i / s_i)^2 for coordinates v_i.
 
     Attributes
     ----------
     values : (k,) squares s of the singular values of X, all positive
-    along : (k,) coordinates of X'y
-    vectors : (p, k) directions in which v has these coordinates
-    rest : what no v explains
+    projections : (k,) coordinates of X'y
+    vectors : (n_features, k) directions in which v has these coordinates
+    unexplained : sum of squares that no v explains
     weight : weight of the rows, less the parameters that were integrated out
     """
 
     values: np.ndarray
-    along: np.ndarray
+    projections: np.ndarray
     vectors: np.ndarray
-    rest: float
+    unexplained: float
     weight: float
 
 
@@ -38,10 +54,10 @@ class GammaHyperpriors(NamedTuple):
     lambda_2: float
 
     def log_density(self, alpha: float, lam: np.ndarray | float) -> float:
-        """Up to a constant."""
+        """Log-density, up to an additive constant."""
         log_alpha, log_lam = np.log(alpha), np.log(lam)
-        noise = self.alpha_1 * log_alpha - self.alpha_2 * alpha
-        return float(noise + np.sum(self.lambda_1 * log_lam - self.lambda_2 * np.asarray(lam)))
+        noise_term = self.alpha_1 * log_alpha - self.alpha_2 * alpha
+        return float(noise_term + np.sum(self.lambda_1 * log_lam - self.lambda_2 * np.asarray(lam)))
 
 
 class Precisions(NamedTuple):
@@ -52,144 +68,170 @@ class Precisions(NamedTuple):
     alpha_known: bool
     lam_known: bool
 
-    def updated(
+    def updated_from(
         self,
-        gammas: GammaHyperpriors,
-        determined: np.ndarray | float,
+        hyperpriors: GammaHyperpriors,
+        n_effective: np.ndarray | float,
         squares: np.ndarray | float,
-        misfit: float,
+        residual_squares: float,
         weight: float,
     ) -> Precisions:
-        """One round of MacKay's fixed point; `determined` counts well-determined parameters."""
+        """One iteration of MacKay's fixed point; `n_effective`: well-determined parameters."""
         lam, alpha = self.lam, self.alpha
         if not self.lam_known:
-            lam = (determined + 2 * gammas.lambda_1) / (squares + 2 * gammas.lambda_2)
+            lam = (n_effective + 2 * hyperpriors.lambda_1) / (squares + 2 * hyperpriors.lambda_2)
         if not self.alpha_known:
-            free = weight - float(np.sum(determined))
-            alpha = (free + 2 * gammas.alpha_1) / (misfit + 2 * gammas.alpha_2)
+            degrees_of_freedom = weight - float(np.sum(n_effective))
+            alpha = (degrees_of_freedom + 2 * hyperpriors.alpha_1) / (
+                residual_squares + 2 * hyperpriors.alpha_2
+            )
         return self._replace(alpha=float(alpha), lam=lam)
 
 
 def spectrum_from_moments(S: np.ndarray, weight: float) -> DesignSpectrum:
-    """From the second moments of [X y]."""
+    """Spectrum from the second moments of [X y]."""
     values, V = np.linalg.eigh(S[:-1, :-1])
-    kept = values > len(S) * np.finfo(float).eps * max(values.max(initial=0.0), 0.0)
-    values, V = values[kept], V[:, kept]
-    along = V.T @ S[:-1, -1]
-    rest = max(float(S[-1, -1] - (along**2 / values).sum()), 0.0)
-    return DesignSpectrum(values, along, V, rest, weight)
+    relevant = values > len(S) * np.finfo(float).eps * max(values.max(initial=0.0), 0.0)
+    values, V = values[relevant], V[:, relevant]
+    projections = V.T @ S[:-1, -1]
+    unexplained = max(float(S[-1, -1] - (projections**2 / values).sum()), 0.0)
+    return DesignSpectrum(values, projections, V, unexplained, weight)
 
 
 def spectrum_from_rows(Z: np.ndarray, weight: float, eps: float) -> DesignSpectrum:
-    """From rows [X y], or any triangle with the same second moments: keeps more digits."""
+    """Spectrum from rows [X y], or a triangular factor of them: keeps more digits."""
     U, sizes, Vt = np.linalg.svd(Z[:, :-1], full_matrices=False)
-    kept = sizes > max(Z.shape) * eps * sizes.max(initial=0.0)
-    U, sizes, Vt = U[:, kept], sizes[kept], Vt[kept]
+    relevant = sizes > max(Z.shape) * eps * sizes.max(initial=0.0)
+    U, sizes, Vt = U[:, relevant], sizes[relevant], Vt[relevant]
     part = U.T @ Z[:, -1]
-    rest = float(((Z[:, -1] - U @ part) ** 2).sum())
-    return DesignSpectrum(sizes**2, sizes * part, Vt.T, rest, weight)
+    unexplained = float(((Z[:, -1] - U @ part) ** 2).sum())
+    return DesignSpectrum(sizes**2, sizes * part, Vt.T, unexplained, weight)
 
 
 class CoefficientMode(NamedTuple):
-    """The best coordinates for some strengths, their precisions, what is left of the squares."""
+    """Posterior mode in the coordinates v, its precisions, and the residual sum of squares."""
 
     v: np.ndarray
     precision: np.ndarray
-    misfit: float
+    residual_squares: float
 
 
-def posterior_mode(s: DesignSpectrum, at: Precisions) -> CoefficientMode:
-    """The mean of the posterior along each direction."""
-    precision = at.lam + at.alpha * s.values
-    part = s.along / precision
-    misfit = s.rest + float((at.lam * part) @ (at.lam * part / s.values))
-    return CoefficientMode(at.alpha * part, precision, misfit)
+def posterior_mode(s: DesignSpectrum, precisions: Precisions) -> CoefficientMode:
+    """Mean of the posterior along each direction."""
+    precision = precisions.lam + precisions.alpha * s.values
+    part = s.projections / precision
+    residual_squares = s.unexplained + float(
+        (precisions.lam * part) @ (precisions.lam * part / s.values)
+    )
+    return CoefficientMode(precisions.alpha * part, precision, residual_squares)
 
 
-def log_evidence(s: DesignSpectrum, at: Precisions, here: CoefficientMode) -> float:
+def log_evidence(s: DesignSpectrum, precisions: Precisions, mode: CoefficientMode) -> float:
     """Log-probability of the target when the coefficients are integrated out."""
-    volume = len(s.values) * np.log(at.lam) - np.log(here.precision).sum()
-    noise = s.weight * np.log(at.alpha / (2 * np.pi))
-    return 0.5 * float(volume + noise - at.alpha * here.misfit - at.lam * (here.v @ here.v))
+    log_det = len(s.values) * np.log(precisions.lam) - np.log(mode.precision).sum()
+    noise_term = s.weight * np.log(precisions.alpha / (2 * np.pi))
+    return 0.5 * float(
+        log_det
+        + noise_term
+        - precisions.alpha * mode.residual_squares
+        - precisions.lam * (mode.v @ mode.v)
+    )
 
 
 def maximize_evidence(
-    s: DesignSpectrum, start: Precisions, gammas: GammaHyperpriors, *, tol: float, max_iter: int
+    s: DesignSpectrum,
+    initial: Precisions,
+    hyperpriors: GammaHyperpriors,
+    *,
+    tol: float,
+    max_iter: int,
 ) -> until_converged:
-    """The loop of the fixed point, run to its end; its state is (strengths, coefficients)."""
-    loop = until_converged((start, np.full(len(s.vectors), np.inf)), tol=tol, max_iter=max_iter)
-    settled = start.alpha_known and start.lam_known
-    for at, before in loop:
-        here = posterior_mode(s, at)
-        coef = s.vectors @ here.v
-        objective = -log_evidence(s, at, here) - gammas.log_density(at.alpha, at.lam)
-        determined = at.alpha * float((s.values / here.precision).sum())
-        after = at.updated(gammas, determined, float(here.v @ here.v), here.misfit, s.weight)
-        change = 0.0 if settled else np.abs(coef - before).sum()
-        loop.update((after, coef), objective=objective, change=change)
+    """Run the fixed-point iteration; the state of the loop is (precisions, coefficients)."""
+    loop = until_converged((initial, np.full(len(s.vectors), np.inf)), tol=tol, max_iter=max_iter)
+    all_known = initial.alpha_known and initial.lam_known
+    for precisions, previous in loop:
+        mode = posterior_mode(s, precisions)
+        coef = s.vectors @ mode.v
+        objective = -log_evidence(s, precisions, mode) - hyperpriors.log_density(
+            precisions.alpha, precisions.lam
+        )
+        n_effective = precisions.alpha * float((s.values / mode.precision).sum())
+        new = precisions.updated_from(
+            hyperpriors, n_effective, float(mode.v @ mode.v), mode.residual_squares, s.weight
+        )
+        change = 0.0 if all_known else np.abs(coef - previous).sum()
+        loop.update((new, coef), objective=objective, change=change)
     return loop
 
 
-def posterior_covariance(s: DesignSpectrum, at: Precisions) -> np.ndarray:
-    """Covariance of the posterior of v, (p, p): that of the prior where the rows say nothing."""
+def posterior_covariance(s: DesignSpectrum, precisions: Precisions) -> np.ndarray:
+    """Posterior covariance of v; that of the prior along directions without data."""
     p, k = s.vectors.shape
-    known = 1 / (at.lam + at.alpha * s.values)
+    variances = 1 / (precisions.lam + precisions.alpha * s.values)
     if k == p:
-        return (s.vectors * known) @ s.vectors.T
-    return np.eye(p) / at.lam + (s.vectors * (known - 1 / at.lam)) @ s.vectors.T
+        return (s.vectors * variances) @ s.vectors.T
+    return np.eye(p) / precisions.lam + (s.vectors * (variances - 1 / precisions.lam)) @ s.vectors.T
 
 
 class ArdPosterior(NamedTuple):
-    """Mean and covariance over the columns kept, what is left of the squares, and the evidence."""
+    """Mean and covariance of the relevant columns, residual sum of squares, log-evidence."""
 
     mean: np.ndarray
     covariance: np.ndarray
-    misfit: float
+    residual_squares: float
     log_evidence: float
 
 
-def ard_posterior(s: DesignSpectrum, at: Precisions, kept: np.ndarray) -> ArdPosterior:
-    """The posterior of the kept columns for a precision each."""
-    R = np.sqrt(s.values)[:, None] * s.vectors[kept].T
-    C = s.along / np.sqrt(s.values)
-    lam = np.asarray(at.lam)[kept]
-    factor = cho_factor(np.diag(lam) + at.alpha * R.T @ R, lower=True)
+def ard_posterior(s: DesignSpectrum, precisions: Precisions, relevant: np.ndarray) -> ArdPosterior:
+    """Posterior of the relevant columns, each with its own prior precision."""
+    R = np.sqrt(s.values)[:, None] * s.vectors[relevant].T
+    C = s.projections / np.sqrt(s.values)
+    lam = np.asarray(precisions.lam)[relevant]
+    factor = cho_factor(np.diag(lam) + precisions.alpha * R.T @ R, lower=True)
     S = cho_solve(factor, np.eye(len(lam)))
-    mean = at.alpha * S @ (R.T @ C)
-    misfit = s.rest + float(((C - R @ mean) ** 2).sum())
-    volume = np.log(lam).sum() - 2 * np.log(factor[0].diagonal()).sum()
-    noise = s.weight * np.log(at.alpha / (2 * np.pi))
-    evidence = 0.5 * (volume + noise - at.alpha * misfit - (lam * mean**2).sum())
-    return ArdPosterior(mean, S, misfit, float(evidence))
+    mean = precisions.alpha * S @ (R.T @ C)
+    residual_squares = s.unexplained + float(((C - R @ mean) ** 2).sum())
+    log_det = np.log(lam).sum() - 2 * np.log(factor[0].diagonal()).sum()
+    noise_term = s.weight * np.log(precisions.alpha / (2 * np.pi))
+    evidence = 0.5 * (
+        log_det + noise_term - precisions.alpha * residual_squares - (lam * mean**2).sum()
+    )
+    return ArdPosterior(mean, S, residual_squares, float(evidence))
 
 
 def is_relevant(lam: np.ndarray | float, threshold: float) -> np.ndarray:
-    """Which columns stay."""
+    """Which columns have a prior precision below the threshold."""
     return np.asarray(lam) < threshold
 
 
 def maximize_ard_evidence(
     s: DesignSpectrum,
-    start: Precisions,
-    gammas: GammaHyperpriors,
+    initial: Precisions,
+    hyperpriors: GammaHyperpriors,
     threshold: float,
     *,
     tol: float,
     max_iter: int,
 ) -> until_converged:
-    """The loop of the fixed point, run to its end; its state is (strengths, coefficients)."""
+    """Run the fixed-point iteration; the state of the loop is (precisions, coefficients)."""
     p = len(s.vectors)
-    loop = until_converged((start, np.full(p, np.inf)), tol=tol, max_iter=max_iter)
-    for at, before in loop:
-        stays = is_relevant(at.lam, threshold)
-        here = ard_posterior(s, at, stays)
-        coef, lam = np.zeros(p), np.array(at.lam)
-        objective = -here.log_evidence - gammas.log_density(at.alpha, lam[stays])
-        after = at._replace(lam=lam[stays]).updated(
-            gammas, 1 - lam[stays] * here.covariance.diagonal(), here.mean**2, here.misfit, s.weight
+    loop = until_converged((initial, np.full(p, np.inf)), tol=tol, max_iter=max_iter)
+    for precisions, previous in loop:
+        relevant = is_relevant(precisions.lam, threshold)
+        posterior = ard_posterior(s, precisions, relevant)
+        coef, lam = np.zeros(p), np.array(precisions.lam)
+        objective = -posterior.log_evidence - hyperpriors.log_density(
+            precisions.alpha, lam[relevant]
         )
-        lam[stays] = after.lam
-        coef[stays] = np.where(is_relevant(after.lam, threshold), here.mean, 0.0)
-        change = np.abs(coef - before).sum() if is_relevant(lam, threshold).any() else 0.0
-        loop.update((after._replace(lam=lam), coef), objective=objective, change=change)
+        new = precisions._replace(lam=lam[relevant]).updated_from(
+            hyperpriors,
+            1 - lam[relevant] * posterior.covariance.diagonal(),
+            posterior.mean**2,
+            posterior.residual_squares,
+            s.weight,
+        )
+        lam[relevant] = new.lam
+        coef[relevant] = np.where(is_relevant(new.lam, threshold), posterior.mean, 0.0)
+        change = np.abs(coef - previous).sum() if is_relevant(lam, threshold).any() else 0.0
+        loop.update((new._replace(lam=lam), coef), objective=objective, change=change)
     return loop

@@ -1,7 +1,7 @@
-"""The posterior of a linear model, from moments of the rows and a prior.
+"""The posterior of a Gaussian linear model, from the moments of the rows and a prior.
 
-Read in order: `InterceptPrior` (the constant), `PosteriorProblem` (the data in the coordinates of the prior),
-`fit_posterior` (strengths estimated or known, then mean and covariance).
+`InterceptPrior` treats the intercept, `PosteriorProblem` holds the data in the coordinates of the
+prior, `fit_posterior` estimates unknown precisions and returns mean and covariance.
 """
 
 from __future__ import annotations
@@ -26,28 +26,26 @@ from tenfold.linear.bayesian._evidence import (
 from tenfold.linear.bayesian.prior import CoefficientPrior
 from tenfold.stats.moments import Moments
 
-_MAX_LOST_SHARE = {
-    4: 1e-3,
-    8: 1e-8,
-}  # unexplained share of the target that moments of 4 or 8 bytes don't know
-_MIN_EIGENVALUE_RATIO = 1e-11  # ratio of eigenvalues that an eigendecomposition knows well
+# Unexplained share of the target below which moments of 4- or 8-byte floats are only rounding.
+_MAX_LOST_SHARE = {4: 1e-3, 8: 1e-8}
+_MIN_EIGENVALUE_RATIO = 1e-11  # smallest to largest that an eigendecomposition resolves
 
 
 class InterceptPrior(NamedTuple):
-    """What the treatment of the constant does to the moments.
+    """Effect of the prior of the intercept on the moments.
 
-    A constant with prior precision k is integrated out: rows then count about (1 - share) of their
-    mean, with share = k / (k + alpha n), which is 0 for a flat prior and 1 without a constant.
+    An intercept with prior precision k is integrated out: moments are then taken about
+    (1 - share) mean, with share = k / (k + alpha n); 0 for a flat prior, 1 without an intercept.
     """
 
     share: float
-    used: int = 0  # flat directions that were integrated out
-    variance: float = 0.0  # of the level of the plane where it turns
+    n_integrated: int = 0  # parameters with a flat prior that were integrated out
+    variance: float = 0.0  # of the posterior of the intercept at the pivot
     log_evidence: float = 0.0
 
     @classmethod
     def of(cls, k: float | None, alpha: float, n: float) -> InterceptPrior:
-        """For the prior precision k of the constant; None is a number set to its best value."""
+        """For prior precision k of the intercept; None: a parameter set to its best value."""
         if k is None:
             return cls(0.0)
         if k == 0:
@@ -57,26 +55,26 @@ class InterceptPrior(NamedTuple):
 
 
 class PosteriorProblem(NamedTuple):
-    """All that is known before the fit, and the moments of [X y]."""
+    """Moments of [X y], the prior of the coefficients, and that of the intercept."""
 
     moments: Moments
     prior: CoefficientPrior
-    pull: InterceptPrior
+    intercept: InterceptPrior
 
     @property
     def weight(self) -> float:
-        return self.moments.n - self.pull.used
+        return self.moments.n - self.intercept.n_integrated
 
     def spectrum(self) -> DesignSpectrum:
-        """From the moments, in the coordinates v of the prior: w = mean + T v."""
+        """Spectrum from the moments, in the coordinates v of the prior: w = mean + T v."""
         s, M = self.moments, self._map()
-        S = s.scatter + s.n * self.pull.share * np.multiply.outer(s.mean, s.mean)
+        S = s.scatter + s.n * self.intercept.share * np.multiply.outer(s.mean, s.mean)
         return spectrum_from_moments(S if M is None else M.T @ S @ M, self.weight)
 
-    def exact_spectrum(self, R: np.ndarray, eps: float) -> DesignSpectrum:
-        """From the triangular factor of the rows about their mean."""
+    def spectrum_from_factor(self, R: np.ndarray, eps: float) -> DesignSpectrum:
+        """Spectrum from the triangular factor of the centered rows, which keeps more digits."""
         s, M = self.moments, self._map()
-        Z = np.vstack([R, np.sqrt(s.n * self.pull.share) * s.mean])
+        Z = np.vstack([R, np.sqrt(s.n * self.intercept.share) * s.mean])
         return spectrum_from_rows(Z if M is None else Z @ M, self.weight, eps)
 
     def _map(self) -> np.ndarray | None:
@@ -89,70 +87,87 @@ class PosteriorProblem(NamedTuple):
         M[:-1, -1] = -mean
         return M
 
-    def doubtful(self, found: DesignSpectrum, dtype: np.dtype) -> bool:
+    def has_lost_digits(self, spectrum: DesignSpectrum, dtype: np.dtype) -> bool:
         """Whether the moments have lost digits that the rows still have."""
-        S, p = self.moments.scatter, len(found.vectors)
-        lost = found.rest <= _MAX_LOST_SHARE[dtype.itemsize] * S[-1, -1]
-        narrow = (
-            len(found.values) < p or found.values.min() < _MIN_EIGENVALUE_RATIO * found.values.max()
+        S, p = self.moments.scatter, len(spectrum.vectors)
+        target_lost = spectrum.unexplained <= _MAX_LOST_SHARE[dtype.itemsize] * S[-1, -1]
+        ill_conditioned = (
+            len(spectrum.values) < p
+            or spectrum.values.min() < _MIN_EIGENVALUE_RATIO * spectrum.values.max()
         )
         moments = LeastSquaresProblem(S[:-1, :-1], S[:-1, -1:], float(np.finfo(dtype).eps))
-        return lost or narrow or not is_well_conditioned(moments, np.zeros(1), dtype)
+        return (
+            target_lost or ill_conditioned or not is_well_conditioned(moments, np.zeros(1), dtype)
+        )
 
 
 class CoefficientPosterior(NamedTuple):
-    """Mean (p,) and covariance (p, p), the strengths they hold for, and the report of the loop."""
+    """Mean (n_features,), covariance, the precisions they hold for, and the report of the loop."""
 
     mean: np.ndarray
     covariance: np.ndarray
-    strengths: Precisions
+    precisions: Precisions
     log_evidence: float
     scores: np.ndarray
     report: dict[str, Any]
 
 
 def fit_posterior(
-    setting: PosteriorProblem,
-    found: DesignSpectrum,
-    start: Precisions,
-    gammas: GammaHyperpriors,
+    problem: PosteriorProblem,
+    spectrum: DesignSpectrum,
+    initial: Precisions,
+    hyperpriors: GammaHyperpriors,
     threshold: float,
     *,
     tol: float,
     max_iter: int,
 ) -> CoefficientPosterior:
-    """Estimate what is not known of the strengths; then mean and covariance of the posterior."""
-    each, limits = np.ndim(start.lam) > 0, {"tol": tol, "max_iter": max_iter}
-    with np.errstate(divide="ignore"):  # a start at zero has the evidence zero
-        if each:
-            loop = _evidence.maximize_ard_evidence(found, start, gammas, threshold, **limits)
+    """Maximize the evidence over unknown precisions; then compute mean and covariance."""
+    is_ard, limits = np.ndim(initial.lam) > 0, {"tol": tol, "max_iter": max_iter}
+    with np.errstate(divide="ignore"):  # an initial precision of zero has evidence zero
+        if is_ard:
+            loop = _evidence.maximize_ard_evidence(
+                spectrum, initial, hyperpriors, threshold, **limits
+            )
         else:
-            loop = maximize_evidence(found, start, gammas, **limits)
-    at = loop.state[0]
-    v, S, evidence = _ard_moments(found, at, threshold) if each else _isotropic_moments(found, at)
-    kept = _evidence.is_relevant(at.lam, threshold) if each else at.lam
-    last = evidence + gammas.log_density(at.alpha, np.asarray(at.lam)[kept] if each else at.lam)
-    T = setting.prior.root
+            loop = maximize_evidence(spectrum, initial, hyperpriors, **limits)
+    precisions = loop.state[0]
+    v, S, evidence = (
+        _ard_moments(spectrum, precisions, threshold)
+        if is_ard
+        else _isotropic_moments(spectrum, precisions)
+    )
+    relevant = _evidence.is_relevant(precisions.lam, threshold) if is_ard else precisions.lam
+    final_score = evidence + hyperpriors.log_density(
+        precisions.alpha, np.asarray(precisions.lam)[relevant] if is_ard else precisions.lam
+    )
+    T = problem.prior.root
     return CoefficientPosterior(
-        setting.prior.coordinates(v),
+        problem.prior.coordinates(v),
         S if T is None else T @ S @ T.T,
-        at,
-        evidence + setting.pull.log_evidence,
-        np.append(-np.array(loop.objectives), last),
+        precisions,
+        evidence + problem.intercept.log_evidence,
+        np.append(-np.array(loop.objectives), final_score),
         loop.report,
     )
 
 
-def _isotropic_moments(s: DesignSpectrum, at: Precisions) -> tuple[np.ndarray, np.ndarray, float]:
-    here = posterior_mode(s, at)
-    return s.vectors @ here.v, posterior_covariance(s, at), log_evidence(s, at, here)
+def _isotropic_moments(
+    s: DesignSpectrum, precisions: Precisions
+) -> tuple[np.ndarray, np.ndarray, float]:
+    mode = posterior_mode(s, precisions)
+    return (
+        s.vectors @ mode.v,
+        posterior_covariance(s, precisions),
+        log_evidence(s, precisions, mode),
+    )
 
 
 def _ard_moments(
-    s: DesignSpectrum, at: Precisions, threshold: float
+    s: DesignSpectrum, precisions: Precisions, threshold: float
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    kept = _evidence.is_relevant(at.lam, threshold)
-    here = _evidence.ard_posterior(s, at, kept)
-    v, S = np.zeros(len(kept)), np.zeros((len(kept), len(kept)))
-    v[kept], S[np.ix_(kept, kept)] = here.mean, here.covariance
-    return v, S, here.log_evidence
+    relevant = _evidence.is_relevant(precisions.lam, threshold)
+    ard = _evidence.ard_posterior(s, precisions, relevant)
+    v, S = np.zeros(len(relevant)), np.zeros((len(relevant), len(relevant)))
+    v[relevant], S[np.ix_(relevant, relevant)] = ard.mean, ard.covariance
+    return v, S, ard.log_evidence

@@ -1,4 +1,4 @@
-"""Bayesian linear regression: second moments in one pass, the posterior in closed form, and its predictive distribution."""
+"""Bayesian linear regression: moments in one pass, posterior and predictions in closed form."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from tenfold.stats.moments import Moments
 
 
 class PosteriorDraws(NamedTuple):
-    """Draws from the posterior: coefficients (n, p) and constants (n,)."""
+    """Draws from the posterior: coefficients (n_samples, n_features), intercepts (n_samples,)."""
 
     coef: np.ndarray
     intercept: np.ndarray
 
 
 class GaussianPredictive(Estimator):
-    """What a model with a Gaussian posterior of its coefficients predicts.
+    """Predictions of a model whose coefficients have a Gaussian posterior.
 
-    It has `coef_`, `intercept_`, their covariance `sigma_`, the pivot `X_offset_` with the variance
-    of the level there, `level_variance_`, and the precision `alpha_` of the noise.
+    Subclasses learn `coef_`, `intercept_`, the covariance `sigma_`, the pivot `X_offset_` with the
+    variance `level_variance_` of the prediction there, and the precision `alpha_` of the noise.
     """
 
     def _covariance(self) -> np.ndarray:
-        """Covariance of all coefficients, (p, p)."""
+        """Covariance of all coefficients, (n_features, n_features)."""
         return self.sigma_
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Mean of the prediction of each row, and perhaps its standard deviation.
+        """Mean of the predictive distribution of each row, and optionally its standard deviation.
 
         Parameters
         ----------
         X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
             The rows.
         return_std : bool
-            Whether to give the standard deviation too: of the noise and the posterior together.
+            Whether to return the standard deviation too: of noise and posterior together.
 
         Returns
         -------
@@ -62,13 +62,13 @@ class GaussianPredictive(Estimator):
             return self._each(X, linear_score, self.coef_, self.intercept_)
         constant = 1 / self.alpha_ + self.level_variance_
         mean = (self.coef_, self.intercept_)
-        both = self._each(
+        mean_and_std = self._each(
             X, _predictive_mean_and_std, mean, self.X_offset_, self._covariance(), constant
         )
-        return both[:, 0], both[:, 1]
+        return mean_and_std[:, 0], mean_and_std[:, 1]
 
     def sample_posterior(self, n_samples: int = 1, random_state: Any = None) -> PosteriorDraws:
-        """Draw planes from the posterior.
+        """Draw coefficients from the posterior.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class GaussianPredictive(Estimator):
         Returns
         -------
         Draws
-            `coef` (n, p) and `intercept` (n,).
+            `coef` (n_samples, n_features) and `intercept` (n_samples,).
         """
         check_is_fitted(self)
         rng = check_random_state(random_state)
@@ -92,7 +92,7 @@ class GaussianPredictive(Estimator):
         return PosteriorDraws(coef, intercept)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
-        """Draw targets from the predictive distribution: a plane for all rows, noise for each.
+        """Draw targets: one draw of the coefficients for all rows, independent noise for each row.
 
         Parameters
         ----------
@@ -108,9 +108,9 @@ class GaussianPredictive(Estimator):
         (n, n_samples) array
         """
         rng = check_random_state(random_state)
-        planes = self.sample_posterior(n_samples, rng)
+        draws = self.sample_posterior(n_samples, rng)
         return self._each(
-            X, _sample_targets, *planes, self.alpha_**-0.5, int(rng.randint(2**31 - 1))
+            X, _sample_targets, *draws, self.alpha_**-0.5, int(rng.randint(2**31 - 1))
         )
 
 
@@ -129,9 +129,9 @@ def _predictive_mean_and_std(
 def _sample_targets(
     chunk: Chunk, coef: np.ndarray, intercept: np.ndarray, noise: float, seed: int
 ) -> np.ndarray:
-    """Targets (n, k) of k planes, with noise that belongs to the row."""
-    plane = chunk.X @ coef.T.astype(chunk.X.dtype) + intercept
-    return (plane + noise * normals(seed, chunk.first, *plane.shape)).astype(chunk.X.dtype)
+    """Targets (n, n_samples) for n_samples draws, with noise seeded by the row number."""
+    mean = chunk.X @ coef.T.astype(chunk.X.dtype) + intercept
+    return (mean + noise * normals(seed, chunk.first, *mean.shape)).astype(chunk.X.dtype)
 
 
 _ESTIMATED_PRIORS = ("isotropic", "relevance")
@@ -148,31 +148,30 @@ class BayesianLinearRegression(GaussianPredictive, OnePass, Regressor):
 
     and a prediction at x has the variance :math:`1/\alpha + x^\top S x`. The mean is also the mode
     (MAP) and, for :math:`\Lambda = \lambda I`, ridge regression with :math:`\lambda/\alpha`: see
-    `ridge_penalty`. What is not given of alpha and lambda maximises the evidence
+    `ridge_penalty`. Of alpha and lambda, what is not given maximizes the evidence
     :math:`p(y \mid \alpha, \lambda)`. One pass over the data, whatever is estimated, and a second
-    one only where the moments would lose digits; more rows update the posterior (`partial_fit`),
-    in any order. With the defaults, parameters, attributes and numbers are those of
+    one only where the moments would lose digits; `partial_fit` updates the posterior with more
+    rows, in any order. With the defaults, parameters, attributes and numbers are those of
     `sklearn.linear_model.BayesianRidge`.
-    [000, 2.3; 001, 1.2.4; 002, 3.4.2; 004, 2.7]
 
     Parameters
     ----------
-    prior_precision : "isotropic", "relevance", float, (p,) or (p, p) array
+    prior_precision : {"isotropic", "relevance"}, float, or array of (n_features,) or its square
         Precision of the prior. "isotropic" estimates one for all coefficients, "relevance" one
-        each (as `sklearn.linear_model.ARDRegression` does). Numbers are known: one for all, one
+        each (as `sklearn.linear_model.ARDRegression` does). Numbers are fixed: one for all, one
         each, or a full matrix for correlated coefficients.
-    prior_covariance : float, (p,) or (p, p) array, optional
+    prior_covariance : float, or array of (n_features,) or its square, optional
         Covariance of the prior, instead of its precision.
-    prior_mean : float or (p,) array
+    prior_mean : float or (n_features,) array
         Mean of the prior.
     noise : float, optional
         Standard deviation of the noise; estimated if it is not given.
     intercept_precision : float, optional
-        Prior precision of the constant. None: it is no random variable but a number that is set
-        to its best value. 0.0: a flat prior, integrated out. Above 0: a Gaussian prior about zero;
+        Prior precision of the intercept. None: a parameter set to its best value. 0.0: a
+        flat prior, integrated out. Above 0: a Gaussian prior with mean zero;
         this needs a known `noise`.
     max_iter : int
-        Most rounds of the fixed point; a round does not touch the data.
+        Maximum number of fixed-point iterations; they do not read the data.
     tol : float
         Converged when the coefficients change by less, in sum.
     alpha_1, alpha_2 : float
@@ -180,13 +179,13 @@ class BayesianLinearRegression(GaussianPredictive, OnePass, Regressor):
     lambda_1, lambda_2 : float
         Shape and rate of the Gamma prior of lambda, the precision of the coefficients.
     alpha_init, lambda_init : float, optional
-        Where the fixed point starts; by default 1 / variance of y, and 1.
+        Initial values of the fixed point; by default 1 / variance of y, and 1.
     threshold_lambda : float
         Precision from which "relevance" drops a column.
     compute_score : bool
         Whether to keep `scores_`.
     fit_intercept : bool
-        Whether there is a constant b.
+        Whether there is an intercept.
     copy_X : bool
         X is never overwritten, whatever is given here.
     verbose : bool
@@ -194,22 +193,31 @@ class BayesianLinearRegression(GaussianPredictive, OnePass, Regressor):
 
     Attributes
     ----------
-    coef_ : (p,) mean of the posterior
-    intercept_ : constant at that mean, 0.0 if `fit_intercept` is False
-    sigma_ : (p, p) covariance of the posterior; zero for columns that were dropped
+    coef_ : (n_features,) mean of the posterior
+    intercept_ : intercept at that mean, 0.0 if `fit_intercept` is False
+    sigma_ : (n_features, n_features) covariance of the posterior; zero for dropped columns
     alpha_ : precision of the noise
-    lambda_ : precision of the prior: a number, (p,) for "relevance", or (p, p)
+    lambda_ : precision of the prior: a number, (n_features,) for "relevance", or a matrix
     log_evidence_ : log-probability of y, the coefficients integrated out
-    scores_ : log-evidence plus the logs of the Gamma priors, before each round and at the end
-    X_offset_ : (p,) where the plane turns when the coefficients vary
-    level_variance_ : variance of the posterior of the plane's level there
-    n_iter_, converged_, history_ : rounds, whether they sufficed, minus the score of each
-    statistic_ : the moments of [X y] that all this was computed from
+    scores_ : log-evidence plus the logs of the Gamma priors, before each iteration and at the end
+    X_offset_ : (n_features,) pivot, where coefficients and prediction are independent
+    level_variance_ : posterior variance of the prediction at the pivot, without noise
+    n_iter_, converged_, history_ : iterations, whether they converged, minus the score of each
+    statistic_ : the moments of [X y] from which the posterior is computed
+
+    See Also
+    --------
+    BayesianRidge, ARDRegression, GaussianRegression, Ridge, BayesianModelAverage
+
+    References
+    ----------
+    MacKay, D. (1992). Bayesian Interpolation.
+    Bishop, C. (2006). Pattern Recognition and Machine Learning, chapter 3.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.linear.bayesian.bayesian_linear import BayesianLinearRegression
+    >>> from tenfold import BayesianLinearRegression
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1.0, 3.0, 4.0, 8.0])
     >>> known = BayesianLinearRegression(prior_precision=1.0, noise=1.0).fit(X, y)
     >>> known.coef_.round(6).tolist(), round(float(known.intercept_), 6)
@@ -281,21 +289,25 @@ class BayesianLinearRegression(GaussianPredictive, OnePass, Regressor):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         s = self._statistic(rows)
-        setting = self._setting(s)
-        found = setting.spectrum()
-        if not rows.sparse and setting.doubtful(found, rows.dtype):
+        problem = self._posterior_problem(s)
+        spectrum = problem.spectrum()
+        if not rows.sparse and problem.has_lost_digits(spectrum, rows.dtype):
             eps = float(np.finfo(rows.dtype).eps)
-            found = setting.exact_spectrum(rows.total(centered_qr, s.mean).R, eps)
-        return {**self._solved(setting, found, rows.dtype), "statistic_": s, "dtype_": rows.dtype}
+            spectrum = problem.spectrum_from_factor(rows.total(centered_qr, s.mean).R, eps)
+        return {
+            **self._solve_posterior(problem, spectrum, rows.dtype),
+            "statistic_": s,
+            "dtype_": rows.dtype,
+        }
 
     def _statistic(self, rows: Rows) -> Moments:
         return second_moments(rows, target=True)
 
     def _finalize(self, s: Moments, dtype: np.dtype) -> dict[str, Any]:
-        setting = self._setting(s)
-        return self._solved(setting, setting.spectrum(), dtype)
+        problem = self._posterior_problem(s)
+        return self._solve_posterior(problem, problem.spectrum(), dtype)
 
-    def _setting(self, s: Moments) -> PosteriorProblem:
+    def _posterior_problem(self, s: Moments) -> PosteriorProblem:
         if not self.fit_intercept:
             return PosteriorProblem(s, self._prior(), InterceptPrior(1.0))
         if self.intercept_precision and self.noise is None:
@@ -312,42 +324,49 @@ class BayesianLinearRegression(GaussianPredictive, OnePass, Regressor):
         return isinstance(self.prior_precision, str) and self.prior_covariance is None
 
     def _prior(self) -> CoefficientPrior:
-        known = 1.0 if self._estimates_prior() else self.prior_precision
-        return gaussian_prior(self.prior_mean, known, self.prior_covariance, self.n_features_in_)
+        precision = 1.0 if self._estimates_prior() else self.prior_precision
+        return gaussian_prior(
+            self.prior_mean, precision, self.prior_covariance, self.n_features_in_
+        )
 
-    def _start(self, setting: PosteriorProblem) -> Precisions:
-        s, estimated = setting.moments, self._estimates_prior()
-        lam: Any = setting.prior.scale
+    def _initial_precisions(self, problem: PosteriorProblem) -> Precisions:
+        s, estimated = problem.moments, self._estimates_prior()
+        lam: Any = problem.prior.scale
         if estimated:
             lam = 1.0 if self.lambda_init is None else float(self.lambda_init)
             lam = np.full(self.n_features_in_, lam) if self.prior_precision == "relevance" else lam
         if self.noise is not None:
             return Precisions(self.noise**-2, lam, True, not estimated)
         variance = max(s.scatter[-1, -1], 0.0) / s.n
-        default = 1 / (variance + np.finfo(np.float64).eps)
-        alpha = default if self.alpha_init is None else float(self.alpha_init)
+        default_alpha = 1 / (variance + np.finfo(np.float64).eps)
+        alpha = default_alpha if self.alpha_init is None else float(self.alpha_init)
         return Precisions(alpha, lam, False, not estimated)
 
-    def _solved(
-        self, setting: PosteriorProblem, found: DesignSpectrum, dtype: np.dtype
+    def _solve_posterior(
+        self, problem: PosteriorProblem, spectrum: DesignSpectrum, dtype: np.dtype
     ) -> dict[str, Any]:
-        gammas = GammaHyperpriors(self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2)
-        start, limits = self._start(setting), {"tol": self.tol, "max_iter": self.max_iter}
-        end = fit_posterior(setting, found, start, gammas, self.threshold_lambda, **limits)
-        at, s = end.strengths, setting.moments
-        offset = (1 - setting.pull.share) * s.mean[:-1]
-        level = (1 - setting.pull.share) * s.mean[-1]
-        precision: Any = at.lam if self._estimates_prior() else setting.prior.precision()
+        hyperpriors = GammaHyperpriors(self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2)
+        initial, limits = (
+            self._initial_precisions(problem),
+            {"tol": self.tol, "max_iter": self.max_iter},
+        )
+        fitted = fit_posterior(
+            problem, spectrum, initial, hyperpriors, self.threshold_lambda, **limits
+        )
+        precisions, s = fitted.precisions, problem.moments
+        offset = (1 - problem.intercept.share) * s.mean[:-1]
+        level = (1 - problem.intercept.share) * s.mean[-1]
+        precision: Any = precisions.lam if self._estimates_prior() else problem.prior.precision()
         flat = self.fit_intercept and self.intercept_precision == 0
         return {
-            "coef_": end.mean.astype(dtype),
-            "intercept_": dtype.type(level - offset @ end.mean) if self.fit_intercept else 0.0,
-            "sigma_": end.covariance.astype(dtype),
-            "alpha_": at.alpha,
+            "coef_": fitted.mean.astype(dtype),
+            "intercept_": dtype.type(level - offset @ fitted.mean) if self.fit_intercept else 0.0,
+            "sigma_": fitted.covariance.astype(dtype),
+            "alpha_": precisions.alpha,
             "lambda_": precision.astype(dtype) if np.ndim(precision) else float(precision),
-            "log_evidence_": end.log_evidence,
+            "log_evidence_": fitted.log_evidence,
             "X_offset_": offset.astype(dtype),
-            "level_variance_": 1 / (at.alpha * s.n) if flat else setting.pull.variance,
-            **({"scores_": end.scores} if self.compute_score else {}),
-            **end.report,
+            "level_variance_": 1 / (precisions.alpha * s.n) if flat else problem.intercept.variance,
+            **({"scores_": fitted.scores} if self.compute_score else {}),
+            **fitted.report,
         }

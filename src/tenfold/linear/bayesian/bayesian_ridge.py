@@ -1,4 +1,4 @@
-"""scikit-learn's two Bayesian regressions: special cases of one model, under their own names."""
+"""BayesianRidge and ARDRegression, scikit-learn's names for two cases of one model."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ _PRIOR_PARAMETERS = (
 
 
 def _constraints_without(*names: str) -> dict[str, Any]:
-    """The constraints of all parameters but these."""
-    known = BayesianLinearRegression._parameter_constraints  # noqa: SLF001
+    """Constraints of all parameters except these and those of the prior."""
+    constraints = BayesianLinearRegression._parameter_constraints  # noqa: SLF001
     return {
-        name: value for name, value in known.items() if name not in {*_PRIOR_PARAMETERS, *names}
+        name: value
+        for name, value in constraints.items()
+        if name not in {*_PRIOR_PARAMETERS, *names}
     }
 
 
@@ -41,30 +43,38 @@ class BayesianRidge(EvidenceRegression):
     """Linear regression whose noise and whose one prior precision maximise the evidence.
 
     Parameters and attributes are those of `sklearn.linear_model.BayesianRidge`. It is
-    `BayesianLinearRegression` with its default prior: see there.
+    `BayesianLinearRegression` with its default prior.
 
     Parameters
     ----------
     max_iter : int
-        Most rounds of the fixed point.
+        Maximum number of fixed-point iterations.
     tol : float
         Converged when the coefficients change by less, in sum.
     alpha_1, alpha_2, lambda_1, lambda_2 : float
         Shapes and rates of the Gamma priors of the precisions.
     alpha_init, lambda_init : float, optional
-        Where the fixed point starts.
+        Initial values of the fixed point.
     compute_score : bool
         Whether to keep `scores_`.
     fit_intercept : bool
-        Whether there is a constant.
+        Whether there is an intercept.
     copy_X : bool
         X is never overwritten, whatever is given here.
     verbose : bool
         Whether to show progress.
 
+    See Also
+    --------
+    BayesianLinearRegression, ARDRegression, Ridge
+
+    References
+    ----------
+    MacKay, D. (1992). Bayesian Interpolation.
+
     Examples
     --------
-    >>> from tenfold.linear.bayesian.bayesian_ridge import BayesianRidge
+    >>> from tenfold import BayesianRidge
     >>> model = BayesianRidge().fit([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]], [0.0, 1.0, 2.0])
     >>> model.predict([[1.0, 1.0]]).round(6).tolist()
     [1.0]
@@ -107,13 +117,13 @@ class ARDRegression(EvidenceRegression):
     """Automatic relevance determination: a prior precision for each coefficient.
 
     Parameters and attributes are those of `sklearn.linear_model.ARDRegression`. It is
-    `BayesianLinearRegression` with ``prior_precision="relevance"``, see there, but `sigma_` holds
-    the columns that were kept alone.
+    `BayesianLinearRegression` with ``prior_precision="relevance"``, but `sigma_` holds
+    only the columns that were kept.
 
     Parameters
     ----------
     max_iter : int
-        Most rounds of the fixed point.
+        Maximum number of fixed-point iterations.
     tol : float
         Converged when the coefficients change by less, in sum.
     alpha_1, alpha_2, lambda_1, lambda_2 : float
@@ -123,16 +133,25 @@ class ARDRegression(EvidenceRegression):
     threshold_lambda : float
         Precision from which a column is dropped.
     fit_intercept : bool
-        Whether there is a constant.
+        Whether there is an intercept.
     copy_X : bool
         X is never overwritten, whatever is given here.
     verbose : bool
         Whether to show progress.
 
+    See Also
+    --------
+    BayesianLinearRegression, BayesianRidge, Lasso
+
+    References
+    ----------
+    MacKay, D. (1994). Bayesian Nonlinear Modeling for the Prediction Competition.
+    Tipping, M. (2001). Sparse Bayesian Learning and the Relevance Vector Machine.
+
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.linear.bayesian.bayesian_ridge import ARDRegression
+    >>> from tenfold import ARDRegression
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
     >>> model = ARDRegression().fit(X, 2 * X[:, 0])
     >>> model.coef_.round(3).tolist()
@@ -171,15 +190,15 @@ class ARDRegression(EvidenceRegression):
         self.copy_X = copy_X
         self.verbose = verbose
 
-    def _solved(
-        self, setting: PosteriorProblem, found: DesignSpectrum, dtype: np.dtype
+    def _solve_posterior(
+        self, problem: PosteriorProblem, spectrum: DesignSpectrum, dtype: np.dtype
     ) -> dict[str, Any]:
-        learned = super()._solved(setting, found, dtype)
-        stays = is_relevant(learned["lambda_"], self.threshold_lambda)
-        return learned | {"sigma_": learned["sigma_"][np.ix_(stays, stays)]}
+        learned = super()._solve_posterior(problem, spectrum, dtype)
+        relevant = is_relevant(learned["lambda_"], self.threshold_lambda)
+        return learned | {"sigma_": learned["sigma_"][np.ix_(relevant, relevant)]}
 
     def _covariance(self) -> np.ndarray:
-        stays = is_relevant(self.lambda_, self.threshold_lambda)
-        S = np.zeros((len(stays), len(stays)), self.sigma_.dtype)
-        S[np.ix_(stays, stays)] = self.sigma_
+        relevant = is_relevant(self.lambda_, self.threshold_lambda)
+        S = np.zeros((len(relevant), len(relevant)), self.sigma_.dtype)
+        S[np.ix_(relevant, relevant)] = self.sigma_
         return S

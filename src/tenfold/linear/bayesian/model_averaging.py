@@ -16,9 +16,9 @@ from tenfold.linear.bayesian.bayesian_linear import BayesianLinearRegression
 
 
 def gibbs_weights(costs: Any) -> np.ndarray:
-    r"""Weights :math:`e^{-J_m} / Z` of models with the costs J, safe at any size of them.
+    r"""Weights :math:`e^{-J_m} / Z` of models with costs J, without overflow.
 
-    They are the posterior when J is minus its log, up to a constant. [000, (1.6)]
+    They are the posterior probabilities when J is minus the log-posterior, up to a constant.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class WeightedModels:
 
     Examples
     --------
-    Slopes of a line through (1, 2), on a grid:
+    Slopes of a line through the origin, given the point (1, 2), on a grid:
 
     >>> slopes = np.linspace(0, 4, 401)
     >>> line = lambda slope, x: slope * x
@@ -87,7 +87,7 @@ class WeightedModels:
         return [(self.models[i], float(self.weights[i])) for i in self.order[:k]]
 
     def outputs(self, X: Any, k: int | None = None) -> np.ndarray:
-        """What the k best models say (all, in the order of their weights, if None), (k, n)."""
+        """Predictions of the k models of largest weight (all if None), best first, (k, n)."""
         return np.stack([self.predict(self.models[i], X) for i in self.order[:k]])
 
     def mean(self, X: Any) -> np.ndarray:
@@ -96,9 +96,9 @@ class WeightedModels:
 
     def variance(self, X: Any) -> np.ndarray:
         """Variance of all predictions under the weights."""
-        said = self.outputs(X)
-        mean = np.tensordot(self.weights[self.order], said, 1)
-        return np.tensordot(self.weights[self.order], (said - mean) ** 2, 1)
+        predictions = self.outputs(X)
+        mean = np.tensordot(self.weights[self.order], predictions, 1)
+        return np.tensordot(self.weights[self.order], (predictions - mean) ** 2, 1)
 
 
 def _predict_or_call(model: Any, X: Any) -> np.ndarray:
@@ -106,14 +106,14 @@ def _predict_or_call(model: Any, X: Any) -> np.ndarray:
 
 
 def _log_joint(log_evidence: Any, prior: Any = None) -> np.ndarray:
-    """Log of p(X | m) p(m), for a prior that is normalised here and uniform if None."""
+    """Log of p(X | m) p(m); the prior is normalized here, uniform if None."""
     evidence = np.asarray(log_evidence, np.float64)
     weights = np.ones(len(evidence)) if prior is None else np.asarray(prior, np.float64)
     if weights.shape != evidence.shape or (weights < 0).any() or not weights.any():
         raise ValueError(
             f"prior must hold {len(evidence)} numbers that are not negative, and not all zero"
         )
-    with np.errstate(divide="ignore"):  # an impossible model stays impossible
+    with np.errstate(divide="ignore"):  # prior probability 0
         return evidence + np.log(weights / weights.sum())
 
 
@@ -133,7 +133,7 @@ def model_posterior(log_evidence: Any, prior: Any = None) -> np.ndarray:
 
     Examples
     --------
-    Heads, heads, tails: a fair coin, or one with 0.8 for heads? [004, 2.8]
+    Heads, heads, tails: a fair coin, or one with probability 0.8 of heads?
 
     >>> model_posterior(np.log([0.5**3, 0.8**2 * 0.2])).round(6).tolist()
     [0.494071, 0.505929]
@@ -149,7 +149,7 @@ def log_marginal(log_evidence: Any, prior: Any = None) -> float:
 def mixture_moments(
     weights: np.ndarray, means: np.ndarray, stds: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of mixtures: of what each part says, and between the parts.
+    """Mean and standard deviation of mixtures: variance within the parts and between them.
 
     Parameters
     ----------
@@ -176,28 +176,36 @@ class BayesianModelAverage(Regressor):
     .. math:: p(y^* \mid x^*, D) = \sum_m p(m \mid D)\, p(y^* \mid x^*, m, D), \qquad
               p(m \mid D) \propto p(m)\, p(D \mid m)
 
-    Each model brings its evidence p(D | m) as `log_evidence_`. [004, 2.8]
+    Each model provides its evidence p(D | m) as `log_evidence_`.
 
     Parameters
     ----------
     models : list of regressors, optional
         Unfitted models with `log_evidence_` and ``predict(X, return_std=True)``, or pipelines that
-        end in one (these get their rows in memory, without weights). By default, one prior
-        precision for all columns against one for each.
+        end in one (which get their rows in memory, without weights). By default two:
+        one prior precision for all columns, and one for each.
     prior : (m,) array, optional
         Prior probability p(m) of each model; uniform if None.
 
     Attributes
     ----------
     models_ : the fitted models
-    log_evidences_ : (m,) log of p(D | m)
-    weights_ : (m,) posterior p(m | D)
-    log_evidence_ : log of p(D), all models together
+    log_evidences_ : (n_models,) log of p(D | m)
+    weights_ : (n_models,) posterior p(m | D)
+    log_evidence_ : log of p(D), over all models
+
+    See Also
+    --------
+    BayesianLinearRegression, WeightedModels, gibbs_weights
+
+    References
+    ----------
+    Hoeting, J., Madigan, D., Raftery, A. and Volinsky, C. (1999). Bayesian Model Averaging:
+    A Tutorial.
 
     Examples
     --------
-    >>> from tenfold.linear.bayesian.model_averaging import BayesianModelAverage
-    >>> from tenfold.linear.bayesian.bayesian_linear import BayesianLinearRegression
+    >>> from tenfold import BayesianLinearRegression, BayesianModelAverage
     >>> X = np.linspace(-1, 1, 20)[:, None]
     >>> tight, loose = (BayesianLinearRegression(prior_precision=s, noise=1) for s in (1e3, 1))
     >>> average = BayesianModelAverage([tight, loose]).fit(X, 3 * X[:, 0])
@@ -212,10 +220,10 @@ class BayesianModelAverage(Regressor):
         self.prior = prior
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        fitted = [_fit_on_rows(rows, model) for model in self._models()]
-        evidences = np.array([_log_evidence(model) for model in fitted])
+        models = [_fit_on_rows(rows, model) for model in self._models()]
+        evidences = np.array([_log_evidence(model) for model in models])
         return {
-            "_parts": fitted,
+            "_parts": models,
             "log_evidences_": evidences,
             "weights_": model_posterior(evidences, self.prior),
             "log_evidence_": log_marginal(evidences, self.prior),
@@ -235,28 +243,28 @@ class BayesianModelAverage(Regressor):
         return self._parts
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Mean of the mixture of all predictions, and perhaps its standard deviation.
+        """Mean of the mixture of all predictions, and optionally its standard deviation.
 
         Parameters
         ----------
         X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
             The rows.
         return_std : bool
-            Whether to give the standard deviation too: within the models and between them.
+            Whether to return the standard deviation too: within the models and between them.
 
         Returns
         -------
         (n,) array, or two of them
         """
         check_is_fitted(self)
-        said = [model.predict(X, return_std=True) for model in self.models_]
-        means, stds = (np.stack(part) for part in zip(*said, strict=True))
+        predictions = [model.predict(X, return_std=True) for model in self.models_]
+        means, stds = (np.stack(part) for part in zip(*predictions, strict=True))
         mean, std = mixture_moments(self.weights_.astype(means.dtype), means, stds)
         return (mean, std) if return_std else mean
 
 
 def _fit_on_rows(rows: Rows, model: Any) -> Any:
-    """A model fitted on rows; scikit-learn's pipelines do not know them and get arrays."""
+    """Fit a model on rows; scikit-learn's pipelines get arrays."""
     if isinstance(model, Estimator):
         return model.fit(rows)
     whole = rows.gather()
@@ -266,5 +274,5 @@ def _fit_on_rows(rows: Rows, model: Any) -> Any:
 
 
 def _log_evidence(model: Any) -> float:
-    """The log-evidence of a fitted model, or of the last step of a pipeline."""
+    """Log-evidence of a fitted model, or of the last step of a pipeline."""
     return (model[-1] if hasattr(model, "steps") else model).log_evidence_

@@ -1,6 +1,6 @@
-"""Gaussian priors of coefficients, given by precision or covariance, and the ridge penalties they stand for.
+"""Gaussian priors of coefficients and the ridge penalties that they are equivalent to.
 
-A prior is kept as w = mean + T v with v ~ N(0, 1/scale): in v every prior is isotropic.
+A prior is stored as w = mean + T v with v ~ N(0, 1/scale): in v every prior is isotropic.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class CoefficientPrior(NamedTuple):
         return self.mean + (W if self.root is None else W @ self.root.T)
 
     def precision(self) -> Any:
-        """What scikit-learn calls lambda: a number, or a (p, p) matrix."""
+        """Prior precision: a number, or a (n_features, n_features) matrix."""
         if self.root is None:
             return self.scale
         return self.scale * np.linalg.pinv(self.root @ self.root.T, hermitian=True)
 
 
 def gaussian_prior(mean: Any, precision: Any, covariance: Any, p: int) -> CoefficientPrior:
-    """The prior of p coefficients from what the user gave.
+    """Validate and factor the prior of p coefficients.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def gaussian_prior(mean: Any, precision: Any, covariance: Any, p: int) -> Coeffi
     precision : float, (p,) or (p, p) array
         Its precision: one for all, one each, or a full matrix. Not read if there is a covariance.
     covariance : float, (p,) or (p, p) array, or None
-        Its covariance, which may be singular: some combinations are then known.
+        Its covariance. It may be singular: some linear combinations are then fixed.
     p : int
         Number of coefficients.
 
@@ -59,31 +59,35 @@ def gaussian_prior(mean: Any, precision: Any, covariance: Any, p: int) -> Coeffi
     >>> prior.root.tolist(), prior.mean.tolist()
     ([[0.5, 0.0], [0.0, 1.0]], [0.0, 0.0])
     """
-    centre = np.broadcast_to(np.asarray(mean, np.float64), (p,))
+    center = np.broadcast_to(np.asarray(mean, np.float64), (p,))
     name = "prior_precision" if covariance is None else "prior_covariance"
-    given = np.asarray(precision if covariance is None else covariance, np.float64)
-    if given.shape not in {(), (p,), (p, p)}:
-        raise ValueError(f"{name} must be a number, ({p},) or ({p}, {p}), not {given.shape}")
-    if given.ndim < 2:
-        _check_definite(given > 0 if covariance is None else given >= 0, name)
-        if given.ndim == 0 and given > 0:
-            return CoefficientPrior(centre, None, float(given if covariance is None else 1 / given))
-        each = np.broadcast_to(given, (p,))
+    matrix = np.asarray(precision if covariance is None else covariance, np.float64)
+    if matrix.shape not in {(), (p,), (p, p)}:
+        raise ValueError(f"{name} must be a number, ({p},) or ({p}, {p}), not {matrix.shape}")
+    if matrix.ndim < 2:
+        _check_definite(matrix > 0 if covariance is None else matrix >= 0, name)
+        if matrix.ndim == 0 and matrix > 0:
+            return CoefficientPrior(
+                center, None, float(matrix if covariance is None else 1 / matrix)
+            )
+        diagonal = np.broadcast_to(matrix, (p,))
         return CoefficientPrior(
-            centre, np.diag(each**-0.5 if covariance is None else each**0.5), 1.0
+            center, np.diag(diagonal**-0.5 if covariance is None else diagonal**0.5), 1.0
         )
-    if not np.allclose(given, given.T, rtol=1e-6, atol=1e-6 * np.abs(given).max()):
+    if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-6 * np.abs(matrix).max()):
         raise ValueError(f"{name} is not symmetric")
-    values, V = np.linalg.eigh(given)
+    values, V = np.linalg.eigh(matrix)
     values = np.where(np.abs(values) < p * np.finfo(float).eps * values[-1], 0.0, values)
     _check_definite(values > 0 if covariance is None else values >= 0, name)
-    return CoefficientPrior(centre, V * (values**-0.5 if covariance is None else values**0.5), 1.0)
+    return CoefficientPrior(center, V * (values**-0.5 if covariance is None else values**0.5), 1.0)
 
 
-def _check_definite(fine: np.ndarray, name: str) -> None:
-    if not np.all(fine):
-        what = "positive definite" if name == "prior_precision" else "positive semi-definite"
-        raise ValueError(f"{name} must be {what}; for a nearly flat prior give a small precision")
+def _check_definite(valid: np.ndarray, name: str) -> None:
+    if not np.all(valid):
+        requirement = "positive definite" if name == "prior_precision" else "positive semi-definite"
+        raise ValueError(
+            f"{name} must be {requirement}; for a nearly flat prior give a small precision"
+        )
 
 
 def ridge_penalty(
@@ -106,12 +110,12 @@ def ridge_penalty(
     "likelihood"  :math:`-\log p(y|w) + \lambda\lVert w\rVert^2`       :math:`1/(2\tau^2)`
     ============  ===================================================  ==========================
 
-    `Ridge` here and in scikit-learn uses "sum". [000, 2.3; 001, 1.2.4; 002, 3.4.2; 004, 2.7]
+    `Ridge` here and in scikit-learn uses "sum".
 
     Parameters
     ----------
     prior_precision : float
-        Precision of each coefficient, 1 / variance.
+        Prior precision of each coefficient, 1 / variance.
     noise : float
         Standard deviation of the noise.
     convention : {"sum", "half", "mean", "half mean", "likelihood"}
@@ -129,6 +133,10 @@ def ridge_penalty(
     (1.0, 0.1)
     >>> ridge_penalty(4.0, convention="likelihood")
     2.0
+
+    See Also
+    --------
+    BayesianLinearRegression, Ridge
     """
     lambdas = {
         "sum": noise**2 * prior_precision,
