@@ -3,6 +3,7 @@
 import json
 import pickle
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -38,10 +39,7 @@ from sklearn.utils import Bunch
 import tenfold
 from tenfold import load
 from tenfold.persist import registry
-from tenfold.persist._codecs import Codec
 from tenfold.persist.model_file import save
-
-OWN_MODULES = registry.tenfold_modules
 
 
 class Box(BaseEstimator):
@@ -77,7 +75,7 @@ def _stand_ins():
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(tenfold._WHERE, "Box", __name__)
         patch.setitem(tenfold._WHERE, "Scores", __name__)
-        patch.setattr(registry, "tenfold_modules", lambda: frozenset({__name__}))
+        patch.setitem(registry.CLASS_TAGS, "test_moments", f"{__name__}.Moments")
         yield
 
 
@@ -241,15 +239,30 @@ def test_the_same_model_makes_the_same_file(file):
     assert len(contents) == 1
 
 
-def test_named_tuples_of_the_package_come_back(file):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "tenfold_modules", OWN_MODULES)
-        value = Codec("a kind", None, (1, 2), np.ones(2))
-        assert_same(again(Box(value), file).value, value)
-        with pytest.raises(TypeError, match="Moments"):
-            save(Box(Moments(1, np.ones(1))), file)
-    assert "tenfold.persist._codecs" in OWN_MODULES()
-    assert all(name.startswith("tenfold.") for name in OWN_MODULES())
+def test_named_tuples_with_a_tag_come_back(file, monkeypatch):
+    value = Moments(1, np.ones(1))
+    assert_same(again(Box(value), file).value, value)
+    monkeypatch.delitem(registry.CLASS_TAGS, "test_moments")
+    with pytest.raises(TypeError, match="Moments"):
+        save(Box(value), file)
+
+
+def test_every_tag_stands_for_one_class_of_fixed_parts():
+    tags = {tag: path for tag, path in registry.CLASS_TAGS.items() if tag != "test_moments"}
+    assert len(set(tags.values())) == len(tags)
+    for tag in tags:
+        assert registry.tag_of(registry.find_tagged_class(tag)) == tag
+        assert isinstance(registry.saved_fields(tag), tuple)
+
+
+def test_files_name_no_modules(tmp_path):
+    layers = [tenfold.neural.Dense(3), tenfold.neural.Activation("tanh")]
+    model = tenfold.SequentialClassifier(layers, epochs=1).fit(X, Y)
+    model.save(tmp_path / "m.tenfold")
+    with safe_open(tmp_path / "m.tenfold", framework="np") as stored:
+        document = stored.metadata()["tenfold"]
+    assert '"class": "dense"' in document
+    assert not re.search(r"tenfold\.[a-z_]+\.", document)
 
 
 # ------------------------------------------------------------------- scikit-learn's parts
@@ -374,7 +387,10 @@ def steps(last):
     ("model", "message"),
     [
         (steps(preprocessing.FunctionTransformer(np.log1p)), r"Pipeline\.steps\[1\]\[1\]\.func"),
-        (steps(Mine()), r"Pipeline\.steps\[1\]\[1\]: it is a test_persist\.Mine; only tenfold's"),
+        (
+            steps(Mine()),
+            r"Pipeline\.steps\[1\]\[1\]: it is a test_model_file\.Mine; only tenfold's",
+        ),
         (pipeline.Pipeline([("s", Scores())], memory="cache"), r"Pipeline\.memory.*must be None"),
         (text.CountVectorizer(analyzer=str.split), r"CountVectorizer\.analyzer.*code is never"),
         (Box(lambda x: x), r"Box\.value: it is a function; code is never saved"),
@@ -415,7 +431,7 @@ def test_a_failed_save_leaves_the_old_file_alone(tmp_path, monkeypatch):
         unfinished.write_bytes(b"half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tenfold.persist.save_file", dies_halfway)
+    monkeypatch.setattr("tenfold.persist.model_file.save_file", dies_halfway)
     with pytest.raises(KeyboardInterrupt):
         save(Box(2), path)
     assert load(path).value == 1
@@ -449,14 +465,14 @@ HOSTILE = {
         {"model": {"class": "tenfold.load", "params": {}, "learned": {}}},
         "not a",
     ),
-    "a record from elsewhere": (box({"record": {"class": "os.stat_result", "fields": {}}}), "os."),
-    "a tuple from elsewhere": (box({"namedtuple": {"class": "os.x", "fields": {}}}), "named tuple"),
+    "a record from elsewhere": (box({"object": {"class": "os.stat_result", "fields": {}}}), "os."),
+    "a tuple from elsewhere": (box({"object": {"class": "os.x", "fields": {}}}), "os.x"),
     "a class as a tuple": (
-        box({"namedtuple": {"class": f"{__name__}.Box", "fields": {}}}),
-        "named tuple",
+        box({"object": {"class": f"{__name__}.Box", "fields": {}}}),
+        "not among the names",
     ),
     "other fields": (
-        box({"namedtuple": {"class": f"{__name__}.Moments", "fields": {"n": 1}}}),
+        box({"object": {"class": "test_moments", "fields": {"n": 1}}}),
         "expected the keys",
     ),
     "an unknown kind": (box({"pickle": "gASVCg=="}), "unknown kind"),
@@ -703,10 +719,9 @@ def test_loading_imports_and_executes_nothing(tmp_path):
     assert (done.stdout.split(), done.stderr) == (["KBinsDiscretizer", *["refused"] * 4], "")
 
 
-def test_losses_and_penalties_given_as_objects_are_saved(tmp_path, monkeypatch):
+def test_losses_and_penalties_given_as_objects_are_saved(tmp_path):
     from tenfold.math.losses import HuberLoss, LogisticLoss
 
-    monkeypatch.setattr(registry, "tenfold_modules", OWN_MODULES)
     for loss in (HuberLoss(1.5), LogisticLoss()):
         model = tenfold.PenalizedRegressor(loss=loss)
         model.save(tmp_path / "m.tenfold")

@@ -19,9 +19,12 @@ _MAX_SHOWN_CHARACTERS = 60  # letters of a value that an error message may show
 
 
 def qualified_name(thing: Any) -> str:
-    """Module and name of a function or class."""
+    """Name of a function or class, with its module unless it is ours: our modules may move."""
     name = getattr(thing, "__qualname__", None)
-    return _ADDRESS.sub("", repr(thing)) if name is None else f"{thing.__module__}.{name}"
+    if name is None:
+        return _ADDRESS.sub("", repr(thing))
+    package = thing.__module__.partition(".")[0]
+    return f"{package if package == 'tenfold' else thing.__module__}:{name}"
 
 
 def digest(value: Any) -> str:

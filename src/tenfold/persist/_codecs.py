@@ -78,42 +78,23 @@ def decode_model(into: Any, stored: Any) -> Any:
     return model
 
 
-def is_record(value: Any) -> bool:
-    """Whether this is one of the small objects on the list."""
-    return registry.registered_name(type(value), registry.RECORDS) is not None
+def is_tagged(value: Any) -> bool:
+    """Whether this is an object of a class that has a tag."""
+    return registry.tag_of(type(value)) is not None
 
 
-def encode_record(out: Any, record: Any) -> dict[str, Any]:
-    """Class and constructor's arguments of a small object of a library."""
-    name = registry.registered_name(type(record), registry.RECORDS)
-    names = registry.RECORDS[str(name)]
-    return {"class": name, "fields": _encode_all(out, {key: getattr(record, key) for key in names})}
+def encode_tagged(out: Any, value: Any) -> dict[str, Any]:
+    """Tag and parts of an object."""
+    tag = str(registry.tag_of(type(value)))
+    parts = {name: getattr(value, name) for name in registry.saved_fields(tag)}
+    return {"class": tag, "fields": _encode_all(out, parts)}
 
 
-def decode_record(into: Any, stored: Any) -> Any:
-    """Make the small object by its constructor."""
-    name, parts = unpack_fields(stored, "class", "fields")
-    cls = registry.find_registered(name, registry.RECORDS)
-    unpack_fields(parts, *registry.RECORDS[name])
-    return cls(**_decode_all(into, parts))
-
-
-def is_own_record(value: Any) -> bool:
-    """Whether this is a NamedTuple or a frozen dataclass of ours."""
-    return registry.record_name(type(value)) is not None
-
-
-def encode_own_record(out: Any, value: Any) -> dict[str, Any]:
-    """Class and fields of a NamedTuple, or frozen dataclass, of ours."""
-    name, names = registry.record_name(type(value)), registry.field_names(type(value)) or ()
-    return {"class": name, "fields": _encode_all(out, {n: getattr(value, n) for n in names})}
-
-
-def decode_own_record(into: Any, stored: Any) -> Any:
-    """Make it again, if it still has the same fields."""
-    name, parts = unpack_fields(stored, "class", "fields")
-    cls = registry.find_record_class(name)
-    unpack_fields(parts, *(registry.field_names(cls) or ()))
+def decode_tagged(into: Any, stored: Any) -> Any:
+    """Make the object by its constructor, if it still has the same parts."""
+    tag, parts = unpack_fields(stored, "class", "fields")
+    cls = registry.find_tagged_class(tag)
+    unpack_fields(parts, *registry.saved_fields(tag))
     return cls(**_decode_all(into, parts))
 
 
@@ -348,8 +329,7 @@ CODECS = (
         lambda _, name: registry.find_registered(name, registry.FUNCTIONS),
     ),
     Codec("sparse", is_sparse, encode_sparse, decode_sparse),
-    Codec("namedtuple", is_own_record, encode_own_record, decode_own_record),
     Codec("model", is_model, encode_model, decode_model),
-    Codec("record", is_record, encode_record, decode_record),
+    Codec("object", is_tagged, encode_tagged, decode_tagged),
 )
 CODEC_BY_NAME = {kind.name: kind for kind in CODECS}

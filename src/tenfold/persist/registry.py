@@ -1,17 +1,14 @@
 """What a file may name: a closed list. Nothing else is ever looked up or imported."""
 
-import pkgutil
-from collections.abc import Collection, Iterator
-from dataclasses import fields, is_dataclass
-from functools import cache
+from collections.abc import Collection
+from dataclasses import fields
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
-import tenfold
 from tenfold import _WHERE
+from tenfold.persist.class_tags import CLASS_TAGS
 
 _SKLEARN = {
     "sklearn.calibration": "CalibratedClassifierCV _SigmoidCalibration _TemperatureScaling",
@@ -45,41 +42,11 @@ FUNCTIONS = [
         "r_regression",
     )
 ]
-# Small objects inside fitted transformers, and the arguments that make them again.
-RECORDS = {
+# Classes that are neither named tuples nor frozen dataclasses, and the arguments that make them again.
+CONSTRUCTOR_ARGUMENTS = {
     "scipy.interpolate.BSpline": ("t", "c", "k", "extrapolate"),
     "sklearn.calibration._CalibratedClassifier": ("estimator", "calibrators", "classes", "method"),
-    "tenfold.preprocessing.text._vocabulary.TermCounts": (
-        "words",
-        "count",
-        "documents_with",
-        "documents",
-    ),
-    "tenfold.distributions.discrete.Bernoulli": ("p", "prior"),
-    "tenfold.distributions.discrete.Binomial": ("trials", "p", "prior"),
-    "tenfold.distributions.discrete.Poisson": ("rate", "prior"),
-    "tenfold.distributions.normal.Gaussian": ("mean", "covariance", "kind", "floor", "prior"),
-    "tenfold.distributions.independent.Independent": ("columns",),
-    "tenfold.distributions.uniform.DiscreteUniform": ("low", "high"),
-    "tenfold.distributions.uniform.Uniform": ("low", "high"),
-    "tenfold.distributions.dirichlet.Beta": ("a", "b"),
-    "tenfold.distributions.dirichlet.Dirichlet": ("a",),
-    "tenfold.distributions.normal.NormalInverseGamma": (
-        "centre",
-        "strength",
-        "shape",
-        "scale",
-    ),
-    "tenfold.distributions.normal.NormalInverseWishart": (
-        "centre",
-        "strength",
-        "freedom",
-        "scale",
-    ),
-    "tenfold.distributions.gamma.Exponential": ("rate", "prior"),
-    "tenfold.distributions.gamma.Gamma": ("shape", "rate"),
-    "tenfold.distributions.discrete.Categorical": ("p", "prior"),
-    "tenfold.distributions.discrete.Multinomial": ("p", "ordered", "trials", "prior"),
+    "term_counts": ("words", "count", "documents_with", "documents"),
 }
 # A cache folder holds pickles, which execute code when they are read; a function is code.
 _FORBIDDEN_PARAMS = {
@@ -135,43 +102,29 @@ def is_learned_attribute(cls: type, name: str) -> bool:
     return name.isidentifier() and marked and "__" not in name and not hasattr(cls, name)
 
 
-def record_name(cls: type) -> str | None:
-    """Name "tenfold.<module>.<class>" of a class of fixed fields that is defined in that module.
-
-    That is a NamedTuple or a frozen dataclass.
-    """
-    named = field_names(cls) is not None and cls.__module__ in tenfold_modules()
-    found = named and getattr(import_module(cls.__module__), cls.__qualname__, None) is cls
-    return f"{cls.__module__}.{cls.__qualname__}" if found else None
+def tag_of(cls: type) -> str | None:
+    """Tag of a class that a file may hold beside models, or None."""
+    end = "." + cls.__name__
+    paths = CLASS_TAGS | {name: name for name in CONSTRUCTOR_ARGUMENTS if name not in CLASS_TAGS}
+    tags = [tag for tag, path in paths.items() if path.endswith(end)]
+    return next((tag for tag in tags if find_tagged_class(tag) is cls), None)
 
 
-def field_names(cls: Any) -> tuple[str, ...] | None:
-    """Names of the fields of a NamedTuple or a frozen dataclass; None for other classes."""
+def find_tagged_class(tag: str) -> Any:
+    """Class that a tag stands for."""
+    if tag not in CLASS_TAGS and tag not in CONSTRUCTOR_ARGUMENTS:
+        raise ValueError(f"{tag!r} is not among the names that a saved model may use")
+    module, _, name = CLASS_TAGS.get(tag, tag).rpartition(".")
+    return getattr(import_module(module), name)
+
+
+def saved_fields(tag: str) -> tuple[str, ...]:
+    """Names of the parts that a file holds of an object of a tagged class."""
+    return CONSTRUCTOR_ARGUMENTS.get(tag) or _field_names(find_tagged_class(tag))
+
+
+def _field_names(cls: Any) -> tuple[str, ...]:
+    """Names of the fields of a NamedTuple or a frozen dataclass."""
     if issubclass(cls, tuple):
-        return getattr(cls, "_fields", None)
-    frozen = is_dataclass(cls) and getattr(cls, "__dataclass_params__").frozen  # noqa: B009
-    return tuple(field.name for field in fields(cls)) if frozen else None
-
-
-def find_record_class(name: str) -> Any:
-    """Class of fixed fields that such a name stands for."""
-    home, _, short = name.rpartition(".")
-    cls = vars(import_module(home)).get(short) if home in tenfold_modules() else None
-    if not isinstance(cls, type) or record_name(cls) != name:
-        raise ValueError(f"{name!r} is not a named tuple or frozen dataclass of tenfold")
-    return cls
-
-
-@cache
-def tenfold_modules() -> frozenset[str]:
-    """Names of all modules of tenfold, found without importing them."""
-    return frozenset(_modules_below([Path(folder) for folder in tenfold.__path__], "tenfold."))
-
-
-def _modules_below(folders: list[Path], prefix: str) -> Iterator[str]:
-    for module in pkgutil.iter_modules(map(str, folders), prefix):
-        short = module.name.removeprefix(prefix)
-        if short != "__main__":
-            yield module.name
-        if module.ispkg:
-            yield from _modules_below([folder / short for folder in folders], f"{module.name}.")
+        return cls._fields
+    return tuple(field.name for field in fields(cls))
