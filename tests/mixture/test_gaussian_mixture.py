@@ -21,12 +21,12 @@ from tenfold.mixture._covariance_types import (
     unit_covariances,
 )
 from tenfold.mixture._gaussian import (
-    ApartComponents,
     GaussianFamily,
     GaussianParameters,
     PackedComponents,
+    SeparateComponents,
 )
-from tenfold.mixture._gradient_ascent import UnconstrainedParameters
+from tenfold.mixture._gradient_ascent import Parametrization
 from tenfold.mixture._moments import moments_about_means
 from tenfold.mixture.gaussian_mixture import GaussianMixture
 from tenfold.mixture.n_components import choose_components
@@ -35,11 +35,11 @@ from tenfold.teaching.em_steps import e_step, m_step
 needs_data = pytest.mark.skipif("TENFOLD_DATA" not in os.environ, reason="TENFOLD_DATA is not set")
 
 
-def clouds(n=300, p=3, k=4, seed=0, apart=4.0):
+def clouds(n=300, p=3, k=4, seed=0, spacing=4.0):
     rng = np.random.default_rng(seed)
-    turns, centres = rng.normal(size=(k, p, p)), apart * rng.normal(size=(k, p))
+    turns, centers = rng.normal(size=(k, p, p)), spacing * rng.normal(size=(k, p))
     y = rng.integers(k, size=n)
-    return centres[y] + np.einsum("nij,nj->ni", turns[y], rng.normal(size=(n, p))), y
+    return centers[y] + np.einsum("nij,nj->ni", turns[y], rng.normal(size=(n, p))), y
 
 
 def start_of(X, k, kind, seed=0):
@@ -96,7 +96,7 @@ def test_components_far_from_the_origin_lose_no_digits():
     tight[:, 1] += tight[:, 0]
     X = np.concatenate([tight, tight + 1000.0])
     model = GaussianMixture(2, reg_covar=0.0, random_state=0).fit(X)
-    assert isinstance(model._components().inner, ApartComponents)
+    assert isinstance(model._components().complete, SeparateComponents)
     want = np.cov(tight.T, bias=True)
     for covariance in model.covariances_:
         assert np.allclose(covariance, want, rtol=1e-6, atol=1e-16)
@@ -109,17 +109,17 @@ def test_both_ways_to_sum_agree(seed, p, k):
     state = GaussianParameters(
         *(a.copy() for a in GaussianFamily("full", 1e-3).initial_state(X[:k] + 0.1))
     )
-    packed = GaussianFamily("full").components(state).inner
-    apart = ApartComponents(
+    packed = GaussianFamily("full").components(state).complete
+    separate = SeparateComponents(
         packed.offsets + 0.5 * ((state.means - packed.origin) ** 2).sum(axis=1),
         state.means,
         precision_factors(state.covariances, "full"),
     )
     assert isinstance(packed, PackedComponents)
-    assert np.allclose(packed.scores(packed.view(X)), apart.scores(X))
+    assert np.allclose(packed.log_joint(packed.prepare(X)), separate.log_joint(X))
     R = np.random.default_rng(seed).dirichlet(np.ones(k), len(X)).T.copy()
-    one = moments_about_means(packed.statistic(packed.view(X), R), state.weights, state.means)
-    two = moments_about_means(apart.statistic(X, R), state.weights, state.means)
+    one = moments_about_means(packed.statistic(packed.prepare(X), R), state.weights, state.means)
+    two = moments_about_means(separate.statistic(X, R), state.weights, state.means)
     for a, b in zip(one, two, strict=True):
         assert a is b is None or np.allclose(a, b)
 
@@ -139,7 +139,7 @@ def test_wide_rows():
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 1000), kind=st.sampled_from(COVARIANCE_TYPES), gaps=st.booleans())
 def test_likelihood_never_falls(seed, kind, gaps):
-    X, _ = clouds(120, 2, 3, seed, apart=1.5)
+    X, _ = clouds(120, 2, 3, seed, spacing=1.5)
     if gaps:
         X[np.random.default_rng(seed).random(X.shape) < 0.3] = np.nan
     model = GaussianMixture(
@@ -203,13 +203,13 @@ def test_k_means_is_the_limit_of_small_equal_variances():
 
 @pytest.mark.parametrize("kind", COVARIANCE_TYPES)
 def test_fishers_identity(kind):
-    """The slope of log p is the expected slope of log p(x, z): against differences."""
-    X, _ = clouds(60, 2, 3, 4, apart=1.0)
+    """The gradient of log p is the expected gradient of log p(x, z): against differences."""
+    X, _ = clouds(60, 2, 3, 4, spacing=1.0)
     start = GaussianParameters(np.array([0.2, 0.3, 0.5]), X[:3], unit_covariances(kind, 3, 2) * 1.3)
-    chart = UnconstrainedParameters(start, precision_factors(start.covariances, kind), kind)
+    parametrization = Parametrization(start, precision_factors(start.covariances, kind), kind)
 
     def height(theta):
-        g, factors = chart.at(theta)
+        g, factors = parametrization.at(theta)
         matrices = full_covariances(factors, "full" if kind == "full" else kind, 3, 2)
         logs = []
         for w, m, P in zip(g.weights, g.means, matrices, strict=True):
@@ -217,25 +217,27 @@ def test_fishers_identity(kind):
         return logsumexp(logs, axis=0).sum()
 
     rng = np.random.default_rng(0)
-    theta = 0.1 * rng.normal(size=chart.size)
-    g, factors = chart.at(theta)
+    theta = 0.1 * rng.normal(size=parametrization.size)
+    g, factors = parametrization.at(theta)
     from tenfold.engine import Chunk
     from tenfold.mixture._e_step import e_step
     from tenfold.mixture._gaussian import gaussian_components
 
     parts = gaussian_components(g.weights, g.means, factors, kind)
     s = e_step(Chunk(X), parts, False, False)
-    slope = chart.slope(theta, moments_about_means(s.statistic, g.weights, g.means), 0.0)
-    assert np.isclose(s.value, height(theta))
+    gradient = parametrization.gradient(
+        theta, moments_about_means(s.statistic, g.weights, g.means), 0.0
+    )
+    assert np.isclose(s.log_likelihood, height(theta))
     for _ in range(5):
-        way = rng.normal(size=chart.size)
+        way = rng.normal(size=parametrization.size)
         rise = (height(theta + 1e-5 * way) - height(theta - 1e-5 * way)) / 2e-5
-        assert np.isclose(rise, slope @ way, rtol=1e-5)
+        assert np.isclose(rise, gradient @ way, rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", COVARIANCE_TYPES)
 def test_gradient_fit_reaches_what_em_reaches(kind):
-    X, _ = clouds(400, 2, 3, 2, apart=8.0)
+    X, _ = clouds(400, 2, 3, 2, spacing=8.0)
     em = GaussianMixture(3, covariance_type=kind, tol=1e-10, max_iter=3000, random_state=0).fit(X)
     climb = GaussianMixture(
         3, covariance_type=kind, solver="gradient", tol=1e-6, max_iter=2000, random_state=0
@@ -261,7 +263,7 @@ def test_known_labels_give_each_component_its_own_moments():
 
 
 def test_a_few_known_labels_name_the_components():
-    X, y = clouds(600, 2, 3, 8, apart=6.0)
+    X, y = clouds(600, 2, 3, 8, spacing=6.0)
     partly = np.full(600, -1)
     for c in range(3):
         partly[np.flatnonzero(y == c)[:3]] = c
@@ -344,7 +346,7 @@ def brute_correlated(X, g):
     return scores, E, S
 
 
-@pytest.mark.parametrize("shift", [0.0, 1e5])  # far from the origin components are summed apart
+@pytest.mark.parametrize("shift", [0.0, 1e5])  # far away: summed separately
 @pytest.mark.parametrize("kind", ["full", "tied"])
 def test_masked_rounds_with_correlations_by_brute_force(kind, shift):
     X, _ = clouds(40, 4, 2, 0)
@@ -381,11 +383,11 @@ def test_gaps_are_filled_from_what_goes_with_them():
     truth = Z + 6.0 * y[:, None]
     X = np.where(rng.random(truth.shape) < 0.25, np.nan, truth)
     full = GaussianMixture(2, random_state=0, max_iter=500).fit(X)
-    apart = GaussianMixture(2, covariance_type="diag", random_state=0, max_iter=500).fit(X)
+    diagonal = GaussianMixture(2, covariance_type="diag", random_state=0, max_iter=500).fit(X)
     order = full.means_[:, 0].argsort()
     assert np.allclose(full.covariances_[order], np.cov(Z.T), atol=0.12)
     gaps = np.isnan(X[:, 1]) & ~np.isnan(X[:, 0])
-    miss = [np.sqrt(((m.impute(X) - truth)[gaps, 1] ** 2).mean()) for m in (full, apart)]
+    miss = [np.sqrt(((m.impute(X) - truth)[gaps, 1] ** 2).mean()) for m in (full, diagonal)]
     assert miss[0] < 0.25
     assert miss[1] > 0.8
     assert np.array_equal(full.impute(X)[~np.isnan(X)], X[~np.isnan(X)])
@@ -450,7 +452,7 @@ def test_films_by_masked_em_as_in_project_4(k, seed, height, error):
 
 
 def test_starts():
-    X, _ = clouds(500, 2, 4, 6, apart=8.0)
+    X, _ = clouds(500, 2, 4, 6, spacing=8.0)
     for how in ("kmeans", "k-means++", "random", "random_from_data"):
         first = GaussianMixture(4, init_params=how, random_state=3, max_iter=0).fit(X)
         assert first.n_iter_ == 0
@@ -485,7 +487,7 @@ def test_the_number_of_components_is_found(criterion):
 def test_search_scores_by_likelihood():
     from tenfold import search
 
-    X, _ = clouds(300, 2, 3, 0, apart=9.0)
+    X, _ = clouds(300, 2, 3, 0, spacing=9.0)
     found = search(GaussianMixture(random_state=0), {"n_components": [1, 3]}, X, folds=3)
     assert found.best_params_ == {"n_components": 3}
 
@@ -508,3 +510,9 @@ def test_laws_with_several_components(law, kind):
 def test_place_does_not_matter_with_several_components(dtype):
     some = ("in_fortran_order", "in_npy", "in_parquet", "in_dask")
     testing.check_storage_invariance(THREE, only=some, dtypes=(dtype,))
+
+
+def test_weights_outside_the_unit_interval_are_reported_with_their_range():
+    X, _ = clouds(60, 2, 2)
+    with pytest.raises(ValueError, match=r"max value 1\.50000, min value -0\.50000"):
+        GaussianMixture(2, weights_init=[1.5, -0.5]).fit(X)

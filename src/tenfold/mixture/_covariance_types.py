@@ -1,9 +1,11 @@
 """The four covariance types, and the triangular factors of their precisions.
 
-    full       (k, p, p)  any, one for each component
-    tied       (p, p)     any, one for all
-    diag       (k, p)     along the axes
-    spherical  (k,)       the same in all directions
+Shapes use k components and p features.
+
+    full       (k, p, p)  any covariance, one for each component
+    tied       (p, p)     any covariance, one for all components
+    diag       (k, p)     variances along the axes
+    spherical  (k,)       one variance for each component
 
 A factor P of a precision is upper triangular with P P' = C^-1, as in scikit-learn.
 """
@@ -15,6 +17,7 @@ from typing import Any
 import numpy as np
 
 COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
+DIAGONAL_TYPES = ("diag", "spherical")  # without correlations
 
 
 def covariance_shape(kind: str, k: int, p: int) -> tuple[int, ...]:
@@ -23,7 +26,7 @@ def covariance_shape(kind: str, k: int, p: int) -> tuple[int, ...]:
 
 
 def n_covariance_parameters(kind: str, k: int, p: int) -> int:
-    """How many numbers the covariances can choose.
+    """Free parameters of the covariances.
 
     Examples
     --------
@@ -35,21 +38,21 @@ def n_covariance_parameters(kind: str, k: int, p: int) -> int:
 
 
 def unit_covariances(kind: str, k: int, p: int) -> np.ndarray:
-    """Covariances of variance 1."""
-    if kind in ("diag", "spherical"):
+    """Identity covariances."""
+    if kind in DIAGONAL_TYPES:
         return np.ones(covariance_shape(kind, k, p))
     return np.broadcast_to(np.eye(p), covariance_shape(kind, k, p)).copy()
 
 
 def precision_factors(covariances: np.ndarray, kind: str) -> np.ndarray:
-    """Factors of the precisions.
+    """Triangular factors of the precisions.
 
     Examples
     --------
     >>> precision_factors(np.array([0.25, 4.0]), "spherical").tolist()
     [2.0, 0.5]
     """
-    if kind in ("diag", "spherical"):
+    if kind in DIAGONAL_TYPES:
         if not (covariances > 0).all():
             raise ValueError(_singular_covariance_message())
         return 1.0 / np.sqrt(covariances)
@@ -61,7 +64,7 @@ def precision_factors(covariances: np.ndarray, kind: str) -> np.ndarray:
 
 
 def _singular_covariance_message() -> str:
-    """What is said when a covariance has no inverse."""
+    """Error message for a covariance without an inverse."""
     return (
         "Fitting the mixture model failed because some components have ill-defined empirical "
         "covariance (for instance caused by singleton or collapsed samples). Try to decrease the "
@@ -71,14 +74,14 @@ def _singular_covariance_message() -> str:
 
 def precisions_from_factors(factors: np.ndarray, kind: str) -> np.ndarray:
     """Precisions from their factors."""
-    if kind in ("diag", "spherical"):
+    if kind in DIAGONAL_TYPES:
         return factors**2
     return factors @ np.swapaxes(factors, -1, -2)
 
 
 def invert_matrices(matrices: np.ndarray, kind: str) -> np.ndarray:
     """Covariances from precisions, or the other way round."""
-    if kind in ("diag", "spherical"):
+    if kind in DIAGONAL_TYPES:
         return 1.0 / matrices
     return np.linalg.inv(matrices)
 
@@ -91,14 +94,14 @@ def log_det_factors(factors: np.ndarray, kind: str, p: int) -> np.ndarray:
     return np.log(diagonals).sum(axis=-1)
 
 
-def clip_variances(covariances: np.ndarray, kind: str, least: float) -> np.ndarray:
-    """The most likely covariances whose variances are nowhere below `least`."""
-    if least == 0.0:
+def clip_variances(covariances: np.ndarray, kind: str, min_variance: float) -> np.ndarray:
+    """The most likely covariances whose variances are not below `min_variance`."""
+    if min_variance == 0.0:
         return covariances
-    if kind in ("diag", "spherical"):
-        return np.maximum(covariances, least)
+    if kind in DIAGONAL_TYPES:
+        return np.maximum(covariances, min_variance)
     variances, axes = np.linalg.eigh(covariances)
-    return (axes * np.maximum(variances, least)[..., None, :]) @ np.swapaxes(axes, -1, -2)
+    return (axes * np.maximum(variances, min_variance)[..., None, :]) @ np.swapaxes(axes, -1, -2)
 
 
 def full_covariances(covariances: np.ndarray, kind: str, k: int, p: int) -> np.ndarray:
@@ -113,18 +116,18 @@ def full_covariances(covariances: np.ndarray, kind: str, k: int, p: int) -> np.n
         return covariances
     if kind == "tied":
         return np.broadcast_to(covariances, (k, p, p))
-    wide = covariances if kind == "diag" else np.repeat(covariances[:, None], p, axis=1)
-    return wide[:, :, None] * np.eye(p)
+    variances = covariances if kind == "diag" else np.repeat(covariances[:, None], p, axis=1)
+    return variances[:, :, None] * np.eye(p)
 
 
 def check_precisions(given: Any, kind: str, k: int, p: int) -> np.ndarray:
-    """Precisions that a user gave, as float64."""
-    P, wanted = np.array(given, dtype=np.float64), covariance_shape(kind, k, p)
-    if P.shape != wanted:
+    """Given precisions as float64; an error if they have another shape or are not positive."""
+    P, shape = np.array(given, dtype=np.float64), covariance_shape(kind, k, p)
+    if P.shape != shape:
         raise ValueError(
-            f"The parameter '{kind} precision' should have the shape of {wanted}, but got {P.shape}"
+            f"The parameter '{kind} precision' should have the shape of {shape}, but got {P.shape}"
         )
-    if kind in ("diag", "spherical"):
+    if kind in DIAGONAL_TYPES:
         if not (P > 0).all():
             raise ValueError(f"'{kind} precision' should be positive")
     elif not (np.allclose(P, np.swapaxes(P, -1, -2)) and (np.linalg.eigvalsh(P) > 0).all()):

@@ -1,12 +1,4 @@
-"""What a pass of EM says about a chunk, whatever the components are.
-
-Components are an object with `numbers`, how many they hold for a row, and three methods; rows are
-columns in what they give, so that the numbers of a component lie side by side::
-
-    view(X)             rows as the other two want them
-    scores(view)        (k, n) log of weight times density
-    statistic(view, R)  what rows say that belong to the components by R (k, n); parts of it merge
-"""
+"""The E-step on chunks: responsibilities, log-likelihoods and sufficient statistics."""
 
 from __future__ import annotations
 
@@ -17,140 +9,140 @@ import numpy as np
 
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.merge_tree import merge
-
-_MIN_LOG_RESPONSIBILITY = (
-    -600.0
-)  # log of the smallest share: numbers below 1e-308 slow down every product
-_BLOCK_ENTRIES = 2**17  # at once: they stay in a core's second-level cache
+from tenfold.mixture._protocols import Components
+from tenfold.mixture._tuning import BLOCK_ENTRIES, MIN_BLOCK_ROWS, MIN_LOG_RESPONSIBILITY
 
 
-class _EStepResult(NamedTuple):
+class EStepResult(NamedTuple):
     """Log-likelihood and weight of rows, and the statistic of the components."""
 
-    value: float
+    log_likelihood: float
     weight: float
     statistic: Any
 
 
-def iterate_blocks(chunk: Chunk, numbers: int) -> Iterator[Chunk]:
-    """A chunk in parts of a few rows, for each of which so many numbers are held."""
-    size = max(_BLOCK_ENTRIES // numbers, 256)
-    for a in range(0, chunk.rows, size):
-        parts = (None if part is None else part[a : a + size] for part in chunk[:3])
-        yield Chunk(*parts, first=chunk.first + a)
+def iterate_blocks(chunk: Chunk, values_per_row: int) -> Iterator[Chunk]:
+    """A chunk in blocks of rows that fit the cache, given the values that each row takes."""
+    size = max(BLOCK_ENTRIES // values_per_row, MIN_BLOCK_ROWS)
+    for start in range(0, chunk.rows, size):
+        parts = (None if part is None else part[start : start + size] for part in chunk[:3])
+        yield Chunk(*parts, first=chunk.first + start)
 
 
-def e_step(chunk: Chunk, components: Any, hard: bool, labelled: bool) -> _EStepResult:
-    """Both halves of a round for a chunk: who belongs where, and what that says."""
-    value, total = 0.0, None
-    for part in iterate_blocks(chunk, components.numbers):
-        view = components.view(part.X)
-        R, heights = _assign_rows(components.scores(view), part.y if labelled else None, hard)
-        if part.w is not None:
-            R *= part.w
-            heights = np.where(part.w > 0, part.w * heights, 0.0)
-        value += float(heights.sum())
-        total = merge(total, components.statistic(view, R))
-    return _EStepResult(value, chunk.weight, total)
+def e_step(chunk: Chunk, components: Components, hard: bool, labeled: bool) -> EStepResult:
+    """Responsibilities of a chunk, and the statistic that the M-step needs of them."""
+    total, statistic = 0.0, None
+    for block in iterate_blocks(chunk, components.values_per_row):
+        view = components.prepare(block.X)
+        labels = block.y if labeled else None
+        R, log_likelihood = _assign_rows(components.log_joint(view), labels, hard)
+        if block.w is not None:
+            R *= block.w
+            log_likelihood = np.where(block.w > 0, block.w * log_likelihood, 0.0)
+        total += float(log_likelihood.sum())
+        statistic = merge(statistic, components.statistic(view, R))
+    return EStepResult(total, chunk.weight, statistic)
 
 
 def _assign_rows(
-    scores: np.ndarray, labels: np.ndarray | None, hard: bool
+    log_joint: np.ndarray, labels: np.ndarray | None, hard: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Responsibilities (k, n) and the log-likelihood of each row; scores are written over.
+    """Responsibilities (k, n) and the log-likelihood of each row; `log_joint` is overwritten.
 
-    Rows whose label is known (not negative) belong to it.
+    A row with a known label (not negative) belongs to that component.
     """
-    known = np.empty(0, np.int64) if labels is None else np.flatnonzero(labels >= 0)
-    if labels is None or not len(known):
-        return _hard_assignment(scores) if hard else soft_assignment(scores)
-    own = check_component_labels(labels[known], len(scores))
-    kept = scores[own, known]
-    R, heights = _hard_assignment(scores) if hard else soft_assignment(scores)
-    R[:, known] = 0.0
-    R[own, known] = 1.0
-    heights[known] = kept
-    return R, heights
+    assign = _hard_assignment if hard else soft_assignment
+    labeled = np.empty(0, np.int64) if labels is None else np.flatnonzero(labels >= 0)
+    if labels is None or not len(labeled):
+        return assign(log_joint)
+    component = check_component_labels(labels[labeled], len(log_joint))
+    labeled_log_joint = log_joint[component, labeled]
+    R, log_likelihood = assign(log_joint)
+    R[:, labeled] = 0.0
+    R[component, labeled] = 1.0
+    log_likelihood[labeled] = labeled_log_joint
+    return R, log_likelihood
 
 
 def check_component_labels(labels: np.ndarray, k: int) -> np.ndarray:
-    """Labels as numbers of components."""
-    numbers = labels.astype(np.int64)
-    if (numbers != labels).any() or numbers.max() >= k:
-        bad = labels[(numbers != labels) | (numbers >= k)][0]
+    """Labels as integers from 0 to k - 1; an error if they are not."""
+    integers = labels.astype(np.int64)
+    if (integers != labels).any() or integers.max() >= k:
+        bad = labels[(integers != labels) | (integers >= k)][0]
         raise ValueError(
             f"label {bad} is none of the {k} components 0, ..., {k - 1} (-1 where it is unknown)"
         )
-    return numbers
+    return integers
 
 
-def soft_assignment(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Softmax over the components and its normaliser, in place.
+def soft_assignment(log_joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Softmax over the components and the log of its normalizer, in place.
 
     Examples
     --------
-    >>> R, height = soft_assignment(np.log([[0.1], [0.3]]))
-    >>> R.ravel().round(4).tolist(), total_log_likelihood.round(4).tolist()
+    >>> R, log_likelihood = soft_assignment(np.log([[0.1], [0.3]]))
+    >>> R.ravel().round(4).tolist(), log_likelihood.round(4).tolist()
     ([0.25, 0.75], [-0.9163])
     """
-    top = scores.max(axis=0)
-    lost = ~np.isfinite(top)  # no component can make such a row
-    if lost.any():
-        scores[:, lost] = 0.0
-        top[lost] = 0.0
-    scores -= top
-    np.maximum(scores, _MIN_LOG_RESPONSIBILITY, out=scores)
-    np.exp(scores, out=scores)
-    total = scores.sum(axis=0)
-    scores /= total
-    height = np.log(total, out=total)
-    height += top
-    height[lost] = -np.inf
-    return scores, height
+    top = log_joint.max(axis=0)
+    impossible = ~np.isfinite(top)  # rows of density zero in every component
+    if impossible.any():
+        log_joint[:, impossible] = 0.0
+        top[impossible] = 0.0
+    log_joint -= top
+    np.maximum(log_joint, MIN_LOG_RESPONSIBILITY, out=log_joint)
+    R = np.exp(log_joint, out=log_joint)
+    normalizer = R.sum(axis=0)
+    R /= normalizer
+    log_likelihood = np.log(normalizer, out=normalizer)
+    log_likelihood += top
+    log_likelihood[impossible] = -np.inf
+    return R, log_likelihood
 
 
-def _hard_assignment(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each row to its best component, the first on a tie, and the score there; in place."""
-    best, top = scores.argmax(axis=0), scores.max(axis=0)
-    scores[:] = 0.0
-    scores[best, np.arange(len(best))] = 1.0
-    return scores, top
+def _hard_assignment(log_joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each row to its best component, the first on a tie, and `log_joint` there; in place."""
+    best, top = log_joint.argmax(axis=0), log_joint.max(axis=0)
+    log_joint[:] = 0.0
+    log_joint[best, np.arange(len(best))] = 1.0
+    return log_joint, top
 
 
-def _iterate_scores(chunk: Chunk, components: Any) -> Iterator[np.ndarray]:
-    """Scores of a few rows after the other, (k, n)."""
+def _iterate_log_joint(chunk: Chunk, components: Components) -> Iterator[np.ndarray]:
+    """`log_joint` of one block of rows after the other, (k, n)."""
     return (
-        components.scores(components.view(part.X))
-        for part in iterate_blocks(chunk, components.numbers)
+        components.log_joint(components.prepare(block.X))
+        for block in iterate_blocks(chunk, components.values_per_row)
     )
 
 
-def log_likelihoods(chunk: Chunk, components: Any) -> np.ndarray:
+def log_likelihoods(chunk: Chunk, components: Components) -> np.ndarray:
     """Log-likelihood of each row."""
-    parts = [soft_assignment(scores)[1] for scores in _iterate_scores(chunk, components)]
-    return np.concatenate(parts).astype(chunk.X.dtype)
+    blocks = [soft_assignment(scores)[1] for scores in _iterate_log_joint(chunk, components)]
+    return np.concatenate(blocks).astype(chunk.X.dtype)
 
 
-def membership_probabilities(chunk: Chunk, components: Any) -> np.ndarray:
+def membership_probabilities(chunk: Chunk, components: Components) -> np.ndarray:
     """Probability of each component for each row, (n, k)."""
-    parts = [soft_assignment(scores)[0].T for scores in _iterate_scores(chunk, components)]
-    return np.ascontiguousarray(np.concatenate(parts), chunk.X.dtype)
+    blocks = [soft_assignment(scores)[0].T for scores in _iterate_log_joint(chunk, components)]
+    return np.ascontiguousarray(np.concatenate(blocks), chunk.X.dtype)
 
 
-def most_probable_component(chunk: Chunk, components: Any) -> np.ndarray:
+def most_probable_component(chunk: Chunk, components: Components) -> np.ndarray:
     """The most probable component of each row, the first on a tie."""
-    return np.concatenate([scores.argmax(axis=0) for scores in _iterate_scores(chunk, components)])
+    blocks = [scores.argmax(axis=0) for scores in _iterate_log_joint(chunk, components)]
+    return np.concatenate(blocks)
 
 
-class _LogLikelihood(NamedTuple):
+class LogLikelihood(NamedTuple):
     """Log-likelihood and weight of rows."""
 
     value: float
     weight: float
 
 
-def total_log_likelihood(chunk: Chunk, components: Any) -> _LogLikelihood:
+def total_log_likelihood(chunk: Chunk, components: Components) -> LogLikelihood:
     """Log-likelihood of a chunk."""
     w = chunk.weights().astype(np.float64)
-    values = [soft_assignment(scores)[1] for scores in _iterate_scores(chunk, components)]
-    return _LogLikelihood(float(w @ np.concatenate(values)), chunk.weight)
+    blocks = [soft_assignment(scores)[1] for scores in _iterate_log_joint(chunk, components)]
+    return LogLikelihood(float(w @ np.concatenate(blocks)), chunk.weight)

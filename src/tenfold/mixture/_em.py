@@ -29,6 +29,7 @@ from tenfold.mixture._init import (
     draw_initial_centers,
     initial_statistic,
 )
+from tenfold.mixture._protocols import MixtureFamily
 from tenfold.optim.convergence import until_converged
 
 MIXTURE_CONSTRAINTS: dict[str, Any] = {
@@ -46,28 +47,40 @@ MIXTURE_CONSTRAINTS: dict[str, Any] = {
 
 
 class EMSolution(NamedTuple):
-    """Where one start has led: components, mean log-likelihood before the last round, report."""
+    """Result of EM from one initialization.
+
+    Attributes
+    ----------
+    state : of the components
+    log_likelihood : mean over the rows, before the last iteration
+    report : iterations, convergence and history
+    """
 
     state: Any
-    value: float
+    log_likelihood: float
     report: dict[str, Any]
 
 
 class BaseMixture(DensityMixin, Estimator):
-    r"""A hidden component for each row, learned by EM.
+    r"""A latent component for each row, learned by EM.
 
     .. math:: \max \sum_i \omega_i \log \sum_k \pi_k \, p_k(x_i)
 
-    A model writes `_family(rows)`, how its components learn: an object with `blank(centres)`,
-    `components(state)`, `moved(state, statistic)` and `log_prior(state)`; and
-    `_learned(state, dtype)`, `_components()`, `_draw(k, n, rng)` and `_n_parameters()`.
+    A model defines `_family(rows)`, the `MixtureFamily` of its components; `_finalize(state,
+    dtype)`, the learned attributes; `_state()`, the state they came from; and `_components()`,
+    `_draw(component, n, rng)` and `_n_parameters()`.
+
+    References
+    ----------
+    A. P. Dempster, N. M. Laird and D. B. Rubin (1977), Maximum likelihood from incomplete data via
+    the EM algorithm.
     """
 
     _min_rows = 2
     _parameter_constraints: dict[str, Any] = MIXTURE_CONSTRAINTS
 
     @property
-    def _draws(self) -> bool:  # one component is the same from any start
+    def _draws(self) -> bool:  # one component does not depend on the initialization
         return self.n_components > 1
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
@@ -78,51 +91,54 @@ class BaseMixture(DensityMixin, Estimator):
             )
         if self.observed_labels and not rows.source.has_target:
             raise ValueError("observed_labels=True needs y: component of each row, -1 if unknown")
-        climbed = max(self._climbs(rows, rng), key=lambda climb: climb.value)
+        best = max(self._solutions(rows, rng), key=lambda solution: solution.log_likelihood)
         return {
-            **self._finalize(climbed.state, rows.dtype),
-            **climbed.report,
-            "lower_bound_": climbed.value,
-            "lower_bounds_": (-climbed.report["history_"]["objective"]).tolist(),
+            **self._finalize(best.state, rows.dtype),
+            **best.report,
+            "lower_bound_": best.log_likelihood,
+            "lower_bounds_": (-best.report["history_"]["objective"]).tolist(),
         }
 
-    def _climbs(self, rows: Rows, rng: np.random.Generator) -> list[EMSolution]:
+    def _solutions(self, rows: Rows, rng: np.random.Generator) -> list[EMSolution]:
+        """Solutions from all initializations."""
         family = self._family(rows)
-        if self.warm_start and hasattr(self, "converged_") and self._goes_on(rows):
-            return [self._climb(rows, family, self._state(), self.lower_bound_)]
+        if self.warm_start and hasattr(self, "converged_") and self._can_warm_start(rows):
+            return [self._optimize(rows, family, self._state(), self.lower_bound_)]
         return [
-            self._climb(rows, family, self._start(rows, family, rng), -np.inf)
+            self._optimize(rows, family, self._initialize(rows, family, rng), -np.inf)
             for _ in range(self.n_init)
         ]
 
-    def _goes_on(self, rows: Rows) -> bool:
-        """Whether what was learned is a start for these parameters and rows."""
+    def _can_warm_start(self, rows: Rows) -> bool:
+        """Whether the last fit has the shapes of these parameters and rows."""
         return len(self.weights_) == self.n_components
 
-    def _climb(self, rows: Rows, family: Any, start: Any, before: float) -> EMSolution:
-        """Rounds of EM from one start."""
-        loop = until_converged((start, float(before)), tol=self.tol, max_iter=self.max_iter)
-        for state, last in loop:
-            parts = family.components(state)
-            s = rows.total(e_step, parts, self.hard, self.observed_labels)
-            value = (s.value + family.log_prior(state)) / s.weight
-            moved = family.m_step(state, s.statistic)
-            loop.update((moved, value), objective=-value, change=abs(value - last))
+    def _optimize(
+        self, rows: Rows, family: MixtureFamily, initial: Any, log_likelihood: float
+    ) -> EMSolution:
+        """EM from an initial state; the log-likelihood before it, -inf if it is unknown."""
+        first = initial, float(log_likelihood)
+        loop = until_converged(first, tol=self.tol, max_iter=self.max_iter)
+        for state, previous in loop:
+            components = family.components(state)
+            s = rows.total(e_step, components, self.hard, self.observed_labels)
+            value = (s.log_likelihood + family.log_prior(state)) / s.weight
+            updated = family.m_step(state, s.statistic)
+            loop.update((updated, value), objective=-value, change=abs(value - previous))
         state, value = loop.state
         return EMSolution(state, value, loop.report)
 
-    def _start(self, rows: Rows, family: Any, rng: np.random.Generator) -> Any:
-        """First components: rows are given to drawn centres, or to components at random."""
+    def _initialize(self, rows: Rows, family: MixtureFamily, rng: np.random.Generator) -> Any:
+        """First state: an M-step with rows at their nearest center, or divided at random."""
         k, seed = self.n_components, int(rng.integers(2**31))
-        start = self._centres(rows, rng)
-        if self.observed_labels and start.centres is not None:
-            start = start._replace(centres=centers_at_labels(rows, start.centres, start.fill))
-        centres = np.tile(start.fill, (k, 1)) if start.centres is None else start.centres
-        blank = family.initial_state(centres)
-        how = InitialAssignment(start.centres, start.fill, k, seed, self.observed_labels)
-        return family.m_step(blank, rows.total(initial_statistic, family.components(blank), how))
+        centers, fill = self._initial_centers(rows, rng)
+        if self.observed_labels and centers is not None:
+            centers = centers_at_labels(rows, centers, fill)
+        state = family.initial_state(np.tile(fill, (k, 1)) if centers is None else centers)
+        init = InitialAssignment(centers, fill, k, seed, self.observed_labels)
+        return family.m_step(state, rows.total(initial_statistic, family.components(state), init))
 
-    def _centres(self, rows: Rows, rng: np.random.Generator) -> InitialCenters:
+    def _initial_centers(self, rows: Rows, rng: np.random.Generator) -> InitialCenters:
         return draw_initial_centers(rows, self.n_components, self.init_params, rng)
 
     def _set_learned(self, learned: dict[str, Any]) -> None:
@@ -132,13 +148,13 @@ class BaseMixture(DensityMixin, Estimator):
             warnings.warn(
                 "Best performing initialization did not converge. Try different init parameters, "
                 "or increase max_iter, tol, or check for degenerate data. `history_` shows the "
-                "log-likelihood per round.",
+                "log-likelihood per iteration.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable component of each row, (n,).
+        """The most probable component of each row, (n_samples,).
 
         Parameters
         ----------
@@ -149,7 +165,7 @@ class BaseMixture(DensityMixin, Estimator):
         return self._each(X, most_probable_component, self._components())
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
-        """Learn from rows, and give the most probable component of each.
+        """Fit the mixture, then predict the most probable component of each row, (n_samples,).
 
         Parameters
         ----------
@@ -161,7 +177,7 @@ class BaseMixture(DensityMixin, Estimator):
         return self.fit(X, y).predict(X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each component for each row, (n, k).
+        """Probability of each component for each row, (n_samples, n_components).
 
         Parameters
         ----------
@@ -172,7 +188,7 @@ class BaseMixture(DensityMixin, Estimator):
         return self._each(X, membership_probabilities, self._components())
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Log-likelihood of each row, (n,).
+        """Log-likelihood of each row, (n_samples,).
 
         Parameters
         ----------
@@ -192,14 +208,14 @@ class BaseMixture(DensityMixin, Estimator):
         X : array, table, path, Dask collection or `tenfold.open(...)`
             The rows.
         y : None
-            Not used; there so that pipelines and searches can pass it.
+            Ignored; present for API consistency.
         sample_weight : array, optional
             Weight of each row.
         """
-        value, weight = self._height(X, sample_weight)
+        value, weight = self._total_log_likelihood(X, sample_weight)
         return value / weight
 
-    def _height(self, X: Any, w: Any = None) -> Any:
+    def _total_log_likelihood(self, X: Any, w: Any = None) -> Any:
         check_is_fitted(self)
         with self._work_context():
             return self._rows(X, None, w, reset=False).total(
@@ -207,25 +223,25 @@ class BaseMixture(DensityMixin, Estimator):
             )
 
     def bic(self, X: Any) -> float:
-        """Bayesian information criterion: -2 log-likelihood + numbers to choose * log n.
+        """Bayesian information criterion: -2 log-likelihood + n_parameters * log n.
 
         Parameters
         ----------
         X : array, table, path, Dask collection or `tenfold.open(...)`
             The rows.
         """
-        value, n = self._height(X)
+        value, n = self._total_log_likelihood(X)
         return float(-2 * value + self._n_parameters() * np.log(n))
 
     def aic(self, X: Any) -> float:
-        """Akaike's information criterion: -2 log-likelihood + 2 * numbers to choose.
+        """Akaike's information criterion: -2 log-likelihood + 2 * n_parameters.
 
         Parameters
         ----------
         X : array, table, path, Dask collection or `tenfold.open(...)`
             The rows.
         """
-        return float(-2 * self._height(X).value + 2 * self._n_parameters())
+        return float(-2 * self._total_log_likelihood(X).value + 2 * self._n_parameters())
 
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Draw rows, and the component of each, in the order of the components.
@@ -233,13 +249,13 @@ class BaseMixture(DensityMixin, Estimator):
         Parameters
         ----------
         n_samples : int
-            How many.
+            Number of rows.
         """
         check_is_fitted(self)
         if n_samples < 1:
             raise ValueError(f"Invalid value for 'n_samples': {n_samples}. At least 1 is needed.")
         rng = self._rng()
-        shares = np.asarray(self.weights_, np.float64)
-        counts = rng.multinomial(n_samples, shares / shares.sum())
+        weights = np.asarray(self.weights_, np.float64)
+        counts = rng.multinomial(n_samples, weights / weights.sum())
         X = np.concatenate([self._draw(k, int(n), rng) for k, n in enumerate(counts)])
         return X, np.repeat(np.arange(len(counts)), counts)

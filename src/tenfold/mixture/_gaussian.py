@@ -1,133 +1,165 @@
-"""Gaussian components: log-densities of rows, sufficient statistics, and the M-step."""
+r"""Gaussian components: log-densities of rows, sufficient statistics, and the M-step.
+
+.. math:: \log \pi_k \mathcal N(x; \mu_k, \Sigma_k) = \log \pi_k + \log \lvert P_k\rvert
+          - \tfrac12 p \log 2\pi - \tfrac12 \lVert P_k^\top (x - \mu_k) \rVert^2
+
+Expanded, the square is linear in the products of columns about a common origin: one matrix product
+gives the log-densities of all components, another the moments. This loses digits as the square of
+the distance between origin and component, in standard deviations of the component. Where that
+distance is large, or where rows are wide, differences are taken component by component.
+
+Shapes use k components, p features and n rows.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tenfold.mixture import _covariance_types, _gaussian_numba
-from tenfold.mixture._covariance_types import log_det_factors
-from tenfold.mixture._missing_values import MissingValueComponents
+from tenfold.mixture._covariance_types import DIAGONAL_TYPES, log_det_factors
+from tenfold.mixture._missing_values import CompleteComponents, MissingValueComponents
 from tenfold.mixture._moments import (
     LOG_2PI,
     MAX_SQUARED_DISTANCE,
-    ApartMoments,
     ComponentMoments,
     DiagonalMoments,
+    Moments,
     PackedMoments,
+    SeparateMoments,
     TiedMoments,
     mixture_mean,
     moments_about_means,
+    moments_about_origin,
     repeat_weights,
 )
+from tenfold.mixture._tuning import MAX_PACKED_COLUMNS
+
+EMPTY_WEIGHT = 10 * np.finfo(np.float64).eps  # a component with less weight has lost its rows
 
 
 class _DiagonalView(NamedTuple):
     """Rows about the origin: beside their squares (n, 2 p), or as columns (p, n)."""
 
-    squares: Any
-    columns: Any
+    with_squares: np.ndarray | None
+    columns: np.ndarray
 
 
-class _DiagonalComponents(NamedTuple):
+class DiagonalComponents(NamedTuple):
     """Components whose columns are independent; entries may be missing (NaN)."""
 
     log_weights: np.ndarray  # (k,)
     means: np.ndarray  # (k, p), about the origin
     precisions: np.ndarray  # (k, p)
-    constants: np.ndarray  # (k, p), what an entry adds to the score if it is there
+    log_factors: np.ndarray  # (k, p), log of the normalizing factor of each column
     origin: np.ndarray  # (p,)
     offsets: np.ndarray  # (k,)
-    table: np.ndarray  # (k, 2 p), what columns and their squares add to the scores
-    near: bool  # whether the table is exact enough
+    coefficients: np.ndarray  # (k, 2 p), of columns and their squares in `log_joint`
+    expands: bool  # whether the expanded square is exact enough
 
     @property
-    def numbers(self) -> int:
-        return len(self.offsets) + self.table.shape[1]
+    def values_per_row(self) -> int:
+        return len(self.offsets) + self.coefficients.shape[1]
 
-    def view(self, X: np.ndarray) -> _DiagonalView:
+    def prepare(self, X: np.ndarray) -> _DiagonalView:
         n, p = X.shape
-        G = np.empty((n, 2 * p))
-        D = np.subtract(X, self.origin, out=G[:, :p])
-        if not self.near or np.isnan(D.sum()):
+        F = np.empty((n, 2 * p))
+        D = np.subtract(X, self.origin, out=F[:, :p])
+        if not self.expands or np.isnan(D.sum()):
             return _DiagonalView(None, np.ascontiguousarray(D.T))
-        np.multiply(D, D, out=G[:, p:])
-        return _DiagonalView(G, None)
+        np.multiply(D, D, out=F[:, p:])
+        return _DiagonalView(F, D.T)
 
-    def scores(self, view: _DiagonalView) -> np.ndarray:
-        if view.squares is not None:
-            scores = self.table @ view.squares.T
+    def log_joint(self, view: _DiagonalView) -> np.ndarray:
+        if view.with_squares is not None:
+            scores = self.coefficients @ view.with_squares.T
             scores += self.offsets[:, None]
             return scores
         F = view.columns
         scores = np.empty((len(self.means), F.shape[1]))
         if np.isnan(F).any():
-            state = self.means, self.precisions, self.constants, self.log_weights
+            state = self.means, self.precisions, self.log_factors, self.log_weights
             _gaussian_numba.observed_scores(F, *state, scores)
         else:
-            offsets = self.log_weights + self.constants.sum(axis=1)
+            offsets = self.log_weights + self.log_factors.sum(axis=1)
             _gaussian_numba.diagonal_scores(F, self.means, self.precisions, offsets, scores)
         return scores
 
     def statistic(self, view: _DiagonalView, R: np.ndarray) -> DiagonalMoments:
         (k, p), M, n = self.means.shape, self.means, R.sum(axis=1)
-        if view.squares is not None:
-            total, many = R @ view.squares, n[:, None]
-            squares = total[:, p:] - 2 * M * total[:, :p] + many * M**2
-            both = np.stack([total[:, :p] - many * M, squares])
+        if view.with_squares is not None:
+            total, weight = R @ view.with_squares, n[:, None]
+            squares = total[:, p:] - 2 * M * total[:, :p] + weight * M**2
+            both = np.stack([total[:, :p] - weight * M, squares])
             return DiagonalMoments(n, repeat_weights(n, p), both)
-        seen, both = np.zeros((k, p)), np.zeros((2, k, p))
-        _gaussian_numba.add_observed_moments(view.columns, M, R, seen, *both)
-        return DiagonalMoments(n, seen, both)
+        observed, both = np.zeros((k, p)), np.zeros((2, k, p))
+        _gaussian_numba.add_observed_moments(view.columns, M, R, observed, *both)
+        return DiagonalMoments(n, observed, both)
+
+    def subtract(self, penalty: np.ndarray) -> DiagonalComponents:
+        """Components with `log_joint` lower by `penalty`, (k,)."""
+        log_weights, offsets = self.log_weights - penalty, self.offsets - penalty
+        return self._replace(log_weights=log_weights, offsets=offsets)
 
 
 def _diagonal_components(
     log_weights: np.ndarray, means: np.ndarray, precisions: np.ndarray, origin: np.ndarray
-) -> _DiagonalComponents:
+) -> DiagonalComponents:
     """Components with independent columns."""
     M = means - origin
-    pull = precisions * M
-    away = (pull * M).sum(axis=1)
-    constants = 0.5 * (np.log(precisions) - LOG_2PI)
-    offsets = log_weights + constants.sum(axis=1) - 0.5 * away
-    table = np.hstack([pull, -0.5 * precisions])
-    near = bool(away.max() <= MAX_SQUARED_DISTANCE)
-    return _DiagonalComponents(log_weights, M, precisions, constants, origin, offsets, table, near)
-
-
-_MAX_PACKED_COLUMNS = 40  # columns from which products of all pairs cost more than they save
+    linear = precisions * M
+    distances = (linear * M).sum(axis=1)
+    log_factors = 0.5 * (np.log(precisions) - LOG_2PI)
+    offsets = log_weights + log_factors.sum(axis=1) - 0.5 * distances
+    coefficients = np.hstack([linear, -0.5 * precisions])
+    expands = bool(distances.max() <= MAX_SQUARED_DISTANCE)
+    return DiagonalComponents(
+        log_weights, M, precisions, log_factors, origin, offsets, coefficients, expands
+    )
 
 
 class PackedComponents(NamedTuple):
-    """Components with a covariance each: all at once, about an origin."""
+    """Components with a covariance each: all at once, by the expanded square."""
 
     offsets: np.ndarray  # (k,)
     means: np.ndarray  # (k, p)
     origin: np.ndarray  # (p,)
-    table: np.ndarray  # (k, p + p (p + 1) / 2), what columns and their products add to the scores
+    coefficients: np.ndarray  # (k, p + p (p + 1) / 2), of columns and their products in `log_joint`
 
     @property
-    def numbers(self) -> int:
-        return len(self.offsets) + self.table.shape[1]
+    def values_per_row(self) -> int:
+        return len(self.offsets) + self.coefficients.shape[1]
 
-    def view(self, X: np.ndarray) -> np.ndarray:
-        p, q = X.shape[1], self.table.shape[1]
+    def prepare(self, X: np.ndarray) -> np.ndarray:
+        p, q = X.shape[1], self.coefficients.shape[1]
         F = np.empty((q, len(X)))
         np.subtract(X.T, self.origin[:, None], out=F[:p])
         _gaussian_numba.pair_products(F[:p], F[p:])
         return F
 
-    def scores(self, F: np.ndarray) -> np.ndarray:
-        scores = self.table @ F
+    def log_joint(self, view: np.ndarray) -> np.ndarray:
+        scores = self.coefficients @ view
         scores += self.offsets[:, None]
         return scores
 
-    def statistic(self, F: np.ndarray, R: np.ndarray) -> PackedMoments:
-        return PackedMoments(R.sum(axis=1), R @ F.T)
+    def statistic(self, view: np.ndarray, R: np.ndarray) -> PackedMoments:
+        return PackedMoments(R.sum(axis=1), R @ view.T)
+
+    def statistic_from_moments(
+        self, n: np.ndarray, sums: np.ndarray, squares: np.ndarray
+    ) -> PackedMoments:
+        """The statistic from moments about the means."""
+        sums, squares = moments_about_origin(n, sums, squares, self.means - self.origin)
+        a, b = np.triu_indices(len(self.origin))
+        return PackedMoments(n, np.hstack([sums, squares[:, a, b]]))
+
+    def subtract(self, penalty: np.ndarray) -> PackedComponents:
+        """Components with `log_joint` lower by `penalty`, (k,)."""
+        return self._replace(offsets=self.offsets - penalty)
 
 
-class ApartComponents(NamedTuple):
+class SeparateComponents(NamedTuple):
     """Components with a covariance each, or a common one: one after the other."""
 
     offsets: np.ndarray  # (k,)
@@ -135,31 +167,41 @@ class ApartComponents(NamedTuple):
     factors: np.ndarray  # (k, p, p)
 
     @property
-    def numbers(self) -> int:
+    def values_per_row(self) -> int:
         return len(self.offsets) + 3 * self.means.shape[1]
 
-    def view(self, X: np.ndarray) -> np.ndarray:
+    def prepare(self, X: np.ndarray) -> np.ndarray:
         return X
 
-    def scores(self, X: np.ndarray) -> np.ndarray:
-        scores = np.empty((len(self.offsets), len(X)))
+    def log_joint(self, view: np.ndarray) -> np.ndarray:
+        scores = np.empty((len(self.offsets), len(view)))
         for k, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
-            Y = (X - mean) @ factor
+            Y = (view - mean) @ factor
             scores[k] = self.offsets[k] - 0.5 * np.einsum("ij,ij->i", Y, Y)
         return scores
 
-    def statistic(self, X: np.ndarray, R: np.ndarray) -> ApartMoments:
+    def statistic(self, view: np.ndarray, R: np.ndarray) -> SeparateMoments:
         k, p = self.means.shape
         both = np.empty((k, p, 1 + p))
         for c, mean in enumerate(self.means):
-            D = X - mean
+            D = view - mean
             Z = D * R[c][:, None]
             both[c, :, 0], both[c, :, 1:] = Z.sum(axis=0), Z.T @ D
-        return ApartMoments(R.sum(axis=1), both)
+        return SeparateMoments(R.sum(axis=1), both)
+
+    def statistic_from_moments(
+        self, n: np.ndarray, sums: np.ndarray, squares: np.ndarray
+    ) -> SeparateMoments:
+        """The statistic from moments about the means."""
+        return SeparateMoments(n, np.concatenate([sums[:, :, None], squares], axis=2))
+
+    def subtract(self, penalty: np.ndarray) -> SeparateComponents:
+        """Components with `log_joint` lower by `penalty`, (k,)."""
+        return self._replace(offsets=self.offsets - penalty)
 
 
 class TiedComponents(NamedTuple):
-    """Components that share a covariance: all at once, in the coordinates where it is 1."""
+    """Components that share a covariance: all at once, in whitened coordinates."""
 
     offsets: np.ndarray  # (k,)
     means: np.ndarray  # (k, p)
@@ -167,66 +209,73 @@ class TiedComponents(NamedTuple):
     factor: np.ndarray  # (p, p)
 
     @property
-    def numbers(self) -> int:
+    def values_per_row(self) -> int:
         return len(self.offsets) + 3 * self.means.shape[1]
 
-    def view(self, X: np.ndarray) -> np.ndarray:
+    def prepare(self, X: np.ndarray) -> np.ndarray:
         return X - self.origin
 
-    def scores(self, D: np.ndarray) -> np.ndarray:
-        Y, M = D @ self.factor, (self.means - self.origin) @ self.factor
+    def log_joint(self, view: np.ndarray) -> np.ndarray:
+        Y, M = view @ self.factor, (self.means - self.origin) @ self.factor
         scores = M @ Y.T
         scores += (self.offsets - 0.5 * (M * M).sum(axis=1))[:, None]
         scores -= 0.5 * np.einsum("ij,ij->i", Y, Y)
         return scores
 
-    def statistic(self, D: np.ndarray, R: np.ndarray) -> TiedMoments:
-        squares = (D * R.sum(axis=0)[:, None]).T @ D
-        return TiedMoments(R.sum(axis=1), np.vstack([R @ D, squares]))
+    def statistic(self, view: np.ndarray, R: np.ndarray) -> TiedMoments:
+        squares = (view * R.sum(axis=0)[:, None]).T @ view
+        return TiedMoments(R.sum(axis=1), np.vstack([R @ view, squares]))
+
+    def statistic_from_moments(
+        self, n: np.ndarray, sums: np.ndarray, squares: np.ndarray
+    ) -> TiedMoments:
+        """The statistic from moments about the means."""
+        sums, squares = moments_about_origin(n, sums, squares, self.means - self.origin)
+        return TiedMoments(n, np.vstack([sums, squares.sum(axis=0)]))
+
+    def subtract(self, penalty: np.ndarray) -> TiedComponents:
+        """Components with `log_joint` lower by `penalty`, (k,)."""
+        return self._replace(offsets=self.offsets - penalty)
 
 
 def gaussian_components(
     weights: np.ndarray, means: np.ndarray, factors: np.ndarray, kind: str
-) -> Any:
-    """What leaves need of Gaussians, given the factors of their precisions."""
+) -> DiagonalComponents | MissingValueComponents:
+    """Gaussian components from the triangular factors of their precisions."""
     k, p = means.shape
     origin = mixture_mean(weights, means)
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights)
-    if kind in ("diag", "spherical"):
+    if kind in DIAGONAL_TYPES:
         precisions = factors**2 if kind == "diag" else np.repeat(factors[:, None] ** 2, p, axis=1)
         return _diagonal_components(log_weights, means, precisions, origin)
     offsets = log_weights + log_det_factors(factors, kind, p) - 0.5 * p * LOG_2PI
-    each = np.broadcast_to(factors, (k, p, p))
-    inner = _correlated_components(offsets, means, factors, origin, kind)
-    return MissingValueComponents(inner, offsets, means, each, origin)
+    complete = _correlated_components(offsets, means, factors, origin, kind)
+    return MissingValueComponents(complete, offsets, means, np.broadcast_to(factors, (k, p, p)))
 
 
 def _correlated_components(
     offsets: np.ndarray, means: np.ndarray, factors: np.ndarray, origin: np.ndarray, kind: str
-) -> Any:
-    """Components with any correlations, for rows without gaps."""
+) -> CompleteComponents:
+    """Components with any correlations, for rows without missing entries."""
     k, p = means.shape
-    away = ((means - origin)[:, None, :] @ factors)[:, 0]
-    if (away**2).sum(axis=1).max() > MAX_SQUARED_DISTANCE or (
-        kind == "full" and p >= _MAX_PACKED_COLUMNS
-    ):
-        return ApartComponents(offsets, means, np.broadcast_to(factors, (k, p, p)))
+    offset = ((means - origin)[:, None, :] @ factors)[:, 0]
+    distances = (offset**2).sum(axis=1)
+    far = distances.max() > MAX_SQUARED_DISTANCE
+    if far or (kind == "full" and p >= MAX_PACKED_COLUMNS):
+        return SeparateComponents(offsets, means, np.broadcast_to(factors, (k, p, p)))
     if kind == "tied":
         return TiedComponents(offsets, means, origin, factors)
-    pull = (factors @ away[:, :, None])[:, :, 0]
-    table = np.hstack([pull, _pack_precisions(factors @ np.swapaxes(factors, 1, 2))])
-    return PackedComponents(offsets - 0.5 * (away**2).sum(axis=1), means, origin, table)
+    linear = (factors @ offset[:, :, None])[:, :, 0]
+    quadratic = _pack_precisions(factors @ np.swapaxes(factors, 1, 2))
+    coefficients = np.hstack([linear, quadratic])
+    return PackedComponents(offsets - 0.5 * distances, means, origin, coefficients)
 
 
 def _pack_precisions(precisions: np.ndarray) -> np.ndarray:
-    """What products of pairs of columns add to the scores, (k, p (p + 1) / 2)."""
+    """Coefficients of the products of pairs of columns in `log_joint`, (k, p (p + 1) / 2)."""
     a, b = np.triu_indices(precisions.shape[-1])
     return precisions[:, a, b] * np.where(a == b, -0.5, -1.0)
-
-
-EMPTY_WEIGHT = 10 * np.finfo(np.float64).eps  # weight of a component that has lost its rows
-_DIAGONAL_TYPES = ("diag", "spherical")  # shapes of covariances without correlations
 
 
 class GaussianParameters(NamedTuple):
@@ -238,14 +287,14 @@ class GaussianParameters(NamedTuple):
 
 
 class GaussianFamily(NamedTuple):
-    """How Gaussian components learn.
+    """The `MixtureFamily` of Gaussian components.
 
     Attributes
     ----------
-    kind : shape of the covariances
+    kind : covariance type
     reg_covar : added to the variances
-    min_variance : variances are not smaller than this
-    min_seen : a mean moves in a column if its component has seen this much of it
+    min_variance : lower bound of the variances
+    min_seen : a mean moves in a column if its component has observed this much weight there
     """
 
     kind: str
@@ -253,55 +302,57 @@ class GaussianFamily(NamedTuple):
     min_variance: float = 0.0
     min_seen: float = 0.0
 
-    def initial_state(self, centres: np.ndarray) -> GaussianParameters:
-        """Components about which the first rows are summed."""
-        k = len(centres)
-        return GaussianParameters(
-            np.full(k, 1 / k),
-            centres,
-            _covariance_types.unit_covariances(self.kind, *centres.shape),
-        )
+    def initial_state(self, centers: np.ndarray) -> GaussianParameters:
+        """Components of unit variance at the centers."""
+        k = len(centers)
+        covariances = _covariance_types.unit_covariances(self.kind, *centers.shape)
+        return GaussianParameters(np.full(k, 1 / k), centers, covariances)
 
-    def components(self, g: GaussianParameters) -> Any:
-        """What leaves need."""
-        factors = _covariance_types.precision_factors(g.covariances, self.kind)
-        return gaussian_components(g.weights, g.means, factors, self.kind)
+    def components(self, state: GaussianParameters) -> DiagonalComponents | MissingValueComponents:
+        """Components with these parameters."""
+        factors = _covariance_types.precision_factors(state.covariances, self.kind)
+        return gaussian_components(state.weights, state.means, factors, self.kind)
 
-    def log_prior(self, g: GaussianParameters) -> float:
-        """Nothing: the likelihood alone counts."""
+    def log_prior(self, state: GaussianParameters) -> float:
+        """Zero: maximum likelihood."""
         return 0.0
 
-    def m_step(self, g: GaussianParameters, s: Any) -> GaussianParameters:
-        """The M-step: the most likely components of the rows as they were given to them."""
-        s, n = moments_about_means(s, g.weights, g.means), s.n + EMPTY_WEIGHT
-        means, covariances = (self._by_axis if self.kind in _DIAGONAL_TYPES else self._whole)(g, s)
-        return GaussianParameters(n / n.sum(), means, covariances)
+    def m_step(self, state: GaussianParameters, statistic: Moments) -> GaussianParameters:
+        """Maximum-likelihood parameters for the responsibilities of the E-step."""
+        s = moments_about_means(statistic, state.weights, state.means)
+        n = statistic.n + EMPTY_WEIGHT
+        update = self._update_diagonal if self.kind in DIAGONAL_TYPES else self._update_correlated
+        return GaussianParameters(n / n.sum(), *update(state, s))
 
-    def _whole(self, g: GaussianParameters, s: ComponentMoments) -> tuple[np.ndarray, np.ndarray]:
-        """Means and covariances with any correlations."""
-        there = np.where(s.n > EMPTY_WEIGHT, s.n, 1.0)
-        shift = s.sums / there[:, None]
+    def _update_correlated(
+        self, state: GaussianParameters, s: ComponentMoments
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Means, and covariances with any correlations."""
+        weight = np.where(s.n > EMPTY_WEIGHT, s.n, 1.0)
+        shift = s.sums / weight[:, None]
         if self.kind == "tied":
             squares = s.squares if s.squares.ndim == 2 else s.squares.sum(axis=0)
-            return g.means + shift, self._regular((squares - s.sums.T @ shift) / s.n.sum())
+            return state.means + shift, self._regularize((squares - s.sums.T @ shift) / s.n.sum())
         scatter = s.squares - s.sums[:, :, None] * shift[:, None, :]
-        fitted = self._regular(scatter / there[:, None, None])
-        alive = (s.n > EMPTY_WEIGHT)[:, None, None]
-        return g.means + shift, np.where(alive, fitted, g.covariances)
+        covariances = self._regularize(scatter / weight[:, None, None])
+        has_rows = (s.n > EMPTY_WEIGHT)[:, None, None]
+        return state.means + shift, np.where(has_rows, covariances, state.covariances)
 
-    def _by_axis(self, g: GaussianParameters, s: ComponentMoments) -> tuple[np.ndarray, np.ndarray]:
-        """Means and variances along the axes, from the entries that are there."""
-        seen = s.seen
-        moves = (seen > EMPTY_WEIGHT) & (seen >= self.min_seen)
-        shift = np.where(moves, s.sums / np.where(moves, seen, 1.0), 0.0)
-        squares = s.squares - 2 * shift * s.sums + shift**2 * seen
+    def _update_diagonal(
+        self, state: GaussianParameters, s: ComponentMoments
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Means, and variances along the axes, from the observed entries."""
+        observed = s.observed
+        moves = (observed > EMPTY_WEIGHT) & (observed >= self.min_seen)
+        shift = np.where(moves, s.sums / np.where(moves, observed, 1.0), 0.0)
+        squares = s.squares - 2 * shift * s.sums + shift**2 * observed
         if self.kind == "spherical":
-            squares, seen = squares.sum(axis=1), seen.sum(axis=1)
-        alive = seen > EMPTY_WEIGHT
-        fitted = self._regular(np.maximum(squares, 0.0) / np.where(alive, seen, 1.0))
-        return g.means + shift, np.where(alive, fitted, g.covariances)
+            squares, observed = squares.sum(axis=1), observed.sum(axis=1)
+        has_rows = observed > EMPTY_WEIGHT
+        variances = self._regularize(np.maximum(squares, 0.0) / np.where(has_rows, observed, 1.0))
+        return state.means + shift, np.where(has_rows, variances, state.covariances)
 
-    def _regular(self, covariances: np.ndarray) -> np.ndarray:
+    def _regularize(self, covariances: np.ndarray) -> np.ndarray:
         p = covariances.shape[-1]
-        ridge = self.reg_covar * (1.0 if self.kind in _DIAGONAL_TYPES else np.eye(p))
+        ridge = self.reg_covar * (1.0 if self.kind in DIAGONAL_TYPES else np.eye(p))
         return _covariance_types.clip_variances(covariances + ridge, self.kind, self.min_variance)

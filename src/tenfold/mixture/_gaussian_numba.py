@@ -1,15 +1,18 @@
-"""Compiled loops of Gaussian mixtures; rows are columns, so that a loop runs along many of them."""
+"""Compiled loops of Gaussian mixtures.
+
+Rows of the data are columns here, so that the inner loop runs along contiguous memory.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-_ROWS_PER_BLOCK = 64  # rows at once: they stay in the first-level cache
+_ROWS_PER_BLOCK = 64  # rows whose sums stay in the first-level cache; not swept
 
 
 @njit(cache=True, nogil=True)
-def pair_products(X, out):  # noqa: ANN001, ANN202  (p, n) -> (p (p + 1) / 2, n)
+def pair_products(X, out):
     """Products of all pairs of columns, a column with itself included."""
     p, n = X.shape
     row = 0
@@ -21,8 +24,8 @@ def pair_products(X, out):  # noqa: ANN001, ANN202  (p, n) -> (p (p + 1) / 2, n)
 
 
 @njit(cache=True, nogil=True)
-def diagonal_scores(X, means, precisions, offsets, scores):  # noqa: ANN001, ANN202  X (p, n) -> (k, n)
-    """Score offset - sum_j precision_j (x_j - mean_j)^2 / 2, from the differences themselves."""
+def diagonal_scores(X, means, precisions, offsets, scores):
+    """Score offset - sum_j precision_j (x_j - mean_j)^2 / 2, from differences."""
     p, n = X.shape
     q = np.zeros(_ROWS_PER_BLOCK)
     for s in range(0, n, _ROWS_PER_BLOCK):
@@ -39,21 +42,21 @@ def diagonal_scores(X, means, precisions, offsets, scores):  # noqa: ANN001, ANN
 
 
 @njit(cache=True, nogil=True)
-def observed_scores(X, means, precisions, constants, offsets, scores):  # noqa: ANN001, ANN202  X (p, n)
-    """Score offset + sum over entries that are there of constant_j - precision_j d^2 / 2."""
+def observed_scores(X, means, precisions, log_factors, offsets, scores):
+    """Score offset + sum over observed entries of log_factor_j - precision_j d^2 / 2."""
     p, n = X.shape
     for k in range(len(offsets)):
         scores[k, :] = offsets[k]
         for a in range(p):
-            mean, half, constant = means[k, a], 0.5 * precisions[k, a], constants[k, a]
+            mean, half, log_factor = means[k, a], 0.5 * precisions[k, a], log_factors[k, a]
             for i in range(n):
                 d = X[a, i] - mean
-                scores[k, i] += 0.0 if np.isnan(d) else constant - half * d * d
+                scores[k, i] += 0.0 if np.isnan(d) else log_factor - half * d * d
 
 
 @njit(cache=True, nogil=True)
-def add_observed_moments(X, means, R, seen, sums, squares):  # noqa: ANN001, ANN202  adds to (k, p) each
-    """Weights, sums and sums of squares about the means of the entries that are there."""
+def add_observed_moments(X, means, R, observed, sums, squares):
+    """Add weights, sums and sums of squares about the means of the observed entries."""
     p, n = X.shape
     for k in range(len(means)):
         for a in range(p):
@@ -66,6 +69,6 @@ def add_observed_moments(X, means, R, seen, sums, squares):  # noqa: ANN001, ANN
                     s += r
                     t += r * d
                     u += r * d * d
-            seen[k, a] += s
+            observed[k, a] += s
             sums[k, a] += t
             squares[k, a] += u

@@ -1,14 +1,12 @@
-r"""A mixture of Gaussians by gradient ascent instead of EM.
+r"""Gaussian mixtures by gradient ascent instead of EM.
 
-Fisher's identity makes the slope of the likelihood from the statistics of the E-step:
+Fisher's identity gives the gradient of the likelihood from the statistics of the E-step:
 
 .. math:: \nabla \log p(x) = \sum_z p(z \mid x) \, \nabla \log p(x, z)
 
-The unknowns are free numbers: weights are a softmax, means and factors of the precisions are
-counted from the start in its own units. `reg_covar` stands in the objective as the mean of log p
-over noise of that variance; EM's fixed points are those of this objective but for terms of its
-size.
-[000, 4.2.1]
+The parameters are unconstrained: weights are a softmax, means and precision factors are relative to
+the initial ones, in their units. `reg_covar` enters the objective as the mean of log p over noise
+of that variance; the fixed points of EM are those of this objective up to terms of its size.
 """
 
 from __future__ import annotations
@@ -19,99 +17,109 @@ import numpy as np
 
 from tenfold.engine.rows import Rows
 from tenfold.mixture import _covariance_types
+from tenfold.mixture._covariance_types import DIAGONAL_TYPES
 from tenfold.mixture._e_step import e_step
-from tenfold.mixture._gaussian import GaussianFamily, GaussianParameters, gaussian_components
+from tenfold.mixture._gaussian import (
+    DiagonalComponents,
+    GaussianFamily,
+    GaussianParameters,
+    gaussian_components,
+)
+from tenfold.mixture._missing_values import MissingValueComponents
 from tenfold.mixture._moments import ComponentMoments, moments_about_means
 from tenfold.optim.quasi_newton import lbfgs
 
 
-class UnconstrainedParameters(NamedTuple):
-    """Free numbers for mixtures of one shape, about a start: zero stands for the start."""
+class Parametrization(NamedTuple):
+    """Unconstrained parameters theta of Gaussian mixtures; zero stands for the initial mixture."""
 
-    start: GaussianParameters
+    initial: GaussianParameters
     factors: np.ndarray
     kind: str
 
     @property
-    def sizes(self) -> tuple[int, int]:
-        """Where the numbers of means and of factors begin."""
-        return len(self.start.weights), self.start.means.size + len(self.start.weights)
+    def _starts(self) -> tuple[int, int]:
+        """Where the parameters of the means and of the factors begin in theta."""
+        k = len(self.initial.weights)
+        return k, self.initial.means.size + k
 
     @property
     def size(self) -> int:
-        """How many numbers there are; those below the diagonal of a factor stay zero."""
-        return self.sizes[1] + self.factors.size
+        """Length of theta; entries below the diagonal of a factor stay zero."""
+        return self._starts[1] + self.factors.size
 
-    def parts(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Logits of the weights, steps of the means, turns of the factors."""
-        a, b = self.sizes
-        steps = theta[a:b].reshape(self.start.means.shape)
-        return theta[:a], steps, theta[b:].reshape(self.factors.shape)
+    def _split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Logits of the weights, scaled shifts of the means, log-factors."""
+        a, b = self._starts
+        shifts = theta[a:b].reshape(self.initial.means.shape)
+        return theta[:a], shifts, theta[b:].reshape(self.factors.shape)
 
     def at(self, theta: np.ndarray) -> tuple[GaussianParameters, np.ndarray]:
-        """Weights and means, and the factors of the precisions."""
-        logits, steps, turns = self.parts(theta)
-        weights = self.start.weights * np.exp(logits - logits.max())
-        means = self.start.means + self._unscaled(steps)
-        factors = (
-            self.factors * np.exp(turns)
-            if self._axes
-            else self.factors @ _triangular_factors(turns)
-        )
-        return GaussianParameters(weights / weights.sum(), means, self.start.covariances), factors
+        """Weights and means, and the precision factors."""
+        logits, shifts, log_factors = self._split(theta)
+        weights = self.initial.weights * np.exp(logits - logits.max())
+        means = self.initial.means + self._unscale(shifts)
+        if self._diagonal:
+            factors = self.factors * np.exp(log_factors)
+        else:
+            factors = self.factors @ _triangular_factors(log_factors)
+        g = GaussianParameters(weights / weights.sum(), means, self.initial.covariances)
+        return g, factors
 
-    def slope(self, theta: np.ndarray, s: ComponentMoments, ridge: float) -> np.ndarray:
-        """Slope of the log-likelihood by Fisher's identity."""
+    def gradient(self, theta: np.ndarray, s: ComponentMoments, ridge: float) -> np.ndarray:
+        """Gradient of the log-likelihood by Fisher's identity."""
         g, factors = self.at(theta)
-        pull = (
-            s.sums * _axis_precisions(factors)
-            if self._axes
-            else _multiply_by_precisions(s.sums, factors)
-        )
-        spread = self._axes_slope if self._axes else self._turn_slope
-        parts = s.n - s.n.sum() * g.weights, self._scaled(pull), spread(theta, s, factors, ridge)
+        if self._diagonal:
+            of_means = s.sums * _axis_precisions(factors)
+            of_factors = self._diagonal_gradient(s, factors, ridge)
+        else:
+            of_means = _multiply_by_precisions(s.sums, factors)
+            of_factors = self._triangular_gradient(theta, s, ridge)
+        parts = s.n - s.n.sum() * g.weights, self._scale(of_means), of_factors
         return np.concatenate([part.ravel() for part in parts])
 
     @property
-    def _axes(self) -> bool:
-        return self.kind in ("diag", "spherical")
+    def _diagonal(self) -> bool:
+        return self.kind in DIAGONAL_TYPES
 
-    def _unscaled(self, steps: np.ndarray) -> np.ndarray:
-        """Steps in standard deviations of the start, as steps of the data."""
-        if self._axes:
-            return steps / np.sqrt(_axis_precisions(self.factors))
-        return np.linalg.solve(np.swapaxes(self.factors, -1, -2), steps[..., None])[..., 0]
+    def _unscale(self, shifts: np.ndarray) -> np.ndarray:
+        """Shifts in the units of the data, from initial standard deviations."""
+        if self._diagonal:
+            return shifts / np.sqrt(_axis_precisions(self.factors))
+        return np.linalg.solve(np.swapaxes(self.factors, -1, -2), shifts[..., None])[..., 0]
 
-    def _scaled(self, pull: np.ndarray) -> np.ndarray:
-        """The slope of the steps, from the slope of the means."""
-        if self._axes:
-            return pull / np.sqrt(_axis_precisions(self.factors))
-        return np.linalg.solve(self.factors, pull[..., None])[..., 0]
+    def _scale(self, gradient: np.ndarray) -> np.ndarray:
+        """The gradient of the shifts, from the gradient of the means."""
+        if self._diagonal:
+            return gradient / np.sqrt(_axis_precisions(self.factors))
+        return np.linalg.solve(self.factors, gradient[..., None])[..., 0]
 
-    def _axes_slope(
-        self, theta: np.ndarray, s: ComponentMoments, factors: np.ndarray, ridge: float
+    def _diagonal_gradient(
+        self, s: ComponentMoments, factors: np.ndarray, ridge: float
     ) -> np.ndarray:
-        each = s.seen - (s.squares + ridge * s.n[:, None]) * _axis_precisions(factors)
-        return each.sum(axis=1) if self.kind == "spherical" else each
+        """Gradient of the log-factors along the axes."""
+        gradient = s.observed - (s.squares + ridge * s.n[:, None]) * _axis_precisions(factors)
+        return gradient.sum(axis=1) if self.kind == "spherical" else gradient
 
-    def _turn_slope(
-        self, theta: np.ndarray, s: ComponentMoments, factors: np.ndarray, ridge: float
+    def _triangular_gradient(
+        self, theta: np.ndarray, s: ComponentMoments, ridge: float
     ) -> np.ndarray:
+        """Gradient of triangular factors whose diagonals are logarithms."""
         n = s.n if self.kind == "full" else s.n.sum()
         pooled = self.kind == "tied" and s.squares.ndim == 3
         scatter = s.squares.sum(axis=0) if pooled else s.squares
         scatter = scatter + np.multiply.outer(n, ridge * np.eye(scatter.shape[-1]))
-        T = _triangular_factors(self.parts(theta)[2])
-        diagonal = np.eye(T.shape[-1]) * T
-        slope = -np.triu(np.swapaxes(self.factors, -1, -2) @ scatter @ self.factors @ T)
-        own = np.multiply.outer(n, np.eye(T.shape[-1])) + slope * diagonal
-        return np.triu(slope, 1) + own * np.eye(T.shape[-1])
+        T = _triangular_factors(self._split(theta)[2])
+        eye = np.eye(T.shape[-1])
+        gradient = -np.triu(np.swapaxes(self.factors, -1, -2) @ scatter @ self.factors @ T)
+        diagonal = np.multiply.outer(n, eye) + gradient * (eye * T)
+        return np.triu(gradient, 1) + diagonal * eye
 
 
-def _triangular_factors(turns: np.ndarray) -> np.ndarray:
+def _triangular_factors(log_factors: np.ndarray) -> np.ndarray:
     """Upper triangular matrices whose diagonals are given as logarithms."""
-    diagonal = np.exp(np.diagonal(turns, axis1=-2, axis2=-1))
-    return np.triu(turns, 1) + diagonal[..., None] * np.eye(turns.shape[-1])
+    diagonal = np.exp(np.diagonal(log_factors, axis1=-2, axis2=-1))
+    return np.triu(log_factors, 1) + diagonal[..., None] * np.eye(log_factors.shape[-1])
 
 
 def _axis_precisions(factors: np.ndarray) -> np.ndarray:
@@ -125,40 +133,39 @@ def _multiply_by_precisions(rows: np.ndarray, factors: np.ndarray) -> np.ndarray
 
 
 def ascend_likelihood(
-    rows: Rows, family: GaussianFamily, start: GaussianParameters, model: Any
-) -> tuple:
-    """Where L-BFGS leads from a start: components, mean log-likelihood, report."""
+    rows: Rows, family: GaussianFamily, initial: GaussianParameters, model: Any
+) -> tuple[GaussianParameters, float, dict[str, Any]]:
+    """Maximize the likelihood by L-BFGS: parameters, mean log-likelihood, report."""
     if model.hard or family.min_variance or family.min_seen:
         raise ValueError(
-            "solver='gradient' climbs the likelihood alone: hard, min_variance and min_seen need "
-            "solver='em'"
+            "solver='gradient' maximizes the likelihood alone: hard, min_variance and min_seen "
+            "need solver='em'"
         )
-    chart = UnconstrainedParameters(
-        start, _covariance_types.precision_factors(start.covariances, family.kind), family.kind
-    )
+    kind = family.kind
+    factors = _covariance_types.precision_factors(initial.covariances, kind)
+    parametrization = Parametrization(initial, factors, kind)
 
     def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        g, factors = chart.at(theta)
-        parts = _regularize_components(
-            gaussian_components(g.weights, g.means, factors, family.kind), factors, family
-        )
-        s = rows.total(e_step, parts, False, model.observed_labels)
+        g, factors = parametrization.at(theta)
+        components = gaussian_components(g.weights, g.means, factors, kind)
+        components = _regularize_components(components, factors, family.reg_covar)
+        s = rows.total(e_step, components, False, model.observed_labels)
         moments = moments_about_means(s.statistic, g.weights, g.means)
-        return -s.value / s.weight, -chart.slope(theta, moments, family.reg_covar) / s.weight
+        gradient = parametrization.gradient(theta, moments, family.reg_covar)
+        return -s.log_likelihood / s.weight, -gradient / s.weight
 
-    found = lbfgs(loss, np.zeros(chart.size), tol=model.tol, max_iter=model.max_iter)
-    g, factors = chart.at(found.x)
-    covariances = _covariance_types.invert_matrices(
-        _covariance_types.precisions_from_factors(factors, family.kind), family.kind
-    )
-    return g._replace(covariances=covariances), -found.value, found.report
+    zero = np.zeros(parametrization.size)
+    solution = lbfgs(loss, zero, tol=model.tol, max_iter=model.max_iter)
+    g, factors = parametrization.at(solution.x)
+    precisions = _covariance_types.precisions_from_factors(factors, kind)
+    covariances = _covariance_types.invert_matrices(precisions, kind)
+    return g._replace(covariances=covariances), -solution.value, solution.report
 
 
-def _regularize_components(parts: Any, factors: np.ndarray, family: GaussianFamily) -> Any:
-    """Components whose scores are means over noise of variance `reg_covar`."""
-    if family.kind in ("diag", "spherical"):
-        lost = 0.5 * family.reg_covar * parts.precisions.sum(axis=1)
-        log_weights, offsets = parts.log_weights - lost, parts.offsets - lost
-        return parts._replace(log_weights=log_weights, offsets=offsets)
-    lost = 0.5 * family.reg_covar * (factors**2).sum(axis=(-2, -1))
-    return parts.lowered(lost)
+def _regularize_components(
+    components: DiagonalComponents | MissingValueComponents, factors: np.ndarray, ridge: float
+) -> DiagonalComponents | MissingValueComponents:
+    """Components whose log-densities are means over noise of variance `ridge`."""
+    if isinstance(components, DiagonalComponents):
+        return components.subtract(0.5 * ridge * components.precisions.sum(axis=1))
+    return components.subtract(0.5 * ridge * (factors**2).sum(axis=(-2, -1)))

@@ -13,128 +13,133 @@ from tenfold.engine.merge_tree import merge
 from tenfold.engine.row_random import uniforms
 from tenfold.engine.rows import Rows
 from tenfold.math.distances import nearest_centers, squared_distances_to_assigned
+from tenfold.mixture import _tuning
 from tenfold.mixture._e_step import check_component_labels, iterate_blocks
+from tenfold.mixture._protocols import Components
 
-_INIT_ROWS = 3_000  # starts look at this many rows (or 150 for each component)
-_INIT_ENTRIES = 2**25  # at most: rows of a wide sparse matrix become dense
-_PLUSPLUS_ROWS = 500  # of these, k-means++ looks at so many (or 20 for each component)
-_KMEANS_RESTARTS = 5  # of k-means on these rows; the best is kept
-_KMEANS_ITERATIONS = 30  # of k-means: EM goes on from there anyway
-_KMEANS_TOL = 1e-4  # share of the mean square of the entries by which centres may still move
+_KMEANS_TOL = (
+    1e-4  # squared move of all centers at which k-means stops, as a share of the mean square
+)
 
 INIT_METHODS = ("kmeans", "k-means++", "random", "random_from_data")
 
 
 class InitialCenters(NamedTuple):
-    """Centres of the components, and what stands for missing entries; no centres: divide at random.
+    """Centers of the components, and values that replace missing entries.
 
     Attributes
     ----------
-    centres : (k, p) or None
-    fill : (p,) means of the columns
+    centers : (n_components, n_features); None for random responsibilities
+    fill : (n_features,) means of the columns
     """
 
-    centres: np.ndarray | None
+    centers: np.ndarray | None
     fill: np.ndarray
 
 
-def draw_initial_centers(rows: Rows, k: int, how: str, rng: np.random.Generator) -> InitialCenters:
-    """Centres from a sample of the rows, which is drawn by global row number."""
-    some = min(max(_INIT_ROWS, 150 * k), max(_INIT_ENTRIES // max(rows.n_features, 1), 2 * k))
-    X, w = sample_candidates(rows, some, int(rng.integers(2**31)))
+def draw_initial_centers(
+    rows: Rows, k: int, method: str, rng: np.random.Generator
+) -> InitialCenters:
+    """Centers from a sample of the rows, which is drawn by global row number."""
+    size = max(_tuning.INIT_ROWS, _tuning.INIT_ROWS_PER_COMPONENT * k)
+    most = max(_tuning.INIT_ENTRIES // max(rows.n_features, 1), 2 * k)
+    X, w = sample_candidates(rows, min(size, most), int(rng.integers(2**31)))
     X = X if isinstance(X, np.ndarray) else X.toarray()
     X, fill = _impute_means(X.astype(np.float64), w)
-    if how == "random":
+    if method == "random":
         return InitialCenters(None, fill)
-    if how == "random_from_data":
-        return InitialCenters(
-            X[np.sort(rng.choice(len(X), k, replace=len(X) < k, p=w / w.sum()))], fill
-        )
-    if how == "k-means++" or k == 1:
+    if method == "random_from_data":
+        drawn = rng.choice(len(X), k, replace=len(X) < k, p=w / w.sum())
+        return InitialCenters(X[np.sort(drawn)], fill)
+    if method == "k-means++" or k == 1:
         return InitialCenters(kmeans_plusplus_init(X, w, k, rng), fill)
-    tries = [_run_kmeans(X, w, _draw_distant_rows(X, w, k, rng)) for _ in range(_KMEANS_RESTARTS)]
-    return InitialCenters(min(tries, key=lambda centres: _inertia(X, w, centres)), fill)
+    runs = [
+        _run_kmeans(X, w, _draw_distant_rows(X, w, k, rng)) for _ in range(_tuning.KMEANS_RESTARTS)
+    ]
+    return InitialCenters(min(runs, key=lambda centers: _inertia(X, w, centers)), fill)
 
 
 def _draw_distant_rows(
     X: np.ndarray, w: np.ndarray, k: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Far-apart rows among some of them: k-means moves them to the middle of a group anyway."""
-    some = np.sort(rng.choice(len(X), min(len(X), max(_PLUSPLUS_ROWS, 20 * k)), replace=False))
-    return kmeans_plusplus_init(X[some], w[some], k, rng)
+    """k-means++ on part of the sample: the iterations of k-means make up for the rest."""
+    size = max(_tuning.PLUSPLUS_ROWS, _tuning.PLUSPLUS_ROWS_PER_COMPONENT * k)
+    drawn = np.sort(rng.choice(len(X), min(len(X), size), replace=False))
+    return kmeans_plusplus_init(X[drawn], w[drawn], k, rng)
 
 
-def _inertia(X: np.ndarray, w: np.ndarray, centres: np.ndarray) -> float:
-    """Weighted sum of squared distances to the nearest centre."""
-    return float(w @ squared_distances_to_assigned(X, nearest_centers(X, centres), centres))
+def _inertia(X: np.ndarray, w: np.ndarray, centers: np.ndarray) -> float:
+    """Weighted sum of squared distances to the nearest center."""
+    return float(w @ squared_distances_to_assigned(X, nearest_centers(X, centers), centers))
 
 
 def _impute_means(X: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows with the mean of its column for each missing entry, and these means."""
     if np.isinf(X).any():
         raise ValueError("Input X contains infinity. Write NaN where a value is missing.")
-    there = ~np.isnan(X)
-    seen = w @ there
-    fill = (w @ np.where(there, X, 0.0)) / np.where(seen > 0, seen, 1.0)
-    return np.where(there, X, fill), fill
+    observed = ~np.isnan(X)
+    weight = w @ observed
+    fill = (w @ np.where(observed, X, 0.0)) / np.where(weight > 0, weight, 1.0)
+    return np.where(observed, X, fill), fill
 
 
-def _run_kmeans(X: np.ndarray, w: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Centres after some rounds of k-means on a sample; one that loses its rows stays."""
-    middle = centres.mean(axis=0)
-    X, centres = X - middle, centres - middle
-    still = _KMEANS_TOL * float(w @ (X * X).mean(axis=1)) / w.sum()
-    for _ in range(_KMEANS_ITERATIONS):
-        n, sums = np.zeros(len(centres)), np.zeros(centres.shape)
-        add_rows_by_label(X, w, nearest_centers(X, centres), sums, n)
-        moved = np.where(n[:, None] > 0, sums / np.where(n > 0, n, 1.0)[:, None], centres)
-        change, centres = ((moved - centres) ** 2).sum(), moved
-        if change <= still:
+def _run_kmeans(X: np.ndarray, w: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Centers after some iterations of k-means on a sample; one that loses its rows stays."""
+    origin = centers.mean(axis=0)
+    X, centers = X - origin, centers - origin
+    tol = _KMEANS_TOL * float(w @ (X * X).mean(axis=1)) / w.sum()
+    for _ in range(_tuning.KMEANS_ITERATIONS):
+        n, sums = np.zeros(len(centers)), np.zeros(centers.shape)
+        add_rows_by_label(X, w, nearest_centers(X, centers), sums, n)
+        moved = np.where(n[:, None] > 0, sums / np.where(n > 0, n, 1.0)[:, None], centers)
+        change, centers = ((moved - centers) ** 2).sum(), moved
+        if change <= tol:
             break
-    return centres + middle
+    return centers + origin
 
 
 class InitialAssignment(NamedTuple):
-    """How rows are given to components.
+    """How the first responsibilities come about.
 
     Attributes
     ----------
-    centres : (k, p), each row goes to the nearest; None: rows are divided at random
-    fill : (p,) what stands for missing entries when distances are measured
-    k, seed : number of components, and of the draws
-    labelled : whether the target holds known components
+    centers : (n_components, n_features), each row goes to the nearest; None: at random
+    fill : (n_features,) replaces missing entries when distances are measured
+    n_components, seed : number of components, and seed of the random responsibilities
+    labeled : whether the target holds known components
     """
 
-    centres: np.ndarray | None
+    centers: np.ndarray | None
     fill: np.ndarray
-    k: int
+    n_components: int
     seed: int
-    labelled: bool
+    labeled: bool
 
 
-@np.errstate(over="ignore", invalid="ignore")  # the first components say whether a number is bad
-def initial_statistic(chunk: Chunk, components: Any, how: InitialAssignment) -> Any:
-    """The statistic of rows that are given to components by a guess."""
-    total = None
-    for part in iterate_blocks(chunk, components.numbers):
-        R = _initial_responsibilities(part, how)
-        if how.labelled:
-            known, own = _labeled_rows(part, how.k)
-            R[:, known] = 0.0
-            R[own, known] = 1.0
-        R *= part.weights()
-        total = merge(total, components.statistic(components.view(part.X), R))
-    return total
+@np.errstate(over="ignore", invalid="ignore")  # bad values show in the first components
+def initial_statistic(chunk: Chunk, components: Components, init: InitialAssignment) -> Any:
+    """The statistic of a chunk with the first responsibilities."""
+    statistic = None
+    for block in iterate_blocks(chunk, components.values_per_row):
+        R = _initial_responsibilities(block, init)
+        if init.labeled:
+            labeled, component = _labeled_rows(block, init.n_components)
+            R[:, labeled] = 0.0
+            R[component, labeled] = 1.0
+        R *= block.weights()
+        statistic = merge(statistic, components.statistic(components.prepare(block.X), R))
+    return statistic
 
 
-def _initial_responsibilities(part: Chunk, how: InitialAssignment) -> np.ndarray:
-    """First responsibilities, (k, n)."""
-    if how.centres is None:
-        R = uniforms(how.seed, part.first, part.rows, how.k).T.copy()
+def _initial_responsibilities(block: Chunk, init: InitialAssignment) -> np.ndarray:
+    """First responsibilities, (n_components, n_rows)."""
+    k = init.n_components
+    if init.centers is None:
+        R = uniforms(init.seed, block.first, block.rows, k).T.copy()
         return R / R.sum(axis=0)
-    X = _fill_missing(part.X, how.fill)
-    R = np.zeros((how.k, part.rows))
-    R[nearest_centers(X, how.centres.astype(X.dtype)), np.arange(part.rows)] = 1.0
+    X = _fill_missing(block.X, init.fill)
+    R = np.zeros((k, block.rows))
+    R[nearest_centers(X, init.centers.astype(X.dtype)), np.arange(block.rows)] = 1.0
     return R
 
 
@@ -143,29 +148,29 @@ def _fill_missing(X: Any, fill: np.ndarray) -> Any:
     return np.where(np.isnan(X), fill.astype(X.dtype), X) if isinstance(X, np.ndarray) else X
 
 
-def _labeled_rows(part: Chunk, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which rows have a known component, and which it is."""
-    known = np.flatnonzero(part.y >= 0)
-    return known, check_component_labels(part.y[known], k) if len(known) else known
+def _labeled_rows(block: Chunk, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows with a known component, and this component."""
+    labeled = np.flatnonzero(block.y >= 0)
+    return labeled, check_component_labels(block.y[labeled], k) if len(labeled) else labeled
 
 
 class _LabeledSums(NamedTuple):
-    """Weight and sum of the rows that are known to belong to each component."""
+    """Weight and sum of the rows with each known component."""
 
     n: np.ndarray
     sums: np.ndarray
 
 
 def _labeled_sums(chunk: Chunk, k: int, fill: np.ndarray) -> _LabeledSums:
-    """Sums of the rows of known component."""
+    """Weight and sum of the rows of a chunk with each known component."""
     R = np.zeros((k, chunk.rows))
-    known, own = _labeled_rows(chunk, k)
-    R[own, known] = chunk.weights()[known]
+    labeled, component = _labeled_rows(chunk, k)
+    R[component, labeled] = chunk.weights()[labeled]
     return _LabeledSums(R.sum(axis=1), R @ _fill_missing(chunk.X, fill))
 
 
-def centers_at_labels(rows: Rows, centres: np.ndarray, fill: np.ndarray) -> np.ndarray:
-    """Centres, those of components with known rows at their means."""
-    s = rows.total(_labeled_sums, len(centres), fill)
+def centers_at_labels(rows: Rows, centers: np.ndarray, fill: np.ndarray) -> np.ndarray:
+    """Centers, moved to the mean of the labeled rows for components that have any."""
+    s = rows.total(_labeled_sums, len(centers), fill)
     means = s.sums / np.where(s.n > 0, s.n, 1.0)[:, None]
-    return np.asarray(np.where(s.n[:, None] > 0, means, centres))
+    return np.asarray(np.where(s.n[:, None] > 0, means, centers))

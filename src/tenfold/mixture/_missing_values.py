@@ -1,19 +1,38 @@
 r"""Gaussian components with correlations, and rows with missing entries.
 
-With precision :math:`\Lambda`, the missing part m of a row is Gaussian given the part o that is
-there, with covariance :math:`\Lambda_{mm}^{-1}` about :math:`\mu_m - \Lambda_{mm}^{-1}
-\Lambda_{mo} (x_o - \mu_o)`. Filled in by that, a row has the square of the distance that the part
-which is there has, and the M-step wants its moments and the covariance of what is missing. Rows
-that miss the same columns are treated together; rows without gaps take the way they always take.
+With precision :math:`\Lambda`, the missing part m of a row is Gaussian given the observed part o,
+with covariance :math:`\Lambda_{mm}^{-1}` about :math:`\mu_m - \Lambda_{mm}^{-1} \Lambda_{mo} (x_o -
+\mu_o)`. Imputed by this conditional mean, a row has the Mahalanobis distance of its observed part;
+the M-step adds the conditional covariance to the second moments. Rows that miss the same columns
+are imputed together; chunks without missing entries use the components without this detour.
+
+References
+----------
+Z. Ghahramani and M. I. Jordan (1994), Supervised learning from incomplete data via an EM approach.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from tenfold.mixture._moments import LOG_2PI, ApartMoments, PackedMoments, TiedMoments
+from tenfold.mixture._moments import LOG_2PI, Moments
+from tenfold.mixture._protocols import Components
+
+
+class CompleteComponents(Components, Protocol):
+    """Gaussian components for rows without missing entries."""
+
+    def statistic_from_moments(
+        self, n: np.ndarray, sums: np.ndarray, squares: np.ndarray
+    ) -> Moments:
+        """The statistic that `statistic` would give, from moments about the means."""
+        ...
+
+    def subtract(self, penalty: np.ndarray) -> Self:
+        """Components with `log_joint` lower by `penalty`, (n_components,)."""
+        ...
 
 
 class _MissingPattern(NamedTuple):
@@ -21,118 +40,97 @@ class _MissingPattern(NamedTuple):
 
     rows: np.ndarray
     missing: np.ndarray  # numbers of the columns
-    covariances: np.ndarray  # (k, m, m), of what is missing given the rest
+    covariances: np.ndarray  # (k, m, m), of the missing entries given the observed ones
 
 
-class _FilledRows(NamedTuple):
-    """Rows as each component would fill them in.
+class _ImputedRows(NamedTuple):
+    """Rows with the conditional means of each component in place of missing entries.
 
     Attributes
     ----------
     D : (k, n, p) differences from the means
-    lift : (k, n) what is added to the score, since there are fewer entries
-    patterns : which rows miss what
+    correction : (k, n) added to `log_joint`: a row with fewer entries has fewer factors
+    patterns : which rows miss which columns
     """
 
     D: np.ndarray
-    lift: np.ndarray
+    correction: np.ndarray
     patterns: list[_MissingPattern]
 
 
 class MissingValueComponents(NamedTuple):
-    """Components that take rows with gaps (NaN); those of `inner` take all others."""
+    """Components for chunks with missing entries (NaN); `complete` handles all other chunks."""
 
-    inner: Any
+    complete: CompleteComponents
     offsets: np.ndarray  # (k,)
     means: np.ndarray  # (k, p)
     factors: np.ndarray  # (k, p, p)
-    origin: np.ndarray  # (p,)
 
     @property
-    def numbers(self) -> int:
-        return self.inner.numbers
+    def values_per_row(self) -> int:
+        return self.complete.values_per_row
 
-    def view(self, X: np.ndarray) -> Any:
-        return self.filled(X) if np.isnan(X.sum()) else self.inner.view(X)
+    def prepare(self, X: np.ndarray) -> Any:
+        return self.impute(X) if np.isnan(X.sum()) else self.complete.prepare(X)
 
-    def scores(self, view: Any) -> np.ndarray:
-        if not isinstance(view, _FilledRows):
-            return self.inner.scores(view)
+    def log_joint(self, view: Any) -> np.ndarray:
+        if not isinstance(view, _ImputedRows):
+            return self.complete.log_joint(view)
         Y = view.D @ self.factors
-        return self.offsets[:, None] + view.lift - 0.5 * np.einsum("knp,knp->kn", Y, Y)
+        return self.offsets[:, None] + view.correction - 0.5 * np.einsum("knp,knp->kn", Y, Y)
 
-    def statistic(self, view: Any, R: np.ndarray) -> Any:
-        if not isinstance(view, _FilledRows):
-            return self.inner.statistic(view, R)
+    def statistic(self, view: Any, R: np.ndarray) -> Moments:
+        if not isinstance(view, _ImputedRows):
+            return self.complete.statistic(view, R)
         sums = np.einsum("kn,knp->kp", R, view.D)
         squares = np.swapaxes(view.D * R[:, :, None], 1, 2) @ view.D
         for rows, m, covariances in view.patterns:
             squares[:, m[:, None], m] += R[:, rows].sum(axis=1)[:, None, None] * covariances
-        return self._as_inner(R.sum(axis=1), sums, squares)
+        return self.complete.statistic_from_moments(R.sum(axis=1), sums, squares)
 
-    def filled(self, X: np.ndarray) -> _FilledRows:
-        """Rows as each component would fill them in."""
+    def impute(self, X: np.ndarray) -> _ImputedRows:
+        """Rows with the conditional means of each component in place of missing entries."""
         X = X.astype(np.float64)
         D = X[None] - self.means[:, None, :]
-        lift, patterns = np.zeros(D.shape[:2]), []
+        correction, patterns = np.zeros(D.shape[:2]), []
         precisions = self.factors @ np.swapaxes(self.factors, 1, 2)
-        for rows, m, there in _group_by_missing_columns(X):
-            within = precisions[:, m[:, None], m]
-            covariances = np.linalg.inv(within)
-            pull = covariances @ precisions[:, m[:, None], there]
-            known = D[:, rows[:, None], there]
-            D[:, rows[:, None], m] = -known @ np.swapaxes(pull, 1, 2)
-            lost = 0.5 * (len(m) * LOG_2PI - np.linalg.slogdet(within)[1])
-            lift[:, rows] = lost[:, None]
+        for rows, m, o in _group_by_missing_columns(X):
+            precision = precisions[:, m[:, None], m]
+            covariances = np.linalg.inv(precision)
+            coefficients = covariances @ precisions[:, m[:, None], o]
+            observed = D[:, rows[:, None], o]
+            D[:, rows[:, None], m] = -observed @ np.swapaxes(coefficients, 1, 2)
+            log_factor = 0.5 * (len(m) * LOG_2PI - np.linalg.slogdet(precision)[1])
+            correction[:, rows] = log_factor[:, None]
             patterns.append(_MissingPattern(rows, m, covariances))
-        return _FilledRows(D, lift, patterns)
+        return _ImputedRows(D, correction, patterns)
 
-    def lowered(self, by: np.ndarray) -> MissingValueComponents:
-        """The same with lower scores."""
-        inner = self.inner._replace(offsets=self.inner.offsets - by)
-        return self._replace(inner=inner, offsets=self.offsets - by)
-
-    def _as_inner(self, n: np.ndarray, sums: np.ndarray, squares: np.ndarray) -> Any:
-        """Moments about the means in the form in which chunks without gaps have them."""
-        kind = _MOMENTS_OF_COMPONENTS[type(self.inner).__name__]
-        if kind is ApartMoments:
-            return ApartMoments(n, np.concatenate([sums[:, :, None], squares], axis=2))
-        M = self.means - self.origin
-        cross = sums[:, :, None] * M[:, None, :]
-        both = n[:, None, None] * M[:, :, None] * M[:, None, :]
-        squares = squares + cross + np.swapaxes(cross, 1, 2) + both
-        sums = sums + n[:, None] * M
-        if kind is TiedMoments:
-            return TiedMoments(n, np.vstack([sums, squares.sum(axis=0)]))
-        a, b = np.triu_indices(len(self.origin))
-        return PackedMoments(n, np.hstack([sums, squares[:, a, b]]))
-
-
-_MOMENTS_OF_COMPONENTS = {
-    "ApartComponents": ApartMoments,
-    "PackedComponents": PackedMoments,
-    "TiedComponents": TiedMoments,
-}
+    def subtract(self, penalty: np.ndarray) -> MissingValueComponents:
+        """Components with `log_joint` lower by `penalty`, (k,)."""
+        complete = self.complete.subtract(penalty)
+        return self._replace(complete=complete, offsets=self.offsets - penalty)
 
 
 def _group_by_missing_columns(X: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """For each set of missing columns: the rows, these columns, and the other columns.
+    """For each set of missing columns: the rows, the missing and the observed columns.
 
     Examples
     --------
     >>> nan = np.nan
-    >>> for rows, missing, there in _group_by_missing_columns(
+    >>> for rows, missing, observed in _group_by_missing_columns(
     ...     np.array([[1, nan], [1, 2], [3, nan]])
     ... ):
-    ...     print(rows, missing, there)
+    ...     print(rows, missing, observed)
     [0 2] [1] [0]
     """
-    gaps = np.isnan(X)
-    some = np.flatnonzero(gaps.any(axis=1))
+    missing = np.isnan(X)
+    incomplete = np.flatnonzero(missing.any(axis=1))
     groups: dict[bytes, list[int]] = {}
-    for row, bits in zip(some.tolist(), np.packbits(gaps[some], axis=1), strict=True):
+    for row, bits in zip(
+        incomplete.tolist(), np.packbits(missing[incomplete], axis=1), strict=True
+    ):
         groups.setdefault(bits.tobytes(), []).append(row)
     return [
-        (np.array(rows), np.flatnonzero(gaps[rows[0]]), np.flatnonzero(~gaps[rows[0]]))
+        (np.array(rows), np.flatnonzero(missing[rows[0]]), np.flatnonzero(~missing[rows[0]]))
         for rows in groups.values()
     ]

@@ -14,10 +14,13 @@ from tenfold.mixture._discrete_components import (
     DiscreteComponents,
     DiscreteFamily,
     DiscreteParameters,
-    split_tables,
 )
 from tenfold.mixture._em import MIXTURE_CONSTRAINTS, BaseMixture
-from tenfold.naive_bayes._column_distributions import check_category_range, column_extremes
+from tenfold.naive_bayes._column_distributions import (
+    check_category_range,
+    column_extremes,
+    split_tables,
+)
 
 _DISCRETE_CONSTRAINTS: dict[str, Any] = {
     **MIXTURE_CONSTRAINTS,
@@ -26,7 +29,7 @@ _DISCRETE_CONSTRAINTS: dict[str, Any] = {
 
 
 class _DiscreteMixture(BaseMixture):
-    """What mixtures of counts share."""
+    """Base class of mixtures of discrete distributions."""
 
     _kind = ""
     _sparse_ok = True
@@ -72,14 +75,14 @@ class _DiscreteMixture(BaseMixture):
     def _sizes(self, rows: Rows) -> np.ndarray:
         return np.ones(rows.n_features, np.int64)
 
-    def _known_sizes(self) -> np.ndarray:
+    def _fitted_sizes(self) -> np.ndarray:
         return np.ones(self.n_features_in_, np.int64)
 
-    def _made(self, sizes: np.ndarray) -> DiscreteFamily:
+    def _make_family(self, sizes: np.ndarray) -> DiscreteFamily:
         return DiscreteFamily(self._kind, self.alpha, sizes, self._threshold, type(self).__name__)
 
     def _family(self, rows: Rows) -> DiscreteFamily:
-        return self._made(self._sizes(rows))
+        return self._make_family(self._sizes(rows))
 
     def _finalize(self, g: DiscreteParameters, dtype: np.dtype) -> dict[str, Any]:
         return {
@@ -93,7 +96,7 @@ class _DiscreteMixture(BaseMixture):
         return DiscreteParameters(*(np.asarray(part, np.float64) for part in parts))
 
     def _components(self) -> DiscreteComponents:
-        return self._made(self._known_sizes()).components(self._state())
+        return self._make_family(self._fitted_sizes()).components(self._state())
 
     def _n_parameters(self) -> int:
         k = len(self.weights_)
@@ -101,29 +104,37 @@ class _DiscreteMixture(BaseMixture):
 
 
 class BernoulliMixture(_DiscreteMixture):
-    r"""A mixture of independent flips: latent classes of rows of 0 and 1.
+    r"""A mixture of independent Bernoulli variables: latent classes of binary rows.
 
     .. math:: p(x) = \sum_k \pi_k \prod_j p_{kj}^{x_j} (1 - p_{kj})^{1 - x_j}
-
-    [004, 9.1]
 
     Parameters
     ----------
     n_components : int
         Number of components.
     alpha : float
-        Added to each count; 0 is maximum likelihood. `lower_bound_` holds the log prior too.
+        Added to each count; 0 is maximum likelihood. `lower_bound_` includes the log prior.
     tol, max_iter, n_init, init_params, random_state, warm_start, verbose
         As in `GaussianMixture`.
     hard, observed_labels
         As in `GaussianMixture`.
     binarize : float or None
-        Entries above it are a 1; None: X holds 0 and 1 alone.
+        Entries above it become 1, all others 0; None: X holds 0 and 1 only.
 
     Attributes
     ----------
-    weights_, probabilities_ : (k,) and (k, p)
+    weights_ : (n_components,)
+    probabilities_ : (n_components, n_features)
     lower_bound_, n_iter_, converged_, history_ : as in `GaussianMixture`
+
+    See Also
+    --------
+    MixtureModel : A mixture of any density.
+    choose_components : Choose the number of components.
+
+    References
+    ----------
+    P. F. Lazarsfeld and N. W. Henry (1968), Latent Structure Analysis.
 
     Examples
     --------
@@ -175,24 +186,22 @@ class BernoulliMixture(_DiscreteMixture):
     def _threshold(self) -> float | None:
         return self.binarize
 
-    def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        p = self.probabilities_[k]
+    def _draw(self, component: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        p = self.probabilities_[component]
         return (rng.random((n, len(p))) < p).astype(np.float64)
 
 
 class MultinomialMixture(_DiscreteMixture):
-    r"""A mixture of dice: rows count how often each side, or word, came up.
+    r"""A mixture of multinomials: rows count how often each outcome, such as a word, occurred.
 
     .. math:: p(x) = \sum_k \pi_k \frac{n!}{\prod_j x_j!} \prod_j p_{kj}^{x_j}
-
-    [004, 9.3: the dice of its example]
 
     Parameters
     ----------
     n_components : int
         Number of components.
     alpha : float
-        Added to each count; 0 is maximum likelihood. `lower_bound_` holds the log prior too.
+        Added to each count; 0 is maximum likelihood. `lower_bound_` includes the log prior.
     tol, max_iter, n_init, init_params, random_state, warm_start, verbose
         As in `GaussianMixture`.
     hard, observed_labels
@@ -200,9 +209,20 @@ class MultinomialMixture(_DiscreteMixture):
 
     Attributes
     ----------
-    weights_, probabilities_ : (k,) and (k, p)
-    lengths_ : (k,) mean sum of the rows of each component; `sample` rolls so often
+    weights_ : (n_components,)
+    probabilities_ : (n_components, n_features)
+    lengths_ : (n_components,) mean sum of the rows of each component, the trials of `sample`
     lower_bound_, n_iter_, converged_, history_ : as in `GaussianMixture`
+
+    See Also
+    --------
+    MixtureModel : A mixture of any density.
+    choose_components : Choose the number of components.
+
+    References
+    ----------
+    K. Nigam, A. McCallum, S. Thrun and T. Mitchell (2000), Text classification from labeled and
+    unlabeled documents using EM.
 
     Examples
     --------
@@ -219,10 +239,10 @@ class MultinomialMixture(_DiscreteMixture):
     def _n_parameters(self) -> int:
         return super()._n_parameters() - len(self.weights_)
 
-    def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        p = np.asarray(self.probabilities_[k], np.float64)
-        rolls = int(np.rint(self.lengths_[k]))
-        return rng.multinomial(rolls, p / p.sum(), n).astype(np.float64)
+    def _draw(self, component: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        p = np.asarray(self.probabilities_[component], np.float64)
+        trials = int(np.rint(self.lengths_[component]))
+        return rng.multinomial(trials, p / p.sum(), n).astype(np.float64)
 
 
 class PoissonMixture(_DiscreteMixture):
@@ -230,14 +250,12 @@ class PoissonMixture(_DiscreteMixture):
 
     .. math:: p(x) = \sum_k \pi_k \prod_j \frac{r_{kj}^{x_j} e^{-r_{kj}}}{x_j!}
 
-    [004, 9.1]
-
     Parameters
     ----------
     n_components : int
         Number of components.
     alpha : float
-        Added to each count; 0 is maximum likelihood. `lower_bound_` holds the log prior too.
+        Added to each count; 0 is maximum likelihood. `lower_bound_` includes the log prior.
     tol, max_iter, n_init, init_params, random_state, warm_start, verbose
         As in `GaussianMixture`.
     hard, observed_labels
@@ -245,8 +263,18 @@ class PoissonMixture(_DiscreteMixture):
 
     Attributes
     ----------
-    weights_, rates_ : (k,) and (k, p)
+    weights_ : (n_components,)
+    rates_ : (n_components, n_features)
     lower_bound_, n_iter_, converged_, history_ : as in `GaussianMixture`
+
+    See Also
+    --------
+    MixtureModel : A mixture of any density.
+    choose_components : Choose the number of components.
+
+    References
+    ----------
+    G. McLachlan and D. Peel (2000), Finite Mixture Models.
 
     Examples
     --------
@@ -260,13 +288,13 @@ class PoissonMixture(_DiscreteMixture):
     _kind = "poisson"
     _rates_name = "rates_"
 
-    def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        rates = self.rates_[k]
+    def _draw(self, component: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        rates = self.rates_[component]
         return rng.poisson(rates, (n, len(rates))).astype(np.float64)
 
 
 class _ColumnExtremes(NamedTuple):
-    """Largest number of each column."""
+    """Smallest and largest value of each column."""
 
     low: np.ndarray
     high: np.ndarray
@@ -276,24 +304,24 @@ class _ColumnExtremes(NamedTuple):
 
 
 def _chunk_extremes(chunk: Chunk) -> _ColumnExtremes:
-    """Largest number of each column of a chunk."""
+    """Smallest and largest value of each column of a chunk."""
     return _ColumnExtremes(*column_extremes(chunk.X, chunk.weights().astype(np.float64)))
 
 
 class CategoricalMixture(_DiscreteMixture):
-    r"""A mixture of tables: latent classes of rows of categories 0, 1, ...
+    r"""A mixture of categorical distributions: latent classes of rows of categories 0, 1, ...
 
     .. math:: p(x) = \sum_k \pi_k \prod_j p_{kj}(x_j)
 
-    Of numbers that are not whole the whole part counts; a category that the fit has not seen says
-    nothing. [004, 9.1]
+    Numbers are truncated to integers. A category that the fit has not seen does not change the
+    posterior.
 
     Parameters
     ----------
     n_components : int
         Number of components.
     alpha : float
-        Added to each count; 0 is maximum likelihood. `lower_bound_` holds the log prior too.
+        Added to each count; 0 is maximum likelihood. `lower_bound_` includes the log prior.
     tol, max_iter, n_init, init_params, random_state, warm_start, verbose
         As in `GaussianMixture`.
     hard, observed_labels
@@ -301,10 +329,19 @@ class CategoricalMixture(_DiscreteMixture):
 
     Attributes
     ----------
-    weights_ : (k,)
-    probabilities_ : (k, sum of `n_categories_`), those of one column after those of another
-    n_categories_ : (p,) categories of each column
+    weights_ : (n_components,)
+    probabilities_ : (n_components, sum of `n_categories_`), the columns one after the other
+    n_categories_ : (n_features,) categories of each column
     lower_bound_, n_iter_, converged_, history_ : as in `GaussianMixture`
+
+    See Also
+    --------
+    MixtureModel : A mixture of any density.
+    choose_components : Choose the number of components.
+
+    References
+    ----------
+    P. F. Lazarsfeld and N. W. Henry (1968), Latent Structure Analysis.
 
     Examples
     --------
@@ -329,19 +366,19 @@ class CategoricalMixture(_DiscreteMixture):
         self.n_categories_ = high.astype(np.int64) + 1
         return self.n_categories_
 
-    def _known_sizes(self) -> np.ndarray:
+    def _fitted_sizes(self) -> np.ndarray:
         return self.n_categories_
 
     def tables(self) -> list[np.ndarray]:
-        """Probabilities of the categories of each column, (k, m)."""
+        """Probabilities of the categories, for each column (n_components, n_categories)."""
         return split_tables(self.probabilities_, self.n_categories_)
 
     def _n_parameters(self) -> int:
         return super()._n_parameters() - len(self.weights_) * self.n_features_in_
 
-    def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    def _draw(self, component: int, n: int, rng: np.random.Generator) -> np.ndarray:
         columns = []
         for table in self.tables():
-            p = table[k].astype(np.float64)
+            p = table[component].astype(np.float64)
             columns.append(rng.choice(len(p), n, p=p / p.sum()))
         return np.stack(columns, axis=1).astype(np.float64)

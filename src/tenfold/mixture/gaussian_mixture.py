@@ -14,14 +14,20 @@ from tenfold.engine.rows import Rows
 from tenfold.mixture import _covariance_types
 from tenfold.mixture._e_step import membership_probabilities
 from tenfold.mixture._em import MIXTURE_CONSTRAINTS, BaseMixture, EMSolution
-from tenfold.mixture._gaussian import GaussianFamily, GaussianParameters, gaussian_components
+from tenfold.mixture._gaussian import (
+    DiagonalComponents,
+    GaussianFamily,
+    GaussianParameters,
+    gaussian_components,
+)
 from tenfold.mixture._gradient_ascent import ascend_likelihood
 from tenfold.mixture._init import InitialCenters
 from tenfold.mixture._missing_values import MissingValueComponents
+from tenfold.mixture._protocols import MixtureFamily
 
 
 def _check_finite_means(means: np.ndarray) -> None:
-    """Raise an error that names a column with an infinity in it."""
+    """Raise an error that names a column with an infinite value."""
     bad = ~np.isfinite(means).all(axis=0)
     if bad.any():
         raise ValueError(
@@ -31,7 +37,7 @@ def _check_finite_means(means: np.ndarray) -> None:
 
 
 def _check_weights(weights: np.ndarray, k: int) -> np.ndarray:
-    """Weights that a user gave."""
+    """Given weights; an error if they are no probabilities."""
     if weights.shape != (k,):
         raise ValueError(
             f"The parameter 'weights' should have the shape of ({k},), but got {weights.shape}"
@@ -39,7 +45,7 @@ def _check_weights(weights: np.ndarray, k: int) -> np.ndarray:
     if (weights < 0).any() or (weights > 1).any():
         raise ValueError(
             "The parameter 'weights' should be in the range [0, 1], but got max value "
-            f"{weights.min():.5f}, min value {weights.max():.5f}"
+            f"{weights.max():.5f}, min value {weights.min():.5f}"
         )
     if not np.allclose(weights.sum(), 1.0, atol=1e-6):
         raise ValueError(
@@ -49,72 +55,88 @@ def _check_weights(weights: np.ndarray, k: int) -> np.ndarray:
     return weights
 
 
-def _check_means(means: np.ndarray, wanted: tuple[int, int]) -> np.ndarray:
-    """Means that a user gave."""
-    if means.shape != wanted:
+def _check_means(means: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Given means; an error if they have another shape."""
+    if means.shape != shape:
         raise ValueError(
-            f"The parameter 'means' should have the shape of {wanted}, but got {means.shape}"
+            f"The parameter 'means' should have the shape of {shape}, but got {means.shape}"
         )
     return means
 
 
 class GaussianMixture(BaseMixture):
-    r"""A mixture of Gaussians, learned by EM in one pass over the data a round.
+    r"""Gaussian mixture, learned by EM with one pass over the data per iteration.
 
     .. math:: \max_{\pi, \mu, \Sigma} \sum_i \omega_i \log \sum_k
               \pi_k \, \mathcal N(x_i; \mu_k, \Sigma_k)
 
-    The E-step gives each row to the components by Bayes' rule, the M-step takes weighted moments;
-    neither can lower the likelihood (`reg_covar` may, by a hair). Parameters and attributes up to
-    `verbose` are those of `sklearn.mixture.GaussianMixture`. NaN is a missing entry: a
-    row counts with those it has, and a row without any has the weights as its probabilities. (With
-    "full" and "tied" covariances each set of missing columns takes a solution of its own.)
-    [000, 4.2.1; 002, ch. 8; 003, unit 4 and project 4; 004, 9]
+    The E-step computes responsibilities by Bayes' rule, the M-step weighted moments; neither lowers
+    the likelihood (`reg_covar` may, slightly). Parameters and attributes up to `verbose` are those
+    of `sklearn.mixture.GaussianMixture`. NaN is a missing entry: a row contributes its observed
+    entries, and a row without any has the weights as its probabilities. With "full" and "tied"
+    covariances each distinct set of missing columns takes one more linear solve per component.
 
     Parameters
     ----------
     n_components : int
         Number of components.
     covariance_type : {"full", "tied", "diag", "spherical"}
-        Any covariance for each component, or for all together; along the axes; the same in all
-        directions.
+        Any covariance for each component; one for all components; variances along the axes; one
+        variance for each component.
     tol : float
         Converged when the mean log-likelihood changes by less than this.
     reg_covar : float
         Added to the variances.
     max_iter, n_init : int
-        Most rounds of a start, and number of starts, of which the best is kept.
+        Maximum iterations of EM, and number of initializations, of which the best is kept.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}
-        Rows are given to the nearest of some centres: those of k-means, far-apart rows, any rows;
-        or they are divided at random.
+        The first responsibilities: each row to the nearest center of k-means, of k-means++ or of
+        random rows ("random_from_data"); or random ones ("random").
     weights_init, means_init, precisions_init : arrays, optional
-        Where to start instead.
+        Initial parameters, instead.
     random_state : int, optional
-        Seed of the starts, and of `sample`.
+        Seed of the initializations, and of `sample`.
     warm_start : bool
-        Whether a further `fit` goes on where the last one ended.
+        Whether a further `fit` continues from the last solution.
     verbose : int
         Whether to show progress, as `tenfold.progress()` does.
     solver : {"em", "gradient"}
-        EM, or L-BFGS with the slope that Fisher's identity makes of the same statistics.
+        EM, or L-BFGS with the gradient that Fisher's identity gives from the same statistics.
     hard : bool
-        Whether each row belongs wholly to its best component; `lower_bound_` is then the mean of
-        log p(x, z). With equal weights and one small variance for all, this is k-means.
+        Whether each row belongs entirely to its most probable component (classification EM);
+        `lower_bound_` is then the mean of log p(x, z). With equal weights and one small variance
+        for all, this is k-means.
     observed_labels : bool
         Whether y holds the component of each row, -1 where it is unknown.
     min_variance : float
-        Variances are not smaller than this.
+        Lower bound of the variances.
     min_seen : float
-        A mean moves in a column only if its component has seen this much weight there.
+        A mean moves in a column only if its component has observed this much weight there.
 
     Attributes
     ----------
-    weights_, means_, covariances_ : of the components
-    precisions_, precisions_cholesky_ : inverses of the covariances, and their factors
-    lower_bound_ : mean log-likelihood before the last round
-    lower_bounds_ : the same before each round of the best start
-    n_iter_, converged_ : rounds of the best start, and whether it stood still
-    history_ : minus the mean log-likelihood ("objective") before each round, and "seconds"
+    weights_ : (n_components,)
+    means_ : (n_components, n_features)
+    covariances_ : (n_components, n_features, n_features), (n_features, n_features),
+        (n_components, n_features) or (n_components,), by `covariance_type`
+    precisions_, precisions_cholesky_ : inverses of the covariances, and their triangular factors
+    lower_bound_ : mean log-likelihood before the last iteration
+    lower_bounds_ : the same before each iteration of the best initialization
+    n_iter_, converged_ : iterations of the best initialization, and whether they converged
+    history_ : minus the mean log-likelihood ("objective") before each iteration, and "seconds"
+
+    See Also
+    --------
+    MixtureModel : A mixture of any density.
+    KMeans : Clusters by distance alone.
+    choose_components : Choose the number of components.
+
+    References
+    ----------
+    A. P. Dempster, N. M. Laird and D. B. Rubin (1977), Maximum likelihood from incomplete data via
+    the EM algorithm.
+
+    C. M. Bishop (2006), Pattern Recognition and Machine Learning, chapter 9.
 
     Examples
     --------
@@ -185,27 +207,25 @@ class GaussianMixture(BaseMixture):
             self.covariance_type, self.reg_covar, self.min_variance, self.min_seen
         )
 
-    def _goes_on(self, rows: Rows) -> bool:
-        wanted = _covariance_types.covariance_shape(
-            self.covariance_type, self.n_components, rows.n_features
-        )
-        there = self.means_.shape == (self.n_components, rows.n_features)
-        return there and self.covariances_.shape == wanted
+    def _can_warm_start(self, rows: Rows) -> bool:
+        shape = self.n_components, rows.n_features
+        covariance_shape = _covariance_types.covariance_shape(self.covariance_type, *shape)
+        return self.means_.shape == shape and self.covariances_.shape == covariance_shape
 
-    def _start(
-        self, rows: Rows, family: GaussianFamily, rng: np.random.Generator
+    def _initialize(
+        self, rows: Rows, family: MixtureFamily, rng: np.random.Generator
     ) -> GaussianParameters:
-        weights, means, covariances = self._given(rows.n_features)
+        weights, means, covariances = self._given_parameters(rows.n_features)
         if weights is None or means is None or covariances is None:
-            g = super()._start(rows, family, rng)
+            g = super()._initialize(rows, family, rng)
             _check_finite_means(g.means)
             weights = g.weights if weights is None else weights
             means = g.means if means is None else means
             covariances = g.covariances if covariances is None else covariances
         return GaussianParameters(weights, means, covariances)
 
-    def _given(self, p: int) -> tuple[Any, Any, Any]:
-        """What the user gave to start with; None for the rest."""
+    def _given_parameters(self, p: int) -> tuple[Any, Any, Any]:
+        """Given weights, means and covariances; None for those that are not given."""
         k, kind = self.n_components, self.covariance_type
         weights, means, covariances = self.weights_init, self.means_init, self.precisions_init
         if weights is not None:
@@ -217,17 +237,17 @@ class GaussianMixture(BaseMixture):
             covariances = _covariance_types.invert_matrices(precisions, kind)
         return weights, means, covariances
 
-    def _centres(self, rows: Rows, rng: np.random.Generator) -> InitialCenters:
-        start = super()._centres(rows, rng)
-        means = self._given(rows.n_features)[1]
-        return start if means is None else start._replace(centres=means)
+    def _initial_centers(self, rows: Rows, rng: np.random.Generator) -> InitialCenters:
+        drawn = super()._initial_centers(rows, rng)
+        means = self._given_parameters(rows.n_features)[1]
+        return drawn if means is None else drawn._replace(centers=means)
 
-    def _climb(
-        self, rows: Rows, family: GaussianFamily, start: GaussianParameters, before: float
+    def _optimize(
+        self, rows: Rows, family: MixtureFamily, initial: GaussianParameters, log_likelihood: float
     ) -> EMSolution:
         if self.solver == "em":
-            return super()._climb(rows, family, start, before)
-        return EMSolution(*ascend_likelihood(rows, family, start, self))
+            return super()._optimize(rows, family, initial, log_likelihood)
+        return EMSolution(*ascend_likelihood(rows, self._family(rows), initial, self))
 
     def _state(self) -> GaussianParameters:
         parts = self.weights_, self.means_, self.covariances_
@@ -235,17 +255,16 @@ class GaussianMixture(BaseMixture):
 
     def _finalize(self, g: GaussianParameters, dtype: np.dtype) -> dict[str, Any]:
         factors = _covariance_types.precision_factors(g.covariances, self.covariance_type)
+        precisions = _covariance_types.precisions_from_factors(factors, self.covariance_type)
         return {
             "weights_": g.weights.astype(dtype),
             "means_": g.means.astype(dtype),
             "covariances_": g.covariances.astype(dtype),
-            "precisions_": _covariance_types.precisions_from_factors(
-                factors, self.covariance_type
-            ).astype(dtype),
+            "precisions_": precisions.astype(dtype),
             "precisions_cholesky_": factors.astype(dtype),
         }
 
-    def _components(self) -> Any:
+    def _components(self) -> DiagonalComponents | MissingValueComponents:
         parts = self.weights_, self.means_, self.precisions_cholesky_
         weights, means, factors = (np.asarray(part, np.float64) for part in parts)
         return gaussian_components(weights, means, factors, self.covariance_type)
@@ -254,16 +273,17 @@ class GaussianMixture(BaseMixture):
         k, p = self.means_.shape
         return _covariance_types.n_covariance_parameters(self.covariance_type, k, p) + k * p + k - 1
 
-    def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    def _draw(self, component: int, n: int, rng: np.random.Generator) -> np.ndarray:
         means = self.means_
         matrices = _covariance_types.full_covariances(
             self.covariances_, self.covariance_type, *means.shape
         )
-        steps = rng.normal(size=(n, means.shape[1]))
-        return means[k] + steps @ np.linalg.cholesky(matrices[k].astype(np.float64)).T
+        normals = rng.normal(size=(n, means.shape[1]))
+        factor = np.linalg.cholesky(matrices[component].astype(np.float64))
+        return means[component] + normals @ factor.T
 
     def impute(self, X: Any) -> np.ndarray:
-        """Rows with the expected value in the place of each missing entry, given the others.
+        """Rows with the conditional mean in place of each missing entry, (n_samples, n_features).
 
         Parameters
         ----------
@@ -274,13 +294,18 @@ class GaussianMixture(BaseMixture):
         return self._each(X, _impute_chunk, self._components(), self.means_)
 
 
-def _impute_chunk(chunk: Chunk, parts: Any, means: np.ndarray) -> np.ndarray:
-    """Rows, filled in by sum_k p(k | row) E(entry | row, k); the mean of k if columns are apart."""
-    gaps = np.isnan(chunk.X)
-    if not gaps.any():
+def _impute_chunk(
+    chunk: Chunk, components: DiagonalComponents | MissingValueComponents, means: np.ndarray
+) -> np.ndarray:
+    """Rows with sum_k p(k | row) E(entry | row, k) for missing entries.
+
+    With independent columns E(entry | row, k) is the mean of component k.
+    """
+    missing = np.isnan(chunk.X)
+    if not missing.any():
         return chunk.X.copy()
-    R = membership_probabilities(chunk, parts)
-    guess = R @ means
-    if isinstance(parts, MissingValueComponents):
-        guess = guess + np.einsum("nk,knp->np", R, parts.filled(chunk.X).D)
-    return np.where(gaps, guess, chunk.X).astype(chunk.X.dtype)
+    R = membership_probabilities(chunk, components)
+    imputed = R @ means
+    if isinstance(components, MissingValueComponents):
+        imputed = imputed + np.einsum("nk,knp->np", R, components.impute(chunk.X).D)
+    return np.where(missing, imputed, chunk.X).astype(chunk.X.dtype)

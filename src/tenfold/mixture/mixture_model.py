@@ -14,7 +14,7 @@ from tenfold.mixture._gaussian import EMPTY_WEIGHT
 
 
 class DensityStatistics(NamedTuple):
-    """Weight of each component (k,), and what its rows say about its density."""
+    """Weight of each component (n_components,), and the statistic of its density."""
 
     n: np.ndarray
     parts: tuple
@@ -27,20 +27,20 @@ class _DensityComponents(NamedTuple):
     densities: tuple
 
     @property
-    def numbers(self) -> int:
-        return 32 + len(self.densities)
+    def values_per_row(self) -> int:
+        return 32 + len(self.densities)  # what a density computes on the way is unknown
 
-    def view(self, X: np.ndarray) -> np.ndarray:
+    def prepare(self, X: np.ndarray) -> np.ndarray:
         return X
 
-    def scores(self, X: np.ndarray) -> np.ndarray:
-        scores = np.empty((len(self.densities), len(X)))
+    def log_joint(self, view: np.ndarray) -> np.ndarray:
+        scores = np.empty((len(self.densities), len(view)))
         for k, density in enumerate(self.densities):
-            scores[k] = self.log_weights[k] + density.log_density(X)
+            scores[k] = self.log_weights[k] + density.log_density(view)
         return scores
 
-    def statistic(self, X: np.ndarray, R: np.ndarray) -> DensityStatistics:
-        parts = (d.statistic(X, r) for d, r in zip(self.densities, R, strict=True))
+    def statistic(self, view: np.ndarray, R: np.ndarray) -> DensityStatistics:
+        parts = (d.statistic(view, r) for d, r in zip(self.densities, R, strict=True))
         return DensityStatistics(R.sum(axis=1), tuple(parts))
 
 
@@ -52,16 +52,16 @@ def _fit_density(density: Any, statistic: Any) -> Any:
 
 
 class _DensityFamily(NamedTuple):
-    """How components of any density learn: the state is what their rows say."""
+    """The `MixtureFamily` of any density: the state holds the statistic of each component."""
 
     density: Any
 
-    def initial_state(self, centres: np.ndarray) -> DensityStatistics:
-        """Components that have learned nothing."""
-        return DensityStatistics(np.zeros(len(centres)), ())
+    def initial_state(self, centers: np.ndarray) -> DensityStatistics:
+        """Components without rows."""
+        return DensityStatistics(np.zeros(len(centers)), ())
 
     def components(self, state: DensityStatistics) -> _DensityComponents:
-        """What leaves need."""
+        """Components with the densities that the statistics determine."""
         k = len(state.n)
         if not state.parts:
             return _DensityComponents(np.full(k, -np.log(k)), (self.density,) * k)
@@ -69,16 +69,17 @@ class _DensityFamily(NamedTuple):
         weights = state.n + EMPTY_WEIGHT
         return _DensityComponents(np.log(weights / weights.sum()), fitted)
 
-    def m_step(self, state: DensityStatistics, s: DensityStatistics) -> DensityStatistics:
-        """The statistics of this round; a component that has lost its rows keeps its own."""
+    def m_step(self, state: DensityStatistics, statistic: DensityStatistics) -> DensityStatistics:
+        """The statistics of this iteration; a component without rows keeps its last one."""
         if not state.parts:
-            return s
-        alive = s.n > EMPTY_WEIGHT
-        pairs = zip(alive, s.parts, state.parts, strict=True)
-        return DensityStatistics(s.n, tuple(new if there else old for there, new, old in pairs))
+            return statistic
+        has_rows = statistic.n > EMPTY_WEIGHT
+        choices = zip(has_rows, statistic.parts, state.parts, strict=True)
+        parts = tuple(new if nonempty else old for nonempty, new, old in choices)
+        return DensityStatistics(statistic.n, parts)
 
     def log_prior(self, state: DensityStatistics) -> float:
-        """Nothing: priors of the densities are their own business."""
+        """Zero: the densities handle their own priors."""
         return 0.0
 
 
@@ -90,8 +91,7 @@ class MixtureModel(BaseMixture):
     A density has `log_density(X)`, `sample(n, rng)`, `statistic(X, w)` and `fitted(statistic)`, as
     those of `tenfold.distributions`; statistics merge. `GaussianMixture`, `BernoulliMixture`,
     `MultinomialMixture`, `PoissonMixture` and `CategoricalMixture` do the same faster. With a prior
-    in the density, EM climbs the posterior, not the likelihood that `history_` shows.
-    [002, 8.4; 004, 9.1]
+    in the density, EM maximizes the posterior, not the likelihood that `history_` shows.
 
     Parameters
     ----------
@@ -102,26 +102,36 @@ class MixtureModel(BaseMixture):
     tol : float
         Converged when the mean log-likelihood changes by less than this.
     max_iter, n_init : int
-        Most rounds of a start, and number of starts, of which the best is kept.
+        Maximum iterations of EM, and number of initializations, of which the best is kept.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}
-        Rows are given to the nearest of some centres, or divided at random.
+        The first responsibilities, as in `GaussianMixture`.
     hard : bool
-        Whether each row belongs wholly to its best component.
+        Whether each row belongs entirely to its most probable component.
     observed_labels : bool
         Whether y holds the component of each row, -1 where it is unknown.
     random_state : int, optional
-        Seed of the starts, and of `sample`.
+        Seed of the initializations, and of `sample`.
     warm_start : bool
-        Whether a further `fit` goes on where the last one ended.
+        Whether a further `fit` continues from the last solution.
     verbose : int
         Whether to show progress.
 
     Attributes
     ----------
-    weights_ : (k,)
+    weights_ : (n_components,)
     densities_ : the density of each component
-    statistic_ : what the rows of each component say
+    statistic_ : the statistic of each component
     lower_bound_, n_iter_, converged_, history_ : as in `GaussianMixture`
+
+    See Also
+    --------
+    GaussianMixture : Gaussian components, and missing values.
+    GenerativeClassifier : A density for each class.
+
+    References
+    ----------
+    A. P. Dempster, N. M. Laird and D. B. Rubin (1977), Maximum likelihood from incomplete data via
+    the EM algorithm.
 
     Examples
     --------
@@ -184,17 +194,17 @@ class MixtureModel(BaseMixture):
         self.verbose = verbose
 
     @property
-    def _made(self) -> _DensityFamily:
+    def _density_family(self) -> _DensityFamily:
         return _DensityFamily(Gaussian(floor=1e-6) if self.density is None else self.density)
 
     def _family(self, rows: Rows) -> _DensityFamily:
-        return self._made
+        return self._density_family
 
     def _finalize(self, state: DensityStatistics, dtype: np.dtype) -> dict[str, Any]:
-        parts = self._made.components(state)
+        components = self._density_family.components(state)
         return {
-            "weights_": np.exp(parts.log_weights).astype(dtype),
-            "densities_": list(parts.densities),
+            "weights_": np.exp(components.log_weights).astype(dtype),
+            "densities_": list(components.densities),
             "statistic_": state,
         }
 
@@ -202,16 +212,16 @@ class MixtureModel(BaseMixture):
         return self.statistic_
 
     def _components(self) -> _DensityComponents:
-        return self._made.components(self.statistic_)
+        return self._density_family.components(self.statistic_)
 
-    def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        return self.densities_[k].sample(n, rng)
+    def _draw(self, component: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        return self.densities_[component].sample(n, rng)
 
     def _n_parameters(self) -> int:
-        numbers = [d.n_parameters for d in self.densities_ if hasattr(d, "n_parameters")]
-        if len(numbers) < len(self.densities_):
+        counts = [d.n_parameters for d in self.densities_ if hasattr(d, "n_parameters")]
+        if len(counts) < len(self.densities_):
             raise AttributeError(
-                f"{type(self.densities_[0]).__name__} does not say how many numbers it chooses: "
+                f"{type(self.densities_[0]).__name__} has no number of free parameters: "
                 "give it an attribute n_parameters, or compare mixtures by `score` on other rows"
             )
-        return sum(numbers) + len(numbers) - 1
+        return sum(counts) + len(counts) - 1

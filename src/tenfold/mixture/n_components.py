@@ -12,18 +12,18 @@ _CRITERIA = ("bic", "aic", "held-out")
 
 
 class ComponentCountChoice(NamedTuple):
-    """What was tried, and what was best.
+    """A fit for each number of components, and the best of them.
 
     Attributes
     ----------
     n_components : the best number of components
-    tried : (m,) numbers of components
+    candidates : (m,) numbers of components
     costs : (m,) criterion of each, lower is better; for "held-out" minus the mean log-likelihood
     models : the fitted model of each
     """
 
     n_components: int
-    tried: np.ndarray
+    candidates: np.ndarray
     costs: np.ndarray
     models: list[Any]
 
@@ -49,39 +49,47 @@ def choose_components(
     Parameters
     ----------
     model : mixture
-        Fitted with each number of components; itself it stays as it is.
+        Cloned and fitted with each number of components.
     X : array, table, path, Dask collection or `tenfold.open(...)`
         The rows; an array for "held-out".
     numbers : list of int
-        Numbers of components to try.
+        Candidate numbers of components.
     criterion : {"bic", "aic", "held-out"}
-        Bayesian or Akaike's information criterion, or the likelihood of rows kept out of the fit.
+        Bayesian or Akaike's information criterion, or the likelihood of held-out rows.
     share : float
         Share of the rows that are held out.
     random_state : int
-        Seed that chooses them.
+        Seed of the held-out rows.
 
     Returns
     -------
-    Choice
+    ComponentCountChoice
+
+    See Also
+    --------
+    choose_k : Choose the number of clusters.
+
+    References
+    ----------
+    G. Schwarz (1978), Estimating the dimension of a model.
 
     Examples
     --------
     >>> from tenfold.mixture.gaussian_mixture import GaussianMixture
     >>> rng = np.random.default_rng(0)
-    >>> X = np.concatenate([rng.normal(size=(100, 2)) + centre for centre in (0, 8, 16)])
+    >>> X = np.concatenate([rng.normal(size=(100, 2)) + center for center in (0, 8, 16)])
     >>> choose_components(GaussianMixture(random_state=0), X, range(1, 6)).n_components
     3
     """
     if criterion not in _CRITERIA:
-        raise ValueError(f"criterion={criterion!r} is none of {_CRITERIA}")
+        raise ValueError(f"criterion={criterion!r} is not one of {_CRITERIA}")
     train = test = X
     if criterion == "held-out":
         train, test = _split_rows(X, share, random_state)
-    tried = np.array(list(numbers))
-    models = [_clone_with_components(model, int(k)).fit(train) for k in tried]
-    costs = np.array([_criterion_value(each, test, criterion) for each in models])
-    return ComponentCountChoice(int(tried[costs.argmin()]), tried, costs, models)
+    candidates = np.array(list(numbers))
+    models = [_clone_with_components(model, int(k)).fit(train) for k in candidates]
+    costs = np.array([_criterion_value(fitted, test, criterion) for fitted in models])
+    return ComponentCountChoice(int(candidates[costs.argmin()]), candidates, costs, models)
 
 
 def _clone_with_components(model: Any, k: int) -> Any:
@@ -91,14 +99,14 @@ def _clone_with_components(model: Any, k: int) -> Any:
 
 
 def _criterion_value(model: Any, X: Any, criterion: str) -> float:
-    """What a fitted mixture costs by a criterion."""
+    """Criterion of a fitted mixture, lower is better."""
     return -model.score(X) if criterion == "held-out" else getattr(model, criterion)(X)
 
 
 def _split_rows(X: Any, share: float, seed: int) -> tuple[Any, Any]:
-    """Rows to fit, and rows held out."""
+    """Training rows and held-out rows."""
     if not hasattr(X, "__getitem__") or not hasattr(X, "shape"):
         X = np.asarray(X)
     order = np.random.default_rng(seed).permutation(X.shape[0])
-    cut = max(int(share * len(order)), 1)
-    return X[np.sort(order[cut:])], X[np.sort(order[:cut])]
+    held_out = max(int(share * len(order)), 1)
+    return X[np.sort(order[held_out:])], X[np.sort(order[:held_out])]

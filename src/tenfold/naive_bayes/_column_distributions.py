@@ -137,7 +137,7 @@ class CategoryCounts(NamedTuple):
         if np.array_equal(sizes, self.sizes):
             return self
         counts = np.zeros((len(self.n), sizes.sum()))
-        for old, new in zip(self.tables(), _split_tables(counts, sizes), strict=True):
+        for old, new in zip(self.tables(), split_tables(counts, sizes), strict=True):
             new[:, : old.shape[1]] = old
         return CategoryCounts(self.n, sizes, counts)
 
@@ -151,7 +151,7 @@ class CategoryCounts(NamedTuple):
 
     def tables(self) -> list[np.ndarray]:
         """The counts of each column, (k, m)."""
-        return _split_tables(self.counts, self.sizes)
+        return split_tables(self.counts, self.sizes)
 
     def log_probabilities(self, alpha: float) -> list[np.ndarray]:
         """Log of the smoothed shares of each column, (k, m)."""
@@ -162,7 +162,7 @@ class CategoryCounts(NamedTuple):
         return found
 
 
-def _split_tables(flat: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
+def split_tables(flat: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
     """Views of the columns of each table."""
     return np.split(flat, np.cumsum(sizes)[:-1], axis=1) if len(sizes) else []
 

@@ -1,7 +1,7 @@
 """E-step and M-step of Gaussian mixtures on arrays, and the terms of the evidence lower bound.
 
-`GaussianMixture` does the same in one pass over data of any size. With `tenfold.inference.em` these two
-make a mixture fit of one's own. [000, 4.2.1; 002, 8.4; 003, 16.5 and project 4; 004, 9.3]
+`GaussianMixture` does the same in one pass over data of any size. `tenfold.inference.em` iterates
+these two steps.
 """
 
 from __future__ import annotations
@@ -16,45 +16,45 @@ from tenfold.mixture._gaussian import GaussianFamily, GaussianParameters
 
 
 def log_joint(X: Any, mixture: GaussianParameters, covariance_type: str = "full") -> np.ndarray:
-    """Log of weight times density of each component for each row, (n, k).
+    """Log of weight times density of each component for each row, (n_samples, n_components).
 
     Parameters
     ----------
-    X : (n, p) array
+    X : (n_samples, n_features) array
         Rows; NaN is a missing entry.
     mixture : Gaussians
         Weights, means and covariances.
     covariance_type : {"full", "tied", "diag", "spherical"}
-        Shape of the covariances.
+        Covariance type.
     """
-    parts = GaussianFamily(covariance_type).components(mixture)
-    return parts.scores(parts.view(np.asarray(X, np.float64))).T.copy()
+    components = GaussianFamily(covariance_type).components(mixture)
+    return components.log_joint(components.prepare(np.asarray(X, np.float64))).T.copy()
 
 
 def e_step(
     X: Any, mixture: GaussianParameters, covariance_type: str = "full"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """To whom rows belong: responsibilities (n, k), and the log-likelihood of each row (n,).
+    """Responsibilities (n_samples, n_components), and the log-likelihood of each row.
 
     Parameters
     ----------
-    X : (n, p) array
+    X : (n_samples, n_features) array
         Rows; NaN is a missing entry.
     mixture : Gaussians
         Weights, means and covariances.
     covariance_type : {"full", "tied", "diag", "spherical"}
-        Shape of the covariances.
+        Covariance type.
 
     Examples
     --------
     >>> from tenfold.mixture._gaussian import GaussianParameters
     >>> two = GaussianParameters(np.array([0.5, 0.5]), np.array([[0.0], [5.0]]), np.ones(2))
-    >>> R, heights = e_step([[0.0], [1.0], [4.0], [5.0]], two, "spherical")
-    >>> R[:, 0].round(6).tolist(), heights.sum().round(6)
+    >>> R, log_likelihood = e_step([[0.0], [1.0], [4.0], [5.0]], two, "spherical")
+    >>> R[:, 0].round(6).tolist(), log_likelihood.sum().round(6)
     ([0.999996, 0.999447, 0.000553, 4e-06], np.float64(-7.44723))
     """
-    R, heights = soft_assignment(log_joint(X, mixture, covariance_type).T.copy())
-    return R.T.copy(), heights
+    R, log_likelihood = soft_assignment(log_joint(X, mixture, covariance_type).T.copy())
+    return R.T.copy(), log_likelihood
 
 
 def m_step(
@@ -67,18 +67,18 @@ def m_step(
     min_variance: float = 0.0,
     min_seen: float = 0.0,
 ) -> GaussianParameters:
-    """The most likely components of rows that belong to them by R.
+    """Maximum-likelihood components for given responsibilities.
 
     Parameters
     ----------
-    X : (n, p) array
+    X : (n_samples, n_features) array
         Rows; NaN is a missing entry.
-    R : (n, k) array
+    R : (n_samples, n_components) array
         Responsibilities.
     mixture : Gaussians, optional
-        The components before; what nobody has seen stays as it was.
+        The components before; those without rows stay as they were.
     covariance_type : {"full", "tied", "diag", "spherical"}
-        Shape of the covariances.
+        Covariance type.
     reg_covar, min_variance, min_seen : float
         As in `GaussianMixture`.
 
@@ -91,8 +91,9 @@ def m_step(
     family = GaussianFamily(covariance_type, reg_covar, min_variance, min_seen)
     if mixture is None:
         mixture = family.initial_state(np.tile(np.nanmean(X, axis=0), (R.shape[1], 1)))
-    parts = family.components(mixture)
-    return family.m_step(mixture, parts.statistic(parts.view(X), np.ascontiguousarray(R.T)))
+    components = family.components(mixture)
+    statistic = components.statistic(components.prepare(X), np.ascontiguousarray(R.T))
+    return family.m_step(mixture, statistic)
 
 
 class ELBOTerms(NamedTuple):
@@ -113,18 +114,18 @@ class ELBOTerms(NamedTuple):
 def elbo_terms(
     X: Any, Q: np.ndarray, mixture: GaussianParameters, covariance_type: str = "full"
 ) -> ELBOTerms:
-    """The exact bound of the log-likelihood for any responsibilities Q (n, k).
+    """The evidence lower bound for any responsibilities Q, and its distance to the likelihood.
 
     Parameters
     ----------
-    X : (n, p) array
+    X : (n_samples, n_features) array
         Rows.
-    Q : (n, k) array
+    Q : (n_samples, n_components) array
         A distribution over the components for each row.
     mixture : Gaussians
         Weights, means and covariances.
     covariance_type : {"full", "tied", "diag", "spherical"}
-        Shape of the covariances.
+        Covariance type.
     """
     joint = log_joint(X, mixture, covariance_type)
     R, _ = e_step(X, mixture, covariance_type)
