@@ -140,7 +140,7 @@ def test_hole_in_a_column_of_numbers_at_line_1000003(tmp_path):
     ("text", "words"),
     [
         ("a,b\n1,2\n\n\n3,x\n", ("line 5, column 'b': 'x' is not a number",)),
-        ("a,b\n1,2\n3\n", ("line 3: 1 fields, but the first line names 2 columns",)),
+        ("a,b\n1,2\n3\n", ("line 3: 1 fields, but there are 2 columns",)),
         ("a,b\n1,2\n3,4,5\n", ("line 3: 3 fields",)),
         ('a,"b\nb"\n1,2\n3,1_000\n', ("line 4, column 'b\\nb': '1_000' is not a number",)),
         ('a,b\n1,2\n3,"2020-01-01"\n', ("line 3, column 'b': '2020-01-01' is not a number",)),

@@ -149,7 +149,7 @@ def test_numbers_with_commas_and_blanks(cells, sign, tmp_path):
 
 
 def test_one_late_cell_decides_the_style(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_reader, "_BLOCK_BYTES", 256)
+    monkeypatch.setattr(csv_reader, "_STRING_BLOCK_BYTES", 256)
     lines = ["a;b", *["1,234;1.234"] * 300, "1,5;20"]
     records = open_table(csv(tmp_path / "a.csv", "\n".join(lines)))
     cells = records.slice(0, 301).to_columns()
@@ -159,7 +159,7 @@ def test_one_late_cell_decides_the_style(tmp_path, monkeypatch):
 
 
 def test_columns_that_do_not_fit_decimal_commas_stay_as_they_are(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_reader, "_BLOCK_BYTES", 256)
+    monkeypatch.setattr(csv_reader, "_STRING_BLOCK_BYTES", 256)
     lines = ["a;dots;thousands;whole", *["1,5;1.234;1,234;7"] * 300, "2,5;0.5;1,234,567;8"]
     records = open_table(csv(tmp_path / "a.csv", "\n".join(lines)))
     assert records.slice(300, 301).row(0) == {
@@ -196,9 +196,9 @@ def test_any_numbers_come_back_from_their_style(tmp_path_factory, numbers, group
 
 
 HEADERS = {  # text: whether the first line holds names, and what is said
-    "5.1,3.5,setosa\n4.9,3.0,setosa\n6.3,3.3,virginica\n": (False, "stand above their like"),
+    "5.1,3.5,setosa\n4.9,3.0,setosa\n6.3,3.3,virginica\n": (False, "match the values below"),
     "name,2019,2020\nBonn,3,4\nUlm,5,6\n": (True, "'2019', '2020' could stand in a row"),
-    "red,small\nblue,large\nred,small\n": (False, "'red', 'small' stand above"),
+    "red,small\nblue,large\nred,small\n": (False, "'red', 'small' match the values below"),
     "colour,size\nblue,large\nred,small\n": (True, "words stand in every column"),
     "colour,size\nblue,1\ncolour,2\n": (True, None),
     "red,a,b\nblue,c,d\nred,e,f\n": (True, "'red' could stand in a row"),
@@ -259,7 +259,7 @@ def test_dates_in_text(text, tmp_path):
 
 
 def test_months_and_days_are_told_apart_by_a_late_row(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_reader, "_BLOCK_BYTES", 200)
+    monkeypatch.setattr(csv_reader, "_STRING_BLOCK_BYTES", 200)
     path = csv(tmp_path / "a.csv", "d,n\n" + "01/02/2024,1\n" * 500 + "13/02/2024,1\n")
     cells = open_table(path).slice(0, 501)
     assert cells.row(0)["d"] == day(2024, 2, 1)
@@ -268,7 +268,7 @@ def test_months_and_days_are_told_apart_by_a_late_row(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("memory", [2**26, 0])
 def test_a_late_word_makes_the_whole_column_text(memory, tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_reader, "_BLOCK_BYTES", 200)
+    monkeypatch.setattr(csv_reader, "_STRING_BLOCK_BYTES", 200)
     monkeypatch.setattr(row_store, "_MAX_MEMORY_BYTES", memory)
     path = csv(tmp_path / "a.csv", "a,b\n" + "1.50,2\n" * 999 + "x,3\n1.50,4\n")
     records = open_table(path)
@@ -279,7 +279,7 @@ def test_a_late_word_makes_the_whole_column_text(memory, tmp_path, monkeypatch):
 
 
 def test_an_empty_beginning_decides_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_reader, "_BLOCK_BYTES", 200)
+    monkeypatch.setattr(csv_reader, "_STRING_BLOCK_BYTES", 200)
     rows = ",,,\n" * 500 + "true,1,2024-01-01,x\n" * 500
     records = open_table(csv(tmp_path / "a.csv", "a,b,c,d\n" + rows))
     assert list(records.types.values()) == ["bool", "number", "date", "text"]

@@ -23,7 +23,7 @@ def is_numeric_type(kind: Any) -> bool:
 
 
 def label_dtype(kind: Any) -> Any:
-    """The number type of a target column of this Arrow type, `str` for words, None for neither."""
+    """The dtype of a target column of this Arrow type, `str` for text, None for neither."""
     from pyarrow import types
 
     kind = kind.value_type if types.is_dictionary(kind) else kind
@@ -31,8 +31,8 @@ def label_dtype(kind: Any) -> Any:
         return np.dtype(np.float64)
     if is_numeric_type(kind) and not types.is_null(kind):
         return np.dtype(kind.to_pandas_dtype())
-    words = (types.is_string, types.is_large_string, types.is_string_view)
-    return np.dtype(str) if any(test(kind) for test in words) else None
+    text = (types.is_string, types.is_large_string, types.is_string_view)
+    return np.dtype(str) if any(test(kind) for test in text) else None
 
 
 def non_numeric_error(shown: str, name: Any, kind: Any) -> ValueError:
@@ -90,14 +90,14 @@ class ColumnSpec:
     ----------
     names : list of str
         All columns of the table.
-    asked : Asked
-        What the caller wants of them.
+    asked : ColumnRoles
+        Which of them are the target, the weights and X.
     shown : str
-        The table in words, for error messages.
+        The name of the table in error messages.
     """
 
     dtype: np.dtype
-    label: Any  # number type of the target; `str` for words; None without a target
+    label: Any  # dtype of the target; `str` for text; None without a target
 
     def __init__(self, names: list[str], asked: ColumnRoles, shown: str) -> None:
         choice = asked.choice(names, shown)
@@ -119,10 +119,10 @@ class ColumnSpec:
         return fewer
 
     def settle(self, shown: list[str], schemas: list[Any]) -> None:
-        """Check the columns of all files, and decide on the number types for all of them."""
+        """Check the columns of all files, and choose one dtype for X and one for the target."""
         files = dict(zip(shown, schemas, strict=True))
-        unlike = {path: schema for path, schema in files.items() if not schema.equals(schemas[0])}
-        files = {shown[0]: schemas[0], **unlike}
+        others = {path: schema for path, schema in files.items() if not schema.equals(schemas[0])}
+        files = {shown[0]: schemas[0], **others}
         for path, schema in files.items():
             self._check(path, schema, shown[0])
         kinds = {str(schema.field(name).type) for schema in files.values() for name in self.X}
@@ -132,7 +132,7 @@ class ColumnSpec:
         )
 
     def chunk(self, batch: Any, first: int, where: Callable[[int], str]) -> Chunk:
-        """The rows of a record batch; `where` says in words where a row lies."""
+        """The rows of a record batch; `where` names the place of a row."""
         X = to_matrix(batch.select(self.X), self.dtype)
         return Chunk(X, *self.sides(batch.column, first, where), first)
 
@@ -162,11 +162,11 @@ class ColumnSpec:
 
 
 def common_label_dtype(kinds: set[Any]) -> Any:
-    """The number type for targets of these Arrow types, `str` for words."""
+    """The dtype for targets of these Arrow types, `str` for text."""
     labels = {label_dtype(kind) for kind in kinds}
     if None in labels or len({label.kind == "U" for label in labels}) > 1:
         raise ValueError(
-            f"the target columns hold {format_names(sorted(map(str, kinds)))}; give words or numbers"
+            f"the target columns hold {format_names(sorted(map(str, kinds)))}; give text or numbers"
         )
     return np.result_type(*labels) if labels else None
 

@@ -12,7 +12,7 @@ from tenfold.io.number_formats import is_formatted_number, is_plain_number
 
 
 def make_unique_names(fields: list[str], shown: str) -> tuple[list[str], list[str]]:
-    """Names that are all there and all different, and what was done for it."""
+    """Names without blanks and duplicates, and notes about those that were changed."""
     names: dict[str, None] = {}
     notes = []
     for j, field in enumerate(fields):
@@ -43,12 +43,12 @@ _DEFAULT_NAMES_NOTE = "the columns are called x0, x1, ..."
 
 
 class HeaderGuess(NamedTuple):
-    """What was made of the first line: whether it holds names, and a sentence if that is doubtful.
+    """Whether the first line holds names, and a note if that is doubtful.
 
     Attributes
     ----------
     is_header : whether it holds names
-    said : what to tell, or None
+    said : the note, or None
     """
 
     is_header: bool
@@ -59,8 +59,8 @@ def detect_header(fields: list[str], rows: list[list[str]]) -> HeaderGuess:
     """Compare the first line with those below it.
 
     Words above numbers are names. Numbers alone are a row. Otherwise the line is a row if numbers
-    with decimals, or dates, stand above their like, or if half of its words come again in their
-    own columns; whole numbers may be names, such as years.
+    with decimals, or dates, stand above values of the same kind, or if half of its words occur
+    again in their columns; whole numbers may be names, such as years.
 
     Examples
     --------
@@ -96,8 +96,8 @@ def _guess_from_evidence(
     if certain or (again and 2 * len(again) >= words):
         why = format_names(certain + again, 2)
         said = (
-            f"the first line looks like a row ({why} stand above their like), so {_DEFAULT_NAMES_NOTE} "
-            "(--header, or header=True, says that it holds names)"
+            f"the first line looks like a row, not a header ({why} match the values below), so "
+            f"{_DEFAULT_NAMES_NOTE} (--header, or header=True, says that it holds names)"
         )
         return HeaderGuess(is_header=False, said=said)
     doubtful = alike + again
@@ -105,8 +105,8 @@ def _guess_from_evidence(
     if doubtful:
         return HeaderGuess(
             is_header=True,
-            said=f"the first line was taken for names, though {format_names(doubtful, 2)} could stand "
-            f"in a row ({cure})",
+            said="the first line was taken for names, though "
+            f"{format_names(doubtful, 2)} could stand in a row ({cure})",
         )
     if words and rows:
         return HeaderGuess(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from glob import glob, has_magic
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 from tenfold.engine.validation import format_names
 
+# Every format by the end of a file's name; the readers say which of them they take.
 _FORMAT_BY_SUFFIX = {
     ".npy": "npy",
     ".parquet": "parquet",
@@ -20,24 +21,43 @@ _FORMAT_BY_SUFFIX = {
     ".ipc": "ipc",
     ".csv": "csv",
     ".tsv": "csv",
+    ".txt": "csv",
+    ".data": "csv",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
 }
-_COMPRESSED_SUFFIXES = {".gz", ".bz2"}  # text alone: the others pack their parts themselves
+_COMPRESSED_SUFFIXES = {".gz", ".bz2"}  # of text; the other formats compress their parts themselves
+_FORMAT_BY_MAGIC = {b"PAR1": "parquet", b"ARRO": "ipc", b"PK\x03\x04": "excel"}
+NUMERIC_SUFFIXES = (".npy", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".csv", ".tsv")
 
 
-def resolve_files(where: Any) -> tuple[str, list[Path]]:
-    """The kind of the files that are meant, and their paths in order."""
+def resolve_files(
+    where: Any, format_of: Callable[[Path], str] | None = None
+) -> tuple[str, list[Path]]:
+    """The format of the files that are meant, and their paths in order.
+
+    Parameters
+    ----------
+    where : path, folder, pattern or list of them
+        The files.
+    format_of : callable, optional
+        The format of a file; `numeric_format` by default.
+    """
     if isinstance(where, str | os.PathLike):
         paths = expand_path(os.fspath(where))
     else:
         paths = [path for one in where for path in expand_path(os.fspath(one))]
-    kinds = {path: _file_format(path) for path in paths}
-    if len(set(kinds.values())) > 1:
-        examples = {kind: path.name for path, kind in reversed(kinds.items())}
+    formats = {path: (format_of or numeric_format)(path) for path in paths}
+    if len(set(formats.values())) > 1:
+        examples = {kind: path.name for path, kind in reversed(formats.items())}
         raise ValueError(
             f"{where} holds files of several kinds ({format_names(list(examples.values()), 4)}). "
             "Name those that belong together by a pattern, such as 'folder/*.parquet'."
         )
-    return kinds[paths[0]], paths
+    return formats[paths[0]], paths
 
 
 def expand_path(where: str) -> list[Path]:
@@ -81,13 +101,28 @@ def _hint(path: Path) -> str:
     )
 
 
-def _file_format(path: Path) -> str:
-    ends = [end.lower() for end in path.suffixes[-2:]]
-    end = ends[-1] if ends else ""
-    if end in _COMPRESSED_SUFFIXES and len(ends) == 2 and _FORMAT_BY_SUFFIX.get(ends[0]) == "csv":
-        return "csv"
-    if end not in _FORMAT_BY_SUFFIX:
+def numeric_format(path: Path) -> str:
+    """The format of a file of numbers, by the end of its name."""
+    suffix, compressed = _data_suffix(path)
+    kind = _FORMAT_BY_SUFFIX.get(suffix) if suffix in NUMERIC_SUFFIXES else None
+    if kind is None or (compressed and kind != "csv"):
         raise ValueError(
-            f"{path} is of no known kind; these are: {', '.join(_FORMAT_BY_SUFFIX)}, .csv.gz"
+            f"{path} is of no known kind; these are: {', '.join(NUMERIC_SUFFIXES)}, .csv.gz"
         )
-    return _FORMAT_BY_SUFFIX[end]
+    return kind
+
+
+def table_format(path: Path) -> str:
+    """The format of a table, by the end of its name, else by its first bytes; CSV if unknown."""
+    kind = _FORMAT_BY_SUFFIX.get(_data_suffix(path)[0])
+    if kind not in {None, "npy"}:
+        return str(kind)
+    with path.open("rb") as file:
+        return _FORMAT_BY_MAGIC.get(file.read(4), "csv")
+
+
+def _data_suffix(path: Path) -> tuple[str, bool]:
+    """The last suffix in front of that of a compression, and whether there is one."""
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    compressed = len(suffixes) == 2 and suffixes[-1] in _COMPRESSED_SUFFIXES
+    return (suffixes[0] if compressed else suffixes[-1] if suffixes else ""), compressed

@@ -347,17 +347,17 @@ def _null_column(rows: int, kind: str) -> Any:
 
 
 def infer_and_store(
-    understood: TypeInference, batches: Callable[[], Iterable[Any]], shown: str
+    inference: TypeInference, batches: Callable[[], Iterable[Any]], shown: str
 ) -> MemoryStore | FileStore:
-    """Read batches of strings until every column is understood, at most a few times."""
+    """Read batches of strings until every column has one type, a few times at most."""
     while True:
-        understood.begin()
-        store = RowStoreWriter(len(understood.names))
+        inference.begin()
+        store = RowStoreWriter(len(inference.names))
         for batch in batches():
-            parsed = understood.read(batch)
-            if not understood.changed:
+            parsed = inference.read(batch)
+            if not inference.changed:
                 store.put(parsed)
-        if not understood.rows:
+        if not inference.rows:
             raise TableError(f"{shown} has column names but no rows. Give at least one row.")
-        if not understood.changed and not understood.agree():
-            return store.done(understood.types)
+        if not inference.changed and not inference.agree():
+            return store.done(inference.types)

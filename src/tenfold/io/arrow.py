@@ -17,17 +17,17 @@ from tenfold.engine.thread_pool import n_threads
 from tenfold.io._arrow_columns import ColumnSpec
 from tenfold.io.column_roles import ColumnRoles
 
-_MIN_RUN_CHUNKS = 8  # at least so many in a run: what two runs both decode stays small beside it
-READING_BYTES = 2**27  # that all readers together may hold
-_DECODED_BYTES = 2**22  # decoded at once
+_MIN_RUN_CHUNKS = 8  # of a run: two runs may both decode the piece between them
+READING_BYTES = 2**27  # that all readers together may buffer
+_DECODED_BYTES = 2**22  # of X, decoded at once
 
 
 class FileSummary(NamedTuple):
-    """What a file says about itself."""
+    """The footer of a file."""
 
     schema: Any
     rows: list[int]  # in each piece
-    held: dict[str, int]  # bytes that a reader of the file keeps for each column
+    held: dict[str, int]  # bytes that a reader buffers for each column
 
 
 class ArrowFileSource(Source):
@@ -37,7 +37,7 @@ class ArrowFileSource(Source):
     ----------
     paths : list of Path
         The files, in the order of their rows.
-    asked : Asked
+    asked : ColumnRoles
         Which columns are the target, the weights and X.
     """
 
@@ -47,7 +47,7 @@ class ArrowFileSource(Source):
         self.shown = [str(path) for path in paths]
         self.paths = [str(path.absolute()) for path in paths]
         heads = [self._head(*paths) for paths in zip(self.paths, self.shown, strict=True)]
-        self.columns = ColumnSpec(_column_names(heads[0].schema), asked, self.shown[0])
+        self.columns = ColumnSpec(data_columns(heads[0].schema), asked, self.shown[0])
         self.columns.settle(self.shown, [head.schema for head in heads])
         self.dtype, self.names = self.columns.dtype, self.columns.X
         self.n_features = len(self.names)
@@ -83,10 +83,10 @@ class ArrowFileSource(Source):
         """A few long runs for each thread, fewer if their readers would fill the memory."""
         total = len(chunk_numbers(self.n_rows, self.grid))
         fitting = max(READING_BYTES // max(sum(self.held.values()), 1), 1)
-        least = max(_MIN_RUN_CHUNKS, -(-total // min(2 * n_threads(), fitting)))
+        min_chunks = max(_MIN_RUN_CHUNKS, -(-total // min(2 * n_threads(), fitting)))
         cuts, start = self.cuts(), 0
         while start < total:
-            end = int(cuts[np.searchsorted(cuts, min(start + least, total))])
+            end = int(cuts[np.searchsorted(cuts, min(start + min_chunks, total))])
             yield range(start, end)
             start = end
 
@@ -97,7 +97,7 @@ class ArrowFileSource(Source):
         return np.unique(-(-edges // self.grid))
 
     def chunks(self, run: range) -> Iterator[Chunk]:
-        """Read the chunks of a run, with target and weights that come from elsewhere."""
+        """Read the chunks of a run; target and weights may come from other files or arrays."""
         first, end = run.start * self.grid, min(run.stop * self.grid, self.n_rows)
         for chunk in regrid(self._parts(first, end), first, self.grid):
             begin, after = chunk.first, chunk.first + chunk.rows
@@ -157,11 +157,11 @@ class ArrowFileSource(Source):
         )
 
     def culprit(self, path: str, piece: int) -> str:
-        """The place of the damage in a piece in words, or nothing if the piece is fine."""
+        """Where a piece is damaged, for an error message; empty if it is not."""
         return ""
 
 
-def _column_names(schema: Any) -> list[str]:
+def data_columns(schema: Any) -> list[str]:
     """The columns, without the index that pandas may have written beside them."""
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     return [name for name in schema.names if name not in index]
@@ -205,24 +205,51 @@ class IpcSource(ArrowFileSource):
 
     def inspect(self, path: str) -> FileSummary:
         """Read the schema, and the number of rows of each record batch."""
-        schema = _open_ipc(path).schema
+        schema = ipc_schema(path)
         narrow = _open_ipc(path, [0])  # one column is enough to count rows
         rows = [narrow.get_batch(i).num_rows for i in range(narrow.num_record_batches)]
         return FileSummary(schema, rows, {})
 
     def decode(self, path: str, pieces: range, size: int) -> Iterator[Any]:
-        """Parts of record batches; those that are not packed stay in the mapped file."""
-        schema = _open_ipc(path).schema
-        needed = sorted(schema.get_field_index(name) for name in self.columns.needed)
-        reader = _open_ipc(path, needed)
-        for number in pieces:
-            batch = reader.get_batch(number)
-            for first in range(0, batch.num_rows, size):
-                yield batch.slice(first, size)
+        """Parts of record batches; uncompressed ones stay in the mapped file."""
+        return ipc_batches(path, self.columns.needed, size, pieces=pieces)
 
 
-def _open_ipc(path: str, fields: list[int] | None = None) -> Any:
+def ipc_schema(path: str) -> Any:
+    """The Arrow schema of a file."""
+    return _open_ipc(path).schema
+
+
+def ipc_batches(
+    path: str,
+    columns: list[str],
+    rows: int,
+    *,
+    pieces: range | None = None,
+    memory_map: bool = True,
+    use_threads: bool = False,
+) -> Iterator[Any]:
+    """Parts of at most `rows` rows of the record batches of a file, of all or of some of them.
+
+    Mapped pages count as memory of the process: who reads a large file once maps nothing.
+    """
+    schema = ipc_schema(path)
+    needed = sorted(schema.get_field_index(name) for name in columns)
+    reader = _open_ipc(path, needed, memory_map=memory_map, use_threads=use_threads)
+    for number in range(reader.num_record_batches) if pieces is None else pieces:
+        batch = reader.get_batch(number)
+        for first in range(0, batch.num_rows, rows):
+            yield batch.slice(first, rows)
+
+
+def _open_ipc(
+    path: str,
+    fields: list[int] | None = None,
+    *,
+    memory_map: bool = True,
+    use_threads: bool = False,
+) -> Any:
     import pyarrow as pa
 
-    options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=fields or [])
-    return pa.ipc.open_file(pa.memory_map(path), options=options)
+    options = pa.ipc.IpcReadOptions(use_threads=use_threads, included_fields=fields or [])
+    return pa.ipc.open_file(pa.memory_map(path) if memory_map else pa.OSFile(path), options=options)

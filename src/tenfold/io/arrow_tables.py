@@ -9,14 +9,16 @@ from typing import Any
 
 from tenfold.io._header import check_same_columns
 from tenfold.io._type_inference import TypeInference, infer_and_store
+from tenfold.io.arrow import data_columns
 from tenfold.io.columnar import TableError, unreadable_file_error
+from tenfold.io.parquet import ARROW_READERS
 from tenfold.io.table import TableSource
 
-_BATCH_ROWS = 8192
+_BATCH_ROWS = 8192  # converted at once
 
 
 def column_type(kind: Any) -> str:
-    """What a column of this Arrow type is here."""
+    """The type of a table's column ("bool", "number", "date", "text") for an Arrow type."""
     from pyarrow import types
 
     kind = kind.value_type if types.is_dictionary(kind) else kind
@@ -59,63 +61,12 @@ def _is_string_type(kind: Any) -> bool:
     return any(t(kind) for t in (types.is_string, types.is_large_string, types.is_string_view))
 
 
-def read_parquet_schema(path: Path) -> Any:
-    """The columns of a Parquet file."""
-    import pyarrow as pa
-    from pyarrow.parquet import ParquetFile
-
-    try:
-        with ParquetFile(path) as file:
-            return file.schema_arrow
-    except (pa.ArrowException, OSError) as problem:
-        raise unreadable_file_error(str(path), problem) from problem
-
-
-def read_parquet_batches(path: Path, names: list[str]) -> Iterator[Any]:
-    """Record batches of a Parquet file."""
-    import pyarrow as pa
-    from pyarrow.parquet import ParquetFile
-
-    try:
-        with ParquetFile(path, pre_buffer=False) as file:
-            for batch in file.iter_batches(_BATCH_ROWS, columns=names):
-                yield batch.select(names)
-    except (pa.ArrowException, OSError) as problem:
-        raise unreadable_file_error(str(path), problem) from problem
-
-
-def read_ipc_schema(path: Path) -> Any:
-    """The columns of an Arrow IPC (Feather) file."""
-    import pyarrow as pa
-
-    try:
-        with pa.OSFile(str(path)) as file:
-            return pa.ipc.open_file(file).schema
-    except (pa.ArrowException, OSError) as problem:
-        raise unreadable_file_error(str(path), problem) from problem
-
-
-def read_ipc_batches(path: Path, names: list[str]) -> Iterator[Any]:
-    """Record batches of an Arrow IPC file."""
-    import pyarrow as pa
-
-    try:
-        with pa.OSFile(str(path)) as file:
-            reader = pa.ipc.open_file(file)
-            for number in range(reader.num_record_batches):
-                yield reader.get_batch(number).select(names)
-    except (pa.ArrowException, OSError) as problem:
-        raise unreadable_file_error(str(path), problem) from problem
-
-
 def read_arrow_table(paths: list[Path], shown: str, kind: str) -> TableSource:
     """Parquet or Arrow files with the same columns."""
-    schema, batches = {
-        "parquet": (read_parquet_schema, read_parquet_batches),
-        "ipc": (read_ipc_schema, read_ipc_batches),
-    }[kind]
-    schemas = [schema(path) for path in paths]
-    names = _data_columns(schemas[0])
+    schemas = [_read_schema(path, kind) for path in paths]
+    names = data_columns(schemas[0])
+    if not names:
+        raise TableError(f"{shown} has no columns. Give a table with at least one.")
     types = {name: column_type(schemas[0].field(name).type) for name in names}
     for path, other in zip(paths, schemas, strict=True):
         check_same_columns(str(path), names, list(other.names), str(paths[0]))
@@ -128,24 +79,36 @@ def read_arrow_table(paths: list[Path], shown: str, kind: str) -> TableSource:
         starts[:] = [0]
         for path in paths:
             rows = starts[-1]
-            for batch in batches(path, names):
+            for batch in _read_batches(path, names, kind):
                 rows += batch.num_rows
                 yield to_physical_types(batch, names, types)
             starts.append(rows)
 
-    if not names:
-        raise TableError(f"{shown} has no columns. Give a table with at least one.")
-    understood = TypeInference(names, types)
-    store = infer_and_store(understood, stream, shown)
+    inference = TypeInference(names, types)
+    store = infer_and_store(inference, stream, shown)
     return TableSource(
-        store, understood.types, shown=shown, place=lambda row: _locate_row(paths, starts, row)
+        store, inference.types, shown=shown, place=lambda row: _locate_row(paths, starts, row)
     )
 
 
-def _data_columns(schema: Any) -> list[str]:
-    """The columns, without the index that pandas may have written beside them."""
-    index = (schema.pandas_metadata or {}).get("index_columns", [])
-    return [name for name in schema.names if name not in index]
+def _read_schema(path: Path, kind: str) -> Any:
+    import pyarrow as pa
+
+    try:
+        return ARROW_READERS[kind][0](str(path))
+    except (pa.ArrowException, OSError) as problem:
+        raise unreadable_file_error(str(path), problem) from problem
+
+
+def _read_batches(path: Path, names: list[str], kind: str) -> Iterator[Any]:
+    import pyarrow as pa
+
+    read = ARROW_READERS[kind][1]
+    try:
+        for batch in read(str(path), names, _BATCH_ROWS, memory_map=False, use_threads=True):
+            yield batch.select(names)
+    except (pa.ArrowException, OSError) as problem:
+        raise unreadable_file_error(str(path), problem) from problem
 
 
 def _locate_row(paths: list[Path], starts: list[int], row: int) -> str:

@@ -44,9 +44,9 @@ class TextColumn(NamedTuple):
         if len(self.values) <= 2 * len(codes) + 64:
             return TextColumn(codes, self.values)
         used, inverse = np.unique(codes, return_inverse=True)
-        gone = int(len(used) > 0 and used[0] < 0)
-        values = [self.values[code] for code in used[gone:].tolist()]
-        return TextColumn((inverse - gone).astype(np.int32), values)
+        n_missing = int(len(used) > 0 and used[0] < 0)
+        values = [self.values[code] for code in used[n_missing:].tolist()]
+        return TextColumn((inverse - n_missing).astype(np.int32), values)
 
     def missing(self) -> np.ndarray:
         """Which rows have no value."""
@@ -86,9 +86,9 @@ class ColumnBatch:
 
     Parameters
     ----------
-    columns : dict, name -> Numbers, Words or Dates
+    columns : dict, name -> NumericColumn, TextColumn or DateColumn
     types : dict, name -> "number", "text", "date" or "bool"
-    rows : how many, where there are no columns to tell it
+    rows : number of rows, where there are no columns
 
     Examples
     --------
@@ -129,7 +129,7 @@ class ColumnBatch:
         return self.n_rows
 
     def __repr__(self) -> str:
-        return f"Cells({self.n_rows} rows: {', '.join(self.columns)})"
+        return f"ColumnBatch({self.n_rows} rows: {', '.join(self.columns)})"
 
     def __getitem__(self, which: Any) -> Any:
         """A column by its name; rows by a slice, a mask or a list of numbers."""
@@ -186,15 +186,15 @@ def _concatenate_columns(columns: list[Any]) -> Column:
         return type(columns[0])(np.concatenate([column.values for column in columns]))
     if all(column.values is columns[0].values for column in columns):
         return TextColumn(np.concatenate([column.codes for column in columns]), columns[0].values)
-    known: dict[str, int] = {}
-    codes = [_recode(column, known) for column in columns]
-    return TextColumn(np.concatenate(codes), list(known))
+    code_of: dict[str, int] = {}
+    codes = [_recode(column, code_of) for column in columns]
+    return TextColumn(np.concatenate(codes), list(code_of))
 
 
-def _recode(column: TextColumn, known: dict[str, int]) -> np.ndarray:
-    """Codes into a list of texts that grows; the last entry stands for -1."""
-    places = [known.setdefault(value, len(known)) for value in column.values]
-    return np.array([*places, -1], np.int32)[column.codes]
+def _recode(column: TextColumn, code_of: dict[str, int]) -> np.ndarray:
+    """Codes in a dictionary that grows; the last entry of the table maps -1 to -1."""
+    codes = [code_of.setdefault(value, len(code_of)) for value in column.values]
+    return np.array([*codes, -1], np.int32)[column.codes]
 
 
 class TableError(ValueError):

@@ -32,7 +32,7 @@ class DataFrameSource(Source):
     Parameters
     ----------
     frame : DataFrame of pandas or polars, or Arrow table
-    asked : Asked
+    asked : ColumnRoles
         Which columns are the target, the weights and X.
     """
 
@@ -42,15 +42,15 @@ class DataFrameSource(Source):
         columns = ColumnSpec(names, asked, "the table")
         self.n_rows, self.n_features = len(self.frame), len(columns.X)
         self.names = columns.X if all(isinstance(name, str) for name in columns.X) else None
-        place = {name: j for j, name in enumerate(names)}
-        self.at: Any = [place[name] for name in columns.X]
+        positions = {name: j for j, name in enumerate(names)}
+        self.at: Any = [positions[name] for name in columns.X]
         self.at = slice(None) if names == columns.X else self.at
         self.dtype = self._dtype(columns.X)
         self.y, self.w = self._sides(columns, asked, names)
         self.has_target, self.has_weight = self.y is not None, self.w is not None
 
     def chunks(self, run: range) -> Iterator[Chunk]:
-        """Put the chunks of a run together."""
+        """Assemble the chunks of a run."""
         for number in run:
             first, end = self.span(number)
             X = self._numbers(slice(first, end))
@@ -64,14 +64,14 @@ class DataFrameSource(Source):
         return Chunk(self._numbers(rows), y, w)
 
     def _numbers(self, rows: Any) -> np.ndarray:
-        """Some rows of X. Each library has one fast way to its numbers."""
+        """Some rows of X, by the fastest conversion of the library that made the frame."""
         if self.frame.implementation.is_pandas_like():
-            some = self.frame.to_native().iloc[rows, self.at]
-            return np.ascontiguousarray(some.to_numpy(dtype=self.dtype, na_value=np.nan))
-        some = self.frame[rows, self.at]
+            selected = self.frame.to_native().iloc[rows, self.at]
+            return np.ascontiguousarray(selected.to_numpy(dtype=self.dtype, na_value=np.nan))
+        selected = self.frame[rows, self.at]
         if self.uniform and self.frame.implementation.is_polars():
-            return np.ascontiguousarray(some.to_numpy())
-        return to_matrix(to_record_batch(some.to_arrow()), self.dtype)
+            return np.ascontiguousarray(selected.to_numpy())
+        return to_matrix(to_record_batch(selected.to_arrow()), self.dtype)
 
     def _dtype(self, names: list[Any]) -> np.dtype:
         schema = self.frame.schema
@@ -79,16 +79,16 @@ class DataFrameSource(Source):
         for name, kind in zip(names, kinds, strict=True):
             if not (kind.is_numeric() or str(kind) == "Boolean"):
                 raise non_numeric_error("the table", name, kind)
-        found = set(map(str, kinds))
-        self.uniform = found in ({"Float32"}, {"Float64"})
-        return np.dtype(np.float32 if found == {"Float32"} else np.float64)
+        names_of_kinds = set(map(str, kinds))
+        self.uniform = names_of_kinds in ({"Float32"}, {"Float64"})
+        return np.dtype(np.float32 if names_of_kinds == {"Float32"} else np.float64)
 
     def _sides(self, columns: ColumnSpec, asked: ColumnRoles, names: list[Any]) -> tuple[Any, Any]:
         """Target and weights, from columns of the table or from elsewhere."""
         sides = columns.needed[len(columns.X) :]
-        found = {name: self.frame[:, names.index(name)].to_arrow() for name in sides}
-        columns.label = common_label_dtype({found[name].type for name in columns.y})
-        inside = columns.sides(found.__getitem__, 0, self.where)
+        arrow = {name: self.frame[:, names.index(name)].to_arrow() for name in sides}
+        columns.label = common_label_dtype({arrow[name].type for name in columns.y})
+        inside = columns.sides(arrow.__getitem__, 0, self.where)
         outside = asked.outside(names, self.n_rows)
         y, w = (a if b is None else b[:] for a, b in zip(inside, outside, strict=True))
         return y, w if w is None else as_weights(w)
@@ -124,12 +124,12 @@ def table_from_memory(data: Any) -> TableSource:
     batch = to_physical_types(
         pa.RecordBatch.from_arrays([a for a, _ in arrays], names=names), names, types
     )
-    loose = {name for name, (_, loose) in zip(names, arrays, strict=True) if loose}
-    understood = TypeInference(names, {n: kind for n, kind in types.items() if n not in loose})
-    cells = to_column_batch(understood.read(batch), understood.types)
-    mixed = understood.mixed(lambda row: row)
+    untyped = {name for name, (_, untyped) in zip(names, arrays, strict=True) if untyped}
+    inference = TypeInference(names, {n: kind for n, kind in types.items() if n not in untyped})
+    cells = to_column_batch(inference.read(batch), inference.types)
+    mixed = inference.mixed(lambda row: row)
     return TableSource(
-        MemoryStore(cells), understood.types, shown="the table", notes=notes, mixed=mixed
+        MemoryStore(cells), inference.types, shown="the table", notes=notes, mixed=mixed
     )
 
 
@@ -172,7 +172,7 @@ def _columns_from_array(data: np.ndarray) -> tuple[list[str], list[Any]]:
 
 
 def _to_arrow_array(values: Any) -> tuple[Any, bool]:
-    """A column as one Arrow array, and whether it had no type: numbers and words mixed."""
+    """A column as one Arrow array, and whether it had no type: numbers and text mixed."""
     import pyarrow as pa
 
     if isinstance(values, pa.Array | pa.ChunkedArray):
@@ -198,5 +198,5 @@ def _combine_chunks(array: Any) -> Any:
 def _replace_missing(values: Iterable[Any]) -> Iterable[Any]:
     """None for what pandas and numpy call missing."""
     for value in values:
-        gone = type(value).__name__ in {"NAType", "NaTType"} or value != value  # noqa: PLR0124
-        yield None if gone else value
+        missing = type(value).__name__ in {"NAType", "NaTType"} or value != value  # noqa: PLR0124
+        yield None if missing else value

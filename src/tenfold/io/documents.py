@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from tenfold.engine.validation import format_names
 from tenfold.io._paths import resolve_files
-from tenfold.io.csv import read_dialect
+from tenfold.io.csv import inspect_csv, read_csv_batches
+from tenfold.io.parquet import ARROW_READERS
 
-_BATCH_ROWS = 1024  # rows of Parquet that are unpacked together
-_BLOCK_BYTES = 2**24  # bytes of CSV that are read at once; a row must fit
+_BATCH_ROWS = 1024  # of Parquet and Arrow, decoded at once
+_BLOCK_BYTES = 2**24  # of CSV, converted at once; a row must fit
 
 
 class Documents:
     r"""The documents in a column of CSV, Parquet or Arrow files; never all of them in memory.
 
-    An iterable that can be walked over as often as one likes, for `WordCounts`, `TfIdf` and
-    whatever else takes documents one after the other. Numbers come as text, a missing document as
-    an empty one.
+    An iterable that can be iterated any number of times, for `WordCounts`, `TfIdf` and any other
+    consumer of documents. Numbers come as text, a missing document as an empty one.
 
     Parameters
     ----------
@@ -43,70 +44,33 @@ class Documents:
         self.where, self.column = where, column
         self.kind, self.paths = resolve_files(where)
         for path in self.paths:
-            names = _NAME_READERS[self.kind](path)
+            names = _column_names(path, self.kind)
             if column not in names:
                 raise ValueError(f"{path} has no column {column!r}; it has {format_names(names)}")
 
     def __iter__(self) -> Iterator[str]:
         for path in self.paths:
-            for batch in _BATCH_READERS[self.kind](path, self.column):
-                texts = batch.column(0)
-                yield from (text or "" for text in texts.cast("string").to_pylist())
+            for batch in _read_batches(path, self.column, self.kind):
+                documents = batch.column(0).cast("string").to_pylist()
+                yield from (document or "" for document in documents)
 
     def __repr__(self) -> str:
         return f"Documents({str(self.where)!r}, {self.column!r})"
 
 
-def _csv_batches(path: Any, column: str) -> Iterator[Any]:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    with csv.open_csv(
-        str(path),
-        csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=False),
-        csv.ParseOptions(delimiter=read_dialect(path).delimiter, newlines_in_values=True),
-        csv.ConvertOptions(include_columns=[column], column_types={column: pa.string()}),
-    ) as reader:
-        yield from reader
+def _column_names(path: Path, kind: str) -> list[str]:
+    if kind == "npy":
+        raise ValueError(f"{path} is a .npy file, which has no columns of text")
+    if kind == "csv":
+        return inspect_csv(path, header=True).names
+    return ARROW_READERS[kind][0](str(path)).names
 
 
-def _parquet_batches(path: Any, column: str) -> Iterator[Any]:
-    from pyarrow.parquet import ParquetFile
-
-    with ParquetFile(path) as file:
-        yield from file.iter_batches(_BATCH_ROWS, columns=[column], use_threads=False)
-
-
-def _ipc_batches(path: Any, column: str) -> Iterator[Any]:
+def _read_batches(path: Path, column: str, kind: str) -> Iterator[Any]:
+    """Record batches of one column."""
     import pyarrow as pa
 
-    with pa.memory_map(str(path)) as mapped:
-        reader = pa.ipc.open_file(mapped)
-        for number in range(reader.num_record_batches):
-            yield reader.get_batch(number).select([column])
-
-
-def _parquet_names(path: Any) -> list[str]:
-    from pyarrow.parquet import read_schema
-
-    return read_schema(path).names
-
-
-def _ipc_names(path: Any) -> list[str]:
-    import pyarrow as pa
-
-    with pa.memory_map(str(path)) as mapped:
-        return pa.ipc.open_file(mapped).schema.names
-
-
-def _refuse_npy(path: Any) -> list[str]:
-    raise ValueError(f"{path} is a .npy file, which has no columns of text")
-
-
-_BATCH_READERS = {"csv": _csv_batches, "parquet": _parquet_batches, "ipc": _ipc_batches}
-_NAME_READERS = {
-    "csv": lambda path: read_dialect(path).names,
-    "parquet": _parquet_names,
-    "ipc": _ipc_names,
-    "npy": _refuse_npy,
-}
+    if kind != "csv":
+        return ARROW_READERS[kind][1](str(path), [column], _BATCH_ROWS)
+    file, types = inspect_csv(path, header=True), {column: pa.string()}
+    return read_csv_batches(file, types, block_bytes=_BLOCK_BYTES, missing=[])

@@ -1,4 +1,7 @@
-"""Number formats of text columns: thousands separators and decimal commas (1,234.5, 1 234.5, 1.234,5)."""
+"""Number formats of text columns: thousands separators and decimal commas.
+
+The formats are 1,234.5, 1 234.5 and 1.234,5.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from tenfold.engine.validation import format_names
 
 
 def arrow_compute() -> Any:
-    """The functions; they are made when imported, so no type checker sees them."""
+    """`pyarrow.compute`; its functions are made at import, so that no type checker knows them."""
     import pyarrow.compute as pc
 
     return pc

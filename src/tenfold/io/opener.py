@@ -14,7 +14,7 @@ from tenfold.io.column_roles import ColumnRoles
 
 
 def open(where: Any, target: Any = None, weight: Any = None, columns: Any = None) -> Rows:
-    """Open data, wherever they lie, as rows that models learn from.
+    """Open data in memory, in files or on a cluster as rows that models learn from.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def open(where: Any, target: Any = None, weight: Any = None, columns: Any = None
     >>> import numpy as np, tenfold
     >>> rows = tenfold.open(np.arange(12.0).reshape(4, 3), target=-1)
     >>> rows
-    Rows(4 x 2 float64, Arrays)
+    Rows(4 x 2 float64, ArraySource)
     >>> rows.take(np.array([1, 3])).y
     array([ 5., 11.])
     """
@@ -89,9 +89,9 @@ def has_names(where: Any) -> bool:
     return hasattr(where, "columns") or hasattr(where, "column_names")
 
 
-def _library_of(thing: Any) -> str:
-    """The library that a thing comes from."""
-    return type(thing).__module__.partition(".")[0]
+def _library_of(value: Any) -> str:
+    """The library that defines the type of an object."""
+    return type(value).__module__.partition(".")[0]
 
 
 def _is_path(where: Any) -> bool:
@@ -118,7 +118,7 @@ def _is_sequences(where: Any) -> bool:
 
 
 def _current_engine() -> Any:
-    """The cluster of `with tenfold.on(client):`, if we are inside."""
+    """The cluster of `with tenfold.on(client):`, inside of such a block."""
     if "distributed" not in sys.modules:
         return None
     from tenfold.distributed.dask import current_engine

@@ -10,9 +10,15 @@ from typing import Any
 
 from tenfold.engine.file_matrix import ColumnBlockMatrix
 from tenfold.engine.spool import MatrixFileSource, copy_names, spool_source
-from tenfold.io.arrow import READING_BYTES, ArrowFileSource, FileSummary
+from tenfold.io.arrow import (
+    READING_BYTES,
+    ArrowFileSource,
+    FileSummary,
+    ipc_batches,
+    ipc_schema,
+)
 
-_MAX_COLUMN_BYTES = 5 * 2**19  # a page and a dictionary of usual size, packed and unpacked
+_MAX_COLUMN_BYTES = 5 * 2**19  # of a page and a dictionary of usual size, both decompressed too
 
 
 class ParquetSource(ArrowFileSource):
@@ -27,13 +33,10 @@ class ParquetSource(ArrowFileSource):
 
     def decode(self, path: str, pieces: range, size: int) -> Iterator[Any]:
         """Read row groups one after the other; a batch may reach over their edges."""
-        with _open_parquet(path) as file:
-            yield from file.iter_batches(
-                size, row_groups=list(pieces), columns=self.columns.needed, use_threads=False
-            )
+        return parquet_batches(path, self.columns.needed, size, row_groups=list(pieces))
 
     def culprit(self, path: str, piece: int) -> str:
-        """Name the first column of a row group that cannot be read."""
+        """The first column of a row group that cannot be read."""
         with _open_parquet(path) as file:
             names = (name for name in self.columns.needed if not _is_readable(file, piece, name))
             name = next(names, None)
@@ -42,7 +45,7 @@ class ParquetSource(ArrowFileSource):
 
     @property
     def heavy(self) -> bool:
-        """Whether one reader of all columns at once would need too much memory."""
+        """Whether a reader of all columns would buffer too much memory."""
         return sum(self.held.values()) > READING_BYTES
 
     def only(self, names: list[str]) -> ParquetSource:
@@ -79,11 +82,35 @@ def _column_blocks(source: ParquetSource) -> Iterator[list[str]]:
     yield block
 
 
-def _open_parquet(path: str) -> Any:
+def parquet_schema(path: str) -> Any:
+    """The Arrow schema of a file."""
+    return _read_metadata(path, Path(path).stat().st_mtime_ns).schema.to_arrow_schema()
+
+
+def parquet_batches(
+    path: str,
+    columns: list[str],
+    rows: int,
+    *,
+    row_groups: list[int] | None = None,
+    memory_map: bool = True,
+    use_threads: bool = False,
+) -> Iterator[Any]:
+    """Record batches of at most `rows` rows, of all row groups or of some.
+
+    Mapped pages count as memory of the process: who reads a large file once maps nothing.
+    """
+    with _open_parquet(path, memory_map=memory_map) as file:
+        yield from file.iter_batches(
+            rows, row_groups=row_groups, columns=columns, use_threads=use_threads
+        )
+
+
+def _open_parquet(path: str, *, memory_map: bool = True) -> Any:
     from pyarrow.parquet import ParquetFile
 
     metadata = _read_metadata(path, Path(path).stat().st_mtime_ns)  # 30 ms for 50,000 column chunks
-    return ParquetFile(path, metadata=metadata, memory_map=True, pre_buffer=False)
+    return ParquetFile(path, metadata=metadata, memory_map=memory_map, pre_buffer=False)
 
 
 @lru_cache(maxsize=4)
@@ -111,3 +138,10 @@ def _is_readable(file: Any, piece: int, name: str) -> bool:
     except (pa.ArrowException, OSError):
         return False
     return True
+
+
+# Schema and record batches of a file, by its format.
+ARROW_READERS: dict[str, tuple[Any, Any]] = {
+    "parquet": (parquet_schema, parquet_batches),
+    "ipc": (ipc_schema, ipc_batches),
+}

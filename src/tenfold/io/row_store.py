@@ -1,7 +1,7 @@
-"""Where the rows of a table are kept: in memory if they are few, else in a temporary file.
+"""Storage of the rows of a table: in memory if they are few, else in a temporary file.
 
-The file is an Arrow IPC file without a name, not packed, of batches of the same number of rows. It
-is read, not mapped: mapped pages count as memory of the process, and stay.
+The file is an unnamed, uncompressed Arrow IPC file of batches with the same number of rows. It is
+read, not mapped: mapped pages count as memory of the process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from tenfold.io.columnar import ColumnBatch, DateColumn, NumericColumn, TextColumn
 
-_MAX_MEMORY_BYTES = 2**26  # bytes of columns that are kept in memory
+_MAX_MEMORY_BYTES = 2**26  # of columns; larger tables go to a file
 _BATCH_BYTES = 2**20
 _CACHED_BATCHES = 4  # batches that stay decoded
 
@@ -28,7 +28,7 @@ def batch_rows(width: int) -> int:
 
 
 class SpillFile:
-    """A temporary file without a name, closed when nobody needs it any more."""
+    """An unnamed temporary file, closed with its last reader."""
 
     def __init__(self) -> None:
         self.file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the rows
@@ -36,7 +36,7 @@ class SpillFile:
 
 
 class RowStoreWriter:
-    """Takes record batches of one schema in order; `done` gives what can be read at any place."""
+    """Collects record batches of one schema in order; `done` returns a store with random access."""
 
     def __init__(self, width: int) -> None:
         self.size = batch_rows(width)

@@ -1,4 +1,4 @@
-"""Sequences of different lengths, in memory or in a file; chunk functions see `chunk.X` as a `Ragged`."""
+"""Sequences of different lengths, in memory or in a file; `chunk.X` is a `Ragged`."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def from_sequences(where: Any, target: Any = None, weight: Any = None) -> Rows:
     --------
     >>> rows = from_sequences([[1.0, 2.0, 3.0], [4.0], []])
     >>> rows
-    Rows(3 x 1 float64, Sequences)
+    Rows(3 x 1 float64, SequenceSource)
     >>> float(rows.total(lambda chunk: chunk.X.values.sum()))
     10.0
     """

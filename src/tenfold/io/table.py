@@ -79,7 +79,7 @@ class TableSource(Source):
         return self.n_rows
 
     def __repr__(self) -> str:
-        return f"Records({self.n_rows} x {self.n_features}, {self.shown})"
+        return f"TableSource({self.n_rows} x {self.n_features}, {self.shown})"
 
     def chunks(self, run: range) -> Iterator[Chunk]:
         """Read the chunks of a run."""

@@ -1,4 +1,4 @@
-"""`open_table`: from a path, a data frame or standard input to a table; one reader per file format."""
+"""`open_table`: files, data frames and the standard input as tables of mixed columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from tenfold.engine.validation import format_names
 from tenfold.io._header import check_same_columns
-from tenfold.io._paths import expand_path as named_files
+from tenfold.io._paths import resolve_files, table_format
 from tenfold.io._type_inference import TypeInference, infer_and_store
 from tenfold.io.arrow_tables import read_arrow_table
 from tenfold.io.columnar import (
@@ -27,28 +27,9 @@ from tenfold.io.number_formats import describe_formats
 from tenfold.io.row_store import MemoryStore
 from tenfold.io.table import TableSource
 
-_FORMAT_BY_SUFFIX = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".data": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "ipc",
-    ".feather": "ipc",
-    ".ipc": "ipc",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".json": "json",
-    ".xlsx": "excel",
-    ".xlsm": "excel",
-}
-_COMPRESSED_SUFFIXES = {".gz", ".bz2"}
-_FORMAT_BY_MAGIC = {b"PAR1": "parquet", b"ARRO": "ipc", b"PK\x03\x04": "excel"}
-
 
 class TableOptions(NamedTuple):
-    """How a table is read, where that is not left to looking at it.
+    """How a table is read, where that is not to be detected.
 
     Attributes
     ----------
@@ -65,7 +46,7 @@ class TableOptions(NamedTuple):
 
 
 def read_table(where: Any, how: TableOptions) -> TableSource:
-    """Open whatever it is."""
+    """Open a file, several files, a table in memory, or the standard input."""
     if isinstance(where, str) and where == "-":
         return _read_standard_input(how)
     if isinstance(where, ColumnBatch):
@@ -73,15 +54,10 @@ def read_table(where: Any, how: TableOptions) -> TableSource:
     first = where[0] if isinstance(where, list | tuple) and where else where
     if not isinstance(first, str | os.PathLike):
         return table_from_memory(where)
-    paths = _resolve_paths(where)
-    kinds = {path: detect_format(path) for path in paths}
-    if len(set(kinds.values())) > 1:
-        examples = {kind: path.name for path, kind in kinds.items()}
-        raise TableError(
-            f"{where} holds files of several kinds ({format_names(list(examples.values()), 4)}). Name "
-            "those that belong together by a pattern, such as 'folder/*.csv'."
-        )
-    kind = kinds[paths[0]]
+    try:
+        kind, paths = resolve_files(where, table_format)
+    except (FileNotFoundError, ValueError) as problem:
+        raise TableError(str(problem)) from problem
     shown = (
         str(where) if isinstance(where, str | os.PathLike) else format_names([*map(str, paths)], 2)
     )
@@ -92,25 +68,6 @@ def read_table(where: Any, how: TableOptions) -> TableSource:
     if kind == "excel":
         return read_text_table([inspect_excel(path, how.sheet) for path in paths], shown, how)
     return read_arrow_table(paths, shown, kind)
-
-
-def _resolve_paths(where: Any) -> list[Path]:
-    try:
-        if isinstance(where, str | os.PathLike):
-            return named_files(os.fspath(where))
-        return [path for one in where for path in named_files(os.fspath(one))]
-    except FileNotFoundError as problem:
-        raise TableError(str(problem)) from problem
-
-
-def detect_format(path: Path) -> str:
-    """By the end of its name, else by its first bytes; what is unknown is taken for CSV."""
-    ends = [end.lower() for end in path.suffixes[-2:]]
-    end = ends[0] if ends and ends[-1] in _COMPRESSED_SUFFIXES else (ends[-1] if ends else "")
-    if end in _FORMAT_BY_SUFFIX:
-        return _FORMAT_BY_SUFFIX[end]
-    with path.open("rb") as file:
-        return _FORMAT_BY_MAGIC.get(file.read(4), "csv")
 
 
 def read_csv_table(paths: list[Path], shown: str, how: TableOptions) -> TableSource:
@@ -131,14 +88,14 @@ def read_csv_table(paths: list[Path], shown: str, how: TableOptions) -> TableSou
 
 
 def _inspect_csv_files(paths: list[Path], how: TableOptions) -> list[Any]:
-    """What the files look like; the first tells whether all of them begin with names."""
+    """How the files are read; the first decides whether all of them begin with names."""
     first = inspect_csv(paths[0], how.delimiter, how.encoding, how.header)
     others = (inspect_csv(p, how.delimiter, how.encoding, first.has_header) for p in paths[1:])
     return [first, *others]
 
 
 def read_text_table(files: list[Any], shown: str, how: TableOptions) -> TableSource:
-    """Files of text: what the columns are is decided by all rows."""
+    """Files of text; types of columns are inferred from all rows."""
     names = files[0].names
     for file in files[1:]:
         check_same_columns(file.shown, names, file.names, files[0].shown)
@@ -154,8 +111,8 @@ def read_text_table(files: list[Any], shown: str, how: TableOptions) -> TableSou
             starts.append(rows)
 
     styles = {name: style for name, style in (how.styles or {}).items() if name in names}
-    understood = TypeInference(names, styles=styles)
-    store = infer_and_store(understood, stream, shown)
+    inference = TypeInference(names, styles=styles)
+    store = infer_and_store(inference, stream, shown)
 
     def place(row: int) -> tuple[str, str, int]:
         number = min(bisect_right(starts, row), len(files)) - 1
@@ -163,12 +120,12 @@ def read_text_table(files: list[Any], shown: str, how: TableOptions) -> TableSou
 
     return TableSource(
         store,
-        understood.types,
+        inference.types,
         shown=shown,
-        notes=[note for file in files for note in file.notes] + describe_formats(understood.marked),
-        mixed=understood.mixed(lambda row: place(row)[2]),
+        notes=[note for file in files for note in file.notes] + describe_formats(inference.marked),
+        mixed=inference.mixed(lambda row: place(row)[2]),
         place=lambda row: "{}, {} {}".format(*place(row)),
-        styles=understood.styles,
+        styles=inference.styles,
     )
 
 
@@ -194,32 +151,33 @@ def open_table(
     styles: dict[str, str] | None = None,
     columns: list[str] | None = None,
 ) -> TableSource:
-    """Open a table of mixed columns, wherever it lies.
+    """Open a table of mixed columns, in memory or in files.
 
     Parameters
     ----------
-    where : path, list of paths, table or Records
-        A CSV, TSV (also packed: .gz, .bz2), Parquet, Arrow, JSON lines or Excel file, a folder or
-        a pattern of such files, a list of them, "-" for CSV from the standard input; a pandas or
-        polars DataFrame, an Arrow table, an array, a dict of columns, a list of dicts, Cells.
+    where : path, list of paths, table or TableSource
+        A CSV, TSV (also .gz, .bz2), Parquet, Arrow, JSON lines or Excel file, a folder or a
+        pattern of such files, a list of them, "-" for CSV from the standard input; a pandas or
+        polars DataFrame, an Arrow table, an array, a dict of columns, a list of dicts, a
+        ColumnBatch.
     target : str, optional
         The column to be predicted; it must be there.
     sheet : str or int, optional
         Of an Excel file; the first by default.
     delimiter, encoding : str, optional
-        Of a text file; found by looking at it by default.
+        Of a text file; detected by default.
     header : bool, optional
-        Whether the first line of a CSV file holds names; found by comparing it with the others by
+        Whether the first line of a CSV file holds names; detected by comparison with the others by
         default. Without names, columns are called x0, x1, ...
     styles : dict, name -> {"plain", "commas", "blanks", "decimal comma"}, optional
         How numbers are written in columns of text files: 1234.5, 1,234.5, 1 234.5 or 1.234,5.
-        Found by looking at all cells by default.
+        Detected from all cells by default.
     columns : list of str, optional
         Which columns to keep; all by default.
 
     Returns
     -------
-    Records
+    TableSource
 
     Raises
     ------
