@@ -1,4 +1,7 @@
-"""Optimization: minimizers, schedules, optimizers, and the convergence loop of every iterative model. Names are lazy."""
+"""Optimization: minimizers, schedules, optimizers, and the loop of every iterative model.
+
+Names are lazy: a model that needs L-BFGS does not import quadratic programs.
+"""
 
 from tenfold._lazy import attach, modules_of_names
 

@@ -10,36 +10,64 @@ import numpy as np
 
 from tenfold.engine.hooks import end_loop, record_loop_state, report_objective, resume_loop
 
+ValueAndGradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
 LoopState = TypeVar("LoopState")
 
+_POWER_ITERATIONS = 30
+_DIVERGED_GRADIENT_RATIO = 1e8  # of the gradient norm to the initial one: diverged
 
-class until_converged(Generic[LoopState]):  # noqa: N801  reads as a word in `for ... in until_still(...)`
-    """Yield the state until it stops changing; the body tells the next one.
+
+class Minimum(NamedTuple):
+    """The result of a minimizer.
+
+    Attributes
+    ----------
+    x : array of shape (n_params,), the last point
+    value : objective there
+    gradient : gradient there
+    report : dict with n_iter_, converged_ and history_
+    """
+
+    x: np.ndarray
+    value: float
+    gradient: np.ndarray
+    report: dict[str, Any]
+
+    @property
+    def slope(self) -> np.ndarray:
+        """The gradient, under its former name."""
+        return self.gradient
+
+
+class until_converged(Generic[LoopState]):  # noqa: N801  reads as a word in a `for` statement
+    """Iterate until convergence: yield the state; the body of the loop calls `update`.
+
+    Keeps the history, reports progress and saves checkpoints.
 
     Parameters
     ----------
     state : number, array, or (named) tuple, list or dict of them
-        Where the loop starts. It must hold all that a round needs: a checkpoint keeps it.
+        Initial state. It must hold all that an iteration needs, because a checkpoint saves it.
     tol : float
-        The loop has converged when the change that the body tells is at most this.
+        Converged when the change passed to `update` is at most this.
     max_iter : int
-        Most rounds.
+        Maximum number of iterations.
 
     Attributes
     ----------
-    state : the newest state
-    n_iter : rounds done
+    state : the latest state
+    n_iter : number of iterations done
     converged : whether the last change was at most `tol`
-    history : dict with the arrays "objective" and "seconds", one entry a round
+    history : dict with the arrays "objective" and "seconds", one entry per iteration
 
     Examples
     --------
-    Newton's square root of two:
+    The square root of two by Newton's method:
 
     >>> loop = until_converged(1.0, tol=1e-12, max_iter=20)
     >>> for x in loop:
     ...     better = (x + 2 / x) / 2
-    ...     loop.tell(better, objective=(better**2 - 2) ** 2, change=abs(better - x))
+    ...     loop.update(better, objective=(better**2 - 2) ** 2, change=abs(better - x))
     >>> loop.converged, loop.n_iter, round(loop.state, 6)
     (True, 6, 1.414214)
     """
@@ -58,16 +86,16 @@ class until_converged(Generic[LoopState]):  # noqa: N801  reads as a word in `fo
                 before = self.n_iter
                 yield self.state
                 if self.n_iter == before:
-                    raise RuntimeError("the body of an until_still loop must call tell()")
+                    raise RuntimeError("the body of an until_converged loop must call update()")
         finally:
             end_loop()
 
     def update(
         self, state: LoopState, *, objective: float, change: float, stuck: bool = False
     ) -> None:
-        """Say where the round has led, what it is worth, and how far it moved.
+        """Set the next state, its objective, and the change that `tol` is compared with.
 
-        A round that is `stuck` is the last one, and the loop has not converged.
+        An iteration that is `stuck` is the last one, and the loop has not converged.
         """
         self.state, self.change = state, float(change)
         self.n_iter += 1
@@ -76,7 +104,7 @@ class until_converged(Generic[LoopState]):  # noqa: N801  reads as a word in `fo
         self.stuck = stuck
         self.converged = bool(self.change <= self.tol) and not stuck
         report_objective(float(objective))
-        record_loop_state(self.n_iter, lambda: (state, self.change, self._columns()))
+        record_loop_state(self.n_iter, lambda: (state, self.change, self._history_columns()))
 
     @property
     def history(self) -> dict[str, np.ndarray]:
@@ -84,32 +112,26 @@ class until_converged(Generic[LoopState]):  # noqa: N801  reads as a word in `fo
 
     @property
     def report(self) -> dict[str, Any]:
-        """The learned attributes that every iterative model has."""
+        """The fitted attributes that all iterative models share."""
         return {"n_iter_": self.n_iter, "converged_": self.converged, "history_": self.history}
 
-    def _columns(self) -> tuple[np.ndarray, np.ndarray]:
+    def _history_columns(self) -> tuple[np.ndarray, np.ndarray]:
         return np.array(self.objectives), np.array(self.seconds)
 
     def _resume(self) -> None:
-        done, kept = resume_loop((self.state, self.change, self._columns()))
+        done, saved = resume_loop((self.state, self.change, self._history_columns()))
         if done:
-            self.n_iter, (self.state, self.change, columns) = done, kept
+            self.n_iter, (self.state, self.change, columns) = done, saved
             self.objectives, self.seconds = (list(column) for column in columns)
             self.converged = bool(self.change <= self.tol)
 
 
-ValueAndGradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
-
-_POWER_ITERATIONS = 30  # of power iteration
-_DIVERGED_GRADIENT_RATIO = 1e8  # times the first slope: no descent comes back from there
-
-
 class DivergenceError(ArithmeticError):
-    """Descent ran away.
+    """Gradient descent diverged.
 
     Attributes
     ----------
-    rate : a constant rate that works around the start, 1 / (largest curvature there)
+    rate : a learning rate that converges near the initial point, 1 / (largest curvature there)
     """
 
     def __init__(self, message: str, rate: float) -> None:
@@ -118,21 +140,23 @@ class DivergenceError(ArithmeticError):
 
 
 def largest_curvature(f: ValueAndGradient, x: np.ndarray) -> float:
-    """Largest curvature of a smooth function at a point, from slopes alone.
+    """Largest curvature of a smooth function at a point, from gradients alone.
 
-    Power iteration on the Hessian, whose products with a vector are differences of slopes.
+    Power iteration on the Hessian; Hessian-vector products are differences of gradients. Gradient
+    descent with the learning rate eta multiplies the error along an eigenvector of curvature c by
+    1 - eta c, so it converges near a minimum if eta < 2 / (largest curvature).
 
     Parameters
     ----------
     f : callable
-        Returns (value, slope) at a flat point.
-    x : array
-        Where.
+        Returns (value, gradient) at a flat point.
+    x : array of shape (n_params,)
+        The point.
 
     Returns
     -------
     float
-        Absolute value of the largest eigenvalue of the Hessian (from below, nearly).
+        Largest absolute eigenvalue of the Hessian (up to rounding, a lower bound).
 
     Examples
     --------
@@ -141,42 +165,33 @@ def largest_curvature(f: ValueAndGradient, x: np.ndarray) -> float:
     >>> round(largest_curvature(lambda x: (x @ A @ x / 2, A @ x), np.ones(2)), 4)
     5.0
     """
-    slope = f(x)[1]
-    reach = np.sqrt(np.finfo(float).eps) * max(1.0, float(np.linalg.norm(x)))
+    gradient = f(x)[1]
+    step = np.sqrt(np.finfo(float).eps) * max(1.0, float(np.linalg.norm(x)))
     v, curvature = np.random.default_rng(0).normal(size=x.shape), 0.0
     for _ in range(_POWER_ITERATIONS):
         v = v / np.linalg.norm(v)
-        v = (f(x + reach * v)[1] - slope) / reach
+        v = (f(x + step * v)[1] - gradient) / step
         curvature = float(np.linalg.norm(v))
         if not 0 < curvature < np.inf:
             break
     return curvature
 
 
-def has_diverged(value: float, slope: np.ndarray, first: float) -> bool:
-    """Whether a value is no number, or the slope out of all proportion to its `first` length."""
+def has_diverged(value: float, gradient: np.ndarray, initial_norm: float) -> bool:
+    """Whether the value is not finite, or the gradient far longer than the initial one."""
     return not (
         np.isfinite(value)
-        and np.linalg.norm(slope) <= _DIVERGED_GRADIENT_RATIO * max(first, 1e-300)
+        and np.linalg.norm(gradient) <= _DIVERGED_GRADIENT_RATIO * max(initial_norm, 1e-300)
     )
 
 
-def suggest_learning_rate(f: ValueAndGradient, start: np.ndarray) -> tuple[float, str]:
-    """A rate for descent from `start`, and a sentence that says so."""
-    curvature = largest_curvature(f, start)
+def suggest_learning_rate(f: ValueAndGradient, x0: np.ndarray) -> tuple[float, str]:
+    """A learning rate for gradient descent from `x0`, and a sentence that recommends it."""
+    curvature = largest_curvature(f, x0)
     if not 0 < curvature < np.inf:
-        return np.nan, "Try a smaller rate, or let backtracking find it."
+        return np.nan, "Try a smaller rate, or rate='backtracking'."
     rate = 1 / curvature
     return rate, (
-        f"The largest curvature at the start is {curvature:.4g}, so rates below {2 * rate:.4g} "
-        f"converge there: try rate={rate:.4g}, or let backtracking find it."
+        f"The largest curvature at the initial point is {curvature:.4g}, so rates below "
+        f"{2 * rate:.4g} converge there: try rate={rate:.4g}, or rate='backtracking'."
     )
-
-
-class Minimum(NamedTuple):
-    """Where a solver stopped: the point, its value and slope, and the report of the loop."""
-
-    x: np.ndarray
-    value: float
-    slope: np.ndarray
-    report: dict[str, Any]

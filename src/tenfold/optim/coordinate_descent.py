@@ -1,7 +1,7 @@
 """Coordinate descent on a quadratic with L1 and L2 penalties, with active-set Newton steps.
 
-Sweeps find the signs of the coefficients soon, and their sizes late if columns are alike. So after
-some sweeps `active_set_step` solves for the sizes, with the signs as they are.
+Sweeps find the signs of the coefficients early, but converge slowly if columns are correlated. So
+after some sweeps `active_set_step` solves for the nonzero coefficients with their signs fixed.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 
 from tenfold.optim.coordinate_descent_numba import descend_to_tolerance
 
-SWEEPS_BEFORE_ACTIVE_SET = 20  # sweeps before a leap
-_MAX_ACTIVE_SET_SOLVES = 20  # of one leap
-_DIAGONAL_JITTER = 1e-10  # share of the diagonal that keeps dependent columns apart
+SWEEPS_BEFORE_ACTIVE_SET = 20  # sweeps; chosen on the lasso benchmarks, not swept
+_MAX_ACTIVE_SET_SOLVES = 20  # per active-set step
+_DIAGONAL_JITTER = 1e-10  # share of the mean diagonal, for dependent columns
 
 
 class PenalizedQuadratic(NamedTuple):
@@ -27,18 +27,18 @@ class PenalizedQuadratic(NamedTuple):
     positive: bool
 
     def value(self, w: np.ndarray, slope: np.ndarray) -> float:
-        """The objective at w, where c - Qw is `slope`."""
+        """The objective at w, where `slope` is the negative gradient c - Qw."""
         size = self.l1 @ np.abs(w) + 0.5 * self.l2 @ (w * w)
         return float(size - 0.5 * ((self.c + slope) @ w))
 
 
 class CoordinateDescentResult(NamedTuple):
-    """Where coordinate descent stopped.
+    """Result of coordinate descent.
 
     Attributes
     ----------
     w : the point
-    slope : c - Qw there
+    slope : c - Qw there, the negative gradient of the smooth part without l2
     n_iter : sweeps over all coordinates
     violation : largest entry of the shortest subgradient
     """
@@ -59,27 +59,27 @@ def coordinate_descent(
     tol: float = 1e-8,
     max_iter: int = 1000,
 ) -> CoordinateDescentResult:
-    r"""Minimise a quadratic with an L1 penalty, by cyclic coordinate descent.
+    r"""Minimize a quadratic with an L1 penalty, by cyclic coordinate descent.
 
     .. math:: \tfrac12 w^\top Q w - c^\top w
               + \sum_j \lambda_j |w_j| + \tfrac{\mu_j}{2} w_j^2
 
     Parameters
     ----------
-    Q : (p, p) array
+    Q : array of shape (n_features, n_features)
         Symmetric, positive semi-definite.
-    c : (p,) array
+    c : array of shape (n_features,)
         The linear part.
-    l1, l2 : (p,) arrays or numbers
-        Penalties of each coefficient; 0 where there is none, as for a constant.
-    start : (p,) array, optional
-        Where to begin; zero by default. Is not changed.
+    l1, l2 : arrays of shape (n_features,) or numbers
+        Penalties of each coefficient; 0 for none, as for an intercept.
+    w0 : array of shape (n_features,), optional
+        Initial coefficients, zero by default; not modified.
     positive : bool
         Whether the coefficients must not be negative.
     tol : float
-        Converged when no entry of the shortest subgradient exceeds this.
+        Converged when no entry of the shortest subgradient exceeds this in absolute value.
     max_iter : int
-        Most sweeps.
+        Maximum number of sweeps.
 
     Returns
     -------
@@ -98,73 +98,76 @@ def coordinate_descent(
     g = c - Q @ w
     done = 0
     while True:
-        some = min(SWEEPS_BEFORE_ACTIVE_SET, max_iter - done)
-        sweeps, worst = descend_to_tolerance(Q, *problem[2:], w, g, tol, some)
+        batch = min(SWEEPS_BEFORE_ACTIVE_SET, max_iter - done)
+        sweeps, violation = descend_to_tolerance(Q, *problem[2:], w, g, tol, batch)
         done += sweeps
-        if sweeps < SWEEPS_BEFORE_ACTIVE_SET or worst <= tol or done >= max_iter:
-            return CoordinateDescentResult(w, g, done, worst)
+        if sweeps < SWEEPS_BEFORE_ACTIVE_SET or violation <= tol or done >= max_iter:
+            return CoordinateDescentResult(w, g, done, violation)
         w, g = active_set_step(problem, w, g)
 
 
 def active_set_step(
     problem: PenalizedQuadratic, w: np.ndarray, g: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The minimum for the signs as they are, where that is lower; else stay.
+    """Minimize over the nonzero coefficients with their signs fixed; keep w if that is no better.
 
-    On the way there the coefficient that first changes its sign becomes zero; then on from there.
+    The step ends at the first sign change, that coefficient becomes zero, and the solve is repeated
+    with the others.
     """
-    new, inside = w.copy(), False
+    new, reached = w.copy(), False
     for _ in range(_MAX_ACTIVE_SET_SOLVES):
-        used = np.flatnonzero(new)
-        if inside or not len(used):
+        active = np.flatnonzero(new)
+        if reached or not len(active):
             break
-        there = _minimum_for_signs(problem, used, new[used])
-        if there is None:
+        target = _minimum_for_signs(problem, active, new[active])
+        if target is None:
             break
-        bound = problem.positive | (problem.l1[used] > 0)
-        new[used], inside = step_to_sign_change(new[used], there, bound)
+        bound = problem.positive | (problem.l1[active] > 0)
+        new[active], reached = step_to_sign_change(new[active], target, bound)
     slope = problem.c - new @ problem.Q
     lower = problem.value(new, slope) < problem.value(w, g)
     return (new, slope) if lower else (w, g)
 
 
 def _minimum_for_signs(
-    problem: PenalizedQuadratic, used: np.ndarray, here: np.ndarray
+    problem: PenalizedQuadratic, active: np.ndarray, current: np.ndarray
 ) -> np.ndarray | None:
-    """The minimum over some coefficients if |w_j| went on as a line; None if rounding forbids it.
+    """The minimum over the active coefficients with |w_j| linear; None if Cholesky fails.
 
-    The little that is added to the diagonal only shortens the way along dependent columns.
+    The jitter on the diagonal only shortens the step along dependent columns.
     """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-    A = problem.Q[np.ix_(used, used)].astype(np.float64, copy=False)
-    A[np.diag_indices(len(used))] += problem.l2[used]
-    fall = problem.c[used] - problem.l1[used] * np.sign(here) - A @ here
-    A[np.diag_indices(len(used))] += _DIAGONAL_JITTER * A.diagonal().mean()
+    A = problem.Q[np.ix_(active, active)].astype(np.float64, copy=False)
+    A[np.diag_indices(len(active))] += problem.l2[active]
+    residual = problem.c[active] - problem.l1[active] * np.sign(current) - A @ current
+    A[np.diag_indices(len(active))] += _DIAGONAL_JITTER * A.diagonal().mean()
     try:
         factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         return None
-    return here + cho_solve(factor, fall, check_finite=False)
+    return current + cho_solve(factor, residual, check_finite=False)
 
 
 def step_to_sign_change(
-    here: np.ndarray, there: np.ndarray, bound: np.ndarray
+    current: np.ndarray, target: np.ndarray, bound: np.ndarray
 ) -> tuple[np.ndarray, bool]:
-    """As far towards `there` as the first change of a bound sign; whether it got there.
+    """Move from `current` to `target`, but only to the first change of a bound sign.
+
+    Returns the new point, and whether it is the target.
 
     Examples
     --------
     >>> import numpy as np
-    >>> way = step_to_sign_change(
+    >>> point, reached = step_to_sign_change(
     ...     np.array([1.0, 1.0]), np.array([3.0, -1.0]), np.array([True, True])
     ... )
-    >>> way[0].tolist(), way[1]
+    >>> point.tolist(), reached
     ([2.0, 0.0], False)
     """
-    crosses = bound & (here * there <= 0)
-    share = np.where(crosses, here / np.where(crosses, here - there, 1.0), np.inf)
+    crosses = bound & (current * target <= 0)
+    share = np.where(crosses, current / np.where(crosses, current - target, 1.0), np.inf)
     first = share.min(initial=np.inf)
     if first == np.inf:
-        return there, True
-    return np.where(share == first, 0.0, here + first * (there - here)), False
+        return target, True
+    return np.where(share == first, 0.0, current + first * (target - current)), False

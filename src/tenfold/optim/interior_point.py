@@ -1,4 +1,11 @@
-"""Convex quadratic programs by Mehrotra's primal-dual interior-point method, with certificates."""
+r"""Convex quadratic programs by Mehrotra's primal-dual interior-point method, with certificates.
+
+.. math:: \min_x \tfrac12 x^\top P x + q^\top x \quad\text{subject to}\quad G x \le h,\; A x = b
+
+with P positive semi-definite, dense, for some hundred variables. With slacks s = h - Gx and
+multipliers z and y a minimum satisfies Px + q + G'z + A'y = 0, Gx + s = h, Ax = b, s z = 0, s >= 0,
+z >= 0. Newton's method is applied to the equations while all products s_i z_i go to zero together.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +17,10 @@ from tenfold.engine.blas_threads import one_blas_thread
 from tenfold.optim.convergence import until_converged
 from tenfold.optim.optimality import KKT, kkt
 
-_STEP_TO_BOUNDARY = 0.99  # of the way to the nearest wall
-_KKT_REGULARIZATION = 1e-13  # added to a diagonal of ones, so that dependent rows do no harm
+_STEP_TO_BOUNDARY = 0.99  # share of the step to the nearest bound
+_KKT_REGULARIZATION = 1e-13  # of the scaled KKT matrix, for dependent rows
 _REFINEMENT_STEPS = 3
+_DIVERGED_ITERATE = 1e14  # largest entry of an iterate: larger means that there is no solution
 
 
 class QuadraticProgram(NamedTuple):
@@ -36,41 +44,45 @@ class PrimalDualPoint(NamedTuple):
 
 
 def _mehrotra_step(problem: QuadraticProgram, state: PrimalDualPoint) -> PrimalDualPoint:
-    """Predict with the target s z = 0, then step with a target that the prediction justifies."""
+    """One predictor-corrector step: affine direction, then centering and correction."""
     _, s, z, _ = state
     m = len(s)
     solve = _KKTFactorization(problem, z / s)
     mu = float(s @ z) / max(m, 1)
     ds, dz = _newton_direction(problem, state, solve, s * z)[1:3]
-    after = float((s + _max_step(s, ds) * ds) @ (z + _max_step(z, dz) * dz)) / max(m, 1)
-    centre = (after / mu) ** 3 * mu if mu > 0 else 0.0
-    turn = _newton_direction(problem, state, solve, s * z + ds * dz - centre)
-    length = min(
-        1.0, _STEP_TO_BOUNDARY * min(_max_step(s, turn.s, np.inf), _max_step(z, turn.z, np.inf))
+    predicted_mu = float((s + _max_step(s, ds) * ds) @ (z + _max_step(z, dz) * dz)) / max(m, 1)
+    centering = (predicted_mu / mu) ** 3 * mu if mu > 0 else 0.0
+    direction = _newton_direction(problem, state, solve, s * z + ds * dz - centering)
+    step = min(
+        1.0,
+        _STEP_TO_BOUNDARY
+        * min(_max_step(s, direction.s, np.inf), _max_step(z, direction.z, np.inf)),
     )
-    return PrimalDualPoint(*(part + length * move for part, move in zip(state, turn, strict=True)))
+    return PrimalDualPoint(
+        *(part + step * change for part, change in zip(state, direction, strict=True))
+    )
 
 
 def _newton_direction(
     problem: QuadraticProgram, state: PrimalDualPoint, solve: _KKTFactorization, target: np.ndarray
 ) -> PrimalDualPoint:
-    """Newton's direction for the conditions, with s dz + z ds = -target."""
+    """Newton direction of the KKT conditions, with s dz + z ds = -target."""
     _, s, z, _ = state
-    dual, primal, equal = _kkt_residuals(problem, state)
-    push = (z * primal - target) / s
-    dx, dy = solve(-dual - problem.G.T @ push, -equal)
+    dual, primal, equality = _kkt_residuals(problem, state)
+    scaled = (z * primal - target) / s
+    dx, dy = solve(-dual - problem.G.T @ scaled, -equality)
     ds = -primal - problem.G @ dx
     return PrimalDualPoint(dx, ds, -(target + z * ds) / s, dy)
 
 
-def _max_step(v: np.ndarray, move: np.ndarray, most: float = 1.0) -> float:
-    """How far v can move before an entry is negative."""
-    shrinks = move < 0
-    return float(min(most, (-v[shrinks] / move[shrinks]).min(initial=np.inf)))
+def _max_step(v: np.ndarray, direction: np.ndarray, limit: float = 1.0) -> float:
+    """Largest step along `direction` that keeps v non-negative."""
+    decreasing = direction < 0
+    return float(min(limit, (-v[decreasing] / direction[decreasing]).min(initial=np.inf)))
 
 
 class _KKTFactorization:
-    """Solver of [P + G'WG, A'; A, 0] [x; y] = [r; t]: scaled, a little regularised, refined."""
+    """Solver of [P + G'WG, A'; A, 0] [x; y] = [r; t]: scaled, regularized, refined."""
 
     def __init__(self, problem: QuadraticProgram, w: np.ndarray) -> None:
         from scipy.linalg import lu_factor
@@ -81,25 +93,25 @@ class _KKTFactorization:
         self.K = np.block([[H, A.T], [A, np.zeros((len(A), len(A)))]])
         diagonal = H.diagonal().copy()
         diagonal[diagonal <= 0] = 1.0
-        A_size = (A**2 / diagonal).sum(axis=1)  # the diagonal of A H^-1 A', if H were diagonal
-        A_size[A_size <= 0] = 1.0
-        self.size = 1 / np.sqrt(np.concatenate([diagonal, A_size]))
-        K = self.K * self.size * self.size[:, None]
+        A_scale = (A**2 / diagonal).sum(axis=1)  # the diagonal of A H^-1 A', if H were diagonal
+        A_scale[A_scale <= 0] = 1.0
+        self.scale = 1 / np.sqrt(np.concatenate([diagonal, A_scale]))
+        K = self.K * self.scale * self.scale[:, None]
         self.factor = lu_factor(K + _KKT_REGULARIZATION * np.diag(sign), check_finite=False)
 
     def __call__(self, r: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         from scipy.linalg import lu_solve
 
-        wanted = np.concatenate([r, t])
-        found = np.zeros_like(wanted)
+        rhs = np.concatenate([r, t])
+        solution = np.zeros_like(rhs)
         for _ in range(_REFINEMENT_STEPS):
-            missing = self.size * (wanted - self.K @ found)
-            found += self.size * lu_solve(self.factor, missing, check_finite=False)
-        return found[: self.n], found[self.n :]
+            residual = self.scale * (rhs - self.K @ solution)
+            solution += self.scale * lu_solve(self.factor, residual, check_finite=False)
+        return solution[: self.n], solution[self.n :]
 
 
 def _initial_point(problem: QuadraticProgram) -> PrimalDualPoint:
-    """The least-squares point, with slacks and multipliers pushed inside."""
+    """The least-squares point, with slacks and multipliers shifted to be positive."""
     G, h = problem.G, problem.h
     x, y = _KKTFactorization(problem, np.ones(len(h)))(G.T @ h - problem.q, problem.b)
     r = h - G @ x
@@ -107,8 +119,8 @@ def _initial_point(problem: QuadraticProgram) -> PrimalDualPoint:
 
 
 def _shift_positive(v: np.ndarray) -> np.ndarray:
-    low = float(v.min(initial=np.inf))
-    return v if low > 0 else v + (1 - low) if np.isfinite(low) else v
+    lowest = float(v.min(initial=np.inf))
+    return v if lowest > 0 else v + (1 - lowest) if np.isfinite(lowest) else v
 
 
 def _objective_value(problem: QuadraticProgram, x: np.ndarray) -> float:
@@ -124,31 +136,31 @@ def _duality_gap(problem: QuadraticProgram, x: np.ndarray, z: np.ndarray, y: np.
 def _kkt_residuals(
     problem: QuadraticProgram, state: PrimalDualPoint
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What is missing in stationarity, inequalities and equations."""
+    """Residuals of stationarity, inequalities and equations."""
     P, q, G, h, A, b = problem
     x, s, z, y = state
     return P @ x + q + G.T @ z + A.T @ y, G @ x + s - h, A @ x - b
 
 
 def _relative_error(problem: QuadraticProgram, state: PrimalDualPoint) -> float:
-    """The worst of residuals and gap, each relative to the data."""
-    sizes = [1 + np.abs(part).max(initial=0.0) for part in (problem.q, problem.h, problem.b)]
+    """The largest of residuals and complementarity, each relative to the data."""
+    scales = [1 + np.abs(part).max(initial=0.0) for part in (problem.q, problem.h, problem.b)]
     parts = _kkt_residuals(problem, state)
-    worst = [np.abs(p).max(initial=0.0) / size for p, size in zip(parts, sizes, strict=True)]
-    products = float(state.s @ state.z) / (1 + abs(_objective_value(problem, state.x)))
-    return max(*worst, products)
+    errors = [np.abs(p).max(initial=0.0) / scale for p, scale in zip(parts, scales, strict=True)]
+    complementarity = float(state.s @ state.z) / (1 + abs(_objective_value(problem, state.x)))
+    return max(*errors, complementarity)
 
 
 class InfeasibleError(ValueError):
-    """No point meets all constraints."""
+    """No point satisfies all constraints."""
 
 
 class UnboundedError(ValueError):
-    """The objective falls for ever.
+    """The objective is unbounded below.
 
     Attributes
     ----------
-    direction : a direction in which it does, within all constraints
+    direction : a feasible direction of unbounded decrease
     """
 
     def __init__(self, message: str, direction: np.ndarray) -> None:
@@ -157,38 +169,37 @@ class UnboundedError(ValueError):
 
 
 def _raise_if_unsolvable(problem: QuadraticProgram) -> None:
-    """Raise the error that says why there is no minimum; return if there is one after all."""
+    """Raise the error that explains why there is no minimum; return if there is one."""
     from scipy.optimize import linprog
 
     P, q, G, h, A, b = problem
     if linprog(np.zeros(len(q)), G, h, A, b, bounds=(None, None)).status == 2:
         raise InfeasibleError(
-            f"no point meets all {len(h)} inequalities and {len(b)} equations: they contradict "
+            f"no point satisfies all {len(h)} inequalities and {len(b)} equations: they contradict "
             "each other. Leave some out, or pay for their violation (slack variables)."
         )
-    flat = np.vstack([A, P])
-    fall = linprog(q, G, np.zeros(len(h)), flat, np.zeros(len(flat)), bounds=(-1, 1))
-    if fall.status == 0 and fall.fun < -1e-7 * max(1.0, float(np.abs(q).max(initial=0.0))):
+    no_curvature = np.vstack([A, P])
+    descent = linprog(
+        q, G, np.zeros(len(h)), no_curvature, np.zeros(len(no_curvature)), bounds=(-1, 1)
+    )
+    if descent.status == 0 and descent.fun < -1e-7 * max(1.0, float(np.abs(q).max(initial=0.0))):
         raise UnboundedError(
-            "the objective falls without end along a direction that the constraints allow (see "
+            "the objective is unbounded below along a direction that the constraints allow (see "
             "`direction` of this error): bound it, or give P curvature there.",
-            fall.x,
+            descent.x,
         )
-
-
-_DIVERGED_ITERATE = 1e14  # iterates of a problem without solution run away
 
 
 class QuadraticProgramSolution(NamedTuple):
-    """The minimum of a quadratic program and its proof.
+    """The minimum of a quadratic program and its certificate.
 
     Attributes
     ----------
     x : the minimum
     z, y : multipliers of G x <= h and of A x = b
     value : the objective there
-    gap : value less the value of the dual, a bound on what is left to gain
-    certificate : KKT, how well the conditions hold
+    gap : duality gap, a bound on the excess of the value over the minimum
+    certificate : KKT, violation of the optimality conditions
     report : n_iter_, converged_, history_
     """
 
@@ -212,49 +223,56 @@ def quadratic_program(
     tol: float = 1e-9,
     max_iter: int = 100,
 ) -> QuadraticProgramSolution:
-    """Minimise x'Px/2 + q'x subject to G x <= h and A x = b.
+    """Minimize x'Px/2 + q'x subject to G x <= h and A x = b.
 
     Parameters
     ----------
-    P : array (n, n)
+    P : array of shape (n_params, n_params)
         Symmetric, positive semi-definite; it may be singular, or zero (a linear program).
-    q : array (n,)
-    G, h : arrays (m, n), (m,), optional
+    q : array of shape (n_params,)
+    G, h : arrays of shape (n_inequalities, n_params) and (n_inequalities,), optional
         Inequalities.
-    A, b : arrays (p, n), (p,), optional
-        Equations; they may depend on each other.
+    A, b : arrays of shape (n_equations, n_params) and (n_equations,), optional
+        Equations; they may be linearly dependent.
     tol : float
-        Converged when conditions and gap are met to within this, relative to the data.
+        Converged when residuals and complementarity are at most this, relative to the data.
     max_iter : int
-        Most steps; 10 to 30 are usual.
+        Maximum number of iterations; 10 to 30 are usual.
 
     Returns
     -------
-    Solution
+    QuadraticProgramSolution
 
     Raises
     ------
     InfeasibleError
-        If no point meets the constraints.
+        If no point satisfies the constraints.
     UnboundedError
-        If the objective falls for ever along a direction, which the error holds.
+        If the objective is unbounded below; the error holds a direction.
+
+    References
+    ----------
+    S. Mehrotra (1992), "On the implementation of a primal-dual interior point method", SIAM
+    Journal on Optimization 2.
 
     Examples
     --------
-    The least x^2 + y^2 with x + y >= 2:
+    The minimum of x^2 + y^2 with x + y >= 2:
 
     >>> import numpy as np
-    >>> found = quadratic_program(2 * np.eye(2), np.zeros(2), -np.ones((1, 2)), np.array([-2.0]))
-    >>> found.x.round(6).tolist(), found.z.round(6).tolist(), found.certificate.holds(1e-7)
-    ([1.0, 1.0], [2.0], True)
+    >>> solution = quadratic_program(2 * np.eye(2), np.zeros(2), -np.ones((1, 2)), np.array([-2.0]))
+    >>> solution.x.round(6).tolist(), solution.z.round(6).tolist()
+    ([1.0, 1.0], [2.0])
+    >>> solution.certificate.holds(1e-7)
+    True
     """
     problem = _validate_problem(P=P, q=q, G=G, h=h, A=A, b=b)
-    units, scaled = _scale_problem(problem)
-    with one_blas_thread():  # small matrices: threads cost more than they bring
-        state, report = _run_interior_point(scaled, tol, max_iter)
+    scale, scaled = _scale_problem(problem)
+    with one_blas_thread():  # on small matrices BLAS threads cost more than they save
+        point, report = _run_interior_point(scaled, tol, max_iter)
     if not report["converged_"]:
         _raise_if_unsolvable(problem)
-    x, z, y = state.x, state.z * units.cost / units.G, state.y * units.cost / units.A
+    x, z, y = point.x, point.z * scale.cost / scale.G, point.y * scale.cost / scale.A
     certificate = kkt(
         problem.P @ x + problem.q,
         inequalities=(problem.G @ x - problem.h, problem.G, z),
@@ -271,20 +289,20 @@ def _run_interior_point(
     """The last state of the interior-point method, and the report of its loop."""
     loop = until_converged(_initial_point(problem), tol=tol, max_iter=max_iter)
     for state in loop:
-        there = _mehrotra_step(problem, state)
-        lost = not all(np.abs(part).max(initial=0.0) < _DIVERGED_ITERATE for part in there)
-        there = state if lost else there
+        new = _mehrotra_step(problem, state)
+        diverged = not all(np.abs(part).max(initial=0.0) < _DIVERGED_ITERATE for part in new)
+        new = state if diverged else new
         loop.update(
-            there,
-            objective=_objective_value(problem, there.x),
-            change=_relative_error(problem, there),
-            stuck=lost,
+            new,
+            objective=_objective_value(problem, new.x),
+            change=_relative_error(problem, new),
+            stuck=diverged,
         )
     return loop.state, loop.report
 
 
 class _ProblemScale(NamedTuple):
-    """What the objective and each constraint is measured in."""
+    """Scale of the objective and of each constraint."""
 
     cost: float
     G: np.ndarray
@@ -292,19 +310,19 @@ class _ProblemScale(NamedTuple):
 
 
 def _scale_problem(problem: QuadraticProgram) -> tuple[_ProblemScale, QuadraticProgram]:
-    """The same problem with numbers of the order one."""
+    """The same problem with coefficients of order one."""
     P, q, G, h, A, b = problem
     cost = max(float(np.abs(P).max(initial=0.0)), float(np.abs(q).max(initial=0.0))) or 1.0
-    G_size, A_size = (np.linalg.norm(M, axis=1) for M in (G, A))
-    G_size[G_size == 0], A_size[A_size == 0] = 1.0, 1.0
+    G_norms, A_norms = (np.linalg.norm(M, axis=1) for M in (G, A))
+    G_norms[G_norms == 0], A_norms[A_norms == 0] = 1.0, 1.0
     scaled = QuadraticProgram(
-        P / cost, q / cost, (G.T / G_size).T, h / G_size, (A.T / A_size).T, b / A_size
+        P / cost, q / cost, (G.T / G_norms).T, h / G_norms, (A.T / A_norms).T, b / A_norms
     )
-    return _ProblemScale(cost, G_size, A_size), scaled
+    return _ProblemScale(cost, G_norms, A_norms), scaled
 
 
 def _validate_problem(*, P: Any, q: Any, G: Any, h: Any, A: Any, b: Any) -> QuadraticProgram:
-    """The data as arrays that fit each other."""
+    """The data as float64 arrays with consistent shapes."""
     n = len(q)
     G, h = (np.zeros((0, n)), np.zeros(0)) if G is None else (G, h)
     A, b = (np.zeros((0, n)), np.zeros(0)) if A is None else (A, b)
@@ -313,8 +331,12 @@ def _validate_problem(*, P: Any, q: Any, G: Any, h: Any, A: Any, b: Any) -> Quad
     for name, shape in shapes.items():
         if getattr(problem, name).shape != shape:
             given = getattr(problem, name).shape
-            raise ValueError(f"{name} has the shape {given}, and {shape} would fit the others")
-    low = float(np.linalg.eigvalsh(problem.P)[0]) if n else 0.0
-    if not np.allclose(problem.P, problem.P.T) or low < -1e-8 * max(1.0, np.abs(problem.P).max()):
-        raise ValueError(f"P must be symmetric and positive semi-definite (eigenvalue {low:.3g})")
+            raise ValueError(f"{name} has the shape {given}; the other arrays need {shape}")
+    lowest = float(np.linalg.eigvalsh(problem.P)[0]) if n else 0.0
+    if not np.allclose(problem.P, problem.P.T) or lowest < -1e-8 * max(
+        1.0, np.abs(problem.P).max()
+    ):
+        raise ValueError(
+            f"P must be symmetric and positive semi-definite (eigenvalue {lowest:.3g})"
+        )
     return problem

@@ -1,6 +1,7 @@
 """One entry point for all minimizers, of this library or of SciPy, at a point or summed over rows.
 
-Ours are "lbfgs", "newton" and "gd"; every other name is a method of `scipy.optimize.minimize`.
+"lbfgs", "newton" and "gd" are those of this library; every other name is a method of
+`scipy.optimize.minimize`.
 """
 
 from __future__ import annotations
@@ -17,12 +18,9 @@ from tenfold.optim.gradient_methods import gradient_descent
 from tenfold.optim.newton_methods import newton
 from tenfold.optim.quasi_newton import lbfgs
 
-_SOLVERS = {
-    "lbfgs": (lbfgs, 2),
-    "newton": (newton, 3),
-    "gd": (gradient_descent, 2),
-}  # parts they need
-_RETURN_VALUES = {1: "the value", 2: "(value, slope)", 3: "(value, slope, Hessian)"}
+# name: solver, and the number of values that the objective has to return
+_SOLVERS = {"lbfgs": (lbfgs, 2), "newton": (newton, 3), "gd": (gradient_descent, 2)}
+_RETURN_VALUES = {1: "the value", 2: "(value, gradient)", 3: "(value, gradient, Hessian)"}
 _METHOD_HINTS = {1: "method='Nelder-Mead' or 'Powell'", 2: "method='lbfgs'", 3: "method='newton'"}
 _GRADIENT_FREE = {"Nelder-Mead", "Powell", "COBYLA", "COBYQA"}
 _HESSIAN_BASED = {"Newton-CG", "dogleg", "trust-ncg", "trust-exact", "trust-krylov", "trust-constr"}
@@ -38,24 +36,24 @@ def minimize(
     max_iter: int = 1000,
     **settings: Any,
 ) -> Minimum:
-    """Minimise a function of a flat point, or the sum of a function of chunks over all rows.
+    """Minimize a function of a flat point, or the sum of a chunk function over all rows.
 
     Parameters
     ----------
     f : callable
         `f(theta)`, or with `rows` a leaf `f(chunk, theta)` whose results are added up. Returns the
-        value, or (value, slope), or (value, slope, Hessian), whatever the method needs.
-    start : array
-        Where to begin.
+        value, (value, gradient), or (value, gradient, Hessian), as the method needs.
+    x0 : array of shape (n_params,)
+        Initial point.
     rows : Rows, optional
         The data: each evaluation is one pass over them.
     method : str
-        "lbfgs", "newton", "gd", or any method of `scipy.optimize.minimize`. Newton wants the
-        Hessian; methods of scipy use what there is.
+        "lbfgs", "newton", "gd", or any method of `scipy.optimize.minimize`. Newton needs the
+        Hessian; methods of SciPy use what `f` returns.
     tol, max_iter : float, int
-        As the method understands them.
+        As defined by the method.
     **settings
-        For the method: `rate` for "gd", `bounds` and `constraints` for those of scipy, ...
+        Of the method: `learning_rate` for "gd", `bounds` and `constraints` for SciPy, ...
 
     Returns
     -------
@@ -74,17 +72,17 @@ def minimize(
     >>> minimize(squares, np.zeros(2), rows=rows, method="BFGS").x.round(4).tolist()
     [0.7, 2.2]
     """
-    kept = MemoizedObjective(f if rows is None else objective_over_rows(rows, f))
-    parts = len(kept.at(x0))
+    objective = MemoizedObjective(f if rows is None else objective_over_rows(rows, f))
+    parts = len(objective.at(x0))
     if method not in _SOLVERS:
-        return _minimize_with_scipy(kept, x0, method, tol=tol, max_iter=max_iter, **settings)
+        return _minimize_with_scipy(objective, x0, method, tol=tol, max_iter=max_iter, **settings)
     solver, needed = _SOLVERS[method]
     if parts != needed:
         raise ValueError(
-            f"method={method!r} needs a function that returns {_RETURN_VALUES[needed]}, and this one "
-            f"returns {_RETURN_VALUES[parts]}: take {_METHOD_HINTS[parts]}"
+            f"method={method!r} needs a function that returns {_RETURN_VALUES[needed]}, and this "
+            f"one returns {_RETURN_VALUES[parts]}: use {_METHOD_HINTS[parts]}"
         )
-    return solver(kept.at, x0, tol=tol, max_iter=max_iter, **settings)
+    return solver(objective.at, x0, tol=tol, max_iter=max_iter, **settings)
 
 
 def objective_over_rows(
@@ -119,15 +117,15 @@ def _chunk_weight(chunk: Any) -> float:
 
 
 class MemoizedObjective:
-    """A function whose parts are asked for one by one and computed together."""
+    """An objective whose value, gradient and Hessian are requested separately, computed once."""
 
     def __init__(self, f: Callable[..., Any]) -> None:
         self.f, self.x, self.parts = f, None, ()
 
     def at(self, x: np.ndarray) -> tuple:
         if self.x is None or not np.array_equal(x, self.x):
-            given = self.f(np.array(x))
-            self.x, self.parts = np.array(x), given if isinstance(given, tuple) else (given,)
+            result = self.f(np.array(x))
+            self.x, self.parts = np.array(x), result if isinstance(result, tuple) else (result,)
         return self.parts
 
     def part(self, number: int) -> Callable[[np.ndarray], Any] | None:
@@ -143,29 +141,29 @@ def _minimize_with_scipy(
     max_iter: int,
     **settings: Any,
 ) -> Minimum:
-    """A method of `scipy.optimize.minimize`, which keeps the loop to itself."""
+    """Run a method of `scipy.optimize.minimize`."""
     from scipy.optimize import minimize
 
     values: list[float] = []
 
-    def told(x: np.ndarray, *_: Any) -> None:
+    def record(x: np.ndarray, *_: Any) -> None:
         values.append(float(f.at(x)[0]))
         report_objective(values[-1])
 
-    most = "maxfun" if method == "TNC" else "maxiter"
-    found = minimize(
+    limit = "maxfun" if method == "TNC" else "maxiter"
+    result = minimize(
         lambda x: float(f.at(x)[0]),
         start,
         method=method,
         jac=None if method in _GRADIENT_FREE else f.part(1),
         hess=f.part(2) if method in _HESSIAN_BASED else None,
         tol=tol,
-        callback=told,
-        options={most: max_iter, **settings.pop("options", {})},
+        callback=record,
+        options={limit: max_iter, **settings.pop("options", {})},
         **settings,
     )
-    parts = f.at(found.x)
-    slope = parts[1] if len(parts) > 1 else np.full_like(found.x, np.nan)
-    report = {"n_iter_": int(found.get("nit", len(values))), "converged_": bool(found.success)}
-    report |= {"history_": {"objective": np.array(values)}, "message_": str(found.message)}
-    return Minimum(found.x, float(found.fun), slope, report)
+    parts = f.at(result.x)
+    gradient = parts[1] if len(parts) > 1 else np.full_like(result.x, np.nan)
+    report = {"n_iter_": int(result.get("nit", len(values))), "converged_": bool(result.success)}
+    report |= {"history_": {"objective": np.array(values)}, "message_": str(result.message)}
+    return Minimum(result.x, float(result.fun), gradient, report)

@@ -1,4 +1,9 @@
-"""Methods whose cost never increases: alternating minimization and majorize-minimize (MM)."""
+"""Methods whose cost never increases: alternating minimization and majorize-minimize (MM).
+
+Alternating minimization (block coordinate descent) minimizes over one block of the unknowns at a
+time. MM minimizes a majorizer g with g(x, at) >= f(x) and g(at, at) = f(at), so that
+f(next) <= g(next, at) <= g(at, at) = f(at); EM is a special case.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +18,18 @@ from tenfold.optim.projections import Projection
 from tenfold.optim.proximal import projected_gradient
 from tenfold.optim.schedules import Schedule
 
-_ROUNDING_RATIO = 1e-10  # of the cost: a rise by less is rounding
+_ROUNDING_RATIO = 1e-10  # of the cost: a smaller increase is rounding
 
 Blocks = dict[str, np.ndarray]
 BlockStep = Callable[[Blocks], np.ndarray]
 
 
 class CostIncreasedError(ArithmeticError):
-    """A step that must not raise the cost has raised it."""
+    """A step that must not increase the cost has increased it."""
 
 
 class AlternatingResult(NamedTuple):
-    """Where the blocks came to rest.
+    """Result of alternating minimization.
 
     Attributes
     ----------
@@ -49,43 +54,43 @@ def alternating_minimization(
     max_iter: int = 1000,
     on_increase: str = "raise",
 ) -> AlternatingResult:
-    """Minimise a cost over blocks in turn, each within its convex set.
+    """Minimize a cost over blocks in turn, each within its convex set.
 
     Parameters
     ----------
     steps : dict of callables
         For each block, in this order: all blocks -> the new value of that one. It need not be the
         minimum, only no worse than before (see `inexact_block_step`).
-    start : dict of arrays
-        The blocks to begin with. A block without a step stays as it is.
+    initial_blocks : dict of arrays
+        Initial values. A block without a step stays constant.
     cost : callable
         All blocks -> a number.
     sets : dict of projections, optional
-        The convex sets of some blocks: what a step gives is projected on its set. If the cost is
-        convex in the block and the step ignored the set, that may raise the cost.
+        Projections onto the convex sets of some blocks, applied after their steps. If a step
+        ignores the set, the projection may increase the cost.
     radius : callable, optional
-        No block moves farther than radius(t) in round t = 1, 2, ...: it stops on the way to its
-        new value. With sum r = inf and sum r^2 < inf blocks converge where plain turns may cycle
-        (block coordinate descent with diminishing radius).
+        Largest step of a block in iteration t = 1, 2, ...; longer steps are shortened to it. With
+        sum r = inf and sum r^2 < inf the blocks converge where alternation may cycle (block
+        coordinate descent with diminishing radius).
     tol : float
-        Converged when a round lowers the cost by at most this share of it.
+        Converged when an iteration decreases the cost by at most this share of it.
     max_iter : int
-        Most rounds.
-    on_rise : "raise" or "warn"
-        What happens when a step raises the cost.
+        Maximum number of iterations.
+    on_increase : "raise" or "warn"
+        What to do if a step increases the cost.
 
     Returns
     -------
-    Alternated
+    AlternatingResult
 
     Raises
     ------
-    CostRoseError
-        If a step raises the cost; it names the block.
+    CostIncreasedError
+        If a step increases the cost; it names the block.
 
     Examples
     --------
-    The ratings of [003, 7.6], two users and three films, some unknown, rank 1:
+    Matrix completion of rank 1: ratings of two users and three films, some unknown:
 
     >>> import numpy as np
     >>> Y, known = np.array([[5.0, 0, 7], [1, 2, 0]]), np.array([[1, 0, 1], [1, 1, 0]])
@@ -96,24 +101,24 @@ def alternating_minimization(
     ...     "u": lambda b: known * Y @ b["v"] / (1 + known @ b["v"] ** 2),
     ...     "v": lambda b: (known * Y).T @ b["u"] / (1 + known.T @ b["u"] ** 2),
     ... }
-    >>> found = alternating_minimization(
+    >>> result = alternating_minimization(
     ...     steps, {"u": np.zeros(2), "v": np.array([2.0, 7, 8])}, cost, tol=1e-12
     ... )
-    >>> found.blocks["u"].round(4).tolist(), round(found.cost, 4)
+    >>> result.blocks["u"].round(4).tolist(), round(result.cost, 4)
     ([2.7821, 0.7976], 9.6777)
     """
     _validate_blocks(steps, initial_blocks, sets or {}, on_increase)
     first = float(cost(initial_blocks))
     loop = until_converged((dict(initial_blocks), first, np.zeros(0)), tol=tol, max_iter=max_iter)
     for blocks, value, costs in loop:
-        blocks, before = dict(blocks), value
+        blocks, previous = dict(blocks), value
         for name, step in steps.items():
             new = _update_block(name, step, blocks, sets or {}, radius and radius(loop.n_iter + 1))
             after = float(cost({**blocks, name: new}))
             _check_descent(value, after, f"the step of block {name!r}", on_increase)
             blocks[name], value, costs = new, after, np.append(costs, after)
-        fall = abs(before - value) / max(abs(value), np.finfo(float).tiny)
-        loop.update((blocks, value, costs), objective=value, change=fall)
+        decrease = abs(previous - value) / max(abs(value), np.finfo(float).tiny)
+        loop.update((blocks, value, costs), objective=value, change=decrease)
     blocks, value, costs = loop.state
     report = loop.report
     report["history_"]["steps"] = costs
@@ -121,39 +126,49 @@ def alternating_minimization(
 
 
 def _update_block(
-    name: str, step: BlockStep, blocks: Blocks, sets: dict[str, Projection], reach: float | None
+    name: str,
+    step: BlockStep,
+    blocks: Blocks,
+    sets: dict[str, Projection],
+    max_length: float | None,
 ) -> np.ndarray:
     old, new = blocks[name], np.asarray(step(blocks))
     if new.shape != np.shape(old):
         raise ValueError(f"the step of block {name!r} gives shape {new.shape}, not {old.shape}")
     new = sets[name](new) if name in sets else new
     length = float(np.linalg.norm(new - old))
-    return new if reach is None or length <= reach else old + reach / length * (new - old)
+    return (
+        new
+        if max_length is None or length <= max_length
+        else old + max_length / length * (new - old)
+    )
 
 
-def _validate_blocks(steps: dict, start: dict, sets: dict, on_rise: str) -> None:
-    lost = [name for name in [*steps, *sets] if name not in start]
-    if lost:
-        raise ValueError(f"no start for {lost}: `start` has {list(start)}")
-    if on_rise not in {"raise", "warn"}:
-        raise ValueError(f"on_rise={on_rise!r}: say 'raise' or 'warn'")
+def _validate_blocks(steps: dict, blocks: dict, sets: dict, on_increase: str) -> None:
+    missing = [name for name in [*steps, *sets] if name not in blocks]
+    if missing:
+        raise ValueError(f"no initial value for {missing}: `initial_blocks` has {list(blocks)}")
+    if on_increase not in {"raise", "warn"}:
+        raise ValueError(f"on_increase={on_increase!r}: use 'raise' or 'warn'")
 
 
-def _check_descent(before: float, after: float, what: str, on_rise: str) -> None:
-    """Complain if a cost has risen, or is no number."""
+def _check_descent(before: float, after: float, what: str, on_increase: str) -> None:
+    """Raise or warn if the cost has increased or is NaN."""
     if after <= before + _ROUNDING_RATIO * abs(before):
         return
-    message = f"{what} raised the cost from {before:.10g} to {after:.10g}: it does not minimise it"
-    if on_rise == "raise":
+    message = (
+        f"{what} increased the cost from {before:.10g} to {after:.10g}: it does not minimize it"
+    )
+    if on_increase == "raise":
         raise CostIncreasedError(message)
     warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
 def inexact_block_step(
     name: str,
-    slope: Callable[[Blocks], tuple[float, np.ndarray]],
+    value_and_gradient: Callable[[Blocks], tuple[float, np.ndarray]],
     *,
-    n: int = 5,
+    max_iter: int = 5,
     project: Projection | None = None,
 ) -> BlockStep:
     """An inexact step for `alternating_minimization`: at most `n` steps of projected gradient.
@@ -162,12 +177,12 @@ def inexact_block_step(
     ----------
     name : str
         The block.
-    slope : callable
-        All blocks -> (cost, slope with respect to this block).
+    value_and_gradient : callable
+        All blocks -> (cost, gradient with respect to this block).
     n : int
-        Most steps; 5 in [001, 4.3].
+        Maximum number of gradient steps.
     project : callable, optional
-        The convex set of the block.
+        Projection onto the convex set of the block.
 
     Returns
     -------
@@ -176,8 +191,8 @@ def inexact_block_step(
     Examples
     --------
     >>> import numpy as np
-    >>> go = inexact_block_step("x", lambda b: (((b["x"] - 3) ** 2).sum(), 2 * (b["x"] - 3)))
-    >>> go({"x": np.zeros(1)}).tolist()
+    >>> step = inexact_block_step("x", lambda b: (((b["x"] - 3) ** 2).sum(), 2 * (b["x"] - 3)))
+    >>> step({"x": np.zeros(1)}).tolist()
     [3.0]
     """
 
@@ -185,9 +200,9 @@ def inexact_block_step(
         block = blocks[name]
 
         def f(flat: np.ndarray) -> tuple[float, np.ndarray]:
-            return slope({**blocks, name: flat})
+            return value_and_gradient({**blocks, name: flat})
 
-        return projected_gradient(f, project or (lambda v: v), block, tol=0.0, max_iter=n).x
+        return projected_gradient(f, project or (lambda v: v), block, tol=0.0, max_iter=max_iter).x
 
     return step
 
@@ -202,42 +217,42 @@ def majorize_minimize(
     max_iter: int = 1000,
     on_increase: str = "raise",
 ) -> Minimum:
-    """Minimise a cost by minimising, again and again, a majoriser that touches it.
+    """Minimize a cost by repeatedly minimizing a majorizer that touches it.
 
     Parameters
     ----------
-    minimiser : callable
-        Gives, for the point `at`, the minimum of the majoriser that touches the cost there.
+    minimizer : callable
+        Maps a point `at` to the minimum of the majorizer that touches the cost there.
     cost : callable
-        What is minimised.
-    start : array
-        Where to begin.
-    majoriser : callable, optional
-        `majoriser(x, at)`. If given, every round checks that it touches the cost at `at`, that it
-        lies above the cost at the next point, and that the next point is no worse for it.
+        The function to minimize.
+    x0 : array of shape (n_params,)
+        Initial point.
+    majorizer : callable, optional
+        `majorizer(x, at)`. If given, every iteration checks that it touches the cost at `at`, is
+        not below the cost at the next point, and does not increase from `at` to the next point.
     tol : float
         Converged when no entry of the point moves by more than this.
     max_iter : int
-        Most rounds.
-    on_rise : "raise" or "warn"
-        What happens when a round raises the cost.
+        Maximum number of iterations.
+    on_increase : "raise" or "warn"
+        What to do if an iteration increases the cost.
 
     Returns
     -------
     Minimum
-        Its `slope` is the last step.
+        Its `gradient` is the last step.
 
     Examples
     --------
-    The median by squares: `|d| <= d^2 / (2 |at|) + |at| / 2`, which touches it at d = at.
+    The median by weighted means: `|d| <= d^2 / (2 |at|) + |at| / 2`, which touches it at d = at.
 
     >>> import numpy as np
     >>> data = np.array([0.0, 1.0, 2.0, 5.0, 100.0])
     >>> def mean_of_near(m):
     ...     w = 1 / np.maximum(np.abs(data - m), 1e-9)
     ...     return np.atleast_1d((w * data).sum() / w.sum())
-    >>> found = majorize_minimize(mean_of_near, lambda m: np.abs(data - m).sum(), np.array([30.0]))
-    >>> found.x.round(4).tolist()
+    >>> result = majorize_minimize(mean_of_near, lambda m: np.abs(data - m).sum(), np.array([30.0]))
+    >>> result.x.round(4).tolist()
     [2.0]
     """
     loop = until_converged((x0, float(cost(x0)), x0 * np.nan), tol=tol, max_iter=max_iter)
@@ -246,7 +261,7 @@ def majorize_minimize(
         after = float(cost(x))
         if majorizer is not None:
             _check_majorizer(majorizer, x, at, after, value)
-        _check_descent(value, after, f"round {loop.n_iter + 1}", on_increase)
+        _check_descent(value, after, f"iteration {loop.n_iter + 1}", on_increase)
         change = float(np.abs(x - at).max(initial=0.0))
         loop.update((x, after, x - at), objective=after, change=change)
     x, value, last = loop.state
@@ -260,15 +275,15 @@ def _check_majorizer(
     cost_x: float,
     cost_at: float,
 ) -> None:
-    """Raise an error unless g(., at) touches the cost at `at`, and x lies between the two."""
-    touch, there = float(g(at, at)), float(g(x, at))
-    noise = _ROUNDING_RATIO * max(abs(cost_at), abs(touch))
-    if not abs(touch - cost_at) <= noise:
-        why = f"it is {touch:.10g} where the cost is {cost_at:.10g}, and must touch it there"
-    elif there < cost_x - noise:
-        why = f"it is {there:.10g} at the next point, below the cost of {cost_x:.10g}"
-    elif there > touch + noise:
-        why = f"the next point does not minimise it: {there:.10g} there, {touch:.10g} here"
+    """Raise an error unless g(., at) touches the cost at `at` and majorizes it at x."""
+    at_current, at_next = float(g(at, at)), float(g(x, at))
+    noise = _ROUNDING_RATIO * max(abs(cost_at), abs(at_current))
+    if not abs(at_current - cost_at) <= noise:
+        why = f"it is {at_current:.10g} where the cost is {cost_at:.10g}, and must touch it there"
+    elif at_next < cost_x - noise:
+        why = f"it is {at_next:.10g} at the next point, below the cost of {cost_x:.10g}"
+    elif at_next > at_current + noise:
+        why = f"the next point does not minimize it: {at_current:.10g}, then {at_next:.10g}"
     else:
         return
-    raise CostIncreasedError(f"the majoriser is none: {why}")
+    raise CostIncreasedError(f"not a majorizer: {why}")

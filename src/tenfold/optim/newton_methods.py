@@ -1,4 +1,10 @@
-"""Newton's method: damped with a dense Hessian, truncated (Newton-CG), and as iteratively reweighted least squares."""
+r"""Newton's method: damped, truncated (Newton-CG), and as iteratively reweighted least squares.
+
+For a loss of the score :math:`z_i = x_i \cdot w` with derivatives :math:`s_i` and curvatures
+:math:`c_i`, Newton's next point is a weighted least-squares solution (IRLS):
+
+.. math:: \arg\min_w \sum_i c_i (r_i - x_i \cdot w)^2, \qquad r_i = z_i - s_i / c_i.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +16,17 @@ import numpy as np
 from tenfold.math.linalg import FLOAT64_EPS, solve_psd
 from tenfold.optim.convergence import Minimum, ValueAndGradient, until_converged
 from tenfold.optim.line_search import (
-    ROUNDING_FACTOR,
     EvaluatedPoint,
-    SmoothObjective,
     ValueGradientHessian,
     backtrack_newton_step,
+    is_below_rounding,
     wolfe_line_search,
 )
+
+_MAX_CG_ITERATIONS = 200  # per Newton step
+_MAX_RELATIVE_RESIDUAL = 0.5  # of the Newton system, far from the minimum
+_MIN_RELATIVE_CURVATURE = 1e-12  # of the largest curvature: smaller ones are rounding
+_MAX_IRLS_HALVINGS = 30
 
 
 def newton(
@@ -27,20 +37,22 @@ def newton(
     max_iter: int = 100,
     precision: float = np.finfo(np.float64).eps,
 ) -> Minimum:
-    """Minimise a convex function from value, slope and Hessian, all from one pass.
+    """Minimize a convex function by damped Newton steps.
+
+    Value, gradient and Hessian come from one call, that is one pass over the data.
 
     Parameters
     ----------
     f : callable
-        Returns (value, slope, Hessian) at a flat point.
-    start : array
-        Where to begin.
+        Returns (value, gradient, Hessian) at a flat point.
+    x0 : array of shape (n_params,)
+        Initial point.
     tol : float
-        Converged when no entry of the slope exceeds this.
+        Converged when no entry of the gradient exceeds this in absolute value.
     max_iter : int
-        Most steps.
+        Maximum number of iterations.
     precision : float
-        Relative precision of `f`: converged, too, when less than that is left to gain.
+        Relative precision of `f`: also converged when the predicted decrease is below it.
 
     Returns
     -------
@@ -50,32 +62,28 @@ def newton(
     --------
     >>> import numpy as np
     >>> f = lambda x: (np.cosh(x).sum(), np.sinh(x), np.diag(np.cosh(x)))
-    >>> found = newton(f, np.array([2.0, -1.0]), tol=1e-10)
-    >>> bool(np.abs(found.x).max() < 1e-10)
+    >>> result = newton(f, np.array([2.0, -1.0]), tol=1e-10)
+    >>> bool(np.abs(result.x).max() < 1e-10)
     True
     """
     loop = until_converged((x0, *f(x0)), tol=tol, max_iter=max_iter)
-    for here in loop:
-        _, value, slope, hessian = here
-        turn = -solve_psd(hessian, slope)
-        if slope @ turn >= 0:  # the curvature is only rounding: plain descent
-            turn = -slope
-        gap = -0.5 * float(slope @ turn)
-        there = backtrack_newton_step(f, here, turn, precision * abs(value))
-        stuck = there is here
-        unseen = gap <= (ROUNDING_FACTOR if stuck else 1) * precision * abs(value)
-        change = 0.0 if unseen else np.abs(there[2]).max()
-        loop.update(there, objective=there[1], change=change, stuck=stuck and not unseen)
-    x, value, slope, _ = loop.state
-    return Minimum(x, value, slope, loop.report)
-
-
-_MAX_CG_ITERATIONS = 200  # of one step
-_MAX_RELATIVE_RESIDUAL = 0.5  # the residual of a step, beside the slope, far from the minimum
+    for current in loop:
+        _, value, gradient, hessian = current
+        direction = -solve_psd(hessian, gradient)
+        if gradient @ direction >= 0:  # the curvature is only rounding: steepest descent
+            direction = -gradient
+        decrease = -0.5 * float(gradient @ direction)  # of the quadratic model
+        following = backtrack_newton_step(f, current, direction, precision * abs(value))
+        stuck = following is current
+        done = is_below_rounding(decrease, value, precision, stuck=stuck)
+        change = 0.0 if done else np.abs(following[2]).max()
+        loop.update(following, objective=following[1], change=change, stuck=stuck and not done)
+    x, value, gradient, _ = loop.state
+    return Minimum(x, value, gradient, loop.report)
 
 
 def newton_cg(
-    f: SmoothObjective,
+    f: ValueAndGradient,
     hessian_product: Callable[[np.ndarray, np.ndarray], np.ndarray],
     x0: np.ndarray,
     *,
@@ -83,22 +91,24 @@ def newton_cg(
     max_iter: int = 100,
     precision: float = np.finfo(np.float64).eps,
 ) -> Minimum:
-    """Minimise a convex function from value, slope, and products with its Hessian.
+    """Minimize a convex function from value, gradient and Hessian-vector products.
+
+    Each Newton system is solved by conjugate gradients, more exactly near the minimum.
 
     Parameters
     ----------
     f : callable
-        Returns (value, slope) at a flat point.
-    bent : callable
-        `bent(x, v)` is the Hessian at x times v.
-    start : array
-        Where to begin.
+        Returns (value, gradient) at a flat point.
+    hessian_product : callable
+        `hessian_product(x, v)` is the Hessian at x times v.
+    x0 : array of shape (n_params,)
+        Initial point.
     tol : float
-        Converged when no entry of the slope exceeds this.
+        Converged when no entry of the gradient exceeds this in absolute value.
     max_iter : int
-        Most steps.
+        Maximum number of iterations.
     precision : float
-        Relative precision of `f`: converged, too, when less than that is left to gain.
+        Relative precision of `f`: also converged when the predicted decrease is below it.
 
     Returns
     -------
@@ -108,73 +118,70 @@ def newton_cg(
     --------
     >>> import numpy as np
     >>> f = lambda x: (np.cosh(x).sum(), np.sinh(x))
-    >>> found = newton_cg(f, lambda x, v: np.cosh(x) * v, np.array([2.0, -1.0]), tol=1e-10)
-    >>> bool(np.abs(found.x).max() < 1e-10)
+    >>> result = newton_cg(f, lambda x, v: np.cosh(x) * v, np.array([2.0, -1.0]), tol=1e-10)
+    >>> bool(np.abs(result.x).max() < 1e-10)
     True
     """
     loop = until_converged(EvaluatedPoint(x0, *f(x0)), tol=tol, max_iter=max_iter)
-    for here in loop:
-        turn = _cg_newton_direction(lambda v, x=here.x: hessian_product(x, v), here.slope)
-        gap = -0.5 * float(turn @ here.slope)
-        there = wolfe_line_search(f, here, turn, 1.0, precision)
-        stuck = np.array_equal(there.x, here.x)
-        unseen = gap <= (ROUNDING_FACTOR if stuck else 1) * precision * abs(here.value)
-        change = 0.0 if unseen else np.abs(there.slope).max()
-        loop.update(there, objective=there.value, change=change, stuck=stuck and not unseen)
-    end = loop.state
-    return Minimum(end.x, end.value, end.slope, loop.report)
+    for current in loop:
+        gradient = current.gradient
+        direction = _cg_newton_direction(lambda v, x=current.x: hessian_product(x, v), gradient)
+        decrease = -0.5 * float(direction @ gradient)  # of the quadratic model
+        following = wolfe_line_search(f, current, direction, 1.0, precision)
+        stuck = np.array_equal(following.x, current.x)
+        done = is_below_rounding(decrease, current.value, precision, stuck=stuck)
+        change = 0.0 if done else np.abs(following.gradient).max()
+        loop.update(following, objective=following.value, change=change, stuck=stuck and not done)
+    last = loop.state
+    return Minimum(last.x, last.value, last.gradient, loop.report)
 
 
 def _cg_newton_direction(
-    product: Callable[[np.ndarray], np.ndarray], slope: np.ndarray
+    product: Callable[[np.ndarray], np.ndarray], gradient: np.ndarray
 ) -> np.ndarray:
-    """About -H^-1 slope, by conjugate gradients; nearer the minimum it is solved for better."""
-    size = float(np.linalg.norm(slope))
-    enough = min(_MAX_RELATIVE_RESIDUAL, np.sqrt(size)) * size
-    d, r = np.zeros_like(slope), -slope
+    """Approximate -H^-1 gradient by conjugate gradients, more exactly near the minimum."""
+    norm = float(np.linalg.norm(gradient))
+    tolerance = min(_MAX_RELATIVE_RESIDUAL, np.sqrt(norm)) * norm
+    d, r = np.zeros_like(gradient), -gradient
     v, rr = r, float(r @ r)
     for _ in range(_MAX_CG_ITERATIONS):
-        if rr <= enough**2:
+        if rr <= tolerance**2:
             break
         Hv = product(v)
-        bend = float(v @ Hv)
-        if bend <= np.finfo(np.float64).eps * float(v @ v):  # flat: as far as we know
+        curvature = float(v @ Hv)
+        if curvature <= np.finfo(np.float64).eps * float(v @ v):  # no curvature along v: stop
             return d if d.any() else r
-        d = d + rr / bend * v
-        r = r - rr / bend * Hv
-        rr, before = float(r @ r), rr
-        v = r + rr / before * v
+        d = d + rr / curvature * v
+        r = r - rr / curvature * Hv
+        rr, previous = float(r @ r), rr
+        v = r + rr / previous * v
     return d
 
 
-_MIN_RELATIVE_CURVATURE = 1e-12  # of the largest curvature: less is rounding
-_MAX_IRLS_HALVINGS = 30
-
-
 def weighted_least_squares(X: np.ndarray, z: np.ndarray, w: np.ndarray) -> np.ndarray:
-    r"""The coefficients :math:`\arg\min_b \sum_i w_i (z_i - x_i \cdot b)^2`, the shortest if many.
+    r"""The coefficients :math:`\arg\min_b \sum_i w_i (z_i - x_i \cdot b)^2`, of least norm if many.
 
     Parameters
     ----------
-    X : array (n, p)
-    z : array (n,) or (n, q)
-    w : array (n,)
+    X : array of shape (n_rows, n_features)
+    z : array of shape (n_rows,) or (n_rows, n_targets)
+    w : array of shape (n_rows,)
         Weights, none negative.
 
     Returns
     -------
-    array (p,) or (p, q)
+    array of shape (n_features,) or (n_features, n_targets)
 
     Examples
     --------
     >>> import numpy as np
-    >>> one = weighted_least_squares(np.ones((2, 1)), np.array([0.0, 4.0]), np.array([3.0, 1.0]))
-    >>> one.round(12).tolist()
+    >>> coef = weighted_least_squares(np.ones((2, 1)), np.array([0.0, 4.0]), np.array([3.0, 1.0]))
+    >>> coef.round(12).tolist()
     [1.0]
     """
     if (w < 0).any():
         raise ValueError(
-            f"weights must not be negative: row {int(np.argmax(w < 0))} has a negative"
+            f"weights must not be negative: row {int(np.argmax(w < 0))} has a negative one"
         )
     root = np.sqrt(w)
     return np.linalg.lstsq(X * root[:, None], (z.T * root).T, rcond=None)[0]
@@ -185,17 +192,17 @@ def irls_step(X: np.ndarray, y: np.ndarray, theta: np.ndarray, loss: Any) -> np.
 
     Parameters
     ----------
-    X : array (n, p)
-    y : array (n,)
-        Targets, as the loss wants them.
-    theta : array (p,)
-        The point to step from.
+    X : array of shape (n_rows, n_features)
+    y : array of shape (n_rows,)
+        Targets in the coding of the loss.
+    theta : array of shape (n_features,)
+        The current coefficients.
     loss : object with `slope(z, y)` and `curvature(z, y)`
         See `tenfold.math.losses`.
 
     Returns
     -------
-    array (p,)
+    array of shape (n_features,)
 
     Examples
     --------
@@ -209,7 +216,7 @@ def irls_step(X: np.ndarray, y: np.ndarray, theta: np.ndarray, loss: Any) -> np.
     curvature = np.asarray(loss.curvature(z, y), dtype=np.float64)
     curvature = np.maximum(curvature, _MIN_RELATIVE_CURVATURE * curvature.max(initial=0.0))
     if not curvature.max(initial=0.0) > 0:
-        raise ValueError(f"{loss!r} has no curvature at this point: use a method without Hessian")
+        raise ValueError(f"{loss!r} has no curvature at this point: use a first-order method")
     return weighted_least_squares(X, z - loss.slope(z, y) / curvature, curvature)
 
 
@@ -222,20 +229,20 @@ def irls(
     tol: float = 1e-8,
     max_iter: int = 100,
 ) -> Minimum:
-    """Minimise the sum of a convex loss of linear scores by repeated weighted least squares.
+    """Minimize the sum of a convex loss of linear scores by repeated weighted least squares.
 
-    A step that does not lower the loss is halved. For data that do not fit memory use `newton`.
+    Steps are halved until the loss does not increase. For data larger than memory use `newton`.
 
     Parameters
     ----------
     X, y, loss
-        As in `irls_step`; the loss has a `value(z, y)`, too.
-    start : array, optional
-        Zeros by default.
+        As in `irls_step`; the loss also has a method `value(z, y)`.
+    x0 : array of shape (n_features,), optional
+        Initial coefficients, zero by default.
     tol : float
-        Converged when no entry of the slope exceeds this.
+        Converged when no entry of the gradient exceeds this in absolute value.
     max_iter : int
-        Most steps.
+        Maximum number of iterations.
 
     Returns
     -------
@@ -245,8 +252,8 @@ def irls(
     --------
     >>> import numpy as np
     >>> from tenfold.math.losses import PoissonLoss
-    >>> found = irls(np.ones((3, 1)), np.array([1.0, 2.0, 6.0]), PoissonLoss())
-    >>> np.exp(found.x).round(6).tolist()  # the mean
+    >>> result = irls(np.ones((3, 1)), np.array([1.0, 2.0, 6.0]), PoissonLoss())
+    >>> np.exp(result.x).round(6).tolist()  # the mean
     [3.0]
     """
 
@@ -256,25 +263,25 @@ def irls(
 
     x = np.zeros(X.shape[1]) if x0 is None else x0
     loop = until_converged((x, *f(x)), tol=tol, max_iter=max_iter)
-    for x, value, slope in loop:
-        goal = irls_step(X, y, x, loss)
-        there = _backtrack_toward(f, x, value, goal)
-        stuck = np.array_equal(there[0], x)
-        gap = 0.5 * float(slope @ (x - goal))  # what is left to gain
-        unseen = gap <= (ROUNDING_FACTOR if stuck else 1) * FLOAT64_EPS * abs(value)
-        change = 0.0 if unseen else np.abs(there[2]).max()
-        loop.update(there, objective=there[1], change=change, stuck=stuck and not unseen)
-    x, value, slope = loop.state
-    return Minimum(x, value, slope, loop.report)
+    for x, value, gradient in loop:
+        target = irls_step(X, y, x, loss)
+        following = _backtrack_toward(f, x, value, target)
+        stuck = np.array_equal(following[0], x)
+        decrease = 0.5 * float(gradient @ (x - target))  # of the quadratic model
+        done = is_below_rounding(decrease, value, FLOAT64_EPS, stuck=stuck)
+        change = 0.0 if done else np.abs(following[2]).max()
+        loop.update(following, objective=following[1], change=change, stuck=stuck and not done)
+    x, value, gradient = loop.state
+    return Minimum(x, value, gradient, loop.report)
 
 
 def _backtrack_toward(
-    f: ValueAndGradient, x: np.ndarray, value: float, goal: np.ndarray
+    f: ValueAndGradient, x: np.ndarray, value: float, target: np.ndarray
 ) -> tuple[np.ndarray, float, np.ndarray]:
-    """The first of goal, halfway, a quarter of the way, ... that is no worse than x."""
+    """The first point at 1, 1/2, 1/4, ... of the way from x to the target that is no worse."""
     for halvings in range(_MAX_IRLS_HALVINGS):
-        point = x + 0.5**halvings * (goal - x)
-        there = (point, *f(point))
-        if there[1] <= value:
-            return there
+        point = x + 0.5**halvings * (target - x)
+        candidate = (point, *f(point))
+        if candidate[1] <= value:
+            return candidate
     return (x, *f(x))

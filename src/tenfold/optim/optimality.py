@@ -1,11 +1,11 @@
 r"""Optimality certificates: the Karush-Kuhn-Tucker conditions.
 
-For min f(x) subject to g(x) <= 0 and e(x) = 0, with multipliers z and y [003, 15.6; 004, 5.4]:
+For min f(x) subject to g(x) <= 0 and e(x) = 0, with multipliers z and y:
 
 .. math:: \nabla f + \nabla g\, z + \nabla e\, y = 0, \quad g \le 0,\; e = 0, \quad z \ge 0,
           \quad z_i\, g_i = 0.
 
-For a convex problem they are enough: whoever holds the multipliers can check the claim alone.
+For a convex problem they are sufficient: the multipliers prove that the point is optimal.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 
 
 class KKT(NamedTuple):
-    """How far each condition is from holding, relative to the numbers that must cancel.
+    """Violation of each condition, relative to the terms that must cancel.
 
     Attributes
     ----------
-    stationarity : the slope of the Lagrangian
-    primal : the worst violation of a constraint
+    stationarity : the gradient of the Lagrangian
+    primal : the largest violation of a constraint
     dual : the most negative multiplier of an inequality
     slackness : the largest product of a multiplier and its slack
     """
@@ -42,19 +42,20 @@ class KKT(NamedTuple):
 
 
 def kkt(
-    slope: np.ndarray,
+    gradient: np.ndarray,
     *,
     inequalities: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
     equalities: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
 ) -> KKT:
-    """Measure the conditions of Karush, Kuhn and Tucker at a point.
+    """Violation of the Karush-Kuhn-Tucker conditions at a point.
 
     Parameters
     ----------
-    slope : array (n,)
-        Slope of the objective, which is minimised.
+    gradient : array of shape (n_params,)
+        Gradient of the objective, which is minimized.
     inequalities, equalities : (values, Jacobian, multipliers), optional
-        Constraints g <= 0 and e = 0 at the point, (m,), their Jacobian, (m, n), multipliers, (m,).
+        Constraints g <= 0 and e = 0 at the point, (n_constraints,), their Jacobian,
+        (n_constraints, n_params), and multipliers, (n_constraints,).
 
     Returns
     -------
@@ -62,7 +63,7 @@ def kkt(
 
     Examples
     --------
-    The least x^2 with x >= 1 is at 1, where g = 1 - x = 0 pulls with the multiplier 2:
+    The minimum of x^2 with x >= 1 is at 1, where g = 1 - x = 0 has the multiplier 2:
 
     >>> import numpy as np
     >>> at_1 = kkt(np.array([2.0]), inequalities=(np.zeros(1), np.array([[-1.0]]), np.array([2.0])))
@@ -71,12 +72,12 @@ def kkt(
     >>> kkt(np.array([4.0]), inequalities=(-np.ones(1), np.array([[-1.0]]), np.array([4.0])))
     KKT(stationarity=0.0, primal=0.0, dual=0.0, slackness=1.0)
     """
-    none = (np.zeros(0), np.zeros((0, len(slope))), np.zeros(0))
-    g, G, z = inequalities or none
-    e, E, y = equalities or none
-    size = max(1.0, *(_max_abs(pull) for pull in (slope, G.T @ z, E.T @ y)))
+    empty = (np.zeros(0), np.zeros((0, len(gradient))), np.zeros(0))
+    g, G, z = inequalities or empty
+    e, E, y = equalities or empty
+    size = max(1.0, *(_max_abs(term) for term in (gradient, G.T @ z, E.T @ y)))
     return KKT(
-        _max_abs(slope + G.T @ z + E.T @ y) / size,
+        _max_abs(gradient + G.T @ z + E.T @ y) / size,
         max(_max_abs(np.maximum(g, 0.0)), _max_abs(e)),
         _max_abs(np.minimum(z, 0.0)) / max(1.0, _max_abs(z)),
         _max_abs(g * z) / max(1.0, _max_abs(z)),

@@ -1,11 +1,11 @@
-"""First-order update rules: SGD, momentum, Nesterov, AdaGrad, RMSProp, Adam, AdamW; gradient clipping.
+"""First-order optimizers: SGD, momentum, Nesterov, AdaGrad, RMSProp, Adam, AdamW; clipping.
 
-A rule is a named tuple of its settings with two pure functions,
+An optimizer is a named tuple of its settings with two pure methods for one array,
 
-    begin(theta) -> memory,      move(theta, gradient, memory, rate) -> (theta, memory)
+    begin(theta) -> state,      update(theta, gradient, state, rate) -> (theta, state).
 
-for one array. `init_state` and `apply_update` of this module do the same for one array or a list of them, so
-the parameters of a network need not be flattened. All formulas and defaults are PyTorch's.
+`init_state` and `apply_update` do the same for one array or a list of arrays, so the parameters of
+a network need not be flattened. All formulas and defaults are PyTorch's.
 """
 
 from __future__ import annotations
@@ -18,54 +18,60 @@ _Update = tuple[np.ndarray, Any]
 
 
 class Optimizer(Protocol):
-    """What a stepper must have."""
+    """Interface of an optimizer."""
 
     def begin(self, theta: np.ndarray) -> Any: ...
 
-    def move(
-        self, theta: np.ndarray, gradient: np.ndarray, memory: Any, rate: float
+    def update(
+        self, theta: np.ndarray, gradient: np.ndarray, state: Any, rate: float
     ) -> _Update: ...
 
 
-def init_state(rule: Optimizer, theta: np.ndarray | list[np.ndarray]) -> Any:
-    """The memory of a rule before its first step."""
-    return [rule.begin(part) for part in theta] if isinstance(theta, list) else rule.begin(theta)
+def init_state(optimizer: Optimizer, theta: np.ndarray | list[np.ndarray]) -> Any:
+    """The state of an optimizer before its first step."""
+    return (
+        [optimizer.begin(part) for part in theta]
+        if isinstance(theta, list)
+        else optimizer.begin(theta)
+    )
 
 
 def apply_update(
-    rule: Optimizer, theta: Any, gradient: Any, memory: Any, rate: float
+    optimizer: Optimizer, theta: Any, gradient: Any, state: Any, learning_rate: float
 ) -> tuple[Any, Any]:
-    """Parameters and memory after one step.
+    """Parameters and optimizer state after one step.
 
     Parameters
     ----------
-    rule : stepper
-        How to step, for instance `Adam()`.
+    optimizer : Optimizer
+        For instance `Adam()`.
     theta, gradient : array, or list of arrays
-        Parameters and slope.
-    memory
-        What `init_state` or the step before has given.
-    rate : float
+        Parameters and gradient.
+    state
+        The result of `init_state` or of the step before.
+    learning_rate : float
         The learning rate.
 
     Returns
     -------
-    theta, memory
+    theta, state
 
     Examples
     --------
     >>> import numpy as np
-    >>> rule, theta = Momentum(0.5), np.array([1.0])
-    >>> memory = init_state(rule, theta)
+    >>> optimizer, theta = Momentum(0.5), np.array([1.0])
+    >>> state = init_state(optimizer, theta)
     >>> for _ in range(2):
-    ...     theta, memory = apply_update(rule, theta, np.array([1.0]), memory, rate=0.1)
+    ...     theta, state = apply_update(optimizer, theta, np.array([1.0]), state, 0.1)
     >>> theta.round(4).tolist()
     [0.75]
     """
     if not isinstance(theta, list):
-        return rule.move(theta, gradient, memory, rate)
-    moved = [rule.move(*part, rate) for part in zip(theta, gradient, memory, strict=True)]
-    return [theta for theta, _ in moved], [memory for _, memory in moved]
+        return optimizer.update(theta, gradient, state, learning_rate)
+    updated = [
+        optimizer.update(*part, learning_rate) for part in zip(theta, gradient, state, strict=True)
+    ]
+    return [theta for theta, _ in updated], [state for _, state in updated]
 
 
 class SGD(NamedTuple):
@@ -74,46 +80,46 @@ class SGD(NamedTuple):
     def begin(self, theta: np.ndarray) -> tuple:
         return ()
 
-    def move(self, theta: np.ndarray, gradient: np.ndarray, memory: tuple, rate: float) -> _Update:
-        return theta - rate * gradient, memory
+    def update(self, theta: np.ndarray, gradient: np.ndarray, state: tuple, rate: float) -> _Update:
+        return theta - rate * gradient, state
 
 
 class Momentum(NamedTuple):
-    """v <- mass v + g, then theta - rate v: a heavy ball."""
+    """v <- momentum v + g, then theta - rate v (heavy ball)."""
 
-    mass: float = 0.9
+    momentum: float = 0.9
 
     def begin(self, theta: np.ndarray) -> np.ndarray:
         return np.zeros_like(theta)
 
-    def move(self, theta: np.ndarray, gradient: np.ndarray, memory: Any, rate: float) -> _Update:
-        v = self.mass * memory + gradient
+    def update(self, theta: np.ndarray, gradient: np.ndarray, state: Any, rate: float) -> _Update:
+        v = self.momentum * state + gradient
         return theta - rate * v, v
 
 
 class Nesterov(NamedTuple):
-    """v <- mass v + g, then theta - rate (g + mass v): a ball that looks ahead."""
+    """v <- momentum v + g, then theta - rate (g + momentum v)."""
 
-    mass: float = 0.9
+    momentum: float = 0.9
 
     def begin(self, theta: np.ndarray) -> np.ndarray:
         return np.zeros_like(theta)
 
-    def move(self, theta: np.ndarray, gradient: np.ndarray, memory: Any, rate: float) -> _Update:
-        v = self.mass * memory + gradient
-        return theta - rate * (gradient + self.mass * v), v
+    def update(self, theta: np.ndarray, gradient: np.ndarray, state: Any, rate: float) -> _Update:
+        v = self.momentum * state + gradient
+        return theta - rate * (gradient + self.momentum * v), v
 
 
 class AdaGrad(NamedTuple):
-    """s <- s + g^2, then theta - rate g / (sqrt(s) + eps): rare features take longer steps."""
+    """s <- s + g^2, then theta - rate g / (sqrt(s) + eps); rare features get longer steps."""
 
     eps: float = 1e-10
 
     def begin(self, theta: np.ndarray) -> np.ndarray:
         return np.zeros_like(theta)
 
-    def move(self, theta: np.ndarray, gradient: np.ndarray, memory: Any, rate: float) -> _Update:
-        s = memory + gradient**2
+    def update(self, theta: np.ndarray, gradient: np.ndarray, state: Any, rate: float) -> _Update:
+        s = state + gradient**2
         return theta - rate * gradient / (np.sqrt(s) + self.eps), s
 
 
@@ -126,17 +132,21 @@ class RMSProp(NamedTuple):
     def begin(self, theta: np.ndarray) -> np.ndarray:
         return np.zeros_like(theta)
 
-    def move(self, theta: np.ndarray, gradient: np.ndarray, memory: Any, rate: float) -> _Update:
-        s = self.decay * memory + (1 - self.decay) * gradient**2
+    def update(self, theta: np.ndarray, gradient: np.ndarray, state: Any, rate: float) -> _Update:
+        s = self.decay * state + (1 - self.decay) * gradient**2
         return theta - rate * gradient / (np.sqrt(s) + self.eps), s
 
 
 class Adam(NamedTuple):
-    """Momentum m over size s, both averages freed from their start at zero.
+    """Bias-corrected moving averages of the gradient (m) and of its square (s).
 
     m <- beta1 m + (1 - beta1) g and s <- beta2 s + (1 - beta2) g^2, then
     theta (1 - rate decay) - rate m' / (sqrt(s') + eps) with m' = m / (1 - beta1^t) and
-    s' = s / (1 - beta2^t). A `decay` of the weights makes it AdamW.
+    s' = s / (1 - beta2^t). A weight `decay` makes it AdamW.
+
+    References
+    ----------
+    D. P. Kingma and J. Ba (2015), "Adam: a method for stochastic optimization".
     """
 
     beta1: float = 0.9
@@ -147,8 +157,8 @@ class Adam(NamedTuple):
     def begin(self, theta: np.ndarray) -> tuple:
         return np.zeros_like(theta), np.zeros_like(theta), 0
 
-    def move(self, theta: np.ndarray, gradient: np.ndarray, memory: tuple, rate: float) -> _Update:
-        m, s, t = memory
+    def update(self, theta: np.ndarray, gradient: np.ndarray, state: tuple, rate: float) -> _Update:
+        m, s, t = state
         m = self.beta1 * m + (1 - self.beta1) * gradient
         s = self.beta2 * s + (1 - self.beta2) * gradient**2
         t += 1
@@ -158,7 +168,11 @@ class Adam(NamedTuple):
 
 
 def AdamW(decay: float = 0.01, **settings: float) -> Adam:  # noqa: N802  reads as a class
-    """Adam that shrinks the weights by themselves, not through the gradient.
+    """Adam with decoupled weight decay.
+
+    References
+    ----------
+    I. Loshchilov and F. Hutter (2019), "Decoupled weight decay regularization".
 
     Examples
     --------
@@ -169,7 +183,7 @@ def AdamW(decay: float = 0.01, **settings: float) -> Adam:  # noqa: N802  reads 
 
 
 def clip_value(gradient: Any, limit: float) -> Any:
-    """Cut every entry to the range from -limit to limit.
+    """Clip every entry to [-limit, limit].
 
     Examples
     --------
@@ -183,7 +197,7 @@ def clip_value(gradient: Any, limit: float) -> Any:
 
 
 def clip_norm(gradient: Any, limit: float) -> Any:
-    """Shorten a gradient (all arrays of a list together) to a Euclidean length of `limit`.
+    """Scale a gradient (all arrays of a list together) down to a Euclidean norm of `limit`.
 
     Examples
     --------
@@ -192,8 +206,8 @@ def clip_norm(gradient: Any, limit: float) -> Any:
     [array([0.6]), array([0.8])]
     """
     parts = gradient if isinstance(gradient, list) else [gradient]
-    length = float(np.sqrt(sum(np.vdot(part, part) for part in parts)))
-    if length <= limit:
+    norm = float(np.sqrt(sum(np.vdot(part, part) for part in parts)))
+    if norm <= limit:
         return gradient
-    shorter = [part * (limit / length) for part in parts]
-    return shorter if isinstance(gradient, list) else shorter[0]
+    clipped = [part * (limit / norm) for part in parts]
+    return clipped if isinstance(gradient, list) else clipped[0]

@@ -14,7 +14,7 @@ Bound = float | np.ndarray
 
 
 def non_negative(v: np.ndarray) -> np.ndarray:
-    """The nearest point without negative entries: itself a projection, no need to call it first.
+    """Projection onto the non-negative orthant; the function is itself the projection.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def non_negative(v: np.ndarray) -> np.ndarray:
 
 
 def box(low: Bound, high: Bound) -> Projection:
-    """On low <= x <= high; bounds may be infinite.
+    """Projection onto low <= x <= high; bounds may be infinite.
 
     Examples
     --------
@@ -39,8 +39,8 @@ def box(low: Bound, high: Bound) -> Projection:
     return lambda v: np.clip(v, low, high)
 
 
-def ball(radius: float, centre: Bound = 0.0) -> Projection:
-    """On `|x - centre| <= radius` (Euclidean; all entries of a matrix together).
+def ball(radius: float, center: Bound = 0.0) -> Projection:
+    """Projection onto the ball `|x - center| <= radius` (Euclidean, over all entries).
 
     Examples
     --------
@@ -50,15 +50,17 @@ def ball(radius: float, centre: Bound = 0.0) -> Projection:
     """
 
     def project(v: np.ndarray) -> np.ndarray:
-        away = v - centre
-        length = float(np.linalg.norm(away))
-        return v if length <= radius else centre + away * (radius / length)
+        offset = v - center
+        distance = float(np.linalg.norm(offset))
+        return v if distance <= radius else center + offset * (radius / distance)
 
     return project
 
 
 def simplex(total: float = 1.0) -> Projection:
-    """On x >= 0, sum x = total. The multiplier of the sum is what all positive entries lose.
+    """Projection onto the simplex x >= 0, sum x = total.
+
+    All positive entries decrease by the same amount, the multiplier of the sum.
 
     Examples
     --------
@@ -68,16 +70,18 @@ def simplex(total: float = 1.0) -> Projection:
     """
 
     def project(v: np.ndarray) -> np.ndarray:
-        falling = np.sort(v)[::-1]
-        loss = (np.cumsum(falling) - total) / np.arange(1, len(v) + 1)  # if so many stay positive
-        kept = np.flatnonzero(falling > loss)[-1]
-        return np.maximum(v - loss[kept], 0.0)
+        descending = np.sort(v)[::-1]
+        thresholds = (np.cumsum(descending) - total) / np.arange(
+            1, len(v) + 1
+        )  # if that many stay positive
+        last = np.flatnonzero(descending > thresholds)[-1]
+        return np.maximum(v - thresholds[last], 0.0)
 
     return project
 
 
 def half_space(a: np.ndarray, b: float) -> Projection:
-    """On a.x <= b.
+    """Projection onto the half-space a.x <= b.
 
     Examples
     --------
@@ -85,14 +89,14 @@ def half_space(a: np.ndarray, b: float) -> Projection:
     >>> half_space(np.array([1.0, 1.0]), 2.0)(np.array([3.0, 1.0])).tolist()
     [2.0, 0.0]
     """
-    square = float(a @ a)
-    if square == 0:
+    squared_norm = float(a @ a)
+    if squared_norm == 0:
         raise ValueError("the normal `a` of a half-space must not be zero")
-    return lambda v: v - max(float(a @ v) - b, 0.0) / square * a
+    return lambda v: v - max(float(a @ v) - b, 0.0) / squared_norm * a
 
 
 def affine(A: np.ndarray, b: np.ndarray) -> Projection:
-    """On A x = b; rows may depend on each other as long as there is a solution.
+    """Projection onto the affine set A x = b; rows may be dependent if there is a solution.
 
     Examples
     --------
@@ -100,7 +104,7 @@ def affine(A: np.ndarray, b: np.ndarray) -> Projection:
     >>> affine(np.array([[1.0, 1.0]]), np.array([2.0]))(np.array([3.0, 1.0])).round(12).tolist()
     [2.0, 0.0]
     """
-    inverse = np.linalg.pinv(A)
-    if not np.allclose(A @ (inverse @ b), b, atol=1e-9):
+    pseudo_inverse = np.linalg.pinv(A)
+    if not np.allclose(A @ (pseudo_inverse @ b), b, atol=1e-9):
         raise ValueError("the equations A x = b contradict each other: no point satisfies them")
-    return lambda v: v - inverse @ (A @ v - b)
+    return lambda v: v - pseudo_inverse @ (A @ v - b)

@@ -3,7 +3,8 @@ r"""Proximal gradient (ISTA, FISTA) and projected gradient.
 .. math:: x \leftarrow \operatorname{prox}_{tP}(x - t\, \nabla f(x)),\qquad
           \operatorname{prox}_{tP}(v) = \arg\min_x \tfrac1{2t}|x - v|^2 + P(x)
 
-Plain it is ISTA, with momentum FISTA. The prox of "stay inside C" is the projection on C.
+Without momentum this is ISTA, with Nesterov's momentum FISTA. The proximal operator of the
+indicator function of a convex set is the projection onto it.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from tenfold.optim.convergence import (
 )
 
 _MAX_HALVINGS = 60
-_ROUNDING_RATIO = 1e-12  # of the value: less gain than that is rounding
+_ROUNDING_RATIO = 1e-12  # of the value: a smaller decrease is rounding
 
 
 class ProximablePenalty(Protocol):
-    """What `proximal_gradient` needs of a penalty; see `tenfold.math.penalties`."""
+    """Interface of a penalty with a known proximal operator; see `tenfold.math.penalties`."""
 
     def value(self, w: np.ndarray) -> float: ...
 
@@ -34,7 +35,7 @@ class ProximablePenalty(Protocol):
 
 
 class ConvexSetIndicator(NamedTuple):
-    """The penalty that is zero inside a convex set and infinite outside."""
+    """Indicator function of a convex set: zero inside, infinite outside."""
 
     project: Callable[[np.ndarray], np.ndarray]
 
@@ -46,14 +47,14 @@ class ConvexSetIndicator(NamedTuple):
 
 
 class ProximalState(NamedTuple):
-    """Where it stands: the point, where the next step starts, the momentum, the step's length."""
+    """State: the iterate, the extrapolated point, the momentum parameter, the step size."""
 
     x: np.ndarray
-    ahead: np.ndarray
+    extrapolated: np.ndarray
     t: float
-    length: float
+    step_size: float
     value: float  # of the smooth part at x
-    slope: np.ndarray
+    gradient: np.ndarray
 
 
 def proximal_gradient(
@@ -66,36 +67,41 @@ def proximal_gradient(
     tol: float = 1e-6,
     max_iter: int = 1000,
 ) -> Minimum:
-    """Minimise f(x) + P(x) for a smooth f and a penalty P with a known prox.
+    """Minimize f(x) + P(x) for a smooth f and a penalty P with a known proximal operator.
 
     Parameters
     ----------
     f : callable
-        Returns (value, slope) of the smooth part.
+        Returns (value, gradient) of the smooth part.
     penalty : object with `value(x)` and `prox(v, step)`
         For instance `tenfold.math.penalties.L1Penalty(0.1)`.
-    start : array
-        Where to begin.
-    rate : float, optional
-        A constant step; safe up to 1 / (largest curvature of f). By default the step is found by
-        halving until a parabola of that curvature lies above f.
+    x0 : array of shape (n_params,)
+        Initial point.
+    step_size : float, optional
+        A constant step size, at most 1 / (largest curvature of f). By default it is found by
+        backtracking: halved until the quadratic model lies above f.
     accelerated : bool
-        Add Nesterov's momentum (FISTA), dropped whenever it points uphill; plain ISTA if False.
+        Use Nesterov's momentum (FISTA), restarted when it points uphill; ISTA if False.
     tol : float
-        Converged when no entry of (x - next x) / step, which is the slope where there is no
-        penalty, exceeds this.
+        Converged when no entry of the gradient mapping (x - next x) / step_size, which is the
+        gradient if there is no penalty, exceeds this in absolute value.
     max_iter : int
-        Most steps.
+        Maximum number of iterations.
 
     Returns
     -------
     Minimum
-        `value` includes the penalty, `slope` is that of the smooth part.
+        `value` includes the penalty, `gradient` is that of the smooth part.
 
     Raises
     ------
     DivergedError
-        If a constant `rate` is too large; the error has one that works.
+        If a constant `step_size` is too large; its attribute `rate` is one that converges.
+
+    References
+    ----------
+    A. Beck and M. Teboulle (2009), "A fast iterative shrinkage-thresholding algorithm for linear
+    inverse problems", SIAM Journal on Imaging Sciences 2.
 
     Examples
     --------
@@ -105,52 +111,55 @@ def proximal_gradient(
     >>> proximal_gradient(near, L1Penalty(1.0), np.zeros(2)).x.tolist()
     [2.0, 0.0]
     """
-    begun = ProximalState(x0, x0, 1.0, step_size or 1.0, *f(x0))
-    loop = until_converged(begun, tol=tol, max_iter=max_iter)
-    for here in loop:
-        base = (here.value, here.slope) if here.ahead is here.x else f(here.ahead)
-        x, length, smooth = _proximal_step(f, penalty, here, base, fixed=step_size is not None)
+    initial = ProximalState(x0, x0, 1.0, step_size or 1.0, *f(x0))
+    loop = until_converged(initial, tol=tol, max_iter=max_iter)
+    for state in loop:
+        y = state.extrapolated
+        smooth_at_y = (state.value, state.gradient) if y is state.x else f(y)
+        x, step, smooth = _proximal_step(
+            f, penalty, state, smooth_at_y, fixed=step_size is not None
+        )
         if not np.isfinite(smooth[0]):
-            works, advice = suggest_learning_rate(f, x0)
-            raise DivergenceError(f"diverged after {loop.n_iter + 1} steps. {advice}", works)
-        change = float(np.abs(x - here.ahead).max(initial=0.0)) / length
-        ahead, t = _momentum(here, x) if accelerated else (x, 1.0)
-        length = length if step_size is not None else 1.1 * length  # the curvature may have fallen
-        there = ProximalState(x, ahead, t, length, *smooth)
-        loop.update(there, objective=there.value + penalty.value(x), change=change)
-    end = loop.state
-    return Minimum(end.x, end.value + penalty.value(end.x), end.slope, loop.report)
+            rate, advice = suggest_learning_rate(f, x0)
+            raise DivergenceError(f"diverged after {loop.n_iter + 1} steps. {advice}", rate)
+        change = float(np.abs(x - y).max(initial=0.0)) / step
+        extrapolated, t = _extrapolate(state, x) if accelerated else (x, 1.0)
+        step = step if step_size is not None else 1.1 * step  # the curvature may have decreased
+        new = ProximalState(x, extrapolated, t, step, *smooth)
+        loop.update(new, objective=new.value + penalty.value(x), change=change)
+    last = loop.state
+    return Minimum(last.x, last.value + penalty.value(last.x), last.gradient, loop.report)
 
 
 def _proximal_step(
     f: ValueAndGradient,
     penalty: ProximablePenalty,
-    here: ProximalState,
-    base: tuple[float, np.ndarray],
+    state: ProximalState,
+    smooth_at_y: tuple[float, np.ndarray],
     *,
     fixed: bool,
 ) -> tuple[np.ndarray, float, tuple[float, np.ndarray]]:
-    """The prox step from `here.ahead`, its length, and the smooth part where it leads."""
-    y, length = here.ahead, 2 * here.length
-    value, slope = base
+    """The proximal step from the extrapolated point, its size, and the smooth part after it."""
+    y, step = state.extrapolated, 2 * state.step_size
+    value, gradient = smooth_at_y
     for _ in range(_MAX_HALVINGS):
-        length /= 2
-        x = penalty.prox(y - length * slope, length)
-        with np.errstate(over="ignore", invalid="ignore"):  # a divergence is told in words
+        step /= 2
+        x = penalty.prox(y - step * gradient, step)
+        with np.errstate(over="ignore", invalid="ignore"):  # divergence raises its own error
             smooth = f(x)
         d = x - y
-        above = value + float((slope * d).sum()) + float((d * d).sum()) / (2 * length)
-        if fixed or smooth[0] <= above + _ROUNDING_RATIO * abs(value):
-            return x, length, smooth
-    raise ValueError("no step, however short, is good: f gives no number, or the slope is wrong")
+        bound = value + float((gradient * d).sum()) + float((d * d).sum()) / (2 * step)
+        if fixed or smooth[0] <= bound + _ROUNDING_RATIO * abs(value):
+            return x, step, smooth
+    raise ValueError("no step size is short enough: f is not finite, or its gradient is wrong")
 
 
-def _momentum(here: ProximalState, x: np.ndarray) -> tuple[np.ndarray, float]:
-    """Where the next step starts; the momentum is dropped when it points uphill."""
-    if ((here.ahead - x) * (x - here.x)).sum() > 0:
+def _extrapolate(state: ProximalState, x: np.ndarray) -> tuple[np.ndarray, float]:
+    """The extrapolated point and its momentum parameter; a restart if momentum points uphill."""
+    if ((state.extrapolated - x) * (x - state.x)).sum() > 0:
         return x, 1.0
-    t = (1 + np.sqrt(1 + 4 * here.t**2)) / 2
-    return x + (here.t - 1) / t * (x - here.x), float(t)
+    t = (1 + np.sqrt(1 + 4 * state.t**2)) / 2
+    return x + (state.t - 1) / t * (x - state.x), float(t)
 
 
 def projected_gradient(
@@ -163,19 +172,19 @@ def projected_gradient(
     tol: float = 1e-6,
     max_iter: int = 1000,
 ) -> Minimum:
-    """Minimise a smooth f on a convex set: step, then go to the nearest point of the set.
+    """Minimize a smooth f on a convex set: a gradient step, then the projection onto the set.
 
     The other parameters are those of `proximal_gradient`.
 
     Parameters
     ----------
     f : callable
-        Returns (value, slope).
+        Returns (value, gradient).
     project : callable
-        The nearest point of the set; see `tenfold.optim.projections`.
-    start : array
-        Where to begin; it is projected first.
-    rate, accelerated, tol, max_iter
+        The projection onto the set; see `tenfold.optim.projections`.
+    x0 : array of shape (n_params,)
+        Initial point; it is projected first.
+    step_size, accelerated, tol, max_iter
         As in `proximal_gradient`.
 
     Returns

@@ -1,7 +1,8 @@
 """Learning-rate schedules: constant, power, exponential, step and cosine decay, and linear warm-up.
 
-A rate is anything that gives a positive number for t. The families here also know their tail,
-rate(t) ~ t^-power (log t)^logs, from which `robbins_monro` reads whether the sums converge.
+A schedule is a callable that maps the step t = 1, 2, ... to a positive learning rate. The classes
+here also have a `tail`, rate(t) ~ t^-power (log t)^logs, from which
+`tenfold.teaching.robbins_monro` derives whether its sums converge.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ Schedule = Callable[[Any], float]
 
 
 class Tail(NamedTuple):
-    """A rate falls like t^-power (log t)^logs; the power is infinite if faster than any."""
+    """Asymptotics t^-power (log t)^logs of a schedule; power = inf if faster than any power."""
 
     power: float
     logs: float = 0.0
 
 
-def known_tail(rate: Any) -> Tail | None:
-    """The tail of a rate, if its family knows it."""
-    return getattr(rate, "tail", None)
+def known_tail(schedule: Any) -> Tail | None:
+    """The tail of a schedule, or None if it does not define one."""
+    return getattr(schedule, "tail", None)
 
 
 class ConstantRate(NamedTuple):
@@ -66,7 +67,7 @@ class PowerDecay(NamedTuple):
 
 
 class LogOverSqrt(NamedTuple):
-    """The rate gamma log(t) / sqrt(t) [001, 2.2]: zero at first, largest at e^2, then falling.
+    """The rate gamma log(t) / sqrt(t): zero at t = 1, largest at e^2, then decreasing.
 
     Examples
     --------
@@ -126,9 +127,9 @@ class StepDecay(NamedTuple):
 
 
 class CosineDecay(NamedTuple):
-    """Half a cosine from `eta` at the first of `steps` steps down to `end`, and `end` ever after.
+    """Cosine annealing from `eta` at the first of `steps` steps to `end`, constant after that.
 
-    Networks that know how many epochs they learn take `steps=None` for all steps of a fit.
+    Neural networks replace `steps=None` by the number of all steps of a fit.
 
     Examples
     --------
@@ -152,7 +153,7 @@ class CosineDecay(NamedTuple):
 
 
 class LinearWarmup(NamedTuple):
-    """A straight rise over the first `steps` steps, then the rate `then`, counted from there.
+    """Linear warm-up over the first `steps` steps, then the schedule `then`, counted from there.
 
     Examples
     --------
@@ -187,8 +188,12 @@ def inverse_scaling(eta: float = 0.01, power: float = 0.25) -> PowerDecay:
 def optimal_decay(alpha: float, eta: float | None = None) -> PowerDecay:
     """The rate 1 / (alpha (t + t0)) for an objective that is alpha-strongly convex.
 
-    The shift t0 makes the first rate `eta`. By default that is alpha^(-1/4): one step of slope 1
-    then leads to about the size that weights have under the penalty `alpha/2 |w|^2` (Bottou).
+    The shift t0 makes the first rate `eta`. By default that is alpha^(-1/4): one step of gradient
+    norm 1 then has about the size of weights under the penalty `alpha/2 |w|^2`.
+
+    References
+    ----------
+    L. Bottou (2012), "Stochastic gradient descent tricks".
 
     Examples
     --------
@@ -200,6 +205,6 @@ def optimal_decay(alpha: float, eta: float | None = None) -> PowerDecay:
     return PowerDecay(1 / alpha, 1.0, 1 / (alpha * first) - 1)
 
 
-def as_schedule(rate: Schedule | float) -> Schedule:
-    """A rate; a number stands for a constant one."""
-    return rate if callable(rate) else ConstantRate(float(rate))
+def as_schedule(schedule: Schedule | float) -> Schedule:
+    """A schedule; a number becomes a constant one."""
+    return schedule if callable(schedule) else ConstantRate(float(schedule))

@@ -3,8 +3,7 @@ r"""Stochastic gradient descent on mini-batches of rows, and online learning fro
 .. math:: \theta \leftarrow \theta - \eta_t \tfrac1{|B|} \sum_{i \in B} \nabla \ell_i(\theta)
 
 The batches B are drawn without replacement: an epoch sees every row once. A batch of all rows is
-gradient descent; a stream of batches that never ends is online learning
-[001, 3.2; 003, 4.5; 004, 3.4].
+gradient descent; an endless stream of batches is online learning.
 """
 
 from __future__ import annotations
@@ -29,26 +28,26 @@ _INVERSE_SQRT = PowerDecay(delta=0.5)
 
 
 class SgdSettings(NamedTuple):
-    """How to learn from a batch."""
+    """Settings of a stochastic gradient step."""
 
     leaf: ChunkLoss
-    rate: Schedule
-    rule: Optimizer
+    schedule: Schedule
+    optimizer: Optimizer
     clip: GradientClip | None
     average_from: int | None
 
 
 class SgdState(NamedTuple):
-    """What has been learned after t steps."""
+    """State of SGD after t steps."""
 
     theta: np.ndarray
-    memory: Any  # of the rule
-    mean: np.ndarray  # of the points since `average_from`
+    memory: Any  # of the optimizer
+    mean: np.ndarray  # of the iterates since `average_from`
     t: int = 0
 
-    def point(self, how: SgdSettings) -> np.ndarray:
-        """What counts: the mean of the points, or the last."""
-        return self.theta if how.average_from is None else self.mean
+    def point(self, settings: SgdSettings) -> np.ndarray:
+        """The result: the mean of the iterates if they are averaged, else the last."""
+        return self.theta if settings.average_from is None else self.mean
 
 
 def sgd(
@@ -67,40 +66,40 @@ def sgd(
     patience: int = 5,
     validate: Callable[[np.ndarray], float] | None = None,
 ) -> Minimum:
-    """Minimise the mean loss of rows by steps on random batches.
+    """Minimize the mean loss of rows by steps on random mini-batches.
 
     Parameters
     ----------
     leaf : callable
-        `leaf(chunk, theta)` returns (loss, slope), summed over the rows of a chunk.
-    start : array
-        Where to begin.
+        `leaf(chunk, theta)` returns (loss, gradient), summed over the rows of a chunk.
+    x0 : array of shape (n_params,)
+        Initial parameters.
     rows : Rows
         The data: `tenfold.open(X, y)`.
     batch_size : int
-        Rows of a step; from the number of rows on it is gradient descent, to the bit.
-    rate : float or callable
-        Length of step t = 1, 2, ... per unit of mean slope, see `tenfold.optim.schedules`.
-    rule : stepper, optional
+        Rows per step; with the number of rows or more it is gradient descent, bit for bit.
+    learning_rate : float or callable
+        Length of step t = 1, 2, ... per unit of the mean gradient, see `tenfold.optim.schedules`.
+    optimizer : Optimizer, optional
         Momentum, Adam, ...: see `tenfold.optim.optimizers`.
     clip : callable, optional
-        Shortens the slope before the step.
+        Clips the gradient before the step.
     average_from : int, optional
-        Return the mean of all points from this step on (Polyak and Ruppert) instead of the last.
+        Return the mean of all iterates from this step on (Polyak-Ruppert averaging), not the last.
     seed : int
-        Decides the batches; epoch e uses seed + e.
+        Seed of the batches; epoch e uses seed + e.
     max_iter : int
-        Most epochs.
+        Maximum number of epochs.
     tol, patience : float, int
         Stop when `patience` epochs in a row have not lowered the best loss by more than `tol`.
     validate : callable, optional
-        A loss to watch instead of the mean loss of the epoch: early stopping. The point with the
-        lowest is returned.
+        Validation loss used instead of the mean loss of the epoch (early stopping). The point of
+        the lowest one is returned.
 
     Returns
     -------
     Minimum
-        `value` is the lowest loss watched, `slope` that of the last batch.
+        `value` is the lowest loss, `gradient` that of the last batch.
 
     Examples
     --------
@@ -109,31 +108,31 @@ def sgd(
     ...     error = chunk.X @ theta - chunk.y
     ...     return error @ error / 2, chunk.X.T @ error
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> found = sgd(squares, np.zeros(2), tenfold.open(X, X @ [1.0, -2.0]), rate=0.1)
-    >>> found.x.round(6).tolist()
+    >>> result = sgd(squares, np.zeros(2), tenfold.open(X, X @ [1.0, -2.0]), learning_rate=0.1)
+    >>> result.x.round(6).tolist()
     [1.0, -2.0]
     """
-    how = SgdSettings(leaf, as_schedule(learning_rate), optimizer or SGD(), clip, average_from)
-    learner = SgdState(x0, init_state(how.rule, x0), x0)
-    best = (x0, np.inf, np.zeros_like(x0), 0)  # point, loss, slope, epochs without a gain
-    loop = until_converged((learner, best), tol=0.0, max_iter=max_iter)
-    for learner, best in loop:
-        learner, loss, slope = _run_epoch(
-            learner, _batches(rows, batch_size, seed + loop.n_iter), how
+    settings = SgdSettings(leaf, as_schedule(learning_rate), optimizer or SGD(), clip, average_from)
+    state = SgdState(x0, init_state(settings.optimizer, x0), x0)
+    best = (x0, np.inf, np.zeros_like(x0), 0)  # point, loss, gradient, epochs without improvement
+    loop = until_converged((state, best), tol=0.0, max_iter=max_iter)
+    for state, best in loop:
+        state, loss, gradient = _run_epoch(
+            state, _batches(rows, batch_size, seed + loop.n_iter), settings
         )
-        point = learner.point(how)
+        point = state.point(settings)
         loss = loss if validate is None else float(validate(point))
-        best = _update_best(best, (point, loss, slope), tol, keep_best=validate is not None)
-        loop.update((learner, best), objective=loss, change=max(patience - best[3], 0))
-    x, value, slope, _ = loop.state[1]
-    return Minimum(x, value, slope, loop.report)
+        best = _update_best(best, (point, loss, gradient), tol, keep_best=validate is not None)
+        loop.update((state, best), objective=loss, change=max(patience - best[3], 0))
+    x, value, gradient, _ = loop.state[1]
+    return Minimum(x, value, gradient, loop.report)
 
 
 def _update_best(best: tuple, new: tuple, tol: float, *, keep_best: bool) -> tuple:
-    """The point that counts, the lowest loss, and for how many epochs it has not fallen."""
-    gained = new[1] < best[1] - tol
-    point, _, slope = best[:3] if keep_best and not new[1] < best[1] else new
-    return point, min(new[1], best[1]), slope, 0 if gained else best[3] + 1
+    """The resulting point, the lowest loss, its gradient, and the epochs without improvement."""
+    improved = new[1] < best[1] - tol
+    point, _, gradient = best[:3] if keep_best and not new[1] < best[1] else new
+    return point, min(new[1], best[1]), gradient, 0 if improved else best[3] + 1
 
 
 def _batches(rows: Rows, size: int, seed: int) -> Iterator[Chunk | Rows]:
@@ -141,26 +140,26 @@ def _batches(rows: Rows, size: int, seed: int) -> Iterator[Chunk | Rows]:
 
 
 def _run_epoch(
-    learner: SgdState, batches: Iterator[Chunk | Rows], how: SgdSettings
+    state: SgdState, batches: Iterator[Chunk | Rows], settings: SgdSettings
 ) -> tuple[SgdState, float, np.ndarray]:
-    """Learn from every batch; the mean loss is that before each step."""
-    loss, weight, slope = 0.0, 0.0, np.zeros_like(learner.theta)
+    """One step per batch; the mean loss is taken before each step."""
+    loss, weight, gradient = 0.0, 0.0, np.zeros_like(state.theta)
     for batch in batches:
-        value, slope, size = _mean_loss_and_gradient(how.leaf, batch, learner.theta)
-        learner = _sgd_step(learner, slope, how)
+        value, gradient, size = _mean_loss_and_gradient(settings.leaf, batch, state.theta)
+        state = _sgd_step(state, gradient, settings)
         loss, weight = loss + size * value, weight + size
-    return learner, loss / weight, slope
+    return state, loss / weight, gradient
 
 
 def _mean_loss_and_gradient(
     leaf: ChunkLoss, batch: Chunk | Rows, theta: np.ndarray
 ) -> tuple[float, np.ndarray, float]:
-    """Mean loss and slope of a batch, or of all rows in one pass, and their weight."""
+    """Mean loss and gradient of a batch, or of all rows in one pass, and their weight."""
     if isinstance(batch, Rows):
-        value, slope, size = batch.total(_loss_with_weight, leaf, theta)
+        value, gradient, size = batch.total(_loss_with_weight, leaf, theta)
     else:
-        value, slope, size = _loss_with_weight(batch, leaf, theta)
-    return float(value / size), slope / size, float(size)
+        value, gradient, size = _loss_with_weight(batch, leaf, theta)
+    return float(value / size), gradient / size, float(size)
 
 
 def _loss_with_weight(
@@ -169,13 +168,15 @@ def _loss_with_weight(
     return (*leaf(chunk, theta), chunk.weight)
 
 
-def _sgd_step(learner: SgdState, slope: np.ndarray, how: SgdSettings) -> SgdState:
-    """One step."""
-    t = learner.t + 1
-    slope = slope if how.clip is None else how.clip(slope)
-    theta, memory = apply_update(how.rule, learner.theta, slope, learner.memory, how.rate(t))
-    since = t - (how.average_from or 1) + 1  # points that the mean holds
-    mean = theta if since <= 1 else learner.mean + (theta - learner.mean) / since
+def _sgd_step(state: SgdState, gradient: np.ndarray, settings: SgdSettings) -> SgdState:
+    """One step of the optimizer, and of the running mean of the iterates."""
+    t = state.t + 1
+    gradient = gradient if settings.clip is None else settings.clip(gradient)
+    theta, memory = apply_update(
+        settings.optimizer, state.theta, gradient, state.memory, settings.schedule(t)
+    )
+    n_averaged = t - (settings.average_from or 1) + 1  # iterates in the mean
+    mean = theta if n_averaged <= 1 else state.mean + (theta - state.mean) / n_averaged
     return SgdState(theta, memory, mean, t)
 
 
@@ -190,21 +191,21 @@ def online_sgd(
     average_from: int | None = None,
     max_iter: int = sys.maxsize,
 ) -> Minimum:
-    """Learn from batches as they arrive; each is seen once and need not be kept.
+    """Take one step per batch of a stream; each batch is used once and not kept.
 
     Parameters
     ----------
-    leaf, start, rate, rule, clip, average_from
+    leaf, x0, learning_rate, optimizer, clip, average_from
         As in `sgd`.
     stream : iterable of chunks
         For instance `(Chunk(X, y) for X, y in arrivals)`.
     max_iter : int
-        Most batches, for a stream without end.
+        Maximum number of batches, for an endless stream.
 
     Returns
     -------
     Minimum
-        The history has the loss of every batch before it was learned from: an honest test error.
+        The history has the loss of every batch before its step: progressive validation.
 
     Examples
     --------
@@ -214,20 +215,22 @@ def online_sgd(
     ...     away = theta - chunk.X
     ...     return (away**2).sum() / 2, away.sum(axis=0)
     >>> arrivals = (Chunk(np.array([[x]])) for x in [3.0, 5.0, 10.0])
-    >>> online_sgd(distance, np.zeros(1), arrivals, rate=lambda t: 1 / t).x.tolist()  # the mean
+    >>> online_sgd(
+    ...     distance, np.zeros(1), arrivals, learning_rate=lambda t: 1 / t
+    ... ).x.tolist()  # the mean
     [6.0]
     """
-    how = SgdSettings(leaf, as_schedule(learning_rate), optimizer or SGD(), clip, average_from)
-    learner = SgdState(x0, init_state(how.rule, x0), x0)
-    loop = until_converged((learner, np.zeros_like(x0)), tol=-1.0, max_iter=max_iter)
+    settings = SgdSettings(leaf, as_schedule(learning_rate), optimizer or SGD(), clip, average_from)
+    state = SgdState(x0, init_state(settings.optimizer, x0), x0)
+    loop = until_converged((state, np.zeros_like(x0)), tol=-1.0, max_iter=max_iter)
     batches = None
-    for learner, _ in loop:
-        batches = batches or islice(stream, loop.n_iter, None)  # a resumed run has seen some
+    for state, _ in loop:
+        batches = batches or islice(stream, loop.n_iter, None)  # a resumed run has used some
         batch = next(batches, None)
         if batch is None:
             break
-        value, slope, _ = _mean_loss_and_gradient(leaf, batch, learner.theta)
-        loop.update((_sgd_step(learner, slope, how), slope), objective=value, change=0.0)
-    learner, slope = loop.state
+        value, gradient, _ = _mean_loss_and_gradient(leaf, batch, state.theta)
+        loop.update((_sgd_step(state, gradient, settings), gradient), objective=value, change=0.0)
+    state, gradient = loop.state
     value = loop.objectives[-1] if loop.objectives else np.nan
-    return Minimum(learner.point(how), value, slope, loop.report)
+    return Minimum(state.point(settings), value, gradient, loop.report)
