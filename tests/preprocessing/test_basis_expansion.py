@@ -81,27 +81,27 @@ def test_shapes_of_bumps(shape, wanted):
 
 def test_random_centres_are_different_training_rows():
     X = np.random.default_rng(0).normal(size=(50, 3))
-    drawn = RadialFeatures(n_centres=50, random_state=1).fit(X).centres_
+    drawn = RadialFeatures(n_centers=50, random_state=1).fit(X).centers_
     assert_array_equal(np.unique(drawn, axis=0), np.unique(X, axis=0))
-    some = RadialFeatures(n_centres=7, random_state=1).fit(X).centres_
+    some = RadialFeatures(n_centers=7, random_state=1).fit(X).centers_
     assert all((row == X).all(axis=1).any() for row in some)
     assert len(np.unique(some, axis=0)) == 7
 
 
 def test_a_grid_spans_the_rows():
     X = np.array([[0.0, 10.0], [4.0, 30.0]])
-    centres = RadialFeatures("grid", n_centres=3).fit(X).centres_
+    centres = RadialFeatures("grid", n_centers=3).fit(X).centers_
     assert_array_equal(np.unique(centres[:, 0]), [0, 2, 4])
     assert_array_equal(np.unique(centres[:, 1]), [10, 20, 30])
     assert len(centres) == 9
-    with pytest.raises(ValueError, match="centres='random'"):
-        RadialFeatures("grid", n_centres=10).fit(np.zeros((2, 6)))
+    with pytest.raises(ValueError, match="centers='random'"):
+        RadialFeatures("grid", n_centers=10).fit(np.zeros((2, 6)))
 
 
 def test_wrong_centres_and_widths_say_so():
-    with pytest.raises(ValueError, match=r"need \(number of centres, 2\)"):
+    with pytest.raises(ValueError, match=r"need \(number of centers, 2\)"):
         RadialFeatures([[1.0]]).fit(CORNERS)
-    with pytest.raises(ValueError, match="3 widths for 4 centres"):
+    with pytest.raises(ValueError, match="3 widths for 4 centers"):
         RadialFeatures(CORNERS, width=[1.0, 2.0, 3.0]).fit(CORNERS)
 
 
@@ -128,7 +128,7 @@ def test_rotation_of_chosen_columns_keeps_the_others():
     out = made.transform(X)
     assert_array_equal(out[:, :3], X)
     assert_allclose(np.hypot(*out[:, 3:].T), np.hypot(X[:, 0], X[:, 2]))
-    assert made.get_feature_names_out().tolist()[3:] == ["|turned x2|", "|turned x0|"]
+    assert made.get_feature_names_out().tolist()[3:] == ["|rotated x2|", "|rotated x0|"]
     with pytest.raises(ValueError, match="two columns"):
         RotationAbs(columns=(0, 3)).fit(X)
 
@@ -194,7 +194,7 @@ def test_bases_compose():
     union = FeatureUnion([("radial", RadialFeatures(CORNERS)), ("waves", FourierFeatures(1))])
     assert union.fit_transform(X).shape == (len(X), 4 + 2 + 4)
     assert union.get_feature_names_out().tolist()[:2] == ["radial__near0", "radial__near1"]
-    deep = make_pipeline(RotationAbs(), RadialFeatures(n_centres=5, random_state=0))
+    deep = make_pipeline(RotationAbs(), RadialFeatures(n_centers=5, random_state=0))
     out = deep.fit_transform(X.astype(np.float32), y)
     assert out.shape == (len(X), 5)
     assert out.dtype == np.float32

@@ -224,8 +224,8 @@ def test_rare_levels_share_one_indicator():
 
 def test_parameters_change_what_they_say():
     assert "n missing" not in small(flag_missing=False).get_feature_names_out()
-    assert small(standardise=False).transform(SMALL)[:, 0].tolist() == [1, 2, 3, 2]
-    plain = small(standardise=False)
+    assert small(standardize=False).transform(SMALL)[:, 0].tolist() == [1, 2, 3, 2]
+    plain = small(standardize=False)
     assert column(plain, plain.transform(SMALL), "d: days").tolist() == [0, 0, 0, 31]
     assert small(kinds={"n": "category"}).get_feature_names_out()[:4].tolist() == [
         "n=1",
@@ -244,7 +244,7 @@ def test_parameters_change_what_they_say():
 
 def test_words_in_a_column_of_numbers_may_count_as_missing():
     table = {"n": ["1", "2", "x", "3"], "c": list("abab")}
-    model = tenfold.TableEncoder({"n": "number"}, standardise=False, min_count=1).fit(table)
+    model = tenfold.TableEncoder({"n": "number"}, standardize=False, min_count=1).fit(table)
     assert model.transform(table)[:, :2].tolist() == [[1, 0], [2, 0], [2, 1], [3, 0]]
 
 
@@ -256,13 +256,13 @@ def test_other_columns_and_another_order_are_fine():
 
 def test_errors_name_the_place(tmp_path):
     model = small()
-    with pytest.raises(TableError, match=r"no column 'c', which was there .* Did you mean 'C'"):
+    with pytest.raises(TableError, match=r"no column 'c', which was present .* Did you mean 'C'"):
         model.transform({"n": [1], "C": ["a"], "d": ["2024-01-01"]})
     path = tmp_path / "new.csv"
     path.write_text("n,c,d\n1,a,2024-01-01\nmany,a,2024-01-01\n")
-    with pytest.raises(TableError, match=r"new\.csv, line 3, column 'n': 'many' is no number"):
+    with pytest.raises(TableError, match=r"new\.csv, line 3, column 'n': 'many' is not a number"):
         model.transform(path).gather()
-    with pytest.raises(TableError, match="row 1, column 'd': 'soon' is no date"):
+    with pytest.raises(TableError, match="row 1, column 'd': 'soon' is not a date"):
         model.transform({"n": [1, 1], "c": ["a", "b"], "d": ["2024-01-01", "soon"]})
     with pytest.raises(TableError, match="row 0, column 'n': infinity"):
         model.transform({"n": [np.inf], "c": ["a"], "d": ["2024-01-01"]})
@@ -360,11 +360,11 @@ def test_parts_make_the_whole(values, words, cut):
             profile_column(whole.at(slice(cut, None)), 100)
         )
         assert (one.rows, one.missing) == (two.rows, two.missing)
-        assert one.different.number == two.different.number
+        assert one.distinct.estimate == two.distinct.estimate
         if isinstance(whole, TextColumn):
             assert one.counts == two.counts
         else:
-            assert_allclose(one.spread, two.spread, rtol=1e-9, atol=1e-3)
+            assert_allclose(one.summary, two.summary, rtol=1e-9, atol=1e-3)
 
 
 @settings(deadline=None, max_examples=30)

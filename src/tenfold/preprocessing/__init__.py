@@ -1,1 +1,1 @@
-"""Tables of mixed columns: what their columns are, and how models see them."""
+"""Preprocessing: encoders of tables, basis expansions, indicators and text features."""

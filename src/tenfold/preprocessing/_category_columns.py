@@ -1,4 +1,4 @@
-"""Columns of categories, numbers or text: grouping rules, value counts that merge, and text held in memory."""
+"""Columns of categories, numbers or text: grouping rules, and value counts that merge."""
 
 from __future__ import annotations
 
@@ -31,26 +31,28 @@ class TextColumns:
         self.columns = [_to_float_or_text(column) for column in X.T]
         self.shape = X.shape
 
-    def __getitem__(self, place: tuple[slice, Any]) -> np.ndarray:
-        rows, column = place
+    def __getitem__(self, index: tuple[slice, Any]) -> np.ndarray:
+        rows, column = index
         return self.columns[column][rows]
 
 
 def _to_float_or_text(column: np.ndarray) -> np.ndarray:
-    """Text with the empty text for what is missing, or float64 with NaN for it."""
+    """Text with "" for missing values, or float64 with NaN."""
     missing = [value is None or is_pandas_na(value) or value != value for value in column]  # noqa: PLR0124 - NaN
     if any(isinstance(value, str) for value in column):
-        return np.array([_to_text(v, gone=m) for v, m in zip(column, missing, strict=True)], str)
+        return np.array(
+            [_to_text(v, is_missing=m) for v, m in zip(column, missing, strict=True)], str
+        )
     numbers = np.where(missing, np.nan, column)
     return numbers.astype(np.float64)
 
 
-def _to_text(value: Any, *, gone: bool) -> str:
-    return "" if gone else str(value)
+def _to_text(value: Any, *, is_missing: bool) -> str:
+    return "" if is_missing else str(value)
 
 
 class InMemoryTextRows:
-    """The verbs `total` and `each` of rows, for a table with text in memory."""
+    """`total` and `each` of `Rows`, for a table with text in memory."""
 
     dtype = TextColumns.dtype
 
@@ -64,11 +66,11 @@ class InMemoryTextRows:
         return f(self.chunk, *state)
 
 
-_MAX_DISTINCT_VALUES = 2**20  # different values of one column that are still counted
+_MAX_DISTINCT_VALUES = 2**20  # distinct values of one column
 
 
 class GroupingRule(NamedTuple):
-    """How values become labels: by a table, then by the start of a text, or by steps and a tail."""
+    """How values become labels: by a dict, then by a prefix of text, or by steps and a tail."""
 
     groups: dict[Any, Any] | None = None
     prefix: int | None = None
@@ -95,20 +97,20 @@ def group_values(column: np.ndarray, rule: GroupingRule) -> np.ndarray:
         column = np.floor(column / rule.step) * rule.step
     if rule.tail is not None:
         column = np.minimum(column, rule.tail)  # NaN stays NaN
-    return column + 0.0  # one zero, not two
+    return column + 0.0  # -0.0 becomes 0.0
 
 
 def _map_groups(column: np.ndarray, groups: dict[Any, Any]) -> np.ndarray:
-    """Groups of the values; a value that is in no group stays itself."""
-    values, places = np.unique(column, return_inverse=True)
-    found = [groups.get(value, value) for value in values.tolist()]
+    """Group of each value; a value in no group is its own."""
+    values, codes = np.unique(column, return_inverse=True)
+    labels = [groups.get(value, value) for value in values.tolist()]
     if any(isinstance(group, str) for group in groups.values()):
-        found = [format_label(label) for label in found]
-    return np.asarray(found, None if found else column.dtype)[places]
+        labels = [format_label(label) for label in labels]
+    return np.asarray(labels, None if labels else column.dtype)[codes]
 
 
 def format_label(label: Any) -> str:
-    """A label as text, a missing one as none."""
+    """A label as text; a missing one as ""."""
     if isinstance(label, str):
         return label
     return "" if np.isnan(label) else f"{label:.12g}"
@@ -120,7 +122,7 @@ def is_present(labels: np.ndarray) -> np.ndarray:
 
 
 class ValueCounts(NamedTuple):
-    """For each column its different labels, sorted, and the weight of each."""
+    """For each column its distinct labels, sorted, and the total weight of each."""
 
     values: tuple[np.ndarray, ...]
     counts: tuple[np.ndarray, ...]
@@ -141,9 +143,9 @@ def _from_columns(pairs: list[tuple[np.ndarray, np.ndarray]]) -> ValueCounts:
 
 
 def _count_labels(labels: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    there = is_present(labels) & (w > 0)
-    values, places = np.unique(labels[there], return_inverse=True)
-    return values, np.bincount(places, w[there], len(values))
+    present = is_present(labels) & (w > 0)
+    values, codes = np.unique(labels[present], return_inverse=True)
+    return values, np.bincount(codes, w[present], len(values))
 
 
 def _merge_counts(
@@ -153,17 +155,17 @@ def _merge_counts(
         return (a, n_a) if len(b) == 0 else (b, n_b)
     if (a.dtype.kind == "U") != (b.dtype.kind == "U"):
         raise ValueError("a column held numbers in some rows and text in others: convert it")
-    values, places = np.unique(np.concatenate([a, b]), return_inverse=True)
+    values, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
     if len(values) > _MAX_DISTINCT_VALUES:
         raise ValueError(
-            f"a column has more than {_MAX_DISTINCT_VALUES} different values: group them (step, prefix, "
-            "groups), or leave the column as it is (columns=[...])"
+            f"a column has more than {_MAX_DISTINCT_VALUES} distinct values: group them (step, "
+            "prefix, groups), or leave the column as it is (columns=[...])"
         )
-    return values, np.bincount(places, np.concatenate([n_a, n_b]), len(values))
+    return values, np.bincount(codes, np.concatenate([n_a, n_b]), len(values))
 
 
 def select_frequent(counts: np.ndarray, least: float, most: int | None) -> np.ndarray:
-    """Which labels get an indicator of their own; the rest is pooled in one more.
+    """Which labels get their own indicator; the others are pooled.
 
     Examples
     --------
@@ -171,10 +173,10 @@ def select_frequent(counts: np.ndarray, least: float, most: int | None) -> np.nd
     >>> select_frequent(np.array([5.0, 1.0, 9.0, 3.0]), least=2, most=3).tolist()
     [True, False, True, False]
     """
-    kept = counts >= (least * counts.sum() if least < 1 else least)
-    if most is None or kept.sum() + (not kept.all()) <= most:
-        return kept
+    frequent = counts >= (least * counts.sum() if least < 1 else least)
+    if most is None or frequent.sum() + (not frequent.all()) <= most:
+        return frequent
     order = np.argsort(-counts, kind="stable")  # ties: the smaller label first
-    best = np.zeros_like(kept)
-    best[order[: most - 1]] = True
-    return kept & best
+    most_frequent = np.zeros_like(frequent)
+    most_frequent[order[: most - 1]] = True
+    return frequent & most_frequent

@@ -17,11 +17,11 @@ from tenfold.engine.rows import Rows
 
 
 def monomial_count(p: int, degree: int) -> int:
-    r"""Number of monomials of `p` variables up to a degree q, the constant included.
+    r"""Number of monomials of `p` variables up to a degree q, 1 included.
 
     .. math:: \binom{p + q}{q} = O(p^q)
 
-    These are the columns that scikit-learn's `PolynomialFeatures` makes. [002, 1.3 and 6.2; 003, 6]
+    These are the columns that scikit-learn's `PolynomialFeatures` makes.
 
     Parameters
     ----------
@@ -56,21 +56,21 @@ def _column_range(chunk: Chunk) -> ColumnRange:
 
 
 class BasisExpansion(Transformer):
-    """What all bases share: fit looks at every row once, transform makes columns of columns.
+    """Base of all basis expansions: `fit` reads every row once, `transform` computes new columns.
 
-    A basis says what it learns from the span of the columns (`_learned`), which leaf makes the new
-    columns (`_maker`), and what they are called (`_made_names`).
+    A subclass defines what it learns from the range of the columns (`_learned`), the chunk function
+    of the new columns (`_column_function`), and their names (`_new_names`).
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Look at the rows once: for what the basis needs to know, and for missing numbers.
+        """Read the rows once: for the range of each column, and to reject missing values.
 
         Parameters
         ----------
         X : array, table, path, Dask collection or `tenfold.open(...)`
             The rows.
         y : None
-            Not used; there so that pipelines can pass it.
+            Not used; present for pipelines.
 
         Returns
         -------
@@ -84,15 +84,15 @@ class BasisExpansion(Transformer):
     def _finalize(self, span: ColumnRange, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         return {"span_": span}
 
-    def _maker(self) -> tuple:
-        """A leaf and its state that give the new columns."""
+    def _column_function(self) -> tuple:
+        """Function of X, and its further arguments, that computes the new columns."""
         raise NotImplementedError
 
-    def _made_names(self, names: list[str]) -> list[str]:
+    def _new_names(self, names: list[str]) -> list[str]:
         raise NotImplementedError
 
     def transform(self, X: Any) -> np.ndarray:
-        """The features of each row: the original columns first if `keep_original`.
+        """Compute the features of each row, after the original columns if `keep_original`.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class BasisExpansion(Transformer):
         """
         check_is_fitted(self)
         return self._each(
-            X, _expand_with_original if self.keep_original else _expand, *self._maker()
+            X, _expand_with_original if self.keep_original else _expand, *self._column_function()
         )
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -115,12 +115,12 @@ class BasisExpansion(Transformer):
         check_is_fitted(self)
         names: Any = check_feature_names_in(self, input_features)
         names = list(names)
-        made = self._made_names(names)
-        return np.array(names + made if self.keep_original else made, dtype=object)
+        new = self._new_names(names)
+        return np.array(names + new if self.keep_original else new, dtype=object)
 
 
 def _expand(chunk: Chunk, make: Callable[..., np.ndarray], *state: Any) -> np.ndarray:
-    """The new columns, in the number type of the rows."""
+    """The new columns, in the dtype of the rows."""
     return make(chunk.X, *state).astype(chunk.X.dtype, copy=False)
 
 
@@ -137,21 +137,25 @@ class FourierFeatures(BasisExpansion):
     Parameters
     ----------
     order : int
-        Highest multiple m of the ground frequency.
-    period : float or (p,) array, optional
-        Period T of the ground frequency, one for all columns or one each; by default the span of
+        Highest multiple m of the base frequency.
+    period : float or (n_features,) array, optional
+        Period T of the base frequency, one for all columns or one each; by default the range of
         the column in the training rows (1 for a constant column).
     keep_original : bool
         Whether the original columns come first.
 
     Attributes
     ----------
-    period_ : (p,) periods
+    period_ : (n_features,) periods
     span_ : smallest and largest value of each column
+
+    See Also
+    --------
+    RadialFeatures, FunctionFeatures, IndicatorFeatures
 
     Examples
     --------
-    >>> from tenfold.preprocessing.basis_expansion import FourierFeatures
+    >>> from tenfold import FourierFeatures
     >>> basis = FourierFeatures(order=2, period=4.0, keep_original=False).fit([[0.0], [1.0]])
     >>> basis.transform([[1.0]]).round(9).tolist()
     [[1.0, 0.0, 0.0, -1.0]]
@@ -178,10 +182,10 @@ class FourierFeatures(BasisExpansion):
             raise ValueError(f"period={self.period} must be positive for every column")
         return {"period_": period.astype(rows.dtype), "span_": span}
 
-    def _maker(self) -> tuple:
+    def _column_function(self) -> tuple:
         return _fourier_columns, self.period_, self.order
 
-    def _made_names(self, names: list[str]) -> list[str]:
+    def _new_names(self, names: list[str]) -> list[str]:
         orders = range(1, self.order + 1)
         return [f"{f}{k}({name})" for name in names for k in orders for f in ("sin", "cos")]
 
@@ -189,21 +193,21 @@ class FourierFeatures(BasisExpansion):
 def _fourier_columns(X: np.ndarray, period: np.ndarray, order: int) -> np.ndarray:
     """For each column and order a sine and a cosine, side by side."""
     angle = 2 * np.pi * (X / period)
-    each = [f(k * angle) for k in range(1, order + 1) for f in (np.sin, np.cos)]  # of (n, p)
-    return np.stack(each, axis=-1).reshape(len(X), -1)
+    columns = [f(k * angle) for k in range(1, order + 1) for f in (np.sin, np.cos)]  # of (n, p)
+    return np.stack(columns, axis=-1).reshape(len(X), -1)
 
 
 class FunctionFeatures(BasisExpansion):
     r"""Columns made by functions of your own: :math:`\phi(x) = (f_1(x), f_2(x), \dots)`.
 
-    A function gets some rows as an array (n, p) and returns one column (n,) or several (n, m). Each
-    row must be treated by itself, since rows come in chunks. Booleans become 0 and 1, so that any
-    predicate makes an indicator feature. [002, 1.3; 004, 2.7]
+    A function gets an array (n, n_features) and returns one column (n,) or several (n, m). It must
+    treat rows independently, since they come in chunks. Booleans become 0 and 1: a predicate makes
+    an indicator feature.
 
     Parameters
     ----------
     functions : list of callables, or dict from names to callables
-        The functions; without a dict they are called by their own names. On a cluster they must be
+        The functions; without a dict, columns are named after them. On a cluster they must be
         importable or picklable. A model that holds functions cannot be saved, as code never is.
     keep_original : bool
         Whether the original columns come first.
@@ -213,10 +217,14 @@ class FunctionFeatures(BasisExpansion):
     widths_ : number of columns that each function makes
     span_ : smallest and largest value of each column
 
+    See Also
+    --------
+    IndicatorFeatures, FourierFeatures
+
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.preprocessing.basis_expansion import FunctionFeatures
+    >>> from tenfold import FunctionFeatures
     >>> own = {
     ...     "x1": lambda X: X[:, 0],
     ...     "x1^2": lambda X: X[:, 0] ** 2,
@@ -240,31 +248,37 @@ class FunctionFeatures(BasisExpansion):
         self.keep_original = keep_original
 
     def _finalize(self, span: ColumnRange, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        head = rows.take(np.arange(1)).X
-        widths = [_function_columns(f, head).shape[1] for f in self._callables()]
+        first_row = rows.take(np.arange(1)).X
+        widths = [_function_columns(f, first_row).shape[1] for f in self._callables()]
         return {"widths_": widths, "span_": span}
 
     def _callables(self) -> tuple[Callable[..., np.ndarray], ...]:
         named = isinstance(self.functions, dict)
         return tuple(self.functions.values() if named else self.functions)
 
-    def _maker(self) -> tuple:
+    def _column_function(self) -> tuple:
         return _apply_functions, self._callables()
 
-    def _made_names(self, names: list[str]) -> list[str]:
-        own = [getattr(f, "__name__", f"f{i}") for i, f in enumerate(self._callables())]
-        own = list(self.functions) if isinstance(self.functions, dict) else own
+    def _new_names(self, names: list[str]) -> list[str]:
+        names_of_functions = [
+            getattr(f, "__name__", f"f{i}") for i, f in enumerate(self._callables())
+        ]
+        names_of_functions = (
+            list(self.functions) if isinstance(self.functions, dict) else names_of_functions
+        )
         return [
-            n for f, m in zip(own, self.widths_, strict=True) for n in _output_names(f, m, names)
+            n
+            for f, m in zip(names_of_functions, self.widths_, strict=True)
+            for n in _output_names(f, m, names)
         ]
 
 
 def _output_names(name: str, width: int, columns: list[str]) -> list[str]:
-    """Names of the columns that one function makes: of a value per column, those columns'."""
+    """Names of the columns of one function; of one output per input column, with its name."""
     if width == 1:
         return [name]
-    inside = columns if width == len(columns) else [str(i) for i in range(width)]
-    return [f"{name}({part})" for part in inside]
+    labels = columns if width == len(columns) else [str(i) for i in range(width)]
+    return [f"{name}({part})" for part in labels]
 
 
 def _apply_functions(X: np.ndarray, functions: tuple[Callable[..., np.ndarray], ...]) -> np.ndarray:
@@ -274,21 +288,21 @@ def _apply_functions(X: np.ndarray, functions: tuple[Callable[..., np.ndarray], 
 
 
 def _function_columns(f: Callable[..., np.ndarray], X: np.ndarray) -> np.ndarray:
-    made = np.asarray(f(X))
-    if made.shape[:1] != (len(X),) or made.ndim > 2:
+    new = np.asarray(f(X))
+    if new.shape[:1] != (len(X),) or new.ndim > 2:
         raise ValueError(
-            f"the function {getattr(f, '__name__', f)!r} made shape {made.shape} of {len(X)} rows: "
-            f"it must return ({len(X)},) or ({len(X)}, m), one output per row"
+            f"the function {getattr(f, '__name__', f)!r} returned shape {new.shape} for "
+            f"{len(X)} rows: it must return ({len(X)},) or ({len(X)}, m), one output per row"
         )
-    return made.reshape(len(X), -1).astype(X.dtype, copy=False)
+    return new.reshape(len(X), -1).astype(X.dtype, copy=False)
 
 
 class RotationAbs(BasisExpansion):
-    r"""Turn the plane of two columns, then fold it: :math:`\lvert R(\theta) (x_i, x_j) \rvert`.
+    r"""Rotate two columns and take absolute values: :math:`\lvert R(\theta) (x_i, x_j) \rvert`.
 
-    By 45 degrees the four clouds of XOR come to lie on two axes, and the absolute value folds the
-    four quadrants into one: a line tells the classes apart. The turn is counter-clockwise; after
-    the fold a clockwise one gives the same columns, swapped. [000, 1.7.1]
+    A rotation by 45 degrees puts the four clusters of XOR on two axes, and the absolute value maps
+    the four quadrants to one, where a line separates the classes. The rotation is
+    counter-clockwise; a clockwise one gives the same columns, swapped.
 
     Parameters
     ----------
@@ -303,9 +317,13 @@ class RotationAbs(BasisExpansion):
     ----------
     span_ : smallest and largest value of each column
 
+    See Also
+    --------
+    RadialFeatures, FunctionFeatures
+
     Examples
     --------
-    >>> from tenfold.preprocessing.basis_expansion import RotationAbs
+    >>> from tenfold import RotationAbs
     >>> RotationAbs(45).fit_transform([[1.0, 1.0], [-1.0, 1.0]]).round(4).tolist()
     [[0.0, 1.4142], [1.4142, 0.0]]
     """
@@ -331,15 +349,15 @@ class RotationAbs(BasisExpansion):
             )
         return {"span_": span}
 
-    def _maker(self) -> tuple:
-        turn = np.deg2rad(self.angle)
-        R = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    def _column_function(self) -> tuple:
+        angle = np.deg2rad(self.angle)
+        R = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
         return _rotate_abs, R, np.asarray(self.columns)
 
-    def _made_names(self, names: list[str]) -> list[str]:
-        return [f"|turned {names[c]}|" for c in self.columns]
+    def _new_names(self, names: list[str]) -> list[str]:
+        return [f"|rotated {names[c]}|" for c in self.columns]
 
 
 def _rotate_abs(X: np.ndarray, R: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Absolute coordinates of two columns after a turn R."""
+    """Absolute coordinates of two columns after the rotation R."""
     return np.abs(X[:, columns] @ R.T.astype(X.dtype))

@@ -60,16 +60,16 @@ class ColumnKind(NamedTuple):
 def infer_column_kinds(
     records: Any, target: str | None = None, kinds: dict[str, str] | None = None
 ) -> dict[str, ColumnKind]:
-    """What each column of a table is, judged by one pass over all rows.
+    """Infer the kind of each column of a table, in one pass over all rows.
 
     Parameters
     ----------
     records : Records
         The table, `tenfold.io.open_table(...)`.
     target : str, optional
-        The column to be predicted; it is never taken for an identifier.
+        The column to be predicted; it is never an identifier.
     kinds : dict, name -> kind, optional
-        Columns of which you know better.
+        Kinds of some columns, instead of inferring them.
 
     Examples
     --------
@@ -79,131 +79,145 @@ def infer_column_kinds(
     ['age: number', 'town: category', 'a: constant']
     """
     target = target or records.target
-    asked = validate_kinds(kinds or {}, records)
+    requested = validate_kinds(kinds or {}, records)
     return kinds_from_profile(
-        profile_table(records, reading_overrides(asked, records)), records, asked, target
+        profile_table(records, reading_overrides(requested, records)), records, requested, target
     )
 
 
 def validate_kinds(kinds: dict[str, Any], records: Any) -> dict[str, str]:
-    """The kinds that the caller gave, as words; each must exist."""
-    asked = {name: getattr(kind, "kind", kind) for name, kind in kinds.items()}
-    for name, kind in asked.items():
+    """Requested kinds as strings; each column and each kind must exist."""
+    requested = {name: getattr(kind, "kind", kind) for name, kind in kinds.items()}
+    for name, kind in requested.items():
         records.assert_column(name)
         if kind not in _KINDS:
             raise ValueError(
                 f"column {name!r} cannot be a {kind!r}: give one of {', '.join(_KINDS)}"
             )
-    return asked
+    return requested
 
 
-def reading_overrides(asked: dict[str, str], records: Any) -> dict[str, str]:
-    """Columns that are to be read as text, or as numbers, though they hold something else."""
+def reading_overrides(requested: dict[str, str], records: Any) -> dict[str, str]:
+    """Columns to read as "text" or "number" although their type is another."""
     types = records.types
-    words = {
-        n: "text" for n, k in asked.items() if k in {"category", "text"} and types[n] != "text"
+    as_text = {
+        n: "text" for n, k in requested.items() if k in {"category", "text"} and types[n] != "text"
     }
-    numbers = {n: "number" for n, k in asked.items() if k == "number" and types[n] == "text"}
-    return words | numbers
+    as_numbers = {n: "number" for n, k in requested.items() if k == "number" and types[n] == "text"}
+    return as_text | as_numbers
 
 
 def kinds_from_profile(
-    found: TableProfile, records: Any, asked: dict[str, str], target: str | None
+    profiles: TableProfile, records: Any, requested: dict[str, str], target: str | None
 ) -> dict[str, ColumnKind]:
-    """Judge each column by its profile."""
-    head = records.slice(0, min(_HEAD_ROWS, records.n_rows)).to_columns()
-    judged = {
+    """Infer the kind of each column from its profile."""
+    first_rows = records.slice(0, min(_HEAD_ROWS, records.n_rows)).to_columns()
+    kinds = {
         name: _make_column_kind(
-            name, one, _examples(head[name]), asked.get(name), is_target=name == target
+            name,
+            profile,
+            _examples(first_rows[name]),
+            requested.get(name),
+            is_target=name == target,
         )
-        for name, one in found.columns.items()
+        for name, profile in profiles.columns.items()
     }
-    written = {
+    styles = {
         name: _NUMBER_STYLES[style]
         for name, style in records.styles.items()
         if style in _NUMBER_STYLES
     }
     return {
-        name: one._replace(why=f"{one.why}, {written[name]}") if name in written else one
-        for name, one in judged.items()
+        name: kind._replace(why=f"{kind.why}, {styles[name]}") if name in styles else kind
+        for name, kind in kinds.items()
     }
 
 
 def _make_column_kind(
-    name: str, one: ColumnProfile, examples: list[Any], asked: str | None, *, is_target: bool
+    name: str,
+    profile: ColumnProfile,
+    examples: list[Any],
+    requested: str | None,
+    *,
+    is_target: bool,
 ) -> ColumnKind:
-    kind, why = _infer_kind(name, one)
-    if asked is not None:
-        kind, why = _check_possible(name, asked, one), "as you said"
+    kind, why = _infer_kind(name, profile)
+    if requested is not None:
+        kind, why = _check_possible(name, requested, profile), "as you said"
     elif is_target and kind == "identifier":
-        kind = "number" if isinstance(one, NumberProfile) else "category"
+        kind = "number" if isinstance(profile, NumberProfile) else "category"
         why = "it is to be predicted"
-    different = one.different
-    low, high, mean = _range(one)
-    count = round(different.number)
+    distinct = profile.distinct
+    low, high, mean = _range(profile)
+    count = round(distinct.estimate)
     return ColumnKind(
-        name, kind, one.missing, count, why, examples, low, high, mean, different.more
+        name, kind, profile.missing, count, why, examples, low, high, mean, distinct.is_estimate
     )
 
 
-def _check_possible(name: str, asked: str, one: ColumnProfile) -> str:
-    wrong = (asked == "number" and not isinstance(one, NumberProfile)) or (
-        asked == "date" and not isinstance(one, DateProfile)
+def _check_possible(name: str, requested: str, profile: ColumnProfile) -> str:
+    impossible = (requested == "number" and not isinstance(profile, NumberProfile)) or (
+        requested == "date" and not isinstance(profile, DateProfile)
     )
-    if wrong:
+    if impossible:
         raise ValueError(
-            f"column {name!r} cannot be a {asked}: it holds values that are none. Correct them, or "
+            f"column {name!r} cannot be a {requested}: it holds other values. Correct them, or "
             "take it as category or text."
         )
-    return asked
+    return requested
 
 
-def _infer_kind(name: str, one: ColumnProfile) -> tuple[str, str]:
-    """The kind of a column, and why."""
-    there, different = one.rows - one.missing, one.different.number
-    if there == 0:
+def _infer_kind(name: str, profile: ColumnProfile) -> tuple[str, str]:
+    """Kind of a column, and the reason."""
+    n_present, n_distinct = profile.rows - profile.missing, profile.distinct.estimate
+    if n_present == 0:
         return "constant", "every value is missing"
-    if different == 1 and not one.missing:
+    if n_distinct == 1 and not profile.missing:
         return "constant", "all rows have the same value"
-    if isinstance(one, DateProfile):
+    if isinstance(profile, DateProfile):
         return "date", "all values are dates"
-    if isinstance(one, NumberProfile):
-        return _infer_number_kind(name, one, there, different)
-    return _infer_word_kind(name, one, there, different)
+    if isinstance(profile, NumberProfile):
+        return _infer_number_kind(name, profile, n_present, n_distinct)
+    return _infer_word_kind(name, profile, n_present, n_distinct)
 
 
 def _infer_number_kind(
-    name: str, one: NumberProfile, there: int, different: float
+    name: str, profile: NumberProfile, n_present: int, n_distinct: float
 ) -> tuple[str, str]:
     if (
-        not one.whole
-        or there < _MIN_ROWS_FOR_IDENTIFIER
-        or different < _IDENTIFIER_DISTINCT_SHARE * there
+        not profile.is_integer
+        or n_present < _MIN_ROWS_FOR_IDENTIFIER
+        or n_distinct < _IDENTIFIER_DISTINCT_SHARE * n_present
     ):
         return "number", "all values are numbers"
-    spread = one.spread
-    if spread.low in {0, 1} and spread.high - spread.low == one.rows - 1:
+    summary = profile.summary
+    if summary.low in {0, 1} and summary.high - summary.low == profile.rows - 1:
         return "identifier", "it counts the rows"
     if is_identifier_name(name):
         return "identifier", "its values are all different, and its name says so"
     return "number", "all values are numbers"
 
 
-def _infer_word_kind(name: str, one: WordProfile, there: int, different: float) -> tuple[str, str]:
-    words = one.words / there
-    unique = there >= _MIN_ROWS_FOR_IDENTIFIER and different >= _IDENTIFIER_DISTINCT_SHARE * there
-    if words >= _MIN_TEXT_WORDS and (unique or different > max(50, 0.2 * there)):
-        return "text", f"its values have {words:.0f} words on average and hardly repeat"
-    if unique and words >= 2 and not is_identifier_name(name):
+def _infer_word_kind(
+    name: str, profile: WordProfile, n_present: int, n_distinct: float
+) -> tuple[str, str]:
+    words_per_value = profile.n_words / n_present
+    unique = (
+        n_present >= _MIN_ROWS_FOR_IDENTIFIER
+        and n_distinct >= _IDENTIFIER_DISTINCT_SHARE * n_present
+    )
+    if words_per_value >= _MIN_TEXT_WORDS and (unique or n_distinct > max(50, 0.2 * n_present)):
+        return "text", f"its values have {words_per_value:.0f} words on average and hardly repeat"
+    if unique and words_per_value >= 2 and not is_identifier_name(name):
         return "text", "its values are several words, nearly all different"
     if unique:
         return "identifier", "nearly all values are different"
-    count = "more than " if one.different.more else ""
-    return "category", f"{count}{round(different):,} different values that repeat"
+    count = "more than " if profile.distinct.is_estimate else ""
+    return "category", f"{count}{round(n_distinct):,} different values that repeat"
 
 
 def is_identifier_name(name: str) -> bool:
-    """Whether a name is that of an identifier.
+    """Whether a column name suggests an identifier.
 
     Examples
     --------
@@ -216,19 +230,19 @@ def is_identifier_name(name: str) -> bool:
 
 
 def _examples(values: list[Any]) -> list[Any]:
-    there = dict.fromkeys(value for value in values if value is not None)
-    return [_to_plain(value) for value in list(there)[:_MAX_EXAMPLES]]
+    distinct = dict.fromkeys(value for value in values if value is not None)
+    return [_to_plain(value) for value in list(distinct)[:_MAX_EXAMPLES]]
 
 
 def _to_plain(value: Any) -> Any:
     return _format_date(value) if isinstance(value, datetime) else value
 
 
-def _range(one: ColumnProfile) -> tuple[Any, Any, Any]:
-    if isinstance(one, NumberProfile) and one.spread.n:
-        return one.spread.low, one.spread.high, one.spread.mean
-    if isinstance(one, DateProfile) and one.days.n:
-        days = (one.days.low, one.days.high, one.days.mean)
+def _range(profile: ColumnProfile) -> tuple[Any, Any, Any]:
+    if isinstance(profile, NumberProfile) and profile.summary.n:
+        return profile.summary.low, profile.summary.high, profile.summary.mean
+    if isinstance(profile, DateProfile) and profile.days.n:
+        days = (profile.days.low, profile.days.high, profile.days.mean)
         low, high, mean = (_format_date(datetime(1970, 1, 1) + timedelta(d)) for d in days)  # noqa: DTZ001
         return low, high, mean
     return None, None, None

@@ -1,4 +1,4 @@
-"""Column profiles of a table in one pass: counts, moments, distinct values; statistics that merge."""
+"""Column profiles of a table in one pass: counts, moments and distinct values, all mergeable."""
 
 from __future__ import annotations
 
@@ -13,58 +13,58 @@ from tenfold.io.columnar import ColumnBatch, DateColumn, NumericColumn, TextColu
 
 
 class DistinctCount(NamedTuple):
-    """The smallest hashes of the values, each once: how many different values there are."""
+    """Number of distinct values by a k-minimum-values sketch: the smallest distinct hashes."""
 
     hashes: np.ndarray  # ascending
     limit: int
 
     @classmethod
-    def of(cls, hashes: np.ndarray, limit: int) -> DistinctCount:
-        """From the hashes of all values, or of each value once."""
+    def from_values(cls, hashes: np.ndarray, limit: int) -> DistinctCount:
+        """From the hashes of all values; repeated ones count once."""
         return cls(_unique_sorted(np.sort(hashes))[:limit], limit)
 
     def merge(self, other: DistinctCount) -> DistinctCount:
-        both = np.sort(np.concatenate([self.hashes, other.hashes]), kind="stable")
-        return DistinctCount(_unique_sorted(both)[: self.limit], self.limit)
+        merged = np.sort(np.concatenate([self.hashes, other.hashes]), kind="stable")
+        return DistinctCount(_unique_sorted(merged)[: self.limit], self.limit)
 
     @property
-    def more(self) -> bool:
-        """Whether there are at least `limit` values, so that `number` is an estimate."""
+    def is_estimate(self) -> bool:
+        """Whether there are at least `limit` values, so that `estimate` is not exact."""
         return len(self.hashes) >= self.limit
 
     @property
-    def number(self) -> float:
-        """How many; beyond the limit judged by how closely the smallest hashes lie."""
-        if not self.more:
+    def estimate(self) -> float:
+        """Exact below the limit; beyond it (limit - 1) / largest kept hash, scaled to [0, 1]."""
+        if not self.is_estimate:
             return len(self.hashes)
         return (self.limit - 1) * 2.0**64 / max(float(self.hashes[-1]), 1.0)
 
 
 def _unique_sorted(ascending: np.ndarray) -> np.ndarray:
-    """Sorted numbers, each once."""
+    """Distinct values of a sorted array."""
     return ascending[np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)]]
 
 
 def _hash_text(value: str) -> int:
-    """64 bits of a text, the same in every process."""
-    letters = value.encode("utf-8", "surrogatepass")
-    return zlib.crc32(letters) << 32 | zlib.adler32(letters)
+    """64-bit hash of a text, the same in every process."""
+    encoded = value.encode("utf-8", "surrogatepass")
+    return zlib.crc32(encoded) << 32 | zlib.adler32(encoded)
 
 
 def _mix_bits(bits: np.ndarray) -> np.ndarray:
-    """Spread 64 bits evenly (the finaliser of splitmix64); different stay different."""
+    """Finalizer of splitmix64, a bijection of 64-bit integers."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))
 
 
-MAX_COUNTED_VALUES = 10_000  # different values that are counted one by one
-_SKETCH_BYTES = 2**23  # bytes of all sketches together
+MAX_COUNTED_VALUES = 10_000  # distinct values up to which each is counted
+_SKETCH_BYTES = 2**23  # memory for the sketches of all columns
 MICROSECONDS_PER_DAY = np.timedelta64(1, "D") / np.timedelta64(1, "us")
 
 
 class NumberSummary(NamedTuple):
-    """Number, mean and squares about the mean of some numbers, their least and largest."""
+    """Count, mean, centered sum of squares, minimum and maximum of finite numbers."""
 
     n: int = 0
     mean: float = 0.0
@@ -73,8 +73,8 @@ class NumberSummary(NamedTuple):
     high: float = -np.inf
 
     @classmethod
-    def of(cls, values: np.ndarray) -> NumberSummary:
-        """Of some finite numbers."""
+    def from_values(cls, values: np.ndarray) -> NumberSummary:
+        """Summary of finite numbers."""
         if not len(values):
             return cls()
         mean = float(values.mean())
@@ -85,47 +85,47 @@ class NumberSummary(NamedTuple):
         n = self.n + other.n
         if not self.n or not other.n:
             return other if other.n else self
-        apart = other.mean - self.mean
-        mean = self.mean + apart * other.n / n
-        squares = self.squares + other.squares + apart**2 * self.n * other.n / n
+        delta = other.mean - self.mean
+        mean = self.mean + delta * other.n / n
+        squares = self.squares + other.squares + delta**2 * self.n * other.n / n
         return NumberSummary(n, mean, squares, min(self.low, other.low), max(self.high, other.high))
 
     @property
-    def deviation(self) -> float:
-        """Standard deviation, divided by n."""
+    def std(self) -> float:
+        """Population standard deviation."""
         return float(np.sqrt(self.squares / self.n)) if self.n else 0.0
 
 
 class NumberProfile(NamedTuple):
-    """Of a column of numbers."""
+    """Profile of a column of numbers."""
 
     rows: int
-    spread: NumberSummary
-    infinite: int
-    whole: bool
-    different: DistinctCount
+    summary: NumberSummary
+    n_infinite: int
+    is_integer: bool
+    distinct: DistinctCount
 
     def merge(self, other: NumberProfile) -> NumberProfile:
         return NumberProfile(
             self.rows + other.rows,
-            self.spread.merge(other.spread),
-            self.infinite + other.infinite,
-            self.whole and other.whole,
-            self.different.merge(other.different),
+            self.summary.merge(other.summary),
+            self.n_infinite + other.n_infinite,
+            self.is_integer and other.is_integer,
+            self.distinct.merge(other.distinct),
         )
 
     @property
     def missing(self) -> int:
         """Rows without a value."""
-        return self.rows - self.spread.n - self.infinite
+        return self.rows - self.summary.n - self.n_infinite
 
 
 class WordProfile(NamedTuple):
-    """Of a column of text: how often each value is there, or, if they are too many, a sketch."""
+    """Profile of a column of text: the count of each value, or a sketch if they are too many."""
 
     rows: int
     missing: int
-    words: int
+    n_words: int
     counts: dict[str, int] | None
     sketch: DistinctCount | None
     limit: int
@@ -135,48 +135,48 @@ class WordProfile(NamedTuple):
         if self.counts is not None and other.counts is not None:
             counts = _merge_counts(self.counts, other.counts)
         else:
-            sketch = self.different.merge(other.different)
+            sketch = self.distinct.merge(other.distinct)
         return WordProfile(
             self.rows + other.rows,
             self.missing + other.missing,
-            self.words + other.words,
+            self.n_words + other.n_words,
             counts,
             sketch,
             self.limit,
-        ).shortened()
+        ).without_excess_counts()
 
-    def shortened(self) -> WordProfile:
-        """Without the counts, if there are too many."""
+    def without_excess_counts(self) -> WordProfile:
+        """Drop the counts if there are too many."""
         if self.counts is None or len(self.counts) < self.limit:
             return self
-        return self._replace(counts=None, sketch=self.different)
+        return self._replace(counts=None, sketch=self.distinct)
 
     @property
-    def different(self) -> DistinctCount:
-        """How many different values there are."""
+    def distinct(self) -> DistinctCount:
+        """Number of distinct values."""
         if self.sketch is not None:
             return self.sketch
         counts = self.counts or {}
         hashes = np.fromiter(map(_hash_text, counts), np.uint64, len(counts))
-        return DistinctCount.of(_mix_bits(hashes), self.limit)
+        return DistinctCount.from_values(_mix_bits(hashes), self.limit)
 
 
 class DateProfile(NamedTuple):
-    """Of a column of dates: days since 1970, years, whether there are times of day."""
+    """Profile of a column of dates: days since 1970, years, whether there are times of day."""
 
     rows: int
     days: NumberSummary
     years: NumberSummary
-    hours: bool
-    different: DistinctCount
+    has_times: bool
+    distinct: DistinctCount
 
     def merge(self, other: DateProfile) -> DateProfile:
         return DateProfile(
             self.rows + other.rows,
             self.days.merge(other.days),
             self.years.merge(other.years),
-            self.hours or other.hours,
-            self.different.merge(other.different),
+            self.has_times or other.has_times,
+            self.distinct.merge(other.distinct),
         )
 
     @property
@@ -189,27 +189,27 @@ ColumnProfile = NumberProfile | WordProfile | DateProfile
 
 
 class TableProfile(NamedTuple):
-    """Of all columns of a table."""
+    """Profiles of all columns of a table."""
 
     columns: dict[str, Any]
-    narrow = True  # its numbers are as wide as they should be
+    narrow = True  # integers stay integers when statistics merge
 
     def merge(self, other: TableProfile) -> TableProfile:
         return TableProfile(
-            {name: one.merge(other.columns[name]) for name, one in self.columns.items()}
+            {name: profile.merge(other.columns[name]) for name, profile in self.columns.items()}
         )
 
 
-def profile_table(records: Any, taken_as: dict[str, str] | None = None) -> TableProfile:
-    """One pass over records; some columns are taken as "text" or "number" whatever they hold."""
+def profile_table(records: Any, overrides: dict[str, str] | None = None) -> TableProfile:
+    """Profile records in one pass; `overrides` reads columns as "text" or "number"."""
     limit = int(np.clip(_SKETCH_BYTES // (8 * max(records.n_features, 1)), 256, MAX_COUNTED_VALUES))
-    return Rows(records, allow_nan=True).total(_profile_chunk, taken_as or {}, limit)
+    return Rows(records, allow_nan=True).total(_profile_chunk, overrides or {}, limit)
 
 
-def _profile_chunk(chunk: Chunk, taken_as: dict[str, str], limit: int) -> TableProfile:
+def _profile_chunk(chunk: Chunk, overrides: dict[str, str], limit: int) -> TableProfile:
     """The profile of a chunk."""
     cells: ColumnBatch = chunk.X
-    columns = {name: _read_column_as(cells, name, taken_as.get(name)) for name in cells.names}
+    columns = {name: _read_column_as(cells, name, overrides.get(name)) for name in cells.names}
     return TableProfile({name: profile_column(column, limit) for name, column in columns.items()})
 
 
@@ -233,43 +233,51 @@ def profile_column(column: Any, limit: int) -> ColumnProfile:
 
 def _profile_numbers(column: NumericColumn, limit: int) -> NumberProfile:
     values = column.values
-    there = values[np.isfinite(values)]
-    whole = bool((there == np.rint(there)).all())
-    different = DistinctCount.of(_mix_bits((there + 0.0).view(np.uint64)), limit)
+    present = values[np.isfinite(values)]
+    is_integer = bool((present == np.rint(present)).all())
+    distinct = DistinctCount.from_values(_mix_bits((present + 0.0).view(np.uint64)), limit)
     missing = int(np.isnan(values).sum())
-    infinite = len(values) - len(there) - missing
-    return NumberProfile(len(values), NumberSummary.of(there), infinite, whole, different)
+    n_infinite = len(values) - len(present) - missing
+    return NumberProfile(
+        len(values), NumberSummary.from_values(present), n_infinite, is_integer, distinct
+    )
 
 
 def _profile_words(column: TextColumn, limit: int) -> WordProfile:
-    times = np.bincount(column.codes + 1, minlength=len(column.values) + 1).tolist()
-    counts = {v: n for v, n in zip(column.values, times[1:], strict=True) if n}
-    words = sum(n * len(v.split()) for v, n in counts.items())
-    return WordProfile(len(column), times[0], words, counts, None, limit).shortened()
+    frequencies = np.bincount(column.codes + 1, minlength=len(column.values) + 1).tolist()
+    counts = {v: n for v, n in zip(column.values, frequencies[1:], strict=True) if n}
+    n_words = sum(n * len(v.split()) for v, n in counts.items())
+    return WordProfile(
+        len(column), frequencies[0], n_words, counts, None, limit
+    ).without_excess_counts()
 
 
 def _profile_dates(column: DateColumn, limit: int) -> DateProfile:
-    there = column.values[~np.isnat(column.values)]
-    micros = there.astype("datetime64[us]").astype(np.int64)
+    present = column.values[~np.isnat(column.values)]
+    micros = present.astype("datetime64[us]").astype(np.int64)
     days = micros / MICROSECONDS_PER_DAY
-    years = there.astype("datetime64[Y]").astype(np.int64) + 1970.0
-    different = DistinctCount.of(_mix_bits(micros.view(np.uint64)), limit)
-    hours = bool((micros % int(MICROSECONDS_PER_DAY)).any())
+    years = present.astype("datetime64[Y]").astype(np.int64) + 1970.0
+    distinct = DistinctCount.from_values(_mix_bits(micros.view(np.uint64)), limit)
+    has_times = bool((micros % int(MICROSECONDS_PER_DAY)).any())
     return DateProfile(
-        len(column), NumberSummary.of(days), NumberSummary.of(years), hours, different
+        len(column),
+        NumberSummary.from_values(days),
+        NumberSummary.from_values(years),
+        has_times,
+        distinct,
     )
 
 
 def _merge_counts(a: dict[str, int], b: dict[str, int]) -> dict[str, int]:
-    """Counts of both parts."""
-    both = dict(a)
+    """Sum of the counts of both parts."""
+    merged = dict(a)
     for value, count in b.items():
-        both[value] = both.get(value, 0) + count
-    return both
+        merged[value] = merged.get(value, 0) + count
+    return merged
 
 
 def to_numbers(column: Any) -> NumericColumn:
-    """Words as numbers; what is none counts as missing."""
+    """Text as numbers; text that is not a number is missing."""
     if isinstance(column, NumericColumn):
         return column
     return NumericColumn(np.array([*map(_parse_number, column.values), np.nan])[column.codes])
@@ -283,16 +291,16 @@ def _parse_number(word: str) -> float:
 
 
 def to_words(column: Any, kind: str) -> TextColumn:
-    """A column as text, whatever it holds: 3 and 3.0 are "3", truth values "true" and "false"."""
+    """A column as text, whatever its type: 3 and 3.0 are "3", booleans "true" and "false"."""
     if isinstance(column, TextColumn):
         return column
-    there = ~column.missing()
-    values, inverse = np.unique(column.values[there], return_inverse=True)
+    present = ~column.missing()
+    values, inverse = np.unique(column.values[present], return_inverse=True)
     codes = np.full(len(column), -1, np.int32)
-    codes[there] = inverse
+    codes[present] = inverse
     plain = type(column)(values).plain()
-    words = [str(v).lower() if kind == "bool" else str(v) for v in _to_bools(plain, kind)]
-    return TextColumn(codes, words)
+    n_words = [str(v).lower() if kind == "bool" else str(v) for v in _to_bools(plain, kind)]
+    return TextColumn(codes, n_words)
 
 
 def _to_bools(plain: list[Any], kind: str) -> list[Any]:

@@ -39,33 +39,35 @@ _Comparison = tuple[int, str, Any]  # column, sign, value
 
 
 class IndicatorEncoding(NamedTuple):
-    """Which indicators there are."""
+    """Definition of all indicators."""
 
-    columns: np.ndarray  # (c,) numbers of the columns
+    columns: np.ndarray  # (n_columns,) indices
     rule: GroupingRule
-    categories: tuple[np.ndarray, ...]  # for each column, labels with an indicator of their own
-    pooled: np.ndarray  # (c,) whether there is one more for all other labels
-    predicates: tuple[tuple[_Comparison, ...], ...]  # each holds where all its comparisons do
+    categories: tuple[np.ndarray, ...]  # for each column, labels with their own indicator
+    pooled: np.ndarray  # (n_columns,) whether all other labels share one more
+    predicates: tuple[tuple[_Comparison, ...], ...]  # conjunctions of comparisons
 
 
-def _encode_indicators(chunk: Chunk, code: IndicatorEncoding) -> np.ndarray:
+def _encode_indicators(chunk: Chunk, encoding: IndicatorEncoding) -> np.ndarray:
     """All indicators of the rows of a chunk."""
     X = chunk.X
-    each = zip(code.columns, code.categories, code.pooled, strict=True)
-    parts = [_one_hot(group_values(X[:, j], code.rule), own, pool) for j, own, pool in each]
-    parts += [_evaluate_comparisons(X, comparisons)[:, None] for comparisons in code.predicates]
+    columns = zip(encoding.columns, encoding.categories, encoding.pooled, strict=True)
+    parts = [
+        _one_hot(group_values(X[:, j], encoding.rule), labels, pool) for j, labels, pool in columns
+    ]
+    parts += [_evaluate_comparisons(X, comparisons)[:, None] for comparisons in encoding.predicates]
     return np.hstack([np.empty((X.shape[0], 0)), *parts]).astype(X.dtype)
 
 
-def _encode_with_original(chunk: Chunk, code: IndicatorEncoding) -> np.ndarray:
+def _encode_with_original(chunk: Chunk, encoding: IndicatorEncoding) -> np.ndarray:
     """The original columns, then the indicators."""
     if isinstance(chunk.X, TextColumns):
         raise TypeError("keep_original=True needs columns of numbers, but some hold text")
-    return np.hstack([chunk.X, _encode_indicators(chunk, code)])
+    return np.hstack([chunk.X, _encode_indicators(chunk, encoding)])
 
 
 def _one_hot(labels: np.ndarray, values: np.ndarray, pooled: bool) -> np.ndarray:
-    """1 in the column of the label's value, or in the last one if it is pooled; else zeros.
+    """1 in the column of the label, or in the last one if it is pooled; else zeros.
 
     Examples
     --------
@@ -73,40 +75,39 @@ def _one_hot(labels: np.ndarray, values: np.ndarray, pooled: bool) -> np.ndarray
     >>> _one_hot(np.array([3.0, 7.0]), np.array([2.0, 3.0]), True).astype(int).tolist()
     [[0, 1, 0], [0, 0, 1]]
     """
-    there = is_present(labels)
-    known, place = np.zeros_like(there), np.zeros(len(labels), np.int64)
-    if there.any() and len(values):
+    present = is_present(labels)
+    matched, codes = np.zeros_like(present), np.zeros(len(labels), np.int64)
+    if present.any() and len(values):
         if (labels.dtype.kind == "U") != (values.dtype.kind == "U"):
             raise ValueError("a column held numbers at the fit and holds text now, or reverse")
-        place = np.minimum(np.searchsorted(values, labels), len(values) - 1)
-        known = values[place] == labels
-    made = np.zeros((len(labels), len(values) + bool(pooled)), np.float32)
-    rows = np.flatnonzero(known)
-    made[rows, place[rows]] = 1
+        codes = np.minimum(np.searchsorted(values, labels), len(values) - 1)
+        matched = values[codes] == labels
+    indicators = np.zeros((len(labels), len(values) + bool(pooled)), np.float32)
+    rows = np.flatnonzero(matched)
+    indicators[rows, codes[rows]] = 1
     if pooled:
-        made[there & ~known, -1] = 1
-    return made
+        indicators[present & ~matched, -1] = 1
+    return indicators
 
 
 def _evaluate_comparisons(X: Any, comparisons: tuple[_Comparison, ...]) -> np.ndarray:
-    """Whether all comparisons hold, row by row; none holds for a missing value."""
-    hold = [
+    """Whether all comparisons are true, row by row; false for a missing value."""
+    conditions = [
         is_present(X[:, j]) & _OPERATORS[sign](X[:, j], value) for j, sign, value in comparisons
     ]
-    return np.all(hold, axis=0)
+    return np.all(conditions, axis=0)
 
 
 class IndicatorFeatures(OnePass, Transformer):
-    """Columns of 0 and 1 that say which value each entry is.
+    """One-hot indicators of values, groups of values and comparisons.
 
-    A number of bedrooms as it is forces the second to be worth what the third is; one indicator
-    per value lets each have its own worth. Rare values are pooled, many-valued ones (zip codes)
-    grouped. One pass counts the values; counts of parts merge. Text is taken from arrays and tables
-    in memory, numbers from anywhere. [002, 1.3]
+    A count as it is gives each unit the same effect; one indicator per value gives each its own.
+    Rare values are pooled, columns of many values (zip codes) grouped. One pass counts the values;
+    counts of parts merge. Text is taken from arrays and tables in memory, numbers from any source.
 
-    Unseen values are safe: grouped first, so that a new zip code has the effect of its region; then
-    pooled, if the column has a pooled indicator; else all indicators are 0, as they are for a
-    missing value. All indicators of a column and a constant are redundant: see
+    Unseen values are grouped first (a new zip code has the effect of its region), then pooled if
+    the column has a pooled indicator; else all indicators are 0, as they are for a missing value.
+    All indicators of a column and an intercept are collinear: see
     `tenfold.inspection.collinearity`; the least-squares models take the shortest solution.
 
     Parameters
@@ -121,28 +122,33 @@ class IndicatorFeatures(OnePass, Transformer):
     step : float, optional
         Numbers are grouped by multiples of this: 100 keeps three of the five digits of a zip code.
     tail : float, optional
-        All numbers from here on are one value ("10+").
+        All numbers from this one on are one value ("10+").
     min_frequency : int or float
-        Values of less weight than this (below 1: than this share) are pooled into "other".
+        Values of less total weight than this (below 1: than this share) are pooled into "other".
     max_categories : int, optional
-        Most indicators of a column, "other" included; the most frequent values have their own.
+        Maximum number of indicators of a column, "other" included; the most frequent values have
+        their own.
     predicates : list
-        Comparisons ``(column, sign, value)`` such as ``("rooms", ">=", 3)``, each of them one more
-        indicator; a list of comparisons is one indicator, 1 where all hold. For other predicates
-        see `FunctionFeatures`.
+        Comparisons ``(column, sign, value)`` such as ``("rooms", ">=", 3)``, each one more
+        indicator; a list of comparisons is one indicator, 1 where all are true. For other
+        predicates see `FunctionFeatures`.
     keep_original : bool
         Whether the original columns come first (numbers only).
 
     Attributes
     ----------
-    categories_ : list of the values that have an indicator of their own, for each column
-    pooled_ : (c,) whether a column has an indicator "other" besides
-    columns_ : (c,) numbers of the columns
-    statistic_ : weight of every value
+    categories_ : list of the values that have their own indicator, for each column
+    pooled_ : (n_columns,) whether a column has an indicator "other" too
+    columns_ : (n_columns,) indices of the columns
+    statistic_ : total weight of every value
+
+    See Also
+    --------
+    TableEncoder, FunctionFeatures, find_redundant_columns
 
     Examples
     --------
-    >>> from tenfold.preprocessing.indicator_features import IndicatorFeatures
+    >>> from tenfold import IndicatorFeatures
     >>> rooms = [[1.0], [2.0], [2.0], [11.0], [27.0]]
     >>> basis = IndicatorFeatures(tail=10).fit(rooms)
     >>> basis.get_feature_names_out(["rooms"]).tolist()
@@ -198,7 +204,7 @@ class IndicatorFeatures(OnePass, Transformer):
         X : array, table, path, Dask collection or `tenfold.open(...)`
             The rows; text in memory only.
         y : None
-            Not used; there so that pipelines can pass it.
+            Not used; present for pipelines.
         sample_weight : array or column name, optional
             Weight of each row.
 
@@ -215,22 +221,22 @@ class IndicatorFeatures(OnePass, Transformer):
         return InMemoryTextRows(checked, None if w is None else check_sample_weight(w, checked))
 
     def _statistic(self, rows: Rows) -> ValueCounts:
-        return rows.total(count_values, self._numbers(self.columns), self._rule())
+        return rows.total(count_values, self._column_indices(self.columns), self._rule())
 
     def _finalize(self, s: ValueCounts, dtype: np.dtype) -> dict[str, Any]:
-        kept = [select_frequent(n, self.min_frequency, self.max_categories) for n in s.counts]
-        values = zip(s.values, kept, strict=True)
+        frequent = [select_frequent(n, self.min_frequency, self.max_categories) for n in s.counts]
+        values = zip(s.values, frequent, strict=True)
         return {
             "categories_": [v[k] if v.dtype.kind == "U" else v[k].astype(dtype) for v, k in values],
-            "pooled_": np.array([not k.all() for k in kept], bool),
-            "columns_": self._numbers(self.columns),
+            "pooled_": np.array([not k.all() for k in frequent], bool),
+            "columns_": self._column_indices(self.columns),
         }
 
     def _rule(self) -> GroupingRule:
         return GroupingRule(self.groups, self.prefix, self.step, self.tail)
 
-    def _numbers(self, columns: Any) -> np.ndarray:
-        """Numbers of columns that are given by number or name."""
+    def _column_indices(self, columns: Any) -> np.ndarray:
+        """Indices of columns given by index or name."""
         if columns is None:
             return np.arange(self.n_features_in_)
         names = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
@@ -240,12 +246,14 @@ class IndicatorFeatures(OnePass, Transformer):
         return np.array([names.index(c) if c in names else c for c in columns], np.int64)
 
     def _comparisons(self) -> tuple[tuple[tuple[int, str, Any], ...], ...]:
-        """Each predicate as comparisons that must all hold, columns by number."""
-        lists = [[p] if isinstance(p[0], str | Integral) else p for p in self.predicates]
-        unknown = {sign for parts in lists for _, sign, _ in parts} - set(_OPERATORS)
+        """Each predicate as comparisons that must all be true, columns by index."""
+        predicates = [[p] if isinstance(p[0], str | Integral) else p for p in self.predicates]
+        unknown = {sign for parts in predicates for _, sign, _ in parts} - set(_OPERATORS)
         if unknown:
             raise ValueError(f"predicates compare by {list(_OPERATORS)}, not by {sorted(unknown)}")
-        return tuple(tuple((int(self._numbers([c])[0]), s, v) for c, s, v in ps) for ps in lists)
+        return tuple(
+            tuple((int(self._column_indices([c])[0]), s, v) for c, s, v in ps) for ps in predicates
+        )
 
     def transform(self, X: Any) -> np.ndarray:
         """The indicators of each row, column by column, then those of the predicates.
@@ -256,7 +264,7 @@ class IndicatorFeatures(OnePass, Transformer):
             The rows.
         """
         check_is_fitted(self)
-        code = IndicatorEncoding(
+        encoding = IndicatorEncoding(
             self.columns_,
             self._rule(),
             tuple(self.categories_),
@@ -264,7 +272,7 @@ class IndicatorFeatures(OnePass, Transformer):
             self._comparisons(),
         )
         return self._each(
-            X, _encode_with_original if self.keep_original else _encode_indicators, code
+            X, _encode_with_original if self.keep_original else _encode_indicators, encoding
         )
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -277,19 +285,19 @@ class IndicatorFeatures(OnePass, Transformer):
         """
         check_is_fitted(self)
         names: Any = check_feature_names_in(self, input_features)
-        made = list(names) if self.keep_original else []
+        names_out = list(names) if self.keep_original else []
         for j, categories, pooled in zip(
             self.columns_, self.categories_, self.pooled_, strict=True
         ):
-            made += [f"{names[j]}={self._told(c)}" for c in categories.tolist()]
-            made += [f"{names[j]}=other"] * bool(pooled)
-        made += [
+            names_out += [f"{names[j]}={self._format_category(c)}" for c in categories.tolist()]
+            names_out += [f"{names[j]}=other"] * bool(pooled)
+        names_out += [
             " & ".join(f"{names[j]}{sign}{v}" for j, sign, v in parts)
             for parts in self._comparisons()
         ]
-        return np.array(made, dtype=object)
+        return np.array(names_out, dtype=object)
 
-    def _told(self, label: Any) -> str:
+    def _format_category(self, label: Any) -> str:
         if isinstance(label, str) or self.step is None:
             return format_label(label) + "+" * (not isinstance(label, str) and label == self.tail)
         return f"{label:.12g}+" if label == self.tail else f"{label:.12g}..{label + self.step:.12g}"

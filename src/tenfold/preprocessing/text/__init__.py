@@ -1,1 +1,1 @@
-"""Documents as bags of words."""
+"""Text features: bags of words, tf-idf, term weights."""

@@ -13,13 +13,13 @@ from tenfold.preprocessing.text.tokens import bag_of_words, encode_tokens, token
 
 
 class NgramTokenizer(NamedTuple):
-    """How a document becomes terms: single words, pairs, or any run from `low` to `high` words.
+    """Split documents into terms: n-grams of `low` to `high` words.
 
     Attributes
     ----------
-    lowercase : whether capital letters are made small
-    low, high : shortest and longest run
-    stops : words to leave out before neighbours are joined
+    lowercase : whether to convert to lower case
+    low, high : smallest and largest n
+    stops : stop words, removed before n-grams are formed
     """
 
     lowercase: bool = True
@@ -28,7 +28,7 @@ class NgramTokenizer(NamedTuple):
     stops: frozenset[bytes] = frozenset()
 
     def terms(self, document: Any) -> list[bytes]:
-        """The terms of a document; single words as they come, sorted out when columns are chosen.
+        """Terms of a document; single words are filtered later, when columns are selected.
 
         Examples
         --------
@@ -43,56 +43,56 @@ class NgramTokenizer(NamedTuple):
 
 
 def make_tokenizer(lowercase: bool, ngram_range: Any, stop_words: Any) -> NgramTokenizer:
-    """The splitter that parameters ask for."""
+    """Tokenizer for the parameters of a vectorizer."""
     low, high = ngram_range
     if not 1 <= low <= high:
         raise ValueError(
-            f"ngram_range={ngram_range!r} is no range of lengths: give (1, 2) for words and pairs"
+            f"ngram_range={ngram_range!r} is not a range: give (1, 2) for words and pairs"
         )
     stops = frozenset(word.encode() for word in resolve_stop_words(stop_words))
     return NgramTokenizer(lowercase, int(low), int(high), stops)
 
 
 def _is_word(run: bytes) -> bool:
-    """Whether a run has at least two characters."""
+    """Whether a token has at least two characters."""
     return len(run) > 1 and (run.isascii() or len(run.decode()) > 1)
 
 
 def _ngrams(words: list[bytes], n: int) -> list[bytes]:
-    """Every run of n words, with blanks between them."""
+    """All n-grams, words joined by blanks."""
     if n == 1:
         return words
     return [b" ".join(words[i : i + n]) for i in range(len(words) - n + 1)]
 
 
 def resolve_stop_words(stop_words: Any) -> Any:
-    """The words to leave out."""
+    """The stop words that a parameter stands for."""
     if stop_words is None:
         return ()
     return ENGLISH_STOP_WORDS if isinstance(stop_words, str) else stop_words
 
 
 class TermCounts:
-    """Counts of all words so far. Columns are chosen at the end, when all are known.
+    """Counts of all terms so far; the vocabulary is selected when all are counted.
 
     Parameters
     ----------
     words, count, documents_with, documents
-        What another tally has counted; by default nothing.
+        Counts so far, as of the attributes; by default none.
 
     Attributes
     ----------
     numbers : word -> number, in the order of appearance
-    count : (m,) how often each word occurred
-    documents_with : (m,) in how many documents
-    documents : how many there were
+    count : (n_terms,) occurrences of each term
+    documents_with : (n_terms,) document frequency of each term
+    documents : number of documents
     """
 
     def __init__(
         self, words: Any = (), count: Any = (), documents_with: Any = (), documents: int = 0
     ) -> None:
-        pairs = ((word.encode(), number) for number, word in enumerate(words))
-        self.numbers: defaultdict[bytes, int] = defaultdict(None, pairs)
+        numbered = ((word.encode(), number) for number, word in enumerate(words))
+        self.numbers: defaultdict[bytes, int] = defaultdict(None, numbered)
         self.numbers.default_factory = self.numbers.__len__
         self.count = np.array(count, np.int64)
         self.documents_with = np.array(documents_with, np.int64)
@@ -106,115 +106,116 @@ class TermCounts:
     def __reduce__(self) -> tuple[Any, ...]:
         return TermCounts, (self.words, self.count, self.documents_with, self.documents)
 
-    def add(self, documents: list[Any], splitter: NgramTokenizer) -> Any:
-        """Count some documents; their bag of words by number of appearance."""
-        terms = [splitter.terms(document) for document in documents]
-        found, begins = encode_tokens(terms, self.numbers.__getitem__)
+    def add(self, documents: list[Any], tokenizer: NgramTokenizer) -> Any:
+        """Count documents; returns their bags of words, columns in order of appearance."""
+        terms = [tokenizer.terms(document) for document in documents]
+        numbers, starts = encode_tokens(terms, self.numbers.__getitem__)
         self._grow(len(self.numbers))
-        self.count += np.bincount(
-            found, minlength=len(self.count)
-        )  # `bag_of_words` takes them over
-        X = bag_of_words(found, begins, len(self.numbers), np.int32)
+        # Counted first: `bag_of_words` reuses the memory of `numbers`.
+        self.count += np.bincount(numbers, minlength=len(self.count))
+        X = bag_of_words(numbers, starts, len(self.numbers), np.int32)
         self.documents_with += np.bincount(X.indices, minlength=len(self.count))
         self.documents += len(documents)
         return X
 
     def merge(self, other: TermCounts) -> TermCounts:
-        """The tally of both parts: this one, to which the other is added."""
-        places = np.fromiter(map(self.numbers.__getitem__, other.numbers), np.int64)
+        """Add the counts of another part to these."""
+        numbers = np.fromiter(map(self.numbers.__getitem__, other.numbers), np.int64)
         self._grow(len(self.numbers))
-        self.count[places] += other.count
-        self.documents_with[places] += other.documents_with
+        self.count[numbers] += other.count
+        self.documents_with[numbers] += other.documents_with
         self.documents += other.documents
         return self
 
     def _grow(self, size: int) -> None:
-        more = np.zeros(size - len(self.count), np.int64)
-        self.count = np.concatenate([self.count, more])
-        self.documents_with = np.concatenate([self.documents_with, more])
+        zeros = np.zeros(size - len(self.count), np.int64)
+        self.count = np.concatenate([self.count, zeros])
+        self.documents_with = np.concatenate([self.documents_with, zeros])
 
 
 class VocabularyColumns(NamedTuple):
     """The words that are columns, in alphabetical order."""
 
     words: list[bytes]
-    numbers: np.ndarray  # in the tally; -1 for a word that never occurred
+    numbers: np.ndarray  # in the TermCounts; -1 for a word that never occurred
 
-    def places(self, size: int) -> np.ndarray:
-        """Column of each number of the tally, or -1."""
-        places = np.full(size, -1, np.int32)
-        seen = np.flatnonzero(self.numbers >= 0)
-        places[self.numbers[seen]] = seen
-        return places
+    def column_of_term(self, size: int) -> np.ndarray:
+        """Column of each term number, or -1."""
+        columns = np.full(size, -1, np.int32)
+        occurring = np.flatnonzero(self.numbers >= 0)
+        columns[self.numbers[occurring]] = occurring
+        return columns
 
-    def chosen(self, X: Any, size: int) -> Any:
-        """Bags of words by number of the tally as bags by column."""
-        found = self.places(size)[X.indices]
-        known = found >= 0
-        begins = np.concatenate([[0], np.cumsum(known)]).astype(X.indptr.dtype)[X.indptr]
+    def select(self, X: Any, size: int) -> Any:
+        """Bags of words by term number as bags by column."""
+        columns = self.column_of_term(size)[X.indices]
+        in_vocabulary = columns >= 0
+        starts = np.concatenate([[0], np.cumsum(in_vocabulary)]).astype(X.indptr.dtype)[X.indptr]
         shape = (X.shape[0], len(self.words))
-        chosen = type(X)((X.data[known], found[known], begins), shape=shape)
-        chosen.sort_indices()
-        return chosen
+        selected = type(X)((X.data[in_vocabulary], columns[in_vocabulary], starts), shape=shape)
+        selected.sort_indices()
+        return selected
 
-    def taken(self, of_words: np.ndarray) -> np.ndarray:
-        """What the tally says of each column; 0 for a word that never occurred."""
-        return np.where(self.numbers >= 0, np.append(of_words, 0)[self.numbers], 0)
+    def select_statistic(self, statistic: np.ndarray) -> np.ndarray:
+        """Statistic of each column from that of each term; 0 for a word that never occurred."""
+        return np.where(self.numbers >= 0, np.append(statistic, 0)[self.numbers], 0)
 
 
 def select_vocabulary(
-    tally: TermCounts,
+    counts: TermCounts,
     stop_words: Collection[str],
     min_df: float,
     max_df: float,
     max_features: int | None,
 ) -> VocabularyColumns:
-    """The words that are in enough documents, and in not too many; of these the most frequent."""
+    """Words with a document frequency between min_df and max_df, of these the most frequent."""
     stops = {word.encode() for word in stop_words}
-    words = sorted(w for w in tally.numbers if w not in stops and _is_word(w))
+    words = sorted(w for w in counts.numbers if w not in stops and _is_word(w))
     if not words:
         raise ValueError("empty vocabulary; perhaps the documents only contain stop words")
-    numbers = np.fromiter(map(tally.numbers.__getitem__, words), np.int64, len(words))
-    low, high = (_to_document_count(bound, tally.documents) for bound in (min_df, max_df))
+    numbers = np.fromiter(map(counts.numbers.__getitem__, words), np.int64, len(words))
+    low, high = (_to_document_count(bound, counts.documents) for bound in (min_df, max_df))
     if low > high:
         raise ValueError("max_df corresponds to < documents than min_df")
-    within = tally.documents_with[numbers]
-    kept = np.flatnonzero((within >= low) & (within <= high))
+    document_frequency = counts.documents_with[numbers]
+    selected = np.flatnonzero((document_frequency >= low) & (document_frequency <= high))
     if max_features is not None:
-        kept = np.sort(kept[np.argsort(-tally.count[numbers[kept]], kind="stable")[:max_features]])
-    if not len(kept):
+        selected = np.sort(
+            selected[np.argsort(-counts.count[numbers[selected]], kind="stable")[:max_features]]
+        )
+    if not len(selected):
         raise ValueError("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
-    return VocabularyColumns([words[j] for j in kept], numbers[kept])
+    return VocabularyColumns([words[j] for j in selected], numbers[selected])
 
 
 def _to_document_count(bound: float, documents: int) -> float:
-    """A bound as a number of documents; a share where it is no whole number."""
+    """A bound as a number of documents; a float is a share of them."""
     return bound if isinstance(bound, int | np.integer) else bound * documents
 
 
 def parse_vocabulary(vocabulary: Any) -> dict[str, int]:
-    """A vocabulary that was given: word -> column."""
+    """Validate a given vocabulary: word -> column."""
     if isinstance(vocabulary, dict):
-        found = {str(word): int(column) for word, column in vocabulary.items()}
+        columns = {str(word): int(column) for word, column in vocabulary.items()}
     else:
-        found = {str(word): column for column, word in enumerate(vocabulary)}
-    if not found:
+        columns = {str(word): column for column, word in enumerate(vocabulary)}
+    if not columns:
         raise ValueError("empty vocabulary passed to fit")
-    if sorted(found.values()) != list(range(len(found))) or len(found) != len(vocabulary):
+    if sorted(columns.values()) != list(range(len(columns))) or len(columns) != len(vocabulary):
         raise ValueError("the columns of the vocabulary must be 0, 1, ..., each for one word")
-    return found
+    return columns
 
 
-def lookup_vocabulary(tally: TermCounts, vocabulary: dict[str, int]) -> VocabularyColumns:
-    """Columns that were given: words that never occurred have no number."""
+def lookup_vocabulary(counts: TermCounts, vocabulary: dict[str, int]) -> VocabularyColumns:
+    """Columns of a given vocabulary; words that never occurred have no number."""
     words = [word.encode() for word in sorted(vocabulary, key=vocabulary.__getitem__)]
     return VocabularyColumns(
-        words, np.array([tally.numbers.get(word, -1) for word in words], np.int64)
+        words, np.array([counts.numbers.get(word, -1) for word in words], np.int64)
     )
 
 
 class TermLookup(dict):
-    """word -> column, and -1 for a word that is no column."""
+    """word -> column, -1 for a word outside the vocabulary."""
 
     def __missing__(self, word: bytes) -> int:
         return -1

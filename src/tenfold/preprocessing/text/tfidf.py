@@ -1,4 +1,4 @@
-"""Words that are in few documents weigh more: tf-idf in its two forms."""
+"""Tf-idf: counts of words weighted by inverse document frequency."""
 
 from __future__ import annotations
 
@@ -17,35 +17,43 @@ from tenfold.preprocessing.text.word_counts import (
 
 
 class TfIdf(WordCounts):
-    r"""Counts of words, weighed by how few documents have the word.
+    r"""Term frequency times inverse document frequency.
 
     .. math:: \text{"smooth"}: \; x_j \Bigl(\log \frac{1 + n}{1 + d_j} + 1\Bigr), \qquad
               \text{"ratio"}: \; \frac{x_j}{d_j}
 
-    :math:`d_j` of the n training documents have word j. "ratio" is the formula (167) of note 001;
-    its table was made by "smooth" with rows of length one, which is what
-    `sklearn.feature_extraction.text.TfidfVectorizer` does. [001, 2.8; 003, unit 4]
+    :math:`d_j` of the n training documents have word j. "smooth" with rows scaled to unit length is
+    what `sklearn.feature_extraction.text.TfidfVectorizer` computes.
 
     Parameters
     ----------
     form : {"smooth", "ratio"}
-        How a word is weighed.
+        Formula of the weight of a word.
     norm : {"l2", "l1", "auto"} or None
         Whether rows are scaled to length (l2) or sum (l1) one; "auto" is "l2" for "smooth" and
         None for "ratio".
     kind, stop_words, lowercase, min_df, max_df, max_features, vocabulary, dtype
-        As in `WordCounts`; the counts, presence or frequency is what is weighed.
+        As in `WordCounts`; counts, presence or frequency is the term frequency.
     ngram_range, word_weights
-        As in `WordCounts`; words are weighed before rows are scaled.
+        As in `WordCounts`; weights are applied before rows are scaled.
 
     Attributes
     ----------
-    idf_ : (p,) weight of each word
+    idf_ : (n_features,) weight of each word
     vocabulary_, documents_, document_frequency_, tally_ : as in `WordCounts`
+
+    See Also
+    --------
+    WordCounts, word_weights, MultinomialNB
+
+    References
+    ----------
+    Spärck Jones, K. (1972). A Statistical Interpretation of Term Specificity and Its Application in
+    Retrieval.
 
     Examples
     --------
-    >>> from tenfold.preprocessing.text.tfidf import TfIdf
+    >>> from tenfold import TfIdf
     >>> documents = ["the cat", "the dog", "the dog and the cat", "the bird"]
     >>> model = TfIdf("ratio").fit(documents)
     >>> dict(zip(model.get_feature_names_out(), model.idf_.tolist(), strict=True))
@@ -91,17 +99,17 @@ class TfIdf(WordCounts):
         self.form = form
         self.norm = norm
 
-    def _settle(self) -> VocabularyColumns:
-        columns = super()._settle()
-        within = self.document_frequency_
+    def _select_columns(self) -> VocabularyColumns:
+        columns = super()._select_columns()
+        document_frequency = self.document_frequency_
         if self.form == "ratio":
-            weights = 1 / np.maximum(within, 1)
+            weights = 1 / np.maximum(document_frequency, 1)
         else:
-            weights = np.log((1 + self.documents_) / (1 + within)) + 1
+            weights = np.log((1 + self.documents_) / (1 + document_frequency)) + 1
         self.idf_ = weights.astype(self.dtype)
         return columns
 
-    def _weighed(self, X: Any) -> Any:
-        X = scale_columns(super()._weighed(X), self.idf_)
+    def _weight(self, X: Any) -> Any:
+        X = scale_columns(super()._weight(X), self.idf_)
         norm = {"smooth": "l2", "ratio": None}[self.form] if self.norm == "auto" else self.norm
         return X if norm is None else normalize_rows(X, norm)

@@ -1,9 +1,9 @@
 r"""Tokens of documents, and documents as rows of token counts.
 
-A word is a run of at least two letters, digits or underscores, as scikit-learn's vectorisers have
-it (`(?u)\b\w\w+\b`). Plain ASCII needs no regular expression: one table of 256 entries makes
-letters small and blanks of all else, and `split` does the rest. Words are UTF-8 bytes inside, whose
-order is that of their letters.
+A word is a run of at least two letters, digits or underscores, as in scikit-learn's vectorizers
+(`(?u)\b\w\w+\b`). Plain ASCII needs no regular expression: a table of 256 entries maps letters to
+lower case and other characters to blanks, and `split` does the rest. Words are UTF-8 bytes, whose
+order is that of their code points.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 _TOKEN_PATTERN = re.compile(r"\w+")  # single letters are dropped when columns are chosen
-BATCH_DOCUMENTS = 4096  # documents that are counted at once
+BATCH_DOCUMENTS = 4096  # documents per batch
 _CHARACTERS = [chr(code) for code in range(256)]
 _TOKEN_CHARACTERS = [
     c if code < 128 and _TOKEN_PATTERN.match(c) else " " for code, c in enumerate(_CHARACTERS)
@@ -57,29 +57,31 @@ def iterate_batches(documents: Iterable[Any], size: int = BATCH_DOCUMENTS) -> It
 def encode_documents(
     documents: list[Any], number: Callable[[bytes], int], *, lowercase: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The number of each word of each document, and where documents begin; -1: no number."""
-    return encode_tokens([tokenize(each, lowercase=lowercase) for each in documents], number)
+    """Number of each word of each document (-1: none), and the start of each document."""
+    return encode_tokens(
+        [tokenize(document, lowercase=lowercase) for document in documents], number
+    )
 
 
 def encode_tokens(
     words: list[list[bytes]], number: Callable[[bytes], int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same of documents that are lists of words."""
+    """`encode_documents` for documents that are lists of words."""
     lengths = np.fromiter(map(len, words), np.int64, len(words))
-    begins = np.concatenate([[0], np.cumsum(lengths)])
-    numbers = np.fromiter(map(number, chain.from_iterable(words)), np.int32, int(begins[-1]))
-    return numbers, begins
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    numbers = np.fromiter(map(number, chain.from_iterable(words)), np.int32, int(starts[-1]))
+    return numbers, starts
 
 
-def bag_of_words(numbers: np.ndarray, begins: np.ndarray, width: int, dtype: Any) -> Any:
-    """Counts of the numbers of each document as a CSR array; -1 is left out."""
+def bag_of_words(numbers: np.ndarray, starts: np.ndarray, width: int, dtype: Any) -> Any:
+    """Counts of the numbers of each document as a CSR array; -1 is ignored."""
     from scipy.sparse import csr_array
 
-    known = numbers >= 0
-    if not known.all():
-        begins = np.concatenate([[0], np.cumsum(known, dtype=np.int64)])[begins]
-        numbers = numbers[known]
-    begins = begins.astype(np.int32) if begins[-1] < 2**31 else begins
-    X = csr_array((np.ones(len(numbers), dtype), numbers, begins), shape=(len(begins) - 1, width))
+    in_vocabulary = numbers >= 0
+    if not in_vocabulary.all():
+        starts = np.concatenate([[0], np.cumsum(in_vocabulary, dtype=np.int64)])[starts]
+        numbers = numbers[in_vocabulary]
+    starts = starts.astype(np.int32) if starts[-1] < 2**31 else starts
+    X = csr_array((np.ones(len(numbers), dtype), numbers, starts), shape=(len(starts) - 1, width))
     X.sum_duplicates()
     return X

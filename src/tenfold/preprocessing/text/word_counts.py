@@ -47,39 +47,39 @@ COUNT_CONSTRAINTS: dict[str, Any] = {
 
 
 def _apply_kind(X: Any, kind: str) -> Any:
-    """Counts as they are, as presence, or as shares of their row."""
+    """Counts as they are, as presence, or as frequencies within the row."""
     if kind == "presence":
         X.data[:] = 1
     return normalize_rows(X, "l1") if kind == "frequency" else X
 
 
 def scale_columns(X: Any, weights: np.ndarray) -> Any:
-    """Each column times its weight."""
+    """Multiply each column by its weight, in place."""
     X.data = X.data * weights[X.indices]
     return X
 
 
 def normalize_rows(X: Any, norm: str) -> Any:
-    """Rows of length (l2) or sum (l1) one; empty rows stay empty."""
-    sizes = np.append(X.data**2 if norm == "l2" else np.abs(X.data), 0)
-    lengths = np.add.reduceat(sizes, X.indptr[:-1])
-    lengths = np.sqrt(lengths) if norm == "l2" else lengths
-    lengths[np.diff(X.indptr) == 0] = 1
-    X.data = X.data / np.repeat(np.where(lengths > 0, lengths, 1), np.diff(X.indptr))
+    """Scale rows to norm one (l2 or l1), in place; empty rows stay empty."""
+    magnitudes = np.append(X.data**2 if norm == "l2" else np.abs(X.data), 0)
+    norms = np.add.reduceat(magnitudes, X.indptr[:-1])
+    norms = np.sqrt(norms) if norm == "l2" else norms
+    norms[np.diff(X.indptr) == 0] = 1
+    X.data = X.data / np.repeat(np.where(norms > 0, norms, 1), np.diff(X.indptr))
     return X
 
 
-def _resolve_word_weights(given: Any, vocabulary: dict[str, int], dtype: Any) -> np.ndarray:
-    """A weight for each column: those that were given by word, 1 for all others."""
-    if isinstance(given, dict):
+def _resolve_word_weights(word_weights: Any, vocabulary: dict[str, int], dtype: Any) -> np.ndarray:
+    """Weight of each column: as given by word or by column, 1 for all other words."""
+    if isinstance(word_weights, dict):
         weights = np.ones(len(vocabulary), dtype)
-        for word in given.keys() & vocabulary.keys():
-            weights[vocabulary[word]] = given[word]
+        for word in word_weights.keys() & vocabulary.keys():
+            weights[vocabulary[word]] = word_weights[word]
     else:
-        weights = np.asarray(given, dtype)
+        weights = np.asarray(word_weights, dtype)
     if weights.shape != (len(vocabulary),):
         raise ValueError(
-            f"{weights.shape} word weights for {len(vocabulary)} words: name the words"
+            f"{weights.shape} word weights for {len(vocabulary)} words: give a dict by word"
         )
     if not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError("word weights must be numbers that are not negative")
@@ -90,19 +90,19 @@ class WordCounts(TransformerMixin, BaseEstimator):
     """Documents as counts of the words of the training documents.
 
     The vocabulary is learned in one pass over the documents, which may come from a generator and
-    are never held together: counts of parts add up, and the columns are chosen at the end. Words
-    that are not in the vocabulary are ignored. The words are those of
-    `sklearn.feature_extraction.text.CountVectorizer`, found about twice as fast; for letters,
-    accents or a pattern of your own use that one. [000, 2.4; 001, 2.8 (166); 002, 5.2; 003, unit 4]
+    need not fit in memory: counts of parts add up, and the columns are selected at the end. Words
+    outside the vocabulary are ignored. The words are those of
+    `sklearn.feature_extraction.text.CountVectorizer`, found about twice as fast; for character
+    n-grams, accents or a token pattern of your own use that one.
 
     Parameters
     ----------
     kind : {"counts", "presence", "frequency"}
         How often a word occurs, whether it does, or its share of the document's known words.
     stop_words : "english", list of str or None
-        Words to leave out; "english" are scikit-learn's.
+        Words to leave out; "english" is scikit-learn's list.
     lowercase : bool
-        Whether capital letters are made small first.
+        Whether to convert to lower case first.
     min_df, max_df : int or float
         Least and largest number of documents with a word (float: share of the documents).
     max_features : int, optional
@@ -113,21 +113,25 @@ class WordCounts(TransformerMixin, BaseEstimator):
         Shortest and longest run of words that is a column: (1, 2) are words and pairs of
         neighbours, once stop words are left out.
     word_weights : dict, (p,) array or None
-        What an occurrence of a word is worth, by word (1 for all others) or by column: no
-        algorithm knows which words matter. `tenfold.word_weights` asks the classes.
+        Weight of an occurrence of a word, by word (1 for all others) or by column, for example
+        from `tenfold.word_weights`.
     dtype : type
         Of the numbers.
 
     Attributes
     ----------
     vocabulary_ : dict, word -> column
-    documents_ : how many documents were seen
-    document_frequency_ : (p,) how many of them have each word
-    tally_ : counts of all words, also of those that are no columns
+    documents_ : number of training documents
+    document_frequency_ : (n_features,) number of documents with each word
+    tally_ : counts of all words, including those outside the vocabulary
+
+    See Also
+    --------
+    TfIdf, word_weights, MultinomialNB, Documents
 
     Examples
     --------
-    >>> from tenfold.preprocessing.text.word_counts import WordCounts
+    >>> from tenfold import WordCounts
     >>> model = WordCounts().fit(["The cat sat.", "The dog sat, the dog ran!"])
     >>> model.get_feature_names_out().tolist()
     ['cat', 'dog', 'ran', 'sat', 'the']
@@ -171,11 +175,11 @@ class WordCounts(TransformerMixin, BaseEstimator):
             A list, a generator, an open text file with a document on each line, a column of files
             of any size (`tenfold.Documents`).
         y : None
-            Not used; there so that pipelines can pass it.
+            Not used; present for pipelines.
         """
         self._validate_params()
         self.tally_ = TermCounts()
-        self._learn(documents)
+        self._count(documents)
         return self
 
     def partial_fit(self, documents: Iterable[Any], y: Any = None) -> Self:
@@ -184,14 +188,14 @@ class WordCounts(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         documents : iterable of str (or UTF-8 bytes)
-            The further documents.
+            More documents.
         y : None
             Not used.
         """
         self._validate_params()
         if not hasattr(self, "tally_"):
             self.tally_ = TermCounts()
-        self._learn(documents)
+        self._count(documents)
         return self
 
     def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride] - documents are no X
@@ -210,16 +214,16 @@ class WordCounts(TransformerMixin, BaseEstimator):
 
         self._validate_params()
         self.tally_ = TermCounts()
-        parts: list[Any] = []
-        columns = self._learn(documents, parts)
+        batches: list[Any] = []
+        columns = self._count(documents, batches)
         size = len(self.tally_.numbers)
-        for part in parts:
-            part.resize((part.shape[0], size))
-        counted = vstack(parts, format="csr")
-        return self._weighed(columns.chosen(counted, size).astype(self.dtype))
+        for batch in batches:
+            batch.resize((batch.shape[0], size))
+        counts = vstack(batches, format="csr")
+        return self._weight(columns.select(counts, size).astype(self.dtype))
 
     def merge(self, other: Self) -> Self:
-        """The model of the documents of both, from models trained apart.
+        """Merge with a model trained on other documents; returns the model of both parts.
 
         Parameters
         ----------
@@ -228,10 +232,10 @@ class WordCounts(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         check_is_fitted(other)
-        joint = type(self)(**self.get_params())
-        joint.tally_ = TermCounts().merge(self.tally_).merge(other.tally_)
-        joint._settle()  # noqa: SLF001 - of the same class
-        return joint
+        merged = type(self)(**self.get_params())
+        merged.tally_ = TermCounts().merge(self.tally_).merge(other.tally_)
+        merged._select_columns()  # noqa: SLF001 - of the same class
+        return merged
 
     def transform(self, documents: Iterable[Any]) -> Any:
         """Documents as rows of a CSR array.
@@ -243,29 +247,31 @@ class WordCounts(TransformerMixin, BaseEstimator):
         """
         from scipy.sparse import csr_array, vstack
 
-        parts = list(self.transform_chunks(documents))
+        batches = list(self.transform_chunks(documents))
         empty = csr_array((0, len(self.vocabulary_)), dtype=self.dtype)
-        return vstack(parts, format="csr") if parts else empty
+        return vstack(batches, format="csr") if batches else empty
 
     def transform_chunks(
         self, documents: Iterable[Any], size: int = BATCH_DOCUMENTS
     ) -> Iterator[Any]:
-        """The same, some documents at a time: for a corpus larger than memory.
+        """`transform` in batches: for a corpus larger than memory.
 
         Parameters
         ----------
         documents : iterable of str (or UTF-8 bytes)
             The documents.
         size : int
-            Documents at a time.
+            Documents per batch.
         """
         check_is_fitted(self)
-        known = TermLookup((word.encode(), column) for word, column in self.vocabulary_.items())
-        split = make_tokenizer(self.lowercase, self.ngram_range, self.stop_words)
+        columns_of_terms = TermLookup(
+            (word.encode(), column) for word, column in self.vocabulary_.items()
+        )
+        tokenizer = make_tokenizer(self.lowercase, self.ngram_range, self.stop_words)
         for chunk in iterate_batches(documents, size):
-            terms = [split.terms(document) for document in chunk]
-            found, begins = encode_tokens(terms, known.__getitem__)
-            yield self._weighed(bag_of_words(found, begins, len(self.vocabulary_), self.dtype))
+            terms = [tokenizer.terms(document) for document in chunk]
+            numbers, starts = encode_tokens(terms, columns_of_terms.__getitem__)
+            yield self._weight(bag_of_words(numbers, starts, len(self.vocabulary_), self.dtype))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The words, in the order of the columns.
@@ -278,23 +284,25 @@ class WordCounts(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array(sorted(self.vocabulary_, key=self.vocabulary_.__getitem__), dtype=object)
 
-    def _learn(self, documents: Iterable[Any], parts: list[Any] | None = None) -> VocabularyColumns:
-        split = make_tokenizer(self.lowercase, self.ngram_range, self.stop_words)
+    def _count(
+        self, documents: Iterable[Any], batches: list[Any] | None = None
+    ) -> VocabularyColumns:
+        tokenizer = make_tokenizer(self.lowercase, self.ngram_range, self.stop_words)
         for chunk in iterate_batches(documents):
-            X = self.tally_.add(chunk, split)
-            if parts is not None:
-                parts.append(X)
-        return self._settle()
+            X = self.tally_.add(chunk, tokenizer)
+            if batches is not None:
+                batches.append(X)
+        return self._select_columns()
 
-    def _settle(self) -> VocabularyColumns:
-        """Choose the columns, now that all words are counted."""
-        tally = self.tally_
+    def _select_columns(self) -> VocabularyColumns:
+        """Select the columns from the counts of all words."""
+        counts = self.tally_
         if self.vocabulary is not None:
             self.vocabulary_ = parse_vocabulary(self.vocabulary)
-            columns = lookup_vocabulary(tally, self.vocabulary_)
+            columns = lookup_vocabulary(counts, self.vocabulary_)
         else:
             columns = select_vocabulary(
-                tally,
+                counts,
                 resolve_stop_words(self.stop_words),
                 self.min_df,
                 self.max_df,
@@ -302,12 +310,12 @@ class WordCounts(TransformerMixin, BaseEstimator):
             )
             words = (word.decode() for word in columns.words)
             self.vocabulary_ = {word: column for column, word in enumerate(words)}
-        self.documents_ = tally.documents
-        self.document_frequency_ = columns.taken(tally.documents_with)
+        self.documents_ = counts.documents
+        self.document_frequency_ = columns.select_statistic(counts.documents_with)
         return columns
 
-    def _weighed(self, X: Any) -> Any:
-        """Counts as what `kind` asks for, times the weights of their words."""
+    def _weight(self, X: Any) -> Any:
+        """Apply `kind` and the weights of the words."""
         X = _apply_kind(X, self.kind)
         if self.word_weights is None:
             return X
