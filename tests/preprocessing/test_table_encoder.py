@@ -264,9 +264,9 @@ def test_errors_name_the_place(tmp_path):
         model.transform(path).gather()
     with pytest.raises(TableError, match="row 1, column 'd': 'soon' is not a date"):
         model.transform({"n": [1, 1], "c": ["a", "b"], "d": ["2024-01-01", "soon"]})
-    with pytest.raises(TableError, match="row 0, column 'n': infinity"):
+    with pytest.raises(TableError, match="row 0, column 'n': infinite values"):
         model.transform({"n": [np.inf], "c": ["a"], "d": ["2024-01-01"]})
-    with pytest.raises(TableError, match="row 2, column 'n': infinity"):
+    with pytest.raises(TableError, match="row 2, column 'n': infinite values"):
         tenfold.TableEncoder().fit({"n": [1.0, 2.0, -np.inf]})
     path.write_text("n,c,d,y\n1,a,2024-01-01,1\n1,a,2024-01-01,\n")
     with pytest.raises(TableError, match=r"new\.csv, line 3: the target 'y' is missing"):
