@@ -118,10 +118,10 @@ def test_leapfrog_returns_when_the_momentum_is_reversed_and_keeps_the_energy():
 
 
 def test_dual_averaging_finds_the_step_that_is_accepted_as_asked():
-    step = DualAveraging.first(0.1)
+    step = DualAveraging.initial(0.1)
     for _ in range(2000):
-        step = step.update(np.exp(-step.now), 0.8)  # accepted with probability exp(-step)
-    assert_allclose(np.exp(-step.settled), 0.8, atol=0.01)
+        step = step.update(np.exp(-step.current), 0.8)  # accepted with probability exp(-step)
+    assert_allclose(np.exp(-step.averaged), 0.8, atol=0.01)
 
 
 def test_hamiltonian_learns_scales_that_differ_by_a_million():

@@ -1,4 +1,4 @@
-"""Approximate inference: expectation-maximization, Markov chain Monte Carlo and its diagnostics. Names are lazy."""
+"""Approximate inference: EM, Markov chain Monte Carlo, diagnostics of chains. Names are lazy."""
 
 from tenfold._lazy import attach, modules_of_names
 

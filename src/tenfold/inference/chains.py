@@ -1,4 +1,8 @@
-"""Markov chain draws and their diagnostics: R-hat, effective sample size, autocorrelation time."""
+"""Markov chain draws and their diagnostics: R-hat, effective sample size, autocorrelation time.
+
+Points have the shape (n_chains, n_draws, n_params) everywhere. Definitions follow A. Gelman et al.
+(2013), "Bayesian Data Analysis", sections 11.4 and 11.5.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import numpy as np
 
 
 def split_r_hat(points: np.ndarray) -> np.ndarray:
-    """Spread of all draws over the spread within half chains, (d,): 1 when the halves agree.
+    """Split R-hat of each coordinate, (n_params,): 1 when the half chains agree.
 
     Examples
     --------
@@ -24,7 +28,7 @@ def split_r_hat(points: np.ndarray) -> np.ndarray:
 
 
 def effective_sample_size(points: np.ndarray) -> np.ndarray:
-    """Independent draws that know each mean as well as these, (d,).
+    """Effective sample size of each coordinate, (n_params,).
 
     Examples
     --------
@@ -37,13 +41,13 @@ def effective_sample_size(points: np.ndarray) -> np.ndarray:
 
 
 def autocorrelation_time(points: np.ndarray) -> np.ndarray:
-    """1 + twice the sum of the autocorrelations of all chains together, (d,).
+    """Integrated autocorrelation time of each coordinate, (n_params,), over all chains.
 
-    The sum ends where pairs of neighbours stop falling (Geyer's initial monotone sequence).
+    The sum 1 + 2 sum_t rho_t is truncated by Geyer's initial monotone sequence.
 
     Examples
     --------
-    An autoregression with coefficient 0.5 forgets in (1 + 0.5) / (1 - 0.5) = 3 draws:
+    That of an autoregression with coefficient 0.5 is (1 + 0.5) / (1 - 0.5) = 3 draws:
 
     >>> import numpy as np
     >>> from scipy.signal import lfilter
@@ -55,27 +59,27 @@ def autocorrelation_time(points: np.ndarray) -> np.ndarray:
     within, total = _within_and_total_variance(points)
     draws = points.shape[1]
     covariance = autocovariance(points).mean(axis=0) * draws / (draws - 1)
-    lost = np.divide(
+    decorrelation = np.divide(
         within - covariance, total, out=np.zeros_like(covariance), where=total > 0
-    )  # of what a draw knows about one that lies so many draws away
-    rho = 1 - lost
+    )
+    rho = 1 - decorrelation
     rho[0] = 1.0
     pairs = rho[: draws // 2 * 2].reshape(-1, 2, rho.shape[1]).sum(axis=1)
-    falling = np.minimum.accumulate(np.maximum(pairs, 0.0), axis=0)
-    least = 1 / np.log10(10 * points.shape[0] * draws)  # chains that overshoot: not below this
-    return np.maximum(2 * falling.sum(axis=0) - 1, least)
+    monotone = np.minimum.accumulate(np.maximum(pairs, 0.0), axis=0)
+    lower_bound = 1 / np.log10(10 * points.shape[0] * draws)  # lower bound for antithetic chains
+    return np.maximum(2 * monotone.sum(axis=0) - 1, lower_bound)
 
 
 def autocovariance(points: np.ndarray) -> np.ndarray:
-    """Autocovariance of each chain at all lags, (chains, draws, d), by Fourier transforms."""
+    """Autocovariance of each chain at all lags, (n_chains, n_draws, n_params), by FFT."""
     draws = points.shape[1]
-    size = 2 ** int(2 * draws - 1).bit_length()  # twice as long: nothing wraps around
+    size = 2 ** int(2 * draws - 1).bit_length()  # zero-padded: no circular wrap-around
     spectrum = np.fft.rfft(points - points.mean(axis=1, keepdims=True), size, axis=1)
     return np.fft.irfft(np.abs(spectrum) ** 2, size, axis=1)[:, :draws] / draws
 
 
 def _split_chains(points: np.ndarray) -> np.ndarray:
-    """Each chain as two chains of half the length: a chain that drifts then disagrees."""
+    """Each chain as two of half the length, so that drift shows as disagreement."""
     half = points.shape[1] // 2
     if half < 2:
         raise ValueError(f"at least 4 draws a chain are needed, not {points.shape[1]}")
@@ -83,7 +87,7 @@ def _split_chains(points: np.ndarray) -> np.ndarray:
 
 
 def _within_and_total_variance(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Variance within chains, and an estimate of that of the density, both (d,)."""
+    """Variance within chains, and the pooled estimate of the variance, both (n_params,)."""
     draws = points.shape[1]
     within = points.var(axis=1, ddof=1).mean(axis=0)
     between = points.mean(axis=1).var(axis=0, ddof=1)
@@ -98,10 +102,10 @@ class Chains(NamedTuple):
 
     Attributes
     ----------
-    points : (chains, draws, d) the draws
-    log_density : (chains, draws) log of the unnormalised density there
-    acceptance : (chains,) share of proposals that were accepted
-    step : float, size of the steps after the warm-up
+    points : (n_chains, n_draws, n_params) the draws
+    log_density : (n_chains, n_draws) log of the unnormalized density there
+    acceptance : (n_chains,) share of accepted proposals
+    step : float, step size after the warm-up
 
     Examples
     --------
@@ -121,7 +125,7 @@ class Chains(NamedTuple):
 
     @property
     def flat(self) -> np.ndarray:
-        """All draws below each other, (chains * draws, d)."""
+        """All draws as rows, (n_chains * n_draws, n_params)."""
         return self.points.reshape(-1, self.points.shape[2])
 
     @property
@@ -138,11 +142,11 @@ class Chains(NamedTuple):
         return self.flat[self.log_density.argmax()]
 
     def central_moment(self, order: int) -> np.ndarray:
-        """Mean of (theta - mean)^order, entry by entry, (d,)."""
+        """Central moment of each coordinate, (n_params,)."""
         return ((self.flat - self.mean) ** order).mean(axis=0)
 
     def expectation(self, f: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Mean of f over all draws; f takes points (m, d) and returns m values or rows."""
+        """Mean of f over all draws; f maps points (m, n_params) to m values or rows."""
         return np.asarray(f(self.flat)).mean(axis=0)
 
     @property
@@ -152,58 +156,58 @@ class Chains(NamedTuple):
 
     @property
     def effective_sample_size(self) -> np.ndarray:
-        """Number of independent draws that would say as much about each mean."""
+        """Number of independent draws that would estimate each mean as precisely."""
         return effective_sample_size(self.points)
 
     @property
     def autocorrelation_time(self) -> np.ndarray:
-        """Draws after which a chain has forgotten where it was."""
+        """Integrated autocorrelation time of each coordinate, in draws."""
         return autocorrelation_time(self.points)
 
 
 class ChainState(NamedTuple):
-    """Where the chains are: points (m, d), their log-density (m,), accepted moves (m,)."""
+    """Current points (m, d) of m chains, their log-density (m,), and accepted proposals (m,)."""
 
     points: np.ndarray
     log_density: np.ndarray
     accepted: np.ndarray
 
-    def accept(self, to: np.ndarray, density: np.ndarray, chosen: np.ndarray) -> ChainState:
-        """The chains that were `chosen` go where they proposed, the others stay."""
+    def accept(self, proposal: np.ndarray, density: np.ndarray, accepted: np.ndarray) -> ChainState:
+        """Move the `accepted` chains to their proposals; the others stay."""
         return ChainState(
-            np.where(chosen[:, None], to, self.points),
-            np.where(chosen, density, self.log_density),
-            self.accepted + chosen,
+            np.where(accepted[:, None], proposal, self.points),
+            np.where(accepted, density, self.log_density),
+            self.accepted + accepted,
         )
 
 
-def init_chains(log_density: LogDensity, start: np.ndarray) -> ChainState:
-    """The chains before their first step."""
-    points = np.atleast_2d(np.asarray(start, np.float64))
+def init_chains(log_density: LogDensity, x0: np.ndarray) -> ChainState:
+    """The chains at their initial points."""
+    points = np.atleast_2d(np.asarray(x0, np.float64))
     density = np.asarray(log_density(points), np.float64)
     if density.shape != (len(points),):
         raise ValueError(
             f"log_density of points {points.shape} must have the shape ({len(points)},), not "
-            f"{density.shape}: it takes many points at once"
+            f"{density.shape}: it is evaluated at many points at once"
         )
     if not np.isfinite(density).all():
-        raise ValueError("log_density must be finite at all points of `start`")
+        raise ValueError("log_density must be finite at all initial points")
     return ChainState(points, density, np.zeros(len(points), int))
 
 
 def record_draws(
     advance: Callable[[ChainState], ChainState],
-    walk: ChainState,
+    state: ChainState,
     draws: int,
     thin: int,
     step: float,
 ) -> Chains:
-    """Advance, and keep every `thin`-th state."""
-    points = np.empty((len(walk.points), draws, walk.points.shape[1]))
+    """Advance the chains and record every `thin`-th state."""
+    points = np.empty((len(state.points), draws, state.points.shape[1]))
     density = np.empty(points.shape[:2])
-    walk = walk._replace(accepted=np.zeros(len(walk.points), int))
+    state = state._replace(accepted=np.zeros(len(state.points), int))
     for i in range(draws):
         for _ in range(thin):
-            walk = advance(walk)
-        points[:, i], density[:, i] = walk.points, walk.log_density
-    return Chains(points, density, walk.accepted / (draws * thin), step)
+            state = advance(state)
+        points[:, i], density[:, i] = state.points, state.log_density
+    return Chains(points, density, state.accepted / (draws * thin), step)

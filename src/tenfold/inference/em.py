@@ -1,10 +1,10 @@
-"""Expectation-maximization from user-supplied E- and M-steps, with a check that the likelihood never decreases.
+"""Expectation-maximization from user-supplied E- and M-steps; the likelihood never decreases.
 
-    E: what is hidden, given the parameters          M: the parameters, given what is hidden
+    E: posterior of the latent variables given the parameters
+    M: parameters given the posterior of the latent variables
 
 For every q, log p(x) = sum_z q log p(x, z) + H(q) + KL(q || p(z | x)). The E-step makes the last
-term zero and the M-step raises the first, so no round lowers the log-likelihood.
-[000, 4.2.1; 001, 4.6; 002, 8.4; 003, 16.5; 004, 9.3]
+term zero and the M-step increases the first, so no iteration decreases the log-likelihood.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ import numpy as np
 
 from tenfold.optim.convergence import until_converged
 
-_ROUNDING_RATIO = 1e-10  # of the log-likelihood: a fall by less is rounding
+_ROUNDING_RATIO = 1e-10  # of the log-likelihood: a smaller decrease is rounding
 
 EStep = Callable[[Any], tuple[Any, float]]
 MStep = Callable[[Any], Any]
 
 
 class LikelihoodDecreasedError(ArithmeticError):
-    """A round of EM has lowered the log-likelihood: one of the two steps is wrong."""
+    """An iteration of EM has decreased the log-likelihood: one of the two steps is wrong."""
 
 
 class EMResult(NamedTuple):
-    """Where EM came to rest.
+    """Result of EM.
 
     Attributes
     ----------
-    parameters : those of the best start
-    expectations : what the E-step says about them
+    parameters : those of the best initialization
+    expectations : result of the E-step for them
     log_likelihood : of the parameters
     report : n_iter_, converged_ and history_; its "objective" is minus the log-likelihood before
-        each round
-    starts : log-likelihood at the end of each start
+        each iteration
+    starts : array of shape (n_init,), final log-likelihood of each initialization
     """
 
     parameters: Any
@@ -57,7 +57,7 @@ def expectation_maximization(
     random_state: int = 0,
     check_increase: bool = True,
 ) -> EMResult:
-    r"""Climb a likelihood with hidden variables.
+    r"""Maximize a likelihood with latent variables by EM.
 
     .. math:: \theta \leftarrow \arg\max_{\theta'} \sum_z p(z \mid x, \theta)
               \log p(x, z \mid \theta')
@@ -67,33 +67,38 @@ def expectation_maximization(
     e_step : callable
         Parameters -> (expectations, log-likelihood of the parameters).
     m_step : callable
-        Expectations -> parameters. It need not find the maximum, only something better.
-    start : parameters or callable
-        Where to begin; or `start(rng)`, which draws parameters with a numpy Generator.
+        Expectations -> parameters. It need not maximize, only improve (generalized EM).
+    init : parameters or callable
+        Initial parameters; or `init(rng)`, which draws them with a numpy Generator.
     tol : float
-        Converged when a round raises the log-likelihood by at most this share of it.
+        Converged when an iteration increases the log-likelihood by at most this share of it.
     max_iter : int
-        Most rounds of a start.
+        Maximum number of iterations per initialization.
     n_init : int
-        Number of starts, of which the best is kept. More than one needs a callable `start`.
+        Number of initializations, of which the best is kept. More than one needs a callable.
     random_state : int
-        Seed of the starts.
-    watch : bool
-        Whether a fall of the log-likelihood is an error. Hard assignments or a prior raise another
-        function: let the E-step return that one.
+        Seed of the initializations.
+    check_increase : bool
+        Whether a decrease of the log-likelihood is an error. Hard assignments or a prior increase
+        another function: let the E-step return that one.
 
     Returns
     -------
-    Climbed
+    EMResult
 
     Raises
     ------
-    LikelihoodFellError
-        If a round lowers the log-likelihood by more than rounding explains.
+    LikelihoodDecreasedError
+        If an iteration decreases the log-likelihood by more than rounding.
+
+    References
+    ----------
+    A. P. Dempster, N. M. Laird and D. B. Rubin (1977), "Maximum likelihood from incomplete data via
+    the EM algorithm", Journal of the Royal Statistical Society B 39.
 
     Examples
     --------
-    Two coins are drawn from a bag and thrown ten times each; which coin it was is hidden:
+    One of two coins is drawn and tossed ten times, five times over; which coin is latent:
 
     >>> import numpy as np
     >>> from tenfold.inference.em import expectation_maximization
@@ -103,44 +108,53 @@ def expectation_maximization(
     ...     return joint / joint.sum(axis=1, keepdims=True), np.log(joint.sum(axis=1)).sum()
     >>> def m_step(which):
     ...     return heads @ which / (10 * which.sum(axis=0))
-    >>> found = expectation_maximization(e_step, m_step, np.array([0.6, 0.5]))
-    >>> found.parameters.round(2).tolist()
+    >>> result = expectation_maximization(e_step, m_step, np.array([0.6, 0.5]))
+    >>> result.parameters.round(2).tolist()
     [0.8, 0.52]
     """
-    drawn = callable(init)
-    if n_init > 1 and not drawn:
-        raise ValueError(f"n_init={n_init} starts would all be alike: give start(rng), which draws")
+    is_random = callable(init)
+    if n_init > 1 and not is_random:
+        raise ValueError(f"n_init={n_init} runs would be identical: give a callable init(rng)")
     rng = np.random.default_rng(random_state)
-    found = [
-        _run_em(e_step, m_step, init(rng) if drawn else init, tol, max_iter, check_increase)
+    runs = [
+        _run_em(e_step, m_step, init(rng) if is_random else init, tol, max_iter, check_increase)
         for _ in range(n_init)
     ]
-    heights = np.array([each.log_likelihood for each in found])
-    return found[int(heights.argmax())]._replace(starts=heights)
+    log_likelihoods = np.array([run.log_likelihood for run in runs])
+    return runs[int(log_likelihoods.argmax())]._replace(starts=log_likelihoods)
 
 
 def _run_em(
-    e_step: EStep, m_step: MStep, start: Any, tol: float, max_iter: int, watch: bool
+    e_step: EStep, m_step: MStep, init: Any, tol: float, max_iter: int, check_increase: bool
 ) -> EMResult:
-    """Go up from one start."""
-    loop = until_converged((start, -np.inf), tol=tol, max_iter=max_iter)
-    for parameters, before in loop:
-        expectations, height = e_step(parameters)
-        _check_likelihood(before, float(height), loop.n_iter, watch)
-        gain = (height - before) / max(abs(height), np.finfo(float).tiny)
-        loop.update((m_step(expectations), float(height)), objective=-height, change=abs(gain))
-    parameters, before = loop.state
-    expectations, height = e_step(parameters)
-    _check_likelihood(before, float(height), loop.n_iter, watch)
-    return EMResult(parameters, expectations, float(height), loop.report, np.array([height]))
+    """EM from one initialization."""
+    loop = until_converged((init, -np.inf), tol=tol, max_iter=max_iter)
+    for parameters, previous in loop:
+        expectations, log_likelihood = e_step(parameters)
+        _check_likelihood(previous, float(log_likelihood), loop.n_iter, check_increase)
+        gain = (log_likelihood - previous) / max(abs(log_likelihood), np.finfo(float).tiny)
+        loop.update(
+            (m_step(expectations), float(log_likelihood)),
+            objective=-log_likelihood,
+            change=abs(gain),
+        )
+    parameters, previous = loop.state
+    expectations, log_likelihood = e_step(parameters)
+    _check_likelihood(previous, float(log_likelihood), loop.n_iter, check_increase)
+    return EMResult(
+        parameters, expectations, float(log_likelihood), loop.report, np.array([log_likelihood])
+    )
 
 
-def _check_likelihood(before: float, height: float, n_iter: int, watch: bool) -> None:
-    if np.isnan(height):
-        raise ArithmeticError(f"the log-likelihood is NaN after {n_iter} rounds")
-    if watch and height < before - _ROUNDING_RATIO * abs(before):
+def _check_likelihood(
+    previous: float, log_likelihood: float, n_iter: int, check_increase: bool
+) -> None:
+    if np.isnan(log_likelihood):
+        raise ArithmeticError(f"the log-likelihood is NaN after {n_iter} iterations")
+    if check_increase and log_likelihood < previous - _ROUNDING_RATIO * abs(previous):
         raise LikelihoodDecreasedError(
-            f"round {n_iter} lowered the log-likelihood from {before:.10g} to {height:.10g}. EM "
-            "cannot do that: check that the E-step uses the parameters it is given, and that the "
-            "M-step maximises the expected log p(x, z), prior of z included; or pass watch=False."
+            f"iteration {n_iter} decreased the log-likelihood from {previous:.10g} to "
+            f"{log_likelihood:.10g}, which EM cannot do: check that the E-step uses "
+            "the parameters it is given, and that the M-step maximizes the expected log p(x, z), "
+            "prior of z included; or pass check_increase=False."
         )

@@ -12,8 +12,8 @@ from tenfold.inference.chains import Chains, ChainState, init_chains, record_dra
 LogDensityAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 _INITIAL_STEP_SIZE = 0.1  # in units of the scale of each coordinate
-_MAX_LEAPFROG_STEPS = 200  # of one path
-_STEP_SIZE_JITTER = 0.2  # share by which the step varies, so that no path closes on itself
+_MAX_LEAPFROG_STEPS = 200  # per trajectory
+_STEP_SIZE_JITTER = 0.2  # relative; avoids periodic trajectories
 
 
 def hamiltonian_monte_carlo(
@@ -29,23 +29,24 @@ def hamiltonian_monte_carlo(
 ) -> Chains:
     """Hamiltonian Monte Carlo with leapfrog steps, for all chains at once.
 
-    While warming up, dual averaging (Hoffman and Gelman 2014) finds the step that is accepted as
-    often as asked, and all chains together learn the scale of each coordinate.
+    During warm-up, dual averaging tunes the step size to the acceptance probability asked for, and
+    all chains together estimate the scale of each coordinate.
 
     Parameters
     ----------
     log_density : callable
-        Points (m, d) to the log-density (m,), up to a constant, and its slope (m, d).
-    start : (m, d) array
-        Where each of the m chains starts.
+        Points (n_chains, n_params) to the log-density (n_chains,), up to a constant, and its
+        gradient (n_chains, n_params).
+    x0 : array of shape (n_chains, n_params)
+        Initial point of each chain.
     draws, warmup : int
-        Draws to keep, and paths before the first.
+        Draws to keep, and trajectories before the first.
     thin : int
-        Paths from one draw to the next.
+        Trajectories per draw.
     path : float
-        Length of a path in standard deviations; a quarter of a turn, pi / 2, is good.
+        Length of a trajectory in standard deviations; a quarter of a period, pi / 2, is good.
     accept : float
-        Mean probability of acceptance that the step is tuned for.
+        Target of the mean acceptance probability.
     seed : int
         Seed of all random numbers.
 
@@ -53,94 +54,118 @@ def hamiltonian_monte_carlo(
     -------
     Chains
 
+    See Also
+    --------
+    metropolis : Random walk, without gradients.
+    ensemble_sampler : Affine-invariant, without gradients.
+
+    References
+    ----------
+    R. M. Neal (2011), "MCMC using Hamiltonian dynamics".
+
+    M. D. Hoffman and A. Gelman (2014), "The No-U-Turn sampler", Journal of Machine Learning
+    Research 15.
+
     Examples
     --------
     >>> import numpy as np
     >>> wide = np.array([1.0, 30.0])
     >>> f = lambda t: (-0.5 * ((t / wide) ** 2).sum(axis=1), -t / wide**2)
     >>> chains = hamiltonian_monte_carlo(f, np.ones((4, 2)), draws=500)
-    >>> bool((chains.r_hat < 1.02).all()), bool((chains.effective_size > 1000).all())
+    >>> bool((chains.r_hat < 1.02).all()), bool((chains.effective_sample_size > 1000).all())
     (True, True)
     """
     rng = np.random.default_rng(seed)
-    walk = init_chains(lambda points: log_density(points)[0], x0)
-    scale, step = np.ones(walk.points.shape[1]), DualAveraging.first(_INITIAL_STEP_SIZE)
+    state = init_chains(lambda points: log_density(points)[0], x0)
+    scale, step = np.ones(state.points.shape[1]), DualAveraging.initial(_INITIAL_STEP_SIZE)
     past: list[np.ndarray] = []
     for i in range(warmup):
-        walk, chance = _hmc_transition(log_density, walk, step.now, scale, path=path, rng=rng)
-        step = step.update(float(chance.mean()), accept)
-        past.append(walk.points)
+        state, probability = _hmc_transition(
+            log_density, state, step.current, scale, path=path, rng=rng
+        )
+        step = step.update(float(probability.mean()), accept)
+        past.append(state.points)
         if i + 1 in {warmup // 4, warmup // 2, 3 * warmup // 4}:
-            seen = np.concatenate(past[len(past) // 2 :])
-            scale, step = (
-                np.maximum(seen.std(axis=0), 1e-8 * scale),
-                DualAveraging.first(_INITIAL_STEP_SIZE),
-            )
-    settled = step.settled if warmup else step.now
+            recent = np.concatenate(past[len(past) // 2 :])
+            scale = np.maximum(recent.std(axis=0), 1e-8 * scale)
+            step = DualAveraging.initial(_INITIAL_STEP_SIZE)
+    step_size = step.averaged if warmup else step.current
 
-    def advance(walk: ChainState) -> ChainState:
-        return _hmc_transition(log_density, walk, settled, scale, path=path, rng=rng)[0]
+    def advance(state: ChainState) -> ChainState:
+        return _hmc_transition(log_density, state, step_size, scale, path=path, rng=rng)[0]
 
-    return record_draws(advance, walk, draws, thin, settled)
+    return record_draws(advance, state, draws, thin, step_size)
 
 
 class DualAveraging(NamedTuple):
-    """Dual averaging of the log of the step: quick at first, then settling to an average."""
+    """Dual averaging of the log step size (Hoffman and Gelman 2014, section 3.2).
 
-    centre: float
-    round: int
-    lack: float  # running mean of (wanted - seen) acceptance
-    now: float
-    settled: float
+    Attributes
+    ----------
+    center : log step size that the iterates shrink to
+    t : number of updates
+    error : running mean of target minus observed acceptance
+    current, averaged : step size to try next, and average of the step sizes
+    """
+
+    center: float
+    t: int
+    error: float
+    current: float
+    averaged: float
 
     @classmethod
-    def first(cls, step: float) -> DualAveraging:
+    def initial(cls, step: float) -> DualAveraging:
         return cls(float(np.log(10 * step)), 0, 0.0, step, step)
 
-    def update(self, seen: float, wanted: float) -> DualAveraging:
-        """The tuning after a path that was accepted with probability `seen`."""
-        t = self.round + 1
-        lack = self.lack + (wanted - seen - self.lack) / (t + 10)
-        log_step = self.centre - np.sqrt(t) / 0.05 * lack
-        share = t**-0.75
-        settled = share * log_step + (1 - share) * np.log(self.settled)
-        return DualAveraging(self.centre, t, lack, float(np.exp(log_step)), float(np.exp(settled)))
+    def update(self, observed: float, target: float) -> DualAveraging:
+        """The state after a trajectory with acceptance probability `observed`."""
+        t = self.t + 1
+        error = self.error + (target - observed - self.error) / (t + 10)
+        log_step = self.center - np.sqrt(t) / 0.05 * error
+        weight = t**-0.75
+        log_averaged = weight * log_step + (1 - weight) * np.log(self.averaged)
+        return DualAveraging(
+            self.center, t, error, float(np.exp(log_step)), float(np.exp(log_averaged))
+        )
 
 
 def _hmc_transition(
     log_density: LogDensityAndGradient,
-    walk: ChainState,
+    state: ChainState,
     step: float,
     scale: np.ndarray,
     *,
     path: float,
     rng: np.random.Generator,
 ) -> tuple[ChainState, np.ndarray]:
-    """The chains after one path each, and the probabilities with which they took it."""
-    m, d = walk.points.shape
+    """The chains after one trajectory each, and their acceptance probabilities."""
+    m, d = state.points.shape
     momentum = rng.standard_normal((m, d))
     steps = int(np.clip(np.ceil(path / step), 1, _MAX_LEAPFROG_STEPS))
-    stride = step * (1 + _STEP_SIZE_JITTER * rng.uniform(-1, 1)) * scale
-    with np.errstate(over="ignore", invalid="ignore"):  # too long a step leaves all numbers behind
-        to, density, end = leapfrog(log_density, walk.points, momentum, stride, steps)
-        gain = density - walk.log_density + 0.5 * (momentum**2 - end**2).sum(axis=1)
-    gain = np.where(np.isnan(gain), -np.inf, gain)
-    chosen = np.log(rng.random(m)) < gain
-    return walk.accept(to, density, chosen), np.exp(np.minimum(gain, 0.0))
+    step_vector = step * (1 + _STEP_SIZE_JITTER * rng.uniform(-1, 1)) * scale
+    with np.errstate(over="ignore", invalid="ignore"):  # too long a step overflows
+        proposal, density, end_momentum = leapfrog(
+            log_density, state.points, momentum, step_vector, steps
+        )
+        log_ratio = density - state.log_density + 0.5 * (momentum**2 - end_momentum**2).sum(axis=1)
+    log_ratio = np.where(np.isnan(log_ratio), -np.inf, log_ratio)
+    accepted = np.log(rng.random(m)) < log_ratio
+    return state.accept(proposal, density, accepted), np.exp(np.minimum(log_ratio, 0.0))
 
 
 def leapfrog(
     log_density: LogDensityAndGradient,
     points: np.ndarray,
     momentum: np.ndarray,
-    stride: np.ndarray,
+    step_vector: np.ndarray,
     steps: int,
 ) -> tuple[np.ndarray, Any, np.ndarray]:
-    """Half a push, then slides and pushes in turn: reversible, and it keeps volumes."""
-    density, slope = log_density(points)
-    momentum = momentum + 0.5 * stride * slope
+    """Leapfrog integrator: symplectic and time-reversible."""
+    density, gradient = log_density(points)
+    momentum = momentum + 0.5 * step_vector * gradient
     for i in range(steps):
-        points = points + stride * momentum
-        density, slope = log_density(points)
-        momentum = momentum + (1.0 if i + 1 < steps else 0.5) * stride * slope
+        points = points + step_vector * momentum
+        density, gradient = log_density(points)
+        momentum = momentum + (1.0 if i + 1 < steps else 0.5) * step_vector * gradient
     return points, density, momentum
