@@ -1,4 +1,4 @@
-"""`tenfold serve`: what it answers, what it refuses, and whom."""
+"""`tenfold serve`: its answers, its limits, and the requests that it refuses."""
 
 import http.client
 import json
@@ -11,7 +11,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tenfold.cli.server.app import ModelServer, RequestLimits, render_form
+from tenfold.cli.server import app, local_server
+from tenfold.cli.server.app import RequestLimits, open_model_server, render_form
 from tenfold.cli.server.requests import RequestError, make_schema, parse_rows, validate_row
 
 HOSTILE = '<script>alert("x")</script>'
@@ -65,15 +66,15 @@ ABOUT = TwoClasses().describe()
 
 @contextmanager
 def serving(model, **limits):
-    server = ModelServer(model, 0, RequestLimits(**limits))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    server = open_model_server(model, 0, RequestLimits(**limits))
+    thread = threading.Thread(target=server.run)
     thread.start()
     try:
         yield server
     finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+        server.stop()
+        thread.join(10)
+        assert not thread.is_alive()
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,7 @@ def server():
 
 def ask(server, way, path, body=None, **headers):
     """Status, headers and content of an answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(way, path, body, named)
     reply = connection.getresponse()
@@ -121,7 +122,7 @@ def test_groups_are_numbers():
             "predictions": [{"prediction": 0}, {"prediction": 1}]
         }
         page = ask(server, "GET", "/").content
-        assert b"Predict the group" in page
+        assert b"Predict the cluster" in page
 
 
 def test_other_columns_are_ignored_and_null_is_missing(server):
@@ -132,18 +133,18 @@ def test_other_columns_are_ignored_and_null_is_missing(server):
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
-        (b"", 400, "no JSON"),
-        (b"{", 400, "no JSON"),
-        (b"\xff\xfe", 400, "no JSON"),
-        (b"[" * 1500, 400, "no JSON"),
-        (b'{"rows": [{"size": NaN}]}', 400, "NaN is no number of JSON"),
+        (b"", 400, "not valid JSON"),
+        (b"{", 400, "not valid JSON"),
+        (b"\xff\xfe", 400, "not valid JSON"),
+        (b"[" * 1500, 400, "not valid JSON"),
+        (b'{"rows": [{"size": NaN}]}', 400, "NaN is not valid JSON"),
         (b"[1]", 400, '{"rows"'),
         (b'{"rows": {"size": 1}}', 400, '{"rows"'),
         (b'{"rows": [], "more": 1}', 400, '{"rows"'),
         (b'{"rows": []}', 422, "no rows"),
-        (b'{"rows": [1]}', 422, "row 0 is no object"),
+        (b'{"rows": [1]}', 422, "row 0 is not an object"),
         (b'{"rows": [{}, {}, {}, {}]}', 413, "at most 3"),
-        (json.dumps({"rows": [ROW, {"size": 1}]}).encode(), 422, "row 1 has no 'town'"),
+        (json.dumps({"rows": [ROW, {"size": 1}]}).encode(), 422, "row 1 has no column 'town'"),
         (json.dumps({"rows": [ROW | {"size": "2"}]}).encode(), 422, "'size' must be number or"),
         (json.dumps({"rows": [ROW | {"size": True}]}).encode(), 422, "found true"),
         (json.dumps({"rows": [ROW | {"size": 10**400}]}).encode(), 422, "'size' must be"),
@@ -171,7 +172,7 @@ def test_large_bodies_are_refused_unread(server):
 
 
 def test_the_size_of_a_body_must_be_said(server):
-    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as raw:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw:
         raw.sendall(
             b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\r\n"
         )
@@ -181,16 +182,37 @@ def test_the_size_of_a_body_must_be_said(server):
 @pytest.mark.parametrize("length", ["-1", "1e3", "²", "99999999999999999999999999"])
 def test_an_odd_size_is_refused(server, length):
     head = f"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n"
-    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as raw:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw:
         raw.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())
         raw.shutdown(socket.SHUT_WR)
-        assert raw.makefile("rb").readline().split()[1] in {b"411", b"413"}
+        assert raw.makefile("rb").readline().split()[1] in {b"400", b"411", b"413"}
 
 
 def test_a_silent_sender_does_not_hold_the_server(server):
-    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as raw:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw:
         raw.sendall(b"POST /predict HTTP/1.1\r\n")
         assert ask(server, "GET", "/health").status == 200
+
+
+def test_a_head_that_does_not_arrive_closes_the_connection(monkeypatch):
+    monkeypatch.setattr(local_server, "TIMEOUT_SECONDS", 0.2)
+    with (
+        serving(TwoClasses()) as server,
+        socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw,
+    ):
+        raw.sendall(b"POST /predict HTTP/1.1\r\n")
+        assert raw.recv(1) == b""
+
+
+def test_a_body_that_stops_is_answered_with_408(monkeypatch):
+    monkeypatch.setattr(app, "TIMEOUT_SECONDS", 0.2)
+    head = "POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
+    with (
+        serving(TwoClasses()) as server,
+        socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw,
+    ):
+        raw.sendall(f"{head}Content-Type: application/json\r\n\r\n{{".encode())
+        assert b" 408 " in raw.makefile("rb").readline()
 
 
 @pytest.mark.parametrize(
@@ -200,7 +222,7 @@ def test_a_silent_sender_does_not_hold_the_server(server):
         ("GET", "/%2e%2e/secret", 404),
         ("GET", "/predict", 405),
         ("POST", "/schema", 405),
-        ("DELETE", "/", 501),
+        ("DELETE", "/", 405),
     ],
 )
 def test_there_is_nothing_else(server, way, path, status):
@@ -209,12 +231,12 @@ def test_there_is_nothing_else(server, way, path, status):
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1:1", ""])
 def test_a_name_that_a_stranger_pointed_here_is_refused(server, host):
-    host = host.format(port=server.server_port)
+    host = host.format(port=server.port)
     assert ask(server, "GET", "/schema", Host=host).status == 403
 
 
 def test_pages_of_others_are_refused(server):
-    own = f"http://localhost:{server.server_port}"
+    own = f"http://localhost:{server.port}"
     assert post(server, {"rows": [ROW]}, Origin="http://evil.example")[0] == 403
     assert post(server, {"rows": [ROW]}, Origin="null")[0] == 403
     assert post(server, {"rows": [ROW]}, Origin=own)[0] == 200
@@ -226,7 +248,9 @@ def test_a_form_of_a_page_cannot_post(server):
 
 
 def test_it_listens_on_this_machine_alone(server):
-    assert server.server_address[0] == "127.0.0.1"
+    assert server.address == f"http://127.0.0.1:{server.port}"
+    with socket.socket() as other, pytest.raises(OSError, match="refused"):
+        other.connect(("127.0.0.2", server.port))
 
 
 def test_head_is_get_without_the_body(server):
@@ -317,9 +341,9 @@ def test_many_ask_at_once(server):
     def one():
         found.append(post(server, {"rows": [ROW]})[0])
 
-    threads = [threading.Thread(target=one) for _ in range(20)]
+    threads = [threading.Thread(target=one) for _ in range(60)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [200] * 20
+    assert found == [200] * 60

@@ -1,4 +1,4 @@
-"""A study as a page that explains it: `write(study, path)`, `page(study)`; a model alone too."""
+"""Reports: a study, or the explanation of a model, as one self-contained HTML page."""
 
 from tenfold._lazy import attach, modules_of_names
 

@@ -1,8 +1,8 @@
-"""The test part: scores, and figures of right and wrong predictions."""
+"""The test part of a study: a table of scores, and figures of the errors."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,10 @@ from tenfold.automl.explanation import target_values
 from tenfold.automl.result import HoldoutEvaluation, Study
 from tenfold.automl.schema import cells_to_records
 from tenfold.io.columnar import ColumnBatch
+from tenfold.metrics.calibration import Calibration
+from tenfold.metrics.confusion import ConfusionMatrix
+from tenfold.metrics.threshold_curves import PrecisionRecallCurve, RocCurve
+from tenfold.report.figures import Figure, MatrixCell, share_bar, thin_indices
 from tenfold.report.format import (
     display_value,
     format_count,
@@ -20,430 +24,383 @@ from tenfold.report.format import (
     metric_label,
     metric_title,
 )
-from tenfold.report.svg import Canvas, Html, draw_legend, figure, joined, pad_limits, tag
+from tenfold.report.svg import Chart, pad_limits
 
-MOST_CLASSES = 12  # beyond these a table of all pairs is no picture any more
-POINTS = 160
-LINES = 6  # classes that have a line; the hardest of many
-SQUARE = (360, 300)
+_MAX_MATRIX_CLASSES = 12  # a larger confusion matrix cannot be read
+_MAX_BAR_CLASSES = 14
+_MAX_CURVES = 6  # classes that get a curve: those of lowest recall
+_CURVE_POINTS = 160
+_SCATTER_POINTS = 900
+_COVERAGE_LEVELS = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
+_SIZE = (360, 300)
+_MARGINS = (26, 12, 40, 50)
 
 
-def classification_figures(test: HoldoutEvaluation, classes: list[object]) -> Html:
-    """All pictures that suit the number of classes."""
-    names = [str(each) for each in classes]
-    parts: list[Html] = []
-    if len(names) <= MOST_CLASSES:
-        parts.append(confusion(test, names))
+class ScoreRow(NamedTuple):
+    """A line of the table of scores."""
+
+    title: str
+    value: str
+    interval: str
+    baseline: str
+    meaning: str
+
+
+def score_rows(study: Study) -> list[ScoreRow]:
+    """Every score of the test part, with its interval, that of the baseline, and its meaning."""
+    return [] if study.test is None else [_score_row(study, name) for name in study.test.scores]
+
+
+def _score_row(study: Study, name: str) -> ScoreRow:
+    assert study.test is not None  # noqa: S101
+    interval = ""
+    if name in study.test.intervals:
+        low, high = sorted(study.test.intervals[name], key=lambda end: display_value(name, end))
+        interval = f"{format_score(name, low)} to {format_score(name, high)}"
+    return ScoreRow(
+        metric_title(name),
+        format_score(name, study.test.scores[name]),
+        interval,
+        _baseline_score(study, name),
+        metric_label(name).meaning,
+    )
+
+
+def _baseline_score(study: Study, name: str) -> str:
+    baseline = next((attempt for attempt in study.ranked if attempt.key == "baseline"), None)
+    if baseline is None:
+        return ""
+    scores = baseline.scores if name == study.metric else baseline.others.get(name, [])
+    return format_score(name, float(sum(scores) / len(scores))) if len(scores) else ""
+
+
+def holdout_figures(study: Study) -> list[Figure]:
+    """Figures of the test part that suit the task."""
+    if study.test is None:
+        return []
+    if study.task == "regression":
+        return regression_figures(study)
+    return classification_figures(study.test, study.classes or [])
+
+
+# ---- classification
+
+
+def classification_figures(test: HoldoutEvaluation, classes: list[Any]) -> list[Figure]:
+    """Confusion matrix, ROC curve, precision and recall, calibration; recall of many classes."""
+    names = [str(label) for label in classes]
+    figures = []
+    if len(names) <= _MAX_MATRIX_CLASSES:
+        figures.append(_confusion_figure(test, names))
     if test.probabilities is not None:
-        parts += [roc(test, names), precision_recall(test, names), calibration(test, names)]
-    if len(names) > MOST_CLASSES:
-        parts.append(by_class(test, names))
-    return tag("div", parts, class_="figures")
+        curves = _shown_curves(test, names)
+        figures.append(_roc_figure(curves, names))
+        figures.append(_precision_recall_figure(curves, names))
+        figures.append(_calibration_figure(test, names))
+    if len(names) > _MAX_MATRIX_CLASSES:
+        figures.append(_recall_figure(test, names))
+    return figures
 
 
-def confusion(test: HoldoutEvaluation, names: list[str]) -> Html:
-    """Rows are the truth, columns the prediction; each row's colours add up to one."""
-    table = np.zeros((len(names), len(names)), int)
-    np.add.at(table, (test.y.astype(int), test.predicted.astype(int)), 1)
-    head = tag("tr", tag("th"), [tag("th", name, title=name) for name in names])
+def _confusion_figure(test: HoldoutEvaluation, names: list[str]) -> Figure:
+    labels = np.arange(len(names))
+    matrix = ConfusionMatrix.from_predictions(
+        test.y.astype(int), test.predicted.astype(int), classes=labels
+    )
+    counts = matrix.counts.astype(int)
     rows = [
-        tag(
-            "tr",
-            tag("th", name, class_="row", title=name),
-            [_cell(table, i, j, names) for j in range(len(names))],
-        )
+        (name, [_matrix_cell(counts, i, j, names) for j in range(len(names))])
         for i, name in enumerate(names)
     ]
-    kind = "confusion two" if len(names) == 2 else "confusion many"
-    body = tag("table", tag("thead", head), tag("tbody", rows), class_=kind)
-    return figure(
-        tag("div", body, style="overflow-x:auto"),
-        "Truth in rows, prediction in columns",
-        _confusion_said(table, names),
-    )
+    return Figure("Confusion matrix", _confusion_caption(counts, names), matrix=rows)
 
 
-def _cell(table: np.ndarray, i: int, j: int, names: list[str]) -> Html:
-    n, share = int(table[i, j]), table[i, j] / max(table[i].sum(), 1)
-    colour = "var(--main)" if i == j else "var(--c1)"
-    strong = 8 + 84 * share if n else 0
-    ink = "var(--card)" if strong > 55 else "var(--ink)" if n else "var(--faint)"
-    back = f"color-mix(in srgb, {colour} {strong:.0f}%, var(--tint))"
-    tip = f"truth {names[i]}, predicted {names[j]}: {format_count(n)} rows, {format_percent(share)}"
-    more = tag("small", format_percent(share)) if len(names) == 2 else None
-    return tag("td", format_count(n), more, style=f"background:{back};color:{ink}", data_tip=tip)
+def _matrix_cell(counts: np.ndarray, i: int, j: int, names: list[str]) -> MatrixCell:
+    n, share = int(counts[i, j]), counts[i, j] / max(counts[i].sum(), 1)
+    color = "var(--main)" if i == j else "var(--c1)"
+    strength = 8 + 84 * share if n else 0
+    text = "var(--card)" if strength > 55 else "var(--ink)" if n else "var(--faint)"
+    background = f"color-mix(in srgb, {color} {strength:.0f}%, var(--tint))"
+    tip = f"true {names[i]}, predicted {names[j]}: {format_count(n)} rows, {format_percent(share)}"
+    style = f"background:{background};color:{text}"
+    return MatrixCell(format_count(n), format_percent(share), tip, style)
 
 
-def _confusion_said(table: np.ndarray, names: list[str]) -> str:
-    wrong = table - np.diag(np.diag(table))
-    if not wrong.any():
-        return "Not one row of the test part was mistaken."
-    i, j = np.unravel_index(wrong.argmax(), wrong.shape)
-    total = int(wrong.sum())
+def _confusion_caption(counts: np.ndarray, names: list[str]) -> str:
+    axes = "Rows are the true class, columns the predicted one."
+    errors = counts - np.diag(np.diag(counts))
+    if not errors.any():
+        return f"{axes} Every row of the test part is predicted correctly."
+    i, j = np.unravel_index(errors.argmax(), errors.shape)
     return (
-        f"{format_count(total)} of {format_count(table.sum())} rows are wrong. The most frequent mistake takes "
-        f"“{names[i]}” for “{names[j]}”: {format_count(wrong[i, j])} of {format_count(table[i].sum())}."
+        f"{axes} {format_count(errors.sum())} of {format_count(counts.sum())} predictions are "
+        f"wrong. The most frequent error takes “{names[i]}” for “{names[j]}”: "
+        f"{format_count(errors[i, j])} of {format_count(counts[i].sum())}."
     )
 
 
-def roc(test: HoldoutEvaluation, names: list[str]) -> Html:
-    """True against false alarms for all thresholds, one line per class."""
-    from sklearn.metrics import roc_auc_score, roc_curve
+class _ClassCurve(NamedTuple):
+    """One class against the rest: its index, the color of its curve, and its predictions."""
 
-    canvas = Canvas((0, 1), (0, 1), size=SQUARE).axes("false alarms", "found")
-    canvas.line([0, 1], [0, 1], "grey dashed")
+    class_index: int
+    color: str
+    is_class: np.ndarray
+    probability: np.ndarray
+
+
+def _shown_curves(test: HoldoutEvaluation, names: list[str]) -> list[_ClassCurve]:
+    """The second of two classes; of many, those of lowest recall."""
+    assert test.probabilities is not None  # noqa: S101
+    two = len(names) == 2
+    indices = [1] if two else sorted(list(class_recalls(test))[:_MAX_CURVES])
+    curves = [
+        _ClassCurve(i, "main" if two else f"c{n} thin", test.y == i, test.probabilities[:, i])
+        for n, i in enumerate(indices)
+    ]
+    return [curve for curve in curves if curve.is_class.any() and not curve.is_class.all()]
+
+
+def _curve_legend(curves: list[_ClassCurve], names: list[str]) -> list[tuple[str, str]]:
+    if len(names) == 2:
+        return []
+    return [(curve.color.split()[0], names[curve.class_index]) for curve in curves]
+
+
+def _roc_figure(curves: list[_ClassCurve], names: list[str]) -> Figure:
+    chart = Chart((0, 1), (0, 1), size=_SIZE).axes("false positive rate", "true positive rate")
+    chart.line([0, 1], [0, 1], "grey dashed")
     areas = {}
-    for i, colour, hits, score in _against_rest(test, names):
-        false, true, _ = roc_curve(hits, score)
-        areas[i] = float(roc_auc_score(hits, score))
-        keep = _thin(len(false))
+    for curve in curves:
+        roc = RocCurve.from_predictions(curve.is_class, curve.probability)
+        areas[curve.class_index] = roc.auc
+        points = thin_indices(len(roc.fpr), _CURVE_POINTS)
         if len(names) == 2:
-            canvas.band(false[keep], np.zeros(len(keep)), true[keep], "main veil")
-        canvas.line(false[keep], true[keep], colour)
+            chart.band(roc.fpr[points], np.zeros(len(points)), roc.tpr[points], "main veil")
+        chart.line(roc.fpr[points], roc.tpr[points], curve.color)
+    return Figure(
+        "ROC curve",
+        _roc_caption(areas, names),
+        [chart.render("ROC curve")],
+        _curve_legend(curves, names),
+    )
+
+
+def _roc_caption(areas: dict[int, float], names: list[str]) -> str:
+    if not areas:
+        return "The test part holds rows of one class only: there is no curve."
     if len(names) == 2:
-        said = (
-            f"The area under the curve is {format_value(areas[1])}: so often a true “{names[1]}” gets a "
-            "higher probability than another row. The dashed line is a coin."
+        return (
+            f"The area under the curve is {format_value(areas[1])}: the probability that a true "
+            f"“{names[1]}” is ranked above another row. The dashed line is random guessing."
         )
-    else:
-        worst = min(areas, key=lambda i: areas[i])
-        said = "Each class against the rest; of many, the hardest. "
-        said += (
-            "All of them are ranked without a mistake."
-            if areas[worst] == 1
-            else f"“{names[worst]}” is the hardest to tell, with an area of {format_value(areas[worst])}."
-        )
-    return figure(
-        joined(_legend(test, names), canvas.drawn("ROC curve")), "Found against false alarms", said
+    worst = min(areas, key=lambda i: areas[i])
+    if areas[worst] == 1:
+        return "Each class against the rest. All classes are ranked without an error."
+    return (
+        f"Each class against the rest. “{names[worst]}” is the hardest to separate, with an area "
+        f"under the curve of {format_value(areas[worst])}."
     )
 
 
-def precision_recall(test: HoldoutEvaluation, names: list[str]) -> Html:
-    """How clean the alarms are when more and more of the positives are found."""
-    from sklearn.metrics import average_precision_score, precision_recall_curve
-
-    canvas = Canvas((0, 1), (0, 1), size=SQUARE).axes(
-        "share of positives found", "alarms that are true"
-    )
-    said = ""
-    for _, colour, hits, score in _against_rest(test, names):
-        precision, recall, *_ = precision_recall_curve(hits, score)
-        keep = _thin(len(recall))
-        canvas.line(recall[keep], precision[keep], colour)
+def _precision_recall_figure(curves: list[_ClassCurve], names: list[str]) -> Figure:
+    chart = Chart((0, 1), (0, 1), size=_SIZE).axes("recall", "precision")
+    caption = "Precision at each recall, each class against the rest; higher is better."
+    for curve in curves:
+        pr = PrecisionRecallCurve.from_predictions(curve.is_class, curve.probability)
+        points = thin_indices(len(pr.recall), _CURVE_POINTS)
+        chart.line(pr.recall[points], pr.precision[points], curve.color)
         if len(names) == 2:
-            share = float(np.mean(hits))
-            canvas.line([0, 1], [share, share], "grey dashed")
-            clean = float(precision[recall >= 0.9].max())
-            said = (
-                f"To find nine of ten “{names[1]}”, take a threshold at which {format_percent(clean)} of "
-                f"the alarms are true. Without a model it would be {format_percent(share)} (dashed). "
-                f"Average precision: {format_value(average_precision_score(hits, score))}."
+            chart.line([0, 1], [pr.prevalence, pr.prevalence], "grey dashed")
+            best = float(pr.precision[pr.recall >= 0.9].max())
+            caption = (
+                f"To find nine of ten “{names[1]}” rows, accept that {format_percent(best)} of "
+                f"the positive predictions are correct; random guessing has "
+                f"{format_percent(pr.prevalence)} (dashed). Average precision: "
+                f"{format_value(pr.average_precision)}."
             )
-    said = (
-        said or "Lines that stay high to the right edge belong to classes that are found cleanly."
-    )
-    return figure(
-        joined(_legend(test, names), canvas.drawn("Precision and recall")), "Clean alarms", said
-    )
+    charts = [chart.render("Precision-recall curve")]
+    return Figure("Precision and recall", caption, charts, _curve_legend(curves, names))
 
 
-def calibration(test: HoldoutEvaluation, names: list[str]) -> Html:
-    """Whether 80 % means eight of ten."""
-    sure, right = _stated(test, names)
-    canvas = Canvas((0, 1), (0, 1), size=SQUARE).axes("stated probability", "share that came true")
-    canvas.line([0, 1], [0, 1], "grey dashed")
-    edges = np.unique(np.round(np.quantile(sure, np.linspace(0, 1, 11)), 2))
-    groups = np.clip(np.searchsorted(edges, sure, side="right") - 1, 0, max(len(edges) - 2, 0))
-    means = [
-        (sure[groups == g].mean(), right[groups == g].mean(), (groups == g).sum())
-        for g in np.unique(groups)
-    ]
-    for stated, came, n in means:
-        half = 1.96 * np.sqrt(max(came * (1 - came), 0.25 / n) / n)
-        ends = np.clip([came - half, came + half], 0, 1)
-        canvas.add(
-            "line",
-            x1=canvas.x(stated),
-            x2=canvas.x(stated),
-            y1=canvas.y(ends[0]),
-            y2=canvas.y(ends[1]),
-            class_="line thin main pale",
-        )
-    canvas.line([m[0] for m in means], [m[1] for m in means], "main")
-    for stated, came, n in means:
-        tip = f"{format_count(n)} rows: stated {format_percent(stated)}, came true {format_percent(came)}"
-        canvas.point(stated, came, "main ring", tip)
-    gap = float(np.sum([n * abs(came - stated) for stated, came, n in means]) / len(sure))
-    verdict = "can be taken at their word" if gap < 0.05 else "should be taken with care"
-    said = (
-        f"Stated and observed shares differ by {format_percent(gap)} on average: the probabilities "
-        f"{verdict}."
-    )
-    return figure(canvas.drawn("Calibration"), "Does 80 % mean eight of ten?", said)
-
-
-def _stated(test: HoldoutEvaluation, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Two classes: probability of the second and whether it came; else that of what was said."""
+def _calibration_figure(test: HoldoutEvaluation, names: list[str]) -> Figure:
+    """Observed frequency against predicted probability; of many classes, of the predicted one."""
     assert test.probabilities is not None  # noqa: S101
     if len(names) == 2:
-        return test.probabilities[:, 1], test.y == 1
-    return test.probabilities.max(axis=1), test.probabilities.argmax(axis=1) == test.y
-
-
-def found_shares(test: HoldoutEvaluation) -> dict[int, float]:
-    """Share of each class that is recognised, the lowest first."""
-    known = np.unique(test.y).astype(int)
-    found = {int(i): float(np.mean(test.predicted[test.y == i] == i)) for i in known}
-    return dict(sorted(found.items(), key=lambda pair: pair[1]))
-
-
-def by_class(test: HoldoutEvaluation, names: list[str]) -> Html:
-    """How many of each class are found, the worst first."""
-    found = found_shares(test)
-    worst = list(found)[:14]
-    rows = [
-        joined(
-            tag("span", names[i], class_="label", title=names[i]),
-            tag(
-                "span",
-                tag("i", class_="fill main", style=f"left:0;width:{100 * found[i]:.1f}%"),
-                class_="track",
-            ),
-            tag("span", format_percent(found[i]), class_="value"),
+        probability, is_true = test.probabilities[:, 1], test.y == 1
+    else:
+        probability = test.probabilities.max(axis=1)
+        is_true = test.probabilities.argmax(axis=1) == test.y
+    bins = Calibration.from_predictions(is_true, probability, positive=True)
+    chart = Chart((0, 1), (0, 1), size=_SIZE).axes("predicted probability", "observed frequency")
+    chart.line([0, 1], [0, 1], "grey dashed")
+    used = np.flatnonzero(bins.weight)
+    points = [(bins.predicted[b], bins.observed[b], bins.weight[b]) for b in used]
+    for predicted, observed, n in points:
+        half = 1.96 * np.sqrt(max(observed * (1 - observed), 0.25 / n) / n)
+        low, high = np.clip([observed - half, observed + half], 0, 1)
+        chart.error_bar(predicted, low, high, "line thin main pale")
+    chart.line(bins.predicted[used], bins.observed[used], "main")
+    for predicted, observed, n in points:
+        tip = (
+            f"{format_count(n)} rows: predicted {format_percent(predicted)}, "
+            f"observed {format_percent(observed)}"
         )
-        for i in worst
-    ]
-    said = (
-        f"Of all rows that are “{names[worst[0]]}”, {format_percent(found[worst[0]])} are recognised: the "
-        "fewest."
+        chart.marker(predicted, observed, "main ring", tip)
+    error = bins.expected_error
+    verdict = "are well calibrated" if error < 0.05 else "should be read with care"
+    caption = (
+        f"Predicted probabilities and observed frequencies differ by {format_percent(error)} on "
+        f"average: the probabilities {verdict}."
     )
-    return figure(tag("div", rows, class_="bars"), "Share found, class by class", said)
+    return Figure("Calibration", caption, [chart.render("Calibration")])
 
 
-def _shown_classes(test: HoldoutEvaluation, names: list[str]) -> list[int]:
-    """The second of two classes; of many, those that are found least."""
-    return [1] if len(names) == 2 else sorted(list(found_shares(test))[:LINES])
+def class_recalls(test: HoldoutEvaluation) -> dict[int, float]:
+    """Recall of each class, the lowest first."""
+    present = np.unique(test.y).astype(int)
+    recalls = {int(i): float(np.mean(test.predicted[test.y == i] == i)) for i in present}
+    return dict(sorted(recalls.items(), key=lambda pair: pair[1]))
 
 
-def _against_rest(
-    test: HoldoutEvaluation, names: list[str]
-) -> list[tuple[int, str, np.ndarray, np.ndarray]]:
-    """Class, colour, whether each row is of it, and its probability."""
-    assert test.probabilities is not None  # noqa: S101
-    found = []
-    for place, i in enumerate(_shown_classes(test, names)):
-        colour = "main" if len(names) == 2 else f"c{place} thin"
-        found.append((i, colour, test.y == i, test.probabilities[:, i]))
-    return [each for each in found if each[2].any() and not each[2].all()]
+def _recall_figure(test: HoldoutEvaluation, names: list[str]) -> Figure:
+    recalls = class_recalls(test)
+    worst = list(recalls)[:_MAX_BAR_CLASSES]
+    bars = [share_bar(names[i], recalls[i], format_percent(recalls[i])) for i in worst]
+    caption = (
+        f"Share of each class that is predicted correctly, the lowest first: "
+        f"{format_percent(recalls[worst[0]])} of the “{names[worst[0]]}” rows."
+    )
+    return Figure("Recall by class", caption, bars=bars)
 
 
-def _legend(test: HoldoutEvaluation, names: list[str]) -> Html | None:
-    if len(names) == 2:
-        return None
-    chosen = _shown_classes(test, names)
-    return draw_legend(*((f"c{place}", names[i]) for place, i in enumerate(chosen)))
+# ---- regression
 
 
-def _thin(n: int) -> np.ndarray:
-    return np.unique(np.linspace(0, n - 1, min(n, POINTS)).astype(int))
-
-
-SCATTER_POINTS = 900
-COVERAGE_LEVELS = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
-REGRESSION_SQUARE = (360, 300)
-
-
-def regression_figures(study: Study) -> Html:
-    """Four pictures of the same errors."""
+def regression_figures(study: Study) -> list[Figure]:
+    """Predictions against true values, the errors, and the coverage of intervals."""
     test, target = study.test, str(study.target)
     assert test is not None  # noqa: S101
-    return tag(
-        "div",
-        true_against_predicted(test, target),
-        spread_of_errors(test),
-        errors_along(test, target),
-        coverage(study.model, study.test_rows),
-        class_="figures",
+    return [
+        _prediction_figure(test, target),
+        _residual_histogram(test),
+        _residual_figure(test, target),
+        _coverage_figure(study.model, study.test_rows),
+    ]
+
+
+def _prediction_figure(test: HoldoutEvaluation, target: str) -> Figure:
+    limits = pad_limits(np.concatenate([_central(test.y), _central(test.predicted)]), 0.04)
+    chart = Chart(limits, limits, size=_SIZE, margins=_MARGINS).axes("predicted", f"true {target}")
+    chart.line(limits, limits, "grey dashed")
+    rows = thin_indices(len(test.y), _SCATTER_POINTS)
+    rows = rows[_is_within(test.y[rows], limits) & _is_within(test.predicted[rows], limits)]
+    chart.points(test.predicted[rows], test.y[rows], "main")
+    error = np.abs(test.y - test.predicted)
+    caption = (
+        f"Half of the predictions are off by less than {format_rounded(np.median(error))}, nine "
+        f"of ten by less than {format_rounded(np.quantile(error, 0.9))}. On the dashed line the "
+        "prediction is exact."
     )
+    return Figure("Predicted and true values", caption, [chart.render("True against predicted")])
 
 
-def true_against_predicted(test: HoldoutEvaluation, target: str) -> Html:
-    """Each test row as a point; on the line it is right."""
-    ends = pad_limits(np.concatenate([_most(test.y), _most(test.predicted)]), 0.04)
-    canvas = Canvas(ends, ends, size=REGRESSION_SQUARE, margins=(26, 12, 40, 50)).axes(
-        "predicted", f"true {target}"
-    )
-    canvas.line(ends, ends, "grey dashed")
-    rows = _some(len(test.y))
-    inside = rows[(_within(test.y[rows], ends)) & _within(test.predicted[rows], ends)]
-    canvas.dots(test.predicted[inside], test.y[inside], "main")
-    off = np.abs(test.y - test.predicted)
-    said = (
-        f"Half of the predictions are off by less than {format_rounded(np.median(off))}, nine of ten by "
-        f"less than {format_rounded(np.quantile(off, 0.9))}. On the dashed line a prediction is right."
-    )
-    return figure(canvas.drawn("True against predicted values"), "True against predicted", said)
-
-
-def spread_of_errors(test: HoldoutEvaluation) -> Html:
-    """Histogram of truth minus prediction."""
+def _residual_histogram(test: HoldoutEvaluation) -> Figure:
     errors = test.y - test.predicted
-    reach = float(np.quantile(np.abs(errors), 0.99)) or 1.0
-    counts, edges = np.histogram(np.clip(errors, -reach, reach), bins=31, range=(-reach, reach))
-    canvas = Canvas((-reach, reach), (0, counts.max() * 1.1), size=REGRESSION_SQUARE).axes(
-        "true minus predicted", "rows", ticks=(5, 4)
-    )
-    for n, left, right in zip(counts, edges[:-1], edges[1:], strict=True):
-        tip = f"{format_value(left)} to {format_value(right)}: {format_count(n)} rows"
-        canvas.box((left + 0.07 * (right - left), right), (0, n), "bar main", tip)
-    canvas.upright(0, "line thin grey dashed")
-    return figure(
-        canvas.drawn("Histogram of errors"), "How large are the errors?", _bias_said(errors)
-    )
+    limit = float(np.quantile(np.abs(errors), 0.99)) or 1.0
+    counts, edges = np.histogram(np.clip(errors, -limit, limit), bins=31, range=(-limit, limit))
+    chart = Chart((-limit, limit), (0, counts.max() * 1.1), size=_SIZE)
+    chart.axes("true minus predicted", "rows", ticks=(5, 4))
+    chart.histogram(counts, edges, "bar main", bin_tips(counts, edges))
+    chart.vertical_line(0, "line thin grey dashed")
+    return Figure("Residuals", _residual_caption(errors), [chart.render("Histogram of residuals")])
 
 
-def _bias_said(errors: np.ndarray) -> str:
+def bin_tips(counts: np.ndarray, edges: np.ndarray) -> list[str]:
+    """Tooltips of a histogram."""
+    scale = float(np.abs(edges).max())
+    texts = [format_value(edge, scale=scale) for edge in edges]
+    return [
+        f"{low} to {high}: {format_count(n)} rows"
+        for n, low, high in zip(counts, texts[:-1], texts[1:], strict=True)
+    ]
+
+
+def _residual_caption(errors: np.ndarray) -> str:
     mean, error = float(errors.mean()), float(errors.std() / np.sqrt(len(errors)))
     if abs(mean) < 2 * error:
-        words = "Errors lie evenly on both sides of zero: the model is not biased."
+        bias = "The mean error is not distinguishable from zero: the model is not biased."
     else:
-        way = "low" if mean > 0 else "high"
-        words = f"On average the model guesses too {way}, by {format_rounded(abs(mean))}."
+        direction = "low" if mean > 0 else "high"
+        bias = f"On average the predictions are too {direction}, by {format_rounded(abs(mean))}."
     size = np.sort(np.abs(errors))[::-1]
-    top = float((size[: max(len(size) // 20, 1)] ** 2).sum() / max((size**2).sum(), 1e-300))
-    return (
-        f"{words} The worst twentieth of the rows makes {format_percent(top)} of the squared error."
-    )
+    worst = float((size[: max(len(size) // 20, 1)] ** 2).sum() / max((size**2).sum(), 1e-300))
+    return f"{bias} The worst 5 % of the rows cause {format_percent(worst)} of the squared error."
 
 
-def errors_along(test: HoldoutEvaluation, target: str) -> Html:
-    """Errors against the prediction, with their running quantiles."""
+def _residual_figure(test: HoldoutEvaluation, target: str) -> Figure:
     errors = test.y - test.predicted
-    reach = float(np.quantile(np.abs(errors), 0.985)) * 1.1 or 1.0
-    ends = pad_limits(_most(test.predicted), 0.03)
-    canvas = Canvas(ends, (-reach, reach), size=REGRESSION_SQUARE, margins=(26, 12, 40, 50)).axes(
-        f"predicted {target}", "true minus predicted"
+    limit = float(np.quantile(np.abs(errors), 0.985)) * 1.1 or 1.0
+    limits = pad_limits(_central(test.predicted), 0.03)
+    chart = Chart(limits, (-limit, limit), size=_SIZE, margins=_MARGINS)
+    chart.axes(f"predicted {target}", "true minus predicted")
+    rows = thin_indices(len(errors), _SCATTER_POINTS)
+    rows = rows[_is_within(errors[rows], (-limit, limit))]
+    rows = rows[_is_within(test.predicted[rows], limits)]
+    chart.points(test.predicted[rows], errors[rows], "main")
+    chart.line(limits, (0, 0), "grey dashed")
+    centers, low, median, high = running_quantiles(test.predicted, errors)
+    chart.band(centers, np.maximum(low, -limit), np.minimum(high, limit), "warm")
+    chart.line(centers, np.clip(median, -limit, limit), "warm")
+    caption = f"The band holds 80 % of the rows. {_spread_caption(test, high - low)}"
+    return Figure(
+        "Residuals against predictions", caption, [chart.render("Residuals against predictions")]
     )
-    rows = _some(len(errors))
-    rows = rows[_within(errors[rows], (-reach, reach)) & _within(test.predicted[rows], ends)]
-    canvas.dots(test.predicted[rows], errors[rows], "main")
-    canvas.line(ends, (0, 0), "grey dashed")
-    centre, low, mid, high = running_quantiles(test.predicted, errors)
-    canvas.band(centre, np.maximum(low, -reach), np.minimum(high, reach), "warm")
-    canvas.line(centre, np.clip(mid, -reach, reach), "warm")
-    said = f"The band holds eight of ten rows. {_width_said(test, high - low)}"
-    return figure(canvas.drawn("Errors against predictions"), "Errors along the range", said)
 
 
 def running_quantiles(
     x: np.ndarray, y: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Middle of x, and 10, 50 and 90 % quantiles of y, in windows that overlap."""
+    """Medians of x, and 10, 50 and 90 % quantiles of y, in overlapping windows along x."""
     order = np.argsort(x, kind="stable")
-    wide = int(np.clip(len(x) // 6, min(20, len(x)), 400))
-    starts = np.unique(np.linspace(0, len(x) - wide, 24).astype(int))
-    windows = [order[start : start + wide] for start in starts]
-    centres = np.array([np.median(x[window]) for window in windows])
-    quantiles = np.array([np.quantile(y[window], [0.1, 0.5, 0.9]) for window in windows])
-    low, mid, high = quantiles.T
-    return centres, low, mid, high
+    size = int(np.clip(len(x) // 6, min(20, len(x)), 400))
+    starts = np.unique(np.linspace(0, len(x) - size, 24).astype(int))
+    windows = [order[start : start + size] for start in starts]
+    centers = np.array([np.median(x[window]) for window in windows])
+    low, median, high = np.array([np.quantile(y[w], [0.1, 0.5, 0.9]) for w in windows]).T
+    return centers, low, median, high
 
 
-def _width_said(test: HoldoutEvaluation, width: np.ndarray) -> str:
+def _spread_caption(test: HoldoutEvaluation, width: np.ndarray) -> str:
     ratio = float(width[-1] / max(width[0], 1e-300))
     if len(test.y) < 200 or 0.6 <= ratio <= 1.6:
-        return "Where its middle leaves the dashed line, the model is off on average."
+        return "Where its median leaves the dashed line, predictions are biased."
     if ratio < 0.6:
         return "It is narrower for large predictions."
-    return (
-        f"It is {format_rounded(ratio, 2)} times wider for large predictions than for small ones."
-    )
+    return f"It is {format_rounded(ratio, 2)} times wider for large predictions than for small."
 
 
-def coverage(model: Any, cells: ColumnBatch) -> Html:
-    """Share of the test rows that lie in the intervals of each level."""
+def _coverage_figure(model: Any, cells: ColumnBatch) -> Figure:
     y, records = target_values(model, cells[model.target_]), cells_to_records(cells)
-    ends = [model.predict_interval(records, level).T for level in COVERAGE_LEVELS]
-    held = [float(np.mean((low <= y) & (y <= high))) for low, high in ends]
-    canvas = Canvas((0.4, 1), (0.4, 1), size=REGRESSION_SQUARE).axes(
-        "level that was asked", "share inside"
+    intervals = [model.predict_interval(records, level).T for level in _COVERAGE_LEVELS]
+    coverage = [float(np.mean((low <= y) & (y <= high))) for low, high in intervals]
+    chart = Chart((0.4, 1), (0.4, 1), size=_SIZE).axes("level of the interval", "coverage")
+    chart.line([0.4, 1], [0.4, 1], "grey dashed")
+    chart.line(_COVERAGE_LEVELS, np.maximum(coverage, 0.4), "main")
+    for level, share in zip(_COVERAGE_LEVELS, coverage, strict=True):
+        tip = f"level {format_percent(level)}, coverage {format_percent(share)}"
+        chart.marker(level, max(share, 0.4), "main ring", tip)
+    width = float(np.median(intervals[-1][1] - intervals[-1][0]))
+    caption = (
+        f"Prediction intervals of 90 % contain "
+        f"{format_percent(coverage[_COVERAGE_LEVELS.index(0.9)])} of the test rows. The median "
+        f"width of those of 95 % is {format_rounded(width)}."
     )
-    canvas.line([0.4, 1], [0.4, 1], "grey dashed")
-    canvas.line(COVERAGE_LEVELS, np.maximum(held, 0.4), "main")
-    for level, share in zip(COVERAGE_LEVELS, held, strict=True):
-        tip = f"{format_percent(level)} asked, {format_percent(share)} inside"
-        canvas.point(level, max(share, 0.4), "main ring", tip)
-    width = float(np.median(ends[-1][1] - ends[-1][0]))
-    said = (
-        f"Intervals of 90 % hold the truth for {format_percent(held[COVERAGE_LEVELS.index(0.9)])} of the test "
-        f"rows. Those of 95 % are {format_rounded(width)} wide in the middle."
-    )
-    return figure(canvas.drawn("Coverage of intervals"), "Do the intervals hold?", said)
+    return Figure("Coverage of intervals", caption, [chart.render("Coverage of intervals")])
 
 
-def _most(values: np.ndarray) -> np.ndarray:
+def _central(values: np.ndarray) -> np.ndarray:
     return np.quantile(values, [0.003, 0.997])
 
 
-def _within(values: np.ndarray, ends: tuple[float, float]) -> np.ndarray:
-    return (values >= ends[0]) & (values <= ends[1])
-
-
-def _some(n: int) -> np.ndarray:
-    return np.unique(np.linspace(0, n - 1, min(n, SCATTER_POINTS)).astype(int))
-
-
-def evaluation_section(study: Study) -> Html | None:
-    """None without a target."""
-    if study.test is None:
-        return None
-    if study.task == "regression":
-        pictures = regression_figures(study)
-    else:
-        pictures = classification_figures(study.test, study.classes or [])
-    said = (
-        f"All that follows is about {format_count(len(study.test.y))} rows that were sealed until the "
-        "model was chosen."
-    )
-    return joined(tag("p", said, class_="say"), scores_table(study), pictures)
-
-
-def scores_table(study: Study) -> Html:
-    """Every score with its interval and its meaning."""
-    test = study.test
-    rows = [] if test is None else [_row(study, name) for name in test.scores]
-    head = tag(
-        "tr",
-        tag("th", "score"),
-        tag("th", "value", class_="number"),
-        tag("th", "95 % interval", class_="number"),
-        tag("th", "guessing", class_="number"),
-        tag("th", "what it is", class_="extra"),
-    )
-    table = tag("table", tag("thead", head), tag("tbody", rows))
-    return tag("div", table, class_="scroll", style="margin-bottom:18px")
-
-
-def _row(study: Study, name: str) -> Html:
-    assert study.test is not None  # noqa: S101
-    low, high = sorted(
-        display_value(name, end) for end in study.test.intervals.get(name, (0.0, 0.0))
-    )
-    sign = -1 if name.startswith("neg_") else 1
-    ends = f"{format_score(name, sign * low)} to {format_score(name, sign * high)}"
-    return tag(
-        "tr",
-        tag("td", metric_title(name), class_="name"),
-        tag("td", tag("b", format_score(name, study.test.scores[name])), class_="number"),
-        tag("td", ends if name in study.test.intervals else "", class_="number quiet"),
-        tag("td", _guessing(study, name), class_="number quiet"),
-        tag("td", metric_label(name).means, class_="quiet extra"),
-    )
-
-
-def _guessing(study: Study, name: str) -> str:
-    base = next((each for each in study.ranked if each.key == "baseline"), None)
-    if base is None:
-        return ""
-    scores = base.scores if name == study.metric else base.others.get(name, [])
-    return format_score(name, float(sum(scores) / len(scores))) if len(scores) else ""
+def _is_within(values: np.ndarray, limits: tuple[float, float]) -> np.ndarray:
+    return (values >= limits[0]) & (values <= limits[1])

@@ -1,10 +1,12 @@
-"""Feature importance, partial dependence, worst errors and the learning curve."""
+"""Figures of an explanation: importance, partial dependence, worst errors, learning curve."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 
 from tenfold.automl.explanation import (
     ColumnImportance,
@@ -14,7 +16,8 @@ from tenfold.automl.explanation import (
     PartialDependence,
     WorstError,
 )
-from tenfold.report.dataset import as_numbers
+from tenfold.report.dataset import to_numbers
+from tenfold.report.figures import Bar, Figure, signed_bars
 from tenfold.report.format import (
     capitalize_first,
     display_value,
@@ -24,237 +27,104 @@ from tenfold.report.format import (
     format_value,
     join_names,
     metric_title,
+    shorten,
 )
-from tenfold.report.svg import Canvas, Html, Limits, draw_legend, figure, joined, pad_limits, tag
+from tenfold.report.svg import Chart, Limits, pad_limits
 
-SMALL = (320, 210)
-DEPENDENCE = (
-    "One column is moved, the others stay as they are. The line is the mean over all rows; the "
-    "band is wide where rows react differently. All pictures have the same scale, and the small "
-    "bars below show where the data lie."
+STANDARDIZED_WEIGHTS = (
+    "Change of the prediction per standard deviation of the column, all others fixed; for classes "
+    "in log-odds, or in the margin of a linear SVM."
 )
-
-
-def dependence_part(dependences: list[PartialDependence]) -> Html | None:
-    """Title, a sentence how to read it, pictures; None if there is nothing to show."""
-    if not dependences:
-        return None
-    return joined(
-        tag("h3", "How the prediction moves with each"),
-        tag("p", DEPENDENCE, class_="quiet"),
-        dependence_figures(dependences),
-    )
-
-
-def dependence_figures(dependences: list[PartialDependence]) -> Html:
-    """One small picture each, all on the same scale of the prediction."""
-    values = [part for each in dependences for part in _reach(each)]
-    ends = pad_limits(np.concatenate(values), 0.05) if values else (0.0, 1.0)
-    figures = [dependence_figure(each, ends) for each in dependences]
-    return tag("div", figures, class_="figures small")
-
-
-def _reach(each: PartialDependence) -> list[np.ndarray]:
-    alone = each.mean.shape[1] == 1
-    return [each.low.ravel(), each.high.ravel()] if alone else [each.mean.ravel()]
-
-
-def dependence_figure(each: PartialDependence, ends: Limits) -> Html:
-    """Line for numbers, bars for levels."""
-    picture = _curve(each, ends) if each.share is None else _levels(each, ends)
-    legend = None
-    if len(each.outputs) > 1:
-        legend = draw_legend(*((f"c{i % 8}", name) for i, name in enumerate(each.outputs)))
-    return figure(joined(legend, picture), each.column, _dependence_said(each))
-
-
-def _curve(each: PartialDependence, ends: Limits) -> Html:
-    xs = as_numbers(each.grid)
-    alone = each.mean.shape[1] == 1
-    canvas = Canvas(pad_limits(xs, 0.0), ends, size=SMALL, margins=(24, 10, 48, 44))
-    canvas.axes("", _output_name(each), ticks=(4, 4))
-    if alone:
-        canvas.band(xs, each.low[:, 0], each.high[:, 0], "main")
-    for i in range(each.mean.shape[1]):
-        canvas.line(xs, each.mean[:, i], "main" if alone else f"c{i % 8}")
-    if each.values is not None:
-        _rug(canvas, as_numbers(each.values), (xs[0], xs[-1]))
-    return canvas.drawn(f"Prediction against {each.column}")
-
-
-def _rug(canvas: Canvas, values: np.ndarray, ends: tuple[float, float]) -> None:
-    values = values[np.isfinite(values) & (values >= ends[0]) & (values <= ends[1])]
-    if not len(values) or ends[0] == ends[1]:
-        return
-    counts, edges = np.histogram(values, bins=40, range=ends)
-    floor = canvas.height - 2
-    for n, left, right in zip(counts, edges[:-1], edges[1:], strict=True):
-        if n:
-            tall = 18 * n / counts.max()
-            wide = canvas.x(right) - canvas.x(left) - 1
-            canvas.add(
-                "rect",
-                x=canvas.x(left),
-                y=floor - tall,
-                width=wide,
-                height=tall,
-                class_="bar grey pale",
-            )
-
-
-def _levels(each: PartialDependence, ends: Limits) -> Html:
-    n = len(each.grid)
-    canvas = Canvas(ends, (0, n), size=(SMALL[0], 46 + 24 * n), margins=(18, 10, 22, 112))
-    for value, label in canvas.x.ticks(4):
-        canvas.upright(value, "grid")
-        canvas.text(float(canvas.x(value)), canvas.y.start + 14, label, class_="tick mid")
-    canvas.text(2, 10, _output_name(each), class_="name")
-    alone = each.mean.shape[1] == 1
-    for i, level in enumerate(each.grid):
-        y = n - i - 0.5
-        name = "missing" if level is None else format_value(level)
-        short = name if len(name) <= 16 else name[:15] + "…"
-        share = "" if each.share is None else f", {format_percent(float(each.share[i]))} of rows"
-        canvas.text(canvas.x.start - 8, float(canvas.y(y)) + 4, short, class_="end")
-        for j in range(each.mean.shape[1]):
-            colour = "main" if alone else f"c{j % 8}"
-            if alone:
-                canvas.line([each.low[i, j], each.high[i, j]], [y, y], f"{colour} pale")
-            tip = f"{name}: {format_value(each.mean[i, j])}{share}"
-            canvas.point(each.mean[i, j], y, f"{colour} ring", tip, 5.5)
-    return canvas.drawn(f"Prediction for the levels of {each.column}")
-
-
-def _output_name(each: PartialDependence) -> str:
-    if len(each.outputs) > 1:
-        return "probability"
-    return f"probability of {each.outputs[0]}" if each.chance else f"predicted {each.outputs[0]}"
-
-
-def _dependence_said(each: PartialDependence) -> str:
-    i = int(np.ptp(each.mean, axis=0).argmax())
-    line = each.mean[:, i]
-    low, high = int(line.argmin()), int(line.argmax())
-    what = f"the probability of {each.outputs[i]}" if each.chance else each.outputs[i]
-    if np.ptp(line) < 1e-9:
-        return "The prediction does not move with it."
-    if each.share is not None:
-        return (
-            f"Lowest for {_named(each.grid[low])} ({format_rounded(line[low])}), highest for "
-            f"{_named(each.grid[high])} ({format_rounded(line[high])})."
-        )
-    steps = np.diff(line)
-    rising = steps[steps > 0].sum() / max(np.abs(steps).sum(), 1e-300)
-    way = "rises" if rising > 0.95 else "falls" if rising < 0.05 else None
-    from_to = f"{format_value(each.grid[0])} to {format_value(each.grid[-1])}"
-    if way:
-        return f"From {from_to}, {what} {way} from {format_rounded(line[0])} to {format_rounded(line[-1])}."
-    start = what.replace("the", "The", 1) if each.chance else what
-    return f"{start} is lowest near {format_value(each.grid[low])} and highest near {format_value(each.grid[high])}."
-
-
-def _named(level: object) -> str:
-    return "missing" if level is None else f"“{format_value(level)}”"
-
-
-COLUMNS = 15
-WEIGHTS = 16
-
-
-def importance_section(found: Explanation) -> Html:
-    """Importance, weights, dependence: of these, what there is."""
-    known = found.importances
-    sides = [importance_figure(found)] if known else []
-    if found.weights is not None:
-        sides.append(weights_figure(found.weights, MOVES))
-    return joined(
-        tag("p", _sentence(found), class_="say") if known else None,
-        tag("div", sides, class_="figures wide-ones") if sides else None,
-        dependence_part(found.dependences),
-    )
-
-
-MOVES = (
-    "How far one standard deviation of the column moves the prediction, all others held; for "
-    "classes in log-odds, or in the margin of a linear SVM."
+RAW_WEIGHTS = (
+    "Change of the prediction per standard deviation of a number, or for a level of a category; "
+    "for classes in log-odds, or in the margin of a linear SVM."
 )
+PARTIAL_DEPENDENCE = (
+    "The mean prediction as one column varies and the others stay as they are. The band is wide "
+    "where rows react differently. All charts share one scale; small bars show where the data lie."
+)
+_MAX_COLUMNS = 15
+_MAX_WEIGHTS = 16
+_SMALL = (320, 210)
+_MAX_CELLS = 8  # of a row that was predicted badly
+_MAX_ERRORS = 6
+_MAX_CELL_LENGTH = 160
 
 
-def _sentence(found: Explanation) -> str:
-    sure = [each for each in found.importances if each.low > 0]
-    if not sure:
-        return "No column matters by itself: shuffling any one of them leaves the score as it is."
-    total = sum(each.drop for each in sure)
-    half, kept = 0.0, 0
-    while half < 0.5 * total:
-        half, kept = half + sure[kept].drop, kept + 1
-    names = join_names([each.column for each in sure[:kept]], most=4)
-    verb = "carries" if kept == 1 else "together carry"
+# ---- importance and weights
+
+
+def summarize_importance(explanation: Explanation) -> str:
+    """Which columns carry most of the importance, and how many have any."""
+    significant = [each for each in explanation.importances if each.low > 0]
+    if not significant:
+        return "No single column matters: permuting any one of them leaves the score unchanged."
+    total = sum(each.drop for each in significant)
+    part, n = 0.0, 0
+    while part < 0.5 * total:
+        part, n = part + significant[n].drop, n + 1
+    names = join_names([each.column for each in significant[:n]], most=4)
+    verb = "accounts" if n == 1 else "together account"
     return (
-        f"{names} {verb} {format_percent(half / total)} of what the model knows. Shuffling does harm "
-        f"beyond chance for {len(sure)} of {len(found.importances)} columns."
+        f"{names} {verb} for {format_percent(part / total)} of the importance. It is above zero "
+        f"for {len(significant)} of {len(explanation.importances)} columns."
     )
 
 
-def importance_figure(found: Explanation) -> Html:
-    """Fall of the score when a column is shuffled."""
-    top = found.importances[:COLUMNS]
-    reach = max([max(each.high, each.drop) for each in top] + [1e-12])
-    rows = [_importance_bar(each, reach) for each in top]
-    left = len(found.importances) - len(top)
-    said = (
-        f"By how much {metric_title(found.metric)} falls on {format_count(found.n_rows)} rows when a "
-        "column is shuffled; the thin line is its 95 % interval. Columns that say the same share "
-        "their part." + (f" {left} more columns matter less." if left > 0 else "")
+def importance_figures(explanation: Explanation) -> list[Figure]:
+    """Permutation importance and, of a linear model, its weights."""
+    figures = [_importance_figure(explanation)] if explanation.importances else []
+    if explanation.weights is not None:
+        figures.append(weights_figure(explanation.weights, STANDARDIZED_WEIGHTS))
+    return figures
+
+
+def _importance_figure(explanation: Explanation) -> Figure:
+    top = explanation.importances[:_MAX_COLUMNS]
+    scale = max([max(each.high, each.drop) for each in top] + [1e-12])
+    others = len(explanation.importances) - len(top)
+    caption = (
+        f"Decrease of {metric_title(explanation.metric)} on {format_count(explanation.n_rows)} "
+        "rows when a column is permuted; the thin line is the 95 % interval. Correlated columns "
+        "share their importance."
     )
-    return figure(tag("div", rows, class_="bars"), "What is lost without a column", said)
+    caption += f" {others} more columns are less important." if others > 0 else ""
+    bars = [_importance_bar(each, scale) for each in top]
+    return Figure("Feature importance", caption, bars=bars)
 
 
-def _importance_bar(each: ColumnImportance, reach: float) -> Html:
-    wide = 100 * float(np.clip(each.drop / reach, 0, 1))
-    low, high = (100 * float(np.clip(v / reach, 0, 1)) for v in (each.low, each.high))
-    sure = "main" if each.low > 0 else "grey"
-    tip = f"{each.column}: {format_value(each.drop)}\n95 % interval {format_value(each.low)} to {format_value(each.high)}"
-    track = tag(
-        "span",
-        tag("i", class_=f"fill {sure}", style=f"left:0;width:{wide:.1f}%"),
-        tag("i", class_="range", style=f"left:{low:.1f}%;width:{max(high - low, 0):.1f}%"),
-        class_="track",
-        data_tip=tip,
+def _importance_bar(each: ColumnImportance, scale: float) -> Bar:
+    width, low, high = (
+        100 * float(np.clip(v / scale, 0, 1)) for v in (each.drop, each.low, each.high)
     )
-    return joined(
-        tag("span", each.column, class_="label", title=each.column),
-        track,
-        tag("span", format_value(each.drop, 2), class_="value"),
+    drop, first, last = (format_value(v, scale=scale) for v in (each.drop, each.low, each.high))
+    return Bar(
+        each.column,
+        format_value(each.drop, 2, scale=scale),
+        0.0,
+        width,
+        "main" if each.low > 0 else "grey",
+        f"{each.column}: {drop}\n95 % interval {first} to {last}",
+        interval=(low, max(high - low, 0.0)),
     )
 
 
-def weights_figure(weights: LinearWeights, moves: str) -> Html:
-    """The largest weights of a linear model, signed; `moves` says what a weight means."""
-    several = weights.values.shape[1] > 1
-    bars = [_strongest(weights, i) for i in range(min(WEIGHTS, len(weights.names)))]
-    values = [value for _, value in bars]
-    ends = ends_of(values)
-    rows = [signed_bar(label, value, ends) for label, value in bars]
-    if several:
-        said = "The strongest weight of each column, and the class it speaks for (or against)."
-        legend = None
+def weights_figure(weights: LinearWeights, meaning: str) -> Figure:
+    """The largest weights of a linear model, signed; `meaning` says what a weight is."""
+    n_shown = min(_MAX_WEIGHTS, len(weights.names))
+    bars = signed_bars([_largest_weight(weights, i) for i in range(n_shown)])
+    if weights.values.shape[1] > 1:
+        caption = "The largest weight of each column, and the class whose score it changes."
+        legend = []
     else:
-        what = weights.outputs[0]
-        legend = draw_legend(("c0", f"raises {what}"), ("c1", f"lowers {what}"))
-        said = moves
-    left = len(weights.names) - len(bars)
-    said += f" {format_count(left)} more are smaller." if left > 0 else ""
-    return figure(joined(legend, tag("div", rows, class_="bars")), "Weights", said)
+        output = weights.outputs[0]
+        legend, caption = [("c0", f"raises {output}"), ("c1", f"lowers {output}")], meaning
+    others = len(weights.names) - len(bars)
+    caption += f" {format_count(others)} more are smaller." if others > 0 else ""
+    return Figure("Weights", caption, legend=legend, bars=bars)
 
 
-def ends_of(values: list[float]) -> Limits:
-    """A scale that holds all values and zero."""
-    low = min([0.0, *values])
-    return low, max([0.0, *values, low + 1e-12])
-
-
-def _strongest(weights: LinearWeights, i: int) -> tuple[str, float]:
+def _largest_weight(weights: LinearWeights, i: int) -> tuple[str, float]:
     """Label and largest weight of an encoded column."""
     j = int(np.abs(weights.values[i]).argmax())
     several = weights.values.shape[1] > 1
@@ -262,164 +132,223 @@ def _strongest(weights: LinearWeights, i: int) -> tuple[str, float]:
     return label, float(weights.values[i, j])
 
 
-def signed_bar(label: str, value: float, ends: Limits) -> Html:
-    """A bar to the right of zero or to the left."""
-    low, high = ends
-    zero, end = (100 * (v - low) / (high - low) for v in (0.0, value))
-    left, wide = min(zero, end), abs(end - zero)
-    colour = "c1" if value < 0 else "c0"
-    track = tag(
-        "span",
-        tag("i", class_="zero", style=f"left:{zero:.1f}%"),
-        tag("i", class_=f"fill {colour}", style=f"left:{left:.1f}%;width:{wide:.1f}%"),
-        class_="track",
-        data_tip=f"{label}: {format_value(value)}",
-    )
-    return joined(
-        tag("span", label, class_="label", title=label),
-        track,
-        tag("span", format_rounded(value, 2), class_="value"),
-    )
+# ---- partial dependence
 
 
-ERROR_CELLS = 8
-ERROR_CARDS = 6
+def dependence_figures(dependences: Sequence[PartialDependence]) -> list[Figure]:
+    """A small chart per column, all on one scale of the prediction."""
+    values = [part for each in dependences for part in _dependence_range(each)]
+    limits = pad_limits(np.concatenate(values), 0.05) if values else (0.0, 1.0)
+    return [_dependence_figure(each, limits) for each in dependences]
 
 
-def worst_errors_section(found: Explanation, name: str = "test row") -> Html:
-    """One card per row: truth, prediction, and the cells that matter most."""
-    order = [each.column for each in found.importances]
-    cards = [_error_card(each, order, name) for each in found.mistakes[:ERROR_CARDS]]
-    return joined(
-        tag("p", _error_sentence(found.mistakes, name), class_="say"),
-        tag("div", cards, class_="cards"),
-    )
+def _dependence_range(each: PartialDependence) -> list[np.ndarray]:
+    has_band = each.mean.shape[1] == 1
+    return [each.low.ravel(), each.high.ravel()] if has_band else [each.mean.ravel()]
 
 
-def _error_sentence(mistakes: list[WorstError], name: str) -> str:
-    if mistakes[0].certainty is None:
+def _dependence_figure(each: PartialDependence, limits: Limits) -> Figure:
+    is_numeric = each.share is None
+    chart = _dependence_curve(each, limits) if is_numeric else _dependence_levels(each, limits)
+    legend = []
+    if len(each.outputs) > 1:
+        legend = [(f"c{i % 8}", name) for i, name in enumerate(each.outputs)]
+    return Figure(each.column, _dependence_caption(each), [chart], legend)
+
+
+def _dependence_curve(each: PartialDependence, limits: Limits) -> Markup:
+    xs = to_numbers(each.grid)
+    has_band = each.mean.shape[1] == 1
+    chart = Chart(pad_limits(xs, 0.0), limits, size=_SMALL, margins=(24, 10, 48, 44))
+    chart.axes("", _output_label(each), ticks=(4, 4))
+    if has_band:
+        chart.band(xs, each.low[:, 0], each.high[:, 0], "main")
+    for i in range(each.mean.shape[1]):
+        chart.line(xs, each.mean[:, i], "main" if has_band else f"c{i % 8}")
+    if each.values is not None:
+        _draw_rug(chart, to_numbers(each.values), (xs[0], xs[-1]))
+    return chart.render(f"Prediction against {each.column}")
+
+
+def _draw_rug(chart: Chart, values: np.ndarray, limits: Limits) -> None:
+    """A small histogram of the column below the chart."""
+    values = values[np.isfinite(values) & (values >= limits[0]) & (values <= limits[1])]
+    if not len(values) or limits[0] == limits[1]:
+        return
+    counts, edges = np.histogram(values, bins=40, range=limits)
+    for n, left, right in zip(counts, edges[:-1], edges[1:], strict=True):
+        if n:
+            height = 18 * n / counts.max()
+            chart.add(
+                "rect",
+                x=chart.x(left),
+                y=chart.height - 2 - height,
+                width=chart.x(right) - chart.x(left) - 1,
+                height=height,
+                class_="bar grey pale",
+            )
+
+
+def _dependence_levels(each: PartialDependence, limits: Limits) -> Markup:
+    n = len(each.grid)
+    chart = Chart(limits, (0, n), size=(_SMALL[0], 46 + 24 * n), margins=(18, 10, 22, 112))
+    for value, label in chart.x.ticks(4):
+        chart.vertical_line(value, "grid")
+        chart.text(float(chart.x(value)), chart.y.start + 14, label, class_="tick mid")
+    chart.text(2, 10, _output_label(each), class_="name")
+    has_band = each.mean.shape[1] == 1
+    for i, level in enumerate(each.grid):
+        y = n - i - 0.5
+        name = "missing" if level is None else format_value(level)
+        share = "" if each.share is None else f", {format_percent(float(each.share[i]))} of rows"
+        chart.text(chart.x.start - 8, float(chart.y(y)) + 4, shorten(name, 16), class_="end")
+        for j in range(each.mean.shape[1]):
+            color = "main" if has_band else f"c{j % 8}"
+            if has_band:
+                chart.line([each.low[i, j], each.high[i, j]], [y, y], f"{color} pale")
+            tip = f"{name}: {format_value(each.mean[i, j], scale=_size(limits))}{share}"
+            chart.marker(each.mean[i, j], y, f"{color} ring", tip, 5.5)
+    return chart.render(f"Prediction for the levels of {each.column}")
+
+
+def _size(limits: Limits) -> float:
+    return max(abs(limits[0]), abs(limits[1]))
+
+
+def _output_label(each: PartialDependence) -> str:
+    if len(each.outputs) > 1:
+        return "probability"
+    return f"probability of {each.outputs[0]}" if each.chance else f"predicted {each.outputs[0]}"
+
+
+def _dependence_caption(each: PartialDependence) -> str:
+    i = int(np.ptp(each.mean, axis=0).argmax())
+    curve = each.mean[:, i]
+    scale = float(np.abs(curve).max())
+    low, high = int(curve.argmin()), int(curve.argmax())
+    output = f"the probability of {each.outputs[i]}" if each.chance else each.outputs[i]
+    texts = [format_rounded(value, scale=scale) for value in curve]
+    if np.ptp(curve) <= 1e-9 * max(scale, 1.0):
+        return "The prediction does not depend on it."
+    if each.share is not None:
         return (
-            f"The {name}s with the largest errors. Rows like these are worth a look: some are "
-            "rare, some are wrong in the table."
+            f"Lowest for {_quote_level(each.grid[low])} ({texts[low]}), highest for "
+            f"{_quote_level(each.grid[high])} ({texts[high]})."
         )
+    steps = np.diff(curve)
+    rising = steps[steps > 0].sum() / max(np.abs(steps).sum(), 1e-300)
+    verb = "rises" if rising > 0.95 else "falls" if rising < 0.05 else None
+    if verb:
+        ends = f"{format_value(each.grid[0])} to {format_value(each.grid[-1])}"
+        return f"From {ends}, {output} {verb} from {texts[0]} to {texts[-1]}."
+    subject = capitalize_first(output) if each.chance else output
     return (
-        f"The {name}s that were wrong with the greatest certainty. Rows like these are worth a "
-        "look: some are rare, some are labelled wrongly."
+        f"{subject} is lowest near {format_value(each.grid[low])} and highest near "
+        f"{format_value(each.grid[high])}."
     )
 
 
-def _error_card(each: WorstError, order: list[str], name: str) -> Html:
-    names = [column for column in order if column in each.cells]
-    names += [column for column in each.cells if column not in names]
-    pairs = [
-        joined(tag("dt", n), tag("dd", _error_cell(each.cells[n]))) for n in names[:ERROR_CELLS]
-    ]
-    more = len(names) - ERROR_CELLS
-    return tag(
-        "article",
-        tag("header", tag("span", f"{name} {each.row}"), tag("span", _how_wrong(each))),
-        tag("div", _verdict(each), class_="verdict"),
-        tag("dl", pairs, class_="pairs"),
-        tag("div", f"and {more} more columns", class_="sub", style="margin-top:8px")
-        if more > 0
-        else None,
-        class_="card",
-    )
+def _quote_level(level: object) -> str:
+    return "missing" if level is None else f"“{format_value(level)}”"
 
 
-def _how_wrong(each: WorstError) -> str:
-    if each.certainty is not None:
-        return f"{format_percent(each.certainty)} sure"
-    return f"off by {format_rounded(abs(each.truth - each.predicted))}"
+# ---- worst errors
 
 
-def _verdict(each: WorstError) -> Html:
-    return joined(
-        "Is ",
-        tag("span", format_value(each.truth), class_="truth"),
-        ", said ",
-        tag("span", _said(each), class_="wrong"),
-    )
+class ErrorCard(NamedTuple):
+    """A row that was predicted badly."""
+
+    row: int
+    size: str
+    truth: str
+    predicted: str
+    cells: list[tuple[str, str]]
+    n_more: int
 
 
-def _said(each: WorstError) -> str:
-    return (
-        format_value(each.predicted)
-        if each.certainty is not None
-        else format_rounded(each.predicted)
-    )
-
-
-def _error_cell(value: Any) -> str:
-    text = format_value(value, 4)
-    return text if len(text) <= 160 else text[:159] + "…"
-
-
-def learning_curve_section(curve: LearningCurve, metric: str, title: str) -> Html:
-    """The curve, and what it promises."""
-    picture = joined(
-        draw_legend(("main", "rows it has not seen"), ("grey", "rows it learned from")),
-        _picture(curve, metric),
-        _picture(curve, metric, (360, 260), "narrow"),
-    )
-    said = (
-        f"{title}, trained on more and more rows. Bands reach from the worst to the best fold. The "
-        "gap between the lines is what the model has learned by heart."
-    )
-    return joined(
-        tag("p", _promise(curve, metric), class_="say"),
-        tag(
-            "div",
-            figure(
-                picture, f"{capitalize_first(metric_title(metric))} against rows learned from", said
-            ),
-            class_="figures one",
-        ),
-    )
-
-
-def _picture(
-    curve: LearningCurve, metric: str, size: tuple[int, int] = (760, 290), class_: str = "broad"
-) -> Html:
-    train, test = natural_array(metric, curve.train), natural_array(metric, curve.test)
-    seen = np.concatenate([test.mean(axis=1), train.mean(axis=1)])
-    ends = pad_limits([*seen, *np.quantile(test, [0.1, 0.9])], 0.08)
-    sizes = float(curve.sizes[0]), float(curve.sizes[-1])
-    canvas = Canvas(sizes, ends, size=size, margins=(26, 16, 40, 48), log=True)
-    canvas.axes("rows to learn from", metric_title(metric))
-    for scores, colour in ((train, "grey"), (test, "main")):
-        low, high = scores.min(axis=1), scores.max(axis=1)
-        means = scores.mean(axis=1)
-        canvas.band(curve.sizes, np.clip(low, *ends), np.clip(high, *ends), colour)
-        canvas.line(curve.sizes, np.clip(means, *ends), colour)
-        for rows, value in zip(curve.sizes, means, strict=True):
-            tip = f"{format_count(rows)} rows: {format_value(value)}"
-            canvas.point(rows, float(np.clip(value, *ends)), f"{colour} ring", tip)
-    return canvas.drawn("Learning curve", class_)
-
-
-def natural_array(metric: str, scores: np.ndarray) -> np.ndarray:
-    """Scores as people know them."""
-    return np.asarray(display_value(metric, 1.0) * scores, float)
-
-
-def _promise(curve: LearningCurve, metric: str) -> str:
-    test, train = curve.test.mean(axis=1), curve.train.mean(axis=1)
-    last_gain = test[-1] - test[-2]
-    noise = (
-        curve.test[-1].std(ddof=1) / np.sqrt(curve.test.shape[1]) if curve.test.shape[1] > 1 else 0
-    )
-    gap = train[-1] - test[-1]
-    if last_gain > max(noise, 0.01 * abs(test[-1])):
-        words = "Probably: the curve still rises at its right end."
+def summarize_errors(errors: Sequence[WorstError], row_name: str) -> str:
+    """What the cards show."""
+    if errors[0].certainty is None:
+        kind = f"The {row_name}s with the largest errors"
     else:
-        words = "Not much: the curve is flat at its right end."
-    if gap > max(2 * noise, 0.02):
-        return (
-            f"{words} The model does better on rows it has learned from, by {format_value(gap, 2)} in "
-            f"{metric_title(metric)}: it learns partly by heart."
-        )
-    return (
-        f"{words} It does about as well on new rows as on those it learned from, so it does not "
-        "over-fit."
+        kind = f"The {row_name}s that were misclassified with the highest probability"
+    return f"{kind}. Check such rows: some are rare cases, others are errors in the table."
+
+
+def error_cards(explanation: Explanation) -> list[ErrorCard]:
+    """One card per row, its most important columns first."""
+    order = [each.column for each in explanation.importances]
+    return [_error_card(each, order) for each in explanation.mistakes[:_MAX_ERRORS]]
+
+
+def _error_card(error: WorstError, order: list[str]) -> ErrorCard:
+    names = [column for column in order if column in error.cells]
+    names += [column for column in error.cells if column not in names]
+    cells = [(name, _cell_text(error.cells[name])) for name in names[:_MAX_CELLS]]
+    if error.certainty is None:
+        size = f"off by {format_rounded(abs(error.truth - error.predicted))}"
+        predicted = format_rounded(error.predicted)
+    else:
+        size = f"probability {format_percent(error.certainty)}"
+        predicted = format_value(error.predicted)
+    n_more = max(len(names) - _MAX_CELLS, 0)
+    return ErrorCard(error.row, size, format_value(error.truth), predicted, cells, n_more)
+
+
+def _cell_text(value: Any) -> str:
+    return shorten(format_value(value, 4), _MAX_CELL_LENGTH)
+
+
+# ---- learning curve
+
+
+def learning_curve_figure(curve: LearningCurve, metric: str, title: str) -> Figure:
+    """Score against the number of training rows."""
+    caption = (
+        f"{capitalize_first(metric_title(metric))} of {title}, fitted on more and more rows. Bands "
+        "span the folds. The gap between the curves is overfitting."
     )
+    charts = [
+        _learning_chart(curve, metric, (760, 290), "broad"),
+        _learning_chart(curve, metric, (360, 260), "narrow"),
+    ]
+    legend = [("main", "validation rows"), ("grey", "training rows")]
+    return Figure("Learning curve", caption, charts, legend)
+
+
+def _learning_chart(
+    curve: LearningCurve, metric: str, size: tuple[int, int], class_: str
+) -> Markup:
+    sign = display_value(metric, 1.0)
+    train, test = sign * curve.train, sign * curve.test
+    means = np.concatenate([test.mean(axis=1), train.mean(axis=1)])
+    limits = pad_limits([*means, *np.quantile(test, [0.1, 0.9])], 0.08)
+    sizes = float(curve.sizes[0]), float(curve.sizes[-1])
+    chart = Chart(sizes, limits, size=size, margins=(26, 16, 40, 48), log=True)
+    chart.axes("training rows", metric_title(metric))
+    for scores, color in ((train, "grey"), (test, "main")):
+        low, high, mean = scores.min(axis=1), scores.max(axis=1), scores.mean(axis=1)
+        chart.band(curve.sizes, np.clip(low, *limits), np.clip(high, *limits), color)
+        chart.line(curve.sizes, np.clip(mean, *limits), color)
+        for rows, value in zip(curve.sizes, mean, strict=True):
+            tip = f"{format_count(rows)} rows: {format_value(value, scale=_size(limits))}"
+            chart.marker(rows, float(np.clip(value, *limits)), f"{color} ring", tip)
+    return chart.render("Learning curve", class_)
+
+
+def summarize_learning_curve(curve: LearningCurve, metric: str) -> str:
+    """Whether more rows would help, and whether the model overfits."""
+    test, train = curve.test.mean(axis=1), curve.train.mean(axis=1)
+    folds = curve.test.shape[1]
+    error = curve.test[-1].std(ddof=1) / np.sqrt(folds) if folds > 1 else 0
+    if test[-1] - test[-2] > max(error, 0.01 * abs(test[-1])):
+        trend = "More rows would probably help: the curve still rises at its right end."
+    else:
+        trend = "More rows would not help much: the curve is flat at its right end."
+    gap = train[-1] - test[-1]
+    if gap > max(2 * error, 0.02):
+        return (
+            f"{trend} The model scores better on training rows, by {format_value(gap, 2)} in "
+            f"{metric_title(metric)}: it partly memorizes the training data."
+        )
+    return f"{trend} It scores about the same on training and validation rows: no overfitting."

@@ -1,4 +1,4 @@
-"""Numbers, lists of names and metrics as people read them."""
+"""Text of numbers, lists of names and metrics, as reports and the command line show them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 MINUS = "\N{MINUS SIGN}"
+_ROUNDING = 1e-6  # of the scale of a figure: smaller values are shown as 0
 
 
-def format_value(value: Any, digits: int = 3) -> str:
-    """A number with as many digits as matter, thousands apart; anything else as text.
+def format_value(value: Any, digits: int = 3, *, scale: float = 0.0) -> str:
+    """A number with its significant digits and thousands separators; anything else as text.
+
+    Parameters
+    ----------
+    value : object
+        A number, date, truth value or text; None and NaN are a dash.
+    digits : int
+        Significant digits of a number.
+    scale : float
+        Size of the numbers beside it: less than a millionth of it is rounding error, and 0.
 
     Examples
     --------
     >>> format_value(12345.678), format_value(0.01234), format_value(-2.0), format_value(None)
     ('12,346', '0.0123', '−2', '–')
+    >>> format_value(4.2e-17, scale=0.1)
+    '0'
     """
     if value is None or (isinstance(value, float | np.floating) and np.isnan(value)):
         return "\N{EN DASH}"
@@ -27,7 +39,8 @@ def format_value(value: Any, digits: int = 3) -> str:
         return value.isoformat(" ").removesuffix(" 00:00:00")
     if not isinstance(value, int | float | np.number):
         return str(value) or "(empty)"
-    return _format_number(float(value), digits).replace("-", MINUS)
+    number = 0.0 if abs(float(value)) < _ROUNDING * abs(scale) else float(value)
+    return _format_number(number, digits).replace("-", MINUS)
 
 
 def _format_number(value: float, digits: int) -> str:
@@ -43,57 +56,57 @@ def _format_number(value: float, digits: int) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def format_fixed(value: float, places: int = 3) -> str:
-    """A score with fixed places, so that columns of scores line up."""
+def format_fixed(value: float, decimals: int = 3) -> str:
+    """A score with a fixed number of decimals, so that columns of scores line up."""
     if value is None or not np.isfinite(value):
         return "\N{EN DASH}"
     if abs(value) >= 1000:
         return format_value(value)
-    return f"{round(value, places) + 0.0:.{places}f}".replace("-", MINUS)
+    return f"{round(value, decimals) + 0.0:.{decimals}f}".replace("-", MINUS)
 
 
-def format_rounded(value: float, digits: int = 3) -> str:
-    """A number of which only the first digits matter.
+def format_rounded(value: float, digits: int = 3, *, scale: float = 0.0) -> str:
+    """A number rounded to its first digits.
 
     Examples
     --------
     >>> format_rounded(34_397.2), format_rounded(0.123456)
     ('34,400', '0.123')
     """
-    return format_value(float(f"{float(value):.{digits}g}"), digits)
+    return format_value(float(f"{float(value):.{digits}g}"), digits, scale=scale)
 
 
 def format_count(n: float) -> str:
-    """A whole number with its thousands apart."""
+    """A whole number with thousands separators."""
     return f"{int(n):,}"
 
 
 def format_percent(share: float) -> str:
-    r"""A share of one as per cent, with a digit more near both ends.
+    r"""A share of one in percent, with more decimals near 0 and 1.
 
     Examples
     --------
     >>> format_percent(0.5), format_percent(0.974), format_percent(0.9996)
     ('50\xa0%', '97.4\xa0%', '99.96\xa0%')
     """
-    near = min(share, 1 - share)
-    places = 2 if 0 < near < 0.002 else 1 if 0 < near < 0.1 else 0
-    text = f"{100 * share:.{places}f}"
-    text = text.rstrip("0").rstrip(".") if places else text
+    to_end = min(share, 1 - share)
+    decimals = 2 if 0 < to_end < 0.002 else 1 if 0 < to_end < 0.1 else 0
+    text = f"{100 * share:.{decimals}f}"
+    text = text.rstrip("0").rstrip(".") if decimals else text
     return f"{text}\N{NO-BREAK SPACE}%".replace("-", MINUS)
 
 
-def format_duration(time: float) -> str:
-    """A time in the unit that suits it."""
-    if time < 0.0995:
-        return f"{max(time * 1000, 1):.0f} ms"
-    if time < 99.5:
-        return f"{time:.1f} s" if time < 9.95 else f"{time:.0f} s"
-    return f"{time / 60:.1f} min"
+def format_duration(seconds: float) -> str:
+    """A time in milliseconds, seconds or minutes."""
+    if seconds < 0.0995:
+        return f"{max(seconds * 1000, 1):.0f} ms"
+    if seconds < 99.5:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min"
 
 
 def join_names(names: Iterable[str], *, most: int = 6) -> str:
-    """Names in one sentence: a, b and c; the tail is counted.
+    """Names as an enumeration; those beyond `most` are counted.
 
     Examples
     --------
@@ -108,13 +121,18 @@ def join_names(names: Iterable[str], *, most: int = 6) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def shorten(text: str, most: int) -> str:
+    """At most so many characters, the last an ellipsis where text was cut."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
 def capitalize_first(text: str) -> str:
-    """As the first word of a sentence."""
+    """The text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
 
 
 def lower_first(text: str) -> str:
-    """Inside a sentence; an abbreviation keeps its capitals.
+    """The text with its first letter in lower case; abbreviations keep their capitals.
 
     Examples
     --------
@@ -125,74 +143,83 @@ def lower_first(text: str) -> str:
 
 
 def short_title(title: str) -> str:
-    """The name of a model without what is said about it after a colon."""
+    """The title of a model up to a colon."""
     return title.split(":", maxsplit=1)[0]
 
 
 class MetricLabel(NamedTuple):
-    """How a score is called and what it means."""
+    """Name and meaning of a metric.
+
+    Attributes
+    ----------
+    title, meaning : what people call it, and what it measures
+    form : "plain", or "share" for metrics shown in percent
+    perfect : the best value; None if it is not known
+    """
 
     title: str
-    means: str
-    form: str = "plain"  # or "share": a part of the rows
+    meaning: str
+    form: str = "plain"
     perfect: float | None = 1.0
 
 
 METRIC_LABELS = {
-    "accuracy": MetricLabel("accuracy", "share of rows that are right", "share"),
-    "balanced_accuracy": MetricLabel(
-        "balanced accuracy", "mean over classes of the share right", "share"
+    "accuracy": MetricLabel("accuracy", "share of correct predictions", "share"),
+    "balanced_accuracy": MetricLabel("balanced accuracy", "recall, averaged over classes", "share"),
+    "roc_auc": MetricLabel(
+        "ROC AUC", "probability that a positive row is ranked above a negative one"
     ),
-    "roc_auc": MetricLabel("ROC AUC", "how often a positive row is ranked above a negative one"),
-    "roc_auc_ovr": MetricLabel("ROC AUC", "the same, each class against the rest, averaged"),
-    "average_precision": MetricLabel("average precision", "mean precision over all thresholds"),
+    "roc_auc_ovr": MetricLabel("ROC AUC", "area under the ROC curve, averaged over classes"),
+    "average_precision": MetricLabel("average precision", "area under the precision-recall curve"),
     "f1": MetricLabel("F1", "harmonic mean of precision and recall"),
-    "f1_macro": MetricLabel(
-        "F1, all classes alike", "harmonic mean of precision and recall, averaged"
-    ),
-    "precision": MetricLabel("precision", "share of alarms that are true", "share"),
-    "recall": MetricLabel("recall", "share of positives that are found", "share"),
+    "f1_macro": MetricLabel("macro F1", "F1, averaged over classes"),
+    "precision": MetricLabel("precision", "share of predicted positives that are correct", "share"),
+    "recall": MetricLabel("recall", "share of positive rows that are found", "share"),
     "log_loss": MetricLabel(
-        "log loss", "cost of probabilities; sure and wrong costs most", perfect=0.0
+        "log loss", "negative mean log-likelihood of the true class", perfect=0.0
     ),
     "brier_score": MetricLabel("Brier score", "mean squared error of probabilities", perfect=0.0),
-    "r2": MetricLabel("R²", "share of the differences that is explained"),
-    "explained_variance": MetricLabel("explained variance", "the same, but for an offset"),
-    "root_mean_squared_error": MetricLabel(
-        "RMSE", "typical error; large ones weigh more", perfect=0.0
+    "r2": MetricLabel("R²", "share of the variance of the target that is explained"),
+    "explained_variance": MetricLabel(
+        "explained variance", "R² without the mean error of the predictions"
     ),
-    "mean_squared_error": MetricLabel("mean squared error", "mean of squared errors", perfect=0.0),
-    "mean_absolute_error": MetricLabel("mean absolute error", "mean size of an error", perfect=0.0),
+    "root_mean_squared_error": MetricLabel(
+        "RMSE", "root of the mean squared error, in units of the target", perfect=0.0
+    ),
+    "mean_squared_error": MetricLabel("MSE", "mean squared error", perfect=0.0),
+    "mean_absolute_error": MetricLabel(
+        "MAE", "mean absolute error, in units of the target", perfect=0.0
+    ),
     "median_absolute_error": MetricLabel(
-        "median error", "half of the errors are smaller", perfect=0.0
+        "median error", "median absolute error, in units of the target", perfect=0.0
     ),
     "silhouette": MetricLabel(
-        "silhouette", "how much nearer rows are to their own group than to the next"
+        "silhouette", "how much closer rows are to their own cluster than to the next, -1 to 1"
     ),
 }
 
 
 def metric_label(name: str) -> MetricLabel:
-    """What is known of a score; an unknown one is called by its name."""
+    """Name and meaning of a metric; one without an entry is called by its own name."""
     bare = name.removeprefix("neg_")
-    known = METRIC_LABELS.get(bare)
-    if known:
-        return known
+    label = METRIC_LABELS.get(bare)
+    if label:
+        return label
     return MetricLabel(bare.replace("_", " "), "", perfect=0.0 if bare != name else None)
 
 
 def metric_title(name: str) -> str:
-    """The name in plain words."""
+    """What people call a metric."""
     return metric_label(name).title
 
 
 def display_value(name: str, value: float) -> float:
-    """The value as people know it: errors are positive."""
+    """The value with its usual sign: inside tenfold larger is better, errors are shown positive."""
     return -value if name.startswith("neg_") else value
 
 
 def format_score(name: str, value: float) -> str:
-    """The value in the form that suits its score."""
+    """A score in the form of its metric: percent or a number."""
     value = display_value(name, value)
     if metric_label(name).form == "share":
         return format_percent(value)
@@ -200,6 +227,6 @@ def format_score(name: str, value: float) -> str:
 
 
 def format_aligned(name: str, value: float) -> str:
-    """The value with three places, for columns of a table."""
+    """A score with three decimals, for columns of a table."""
     value = display_value(name, value)
     return format_fixed(value) if abs(value) < 100 else format_value(value, 4)

@@ -1,4 +1,4 @@
-"""The report of a study as one self-contained page."""
+"""The report of a study as one self-contained HTML page, rendered from templates."""
 
 from __future__ import annotations
 
@@ -7,181 +7,183 @@ import os
 import platform
 import re
 from datetime import datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 import tenfold
 from tenfold.automl.explainer import explain_study
 from tenfold.automl.explanation import Explanation
 from tenfold.automl.result import Study
 from tenfold.engine.atomic import write_atomic
-from tenfold.report.dataset import clusters_section, data_section
-from tenfold.report.evaluation import evaluation_section
-from tenfold.report.feature_effects import (
-    importance_section,
-    learning_curve_section,
-    worst_errors_section,
-)
-from tenfold.report.format import format_count, format_value
-from tenfold.report.model_cards import model_cards_section
-from tenfold.report.summary import findings_list, hero, leaderboard_section
-from tenfold.report.svg import Html, joined, tag
+from tenfold.report import dataset, evaluation, feature_effects, model_cards, summary
+from tenfold.report.format import format_count, format_value, metric_title
 
-Part = tuple[str, str, Any]  # anchor, title, contents
-
-MARK = (
-    '<svg viewBox="0 0 20 20" aria-hidden="true"><g fill="currentColor">'
-    '<rect x="1" y="3" width="18" height="2.6" rx="1.3" opacity=".3"/>'
-    '<rect x="1" y="8.7" width="12" height="2.6" rx="1.3" opacity=".6"/>'
-    '<rect x="1" y="14.4" width="6" height="2.6" rx="1.3"/></g></svg>'
-)
+_PACKAGES = ("tenfold", "numpy", "scipy", "scikit-learn")
+_EXAMPLE_COLUMNS = 4  # of the example of a request
+_KEYWORDS = r"\b(?:import|from|for|in|as|with)\b|^(?:tenfold|curl)\b"
+_STRINGS = r"\"[^\"\n]*\"|'[^'\n]*'"
+_TOKENS = re.compile(rf"(?P<c>#[^\n]*)|(?P<s>{_STRINGS})|(?P<k>{_KEYWORDS})", re.MULTILINE)
 
 
-def render_page(about: str, hero: Html, parts: list[Part]) -> str:
-    """A page as one string of HTML; parts without contents are left out."""
-    parts = [part for part in parts if part[2]]
-    body = tag(
-        "body",
-        _contents(parts),
-        tag("main", _top(), hero, [_section(*part) for part in parts], _footer()),
-        tag("div", id="tip", role="status"),
-    )
-    return f"<!doctype html>\n{tag('html', _head(about), body, lang='en')}\n"
+class Section(NamedTuple):
+    """A section of a page: its anchor, its title, and the template of its contents."""
+
+    anchor: str
+    title: str
+    template: str
 
 
-def _section(anchor: str, title: str, contents: Html) -> Html:
-    return tag("section", tag("h2", title), contents, id=anchor)
+def write_report(
+    study: Study, path: str | os.PathLike[str], *, explanation: Explanation | None = None
+) -> Path:
+    """Write the report of a study; the file is replaced only when the new one is complete.
+
+    Parameters
+    ----------
+    study : Study
+        What `tenfold.learn` returned.
+    path : path
+        Of the page, such as ``report.html``.
+    explanation : Explanation, optional
+        By default the model is explained on the study's test rows.
+
+    Returns
+    -------
+    Path
+        Path of the page.
+
+    See Also
+    --------
+    render_report : The page as a string.
+    """
+    return write_page(path, render_report(study, explanation=explanation))
 
 
-def _contents(parts: list[Part]) -> Html:
-    links = [tag("a", title, href=f"#{anchor}") for anchor, title, _ in parts]
-    return tag("nav", links, class_="contents", aria_label="Contents")
+def write_page(path: str | os.PathLike[str], text: str) -> Path:
+    """Write a page into a folder, which is made if it does not exist."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, text)
+    return path
 
 
-def _head(about: str) -> Html:
-    return tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"{about}: a tenfold report"),
-        tag("style", Html(_asset("page.css"))),
-        tag("script", Html(_asset("page.js"))),
-    )
+def render_report(study: Study, *, explanation: Explanation | None = None) -> str:
+    """The report of a study as HTML.
 
+    Parameters
+    ----------
+    study : Study
+        What `tenfold.learn` returned.
+    explanation : Explanation, optional
+        By default the model is explained on the study's test rows.
 
-def _asset(name: str) -> str:
-    return files("tenfold.report").joinpath(name).read_text(encoding="utf-8")
+    Returns
+    -------
+    str
+        One page without references to other files.
 
-
-def _top() -> Html:
-    return tag(
-        "div",
-        tag("span", Html(MARK), "tenfold", class_="brand"),
-        tag("span", class_="space"),
-        tag("span", f"{datetime.now().astimezone():%-d %B %Y}", class_="when"),
-        tag(
-            "button", "Dark", id="theme", type="button", class_="js-only", aria_label="Switch theme"
-        ),
-        class_="top",
-    )
-
-
-def _footer() -> Html:
-    words = (
-        f"Made by tenfold {tenfold.__version__}. This page is one file and asks nothing of the "
-        "network."
-    )
-    return tag("footer", words)
-
-
-PACKAGES = ("tenfold", "numpy", "scipy", "scikit-learn")
-
-
-def provenance_section(study: Study) -> Html:
-    """What is needed to do it again."""
-    settings = {name: _format_setting(value) for name, value in study.settings.items()}
-    versions = {"Python": platform.python_version()}
-    versions |= {name: _version(name) for name in PACKAGES}
-    return joined(
-        tag("p", _honesty(study), class_="say"),
-        tag("div", pairs("Settings", settings), pairs("Versions", versions), class_="figures"),
+    See Also
+    --------
+    write_report : Write the page to a file.
+    """
+    if explanation is None and study.test is not None:
+        explanation = explain_study(study)
+    return render_page(
+        "report.html.j2",
+        study.target or "clusters",
+        _report_sections(study, explanation),
+        study=study,
+        explanation=explanation,
+        usage=usage_examples(study),
+        provenance=_provenance(study),
+        settings={name: _format_setting(value) for name, value in study.settings.items()},
+        versions=_versions(),
     )
 
 
-def _honesty(study: Study) -> str:
-    if study.test is None:
-        used = f"{format_count(study.n_choosing)} of {format_count(study.n_rows)} rows were used."
-        return f"{used} The same seed gives the same groups."
-    used = (
-        f"{format_count(study.n_choosing)} of them chose"
-        if study.n_choosing < study.n_train
-        else "they chose"
-    )
-    return (
-        f"{format_count(study.n_test)} rows were sealed before anything was learned and opened once, "
-        f"after the choice. {format_count(study.n_train)} rows were for learning; {used} the model by "
-        f"{study.folds} folds. What was learned from a table, such as means and levels, was "
-        "learned inside each fold. The same data, settings and seed give the same result."
-    )
-
-
-def pairs(title: str, values: dict[str, str]) -> Html:
-    """Names and values under a title."""
-    rows = [joined(tag("dt", name), tag("dd", value)) for name, value in values.items()]
-    return tag("figure", tag("h4", title), tag("dl", rows, class_="pairs"))
-
-
-def _format_setting(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{k}: {_format_setting(v)}" for k, v in value.items()) or "none"
-    if isinstance(value, list | tuple):
-        return ", ".join(_format_setting(v) for v in value) or "none"
-    return "default" if value is None else format_value(value)
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "unknown"
-
-
-SHOWN = 4  # columns in the example of a request
-WORDS = r"\b(?:import|from|for|in|as|with)\b|^(?:tenfold|curl)\b"
-PIECES = re.compile(rf"(?P<c>#[^\n]*)|(?P<s>\"[^\"\n]*\"|'[^'\n]*')|(?P<k>{WORDS})", re.MULTILINE)
-
-
-def usage_section(study: Study) -> Html:
-    """Three short programs."""
-    parts = [("From Python", _python(study)), ("From the shell", _shell(study))]
-    if study.task != "clusters":
-        parts.append(("As a service on this machine", _service(study)))
-    blocks = [
-        tag(
-            "div",
-            tag("h4", title, tag("button", "Copy", type="button", class_="copy js-only")),
-            tag("pre", tag("code", highlight_code(text))),
-        )
-        for title, text in parts
+def _report_sections(study: Study, explanation: Explanation | None) -> list[Section]:
+    has_test, has_clusters = study.test is not None, study.clusters is not None
+    has_curve = explanation is not None and explanation.curve is not None
+    has_importance = explanation is not None and bool(explanation.importances)
+    has_errors = explanation is not None and bool(explanation.mistakes)
+    sections = [
+        (bool(study.warnings), Section("warnings", "Warnings", "warnings")),
+        (has_clusters, Section("clusters", "Clusters", "clusters")),
+        (True, Section("data", "Data", "data")),
+        (not has_clusters, Section("leaderboard", "Leaderboard", "leaderboard")),
+        (has_test, Section("test", "Test scores", "test")),
+        (has_curve, Section("learning-curve", "Learning curve", "learning_curve")),
+        (has_importance, Section("importance", "Feature importance", "importance")),
+        (has_errors, Section("errors", "Worst errors", "errors")),
+        (True, Section("usage", "Usage", "usage")),
+        (True, Section("models", "Models", "models")),
+        (True, Section("provenance", "Provenance", "provenance")),
     ]
-    return joined(
-        tag(
-            "p",
-            "The model lies beside this page as ",
-            tag("code", "model.tenfold"),
-            ": arrays and plain settings. Loading it executes nothing. It takes tables like the "
-            "one it learned from; columns are found by name, and what it has never seen is "
-            "handled.",
-            class_="say",
-        ),
-        tag("div", blocks, class_="uses"),
+    return [section for is_shown, section in sections if is_shown]
+
+
+def render_page(template: str, subject: str, sections: list[Section], **context: Any) -> str:
+    """A page with contents, style and script; `context` is what its sections show."""
+    page = _environment().get_template(template)
+    return page.render(
+        subject=subject,
+        sections=sections,
+        date=f"{datetime.now().astimezone():%-d %B %Y}",
+        **context,
     )
 
 
-def _python(study: Study) -> str:
+@cache
+def _environment() -> Environment:
+    """Templates with automatic escaping; functions that make the data of figures are globals."""
+    environment = Environment(
+        loader=PackageLoader("tenfold.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {
+        "style": Markup(_read_asset("page.css")),  # noqa: S704 - our own file
+        "script": Markup(_read_asset("page.js")),  # noqa: S704 - our own file
+        "version": tenfold.__version__,
+        "dataset": dataset,
+        "evaluation": evaluation,
+        "effects": feature_effects,
+        "cards": model_cards,
+        "summary": summary,
+    }
+    environment.filters |= {
+        "count": format_count,
+        "value": format_value,
+        "metric_title": metric_title,
+        "tokens": split_tokens,
+    }
+    return environment
+
+
+def _read_asset(name: str) -> str:
+    return files("tenfold.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+# ---- usage
+
+
+def usage_examples(study: Study) -> list[tuple[str, str]]:
+    """Pairs of a title and a short program that uses the model."""
+    examples = [("Python", _python_example(study)), ("Command line", _shell_example(study))]
+    if study.task != "clusters":
+        examples.append(("HTTP service on this machine", _service_example(study)))
+    return examples
+
+
+def _python_example(study: Study) -> str:
     lines = [
         "import tenfold",
         "",
@@ -195,10 +197,9 @@ def _python(study: Study) -> str:
     return "\n".join(lines)
 
 
-def _shell(study: Study) -> str:
-    more = " --interval 0.9" if study.task == "regression" else " --probabilities"
-    more = "" if study.task == "clusters" else more
-    lines = [f"tenfold predict model.tenfold new.csv \\\n    -o out.csv{more}"]
+def _shell_example(study: Study) -> str:
+    options = {"regression": " --interval 0.9", "clusters": ""}.get(study.task, " --probabilities")
+    lines = [f"tenfold predict model.tenfold new.csv \\\n    -o out.csv{options}"]
     if study.task != "clusters":
         lines += [
             "tenfold evaluate model.tenfold newer.csv",
@@ -207,19 +208,19 @@ def _shell(study: Study) -> str:
     return "\n".join([*lines, "tenfold show model.tenfold"])
 
 
-def _service(study: Study) -> str:
-    names = [name for name, kind in study.kinds.items() if name != study.target]
-    used = [n for n in names if study.kinds[n].kind not in ("identifier", "constant")]
-    row = json.dumps(
-        {name: _example(study.kinds[name]) for name in used[:SHOWN]}, ensure_ascii=False
-    )
-    body = f"{row[:-1]}, ...}}" if len(used) > SHOWN else row
-    quoted = body.replace("'", "'\\''")
+def _service_example(study: Study) -> str:
+    kinds = {name: kind for name, kind in study.kinds.items() if name != study.target}
+    used = [n for n, kind in kinds.items() if kind.kind not in ("identifier", "constant")]
+    cells = {name: _example_cell(kinds[name]) for name in used[:_EXAMPLE_COLUMNS]}
+    row = json.dumps(cells, ensure_ascii=False)
+    row = f"{row[:-1]}, ...}}" if len(used) > _EXAMPLE_COLUMNS else row
+    quoted = row.replace("'", "'\\''")
     start = "tenfold serve model.tenfold --port 8000"
-    return f"{start}\n\ncurl localhost:8000/predict -d '{{\"rows\": [\n  {quoted}\n]}}'"
+    header = "-H 'Content-Type: application/json'"
+    return f"{start}\n\ncurl localhost:8000/predict {header} \\\n    -d '{{\"rows\": [{quoted}]}}'"
 
 
-def _example(kind: Any) -> Any:
+def _example_cell(kind: Any) -> Any:
     first = (kind.examples or [None])[0]
     if kind.kind == "number" and first is not None:
         try:
@@ -229,83 +230,52 @@ def _example(kind: Any) -> Any:
     return None if first is None else str(first)[:40]
 
 
-def highlight_code(text: str) -> Html:
-    """Keywords, strings and comments in their colours."""
-    parts: list[Any] = []
-    end = 0
-    for piece in PIECES.finditer(text):
-        parts += [text[end : piece.start()], tag("span", piece.group(), class_=piece.lastgroup)]
-        end = piece.end()
-    return joined(parts, text[end:])
+def split_tokens(text: str) -> list[tuple[str, str]]:
+    """Pairs of a class of the style sheet and text: keywords, strings, comments, all else.
 
-
-def write_report(
-    study: Study, path: str | os.PathLike[str], *, explanation: Explanation | None = None
-) -> Path:
-    """Write the page of a study; it appears complete or not at all.
-
-    Parameters
-    ----------
-    study : Study
-        What `tenfold.learn` returned.
-    path : path
-        Of the page, such as ``report.html``.
-    explanation : Explanation, optional
-        If it is there already; otherwise the model is explained on the study's test rows.
-
-    Returns
-    -------
-    Path
-        Where the page lies.
+    Examples
+    --------
+    >>> split_tokens("import tenfold  # once")
+    [('k', 'import'), ('', ' tenfold  '), ('c', '# once')]
     """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, render_report(study, explanation=explanation))
-    return path
+    tokens, end = [], 0
+    for match in _TOKENS.finditer(text):
+        tokens += [("", text[end : match.start()]), (match.lastgroup or "", match.group())]
+        end = match.end()
+    return [(class_, piece) for class_, piece in [*tokens, ("", text[end:])] if piece]
 
 
-def render_report(study: Study, *, explanation: Explanation | None = None) -> str:
-    """The page of a study as one string of HTML.
-
-    Parameters
-    ----------
-    study : Study
-        What `tenfold.learn` returned.
-    explanation : Explanation, optional
-        If it is there already.
-    """
-    if explanation is None and study.test is not None:
-        explanation = explain_study(study)
-    return render_page(study.target or "groups", hero(study), _parts(study, explanation))
+# ---- provenance
 
 
-def _parts(study: Study, found: Explanation | None) -> list[Part]:
-    """Sections in the order in which a reader asks."""
-    curve = None if found is None else found.curve
-    order = [] if found is None else [each.column for each in found.importances]
-    title = study.chosen.title
-    return [
-        ("heed", "What should I know first?", findings_list(study.warnings)),
-        ("groups", "Which groups are there?", clusters_section(study) if study.clusters else None),
-        ("data", "What are the data?", data_section(study, order)),
-        ("tried", "What was tried?", None if study.clusters else leaderboard_section(study)),
-        ("judged", "Where is it right and wrong?", evaluation_section(study)),
-        (
-            "rows",
-            "Would more rows help?",
-            curve and learning_curve_section(curve, study.metric, title),
-        ),
-        (
-            "columns",
-            "Which columns matter?",
-            found and found.importances and importance_section(found),
-        ),
-        (
-            "mistakes",
-            "Where is it most wrong?",
-            found and found.mistakes and worst_errors_section(found),
-        ),
-        ("use", "How do I use it?", usage_section(study)),
-        ("models", "How do these models work?", model_cards_section(study)),
-        ("made", "How was this made?", provenance_section(study)),
-    ]
+def _provenance(study: Study) -> str:
+    if study.test is None:
+        used = f"{format_count(study.n_choosing)} of {format_count(study.n_rows)} rows were used."
+        return f"{used} The same seed gives the same clusters."
+    some = ""
+    if study.n_choosing < study.n_train:
+        some = f", on a sample of {format_count(study.n_choosing)} of them"
+    return (
+        f"{format_count(study.n_test)} rows were held out before anything was fitted and were "
+        f"evaluated once, after the choice of the model. The model was chosen by {study.folds}-fold"
+        f" cross-validation of the other {format_count(study.n_train)} rows{some}; preprocessing "
+        "was fitted within each fold. The same data, settings and seed give the same result."
+    )
+
+
+def _format_setting(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{k}: {_format_setting(v)}" for k, v in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(_format_setting(v) for v in value) or "none"
+    return "default" if value is None else format_value(value)
+
+
+def _versions() -> dict[str, str]:
+    found = {"Python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found

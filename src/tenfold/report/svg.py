@@ -1,74 +1,50 @@
-"""Charts and formulas as inline SVG, styled by the page."""
+"""Charts and formulas as inline SVG; the style sheet of the page sets colors and fonts.
+
+A `Chart` has a horizontal and a vertical scale and collects shapes. CSS classes name what a shape
+is, so that one drawing serves the light and the dark theme. Charts are drawn at the width of a
+phone and set side by side on a wide screen, so that text keeps its size.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from html import escape
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup, escape
 
 from tenfold.report.format import MINUS
 
-VOID = {"br", "hr", "img", "input", "meta", "link", "wbr"}
+Limits = tuple[float, float]
+_SPARKLINE_SIZE = (116, 28)  # pixels
+_FONT_SIZE = 100  # glyphs are traced at this size and drawn at _FORMULA_SIZE
+_FORMULA_SIZE = 19  # pixels
+_PATH_LETTERS = {1: "M", 2: "L", 3: "Q", 4: "C", 79: "Z"}  # matplotlib's path codes
+_CLOSE_CODE = 79
 
 
-class Html(str):
-    """Text that is markup already."""
+def element(name: str, /, *children: Any, **attributes: Any) -> Markup:
+    """An SVG element; text and attributes are escaped, attributes that are None left out.
 
-    __slots__ = ()
-
-
-def joined(*children: Any) -> Html:
-    """Children one after the other; None is nothing, lists are walked, plain text is escaped."""
-    return Html("".join(_markup(child) for child in children))
-
-
-def _markup(child: Any) -> str:
-    if child is None:
-        return ""
-    if isinstance(child, Html):
-        return child
-    if isinstance(child, Iterable) and not isinstance(child, str | bytes):
-        return joined(*child)
-    return escape(str(child), quote=False)
-
-
-def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
-    """An element; `class_` and `aria_label` become class and aria-label, None is left out.
+    `class_` and `aria_label` become class and aria-label.
 
     Examples
     --------
-    >>> print(tag("p", "a < b", class_="lead"))
-    <p class="lead">a &lt; b</p>
+    >>> print(element("text", "a < b", class_="tick"))
+    <text class="tick">a &lt; b</text>
     """
-    pairs = "".join(_pair(key, value) for key, value in attributes.items() if value is not None)
-    if name in VOID:
-        return Html(f"<{name}{pairs}>")
-    return Html(f"<{name}{pairs}>{joined(*children)}</{name}>")
-
-
-def breakable(name: str) -> Html:
-    """A name that may go on in the next line after an underscore.
-
-    Examples
-    --------
-    >>> print(breakable("total_rent"))
-    total_<wbr>rent
-    """
-    first, *others = name.split("_")
-    return joined(first, [joined("_", tag("wbr"), part) for part in others])
-
-
-def _pair(key: str, value: Any) -> str:
-    return f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
+    pairs = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return Markup(f"<{name}{pairs}>{''.join(map(escape, children))}</{name}>")  # noqa: S704
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A line from values low..high to pixels start..end, by logarithm if asked."""
+    """A linear or logarithmic map from values low..high to pixels start..end."""
 
     low: float
     high: float
@@ -83,16 +59,16 @@ class Scale:
         share = (value - low) / ((high - low) or 1.0)
         return self.start + share * (self.end - self.start)
 
-    def ticks(self, about: int = 5) -> list[tuple[float, str]]:
+    def ticks(self, target_count: int = 5) -> list[tuple[float, str]]:
         """Round values within the scale, and their labels."""
         if self.log:
             return [(tick, format_brief(tick)) for tick in log_ticks(self.low, self.high)]
-        values = round_ticks(self.low, self.high, about)
+        values = round_ticks(self.low, self.high, target_count)
         step = values[1] - values[0] if len(values) > 1 else 1.0
         return [(tick, tick_label(tick, step)) for tick in values]
 
 
-def round_ticks(low: float, high: float, about: int = 5) -> list[float]:
+def round_ticks(low: float, high: float, target_count: int = 5) -> list[float]:
     """Multiples of 1, 2, 2.5 or 5 times a power of ten between low and high.
 
     Examples
@@ -102,7 +78,7 @@ def round_ticks(low: float, high: float, about: int = 5) -> list[float]:
     """
     if not high > low:
         return [float(low)]
-    raw = (high - low) / max(about, 1)
+    raw = (high - low) / max(target_count, 1)
     power = 10.0 ** np.floor(np.log10(raw))
     step = power * next(m for m in (1, 2, 2.5, 5, 10) if m * power >= raw * 0.999)
     first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
@@ -110,20 +86,19 @@ def round_ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times powers of ten; powers alone when the range is wide."""
-    wide = np.log10(high / low) > 3
-    parts = (1,) if wide else (1, 2, 5)
+    """1, 2 and 5 times powers of ten; powers alone if the range exceeds three decades."""
+    multiples = (1,) if np.log10(high / low) > 3 else (1, 2, 5)
     powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
-    return [float(m * p) for p in powers for m in parts if low * 0.999 <= m * p <= high * 1.001]
+    return [float(m * p) for p in powers for m in multiples if low * 0.999 <= m * p <= high * 1.001]
 
 
 def tick_label(value: float, step: float) -> str:
-    """A label with as many places as its step needs."""
+    """A label with as many decimals as its step needs."""
     if max(abs(value), step) >= 10_000 or 0 < abs(step) < 1e-4:
         return format_brief(value)
-    places = max(0, int(np.ceil(-np.log10(step) - 1e-9)))
-    places += f"{step:.12g}".rstrip("0").endswith("25") and places < 3 and step < 1
-    text = f"{value:.{places}f}" if step < 1 else f"{value:.10g}"
+    decimals = max(0, int(np.ceil(-np.log10(step) - 1e-9)))
+    decimals += f"{step:.12g}".rstrip("0").endswith("25") and decimals < 3 and step < 1
+    text = f"{value:.{decimals}f}" if step < 1 else f"{value:.10g}"
     return text.replace("-", MINUS)
 
 
@@ -141,26 +116,22 @@ def format_brief(value: float) -> str:
     return f"{value:.4g}".replace("-", MINUS)
 
 
-def pad_limits(values: Any, share: float = 0.05) -> tuple[float, float]:
-    """Least and largest value, a little apart from the edge."""
+def pad_limits(values: Any, share: float = 0.05) -> Limits:
+    """Smallest and largest finite value, with a margin of some share of the range."""
     values = np.asarray(values, float)
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
-    room = share * (high - low) if high > low else 0.5 * abs(high) or 0.5
-    return low - room, high + room
-
-
-Limits = tuple[float, float]
+    margin = share * (high - low) if high > low else 0.5 * abs(high) or 0.5
+    return low - margin, high + margin
 
 
 def format_coordinate(number: Any) -> str:
-    """A coordinate with one decimal, without idle zeros."""
-    text = f"{float(number):.1f}"
-    return text.removesuffix(".0")
+    """A coordinate with at most one decimal."""
+    return f"{float(number):.1f}".removesuffix(".0")
 
 
-class Canvas:
-    """A picture with a horizontal and a vertical scale, to which shapes are added in order."""
+class Chart:
+    """An SVG drawing with a horizontal and a vertical scale, to which shapes are added in order."""
 
     def __init__(
         self,
@@ -173,25 +144,26 @@ class Canvas:
     ) -> None:
         top, right, bottom, left = margins
         self.width, self.height = size
-        self.margins = margins
         self.x = Scale(*x, left, self.width - right, log)
         self.y = Scale(*y, self.height - bottom, top)
-        self.shapes: list[Html] = []
+        self.shapes: list[Markup] = []
 
     def add(self, name: str, *children: Any, **attributes: Any) -> None:
-        """Put one shape above the others; numbers become coordinates."""
-        numbers = (int, float, np.number)
-        written = {
-            k: format_coordinate(v) if isinstance(v, numbers) else v for k, v in attributes.items()
+        """Add a shape above the others; numbers become coordinates."""
+        texts = {
+            key: format_coordinate(value) if isinstance(value, int | float | np.number) else value
+            for key, value in attributes.items()
         }
-        self.shapes.append(tag(name, *children, **written))
+        self.shapes.append(element(name, *children, **texts))
 
-    def text(self, x: float, y: float, words: str, **attributes: Any) -> None:
-        """Words at a pixel."""
-        self.add("text", words, x=x, y=y, **attributes)
+    def text(self, x: float, y: float, text: str, **attributes: Any) -> None:
+        """Text at a pixel."""
+        self.add("text", text, x=x, y=y, **attributes)
 
-    def axes(self, across: str = "", up: str = "", *, ticks: tuple[int, int] = (5, 5)) -> Canvas:
-        """Faint lines with numbers, the names of both axes: below, and above the vertical one."""
+    def axes(
+        self, x_label: str = "", y_label: str = "", *, ticks: tuple[int, int] = (5, 5)
+    ) -> Chart:
+        """Grid lines with tick labels, and the labels of both axes."""
         for value, label in self.y.ticks(ticks[1]) if ticks[1] else []:
             y = self.y(value)
             self.add("line", x1=self.x.start, x2=self.x.end, y1=y, y2=y, class_="grid")
@@ -201,96 +173,122 @@ class Canvas:
         self.add(
             "line", x1=self.x.start, x2=self.x.end, y1=self.y.start, y2=self.y.start, class_="axis"
         )
-        self.names(across, up)
+        if y_label:
+            self.text(2, 12, y_label, class_="name")
+        if x_label:
+            center = (self.x.start + self.x.end) / 2
+            self.text(center, self.height - 5, x_label, class_="name mid")
         return self
 
-    def upright(self, value: float, look: str) -> None:
-        """A line from top to bottom."""
+    def vertical_line(self, value: float, class_: str) -> None:
+        """A line across the height of the chart."""
         x = self.x(value)
-        self.add("line", x1=x, x2=x, y1=self.y.start, y2=self.y.end, class_=look)
+        self.add("line", x1=x, x2=x, y1=self.y.start, y2=self.y.end, class_=class_)
 
-    def names(self, across: str, up: str) -> None:
-        """What the axes mean."""
-        if up:
-            self.text(2, 12, up, class_="name")
-        if across:
-            self.text((self.x.start + self.x.end) / 2, self.height - 5, across, class_="name mid")
+    def error_bar(self, x: float, low: float, high: float, class_: str) -> None:
+        """A vertical line between two values."""
+        x = self.x(x)
+        self.add("line", x1=x, x2=x, y1=self.y(low), y2=self.y(high), class_=class_)
 
     def line(self, xs: Any, ys: Any, class_: str) -> None:
-        """A line through points; where a value is missing it is broken."""
-        self.add("path", d=_through(self.x(xs), self.y(ys)), class_=f"line {class_}")
+        """A line through points, interrupted at missing values."""
+        self.add("path", d=_path(self.x(xs), self.y(ys)), class_=f"line {class_}")
 
     def band(self, xs: Any, low: Any, high: Any, class_: str) -> None:
-        """The space between two lines."""
-        across = self.x(xs)
-        there = _through(across, self.y(high))
-        back = _through(across[::-1], self.y(np.asarray(low)[::-1]))
-        self.add("path", d=f"{there}L{back[1:]}Z", class_=f"area {class_}")
+        """The area between two lines."""
+        x = self.x(xs)
+        upper = _path(x, self.y(high))
+        lower = _path(x[::-1], self.y(np.asarray(low)[::-1]))
+        self.add("path", d=f"{upper}L{lower[1:]}Z", class_=f"area {class_}")
 
-    def dots(self, xs: Any, ys: Any, class_: str) -> None:
-        """Points, all in one path: short to write and quick to draw; the fewer, the larger."""
-        count = np.size(xs)
-        size = "few" if count <= 300 else "some" if count <= 900 else "fine"
-        places = zip(np.atleast_1d(self.x(xs)), np.atleast_1d(self.y(ys)), strict=True)
-        self.add(
-            "path",
-            d="".join(f"M{format_coordinate(x)} {format_coordinate(y)}h0" for x, y in places),
-            class_=f"dots {size} {class_}",
-        )
+    def points(self, xs: Any, ys: Any, class_: str) -> None:
+        """A scatter of points in one path; the fewer, the larger."""
+        n = np.size(xs)
+        size = "few" if n <= 300 else "some" if n <= 900 else "fine"
+        pairs = zip(np.atleast_1d(self.x(xs)), np.atleast_1d(self.y(ys)), strict=True)
+        path = "".join(f"M{format_coordinate(x)} {format_coordinate(y)}h0" for x, y in pairs)
+        self.add("path", d=path, class_=f"dots {size} {class_}")
 
-    def box(self, x: Limits, y: Limits, class_: str, tip: str | None = None, **more: Any) -> None:
+    def rectangle(self, x: Limits, y: Limits, class_: str, tip: str | None = None) -> None:
         """A rectangle between values."""
         left, right = sorted(float(v) for v in self.x(x))
         top, bottom = sorted(float(v) for v in self.y(y))
         size = {"x": left, "y": top, "width": max(right - left, 0.5), "height": bottom - top}
-        self.add("rect", **size, class_=class_, data_tip=tip, **more)
+        self.add("rect", **size, class_=class_, data_tip=tip)
 
-    def point(self, x: float, y: float, class_: str, tip: str | None = None, r: float = 4) -> None:
-        """One round mark that tells something when pointed at."""
+    def histogram(self, counts: Any, edges: Any, class_: str, tips: list[str]) -> None:
+        """Bars over bins."""
+        for n, left, right, tip in zip(counts, edges[:-1], edges[1:], tips, strict=True):
+            self.rectangle((left + 0.06 * (right - left), right), (0, n), class_, tip)
+
+    def marker(self, x: float, y: float, class_: str, tip: str | None = None, r: float = 4) -> None:
+        """A circle with a tooltip."""
         self.add("circle", cx=self.x(x), cy=self.y(y), r=r, class_=class_, data_tip=tip)
 
-    def drawn(self, label: str, class_: str = "") -> Html:
-        """The picture; `label` says it to those who cannot see it."""
+    def render(self, label: str, class_: str = "") -> Markup:
+        """The drawing; `label` is read by screen readers."""
         box = f"0 0 {self.width} {self.height}"
-        named = f"chart {class_}".strip()
-        return tag("svg", self.shapes, viewBox=box, class_=named, role="img", aria_label=label)
+        classes = f"chart {class_}".strip()
+        return element(
+            "svg", *self.shapes, viewBox=box, class_=classes, role="img", aria_label=label
+        )
 
 
-def _through(xs: np.ndarray, ys: np.ndarray) -> str:
-    known, pen, parts = np.isfinite(xs) & np.isfinite(ys), "M", []
-    for x, y, there in zip(xs, ys, known, strict=True):
-        if there:
-            parts.append(f"{pen}{format_coordinate(x)} {format_coordinate(y)}")
-        pen = "L" if there else "M"
+def _path(xs: np.ndarray, ys: np.ndarray) -> str:
+    command, parts = "M", []
+    finite = np.isfinite(xs) & np.isfinite(ys)
+    for x, y, is_finite in zip(xs, ys, finite, strict=True):
+        if is_finite:
+            parts.append(f"{command}{format_coordinate(x)} {format_coordinate(y)}")
+        command = "L" if is_finite else "M"
     return "".join(parts)
 
 
-def figure(picture: Any, title: str, caption: Any, *, class_: str = "") -> Html:
-    """A picture with its title above and, below, what to see in it."""
-    return tag(
-        "figure",
-        tag("h4", title),
-        picture,
-        tag("figcaption", caption),
-        class_=class_ or None,
-    )
+def draw_sparkline(heights: np.ndarray | None) -> Markup | None:
+    """Bars of these heights in one line of text; None if there is nothing to draw."""
+    if heights is None or not heights.size or not heights.max():
+        return None
+    width, height = _SPARKLINE_SIZE
+    step = width / max(len(heights), 6)
+    scaled = np.maximum(height * heights / heights.max(), 0.6 * (heights > 0))
+    bars = [
+        element(
+            "rect",
+            x=format_coordinate(i * step),
+            y=format_coordinate(height - h),
+            width=format_coordinate(max(step - 1.2, 0.8)),
+            height=format_coordinate(h),
+            rx="1",
+        )
+        for i, h in enumerate(scaled)
+    ]
+    box = f"0 0 {width} {height}"
+    return element("svg", *bars, viewBox=box, class_="spark", aria_hidden="true")
 
 
-def draw_legend(*entries: tuple[str, str]) -> Html:
-    """What the colours mean: pairs of class and words."""
-    marks = [tag("span", tag("i", class_=f"swatch {name}"), words) for name, words in entries]
-    return tag("div", marks, class_="key")
+def draw_whisker(mean: float, low: float, high: float, limits: Limits, class_: str) -> Markup:
+    """A mean with its interval, on limits that all rows of a table share."""
 
+    def percent(value: float) -> str:
+        share = (value - limits[0]) / (limits[1] - limits[0])
+        return f"{float(np.clip(100 * share, 0, 100)):.1f}%"
 
-_FONT_SIZE = 100  # letters are traced at this size and drawn at SHOWN
-_SHOWN_SIZE = 19
-_PATH_LETTERS = {1: "M", 2: "L", 3: "Q", 4: "C", 79: "Z"}  # matplotlib's codes of a path
-_CLOSE_CODE = 79
+    shapes = [element("line", x1="0", x2="100%", y1="11", y2="11", class_="rail")]
+    if high < limits[0]:
+        shapes.append(element("text", "‹ far below", x="2", y="15", class_="tick"))
+    else:
+        ends = {"x1": percent(low), "x2": percent(high)}
+        shapes.append(element("line", **ends, y1="11", y2="11", class_="span"))
+        shapes.append(element("circle", cx=percent(mean), cy="11", r="5"))
+    return element("svg", *shapes, class_=f"whisker {class_}", aria_hidden="true")
 
 
 @lru_cache
-def render_formula(formula: str) -> Html:
-    """A formula in matplotlib's dialect of TeX as inline SVG; its source is the spoken label."""
+def render_formula(formula: str) -> Markup:
+    """A formula in matplotlib's subset of TeX as glyph outlines: no font has to be loaded.
+
+    The source of the formula is its label for screen readers.
+    """
     import matplotlib as mpl
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
@@ -298,22 +296,21 @@ def render_formula(formula: str) -> Html:
     with mpl.rc_context({"mathtext.fontset": "cm", "text.usetex": False}):
         font = FontProperties(size=_FONT_SIZE)
         points, codes = text_to_path.get_text_path(font, f"${formula}$", ismath=True)
-    # text_to_path works at its own FONT_SCALE; outlines are scaled to what the page shows
-    scale = _SHOWN_SIZE / text_to_path.FONT_SCALE
+    scale = _FORMULA_SIZE / text_to_path.FONT_SCALE
     points = np.asarray(points) * [10 * scale, -10 * scale]
     low, high = points.min(axis=0) - 10, points.max(axis=0) + 10
     width, height = high - low
     box = " ".join(format_coordinate(v) for v in (*low, width, height))
-    outline = tag("path", d=_outline(points, np.asarray(codes)), fill="currentColor")
+    outline = element("path", d=_outline(points, np.asarray(codes)), fill="currentColor")
     size = {"width": format_coordinate(width / 10), "height": format_coordinate(height / 10)}
-    return tag("svg", outline, viewBox=box, role="img", aria_label=formula, **size)
+    return element("svg", outline, viewBox=box, role="img", aria_label=formula, **size)
 
 
 def _outline(points: np.ndarray, codes: np.ndarray) -> str:
-    """Points and codes of a matplotlib path in SVG's letters; a letter is not repeated."""
+    """Points and codes of a matplotlib path as an SVG path; a letter is not repeated."""
     parts, last = [], 0
     for (x, y), code in zip(points, codes, strict=True):
-        place = "" if code == _CLOSE_CODE else f"{x:.0f} {y:.0f}"
-        parts.append(f"{_PATH_LETTERS[code]}{place}" if code != last else f" {place}")
+        point = "" if code == _CLOSE_CODE else f"{x:.0f} {y:.0f}"
+        parts.append(f"{_PATH_LETTERS[code]}{point}" if code != last else f" {point}")
         last = code
     return "".join(parts)

@@ -1,5 +1,5 @@
-"""`tenfold serve`: predictions over HTTP, on this machine alone.
+"""`tenfold serve`: predictions over HTTP, for this machine only.
 
-Read in order: `schema` (what a request must look like), `answers` (a request to an answer, without
-a network), `server` (HTTP: addresses, limits, headers), `page` (the form for people).
+`local_server` binds and protects an application on 127.0.0.1, `app` has the routes of a model,
+`requests` the schema and the validation of what they receive, `command` the command line.
 """

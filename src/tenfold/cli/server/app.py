@@ -1,16 +1,25 @@
-"""The HTTP application of `tenfold serve`: routes, limits, headers, and the form."""
+"""The HTTP application of `tenfold serve`: a form, a schema, and predictions of one model."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import secrets
-from functools import cache, cached_property
-from html import escape
+from functools import cache
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib import resources
 from typing import Any, NamedTuple
 
+from anyio import CapacityLimiter, to_thread
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from tenfold.cli.server.local_server import TIMEOUT_SECONDS, LocalServer
 from tenfold.cli.server.requests import (
     ModelDescription,
     RequestError,
@@ -19,204 +28,190 @@ from tenfold.cli.server.requests import (
     target_name,
 )
 
-_MAX_FIELDS = 60  # a wider table gets one field for the whole row
+_MAX_FIELDS = 60  # a wider table gets one text area for the whole row
+_SHOWN_CELLS = 6  # of the example of a request
+_MAX_DISCARDED_BYTES = 2**24  # of a body that is too large, so that the client reads the answer
+_PREDICTION_THREADS = 4  # requests that are predicted at the same time
 _INPUT_TYPES = {"number": "number", "bool": "number", "date": "datetime-local", "text": "text"}
-
-
-def render_form(about: ModelDescription, most_rows: int, nonce: str) -> str:
-    """The page as HTML; names and cells come from data, and are escaped."""
-    example = {name: _example(column) for name, column in about["columns"].items()}
-    asked = json.dumps({"rows": [dict(list(example.items())[:6])]}, ensure_ascii=False)
-    more = " (here some of the columns)" if len(example) > 6 else ""
-    target = escape(target_name(about))
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{target} · tenfold</title>
-<style nonce="{nonce}">{_read_asset("page.css")}</style></head><body>
-<h1>Predict {target}</h1>
-<p>{escape(str(about["title"]))}. An empty field counts as missing.</p>
-<form>{_fields(about, example)}<div class="wide"><button>Predict</button></div>
-<output id="answer"></output></form>
-<h2>From a program</h2>
-<p><code>POST /predict</code> with at most {most_rows:,} rows{more}:</p>
-<pre>{escape(asked)}</pre>
-<p>The exact types are at <a href="/schema">/schema</a>.</p>
-<script nonce="{nonce}">{_read_asset("page.js")}</script></body></html>
-"""
-
-
-@cache
-def _read_asset(name: str) -> str:
-    """A file that lies beside this one."""
-    return resources.files("tenfold.cli.server").joinpath(name).read_text("utf-8")
-
-
-def _fields(about: ModelDescription, example: dict[str, Any]) -> str:
-    if len(example) > _MAX_FIELDS:
-        text = json.dumps(example, indent=1, ensure_ascii=False)
-        return f'<textarea rows="16" aria-label="row">{escape(text)}</textarea>'
-    return "".join(_field(name, column) for name, column in about["columns"].items())
-
-
-def _field(name: str, column: dict[str, Any]) -> str:
-    kind = _INPUT_TYPES[column["type"]]
-    step = ' step="any"' if kind == "number" else ""
-    shown, hint = escape(name), escape(str(_example(column)))
-    return f'<label>{shown}<input name="{shown}" type="{kind}"{step} placeholder="{hint}"></label>'
-
-
-def _example(column: dict[str, Any]) -> Any:
-    return next(iter(column["examples"]), "")
-
-
-_HOST = "127.0.0.1"
-_TIMEOUT_SECONDS = 10.0  # seconds that a sender may be silent
-_MAX_DISCARDED_BYTES = 2**24  # bytes of a body that is too large
+_ROUTES = {"/": "GET", "/schema": "GET", "/health": "GET", "/predict": "POST"}
+_LOGGER = logging.getLogger(__name__)
 
 
 class RequestLimits(NamedTuple):
-    """What one request may ask for."""
+    """Largest size of the body of a request, and its most rows."""
 
     bytes: int = 1_000_000
     rows: int = 1_000
 
 
-class ModelServer(ThreadingHTTPServer):
-    """One model behind a port of this machine."""
+class FormField(NamedTuple):
+    """An input of the form."""
 
-    daemon_threads = True
-
-    def __init__(self, model: Any, port: int, limits: RequestLimits) -> None:
-        self.model, self.about, self.limits = model, model.describe(), limits
-        super().__init__((_HOST, port), RequestHandler)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of those who hang up in the middle."""
-
-    @property
-    def address(self) -> str:
-        """Where it is reached."""
-        return f"http://{_HOST}:{self.server_port}"
-
-    @cached_property
-    def hosts(self) -> set[str]:
-        """Names of this machine that a request may have been sent to."""
-        names = (_HOST, "localhost")
-        return {*names, *(f"{name}:{self.server_port}" for name in names)}
-
-    @cached_property
-    def schema(self) -> dict[str, Any]:
-        """What requests and answers look like."""
-        return make_schema(self.about, self.limits.rows)
+    name: str
+    type: str
+    example: str
 
 
-class RequestHandler(BaseHTTPRequestHandler):
-    """One request."""
+def open_model_server(model: Any, port: int, limits: RequestLimits) -> LocalServer:
+    """A server of one model; see `LocalServer`."""
+    return LocalServer(make_app(model, limits), port)
 
-    server: ModelServer  # pyright: ignore[reportIncompatibleVariableOverride]
-    server_version, sys_version = "tenfold", ""
-    timeout = _TIMEOUT_SECONDS
 
-    def do_GET(self) -> None:
-        """Answer the page, the schema, or that we are there."""
-        self._answer({"/": self._page, "/schema": self._schema, "/health": self._health})
+def make_app(model: Any, limits: RequestLimits) -> Starlette:
+    """The application of one model.
 
-    def do_HEAD(self) -> None:
-        """Answer as GET, without the body."""
-        self.do_GET()
+    Parameters
+    ----------
+    model : TableModel
+        With `describe`, `predict`, and `predict_proba` or `predict_interval`.
+    limits : RequestLimits
+        Of each request.
+    """
+    handlers = _Handlers(model, limits)
+    routes = [
+        Route("/", handlers.form),
+        Route("/schema", handlers.schema),
+        Route("/health", handlers.health),
+        Route("/predict", handlers.predict, methods=["POST"]),
+    ]
+    return Starlette(routes=routes, exception_handlers={HTTPException: _answer_http_error})
 
-    def do_POST(self) -> None:
-        """Answer with predictions."""
-        self._answer({"/predict": self._predict})
 
-    def _answer(self, known: dict[str, Any]) -> None:
-        try:
-            self._check_sender()
-            path = self.path.partition("?")[0]
-            if path not in known:
-                raise self._nothing_at(path)
-            known[path]()
-        except RequestError as refusal:
-            self._send_json(refusal.status, {"error": str(refusal)})
-        except (TimeoutError, ConnectionError):
-            self.close_connection = True
-        except Exception as error:  # noqa: BLE001 - a request must not end the server
-            self.log_error("%s: %s", type(error).__name__, error)
-            self._send_json(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "the model failed"})
+class _Handlers:
+    """What each route answers."""
 
-    def _check_sender(self) -> None:
-        hosts = self.server.hosts
-        if self.headers.get("Host", "").lower() not in hosts:
-            raise RequestError(HTTPStatus.FORBIDDEN, f"this server is {self.server.address} alone")
-        origin = self.headers.get("Origin")
-        if origin is not None and origin.lower().removeprefix("http://") not in hosts:
-            raise RequestError(HTTPStatus.FORBIDDEN, "pages of other servers may not ask here")
+    def __init__(self, model: Any, limits: RequestLimits) -> None:
+        self.model, self.limits = model, limits
+        self.description: ModelDescription = model.describe()
+        self.threads = CapacityLimiter(_PREDICTION_THREADS)
 
-    def _nothing_at(self, path: str) -> RequestError:
-        ways = {"/": "GET", "/schema": "GET", "/health": "GET", "/predict": "POST"}
-        if path in ways:
-            return RequestError(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} wants {ways[path]}")
-        there = ", ".join(f"{way} {path}" for path, way in ways.items())
-        return RequestError(HTTPStatus.NOT_FOUND, f"there is nothing here; there are {there}")
-
-    def _page(self) -> None:
+    async def form(self, _: Request) -> Response:
+        """The form for people; its style and script carry a nonce, nothing else may be loaded."""
         nonce = secrets.token_urlsafe(16)
         policy = (
             f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; "
             "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
-        content = render_form(self.server.about, self.server.limits.rows, nonce).encode()
-        self._send(HTTPStatus.OK, content, "text/html; charset=utf-8", policy)
+        page = render_form(self.description, self.limits.rows, nonce)
+        return HTMLResponse(page, headers={"Content-Security-Policy": policy})
 
-    def _schema(self) -> None:
-        self._send_json(HTTPStatus.OK, self.server.schema)
+    async def schema(self, _: Request) -> Response:
+        """The JSON schemas of requests and answers."""
+        return JSONResponse(make_schema(self.description, self.limits.rows))
 
-    def _health(self) -> None:
-        self._send_json(HTTPStatus.OK, {"status": "ok"})
+    async def health(self, _: Request) -> Response:
+        """That the server is running."""
+        return JSONResponse({"status": "ok"})
 
-    def _predict(self) -> None:
-        here, body = self.server, self._body()
-        self._send_json(
-            HTTPStatus.OK, predict_request(here.model, here.about, body, here.limits.rows)
-        )
+    async def predict(self, request: Request) -> Response:
+        """Predictions; a model that fails does not stop the server."""
+        try:
+            body = await _read_body(request, self.limits.bytes)
+            arguments = (self.model, self.description, body, self.limits.rows)
+            answer = await to_thread.run_sync(predict_request, *arguments, limiter=self.threads)
+            return JSONResponse(answer)
+        except RequestError as error:
+            return _error_response(error.status, str(error))
+        except ClientDisconnect:
+            return _error_response(HTTPStatus.BAD_REQUEST, "the connection was closed")
+        except Exception as error:  # noqa: BLE001 - a request must not end the server
+            _LOGGER.error("%s: %s", type(error).__name__, error)  # noqa: TRY400 - one line
+            return _error_response(HTTPStatus.INTERNAL_SERVER_ERROR, "the model failed")
 
-    def _body(self) -> bytes:
-        if self.headers.get_content_type() != "application/json":
-            reason = "send JSON with the header Content-Type: application/json"
-            raise RequestError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, reason)
-        length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdigit()):
-            raise RequestError(
-                HTTPStatus.LENGTH_REQUIRED, "say the size of the body: Content-Length"
-            )
-        most = self.server.limits.bytes
-        if int(length[:20]) > most:
-            self._discard(int(length[:20]))
-            reason = f"the body has more than {most:,} bytes: send fewer rows at a time"
-            raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, reason)
-        return self.rfile.read(int(length))
 
-    def _discard(self, length: int) -> None:
-        """Read on for a while: a sender that is cut off does not read the answer."""
-        left = min(length, _MAX_DISCARDED_BYTES)
-        while left > 0 and (part := self.rfile.read(min(left, 2**16))):
-            left -= len(part)
+async def _read_body(request: Request, most_bytes: int) -> bytes:
+    """The body of a JSON request whose size is stated and within the limit."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        reason = "send JSON with the header Content-Type: application/json"
+        raise RequestError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, reason)
+    length = request.headers.get("content-length", "")
+    if not (length.isascii() and length.isdigit()):
+        reason = "the header Content-Length is missing: state the size of the body"
+        raise RequestError(HTTPStatus.LENGTH_REQUIRED, reason)
+    is_too_large = int(length[:20]) > most_bytes
+    body, n_bytes = [], 0
+    stream = aiter(request.stream())
+    while n_bytes < _MAX_DISCARDED_BYTES and (part := await _next_part(stream)) is not None:
+        n_bytes += len(part)
+        if not is_too_large:
+            body.append(part)
+    if is_too_large:
+        reason = f"the body has more than {most_bytes:,} bytes: send fewer rows at a time"
+        raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, reason)
+    return b"".join(body)
 
-    def _send_json(self, status: HTTPStatus, document: dict[str, Any]) -> None:
-        content = json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
-        self._send(status, content + b"\n", "application/json", "default-src 'none'")
 
-    def _send(self, status: HTTPStatus, content: bytes, kind: str, policy: str) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("Content-Security-Policy", policy)
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.send_header("Cache-Control", "no-store")
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content)
+async def _next_part(stream: Any) -> bytes | None:
+    """The next bytes of a body; None at its end."""
+    try:
+        return await asyncio.wait_for(anext(stream), TIMEOUT_SECONDS)
+    except StopAsyncIteration:
+        return None
+    except TimeoutError:
+        reason = f"no data arrived for {TIMEOUT_SECONDS:g} seconds"
+        raise RequestError(HTTPStatus.REQUEST_TIMEOUT, reason) from None
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - named by the library
-        """Say nothing: talk is the command's."""
+
+def _error_response(status: int, reason: str) -> Response:
+    closes = status in (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.REQUEST_TIMEOUT)
+    headers = {"Connection": "close"} if closes else None
+    return JSONResponse({"error": reason}, status, headers)
+
+
+async def _answer_http_error(request: Request, error: Exception) -> Response:
+    """JSON for a path or method that is not served."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
+    method = _ROUTES.get(request.url.path)
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and method is not None:
+        reason = f"{request.url.path} takes {method} requests"
+    else:
+        routes = ", ".join(f"{method} {path}" for path, method in _ROUTES.items())
+        reason = f"this path does not exist; there are {routes}"
+    return JSONResponse({"error": reason}, error.status_code, error.headers)
+
+
+# ---- the form
+
+
+def render_form(description: ModelDescription, most_rows: int, nonce: str) -> str:
+    """A page with an input per column; names and cells come from data and are escaped.
+
+    Parameters
+    ----------
+    description : dict
+        What `TableModel.describe` gives.
+    most_rows : int
+        Of a request.
+    nonce : str
+        Of the style and the script, for the content security policy.
+    """
+    examples = {name: _first_example(c) for name, c in description["columns"].items()}
+    shown = dict(list(examples.items())[:_SHOWN_CELLS])
+    fields = [
+        FormField(name, _INPUT_TYPES[column["type"]], str(examples[name]))
+        for name, column in description["columns"].items()
+    ]
+    return _form_environment().get_template("form.html.j2").render(
+        target=target_name(description),
+        title=description["title"],
+        fields=fields if len(fields) <= _MAX_FIELDS else [],
+        row=json.dumps(examples, indent=1, ensure_ascii=False),
+        request=json.dumps({"rows": [shown]}, ensure_ascii=False),
+        is_shortened=len(examples) > len(shown),
+        most_rows=most_rows,
+        nonce=nonce,
+    )  # fmt: skip
+
+
+@cache
+def _form_environment() -> Environment:
+    loader = PackageLoader("tenfold.cli.server")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    for name in ("form.css", "form.js"):
+        source, _, _ = loader.get_source(environment, name)
+        environment.globals[name.replace(".", "_")] = Markup(source)  # noqa: S704 - our own file
+    return environment
+
+
+def _first_example(column: dict[str, Any]) -> Any:
+    return next(iter(column["examples"]), "")

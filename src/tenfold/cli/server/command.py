@@ -15,42 +15,40 @@ from tenfold.cli.options import Debug, Json, Model, Quiet, open_model
 def serve(
     model: Model,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="N", help="0: any free one.")
+        int, typer.Option(min=0, max=65535, metavar="N", help="Port; 0 for any free one.")
     ] = 8000,
     most_bytes: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Largest request.")
+        int, typer.Option(min=1, metavar="N", help="Maximum size of a request in bytes.")
     ] = 1_000_000,
     most_rows: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Most rows in a request.")
+        int, typer.Option(min=1, metavar="N", help="Maximum number of rows in a request.")
     ] = 1_000,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Answer predictions over HTTP, on this machine alone."""
+    """Serve predictions over HTTP, on this machine only."""
     from tenfold.cli.server.app import RequestLimits
 
-    voice = CommandConsole(json=json, quiet=quiet)
+    console = CommandConsole(json=json, quiet=quiet)
     server = _open_server(open_model(model), port, RequestLimits(most_bytes, most_rows))
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    voice.log(f"{server.address} answers: a page at /, types at /schema, POST /predict")
-    voice.log("Ctrl-C ends it")
-    voice.print_json({"address": server.address})
+    console.log(f"Serving at {server.address}: form at /, JSON schema at /schema, POST /predict")
+    console.log("Press Ctrl-C to stop")
+    console.print_json({"address": server.address})
     try:
-        server.serve_forever()
+        server.run()
     except KeyboardInterrupt:
-        voice.log("ended")
-    finally:
-        server.server_close()
+        console.log("Stopped")
 
 
 def _open_server(model: Any, port: int, limits: Any) -> Any:
-    from tenfold.cli.server.app import ModelServer
+    from tenfold.cli.server.app import open_model_server
 
     try:
-        return ModelServer(model, port, limits)
+        return open_model_server(model, port, limits)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             cure = "choose another with --port, or any free one with --port 0"
-            raise ValueError(f"port {port} is taken: {cure}") from error
+            raise ValueError(f"port {port} is in use: {cure}") from error
         raise

@@ -17,21 +17,26 @@ JSON_TYPES = {
 }
 
 
-def make_schema(about: ModelDescription, most_rows: int) -> dict[str, Any]:
+def make_schema(description: ModelDescription, most_rows: int) -> dict[str, Any]:
     """The schemas of `POST /predict`: of its request, and of its answer."""
-    return {"request": _request_schema(about, most_rows), "answer": _response_schema(about)}
+    return {
+        "request": _request_schema(description, most_rows),
+        "answer": _response_schema(description),
+    }
 
 
-def _request_schema(about: ModelDescription, most_rows: int) -> dict[str, Any]:
+def _request_schema(description: ModelDescription, most_rows: int) -> dict[str, Any]:
     row = {
         "type": "object",
-        "properties": {name: _cell_schema(column) for name, column in about["columns"].items()},
-        "required": list(about["columns"]),
+        "properties": {
+            name: _cell_schema(column) for name, column in description["columns"].items()
+        },
+        "required": list(description["columns"]),
     }
     rows = {"type": "array", "minItems": 1, "maxItems": most_rows, "items": row}
     return {
         "$schema": _SCHEMA_DIALECT,
-        "title": f"Rows to predict {target_name(about)} of",
+        "title": f"Rows to predict {target_name(description)} of",
         "type": "object",
         "properties": {"rows": rows},
         "required": ["rows"],
@@ -46,31 +51,35 @@ def _cell_schema(column: dict[str, Any]) -> dict[str, Any]:
     return cell | {"examples": column["examples"]}
 
 
-def _response_schema(about: ModelDescription) -> dict[str, Any]:
-    items = {"type": "object", "properties": _prediction_schema(about), "required": ["prediction"]}
+def _response_schema(description: ModelDescription) -> dict[str, Any]:
+    items = {
+        "type": "object",
+        "properties": _prediction_schema(description),
+        "required": ["prediction"],
+    }
     return {
         "$schema": _SCHEMA_DIALECT,
-        "title": f"Predictions of {target_name(about)}",
+        "title": f"Predictions of {target_name(description)}",
         "type": "object",
         "properties": {"predictions": {"type": "array", "items": items}},
         "required": ["predictions"],
     }
 
 
-def _prediction_schema(about: ModelDescription) -> dict[str, Any]:
+def _prediction_schema(description: ModelDescription) -> dict[str, Any]:
     number = {"type": "number"}
-    if about["classes"] is not None:
-        shares = {str(label): number for label in about["classes"]}
+    if description["classes"] is not None:
+        shares = {str(label): number for label in description["classes"]}
         probabilities = {"type": "object", "properties": shares}
-        return {"prediction": {"enum": about["classes"]}, "probabilities": probabilities}
-    if about["task"] == "clusters":
+        return {"prediction": {"enum": description["classes"]}, "probabilities": probabilities}
+    if description["task"] == "clusters":
         return {"prediction": {"type": "integer"}}
     return {"prediction": number, "interval": {"type": "array", "prefixItems": [number, number]}}
 
 
-def target_name(about: ModelDescription) -> str:
-    """What is predicted, in words."""
-    return "the group" if about["target"] is None else str(about["target"])
+def target_name(description: ModelDescription) -> str:
+    """What is predicted."""
+    return "the cluster" if description["target"] is None else str(description["target"])
 
 
 _PYTHON_TYPES = {
@@ -91,14 +100,15 @@ class RequestError(Exception):
 
 
 def predict_request(
-    model: Any, about: ModelDescription, body: bytes, most_rows: int
+    model: Any, description: ModelDescription, body: bytes, most_rows: int
 ) -> dict[str, Any]:
     """The predictions for the rows of a request."""
     rows = [
-        validate_row(about, row, number) for number, row in enumerate(parse_rows(body, most_rows))
+        validate_row(description, row, number)
+        for number, row in enumerate(parse_rows(body, most_rows))
     ]
     try:
-        return {"predictions": predict_rows(model, about, rows)}
+        return {"predictions": predict_rows(model, description, rows)}
     except ValueError as error:
         raise RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
 
@@ -108,7 +118,9 @@ def parse_rows(body: bytes, most_rows: int) -> list[Any]:
     try:
         document = json.loads(body, parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
-        raise RequestError(HTTPStatus.BAD_REQUEST, f"the body is no JSON: {error}") from error
+        raise RequestError(
+            HTTPStatus.BAD_REQUEST, f"the body is not valid JSON: {error}"
+        ) from error
     rows = document.get("rows") if isinstance(document, dict) else None
     if not isinstance(rows, list) or set(document) != {"rows"}:
         raise RequestError(HTTPStatus.BAD_REQUEST, 'send {"rows": [{"column": value, ...}, ...]}')
@@ -121,32 +133,34 @@ def parse_rows(body: bytes, most_rows: int) -> list[Any]:
 
 
 def _reject_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON; a missing value is null")
+    raise ValueError(f"{name} is not valid JSON; use null for missing values")
 
 
-def validate_row(about: ModelDescription, row: Any, number: int) -> dict[str, Any]:
-    """The columns of a row that the model needs; refused if one lacks or is of another type."""
+def validate_row(description: ModelDescription, row: Any, number: int) -> dict[str, Any]:
+    """The columns that the model needs; an error if one is missing or has the wrong type."""
     if not isinstance(row, dict):
-        raise RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, f"row {number} is no object of columns")
+        raise RequestError(
+            HTTPStatus.UNPROCESSABLE_ENTITY, f"row {number} is not an object of columns"
+        )
     cells = {}
-    for name, column in about["columns"].items():
+    for name, column in description["columns"].items():
         if name not in row:
-            reason = f"row {number} has no {name!r}; a missing value is null"
+            reason = f"row {number} has no column {name!r}; use null for missing values"
             raise RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, reason)
         try:
             cells[name] = _validate_cell(row[name], column["type"])
         except ValueError as error:
-            found = json.dumps(row[name])[:60]
-            reason = f"row {number}: {name!r} must be {error}, found {found}"
+            value = json.dumps(row[name])[:60]
+            reason = f"row {number}: {name!r} must be {error}, found {value}"
             raise RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, reason) from None
     return cells
 
 
 def _validate_cell(value: Any, kind: str) -> Any:
-    """A value of JSON as the table has it."""
+    """A JSON value in the type of its column."""
     types = tuple(t for name in JSON_TYPES[kind] for t in _PYTHON_TYPES[name])
-    fits = bool in types if isinstance(value, bool) else isinstance(value, types)
-    if not fits or (isinstance(value, int) and abs(value) > _MAX_INTEGER):
+    is_valid = bool in types if isinstance(value, bool) else isinstance(value, types)
+    if not is_valid or (isinstance(value, int) and abs(value) > _MAX_INTEGER):
         raise ValueError(" or ".join(JSON_TYPES[kind]))
     return _parse_time(str(value)) if kind == "date" and value is not None else value
 
@@ -160,13 +174,15 @@ def _parse_time(text: str) -> datetime:
 
 
 def predict_rows(
-    model: Any, about: ModelDescription, rows: list[dict[str, Any]]
+    model: Any, description: ModelDescription, rows: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """What the model says of each row, in types of JSON."""
-    if about["classes"] is not None:
-        return [_class_prediction(about["classes"], share) for share in model.predict_proba(rows)]
+    """The prediction for each row, in JSON types."""
+    if description["classes"] is not None:
+        return [
+            _class_prediction(description["classes"], share) for share in model.predict_proba(rows)
+        ]
     found = [{"prediction": value} for value in model.predict(rows).tolist()]
-    if about["task"] == "clusters":
+    if description["task"] == "clusters":
         return found
     ends = model.predict_interval(rows).tolist()
     return [one | {"interval": end} for one, end in zip(found, ends, strict=True)]
