@@ -32,7 +32,7 @@ def test_every_kind_is_found_and_told():
         (5, "constant", True),
         (8, "one-hot", True),
     ]
-    assert found.kept.tolist() == [0, 1, 6, 7, 9]
+    assert found.independent.tolist() == [0, 1, 6, 7, 9]
     assert found.rank == 5 == np.linalg.matrix_rank(X - X.mean(axis=0))
     assert found.condition == np.inf
     for d in found.dependences:
@@ -60,7 +60,7 @@ def test_a_near_duplicate_is_near_not_exact():
     found = find_redundant_columns(X)
     (d,) = found.dependences
     assert (d.column, d.kind, d.exact) == (2, "duplicate", False)
-    assert 0.5e-4 < d.share < 2e-4
+    assert 0.5e-4 < d.residual_share < 2e-4
     assert found.null_space.shape[1] == 0
     assert 1e4 < found.condition < 1e5
     y = a + 0.01 * b

@@ -29,7 +29,7 @@ def test_contributions_and_baseline_make_the_prediction():
     assert_allclose(why.contributions, [[300, 80]])
     assert_allclose(why.baselines, 30)
     assert_allclose(why.scores, model.predict([[3.0, 80.0]]))
-    assert [name for name, _ in why.ranked()] == ["bedrooms", "area"]
+    assert [name for name, _ in why.rank_features()] == ["bedrooms", "area"]
     assert str(why).splitlines()[1].split() == ["bedrooms", "+300"]
     assert "area" in why._repr_html_()
 
@@ -53,8 +53,8 @@ def test_two_classes_have_one_score_and_three_have_three(family):
     why = feature_contributions(model, IRIS[120])
     assert_allclose(why.scores, model.decision_function(IRIS[[120]])[0])
     assert why.outputs == [0, 1, 2]
-    assert why.of() == model.predict(IRIS[[120]])[0]
-    odds = why.between(2, 1)
+    assert why.output_index() == model.predict(IRIS[[120]])[0]
+    odds = why.compare(2, 1)
     log_p = model.predict_log_proba(IRIS[[120]])[0]
     assert_allclose(odds.scores, log_p[2] - log_p[1])
     assert odds.outputs == ["2 against 1"]
@@ -87,7 +87,7 @@ def test_words_of_the_spam_example():
     share = counts / counts.sum(axis=1, keepdims=True)
     assert_allclose(why.contributions[0], [1, 1, 3, 0, 1] * np.log(share[1] / share[0]), rtol=1e-6)
     assert_allclose(why.baselines, np.log(3 / 7))
-    assert why.ranked(top=1)[0][0] == "x2"
+    assert why.rank_features(top=1)[0][0] == "x2"
 
 
 def test_bits_and_categories_of_naive_bayes():
@@ -99,7 +99,9 @@ def test_bits_and_categories_of_naive_bayes():
         log_p = model.fit(X, y).predict_log_proba(X[[5]])[0]
         assert_allclose(feature_contributions(model, X[5]).scores, log_p[1] - log_p[0])
     assert (
-        feature_contributions(naive_bayes.CategoricalNB().fit(X, y), X[5]).ranked(top=1)[0][0]
+        feature_contributions(naive_bayes.CategoricalNB().fit(X, y), X[5]).rank_features(top=1)[0][
+            0
+        ]
         == "x0"
     )
 
@@ -108,7 +110,7 @@ def test_pipelines_know_the_names_of_words():
     texts = ["mac apple quadra", "ide controller ibm", "apple mac", "ibm ide ide"]
     model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, list("mimi"))
     why = feature_contributions(model, ["mac and ide"])
-    assert {name for name, c in why.ranked() if c} == {"mac", "ide"}
+    assert {name for name, c in why.rank_features() if c} == {"mac", "ide"}
     assert_allclose(why.scores, model.decision_function(["mac and ide"]))
     strongest = top_weights(model, top=2)
     assert strongest.outputs == ["i", "m"]

@@ -308,7 +308,7 @@ def test_reasons_step_from_the_baseline_to_the_score():
     why = feature_contributions(model, X[3], list("abcde"))
     ax = plot.contributions(why, top=3)
     labels = [label.get_text().split(" = ")[0] for label in ax.get_yticklabels()]
-    ranked = why.ranked()
+    ranked = why.rank_features()
     assert labels == ["baseline", *(name for name, _ in ranked[:3]), "2 others", "score"]
     widths = [bar.get_width() for bar in ax.patches]
     assert_allclose(widths[:3], [c for _, c in ranked[:3]])

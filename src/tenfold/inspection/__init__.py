@@ -1,1 +1,1 @@
-"""What a linear model says: reasons, redundant columns, projections, ambiguous regions."""
+"""Inspection of fitted models: contributions, collinearity, leverage, cost-sensitive decisions."""

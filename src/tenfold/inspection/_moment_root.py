@@ -1,8 +1,7 @@
-"""A square root of the second moments: all that least squares knows of the columns.
+"""A square root R of the second moments: R'R = Z'WZ, where Z are the rows, centered or not.
 
-R with R'R = Z'WZ, where Z are the rows less their mean (or as they are). One pass of moments is
-enough where columns are far from dependent; else a second pass makes the triangular factor, which
-knows twice as many digits.
+One pass of moments is enough where columns are far from collinear; else a second pass computes the
+triangular factor (QR), which keeps twice as many digits.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tenfold.engine.second_moments import second_moments
 from tenfold.linear._least_squares_solvers import is_varying
 from tenfold.stats.moments import Moments, TriangularFactor
 
-_MAX_COLUMNS = 5000  # columns whose square is still made
+_MAX_COLUMNS = 5000  # columns up to which the Gram matrix is computed
 
 
 class MomentRoot(NamedTuple):
@@ -25,10 +24,10 @@ class MomentRoot(NamedTuple):
 
     Attributes
     ----------
-    R : (m, p) with R'R the weighted sum of outer products; zero in columns that do not vary
-    origin : (p,) what was subtracted: the mean, or zero
+    R : (m, n_features) with R'R the weighted sum of outer products; zero in constant columns
+    origin : (n_features,) what was subtracted: the mean, or zero
     n : total weight
-    noise : relative size in R of what is only rounding
+    noise : relative rounding error in R
     """
 
     R: np.ndarray
@@ -37,19 +36,19 @@ class MomentRoot(NamedTuple):
     noise: float
 
 
-def root_from_rows(rows: Rows, *, intercept: bool, least: float) -> MomentRoot:
-    """The root of all rows, from moments if their least relative eigenvalue is above `least`."""
+def root_from_rows(rows: Rows, *, intercept: bool, min_eigenvalue: float) -> MomentRoot:
+    """Root of all rows; from moments if the smallest eigenvalue of the correlations is large."""
     if rows.n_features > _MAX_COLUMNS:
         raise ValueError(
-            f"this needs the square of all columns; {rows.n_features} are too many (at most "
+            f"this needs the Gram matrix of all columns; {rows.n_features} are too many (at most "
             f"{_MAX_COLUMNS}): choose some with tenfold.open(..., columns=[...])"
         )
     s = second_moments(rows)
     root = root_from_moments(s, rows.dtype, intercept=intercept)
     eps = float(np.finfo(rows.dtype).eps)
-    if rows.sparse:  # whose moments are summed in float64
+    if rows.sparse:  # their moments are summed in float64
         return root._replace(noise=max(eps, float(np.sqrt(np.finfo(np.float64).eps))))
-    if _smallest_eigenvalue(root.R) > least:
+    if _smallest_eigenvalue(root.R) > min_eigenvalue:
         return root
     R = rows.total(_centered_triangle, root.origin).R
     R = R * is_varying(np.sqrt((R**2).sum(axis=0) / s.n), root.origin, eps)
@@ -57,15 +56,17 @@ def root_from_rows(rows: Rows, *, intercept: bool, least: float) -> MomentRoot:
 
 
 def root_from_moments(s: Moments, dtype: np.dtype, *, intercept: bool) -> MomentRoot:
-    """The root by eigenvectors, which knows half the digits of the moments."""
+    """Root by eigenvectors, which has half the digits of the moments."""
     eps = float(np.finfo(dtype).eps)
     origin = s.mean if intercept else np.zeros_like(s.mean)
     S = s.scatter if intercept else s.scatter + s.n * np.multiply.outer(s.mean, s.mean)
-    deviation = np.sqrt(np.maximum(S.diagonal(), 0.0) / s.n)
-    alive = is_varying(deviation, origin, eps)
-    size = np.where(alive & (deviation > 0), deviation * np.sqrt(s.n), 1.0)
-    values, V = np.linalg.eigh(np.where(alive & alive[:, None], S, 0.0) / size / size[:, None])
-    R = np.sqrt(np.maximum(values, 0.0))[:, None] * V.T * size
+    std = np.sqrt(np.maximum(S.diagonal(), 0.0) / s.n)
+    varying_columns = is_varying(std, origin, eps)
+    norm = np.where(varying_columns & (std > 0), std * np.sqrt(s.n), 1.0)
+    values, V = np.linalg.eigh(
+        np.where(varying_columns & varying_columns[:, None], S, 0.0) / norm / norm[:, None]
+    )
+    R = np.sqrt(np.maximum(values, 0.0))[:, None] * V.T * norm
     return MomentRoot(R, origin, s.n, float(np.sqrt(eps)))
 
 
@@ -75,19 +76,19 @@ def _centered_triangle(chunk: Chunk, origin: np.ndarray) -> TriangularFactor:
 
 
 def column_norms(R: np.ndarray) -> np.ndarray:
-    """Length of each column, 1 for one that is zero."""
-    sizes = np.sqrt((R**2).sum(axis=0))
-    return np.where(sizes > 0, sizes, 1.0)
+    """Norm of each column, 1 for a zero column."""
+    norms = np.sqrt((R**2).sum(axis=0))
+    return np.where(norms > 0, norms, 1.0)
 
 
 def _smallest_eigenvalue(R: np.ndarray) -> float:
-    """Least eigenvalue of the correlations that R stands for; 0 for fewer rows than columns."""
+    """Smallest eigenvalue of the correlation matrix; 0 for fewer rows than columns."""
     if len(R) < R.shape[1]:
         return 0.0
     return float(np.linalg.svd(R / column_norms(R), compute_uv=False).min(initial=1.0) ** 2)
 
 
 def _offset_ratio(R: np.ndarray, root: MomentRoot) -> float:
-    """How much larger the numbers are than the deviations in which we look for dependence."""
-    deviation = column_norms(R) / np.sqrt(root.n)
-    return 1.0 + float((np.abs(root.origin) / deviation).max(initial=0.0, where=R.any(axis=0)))
+    """Largest ratio of mean to standard deviation, plus one: the loss of digits by centering."""
+    std = column_norms(R) / np.sqrt(root.n)
+    return 1.0 + float((np.abs(root.origin) / std).max(initial=0.0, where=R.any(axis=0)))

@@ -1,7 +1,7 @@
-r"""Redundant columns: which combination of the others each one is, and what that leaves open.
+r"""Collinear columns: which linear combination of the others each one is, and the null space.
 
 If :math:`X v + c = 0` for every row, then :math:`(w, b)` and :math:`(w + t v, b + t c)` predict the
-same for every t: the data cannot tell them apart. [001, 4; 002, 4.2; 004, 2.6]
+same for every t: the coefficients are not identifiable.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ import numpy as np
 from tenfold.inspection._moment_root import MomentRoot, column_norms, root_from_rows
 from tenfold.io.opener import open as open_rows
 
-_MAX_ROUNDING_FACTOR = 1000  # times the rounding of the numbers: what is less is no deviation
-_MAX_PRINTED_TERMS = 8  # terms of a combination that a report writes out
+_MAX_ROUNDING_FACTOR = 1000  # times machine epsilon: smaller residuals are rounding errors
+_MAX_PRINTED_TERMS = 8  # terms of a combination that are printed
 
 
 class LinearDependence(NamedTuple):
-    """One redundant column: ``x_column = X @ weights + constant``.
+    """A redundant column: ``x_column = X @ weights + constant``.
 
     Attributes
     ----------
-    column : its number
+    column : its index
     kind : "constant", "duplicate", "multiple", "one-hot" (all sum to 1) or "combination"
-    exact : whether that holds but for rounding
-    share : what the combination leaves of the column's deviation, 0 to 1
-    weights : (p,) of the columns before it; terms too small to matter are left out
+    exact : whether it holds up to rounding
+    residual_share : norm of the residual relative to that of the centered column, 0 to 1
+    weights : (n_features,) of the columns before it; negligible terms are 0
     constant : number
     """
 
     column: int
     kind: str
     exact: bool
-    share: float
+    residual_share: float
     weights: np.ndarray
     constant: float
 
-    def told(self, names: list[str]) -> str:
-        """The dependence as a line of text."""
+    def describe(self, names: list[str]) -> str:
+        """One line of text."""
         name, terms = names[self.column], np.flatnonzero(self.weights)
         if self.kind == "constant":
             return f"{name} is constant: {self.constant:.4g}"
@@ -53,37 +53,44 @@ class LinearDependence(NamedTuple):
                 len(terms) > _MAX_PRINTED_TERMS
             )
             line = f"{name} = {' '.join(parts)}" + f" {self.constant:+.4g}" * bool(self.constant)
-        return line if self.exact else f"{line} (nearly: {self.share:.2g} of its deviation is left)"
+        return (
+            line
+            if self.exact
+            else f"{line} (nearly: {self.residual_share:.2g} of its deviation is left)"
+        )
 
 
 class RedundancyReport(NamedTuple):
-    """What `find_redundant_columns` found; prints as a report.
+    """Result of `find_redundant_columns`; prints as a report.
 
     Attributes
     ----------
     names : names of the columns
     dependences : one `LinearDependence` for each redundant column, in the order of the columns
-    kept : (r,) numbers of the columns that suffice
+    independent : (r,) indices of columns that span all others
     rank : number of columns that are not exactly redundant
-    condition : condition number of the standardised columns, infinite if some are exactly redundant
-    null_space : (p + 1, m), last row for the intercept, or (p, m) without one: a direction in each
-        column that changes no prediction
+    condition : condition number of the standardized columns, infinite if some are exactly redundant
+    null_space : (n_features + 1, m), last row for the intercept, or (n_features, m) without one;
+        each column is a direction that changes no prediction
     """
 
     names: list[str]
     dependences: list[LinearDependence]
-    kept: np.ndarray
+    independent: np.ndarray
     rank: int
     condition: float
     null_space: np.ndarray
 
     def __str__(self) -> str:
-        p, found = len(self.names), len(self.dependences)
-        head = f"{found} of {p} columns redundant, rank {self.rank}, condition {self.condition:.3g}"
-        lines = [f"  {d.told(self.names)}" for d in self.dependences]
+        p, n_redundant = len(self.names), len(self.dependences)
+        head = (
+            f"{n_redundant} of {p} columns redundant, rank {self.rank}, "
+            f"condition {self.condition:.3g}"
+        )
+        lines = [f"  {d.describe(self.names)}" for d in self.dependences]
         m = self.null_space.shape[1]
-        free = [f"{m} direction(s) change no prediction: null_space"] if m else []
-        return "\n".join([head, *lines, *free])
+        null_line = [f"{m} direction(s) change no prediction: null_space"] if m else []
+        return "\n".join([head, *lines, *null_line])
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
@@ -101,21 +108,21 @@ def find_redundant_columns(
     X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
         The rows.
     intercept : bool
-        Whether the model has a constant: then a constant column is redundant, and so is the last
-        of a full group of indicators.
+        Whether the model has an intercept: then a constant column is redundant, and so is the
+        last of a full group of indicators.
     near : float
-        A column is nearly redundant if the others leave less than this share of its deviation.
+        A column is nearly redundant if its residual share is below this.
     names : list of str, optional
         Names of the columns, by default those of the table or x0, x1, ...
 
     Returns
     -------
-    Redundancy
+    RedundancyReport
 
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.inspection.collinearity import find_redundant_columns
+    >>> from tenfold import find_redundant_columns
     >>> x, z = np.random.default_rng(0).normal(size=(2, 50))
     >>> print(find_redundant_columns(np.column_stack([x, z, x, 2 * x - z + 3, np.full(50, 7.0)])))
     3 of 5 columns redundant, rank 2, condition inf
@@ -125,72 +132,74 @@ def find_redundant_columns(
     3 direction(s) change no prediction: null_space
     """
     rows = open_rows(X)
-    root = root_from_rows(rows, intercept=intercept, least=near**2)
+    root = root_from_rows(rows, intercept=intercept, min_eigenvalue=near**2)
     names = names or rows.names or [f"x{j}" for j in range(rows.n_features)]
     A = root.R / column_norms(root.R)
-    kept, rest = _split_columns(A, near)
-    found = [_make_dependence(root, kept, *each) for each in rest]
-    exact = [d for d in found if d.exact]
+    independent, redundant = _split_columns(A, near)
+    dependences = [_make_dependence(root, independent, *args) for args in redundant]
+    exact = [d for d in dependences if d.exact]
     directions = [_null_direction(d, intercept=intercept) for d in exact]
     N = np.reshape(directions, (len(exact), rows.n_features + intercept)).T
     condition = np.inf if exact else float(np.linalg.cond(A))
     rank = rows.n_features - len(exact)
-    return RedundancyReport(list(names), found, np.array(kept, int), rank, condition, N)
+    return RedundancyReport(
+        list(names), dependences, np.array(independent, int), rank, condition, N
+    )
 
 
 def _split_columns(
     A: np.ndarray, near: float
 ) -> tuple[list[int], list[tuple[int, np.ndarray, float]]]:
-    """Columns that stand alone; for each other one its coefficients in them, and what they leave.
+    """Independent columns; for each other its coefficients in them, and the residual share.
 
-    Columns are taken from left to right, each one less its projection on those kept before.
+    Gram-Schmidt from left to right, with one reorthogonalization.
     """
-    Q, T = np.empty(A.shape), np.zeros((A.shape[1], A.shape[1]))  # A[:, kept] = Q T
-    kept, rest = [], []
+    Q, T = np.empty(A.shape), np.zeros((A.shape[1], A.shape[1]))  # A[:, independent] = Q T
+    independent, redundant = [], []
     for j, a in enumerate(A.T):
-        k = len(kept)
-        inside, left = _project(Q[:, :k], a)
-        share = float(np.linalg.norm(left))
-        if share > near:
-            Q[:, k], T[:k, k], T[k, k] = left / share, inside, share
-            kept.append(j)
+        k = len(independent)
+        coordinates, residual = _project(Q[:, :k], a)
+        residual_share = float(np.linalg.norm(residual))
+        if residual_share > near:
+            Q[:, k], T[:k, k], T[k, k] = residual / residual_share, coordinates, residual_share
+            independent.append(j)
         else:
-            rest.append((j, np.linalg.solve(T[:k, :k], inside), share))
-    return kept, rest
+            redundant.append((j, np.linalg.solve(T[:k, :k], coordinates), residual_share))
+    return independent, redundant
 
 
 def _project(Q: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates of a along orthonormal columns Q, and what is left of it."""
+    """Coordinates of a along orthonormal columns Q, and the residual."""
     first = Q.T @ a
-    second = Q.T @ (a - Q @ first)  # twice is enough to be orthogonal
+    second = Q.T @ (a - Q @ first)  # one reorthogonalization is enough
     return first + second, a - Q @ (first + second)
 
 
 def _make_dependence(
-    root: MomentRoot, kept: list[int], j: int, c: np.ndarray, share: float
+    root: MomentRoot, independent: list[int], j: int, c: np.ndarray, residual_share: float
 ) -> LinearDependence:
-    """The dependence of column j with coefficients c in the first of the columns kept."""
-    certain, sizes = _MAX_ROUNDING_FACTOR * root.noise, column_norms(root.R)
-    c = np.where(np.abs(c) > max(np.sqrt(certain), share), c, 0.0)
+    """Dependence of column j with coefficients c in the first independent columns."""
+    rounding, sizes = _MAX_ROUNDING_FACTOR * root.noise, column_norms(root.R)
+    c = np.where(np.abs(c) > max(np.sqrt(rounding), residual_share), c, 0.0)
     weights = np.zeros(len(sizes))
-    w = c * sizes[j] / sizes[kept[: len(c)]]
-    weights[kept[: len(c)]] = np.where(np.abs(w - np.rint(w)) <= certain, np.rint(w), w)
+    w = c * sizes[j] / sizes[independent[: len(c)]]
+    weights[independent[: len(c)]] = np.where(np.abs(w - np.rint(w)) <= rounding, np.rint(w), w)
     constant = float(root.origin[j] - weights @ root.origin)
     size = sizes[j] / np.sqrt(root.n)
-    slack = max(np.sqrt(certain), 3 * share)
-    constant = constant if abs(constant) > slack * size or not c.any() else 0.0
-    kind = _dependence_kind(weights[weights != 0], constant, slack)
-    return LinearDependence(j, kind, share <= certain, share, weights, constant)
+    tolerance = max(np.sqrt(rounding), 3 * residual_share)
+    constant = constant if abs(constant) > tolerance * size or not c.any() else 0.0
+    kind = _dependence_kind(weights[weights != 0], constant, tolerance)
+    return LinearDependence(j, kind, residual_share <= rounding, residual_share, weights, constant)
 
 
-def _dependence_kind(terms: np.ndarray, constant: float, slack: float) -> str:
-    """What a column with these weights and constant is to the others."""
+def _dependence_kind(terms: np.ndarray, constant: float, tolerance: float) -> str:
+    """Kind of dependence with these weights and constant."""
     if len(terms) == 0:
         return "constant"
     if len(terms) == 1:
-        return "duplicate" if abs(terms[0] - 1) <= slack and constant == 0 else "multiple"
-    ones = np.abs(terms + 1).max() <= slack and abs(constant - 1) <= slack
-    return "one-hot" if ones else "combination"
+        return "duplicate" if abs(terms[0] - 1) <= tolerance and constant == 0 else "multiple"
+    is_one_hot = np.abs(terms + 1).max() <= tolerance and abs(constant - 1) <= tolerance
+    return "one-hot" if is_one_hot else "combination"
 
 
 def _null_direction(d: LinearDependence, *, intercept: bool) -> np.ndarray:
@@ -205,20 +214,20 @@ def equivalent_coefficients(w: Any, null_space: np.ndarray, t: Any) -> np.ndarra
 
     Parameters
     ----------
-    w : (p + 1,) or (p,) array
+    w : (n_features + 1,) or (n_features,) array
         Coefficients, with the intercept at the end if `null_space` has a row for it.
-    null_space : (p + 1, m) or (p, m) array
+    null_space : (n_features + 1, m) or (n_features, m) array
         Of `find_redundant_columns`.
     t : float or (m,) array
-        How far to go in each direction.
+        Step along each direction.
 
     Examples
     --------
     >>> import numpy as np
     >>> from tenfold.inspection.collinearity import equivalent_coefficients, find_redundant_columns
     >>> X = np.array([[1.0, 1.0], [2.0, 2.0], [4.0, 4.0]])
-    >>> found = find_redundant_columns(X, intercept=False)
-    >>> w = equivalent_coefficients([1.0, 1.0], found.null_space, 1000.0)
+    >>> report = find_redundant_columns(X, intercept=False)
+    >>> w = equivalent_coefficients([1.0, 1.0], report.null_space, 1000.0)
     >>> w.tolist(), (X @ w).tolist()
     ([-999.0, 1001.0], [2.0, 4.0, 8.0])
     """

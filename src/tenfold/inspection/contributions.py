@@ -1,4 +1,9 @@
-"""Contributions of the features to a score that is a sum over features (linear models, naive Bayes), top weights, sensitivities."""
+r"""Feature contributions of additive models (linear, naive Bayes), top weights, sensitivities.
+
+A linear score is a sum, :math:`\sum_j w_j x_j + b`: its terms are the contributions, b is the
+baseline. For naive Bayes the terms are log-odds, :math:`\log p(x_j \mid c) - \log p(x_j \mid c')`.
+Models are recognized by their learned attributes, so that those of scikit-learn work too.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +20,8 @@ class AdditiveTerms(NamedTuple):
 
     Attributes
     ----------
-    terms : (k, p) what each column adds
-    baseline : (k,) what is there without any column
+    terms : (n_outputs, n_features) contribution of each feature
+    baseline : (n_outputs,) score without any feature
     """
 
     terms: np.ndarray
@@ -31,10 +36,10 @@ def split_last_step(model: Any) -> tuple[Any, Any]:
 
 
 def linear_form(model: Any) -> AdditiveTerms:
-    """Coefficients (k, p) and constants (k,) of a model that is linear in x.
+    """Coefficients (n_outputs, n_features) and intercepts of a model that is linear in x.
 
-    Linear models have one row for two classes, the score of the second; naive Bayes of counts or
-    of bits has a row per class, log-probabilities.
+    Linear models have one row for two classes, the score of the second; multinomial and Bernoulli
+    naive Bayes have a row of log-probabilities per class.
     """
     check_is_fitted(model)
     if hasattr(model, "coef_"):
@@ -46,25 +51,25 @@ def linear_form(model: Any) -> AdditiveTerms:
     if not isinstance(log_p, np.ndarray):
         raise TypeError(
             f"{type(model).__name__} is not linear in its columns: give a model with coef_, or "
-            "naive Bayes of counts or bits"
+            "multinomial or Bernoulli naive Bayes"
         )
     prior = model.class_log_prior_
-    if hasattr(model, "binarize"):  # of bits: x log p + (1 - x) log(1 - p)
+    if hasattr(model, "binarize"):  # Bernoulli: x log p + (1 - x) log(1 - p)
         log_not = np.log1p(-np.exp(log_p))
         return AdditiveTerms(log_p - log_not, prior + log_not.sum(axis=1))
     return AdditiveTerms(log_p, np.asarray(prior, dtype=np.float64))
 
 
 def _additive_terms(model: Any, x: np.ndarray) -> AdditiveTerms:
-    """What each column of a row x adds to each score."""
+    """Contribution of each feature of a row x to each score."""
     if hasattr(model, "theta_"):
         return _gaussian_nb_terms(model, x)
     if isinstance(getattr(model, "feature_log_prob_", None), list):
-        each = [table[:, int(v)] for table, v in zip(model.feature_log_prob_, x, strict=True)]
-        return AdditiveTerms(np.stack(each, axis=1), np.asarray(model.class_log_prior_))
+        terms = [table[:, int(v)] for table, v in zip(model.feature_log_prob_, x, strict=True)]
+        return AdditiveTerms(np.stack(terms, axis=1), np.asarray(model.class_log_prior_))
     form = linear_form(model)
-    bits = getattr(model, "binarize", None)
-    return AdditiveTerms(form.terms * (x if bits is None else x > bits), form.baseline)
+    threshold = getattr(model, "binarize", None)
+    return AdditiveTerms(form.terms * (x if threshold is None else x > threshold), form.baseline)
 
 
 def _gaussian_nb_terms(model: Any, x: np.ndarray) -> AdditiveTerms:
@@ -79,18 +84,18 @@ def _gaussian_nb_terms(model: Any, x: np.ndarray) -> AdditiveTerms:
 def center_by_class(form: AdditiveTerms, classes: np.ndarray) -> tuple[AdditiveTerms, list[Any]]:
     """Log-odds of the second of two classes, or scores of each less their mean over classes.
 
-    What is added to all classes alike says nothing about any of them.
+    A term common to all classes does not affect the decision.
     """
     if len(form.terms) == 2 and len(classes) == 2:
         return AdditiveTerms(form.terms[1:] - form.terms[:1], np.diff(form.baseline)), [classes[1]]
     if len(form.terms) == 1:
         return form, [classes[-1]]
-    centred = [part - part.mean(axis=0) for part in form]
-    return AdditiveTerms(*centred), list(classes)
+    centered = [part - part.mean(axis=0) for part in form]
+    return AdditiveTerms(*centered), list(classes)
 
 
 def is_naive_bayes(model: Any) -> bool:
-    """Whether the scores are joint log-probabilities, of which only differences count."""
+    """Whether the scores are joint log-probabilities, of which only differences matter."""
     return hasattr(model, "theta_") or hasattr(model, "feature_log_prob_")
 
 
@@ -98,20 +103,20 @@ def _to_dense(matrix: Any) -> np.ndarray:
     return matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
 
 
-_MAX_PRINTED_FEATURES = 10  # lines of a report
+_MAX_PRINTED_FEATURES = 10  # features printed by `FeatureContributions`
 
 
 class FeatureContributions(NamedTuple):
-    """Why a model says what it says of one row; prints as a ranked list.
+    """Contributions of the features to the prediction of one row; prints as a ranked list.
 
     Attributes
     ----------
-    names : (p,) names of the columns
-    values : (p,) the row, as the linear model saw it
-    outputs : k labels that have a score; of a regression "prediction", or numbers of targets
-    contributions : (k, p) what each column adds to each score
-    baselines : (k,) score without any column
-    scores : (k,) baseline and contributions together
+    names : (n_features,) names of the features
+    values : (n_features,) the row, as the last step of the pipeline gets it
+    outputs : labels that have a score; for regression "prediction", or indices of targets
+    contributions : (n_outputs, n_features) contribution of each feature to each score
+    baselines : (n_outputs,) score without any feature
+    scores : (n_outputs,) baseline plus contributions
     """
 
     names: np.ndarray
@@ -121,36 +126,40 @@ class FeatureContributions(NamedTuple):
     baselines: np.ndarray
     scores: np.ndarray
 
-    def of(self, output: Any = None) -> int:
-        """Number of an output, by default the one with the highest score."""
+    def output_index(self, output: Any = None) -> int:
+        """Index of an output, by default the one with the highest score."""
         return int(np.argmax(self.scores)) if output is None else self.outputs.index(output)
 
-    def ranked(self, output: Any = None, top: int | None = None) -> list[tuple[str, float]]:
-        """Names and contributions, the largest in size first."""
-        c = self.contributions[self.of(output)]
+    def rank_features(self, output: Any = None, top: int | None = None) -> list[tuple[str, float]]:
+        """Names and contributions, largest absolute value first."""
+        c = self.contributions[self.output_index(output)]
         order = np.argsort(-np.abs(c), kind="stable")[:top]
         return [(str(self.names[j]), float(c[j])) for j in order]
 
-    def between(self, one: Any, other: Any) -> FeatureContributions:
-        """Reasons for one output against another: the terms of their log-odds."""
-        i, j = self.of(one), self.of(other)
+    def compare(self, output: Any, other: Any) -> FeatureContributions:
+        """Contributions to the difference of two scores: the terms of their log-odds."""
+        i, j = self.output_index(output), self.output_index(other)
         parts = [part[[i]] - part[[j]] for part in self[3:]]
-        return FeatureContributions(self.names, self.values, [f"{one} against {other}"], *parts)
+        return FeatureContributions(self.names, self.values, [f"{output} against {other}"], *parts)
 
-    def title(self, number: int) -> str:
-        """What the score of an output is called."""
+    def score_title(self, number: int) -> str:
+        """Title of the score of an output."""
         name = self.outputs[number]
         return name if name == "prediction" else f"score of {name}"
 
     def __str__(self) -> str:
-        i = self.of()
-        lines = [f"{self.title(i)}: {self.scores[i]:.4g}"]
-        shown = [(n, c) for n, c in self.ranked(self.outputs[i], _MAX_PRINTED_FEATURES) if c]
-        left = self.scores[i] - self.baselines[i] - sum(c for _, c in shown)
-        more = (
-            [("all others", left)] if len(shown) < np.count_nonzero(self.contributions[i]) else []
+        i = self.output_index()
+        lines = [f"{self.score_title(i)}: {self.scores[i]:.4g}"]
+        largest = [
+            (n, c) for n, c in self.rank_features(self.outputs[i], _MAX_PRINTED_FEATURES) if c
+        ]
+        remainder = self.scores[i] - self.baselines[i] - sum(c for _, c in largest)
+        others = (
+            [("all others", remainder)]
+            if len(largest) < np.count_nonzero(self.contributions[i])
+            else []
         )
-        table = [*shown, *more, ("baseline", float(self.baselines[i]))]
+        table = [*largest, *others, ("baseline", float(self.baselines[i]))]
         width = max(len(name) for name, _ in table)
         return "\n".join(lines + [f"  {name:<{width}}  {c:+.4g}" for name, c in table])
 
@@ -161,19 +170,19 @@ class FeatureContributions(NamedTuple):
 def feature_contributions(
     model: Any, x: Any, names: Any = None, *, origin: Any = None
 ) -> FeatureContributions:
-    """What each column adds to the score of one row.
+    """Contribution of each feature to the score of one row.
 
     Parameters
     ----------
     model : fitted linear model or naive Bayes, or a pipeline that ends in one
         Of tenfold or of scikit-learn. Two classes have one score, that of the second.
-    x : (p,) or (1, p) array, sparse row or table of one row
+    x : (n_features,) or (1, n_features) array, sparse row or table of one row
         The row, as the model takes it.
     names : list of str, optional
-        Names of the columns that the last step sees; by default the model knows them, or x0, ...
-    origin : (p,) array, optional
-        Row to compare with, for linear models: contributions are then :math:`w_j (x_j - o_j)` and
-        the baseline is the score of the origin (the mean of the data, say).
+        Names of the features of the last step; by default those of the fit, or x0, x1, ...
+    origin : (n_features,) array, optional
+        Reference row, for linear models: contributions are then :math:`w_j (x_j - o_j)` and
+        the baseline is the score of the origin (for example the mean of the data).
 
     Returns
     -------
@@ -182,7 +191,7 @@ def feature_contributions(
     Examples
     --------
     >>> from tenfold import LinearRegression
-    >>> from tenfold.inspection.contributions import feature_contributions
+    >>> from tenfold import feature_contributions
     >>> X, y = [[1.0, 50.0], [2.0, 60.0], [3.0, 110.0]], [180.0, 290.0, 440.0]
     >>> print(
     ...     feature_contributions(LinearRegression().fit(X, y), [3.0, 80.0], ["bedrooms", "area"])
@@ -192,17 +201,19 @@ def feature_contributions(
       area      +80
       baseline  +30
     """
-    before, last = split_last_step(model)
-    row = _single_row(_to_2d(x) if before is None else before.transform(_to_2d(x)))
-    form, outputs = _scores_by_output(last, _additive_terms(last, row))
+    steps, final = split_last_step(model)
+    row = _single_row(_to_2d(x) if steps is None else steps.transform(_to_2d(x)))
+    form, outputs = _scores_by_output(final, _additive_terms(final, row))
     if origin is not None:
-        o = _single_row(_to_2d(origin) if before is None else before.transform(_to_2d(origin)))
-        there, _ = _scores_by_output(last, _additive_terms(last, o))
-        terms, base = form.terms - there.terms, there.baseline + there.terms.sum(axis=1)
+        reference_row = _single_row(
+            _to_2d(origin) if steps is None else steps.transform(_to_2d(origin))
+        )
+        reference, _ = _scores_by_output(final, _additive_terms(final, reference_row))
+        terms, base = form.terms - reference.terms, reference.baseline + reference.terms.sum(axis=1)
         form = form._replace(terms=terms, baseline=base)
     scores = form.baseline + form.terms.sum(axis=1)
-    known = _feature_names(before, last, names, len(row))
-    return FeatureContributions(known, row, outputs, form.terms, form.baseline, scores)
+    feature_names = _feature_names(steps, final, names, len(row))
+    return FeatureContributions(feature_names, row, outputs, form.terms, form.baseline, scores)
 
 
 def _scores_by_output(model: Any, form: Any) -> tuple[Any, list[Any]]:
@@ -215,7 +226,7 @@ def _scores_by_output(model: Any, form: Any) -> tuple[Any, list[Any]]:
 
 
 def _to_2d(x: Any) -> Any:
-    """One row as a table of one row; what has two dimensions already is left as it is."""
+    """One row as a table of one row; two-dimensional input is returned as it is."""
     if hasattr(x, "shape") and len(x.shape) == 2:
         return x
     return x if isinstance(x, list | tuple) and isinstance(x[0], str) else np.atleast_2d(x)
@@ -224,42 +235,42 @@ def _to_2d(x: Any) -> Any:
 def _single_row(X: Any) -> np.ndarray:
     X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     if len(X) != 1:
-        raise ValueError(f"reasons are those of one row, but x has {len(X)}: give x[[i]]")
+        raise ValueError(f"contributions are computed for one row, but x has {len(X)}: give x[[i]]")
     return X[0].astype(np.float64)
 
 
-def _feature_names(before: Any, last: Any, names: Any, p: int) -> np.ndarray:
-    if names is None and before is not None and hasattr(before, "get_feature_names_out"):
-        names = before.get_feature_names_out()
+def _feature_names(steps: Any, final: Any, names: Any, p: int) -> np.ndarray:
+    if names is None and steps is not None and hasattr(steps, "get_feature_names_out"):
+        names = steps.get_feature_names_out()
     if names is None:
-        names = getattr(last, "feature_names_in_", [f"x{j}" for j in range(p)])
+        names = getattr(final, "feature_names_in_", [f"x{j}" for j in range(p)])
     if len(names) != p:
         raise ValueError(f"{len(names)} names for {p} columns")
     return np.asarray(names, dtype=object)
 
 
 def sensitivity(model: Any, x: Any, method: str | None = None) -> np.ndarray:
-    r"""How each output changes with each column: :math:`\partial f_c / \partial x_j`.
+    r"""Partial derivatives of each output by each feature: :math:`\partial f_c / \partial x_j`.
 
-    The coefficients for a linear model; central differences for everything else that predicts.
+    The coefficients for a linear model; central differences for any other model.
 
     Parameters
     ----------
     model : fitted model, or a function of (n, p) arrays
         Any model.
-    x : (p,) array
-        Where to look.
+    x : (n_features,) array
+        The point.
     method : str, optional
-        Method whose output is meant: by default the first of "decision_function", "predict_proba"
-        and "predict" that the model has.
+        Method whose output is differentiated: by default the first of "decision_function",
+        "predict_proba" and "predict" that the model has.
 
     Returns
     -------
-    (p,) array, or (k, p) for several outputs
+    (n_features,) array, or (n_outputs, n_features) for several outputs
 
     Examples
     --------
-    >>> from tenfold.inspection.contributions import sensitivity
+    >>> from tenfold import sensitivity
     >>> sensitivity(lambda X: X[:, 0] ** 2 * X[:, 1], [3.0, 2.0]).round(6).tolist()
     [12.0, 9.0]
     """
@@ -267,11 +278,13 @@ def sensitivity(model: Any, x: Any, method: str | None = None) -> np.ndarray:
     if method is None and hasattr(model, "coef_"):
         W = linear_form(model).terms
         return W[0] if len(W) == 1 else W
-    f = _output_function(model, method)
+    function = _output_function(model, method)
     step = np.cbrt(np.finfo(np.float64).eps) * np.maximum(1.0, np.abs(x))
-    ahead, behind = x + np.diag(step), x - np.diag(step)
-    width = ahead.diagonal() - behind.diagonal()  # what the numbers are really apart
-    difference = np.asarray(f(ahead), np.float64) - np.asarray(f(behind), np.float64)
+    forward, backward = x + np.diag(step), x - np.diag(step)
+    width = forward.diagonal() - backward.diagonal()  # the exact difference of the rounded points
+    difference = np.asarray(function(forward), np.float64) - np.asarray(
+        function(backward), np.float64
+    )
     return (difference.T / width).reshape(*difference.shape[1:], len(x))
 
 
@@ -284,17 +297,17 @@ def _output_function(model: Any, method: str | None) -> Callable[[np.ndarray], A
     return model
 
 
-_ROUNDING_SHARE = 1e-12  # share of the largest weight that is rounding
+_ROUNDING_SHARE = 1e-12  # of the largest weight; smaller weights are rounding errors
 
 
 class TopWeights(NamedTuple):
-    """For each output the columns that speak most for it, the strongest first.
+    """For each output its features of largest weight, largest first.
 
     Attributes
     ----------
-    outputs : k labels, or numbers of targets
-    names : k lists of names
-    weights : k arrays of weights
+    outputs : labels, or indices of targets
+    names : list of names for each output
+    weights : array of weights for each output
     """
 
     outputs: list[Any]
@@ -312,20 +325,20 @@ class TopWeights(NamedTuple):
 
 
 def top_weights(model: Any, names: Any = None, top: int = 10) -> TopWeights:
-    """The columns that speak most for each class: the strongest words of a text classifier.
+    """Features of largest weight for each class, such as the top words of a text classifier.
 
-    Of two classes, the first is spoken for by negative weights. The columns of a regression are
-    ranked by size. For naive Bayes the weights are log-odds, against the mean of all classes if
-    there are more than two. A weight of 0 speaks for nobody and is not listed. [000, 1.6]
+    Of two classes, negative weights support the first. Features of a regression are ranked by
+    absolute value. For naive Bayes the weights are log-odds, against the mean of all classes if
+    there are more than two. Weights of 0 are not listed.
 
     Parameters
     ----------
     model : fitted linear model or naive Bayes of counts or bits, or a pipeline that ends in one
         Of tenfold or of scikit-learn.
     names : list of str, optional
-        Names of the columns; by default the model knows them, or x0, x1, ...
+        Names of the features; by default those of the fit, or x0, x1, ...
     top : int
-        Most names of each class.
+        Maximum number of features for each class.
 
     Examples
     --------
@@ -337,26 +350,26 @@ def top_weights(model: Any, names: Any = None, top: int = 10) -> TopWeights:
     apple: mac -0.709
     ibm: ide +0.709
     """
-    before, last = split_last_step(model)
-    form = linear_form(last)
+    steps, final = split_last_step(model)
+    form = linear_form(final)
     if names is None:
-        names = before.get_feature_names_out() if before is not None else None
-        names = getattr(last, "feature_names_in_", None) if names is None else names
+        names = steps.get_feature_names_out() if steps is not None else None
+        names = getattr(final, "feature_names_in_", None) if names is None else names
     names = [f"x{j}" for j in range(form.terms.shape[1])] if names is None else list(names)
     if len(names) != form.terms.shape[1]:
         raise ValueError(f"{len(names)} names for {form.terms.shape[1]} columns")
-    outputs, rows = _weights_by_output(last, form)
-    best = [np.argsort(-key, kind="stable")[:top] for _, key in rows]
-    least = _ROUNDING_SHARE * np.abs(form.terms).max(initial=0.0)
-    best = [order[key[order] > least] for order, (_, key) in zip(best, rows, strict=True)]
-    weights = [w[order] for order, (w, _) in zip(best, rows, strict=True)]
-    return TopWeights(outputs, [[str(names[j]) for j in order] for order in best], weights)
+    outputs, rows = _weights_by_output(final, form)
+    orders = [np.argsort(-key, kind="stable")[:top] for _, key in rows]
+    smallest = _ROUNDING_SHARE * np.abs(form.terms).max(initial=0.0)
+    orders = [order[key[order] > smallest] for order, (_, key) in zip(orders, rows, strict=True)]
+    weights = [w[order] for order, (w, _) in zip(orders, rows, strict=True)]
+    return TopWeights(outputs, [[str(names[j]) for j in order] for order in orders], weights)
 
 
 def _weights_by_output(
     model: Any, form: Any
 ) -> tuple[list[Any], list[tuple[np.ndarray, np.ndarray]]]:
-    """Outputs; for each its weights, and how strongly each speaks for it."""
+    """Outputs; for each its weights, and the keys by which they are ranked."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         return list(range(len(form.terms))), [(w, np.abs(w)) for w in form.terms]

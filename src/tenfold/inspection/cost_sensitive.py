@@ -1,4 +1,4 @@
-"""Decisions of least expected cost, from the probabilities of any classifier."""
+"""Cost-sensitive decisions from the probabilities of any classifier."""
 
 from __future__ import annotations
 
@@ -24,31 +24,41 @@ class CostSensitiveClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
 
     .. math:: d(x) = \arg\min_d \sum_c p(c \mid x)\, \mathrm{cost}(c, d)
 
-    No rule has a lower total cost [000, 1.1; 001, 1.3]. With costs of 1 for each mistake it says
-    the most probable class. Good decisions need good probabilities: calibrate a classifier that has
-    poor ones. `score` is minus the mean cost, so that a search over parameters selects by cost.
+    This is the Bayes decision rule, which has the least expected cost if the probabilities are
+    right; calibrate a classifier with poor ones. With a cost of 1 for each error it predicts the
+    most probable class. `score` is minus the mean cost, so that a search over parameters selects by
+    cost.
 
     Parameters
     ----------
     estimator : classifier
         A model with `predict_proba`, of tenfold or scikit-learn. It gets X and y as they are given:
         arrays, tables, files.
-    costs : (k, m) array, optional
+    costs : (n_classes, n_decisions) array, optional
         Cost of each decision (column) in each true class (row), classes in sorted order; 1 for
-        each mistake by default.
-    decisions : (m,) array, optional
+        each error by default.
+    decisions : (n_decisions,) array, optional
         Names of the decisions, if they are not the classes.
-    reject : float or (k,) array, optional
-        What it costs to decide nothing (in each class), for a human to look at the row.
+    reject : float or (n_classes,) array, optional
+        Cost of rejecting a row, that is of leaving the decision to a human (in each class).
     reject_label : optional
-        What `predict` says of such rows; by default -1, or "rejected" where labels are strings.
+        Output of `predict` for rejected rows; by default -1, or "rejected" for string labels.
 
     Attributes
     ----------
     estimator_ : the fitted classifier
-    classes_ : (k,) labels
-    decisions_ : (m,) what `predict` may say
-    costs_ : (k, m) costs, that of rejecting included
+    classes_ : (n_classes,) labels
+    decisions_ : (n_decisions,) possible outputs of `predict`
+    costs_ : (n_classes, n_decisions) costs, including that of rejecting
+
+    See Also
+    --------
+    LogisticRegression, GaussianNB
+
+    References
+    ----------
+    Elkan, C. (2001). The Foundations of Cost-Sensitive Learning.
+    Chow, C. K. (1970). On Optimum Recognition Error and Reject Tradeoff.
 
     Examples
     --------
@@ -56,7 +66,7 @@ class CostSensitiveClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = load_breast_cancer(return_X_y=True)  # 0 is malignant
     >>> X = (X - X.mean(axis=0)) / X.std(axis=0)
-    >>> costs = [[0, 10], [1, 0]]  # to overlook a tumour is worse than to look again
+    >>> costs = [[0, 10], [1, 0]]  # a missed tumor costs ten false alarms
     >>> model = CostSensitiveClassifier(LogisticRegression(), costs).fit(X, y)
     >>> model.report(X, y).counts.astype(int).tolist(), round(model.threshold_, 3)
     ([[211, 1], [35, 322]], 0.909)
@@ -87,7 +97,7 @@ class CostSensitiveClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         X, y, sample_weight :
             Whatever the classifier takes; weights are passed on only if they are given.
         **fit_params :
-            Passed on to its `fit`.
+            Passed to its `fit`.
         """
         if not hasattr(self.estimator, "predict_proba"):
             raise TypeError(
@@ -116,10 +126,10 @@ class CostSensitiveClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
             )
         if self.reject is not None:
             costs = np.column_stack([costs, np.broadcast_to(self.reject, k)])
-            decisions = np.append(decisions, self._label_of_none(decisions))
+            decisions = np.append(decisions, self._resolve_reject_label(decisions))
         self.costs_, self.decisions_ = costs, decisions
 
-    def _label_of_none(self, decisions: np.ndarray) -> Any:
+    def _resolve_reject_label(self, decisions: np.ndarray) -> Any:
         default = -1 if decisions.dtype.kind in "biuf" else "rejected"
         label = default if self.reject_label is None else self.reject_label
         if label in decisions.tolist():
@@ -128,7 +138,7 @@ class CostSensitiveClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
 
     @property
     def threshold_(self) -> float:
-        """Probability of the second of two classes above which it is decided for."""
+        """Probability of the second of two classes above which it is predicted."""
         check_is_fitted(self)
         return decision_threshold(self.costs_)
 
@@ -144,7 +154,7 @@ class CostSensitiveClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         return self.decisions_[cheapest]
 
     def expected_cost(self, X: Any) -> np.ndarray:
-        """Expected cost of each decision for each row, (n, m).
+        """Expected cost of each decision for each row, (n, n_decisions).
 
         Parameters
         ----------
@@ -154,7 +164,7 @@ class CostSensitiveClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         return expected_cost(self.predict_proba(X), self.costs_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class for each row, (n, k), as the classifier says.
+        """Probability of each class for each row, (n, n_classes), from the classifier.
 
         Parameters
         ----------
@@ -165,7 +175,7 @@ class CostSensitiveClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         return self.estimator_.predict_proba(X)
 
     def report(self, X: Any, y: Any, sample_weight: Any = None) -> CostReport:
-        """Which decisions are taken in which true class, and what they cost.
+        """Decisions by true class, and their costs.
 
         Parameters
         ----------
@@ -174,10 +184,10 @@ class CostSensitiveClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         y, sample_weight : (n,) arrays
             True classes, and weights.
         """
-        said = self.predict(X)
+        decisions = self.predict(X)
         return cost_report(
             y,
-            said,
+            decisions,
             self.costs_,
             classes=self.classes_,
             labels=self.decisions_,

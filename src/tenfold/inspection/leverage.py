@@ -1,9 +1,12 @@
 r"""Least squares as a projection: the hat matrix, leverages, and residuals without a refit.
 
 The fitted values are :math:`\hat y = H y` with :math:`H = X (X^\top W X)^{+} X^\top W`, the
-projection of y on the space of the columns. The leverage :math:`h_i = H_{ii}` says how much row i
-pulls its own prediction, and gives the residual that it would have if it were not in the fit:
-:math:`e_i / (1 - h_i)`. [004, 2.6]
+projection of y on the space of the columns. The leverage :math:`h_i = H_{ii}` is the effect of
+:math:`y_i` on its own fitted value, and gives the leave-one-out residual :math:`e_i / (1 - h_i)`.
+
+References
+----------
+Cook, R. D. and Weisberg, S. (1982). Residuals and Influence in Regression.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from tenfold.stats.moments import MIN_RECIPROCAL_CONDITION, Moments
 def hat_matrix(
     X: Any, weights: Any = None, *, intercept: bool = True, alpha: float = 0.0
 ) -> np.ndarray:
-    """The matrix H that makes fitted values of targets, (n, n); for as many rows as fit in memory.
+    """Hat matrix H with fitted values H y, (n, n); for as many rows as fit in memory.
 
     Without weights it is symmetric; with ``alpha=0`` it is a projection, H H = H, and its trace is
     the rank. With a ridge penalty the trace is the effective number of coefficients.
@@ -35,9 +38,9 @@ def hat_matrix(
     weights : (n,) array, optional
         Weights of the rows.
     intercept : bool
-        Whether the model has a constant.
+        Whether the model has an intercept.
     alpha : float
-        Penalty of ridge regression; the intercept is not penalised.
+        Penalty of ridge regression; the intercept is not penalized.
 
     Examples
     --------
@@ -56,22 +59,22 @@ def hat_matrix(
 def leverages(
     X: Any, model: Any = None, *, weights: Any = None, intercept: bool = True, alpha: float = 0.0
 ) -> np.ndarray:
-    """The diagonal of the hat matrix, (n,), for any number of rows: they sum to the rank.
+    """Diagonal of the hat matrix, (n,), for any number of rows; the sum is the rank.
 
-    Two passes (three if columns are nearly dependent); one with a fitted model that kept its
-    moments. Rows that were not in the fit may be given with a model: their value is the variance of
-    their prediction in units of the noise.
+    Two passes (three if columns are nearly collinear); one with a fitted model that has
+    `statistic_`. With a model, rows outside the training data are allowed: their value is the
+    variance of their prediction in units of the noise variance.
 
     Parameters
     ----------
     X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
         The rows.
     model : fitted LinearRegression or Ridge, optional
-        Where intercept, penalty and the moments of its training rows are taken from.
+        Source of intercept, penalty and moments of the training rows.
     weights : (n,) array or column name, optional
         Weights of the rows.
     intercept : bool
-        Whether the model has a constant.
+        Whether the model has an intercept.
     alpha : float
         Penalty of ridge regression.
 
@@ -89,54 +92,56 @@ def _leverages(rows: Rows, model: Any, intercept: bool, alpha: float) -> np.ndar
     if model is not None:
         check_is_fitted(model)
         intercept, alpha = model.fit_intercept, getattr(model, "alpha", 0.0)
-    root = _root(rows, intercept=intercept, kept=getattr(model, "statistic_", None))
+    root = _root(rows, intercept=intercept, moments=getattr(model, "statistic_", None))
     return rows.each(_row_leverages, *_whitening_map(root, alpha), 1 / root.n if intercept else 0.0)
 
 
-def _root(rows: Rows, *, intercept: bool, kept: Moments | None = None) -> MomentRoot:
-    if kept is None:
+def _root(rows: Rows, *, intercept: bool, moments: Moments | None = None) -> MomentRoot:
+    if moments is None:
         return root_from_rows(
-            rows, intercept=intercept, least=MIN_RECIPROCAL_CONDITION[rows.dtype.itemsize]
+            rows, intercept=intercept, min_eigenvalue=MIN_RECIPROCAL_CONDITION[rows.dtype.itemsize]
         )
     p = rows.n_features
-    of_rows = Moments(kept.n, kept.mean[:p], kept.scatter[:p, :p], kept.rows)
-    return root_from_moments(of_rows, rows.dtype, intercept=intercept)
+    moments_of_X = Moments(moments.n, moments.mean[:p], moments.scatter[:p, :p], moments.rows)
+    return root_from_moments(moments_of_X, rows.dtype, intercept=intercept)
 
 
 def _whitening_map(root: MomentRoot, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """Origin, and the map of rows to coordinates in which leverage is the squared length."""
-    size = np.sqrt((root.R**2).sum(axis=0))
-    scale = np.where(size > 0, size, 1.0) if alpha == 0 else np.ones_like(size)
+    """Origin, and the map to coordinates in which leverage is the squared norm."""
+    norms = np.sqrt((root.R**2).sum(axis=0))
+    scale = np.where(norms > 0, norms, 1.0) if alpha == 0 else np.ones_like(norms)
     _, values, Vt = np.linalg.svd(root.R / scale, full_matrices=False)
-    kept = values > root.noise * max(root.R.shape) * values.max(initial=0.0)
-    return root.origin, (Vt[kept].T / np.sqrt(values[kept] ** 2 + alpha)) / scale[:, None]
+    moments = values > root.noise * max(root.R.shape) * values.max(initial=0.0)
+    return root.origin, (Vt[moments].T / np.sqrt(values[moments] ** 2 + alpha)) / scale[:, None]
 
 
 def _whiten(chunk: Chunk, origin: np.ndarray, T: np.ndarray) -> np.ndarray:
-    """Coordinates of the rows in which the training rows have unit scatter."""
+    """Coordinates of the rows in which the training rows have identity scatter matrix."""
     if isinstance(chunk.X, np.ndarray):
         return (chunk.X - origin) @ T
     return chunk.X @ T - origin @ T
 
 
-def _row_leverages(chunk: Chunk, origin: np.ndarray, T: np.ndarray, base: float) -> np.ndarray:
+def _row_leverages(
+    chunk: Chunk, origin: np.ndarray, T: np.ndarray, intercept_leverage: float
+) -> np.ndarray:
     """Leverage of each row of a chunk."""
     Z = _whiten(chunk, origin, T)
-    return (np.einsum("ij,ij->i", Z, Z) + base) * chunk.weights()
+    return (np.einsum("ij,ij->i", Z, Z) + intercept_leverage) * chunk.weights()
 
 
 class RegressionDiagnostics(NamedTuple):
-    """A least-squares fit as a projection.
+    """Diagnostics of a least-squares fit.
 
     Attributes
     ----------
-    fitted, residuals : (n,) parts of y = fitted + residuals
+    fitted, residuals : (n,) with y = fitted + residuals
     leverages : (n,) diagonal of the hat matrix
     leave_one_out : (n,) residual of each row if the model were fitted without it; NaN for a row
         without which the model would not be determined
-    orthogonality : largest cosine between the residuals and a column: rounding, unless penalised
-    degrees : trace of the hat matrix: how many coefficients were in effect fitted
-    r2 : share of the variation about the mean that is explained
+    orthogonality : largest cosine between residuals and a column; 0 up to rounding, if unpenalized
+    degrees : trace of the hat matrix, the effective number of coefficients
+    r2 : coefficient of determination
     noise : estimated variance of the noise, sum of squares over n - degrees
     """
 
@@ -162,36 +167,36 @@ def regression_diagnostics(
     X, y : rows and target
         The training data: arrays, or a table or file with the name of its target.
     weights : (n,) array or column name, optional
-        The weights of the fit.
+        Sample weights of the fit.
 
     Examples
     --------
     >>> from tenfold import LinearRegression
     >>> from tenfold.inspection.leverage import regression_diagnostics
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [1.0, 3.0, 4.0, 8.0]
-    >>> seen = regression_diagnostics(LinearRegression().fit(X, y), X, y)
-    >>> seen.residuals.round(9).tolist(), seen.leave_one_out.round(4).tolist()
+    >>> diagnostics = regression_diagnostics(LinearRegression().fit(X, y), X, y)
+    >>> diagnostics.residuals.round(9).tolist(), diagnostics.leave_one_out.round(4).tolist()
     ([0.3, 0.1, -1.1, 0.7], [1.0, 0.1429, -1.5714, 2.3333])
     """
     check_is_fitted(model)
     rows = open_rows(X, target=np.asarray(y) if isinstance(y, list) else y, weight=weights)
-    line = np.ravel(model.coef_), float(np.ravel(model.intercept_)[0])
-    w, target, e = rows.each(_weight_target_residual, *line).T
+    coefficients = np.ravel(model.coef_), float(np.ravel(model.intercept_)[0])
+    w, target, e = rows.each(_weight_target_residual, *coefficients).T
     h = _leverages(rows, model, True, 0.0)
-    left, degrees = float(w @ e**2), float(h.sum())
-    centre = w @ target / w.sum() if model.fit_intercept else 0.0
-    r2 = 1 - left / float(w @ (target - centre) ** 2)
-    noise = left / (len(e) - degrees) if len(e) > degrees + 0.5 else np.nan
-    cosine = _largest_cosine(rows.total(_residual_products, *line))
+    residual_squares, degrees = float(w @ e**2), float(h.sum())
+    center = w @ target / w.sum() if model.fit_intercept else 0.0
+    r2 = 1 - residual_squares / float(w @ (target - center) ** 2)
+    noise = residual_squares / (len(e) - degrees) if len(e) > degrees + 0.5 else np.nan
+    cosine = _largest_cosine(rows.total(_residual_products, *coefficients))
     return RegressionDiagnostics(
         target - e, e, h, _leave_one_out_residuals(e, h), cosine, degrees, r2, noise
     )
 
 
 def _leave_one_out_residuals(e: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """Residuals of rows that are not in the fit, from residuals and leverages of rows that are."""
-    free = 1 - h
-    return np.where(free > 1e-9, e / np.where(free > 1e-9, free, 1.0), np.nan)
+    """Leave-one-out residuals from residuals and leverages."""
+    complement = 1 - h
+    return np.where(complement > 1e-9, e / np.where(complement > 1e-9, complement, 1.0), np.nan)
 
 
 def _weight_target_residual(chunk: Chunk, coef: np.ndarray, intercept: float) -> np.ndarray:

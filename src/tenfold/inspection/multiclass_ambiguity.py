@@ -1,6 +1,10 @@
 """Ambiguous regions of one-vs-rest and one-vs-one classifiers: no class, or several, claim a point.
 
-The largest of K discriminants has no such regions. [004, 3.3]
+The largest of K discriminants has no such regions.
+
+References
+----------
+Bishop, C. (2006). Pattern Recognition and Machine Learning, section 4.1.2.
 """
 
 from __future__ import annotations
@@ -12,24 +16,24 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 
 
 def count_claims(model: Any, X: Any) -> np.ndarray:
-    """Number of classes whose classifier claims each row; only 1 is clear."""
-    return np.stack([part.predict(X) for part in model.estimators_]).sum(axis=0)
+    """Number of classes whose classifier accepts each row; 1 is unambiguous."""
+    return np.stack([classifier.predict(X) for classifier in model.estimators_]).sum(axis=0)
 
 
 def count_votes(model: Any, X: Any) -> np.ndarray:
     """Votes of all pairs of classes for each class, (n, k)."""
     k = len(model.classes_)
     pairs = [(i, j) for i in range(k) for j in range(i + 1, k)]
-    counted = np.zeros((len(X), k), np.int64)
-    for (i, j), part in zip(pairs, model.estimators_, strict=True):
-        second = np.asarray(part.predict(X)) == 1
-        counted[:, i] += ~second
-        counted[:, j] += second
-    return counted
+    votes = np.zeros((len(X), k), np.int64)
+    for (i, j), classifier in zip(pairs, model.estimators_, strict=True):
+        second = np.asarray(classifier.predict(X)) == 1
+        votes[:, i] += ~second
+        votes[:, j] += second
+    return votes
 
 
 def is_ambiguous(model: OneVsRestClassifier | OneVsOneClassifier, X: Any) -> np.ndarray:
-    """Which rows lie where one-vs-rest or one-vs-one cannot decide by labels alone.
+    """Whether one-vs-rest or one-vs-one is ambiguous by labels alone, for each row.
 
     Parameters
     ----------
@@ -54,5 +58,5 @@ def is_ambiguous(model: OneVsRestClassifier | OneVsOneClassifier, X: Any) -> np.
     """
     if isinstance(model, OneVsRestClassifier):
         return count_claims(model, X) != 1
-    counted = count_votes(model, X)
-    return (counted == counted.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    votes = count_votes(model, X)
+    return (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1

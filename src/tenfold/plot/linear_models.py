@@ -290,7 +290,7 @@ def contributions(
     >>> [label.get_text() for label in plot.reasons(why).get_yticklabels()]
     ['baseline', 'rooms = 3', 'area = 110', 'score']
     """
-    i = why.of(output)
+    i = why.output_index(output)
     c = why.contributions[i]
     order = [j for j in np.argsort(-np.abs(c), kind="stable") if c[j]]
     shown, rest = order[:top], order[top:]
@@ -309,7 +309,7 @@ def contributions(
     _annotate_bars(ax, rows, starts, steps, ends)
     ax.set_yticks(range(len(labels)), labels)
     ax.invert_yaxis()
-    ax.set_xlabel(why.title(i))
+    ax.set_xlabel(why.score_title(i))
     style_axes(ax)
     ax.grid(visible=False, axis="y")
     return ax
