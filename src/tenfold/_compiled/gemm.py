@@ -1,10 +1,18 @@
 """Matrix products (BLAS gemm) inside compiled functions, and the options of such functions.
 
-Compiling takes longer than most first fits, and most of it goes into what arrays can be. So these
-functions take flat arrays and places in them, rather than slices and views, and a product of two
-matrices is one call of BLAS with the numbers where they lie. Places are unsigned in inner loops: a
-number that may be negative would be checked at every step, and the loops would not be turned into
-vector instructions.
+Compilation takes longer than most first fits, and most of it is spent on the types of arrays. So
+these functions take flat arrays and offsets, not slices and views, and a product is one call of
+BLAS on the memory as it is::
+
+    C = A B, row-major          for BLAS, which is column-major: C' = B' A'
+    a[a_at:]  (m, k) rows of k  ->  operand 2, leading dimension k, or m if it is stored transposed
+    b[b_at:]  (k, n) rows of n  ->  operand 1, leading dimension n, or k if it is stored transposed
+    c[c_at:]  (m, n) rows of n  ->  result,    leading dimension n
+
+Offsets are unsigned in inner loops: numba checks signed ones for wrap-around at every step, and
+such loops are not vectorized. `numba_xxgemm` is the function behind numba's own `@`.
+
+Paid for by the networks of benchmarks/networks.py (`MLP 784-128-10, an epoch`).
 """
 
 from __future__ import annotations
@@ -16,24 +24,25 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-ENTRY_OPTIONS: Any = {"cache": True, "nogil": True, "error_model": "numpy"}
-ENTRY_OPTIONS |= {
+# no C callback, and no runtime for memory ("_nrt"): less to compile
+ENTRY_OPTIONS: Any = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
     "no_cfunc_wrapper": True,
     "_nrt": False,
-}  # no C callback; nothing that needs memory
-INNER_OPTIONS: Any = ENTRY_OPTIONS | {
-    "no_cpython_wrapper": True
-}  # of those that only compiled functions call
+}
+INNER_OPTIONS: Any = ENTRY_OPTIONS | {"no_cpython_wrapper": True}  # called by compiled code only
 
 _NO_TRANSPOSE, _TRANSPOSE = ord("n"), ord("t")
 _CHAR, _INT64, _POINTER = ir.IntType(8), ir.IntType(64), ir.IntType(8).as_pointer()
-_OPERAND = [_POINTER, _INT64]  # where it begins, and how far it is to its next row
+_OPERAND = [_POINTER, _INT64]  # pointer and leading dimension
 _GEMM_ARGUMENTS = [*3 * [_CHAR], *3 * [_INT64], _POINTER, *_OPERAND, *_OPERAND, _POINTER, *_OPERAND]
 
 
 @intrinsic
-def _gemm(typing, a_way, b_way, m, n, k, a, a_at, a_step, b, b_at, b_step, c, c_at):  # noqa: ANN001, ANN202, ARG001
-    """BLAS: c = a b, all by columns; (m, k) and (k, n) as they are meant, not as they lie."""
+def _gemm(typing, a_op, b_op, m, n, k, a, a_at, a_stride, b, b_at, b_stride, c, c_at):  # noqa: ANN001, ANN202, ARG001
+    """BLAS: c = op(a) op(b), column-major; op(a) is (m, k) and op(b) is (k, n)."""
 
     def code(context, builder, signature, args):  # noqa: ANN001, ANN202
         number = signature.args[5].dtype
@@ -43,32 +52,31 @@ def _gemm(typing, a_way, b_way, m, n, k, a, a_at, a_step, b, b_at, b_step, c, c_
             return builder.bitcast(builder.gep(array.data, [args[i + 1]]), _POINTER)
 
         def constant(value):  # noqa: ANN001, ANN202
-            held = cgutils.alloca_once_value(builder, context.get_constant(number, value))
-            return builder.bitcast(held, _POINTER)
+            variable = cgutils.alloca_once_value(builder, context.get_constant(number, value))
+            return builder.bitcast(variable, _POINTER)
 
         precision = ir.Constant(_CHAR, ord("s" if number == types.float32 else "d"))
-        a_way, b_way = (builder.trunc(way, _CHAR) for way in args[:2])
+        a_op, b_op = (builder.trunc(op, _CHAR) for op in args[:2])
         m, n, k = args[2:5]
         a, b, c = (address(i) for i in (5, 8, 11))
         of_a, of_b, of_c = (a, args[7]), (b, args[10]), (c, m)
-        numbers = precision, a_way, b_way, m, n, k, constant(1.0), *of_a, *of_b
+        leading = precision, a_op, b_op, m, n, k, constant(1.0), *of_a, *of_b
         function = ir.FunctionType(ir.IntType(32), _GEMM_ARGUMENTS)
         gemm = cgutils.get_or_insert_function(builder.module, function, "numba_xxgemm")
-        return builder.call(gemm, (*numbers, constant(0.0), *of_c))
+        return builder.call(gemm, (*leading, constant(0.0), *of_c))
 
     if not a.dtype == b.dtype == c.dtype or {a.layout, b.layout, c.layout} != {"C"}:
-        raise TypeError(f"a product needs arrays of one type and piece, not {a}, {b} and {c}")
-    flags, operand = (a_way, b_way, m, n, k), (a, a_at, a_step)
-    return types.int32(*flags, *operand, b, b_at, b_step, c, c_at), code
+        raise TypeError(f"arrays must be C-contiguous and of one dtype, not {a}, {b} and {c}")
+    return types.int32(a_op, b_op, m, n, k, a, a_at, a_stride, b, b_at, b_stride, c, c_at), code
 
 
 @njit(**INNER_OPTIONS)
 def matmul(a, a_at, a_transposed, b, b_at, b_transposed, c, c_at, m, k, n):  # noqa: ANN001, ANN202
-    """C = A B from some places in arrays on, (m, k) times (k, n); turned ones lie transposed.
+    """C = A B of row-major matrices (m, k) and (k, n) at offsets of flat arrays.
 
-    What BLAS knows is columns: for it these are the transposed matrices, and C^T = B^T A^T. Callers
-    take what is turned from a variable: for each constant, a product of its own would be compiled.
+    A transposed operand is stored as its transpose. Callers take these flags from variables: for
+    each constant, numba would compile a function of its own.
     """
-    a_way, a_step = (_TRANSPOSE, m) if a_transposed else (_NO_TRANSPOSE, k)
-    b_way, b_step = (_TRANSPOSE, k) if b_transposed else (_NO_TRANSPOSE, n)
-    _gemm(b_way, a_way, n, m, k, b, b_at, b_step, a, a_at, a_step, c, c_at)  # pyright: ignore[reportCallIssue]
+    a_op, a_stride = (_TRANSPOSE, m) if a_transposed else (_NO_TRANSPOSE, k)
+    b_op, b_stride = (_TRANSPOSE, k) if b_transposed else (_NO_TRANSPOSE, n)
+    _gemm(b_op, a_op, n, m, k, b, b_at, b_stride, a, a_at, a_stride, c, c_at)  # pyright: ignore[reportCallIssue]

@@ -1,4 +1,7 @@
-"""Compiled log-likelihoods: scores of diagonal Gaussians, and the tail of the normal distribution."""
+"""Compiled log-likelihoods: scores of diagonal Gaussians, and -log Phi of the normal cdf.
+
+Paid for by `naive-bayes-f4` (benchmarks/large.py) and `probit` (benchmarks/glm.py).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from math import erfc, exp, log, log1p, pi, sqrt
 import numpy as np
 from numba import njit
 
-_CONTINUED_FRACTION_BELOW = -30.0  # below this the normal tail is taken from its continued fraction
+_CONTINUED_FRACTION_BELOW = -30.0  # where the tail is computed by its continued fraction
 
 
 @njit(cache=True, nogil=True)
@@ -31,7 +34,7 @@ def diagonal_gaussian_scores(X, offset, mean, precision):  # noqa: ANN001, ANN20
 
 @njit(cache=True, nogil=True)
 def neg_log_normal_cdf(m):  # noqa: ANN001, ANN202
-    """-log Phi(m) and its derivative -phi(m) / Phi(m), also where Phi(m) is no number any more."""
+    """-log Phi(m) and its derivative -phi(m) / Phi(m), also where Phi(m) underflows."""
     if m < _CONTINUED_FRACTION_BELOW:
         ratio = 1.0 / (-m + 2.0 / (-m - 3.0 / m)) - m
         return 0.5 * m * m + 0.5 * log(2.0 * pi) + log(ratio), -ratio

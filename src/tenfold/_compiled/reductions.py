@@ -1,4 +1,8 @@
-"""Compiled sums over rows: by class, by label, and of a few rows with a matrix."""
+"""Compiled sums over rows: by class, by label, and of a few rows with a matrix.
+
+The loops are serial and run without the interpreter's lock: the engine calls one per chunk and
+thread. Paid for by `naive-bayes-f4` and `kmeans-20-rounds-f4` (benchmarks/large.py).
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,7 @@ def add_rows_by_label(
 
 
 def label_sums(X: np.ndarray, w: np.ndarray, label: np.ndarray, k: int, grid: int) -> tuple:
-    """Weight and sum of the rows of each label, chunk by chunk, merged as the tree merges."""
+    """Weight and sum of the rows of each label, by chunks, merged as the engine merges them."""
     levels = 2 + (len(X) // grid).bit_length()
     weights, sums = np.zeros((levels, k)), np.zeros((levels, k, X.shape[1]))
     _add_chunks(X, w, label, sums, weights, grid)
@@ -49,7 +53,7 @@ def label_sums(X: np.ndarray, w: np.ndarray, label: np.ndarray, k: int, grid: in
 
 @njit(cache=True, nogil=True)
 def _add_chunks(X, w, label, sums, weights, grid):  # noqa: ANN001, ANN202
-    """Add to sums[0] (k, d), weights[0] (k,); further levels are nodes that wait for their half."""
+    """Add to sums[0] (k, d), weights[0] (k,); further levels are nodes that wait for a sibling."""
     n, d = X.shape
     top = 0
     for first in range(0, n, grid):
@@ -82,27 +86,27 @@ def _merge_last_node(sums, weights, top):  # noqa: ANN001, ANN202
 
 
 @njit(cache=True, nogil=True, inline="always")
-def completed_nodes(number, waiting, last):  # noqa: ANN001, ANN202
-    """How many of the waiting nodes of the tree a chunk completes: all, if it is the last."""
+def completed_nodes(chunk, waiting, last):  # noqa: ANN001, ANN202
+    """Number of waiting nodes of the merge tree that a chunk completes; all if it is the last."""
     if last:
         return waiting
-    nodes, size = 0, number + 1
+    nodes, size = 0, chunk + 1
     while size % 2 == 0:
         nodes, size = nodes + 1, size // 2
     return nodes
 
 
 @njit(cache=True, nogil=True)
-def thin_matmul(lines, X):  # noqa: ANN001, ANN202  (q, n), (n, d) -> (q, d)
-    """Product of a few lines with X, in float64.
+def thin_matmul(A, X):  # noqa: ANN001, ANN202  (q, n), (n, d) -> (q, d)
+    """Product A X of a matrix with few rows, in float64.
 
-    BLAS takes turns when several threads multiply thin matrices at once; this does not.
+    BLAS serializes thin products of several threads; this does not.
     """
     n, d = X.shape
-    total = np.zeros((len(lines), d))
+    total = np.zeros((len(A), d))
     for i in range(n):
-        for q in range(len(lines)):
-            factor = lines[q, i]
+        for q in range(len(A)):
+            factor = A[q, i]
             for j in range(d):
                 total[q, j] += factor * X[i, j]
     return total
