@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 FLOAT64_EPS = float(np.finfo(np.float64).eps)
@@ -33,3 +35,8 @@ def min_norm_solution(A: np.ndarray, b: np.ndarray, eps: float = FLOAT64_EPS) ->
     kept = values > len(A) * eps * np.abs(values).max(initial=0.0)
     V = vectors[:, kept]
     return V @ ((V.T @ b).T / values[kept]).T
+
+
+def to_dense(X: Any) -> np.ndarray:
+    """A sparse matrix as a dense array; a dense array as it is."""
+    return X if isinstance(X, np.ndarray) else X.toarray()
