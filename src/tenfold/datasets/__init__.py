@@ -1,7 +1,7 @@
-"""Data: loaders that check what they read, and generators of the notes' synthetic sets.
+"""Data sets: loaders that verify what they read, and generators of synthetic data.
 
 `load_*` needs no file; `fetch_*` looks in the folder that TENFOLD_DATA names, then in the cache
-folder, then downloads; `make_*` generates; `corrupt_*` and `pad_images` spoil what is given.
+folder, then downloads; `make_*` generates; `corrupt_*` and `pad_images` add noise to given data.
 """
 
 from tenfold._lazy import attach

@@ -1,4 +1,4 @@
-"""What all loaders and generators share: argument checks, the Bunch they return, parsing of text files."""
+"""Shared by loaders and generators: argument checks, the returned Bunch, parsing of text."""
 
 import csv
 import io
@@ -42,14 +42,14 @@ def check_share(name: str, value: float) -> float:
 
 
 def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
-    """Return one of the names that are offered."""
+    """Return one of the allowed names."""
     offered = list(choices)
     if value not in offered:
         raise ValueError(f"{name} must be one of {offered}, got {value!r}")
     return value
 
 
-LoadedData = Any  # a Bunch or a pair: the caller knows which he asked for
+LoadedData = Any  # a Bunch or a pair (X, y), as `return_X_y` says
 
 
 def make_bunch(*, return_X_y: bool, data: Any, target: Any, **fields: Any) -> LoadedData:

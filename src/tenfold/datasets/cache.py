@@ -1,10 +1,10 @@
-"""Where data files are found, checked and fetched.
+"""Finding, verifying and downloading data files.
 
 A file is looked for below the folder that TENFOLD_DATA names, then below the cache folder
 (TENFOLD_CACHE, else XDG_CACHE_HOME/tenfold, else ~/.cache/tenfold). If it is in neither, it is
 downloaded into the cache folder under a temporary name, checked, and renamed. A file that fails
 its check is reported and left as it is. `files.tsv` lists the files.
-Read in order: `find_file` (the way in), `_verify_content`, `_download`, then `read_bytes` and `archive_members` (what is in it).
+`find_file` is the entry point; `read_bytes` and `archive_members` read what it found.
 """
 
 import gzip
@@ -27,7 +27,7 @@ from typing import IO, NamedTuple
 
 from tenfold.engine.atomic import write_atomic
 
-_TIMEOUT_SECONDS = 60  # seconds without an answer
+_TIMEOUT_SECONDS = 60  # without a response
 _ARCHIVE_ERRORS = (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
 
 # Why a file without an address is not downloaded, by the first folder of its path.
@@ -45,7 +45,7 @@ class DataFileError(OSError):
 
 
 class FileCopy(NamedTuple):
-    """One packing of a file: where it lies below a data folder, and how it is known."""
+    """One packing of a file: its path below a data folder, size, checksum and address."""
 
     path: str
     size: int | None
@@ -60,8 +60,8 @@ def registry() -> dict[str, list[FileCopy]]:
     table = resources.files("tenfold.datasets").joinpath("files.tsv").read_text("utf-8")
     for line in table.splitlines():
         if not line.startswith("#"):
-            name, path, *known = line.split("\t")
-            size, digest, url = (None if word == "-" else word for word in known)
+            name, path, *fields = line.split("\t")
+            size, digest, url = (None if field == "-" else field for field in fields)
             copy = FileCopy(path, None if size is None else int(size), digest, url)
             files.setdefault(name, []).append(copy)
     return files
@@ -75,10 +75,10 @@ def cache_folder() -> Path:
 
 def data_folders() -> list[Path]:
     """Return the folders that are searched, in order."""
-    given = os.environ.get("TENFOLD_DATA")
-    if not given:
+    folder_name = os.environ.get("TENFOLD_DATA")
+    if not folder_name:
         return [cache_folder()]
-    folder = Path(given).expanduser()
+    folder = Path(folder_name).expanduser()
     if not folder.is_dir():
         raise DataFileError(f"TENFOLD_DATA names {folder}, which is no folder: correct or unset it")
     return [folder, cache_folder()]
@@ -91,9 +91,9 @@ def find_file(name: str) -> Path:
         for copy in copies:
             path = folder / copy.path
             if path.is_file():
-                alike = [other for other in copies if other.path == copy.path]
+                same_path = [other for other in copies if other.path == copy.path]
                 _verify_content(
-                    str(path), path.read_bytes(), alike, "Nothing was deleted: put it right."
+                    str(path), path.read_bytes(), same_path, "Nothing was deleted: put it right."
                 )
                 return path
     return _download(name)
@@ -108,7 +108,7 @@ def find_folder(path: str) -> Path:
 
 
 def _missing_file_message(name: str, paths: list[str]) -> str:
-    """Say which paths were tried, and what to do."""
+    """Error message with the paths that were tried and the cure."""
     tried = " or ".join(str(folder / path) for folder in data_folders() for path in paths)
     advice = _ADVICE.get(paths[0].split("/")[0], "Download it where there is a network")
     return (
@@ -118,21 +118,21 @@ def _missing_file_message(name: str, paths: list[str]) -> str:
 
 
 def _verify_content(whence: str, content: bytes, copies: list[FileCopy], cure: str) -> None:
-    """Compare size and sum with those of any of the known copies."""
+    """Compare size and checksum with those of any of the known copies."""
     size = len(content)
     for copy in copies:
         if copy.size in (None, size) and copy.sum in (None, _digest(content, copy.sum)):
             return
-    known = " or ".join(f"{copy.size or 'some'} bytes, {copy.sum}" for copy in copies)
+    expected = " or ".join(f"{copy.size or 'some'} bytes, {copy.sum}" for copy in copies)
     raise DataFileError(
         f"{whence} is not the file it should be: found {size} bytes, "
-        f"{_digest(content, copies[0].sum)}; expected {known}. It is truncated or another version. "
-        f"{cure}"
+        f"{_digest(content, copies[0].sum)}; expected {expected}. "
+        f"It is truncated or another version. {cure}"
     )
 
 
 def _digest(content: bytes, like: str | None) -> str:
-    """Return the sum of a content, by the same algorithm as the known one."""
+    """Return the checksum of a content, by the algorithm of the known one."""
     algorithm = (like or "sha256").partition(":")[0]
     return f"{algorithm}:{hashlib.new(algorithm, content, usedforsecurity=False).hexdigest()}"
 
@@ -166,7 +166,7 @@ def save_file(content: bytes, target: Path) -> Path:
 
 @contextmanager
 def archive_errors(path: Path) -> Iterator[None]:
-    """Name the file when it cannot be unpacked."""
+    """Turn errors of unpacking into one that names the file."""
     try:
         yield
     except (*_ARCHIVE_ERRORS, gzip.BadGzipFile) as error:
@@ -194,7 +194,7 @@ def archive_members(path: Path, pattern: str = "") -> Iterator[tuple[str, bytes]
 
 
 def tar_members(file: IO[bytes], pattern: str = "") -> Iterator[tuple[str, bytes]]:
-    """Do the same for an open tar file, compressed or not."""
+    """Yield name and content of the matching members of an open tar file, compressed or not."""
     with tarfile.open(fileobj=file) as archive:
         for member in archive:
             part = archive.extractfile(member) if re.search(pattern, member.name) else None
@@ -203,7 +203,7 @@ def tar_members(file: IO[bytes], pattern: str = "") -> Iterator[tuple[str, bytes
 
 
 def check_figure(path: Path, what: str, found: object, wanted: object) -> None:
-    """Refuse a file whose figures are not the published ones."""
+    """Raise an error if a figure of the file is not the published one."""
     if found != wanted:
         raise DataFileError(
             f"{path}: found {found} {what}, expected {wanted}. "

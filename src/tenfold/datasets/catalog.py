@@ -1,7 +1,7 @@
-"""Data sets by name, each a table with named columns and one to predict.
+"""Data sets by name, each a table with named columns and a target.
 
-Each is a table with named columns and one to predict. Those of scikit-learn and the generated ones
-are there at once; the others are looked for, and downloaded, by `tenfold.datasets`.
+Those of scikit-learn and the synthetic ones need no file; `tenfold.datasets.cache` finds or
+downloads the others.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-DEFAULT_DATASET = "breast_cancer"  # what is learned where no table is named
+DEFAULT_DATASET = "breast_cancer"  # of `tenfold learn` without a table
 
 
 class DatasetEntry(NamedTuple):
-    """What is known of a data set before it is read."""
+    """Description and loader of a data set."""
 
     rows: int
-    columns: int  # the target among them
+    columns: int  # including the target
     target: str
     about: str
     load: Callable[[], Any]  # the cells of each column, or the path of a file
@@ -34,7 +34,7 @@ def is_local(name: str) -> bool:
 
 
 def _named_columns(bunch: Any, target: str, classes: Sequence[str] = ()) -> dict[str, Any]:
-    """Columns of numbers under their names, and the target in words where there are words."""
+    """Numeric columns by name, and the target, as class names if there are any."""
     columns = dict(zip(map(str, bunch.feature_names), bunch.data.T, strict=True))
     columns[target] = [str(classes[i]) for i in bunch.target] if len(classes) else bunch.target
     return columns
@@ -126,7 +126,7 @@ def _wine_quality() -> Any:
 def _ames() -> Any:
     from tenfold.datasets.cache import find_file
 
-    return str(find_file("ames"))  # as published: identifiers, gaps and all
+    return str(find_file("ames"))  # as published, with identifiers and missing values
 
 
 DATASETS: dict[str, DatasetEntry] = {
@@ -138,13 +138,13 @@ DATASETS: dict[str, DatasetEntry] = {
         569, 31, "diagnosis", "tumours, malignant or benign, by their cells", _breast_cancer
     ),
     "diabetes": DatasetEntry(
-        442, 11, "progression", "diabetes, how far it went in a year", _diabetes
+        442, 11, "progression", "diabetes, progression after a year", _diabetes
     ),
     "digits": DatasetEntry(1797, 65, "digit", "handwritten digits of 8 x 8 pixels", _digits),
     "house_sales": DatasetEntry(
-        2000, 5, "price", "made-up sales of houses, numbers and categories", _house_sales
+        2000, 5, "price", "synthetic sales of houses, numbers and categories", _house_sales
     ),
-    "rings": DatasetEntry(1000, 3, "ring", "two made-up rings that no line can part", _rings),
+    "rings": DatasetEntry(1000, 3, "ring", "two synthetic rings, not linearly separable", _rings),
     "ames": DatasetEntry(
         2930, 82, "SalePrice", "house prices in Ames, Iowa, as published", _ames, ("ames",)
     ),

@@ -1,4 +1,4 @@
-"""Data made worse on purpose: noisy pixels and coordinates, wrong labels, images out of place."""
+"""Corruption of data: noisy pixels and coordinates, wrong labels, translated images."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tenfold.datasets._base import Seed, check_count, check_scale, check_share
 def corrupt_pixels(
     images: ArrayLike, *, ratio: float = 0.5, random_state: Seed = None
 ) -> np.ndarray:
-    r"""Add noise to a random share of the pixels [001, exercise 2.6.2, Fig. 24].
+    r"""Add noise to a random share of the pixels.
 
     .. math:: \tilde x_j = x_j + b_j u_j, \quad b_j \sim \mathrm{Bernoulli}(\epsilon), \quad
               u_j \sim U[0, 1)
@@ -21,14 +21,14 @@ def corrupt_pixels(
     images : ndarray of any shape
         Pixels from 0 to 1.
     ratio : float
-        The probability :math:`\epsilon` that a pixel is corrupted; the note has 0.1, 0.5, 0.9.
+        The probability :math:`\epsilon` that a pixel is corrupted.
     random_state : int, Generator, RandomState or None
         Seed.
 
     Returns
     -------
     ndarray
-        A corrupted float64 copy. As in the note it is not cut at 1.
+        A corrupted float64 copy, not clipped at 1.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def corrupt_coordinates(
     intensity: float = 0.01,
     random_state: Seed = None,
 ) -> Any:
-    r"""Add weak noise to a random share of all coordinates [001, sec. 2.8, text noise].
+    r"""Add weak noise to a random share of all coordinates.
 
     .. math:: \tilde x_{ij} = x_{ij} + \delta\, b_{ij} u_{ij}, \quad
               b_{ij} \sim \mathrm{Bernoulli}(\epsilon), \quad u_{ij} \sim U[0, 1)
@@ -62,9 +62,9 @@ def corrupt_coordinates(
     X : ndarray or sparse array
         For example tf-idf values.
     ratio : float
-        The probability :math:`\epsilon`; the note has 0.1, 0.5, 0.9.
+        The probability :math:`\epsilon` that a coordinate is corrupted.
     intensity : float
-        The factor :math:`\delta`; the note has 0.001, 0.01, 0.1.
+        The factor :math:`\delta` of the noise.
     random_state : int, Generator, RandomState or None
         Seed.
 
@@ -87,13 +87,13 @@ def corrupt_coordinates(
         clean = np.asarray(X, dtype=float)
         return clean + scale * np.where(rng.random(clean.shape) < share, rng.random(clean.shape), 0)
     cells = X.shape[0] * X.shape[1]
-    density = rng.binomial(cells, share) / max(cells, 1)  # then all places are equally likely
+    density = rng.binomial(cells, share) / max(cells, 1)  # all entries are then equally likely
     noise = sparse.random_array(X.shape, density=density, format="csr", rng=rng)
     return sparse.csr_array(X, dtype=float) + scale * noise
 
 
 def corrupt_labels(y: ArrayLike, *, ratio: float = 0.1, random_state: Seed = None) -> np.ndarray:
-    """Give a random share of the labels another class [000, ch. 1; 002, nearest neighbours].
+    """Give a random share of the labels another class.
 
     Parameters
     ----------
@@ -126,14 +126,14 @@ def corrupt_labels(y: ArrayLike, *, ratio: float = 0.1, random_state: Seed = Non
 
 
 def pad_images(images: ArrayLike, *, thickness: int = 20, random_state: Seed = None) -> np.ndarray:
-    """Put each image at a random place in a larger, empty one [001, sec. 3.4, Fig. 37].
+    """Put each image at a random place in a larger, empty one.
 
     Parameters
     ----------
     images : ndarray of shape (n, height, width)
         Grey images.
     thickness : int
-        How much larger, in each direction; the note goes from 0 to 20.
+        How much larger, in each direction.
     random_state : int, Generator, RandomState or None
         Seed.
 

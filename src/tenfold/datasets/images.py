@@ -67,7 +67,7 @@ def load_idx(path: str | Path) -> np.ndarray:
 
 
 def fetch_mnist(*, subset: str = "train", return_X_y: bool = False) -> LoadedData:
-    """MNIST: 28 x 28 grey images of handwritten digits [000, ch. 1; 001, ch. 2; 003, projects].
+    """MNIST: 28 x 28 grey images of handwritten digits.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def fetch_mnist(*, subset: str = "train", return_X_y: bool = False) -> LoadedDat
 
 
 def fetch_cifar10(*, subset: str = "train", return_X_y: bool = False) -> LoadedData:
-    """CIFAR-10: 32 x 32 colour images of ten kinds of things [001, Fig. 32].
+    """CIFAR-10: 32 x 32 colour images of ten kinds of things.
 
     The binary version is read: unlike the Python version it holds no pickles.
 
@@ -181,7 +181,7 @@ def load_image_folder(path: str | Path) -> Bunch:
 
 
 def fetch_imagenet(*, subset: str = "train") -> Bunch:
-    """ImageNet (ILSVRC 2012): paths and classes of the images that you have [003, vision].
+    """ImageNet (ILSVRC 2012): paths and classes of the images that you have.
 
     The images are not free to pass on. Put them below TENFOLD_DATA as
     ``imagenet/train/n01440764/n01440764_10026.JPEG`` and so on, and ``imagenet/val`` likewise.
@@ -213,7 +213,7 @@ _CBCL_SIZES = {"train": [4548, 2429], "test": [23573, 472]}  # other images, fac
 
 
 def fetch_olivetti_faces(*, return_X_y: bool = False) -> LoadedData:
-    """Olivetti faces: ten grey images of each of 40 persons [001, sec. 4.3].
+    """Olivetti faces: ten grey images of each of 40 persons.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def fetch_olivetti_faces(*, return_X_y: bool = False) -> LoadedData:
 
 
 def fetch_cbcl_faces(*, subset: str = "train", return_X_y: bool = False) -> LoadedData:
-    """CBCL faces: 19 x 19 grey images with and without a face [000, ch. 3, matrix factorisation].
+    """CBCL faces: 19 x 19 grey images with and without a face.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ _NETFLIX_SHAPES = {"full": (1200, 1200), "small": (20, 5)}
 
 
 def fetch_movielens_100k(*, part: str = "all", return_X_y: bool = False) -> LoadedData:
-    """MovieLens 100k: 100,000 ratings of 1,682 films by 943 users [003, recommenders].
+    """MovieLens 100k: 100,000 ratings of 1,682 films by 943 users.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def fetch_movielens_100k(*, part: str = "all", return_X_y: bool = False) -> Load
 
 
 def fetch_netflix_ratings(version: str = "full", *, return_X_y: bool = False) -> LoadedData:
-    """Netflix-like ratings of 6.86x: a matrix with gaps, and the matrix without [003, project 4].
+    """Netflix-like ratings of the course 6.86x: a matrix with missing values, and the complete one.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def fetch_netflix_ratings(version: str = "full", *, return_X_y: bool = False) ->
 
     Notes
     -----
-    The full gold matrix has 2,429 gaps of its own, NaN too. The course takes them as ratings of 0:
-    compare with its RMSE after ``np.nan_to_num(target)``.
+    The full gold matrix has 2,429 missing values of its own, NaN too. The course takes them as
+    ratings of 0: compare with its RMSE after ``np.nan_to_num(target)``.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def fetch_netflix_ratings(version: str = "full", *, return_X_y: bool = False) ->
 
 
 def fetch_netflix_toy() -> Bunch:
-    """250 points of the plane on which 6.86x tries k-means and EM [003, project 4].
+    """250 points of the plane for clustering, from the course 6.86x.
 
     Returns
     -------

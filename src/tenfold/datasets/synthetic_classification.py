@@ -1,4 +1,4 @@
-"""Labelled points of the plane: noisy XOR, rings, three clouds."""
+"""Synthetic classification problems in the plane: noisy XOR, rings, three clusters."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ _CLOUD_LABELS = np.array([0, 1, 0])
 def make_noisy_xor(
     n_samples: int = 100, *, noise: float = 0.3, random_state: Seed = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Four clusters that no line separates: the XOR problem with noise [000, ch. 1, Fig. 1.4].
+    r"""The XOR problem with noise: four clusters that are not linearly separable.
 
     .. math:: x = c + \sigma \varepsilon, \quad \varepsilon \sim N(0, I), \quad
               c \in \{(1,1), (-1,-1)\} \to y = 1, \quad c \in \{(-1,1), (1,-1)\} \to y = 0
@@ -55,7 +55,7 @@ def make_rings(
     noise: float = 0.1,
     random_state: Seed = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Concentric rings, one class each [002, kernels; 004, networks].
+    r"""Concentric rings, one class each.
 
     .. math:: x = r_y (\cos t, \sin t) + \sigma \varepsilon, \quad t \sim U[0, 2\pi), \quad
               \varepsilon \sim N(0, I)
@@ -97,7 +97,7 @@ def make_rings(
 def make_three_clouds(
     n_samples: int = 180, *, noise: float = 0.35, random_state: Seed = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""A class between the two halves of the other one [003, lecture 8, hidden-layer example].
+    r"""Three clusters on a line: one class between the two clusters of the other.
 
     .. math:: x = c + \sigma \varepsilon, \quad \varepsilon \sim N(0, I), \quad
               c = (0, 0) \to y = 1, \quad c \in \{(-2,-2), (2,2)\} \to y = 0
@@ -105,7 +105,7 @@ def make_three_clouds(
     Parameters
     ----------
     n_samples : int
-        Number of points, shared evenly among the clouds, in random order.
+        Number of points, shared evenly among the clusters, in random order.
     noise : float
         The standard deviation :math:`\sigma`.
     random_state : int, Generator, RandomState or None
@@ -116,10 +116,6 @@ def make_three_clouds(
     X : ndarray of shape (n_samples, 2)
     y : ndarray of shape (n_samples,)
         1 in the middle, 0 at both ends.
-
-    Notes
-    -----
-    The note shows a picture without numbers; centres and noise are ours.
 
     Examples
     --------

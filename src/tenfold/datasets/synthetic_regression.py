@@ -11,7 +11,7 @@ from tenfold.datasets._base import Seed, check_count, check_scale, check_share
 def make_sine(
     n_samples: int = 100, *, noise: float = 0.35, random_state: Seed = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""One period of a sine [001, sec. 1.2, (15)].
+    r"""One period of a sine.
 
     .. math:: y = \sin(2 \pi x) + \sigma \varepsilon, \quad x \sim U[0, 1), \quad
               \varepsilon \sim N(0, 1)
@@ -21,7 +21,7 @@ def make_sine(
     n_samples : int
         Number of points.
     noise : float
-        The standard deviation :math:`\sigma`; the note's figures have 0.35 and 8 or 100 points.
+        The standard deviation :math:`\sigma`.
     random_state : int, Generator, RandomState or None
         Seed; the same seed gives the same `X` at every noise.
 
@@ -42,7 +42,7 @@ def make_sine(
 def make_cosine(
     n_samples: int = 100, *, noise: float = 0.4, random_state: Seed = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""One period of a cosine [001, exercises 1.2.3 and 1.2.5, (19)].
+    r"""One period of a cosine.
 
     .. math:: y = \cos(2 \pi x) + \sigma \varepsilon, \quad x \sim U[0, 1), \quad
               \varepsilon \sim N(0, 1)
@@ -52,7 +52,7 @@ def make_cosine(
     n_samples : int
         Number of points.
     noise : float
-        The standard deviation :math:`\sigma`; the note gives the variance, 0.16.
+        The standard deviation :math:`\sigma`; the default is a variance of 0.16.
     random_state : int, Generator, RandomState or None
         Seed; the same seed gives the same `X` at every noise.
 
@@ -73,7 +73,7 @@ def make_cosine(
 def make_cubic(
     n_samples: int = 100, *, noise: float = 0.3, random_state: Seed = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""A cubic polynomial [001, sec. 1.2, Figs 7 and 8].
+    r"""A cubic polynomial.
 
     .. math:: y = -6 + \tfrac{23}{2} x - 6 x^2 + x^3 + \sigma \varepsilon, \quad
               x \sim U[1, 3), \quad \varepsilon \sim N(0, 1)
@@ -83,7 +83,7 @@ def make_cubic(
     n_samples : int
         Number of points.
     noise : float
-        The standard deviation :math:`\sigma`; the note's figures have 0.1, 0.3 and 1.
+        The standard deviation :math:`\sigma`.
     random_state : int, Generator, RandomState or None
         Seed; the same seed gives the same `X` at every noise.
 
@@ -105,7 +105,7 @@ def make_cubic(
 def make_wiggle(
     n_samples: int = 100, *, bias: float = 0.0, noise: float = 1.0, random_state: Seed = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""A parabola with ripples [000, ch. 2, Fig. 2.3, Bayesian network with adaptive basis].
+    r"""A parabola with a sine of higher frequency.
 
     .. math:: y = \sin(10 x) + x^2 + b + \sigma \varepsilon, \quad x \sim U[-2, 2), \quad
               \varepsilon \sim N(0, 1)
@@ -115,7 +115,7 @@ def make_wiggle(
     n_samples : int
         Number of points.
     bias : float
-        The constant :math:`b`.
+        The intercept :math:`b`.
     noise : float
         The standard deviation :math:`\sigma`.
     random_state : int, Generator, RandomState or None
@@ -163,15 +163,16 @@ def make_house_sales(
     noise: float = 20_000.0,
     random_state: Seed = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Sales of houses: area, bedrooms, type and zip code give the price [002, sec. 1.3].
+    r"""Sales of houses: area, bedrooms, type and zip code give the price.
 
     .. math:: \text{price} = 50000 + 1000\, a + 100000 \log_2(1 + b) + v_t
               + 60000 \sin p + 5000 \sin z + \sigma \varepsilon, \quad \varepsilon \sim N(0, 1)
 
     for area a in square metres, b bedrooms, type value v of 0 (condo), 30,000 (town house) or
     80,000 (single-family), zip code z and its first three digits p = z // 100: the region.
-    The value of a bedroom falls (one is worth 100,000, three are worth 200,000), so that a raw
-    count cannot follow it and indicators can. Nearly all that a zip code says, its region says.
+    The value of a bedroom decreases (one is worth 100,000, three are worth 200,000): a linear
+    effect of the count does not fit, indicators do. The region explains nearly all that a zip code
+    does.
 
     Parameters
     ----------
@@ -191,11 +192,6 @@ def make_house_sales(
         to 27), type (0, 1, 2 as above), zip code.
     y : ndarray of shape (n_samples,)
         The price.
-
-    Notes
-    -----
-    The note names the columns, the pooled "10+ bedrooms", the rare 27 bedrooms and the 100,000
-    per bedroom; the formula is ours.
 
     Examples
     --------
@@ -231,7 +227,7 @@ def make_exchange_rate(
     reversion: float = 0.01,
     random_state: Seed = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""A rate that wanders as that of the dollar in euros does [003, lecture 10].
+    r"""A mean-reverting random walk in logarithms, like an exchange rate.
 
     .. math:: r_t = r_0 e^{z_t}, \quad z_t = (1 - \kappa) z_{t-1} + \sigma \varepsilon_t, \quad
               z_0 = 0, \quad \varepsilon_t \sim N(0, 1)
@@ -241,13 +237,13 @@ def make_exchange_rate(
     n_samples : int
         Number of rows.
     window : int
-        Number of earlier values in a row; the note takes 4.
+        Number of earlier values in a row.
     start : float
         The first value :math:`r_0`.
     noise : float
         The standard deviation :math:`\sigma` of a step, 0.005 being half a percent.
     reversion : float between 0 and 1
-        The pull :math:`\kappa` towards the first value; at 0 the logarithm is a random walk.
+        Rate :math:`\kappa` of reversion to the first value; at 0 the logarithm is a random walk.
     random_state : int, Generator, RandomState or None
         Seed.
 
@@ -277,7 +273,7 @@ def make_exchange_rate(
 
 
 def make_windows(series: ArrayLike, window: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    """Make rows of the last values and the next one from a series [003, lecture 10].
+    """Make rows of the last values and the next one from a series.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ _WINE_SIZES = {"red": 1599, "white": 4898}
 
 
 def fetch_breast_cancer(version: str = "original", *, return_X_y: bool = False) -> LoadedData:
-    """Breast cancer, Wisconsin: benign or malignant from measured cells [003, tumour diagnosis].
+    """Breast cancer, Wisconsin: benign or malignant from measured cells.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def fetch_breast_cancer(version: str = "original", *, return_X_y: bool = False) 
 
 
 def fetch_spambase(*, return_X_y: bool = False) -> LoadedData:
-    """Spambase: 57 frequencies of 4,601 e-mails, 1,813 of them spam [001, e-mail example].
+    """Spambase: 57 frequencies of 4,601 e-mails, 1,813 of them spam.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def fetch_wine_quality(color: str = "red", *, return_X_y: bool = False) -> Loade
 
     Parameters
     ----------
-    colour : {"red", "white"}
+    color : {"red", "white"}
         1,599 red wines or 4,898 white ones.
     return_X_y : bool
         Return only ``(data, target)``.
@@ -161,7 +161,7 @@ def fetch_wine_quality(color: str = "red", *, return_X_y: bool = False) -> Loade
     >>> fetch_wine_quality("white").data.shape  # doctest: +SKIP
     (4898, 11)
     """
-    path = find_file(f"wine-quality-{check_choice('colour', color, _WINE_SIZES)}")
+    path = find_file(f"wine-quality-{check_choice('color', color, _WINE_SIZES)}")
     lines = decode_text(path, read_bytes(path)).replace(";", ",").splitlines()
     rows = lines[1:] if lines[:1] and "acidity" in lines[0] else lines  # the publisher has a header
     table = parse_numbers(path, "\n".join(rows))
@@ -187,7 +187,7 @@ def fetch_california_housing(
     original: bool = False,
     return_X_y: bool = False,
 ) -> LoadedData:
-    """California housing: 20,640 blocks of the census of 1990 [002, house prices].
+    """California housing: 20,640 blocks of the census of 1990.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def _per_household(table: np.ndarray) -> np.ndarray:
 
 
 def fetch_ames_housing(*, return_X_y: bool = False) -> LoadedData:
-    """Ames housing: 2,930 sales in Ames, Iowa, 2006 to 2010 [002, house prices].
+    """Ames housing: 2,930 sales in Ames, Iowa, 2006 to 2010.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ _MIN_ROWS = {"airports": 7_184, "airports-extended": 10_668, "routes": 67_663}
 
 
 def fetch_openflights(*, extended: bool = False) -> Bunch:
-    """OpenFlights: airports of the world and airline routes [000, ch. 3, map of cities].
+    """OpenFlights: airports of the world and airline routes.
 
     Parameters
     ----------

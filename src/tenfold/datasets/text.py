@@ -28,7 +28,7 @@ _QUESTS = ("bored", "getting fat", "hungry", "sleepy")
 
 
 def fetch_sms_spam(*, return_X_y: bool = False) -> LoadedData:
-    """SMS Spam Collection: 5,574 messages, 747 of them spam [003, sentiment and spam].
+    """SMS Spam Collection: 5,574 messages, 747 of them spam.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def fetch_names() -> Bunch:
 
 
 def fetch_text_game() -> Bunch:
-    """Texts of the home world, the text game of 6.86x [003, project 5].
+    """Texts of the home world, the text game of 6.86x.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def fetch_text_game() -> Bunch:
     )
 
 
-TEN_GROUPS = (  # (165) of note 001
+TEN_GROUPS = (
     "comp.graphics",
     "comp.sys.mac.hardware",
     "misc.forsale",
@@ -138,7 +138,7 @@ TEN_GROUPS = (  # (165) of note 001
     "talk.politics.mideast",
     "talk.religion.misc",
 )
-FOUR_GROUPS = (  # note 000, its notebooks on PCA and NMF
+FOUR_GROUPS = (
     "comp.sys.mac.hardware",
     "rec.motorcycles",
     "sci.med",
@@ -156,14 +156,14 @@ def fetch_20newsgroups(
     remove: Collection[str] = (),
     return_X_y: bool = False,
 ) -> LoadedData:
-    """20 Newsgroups by date: raw messages and their groups [000, ch. 3; 001, sec. 2.8].
+    """20 Newsgroups by date: raw messages and their groups.
 
     Parameters
     ----------
     subset : {"train", "test", "all"}
         11,314 messages, the later 7,532, or both, train first.
     categories : collection of str, default: all 20
-        Groups to keep; `TEN_GROUPS` and `FOUR_GROUPS` are those of the notes.
+        Groups to keep; `TEN_GROUPS` and `FOUR_GROUPS` are common choices.
     remove : collection of {"headers", "footers", "quotes"}
         What to cut from each message: lines up to the first blank one; the last paragraph, as a
         signature would be; lines that quote or announce a quote. Rules of thumb.
@@ -234,7 +234,7 @@ _REVIEW_COLUMNS = ["sentiment", "productId", "userId", "summary", "text", "helpf
 
 
 def fetch_reviews(*, subset: str = "train", return_X_y: bool = False) -> LoadedData:
-    """Amazon product reviews of 6.86x, good (+1) or bad (-1) [003, project 1].
+    """Amazon product reviews of 6.86x, good (+1) or bad (-1).
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def fetch_reviews(*, subset: str = "train", return_X_y: bool = False) -> LoadedD
 
 
 def fetch_reviews_toy(*, return_X_y: bool = False) -> LoadedData:
-    """200 points of the plane in two classes, on which 6.86x tries perceptrons [003, project 1].
+    """200 points of the plane in two classes, from the course 6.86x.
 
     Parameters
     ----------

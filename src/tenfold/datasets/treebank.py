@@ -18,7 +18,7 @@ Tree = tuple["str | Tree", ...]
 
 
 def load_treebank(path: str | Path) -> Bunch:
-    """Read all .mrg files below a folder [003, language].
+    """Read all .mrg files below a folder.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def load_treebank(path: str | Path) -> Bunch:
 
 
 def fetch_penn_treebank() -> Bunch:
-    """Penn Treebank: syntax trees of the Wall Street Journal, if you have them [003, language].
+    """Penn Treebank: syntax trees of the Wall Street Journal, if you have them.
 
     They are not free. Put the .mrg files below TENFOLD_DATA in the folder ``penn-treebank``, in
     any sub-folders. Part of them will do: their number is not checked, their brackets are.

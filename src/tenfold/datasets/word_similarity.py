@@ -9,7 +9,7 @@ _SIMILARITY_SIZES = {"wordsim353": 353, "simlex999": 999}
 
 
 def fetch_word_analogies(*, return_X_y: bool = False) -> LoadedData:
-    """Google's analogies: "Athens is to Greece as Baghdad is to Iraq" [003, word embeddings].
+    """Google's analogies: "Athens is to Greece as Baghdad is to Iraq".
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def fetch_word_analogies(*, return_X_y: bool = False) -> LoadedData:
 
 
 def fetch_word_similarity(name: str = "wordsim353", *, return_X_y: bool = False) -> LoadedData:
-    """Pairs of words and how alike people find them, from 0 to 10 [003, word embeddings].
+    """Pairs of words and how alike people find them, from 0 to 10.
 
     Parameters
     ----------
