@@ -85,7 +85,7 @@ def logistic_data(n=80, d=3, seed=1):
 def log_loss(X, y):
     def f(w):
         z = X @ w
-        return float(LogisticLoss().value(z, y).sum()), X.T @ LogisticLoss().slope(z, y)
+        return float(LogisticLoss().value(z, y).sum()), X.T @ LogisticLoss().gradient(z, y)
 
     return f
 
@@ -199,6 +199,17 @@ def test_descent_reaches_the_closed_form(rate):
     assert found.report["stopped_"] == "gradient"
     assert_allclose(found.x, np.linalg.lstsq(X, y, rcond=None)[0], atol=1e-7)
     assert found.value == found.report["history_"]["objective"][-1]
+
+
+def test_backtracking_at_the_limit_of_rounding_ends_and_says_why():
+    """A value of 1e16 hides every gain, and a gradient that is off by rounding never falls."""
+
+    def f(x):
+        return 1e16 + float(x @ x), np.full_like(x, 1e-3)
+
+    result = gradient_descent(f, np.ones(2), learning_rate="backtracking", tol=1e-9, max_iter=500)
+    assert (result.report["stopped_"], result.report["converged_"]) == ("rounding", False)
+    assert result.report["n_iter_"] == 1
 
 
 def test_a_step_is_rate_times_slope_and_zero_at_rest():  # 002 E8
@@ -754,7 +765,7 @@ def test_a_newton_step_is_a_weighted_least_squares_solve(loss):  # 001 2-06
     w = np.array([0.1, -0.2, 0.3])
     z = X @ w
     H = (X.T * loss.curvature(z, y)) @ X
-    assert_allclose(irls_step(X, y, w, loss), w - np.linalg.solve(H, X.T @ loss.slope(z, y)))
+    assert_allclose(irls_step(X, y, w, loss), w - np.linalg.solve(H, X.T @ loss.gradient(z, y)))
 
 
 def test_irls_finds_what_descent_finds_and_doubles_its_digits():

@@ -16,11 +16,12 @@ from tenfold.optim.convergence import (
     suggest_learning_rate,
     until_converged,
 )
-from tenfold.optim.line_search import SUFFICIENT_DECREASE
+from tenfold.optim.line_search import SUFFICIENT_DECREASE, is_below_rounding
 from tenfold.optim.optimizers import SGD, Optimizer, apply_update, init_state
 from tenfold.optim.schedules import PowerDecay, Schedule, as_schedule
 
 _MAX_HALVINGS = 60
+_EPS = float(np.finfo(np.float64).eps)
 _INVERSE_SQRT = PowerDecay(delta=0.5)
 
 
@@ -69,7 +70,8 @@ def gradient_descent(
     tol, tol_step, tol_value : float or None
         Stop when the Euclidean norm of the gradient, that of the step, or the change of the value
         is at most this. None disables a rule. `report["stopped_"]` names the rule that was met:
-        "gradient", "step", "value" or "max_iter".
+        "gradient", "step", "value"; else "max_iter", or "rounding" if backtracking found no step
+        that lowers the value or the gradient in floating point.
     ascent : bool
         Maximize instead of minimize.
     clip : callable, optional
@@ -127,7 +129,8 @@ def gradient_descent(
     if last.value > initial.value:
         _warn_of_increase(f, x0, sign * initial.value, sign * last.value)
     stopped = last.stopped if loop.n_iter else "gradient"
-    report = {**loop.report, "stopped_": stopped if loop.converged else "max_iter"}
+    unfinished = "rounding" if loop.stuck else "max_iter"
+    report = {**loop.report, "stopped_": stopped if loop.converged else unfinished}
     if keep_points:
         report["history_"]["points"] = np.array(last.points)
     return Minimum(last.x, sign * last.value, sign * last.gradient, report)
@@ -203,10 +206,14 @@ def _backtracking_step(f: ValueAndGradient) -> Callable:
         for _ in range(_MAX_HALVINGS):
             x = current.x - rate * current.gradient
             value, gradient = f(x)
-            if value <= current.value - SUFFICIENT_DECREASE * rate * squared_norm:
+            decrease = SUFFICIENT_DECREASE * rate * squared_norm
+            sufficient = value <= current.value - decrease
+            if is_below_rounding(decrease, current.value, _EPS, stuck=True):
+                sufficient = float(gradient @ gradient) < squared_norm  # values cannot tell
+            if sufficient:
                 return DescentState(x, value, gradient, rate=2 * rate)
             rate /= 2
-        return current  # any decrease is below rounding
+        return current  # neither the value nor the gradient decreases any more
 
     return step
 
