@@ -287,8 +287,8 @@ def test_beyond_the_limit_the_error_is_within_its_bound(seed, limit, weighted, k
         "heavy": rng.standard_cauchy(n) * 10.0 ** rng.integers(-3, 3, n),
     }[kind]
     w = rng.uniform(0.1, 3, n) if weighted else None
-    exact, rough = (score_histogram(s, y, w, 2, m).settled() for m in (n, limit))
-    assert not exact.mixed.any()
+    exact, rough = (score_histogram(s, y, w, 2, m).compact() for m in (n, limit))
+    assert not exact.is_merged.any()
     assert roc_area_error(exact) == ap_error(exact) == 0
     assert len(rough.scores) <= limit
     assert rough.dropped > 0
@@ -318,7 +318,7 @@ def test_the_order_in_which_tables_merge_does_not_matter(seed, limit):
         a, b = rng.choice(len(parts), 2, replace=False)
         joint = parts[a].merge(parts[b])
         parts = [part for i, part in enumerate(parts) if i not in {a, b}] + [joint]
-    parts, whole = [parts[0].settled()], score_histogram(s, y, None, 2, limit).settled()
+    parts, whole = [parts[0].compact()], score_histogram(s, y, None, 2, limit).compact()
     assert parts[0].dropped == whole.dropped
     assert_array_equal(parts[0].scores, whole.scores)
     assert_array_equal(parts[0].weights, whole.weights)
@@ -334,14 +334,14 @@ def test_more_rows_than_the_limit_stay_exact_while_their_scores_are_few():
 
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=30))
 def test_every_score_has_its_own_cell(scores):
-    table = score_histogram(scores, np.zeros(len(scores)), None, 1).settled()
+    table = score_histogram(scores, np.zeros(len(scores)), None, 1).compact()
     assert_array_equal(table.scores, np.unique(np.array(scores) + 0.0))
 
 
 def test_scores_must_be_numbers():
     with pytest.raises(ValueError, match="scores hold NaN"):
         score_histogram([0.0, np.nan], [0, 1], None, 2)
-    with pytest.raises(ValueError, match="at least 4 cells"):
+    with pytest.raises(ValueError, match="at least 4 bins"):
         score_histogram([0.0], [0], None, 2, limit=1)
 
 
@@ -442,8 +442,8 @@ def test_worked_numbers_of_the_notes():
 
 def test_table_of_two_classes_and_of_more():
     two = str(ConfusionMatrix([[1820, 180], [10, 20]], classes=["well", "ill"], positive="ill"))
-    assert "true \\ said  well  ill  total" in two
-    assert "well         1820  180   2000" in two
+    assert "true \\ predicted  well  ill  total" in two
+    assert "well              1820  180   2000" in two
     assert "TP 20, FP 180, FN 10, TN 1820" in two
     assert "diagnostic odds ratio, DOR" in two
     assert "20.22" in two
@@ -806,7 +806,7 @@ def test_errors_say_what_to_do(flowers):
     model = tenfold.GaussianNB().fit(X, y)
     with pytest.raises(ValueError, match="no metric 'acuracy'; there are accuracy"):
         metrics.evaluate(model, X, y, metrics="acuracy")
-    with pytest.raises(TypeError, match="is no metric"):
+    with pytest.raises(TypeError, match="is not a metric"):
         metrics.get_metric(3)
     with pytest.raises(ValueError, match="no truth to compare with"):
         metrics.evaluate(model, X)
@@ -822,7 +822,7 @@ def test_errors_say_what_to_do(flowers):
     with pytest.raises(TypeError, match="LinearSVC has no predict_proba"):
         metrics.evaluate(machine, X, y, metrics="neg_log_loss")
     line = tenfold.LinearRegression().fit(X[:, 1:], X[:, 0])
-    with pytest.raises(TypeError, match="no fitted classifier"):
+    with pytest.raises(TypeError, match="not a fitted classifier"):
         metrics.evaluate(line, X[:, 1:], X[:, 0], metrics="accuracy")
     with pytest.raises(ValueError, match="wants='truth'"):
         metrics.predictions(model, X, "truth")
@@ -859,7 +859,7 @@ def test_names_that_are_also_modules_stay_functions():
         "from tenfold.metrics.registry import Metric; import tenfold.metrics.evaluation\n"
         "import tenfold.metrics.confusion, tenfold.metrics as m\n"
         "assert all(hasattr(m, name) for name in m.__all__)\n"
-        "assert m.metric('r2').name == 'r2' and callable(m.evaluate) and callable(m.confusion)\n"
+        "assert m.get_metric('r2').name == 'r2' and callable(m.evaluate) and callable(m.confusion_matrix)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(AttributeError, match="no attribute 'acc'"):

@@ -13,7 +13,7 @@ _NUMERIC_KINDS = "biuf"
 
 
 def predictions(model: Any, X: Any, wants: str, classes: np.ndarray | None = None) -> np.ndarray:
-    """What a model says of some rows in memory, among the given classes.
+    """Predictions of a model for rows in memory, in terms of the given classes.
 
     Parameters
     ----------
@@ -24,14 +24,14 @@ def predictions(model: Any, X: Any, wants: str, classes: np.ndarray | None = Non
     wants : {"values", "labels", "probabilities", "scores"}
         As `Metric.wants`.
     classes : (k,) array, optional
-        The classes; those of the model by default. One that the model does not know has
-        probability 0 and the lowest score; a label that is none of them has the number -1.
+        The classes; those of the model by default. A class unknown to the model has probability 0
+        and the lowest score; a label that is none of the classes has the index -1.
 
     Returns
     -------
     array
-        (n,) or (n, q) predicted numbers; (n,) class numbers; (n, k) probabilities; (n,) scores of
-        the second of two classes, else (n, k).
+        Values (n_rows,) or (n_rows, n_targets); class indices (n_rows,); probabilities (n_rows,
+        n_classes); scores (n_rows,) of the second of two classes, else (n_rows, n_classes).
 
     Examples
     --------
@@ -51,12 +51,12 @@ def predictions(model: Any, X: Any, wants: str, classes: np.ndarray | None = Non
     if wants == "scores":
         return _scores(model, X, classes)
     raise ValueError(
-        f"wants={wants!r}: a metric wants 'values', 'labels', 'probabilities' or 'scores'"
+        f"wants={wants!r}: a metric needs 'values', 'labels', 'probabilities' or 'scores'"
     )
 
 
 def class_indices(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Places of labels among classes, in any order; -1 for a label that is none of them.
+    """Indices of labels among classes in any order; -1 for a label that is none of them.
 
     Examples
     --------
@@ -66,13 +66,13 @@ def class_indices(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     labels = np.asarray(labels)
     if (labels.dtype.kind in _NUMERIC_KINDS) != (classes.dtype.kind in _NUMERIC_KINDS):
         raise ValueError(
-            f"labels such as {labels.ravel()[:1].tolist()} are of another kind than the classes "
+            f"labels such as {labels.ravel()[:1].tolist()} are of another type than the classes "
             f"{classes[:3].tolist()} ...: numbers are not names"
         )
     order = np.argsort(classes, kind="stable")
-    place = np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)
-    found = np.take(order, place)
-    return np.where(np.take(classes, found) == labels, found, -1)
+    position = np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)
+    index = np.take(order, position)
+    return np.where(np.take(classes, index) == labels, index, -1)
 
 
 def positive_class(positive: Any, classes: np.ndarray) -> Any:
@@ -87,12 +87,12 @@ def positive_class(positive: Any, classes: np.ndarray) -> Any:
 
 
 def accepts_rows(model: Any) -> bool:
-    """Whether a model takes open rows: one of ours does, unless it says that it does not."""
+    """Whether a model accepts Rows: a tenfold model that does not opt out."""
     return hasattr(model, "_each") and getattr(model, "_learns_from_rows", True)
 
 
 def _as_model_input(model: Any, X: Any) -> Any:
-    """A chunk as the model takes it: one of ours asks no names of columns of open rows."""
+    """A chunk as model input: Rows for tenfold models, which then check no column names."""
     if not accepts_rows(model) or isinstance(X, Rows):
         return X
     if isinstance(X, np.ndarray):
@@ -102,14 +102,14 @@ def _as_model_input(model: Any, X: Any) -> Any:
 
 def _model_classes(model: Any) -> np.ndarray:
     if not hasattr(model, "classes_"):
-        raise TypeError(f"{type(model).__name__} has no classes_: it is no fitted classifier")
+        raise TypeError(f"{type(model).__name__} has no classes_: it is not a fitted classifier")
     return np.asarray(model.classes_)
 
 
 def _probabilities(model: Any, X: Any) -> np.ndarray:
     if not hasattr(model, "predict_proba"):
         raise TypeError(
-            f"{type(model).__name__} has no predict_proba, and this metric wants probabilities: "
+            f"{type(model).__name__} has no predict_proba, and this metric needs probabilities: "
             "choose one of labels or scores, or wrap the model in "
             "sklearn.calibration.CalibratedClassifierCV"
         )
@@ -122,9 +122,9 @@ def _scores(model: Any, X: Any, classes: np.ndarray) -> np.ndarray:
         scores, lowest = np.asarray(model.decision_function(X)), -np.inf
     else:
         scores, lowest = _probabilities(model, X), 0.0
-    own = _model_classes(model)
-    if scores.ndim == 1 and len(own) == 2:
-        if len(classes) == 2 and np.array_equal(own, classes):
+    model_classes = _model_classes(model)
+    if scores.ndim == 1 and len(model_classes) == 2:
+        if len(classes) == 2 and np.array_equal(model_classes, classes):
             return scores
         scores = np.column_stack([-scores, scores])
     scores = _align_to_classes(scores.reshape(len(scores), -1), model, classes, lowest)
@@ -134,16 +134,16 @@ def _scores(model: Any, X: Any, classes: np.ndarray) -> np.ndarray:
 def _align_to_classes(
     columns: np.ndarray, model: Any, classes: np.ndarray, absent: float
 ) -> np.ndarray:
-    """Columns of the model's classes at their places among all classes."""
-    own = _model_classes(model)
-    if np.array_equal(own, classes):
+    """Columns of the classes of the model, reordered to all classes."""
+    model_classes = _model_classes(model)
+    if np.array_equal(model_classes, classes):
         return columns
-    if columns.shape[1] != len(own):
+    if columns.shape[1] != len(model_classes):
         raise ValueError(
-            f"{type(model).__name__} gives {columns.shape[1]} columns for {len(own)} classes: "
-            "one for each is needed"
+            f"{type(model).__name__} gives {columns.shape[1]} columns for {len(model_classes)} "
+            "classes: one for each is needed"
         )
-    wide = np.full((len(columns), len(classes)), absent, columns.dtype)
-    places = class_indices(own, classes)
-    wide[:, places[places >= 0]] = columns[:, places >= 0]
-    return wide
+    aligned = np.full((len(columns), len(classes)), absent, columns.dtype)
+    indices = class_indices(model_classes, classes)
+    aligned[:, indices[indices >= 0]] = columns[:, indices >= 0]
+    return aligned

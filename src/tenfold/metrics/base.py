@@ -10,22 +10,23 @@ _NO_WEIGHTS = np.empty(0)
 
 
 class Metric:
-    """A measure of predictions, made of a statistic that merges; greater is better.
+    """Base class of metrics: a mergeable statistic of rows and a value; greater is better.
 
-    Derive from it to judge models by something of your own: `tenfold.metrics.evaluation` and
-    cross-validation take such an object wherever they take a name.
+    Derive from it to define a metric: `tenfold.metrics.evaluate` and cross-validation accept such
+    an object wherever they accept a name.
 
     Attributes
     ----------
     name : str
         Its name; that of scikit-learn's scorer where there is one.
     wants : str
-        What it looks at: "values" (the numbers that a regressor predicts), "labels" (class
-        numbers), "probabilities" (n, k), or "scores": (n,) for two classes, else (n, k).
+        The predictions it needs: "values" (of a regressor), "labels" (class indices),
+        "probabilities" (n_rows, n_classes), or "scores": (n_rows,) for two classes, else
+        (n_rows, n_classes).
 
     Examples
     --------
-    The share of predictions that are within 1 of the truth:
+    The share of predictions within 1 of the target:
 
     >>> import numpy as np
     >>> class Near(Metric):
@@ -52,24 +53,24 @@ class Metric:
 
         Parameters
         ----------
-        y : (n,) or (n, q) array
-            The truth: numbers 0 .. k-1 of classes, or the targets of a regression.
+        y : array of shape (n_rows,) or (n_rows, n_targets)
+            Class indices 0 .. k-1, or the targets of a regression.
         predicted : array
-            What the model says, of the kind that `wants` names.
-        w : (n,) array or None
+            Predictions of the kind that `wants` names.
+        w : array of shape (n_rows,) or None
             Weights.
         k : int or None
-            How many classes there are.
+            Number of classes.
         """
         raise NotImplementedError(f"{type(self).__name__} has to define part(y, predicted, w, k)")
 
     def value(self, statistic: Any) -> float:
-        """The measure, of the merged statistic of all rows.
+        """The value of the merged statistic of all rows.
 
         Parameters
         ----------
         statistic : object
-            What `part` made.
+            Merged results of `part`.
         """
         raise NotImplementedError(f"{type(self).__name__} has to define value(statistic)")
 
@@ -85,7 +86,7 @@ class WeightedLossSum(NamedTuple):
 
 
 class MeanLoss(Metric):
-    """Minus the mean of a loss of each row; the mean over targets if there are several."""
+    """Negative mean of a loss over rows, averaged over targets."""
 
     def part(
         self, y: np.ndarray, predicted: np.ndarray, w: Any, k: int | None, /
@@ -101,15 +102,15 @@ class MeanLoss(Metric):
         raise NotImplementedError(f"{type(self).__name__} has to define losses(y, predicted, k)")
 
     def value(self, statistic: WeightedLossSum) -> float:
-        return -float(self.finished(safe_divide(statistic.loss, statistic.weight)).mean())
+        return -float(self.transform_mean(safe_divide(statistic.loss, statistic.weight)).mean())
 
-    def finished(self, means: np.ndarray) -> np.ndarray:
-        """What is done with the mean loss of each target."""
+    def transform_mean(self, means: np.ndarray) -> np.ndarray:
+        """Transformation of the mean loss of each target."""
         return means
 
 
 def safe_divide(a: Any, b: Any) -> Any:
-    """The quotient a / b; 0 / 0 is NaN (nothing was measured), a / 0 is infinite.
+    """The quotient a / b; 0 / 0 is NaN (undefined), a / 0 is infinite.
 
     Examples
     --------
@@ -121,10 +122,10 @@ def safe_divide(a: Any, b: Any) -> Any:
 
 
 def as_weight_array(w: Any) -> np.ndarray:
-    """Weights as the compiled loops take them: empty where all rows weigh 1."""
+    """Weights for the compiled loops: float64, empty if there are none."""
     return _NO_WEIGHTS if w is None else np.ascontiguousarray(w, np.float64)
 
 
 def as_class_indices(numbers: Any) -> np.ndarray:
-    """Class numbers as the compiled loops take them."""
+    """Class indices for the compiled loops: int64."""
     return np.ascontiguousarray(numbers, np.int64)

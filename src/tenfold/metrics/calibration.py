@@ -1,7 +1,7 @@
-r"""Whether probabilities mean what they say: reliability in bins that merge.
+r"""Calibration of probabilities in mergeable bins, and the decomposition of the Brier score.
 
 With bins b of weight w_b (of W), mean probability p_b and share of positive rows o_b, the mean
-squared error of probabilities splits (Murphy, 1973; with what lies within bins) into
+squared error of probabilities splits (Murphy 1973, plus the variation within bins) into
 
 .. math:: B = \underbrace{\sum_b \tfrac{w_b}{W} (p_b - o_b)^2}_{reliability}
             - \underbrace{\sum_b \tfrac{w_b}{W} (o_b - o)^2}_{resolution}
@@ -23,12 +23,12 @@ _DEFAULT_BINS = 10
 
 
 class CalibrationBins(NamedTuple):
-    """Sums over the rows of each bin of [0, 1]: what a chunk says.
+    """Sums over the rows of each bin of [0, 1].
 
     Attributes
     ----------
-    weight : (b,) weight
-    sums : (b, 3) weighted sums of probability, truth, and squared error
+    weight : (n_bins,) weight
+    sums : (n_bins, 3) weighted sums of probability, outcome, and squared error
     """
 
     weight: np.ndarray
@@ -44,12 +44,12 @@ class Calibration:
         Sums of each bin; `from_estimator` and `from_predictions` make them. Two calibrations of
         equally many bins add up.
     positive : label, optional
-        The positive class; None if probabilities are those of the class that is said.
+        The positive class; None if probabilities are those of the predicted class.
 
     Attributes
     ----------
-    weight : (b,) weight of each bin
-    predicted, observed : (b,) mean probability and share of positive rows, NaN for an empty bin
+    weight : (n_bins,) weight of each bin
+    predicted, observed : (n_bins,) mean probability and share of positive rows, NaN if empty
     expected_error : expected calibration error: mean distance of the two
     largest_error : largest distance of the two
     brier : mean squared error of the probabilities
@@ -72,8 +72,8 @@ class Calibration:
             safe_divide(bins.sums[:, j], self.weight) for j in range(2)
         )
         share = safe_divide(self.weight, self.weight.sum())
-        there = self.weight > 0
-        share, p, o = share[there], self.predicted[there], self.observed[there]
+        occupied = self.weight > 0
+        share, p, o = share[occupied], self.predicted[occupied], self.observed[occupied]
         mean = share @ o
         self.expected_error = float(share @ np.abs(p - o))
         self.largest_error = float(np.abs(p - o).max(initial=0.0))
@@ -97,18 +97,18 @@ class Calibration:
         X, y, sample_weight :
             Rows, their labels and weights, as `tenfold.metrics.evaluation` takes them.
         positive : label, optional
-            The class whose probability is looked at; by default the second of two. Of more classes
-            it is the probability of the class that is said, which should be as often right.
+            The class whose probability is used; by default the second of two. Of more classes it is
+            the probability of the predicted class, against how often it is correct.
         bins : int
-            How many bins.
+            Number of bins.
         """
         classes = np.asarray(model.classes_)
         if positive is not None or len(classes) <= 2:
             positive = positive_class(positive, classes)
-        _, [found] = collect_statistics(
+        _, [statistic] = collect_statistics(
             model, X, y, [_CalibrationMetric(positive, classes, bins)], sample_weight
         )
-        return cls(found, positive)
+        return cls(statistic, positive)
 
     @classmethod
     def from_predictions(
@@ -126,14 +126,14 @@ class Calibration:
         positive : label, optional
             The positive class; by default the larger of two.
         bins : int
-            How many bins.
+            Number of bins.
         sample_weight : (n,) array, optional
             Weights.
         """
         positive = positive_class(positive, np.unique(np.asarray(y)))
-        truth = np.asarray(y) == positive
+        outcome = np.asarray(y) == positive
         return cls(
-            bin_probabilities(np.asarray(probabilities), truth, sample_weight, bins), positive
+            bin_probabilities(np.asarray(probabilities), outcome, sample_weight, bins), positive
         )
 
     def __add__(self, other: Calibration) -> Calibration:
@@ -152,20 +152,20 @@ class Calibration:
         )
 
 
-def bin_probabilities(p: np.ndarray, truth: np.ndarray, w: Any, bins: int) -> CalibrationBins:
-    """Sums of some rows with probabilities p and truth 0 or 1; a bin has its upper edge."""
+def bin_probabilities(p: np.ndarray, outcome: np.ndarray, w: Any, bins: int) -> CalibrationBins:
+    """Sums of rows with probabilities p and outcomes 0 or 1; a bin includes its upper edge."""
     p = np.asarray(p, np.float64)
     if not ((p >= 0) & (p <= 1)).all():
         raise ValueError("probabilities must lie from 0 to 1")
-    truth = np.asarray(truth, np.float64)
-    place = np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], p)  # as scikit-learn does
-    rows = np.column_stack([p, truth, (p - truth) ** 2])
+    outcome = np.asarray(outcome, np.float64)
+    bin_index = np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], p)  # as scikit-learn does
+    rows = np.column_stack([p, outcome, (p - outcome) ** 2])
     weights = np.ones(len(p)) if w is None else np.asarray(w, np.float64)
-    return CalibrationBins(*class_sums(rows, place, weights, bins))
+    return CalibrationBins(*class_sums(rows, bin_index, weights, bins))
 
 
 class _CalibrationMetric(Metric):
-    """Bins of the probability of one class, or of the class that is said."""
+    """Bins of the probability of one class, or of the predicted class."""
 
     name = "calibration"
     wants = "probabilities"
@@ -180,8 +180,8 @@ class _CalibrationMetric(Metric):
         self, y: np.ndarray, predicted: np.ndarray, w: Any, k: int | None, /
     ) -> CalibrationBins:
         if self.column is None:
-            said = predicted.argmax(axis=1)
-            return bin_probabilities(predicted.max(axis=1), said == y, w, self.bins)
+            label = predicted.argmax(axis=1)
+            return bin_probabilities(predicted.max(axis=1), label == y, w, self.bins)
         return bin_probabilities(predicted[:, self.column], y == self.column, w, self.bins)
 
     def value(self, statistic: CalibrationBins) -> float:

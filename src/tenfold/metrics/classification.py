@@ -1,4 +1,9 @@
-"""Metrics of predicted labels (accuracy, precision, recall, F1, MCC) and of probabilities (log loss, perplexity, Brier score)."""
+"""Metrics of predicted labels and of probabilities.
+
+Accuracy, precision, recall, F1 and MCC follow from three weights per class: of its correctly
+predicted rows, of the rows predicted to be of it, and of its rows. Log loss, perplexity and Brier
+score are means over rows.
+"""
 
 from __future__ import annotations
 
@@ -11,63 +16,63 @@ from tenfold.metrics.base import MeanLoss, Metric, as_class_indices, as_weight_a
 
 
 @njit(cache=True, nogil=True)
-def class_tallies(y, said, w, k):  # noqa: ANN001, ANN201  (n,), (n,), (n,) or empty -> (3, k)
-    """Weight of the rows of each class that were hit, that were said to be of it, that are of it.
+def class_tallies(y, predicted, w, k):  # noqa: ANN001, ANN201  (n,), (n,), (n,) or empty -> (3, k)
+    """Weight per class of the correct predictions, of all predictions, and of all rows.
 
-    What was said may be no class, below 0: that is a mistake.
+    A prediction below 0 is none of the classes and counts as an error.
     """
-    found = np.zeros((3, k))
+    tallies = np.zeros((3, k))
     for i in range(len(y)):
         weight = w[i] if len(w) else 1.0
-        found[2, y[i]] += weight
-        if said[i] >= 0:
-            found[1, said[i]] += weight
-        if said[i] == y[i]:
-            found[0, y[i]] += weight
-    return found
+        tallies[2, y[i]] += weight
+        if predicted[i] >= 0:
+            tallies[1, predicted[i]] += weight
+        if predicted[i] == y[i]:
+            tallies[0, y[i]] += weight
+    return tallies
 
 
 @njit(cache=True, nogil=True)
-def confusion_counts(y, said, w, k):  # noqa: ANN001, ANN201  -> (k, k)
-    """Weight of the rows of each class (row) that were said to be of each (column)."""
+def confusion_counts(y, predicted, w, k):  # noqa: ANN001, ANN201  -> (k, k)
+    """Weight of the rows of each class (row) predicted to be of each class (column)."""
     counts = np.zeros((k, k))
     for i in range(len(y)):
-        counts[y[i], said[i]] += w[i] if len(w) else 1.0
+        counts[y[i], predicted[i]] += w[i] if len(w) else 1.0
     return counts
 
 
 class LabelCounts(NamedTuple):
-    """Weights of rows, for each class: (k,) each."""
+    """Weight per class, (n_classes,) each, of correct predictions, all predictions, all rows."""
 
-    hit: np.ndarray
-    said: np.ndarray
+    correct: np.ndarray
+    predicted: np.ndarray
     true: np.ndarray
 
 
 class LabelMetric(Metric):
-    """A metric of class numbers."""
+    """A metric of class indices."""
 
     wants = "labels"
 
     def part(self, y: np.ndarray, predicted: np.ndarray, w: Any, k: int | None, /) -> LabelCounts:
         if k is None:
-            raise ValueError(f"{self.name} compares labels, and these rows have none: no classes")
+            raise ValueError(f"{self.name} compares labels, but the model has no classes")
         return LabelCounts(
             *class_tallies(as_class_indices(y), as_class_indices(predicted), as_weight_array(w), k)
         )
 
 
 class Accuracy(LabelMetric):
-    """Share of the rows whose label is right; the rest is the error rate, the mean 0-1 loss."""
+    """Share of correct labels; one minus the mean 0-1 loss."""
 
     name = "accuracy"
 
     def value(self, statistic: LabelCounts) -> float:
-        return float(safe_divide(statistic.hit.sum(), statistic.true.sum()))
+        return float(safe_divide(statistic.correct.sum(), statistic.true.sum()))
 
 
 class BalancedAccuracy(LabelMetric):
-    """Mean over the classes that occur of the share of their rows that are hit."""
+    """Mean recall of the classes that occur."""
 
     name = "balanced_accuracy"
 
@@ -76,10 +81,10 @@ class BalancedAccuracy(LabelMetric):
 
 
 class Informedness(LabelMetric):
-    """Youden's J: TPR + TNR - 1; of k classes, 0 for chance and 1 for perfection.
+    """Youden's J: TPR + TNR - 1; of k classes, 0 for chance and 1 for perfect predictions.
 
-    It is the balanced accuracy b as (b - 1/k) / (1 - 1/k), for the k classes that occur; of one
-    class nothing can be told, which is 0.
+    It is (b - 1/k) / (1 - 1/k) for the balanced accuracy b and the k classes that occur; 0 if only
+    one class occurs.
     """
 
     name = "informedness"
@@ -93,7 +98,7 @@ class Informedness(LabelMetric):
 
 
 class MatthewsCorrelation(LabelMetric):
-    """Correlation of what is said with the truth, of any classes; 0 if one of them is constant."""
+    """Matthews correlation of predicted and true classes; 0 if one of them is constant."""
 
     name = "matthews_corrcoef"
 
@@ -104,8 +109,8 @@ class MatthewsCorrelation(LabelMetric):
 class AveragedClassMetric(LabelMetric):
     """Precision, recall or F1, of the second of two classes or averaged over classes.
 
-    A class that is never said has precision 0, one that never occurs recall 0; classes that neither
-    occur nor are said are left out of averages: all as in scikit-learn.
+    As in scikit-learn, a class that is never predicted has precision 0, one that never occurs
+    recall 0, and classes that neither occur nor are predicted are left out of averages.
     """
 
     def __init__(self, kind: str, average: str) -> None:
@@ -115,47 +120,47 @@ class AveragedClassMetric(LabelMetric):
     def part(self, y: np.ndarray, predicted: np.ndarray, w: Any, k: int | None, /) -> LabelCounts:
         if self.average == "binary" and k != 2:
             raise ValueError(
-                f"{self.name} is for two classes, and here are {k}: use {self.kind}_macro, "
+                f"{self.name} is for two classes, not {k}: use {self.kind}_macro, "
                 f"{self.kind}_micro or {self.kind}_weighted"
             )
         return super().part(y, predicted, w, k)
 
     def value(self, statistic: LabelCounts) -> float:
-        above, below = self._fraction(statistic)
+        numerator, denominator = self._fraction(statistic)
         if self.average == "binary":
-            return float(_divide_or_zero(above[1], below[1]))
+            return float(_divide_or_zero(numerator[1], denominator[1]))
         if self.average == "micro":
-            return float(_divide_or_zero(above.sum(), below.sum()))
-        shares = _divide_or_zero(above, below)
+            return float(_divide_or_zero(numerator.sum(), denominator.sum()))
+        shares = _divide_or_zero(numerator, denominator)
         if self.average == "weighted":
             return float(_divide_or_zero(shares @ statistic.true, statistic.true.sum()))
-        return float(_mean(shares[(statistic.said > 0) | (statistic.true > 0)]))
+        return float(_mean(shares[(statistic.predicted > 0) | (statistic.true > 0)]))
 
-    def _fraction(self, s: LabelCounts) -> tuple[np.ndarray, np.ndarray]:
+    def _fraction(self, counts: LabelCounts) -> tuple[np.ndarray, np.ndarray]:
         if self.kind == "f1":
-            return 2 * s.hit, s.said + s.true
-        return s.hit, s.said if self.kind == "precision" else s.true
+            return 2 * counts.correct, counts.predicted + counts.true
+        return counts.correct, counts.predicted if self.kind == "precision" else counts.true
 
 
-def matthews_correlation(s: LabelCounts) -> float:
-    """The coefficient of Matthews; NaN if the truth or what is said is constant."""
-    n = s.true.sum()
-    together = s.hit.sum() * n - s.said @ s.true
-    apart = (n**2 - s.said @ s.said) * (n**2 - s.true @ s.true)
-    return float(safe_divide(together, np.sqrt(apart)) if apart > 0 else np.nan)
+def matthews_correlation(counts: LabelCounts) -> float:
+    """Matthews correlation coefficient; NaN if true or predicted classes are constant."""
+    n = counts.true.sum()
+    covariance = counts.correct.sum() * n - counts.predicted @ counts.true
+    variances = (n**2 - counts.predicted @ counts.predicted) * (n**2 - counts.true @ counts.true)
+    return float(safe_divide(covariance, np.sqrt(variances)) if variances > 0 else np.nan)
 
 
-def _recalls(s: LabelCounts) -> np.ndarray:
-    there = s.true > 0
-    return s.hit[there] / s.true[there]
+def _recalls(counts: LabelCounts) -> np.ndarray:
+    occurring = counts.true > 0
+    return counts.correct[occurring] / counts.true[occurring]
 
 
 def _mean(shares: np.ndarray) -> float:
     return shares.mean() if len(shares) else np.nan
 
 
-def _divide_or_zero(above: Any, below: Any) -> Any:
-    return np.nan_to_num(safe_divide(above, below))
+def _divide_or_zero(numerator: Any, denominator: Any) -> Any:
+    return np.nan_to_num(safe_divide(numerator, denominator))
 
 
 LABEL_METRICS: list[Metric] = [
@@ -172,50 +177,50 @@ LABEL_METRICS: list[Metric] = [
 
 
 class LogLoss(MeanLoss):
-    """Mean of -log p(y | x), in nats; probabilities are kept off 0 and 1 by their rounding."""
+    """Mean of -log p(y | x), in nats; probabilities are clipped by the machine precision."""
 
     name = "neg_log_loss"
     wants = "probabilities"
 
     def losses(self, y: np.ndarray, predicted: np.ndarray, k: int | None, /) -> np.ndarray:
-        least = np.finfo(predicted.dtype).eps
-        said = np.take_along_axis(predicted, np.asarray(y)[:, None], axis=1)
-        return -np.log(np.clip(said, least, 1 - least).astype(np.float64))
+        eps = np.finfo(predicted.dtype).eps
+        probability = np.take_along_axis(predicted, np.asarray(y)[:, None], axis=1)
+        return -np.log(np.clip(probability, eps, 1 - eps).astype(np.float64))
 
 
 class Perplexity(LogLoss):
-    """The exponential of the log loss: among how many equally likely classes one seems to guess."""
+    """Exponential of the log loss: the effective number of equally likely classes."""
 
     name = "neg_perplexity"
 
-    def finished(self, means: np.ndarray) -> np.ndarray:
+    def transform_mean(self, means: np.ndarray) -> np.ndarray:
         return np.exp(means)
 
 
 class Brier(MeanLoss):
-    """Mean squared distance of the probabilities from the truth; half of it for two classes."""
+    """Mean squared distance of the probabilities from the one-hot class; half for two classes."""
 
     name = "neg_brier_score"
     wants = "probabilities"
 
     def losses(self, y: np.ndarray, predicted: np.ndarray, k: int | None, /) -> np.ndarray:
         classes = np.arange(predicted.shape[1])
-        apart = predicted.astype(np.float64) - (np.asarray(y)[:, None] == classes)
-        half = 0.5 if len(classes) < 3 else 1.0
-        return half * (apart**2).sum(axis=1, keepdims=True)
+        error = predicted.astype(np.float64) - (np.asarray(y)[:, None] == classes)
+        factor = 0.5 if len(classes) < 3 else 1.0
+        return factor * (error**2).sum(axis=1, keepdims=True)
 
 
 def perplexity(log_probabilities: Any, sample_weight: Any = None) -> float:
-    """Exponential of minus the mean log-probability of what came: of words, of any tokens.
+    """Exponential of minus the mean log-probability of observed tokens.
 
-    A model that gives each of m equally likely words its due has perplexity m.
+    The perplexity of m equally likely tokens is m.
 
     Parameters
     ----------
     log_probabilities : array
-        Natural logarithm of the probability of each thing that came.
+        Natural logarithm of the probability of each observed token.
     sample_weight : array, optional
-        How often it came.
+        Counts or weights of the tokens.
 
     Examples
     --------

@@ -22,17 +22,17 @@ _PER_CLASS_COLUMNS = {
 
 
 class ConfusionMatrix:
-    """Weight of the rows of each class (row) that were said to be of each class (column).
+    """Weight of the rows of each class (row) predicted to be of each class (column).
 
     Two of them add up to that of all rows. Perfect predictions give a diagonal matrix of the
     classes' counts. `of(label)` has every measure of one class against the rest: sensitivity,
-    specificity, predictive values, likelihood ratios and more [001, 2.3].
+    specificity, predictive values, likelihood ratios and more.
 
     Parameters
     ----------
-    counts : (k, k) array
+    counts : array of shape (n_classes, n_classes)
         Counts or weights.
-    classes : (k,) array, optional
+    classes : array of shape (n_classes,), optional
         Labels; 0 .. k-1 by default.
     positive : label, optional
         The class that `of()` and tables mean; by default the second of two.
@@ -68,12 +68,12 @@ class ConfusionMatrix:
         cls, y: Any, predicted: Any, *, classes: Any = None, sample_weight: Any = None,
         positive: Any = None,
     ) -> ConfusionMatrix:  # fmt: skip
-        """Count labels in memory.
+        """The confusion matrix of labels in memory.
 
         Parameters
         ----------
-        y, predicted : (n,) arrays
-            True labels, and what was said.
+        y, predicted : arrays of shape (n_rows,)
+            True and predicted labels.
         classes : array, optional
             All classes, in the order of rows and columns; by default all labels, sorted.
         sample_weight : (n,) array, optional
@@ -83,21 +83,25 @@ class ConfusionMatrix:
 
         Returns
         -------
-        Confusion
+        ConfusionMatrix
         """
         y, predicted = np.asarray(y), np.asarray(predicted)
         if y.shape != predicted.shape or y.ndim != 1:
             raise ValueError(f"y has shape {y.shape}, predictions {predicted.shape}: one each")
         classes = np.union1d(y, predicted) if classes is None else np.asarray(classes)
-        true, said = (as_class_indices(encode_labels(labels, classes)) for labels in (y, predicted))
-        counts = confusion_counts(true, said, as_weight_array(sample_weight), len(classes))
+        true, predicted_indices = (
+            as_class_indices(encode_labels(labels, classes)) for labels in (y, predicted)
+        )
+        counts = confusion_counts(
+            true, predicted_indices, as_weight_array(sample_weight), len(classes)
+        )
         return cls(counts, classes, positive)
 
     def __add__(self, other: ConfusionMatrix) -> ConfusionMatrix:
         if not np.array_equal(self.classes, other.classes):
             raise ValueError(
                 f"matrices of the classes {self.classes.tolist()} and {other.classes.tolist()} do "
-                "not add up: count both with the same classes="
+                "not add up: use the same classes= for both"
             )
         return ConfusionMatrix(self.counts + other.counts, self.classes, self.positive)
 
@@ -113,7 +117,7 @@ class ConfusionMatrix:
     __hash__ = None  # type: ignore[assignment]  # it holds arrays
 
     def of(self, label: Any = None) -> ContingencyTable:
-        """Outcomes of one class against all others, with every measure of them.
+        """Contingency table of one class against all others.
 
         Parameters
         ----------
@@ -122,7 +126,7 @@ class ConfusionMatrix:
 
         Returns
         -------
-        Outcomes
+        ContingencyTable
         """
         label = self.positive if label is None else label
         if label is None:
@@ -132,12 +136,12 @@ class ConfusionMatrix:
 
     @property
     def each(self) -> ContingencyTable:
-        """Outcomes of every class against all others: arrays (k,)."""
-        ones = [self._outcomes(c) for c in range(len(self.classes))]
-        return ContingencyTable(*(np.array(part) for part in zip(*ones, strict=True)))
+        """Contingency tables of every class against all others: arrays (n_classes,)."""
+        tables = [self._outcomes(c) for c in range(len(self.classes))]
+        return ContingencyTable(*(np.array(part) for part in zip(*tables, strict=True)))
 
     def _outcomes(self, c: int) -> ContingencyTable:
-        """Sums of cells, never differences: what is zero stays zero, of weights too."""
+        """Sums of cells, not differences, so that zero stays exactly zero with weights."""
         others = np.delete(self.counts, c, axis=0)
         row, column = np.delete(self.counts[c], c), others[:, c]
         rest = np.delete(others, c, axis=1)
@@ -162,14 +166,18 @@ class ConfusionMatrix:
     @property
     def balanced_accuracy(self) -> float:
         """Mean recall of the classes that occur."""
-        there = self.counts.sum(axis=1) > 0
-        return float(self.shares.diagonal()[there].mean()) if there.any() else np.nan
+        occurring = self.counts.sum(axis=1) > 0
+        return float(self.shares.diagonal()[occurring].mean()) if occurring.any() else np.nan
 
     @property
     def mcc(self) -> float:
-        """Correlation of Matthews, of all classes; NaN if truth or answer is constant."""
-        hit, said, true = self.counts.diagonal(), self.counts.sum(axis=0), self.counts.sum(axis=1)
-        return matthews_correlation(LabelCounts(hit, said, true))
+        """Matthews correlation of all classes; NaN if true or predicted classes are constant."""
+        correct, predicted, true = (
+            self.counts.diagonal(),
+            self.counts.sum(axis=0),
+            self.counts.sum(axis=1),
+        )
+        return matthews_correlation(LabelCounts(correct, predicted, true))
 
     @property
     def shares(self) -> np.ndarray:
@@ -177,38 +185,38 @@ class ConfusionMatrix:
         return safe_divide(self.counts, self.counts.sum(axis=1, keepdims=True))
 
     def table(self) -> str:
-        """Counts and measures as text: all of them if a class is positive, else some per class."""
+        """Counts and measures as text: all measures of the positive class, else some per class."""
         names = [str(label) for label in self.classes]
-        heads = [["true \\ said", *names, "total"]]
+        header = [["true \\ predicted", *names, "total"]]
         lines = [
             [name, *map(_format_cell, row), _format_cell(row.sum())]
             for name, row in zip(names, self.counts, strict=True)
         ]
-        foot = [["total", *map(_format_cell, self.counts.sum(axis=0)), _format_cell(self.total)]]
-        counts = _align_columns(heads + lines + foot)
+        footer = [["total", *map(_format_cell, self.counts.sum(axis=0)), _format_cell(self.total)]]
+        counts = _align_columns(header + lines + footer)
         if self.positive is None:
             return f"{counts}\n\n{_align_columns(self._per_class(names))}"
-        found = self.of()
-        four = ", ".join(
-            f"{name.upper()} {_format_cell(value)}" for name, value in found._asdict().items()
+        outcomes = self.of()
+        cells = ", ".join(
+            f"{name.upper()} {_format_cell(value)}" for name, value in outcomes._asdict().items()
         )
         measures = [
-            [text, _format_cell(getattr(found, name))] for name, text in MEASURE_LABELS.items()
+            [text, _format_cell(getattr(outcomes, name))] for name, text in MEASURE_LABELS.items()
         ]
-        return f"{counts}\n\npositive: {self.positive} ({four})\n\n{_align_columns(measures)}"
+        return f"{counts}\n\npositive: {self.positive} ({cells})\n\n{_align_columns(measures)}"
 
     def _per_class(self, names: list[str]) -> list[list[str]]:
         columns = [getattr(self.each, name) for name in _PER_CLASS_COLUMNS]
         lines = [
             [name, *(_format_cell(column[c]) for column in columns)] for c, name in enumerate(names)
         ]
-        whole = [["accuracy", _format_cell(self.accuracy)], ["MCC", _format_cell(self.mcc)]]
-        return [["class", *_PER_CLASS_COLUMNS.values()], *lines, [""], *whole]
+        overall = [["accuracy", _format_cell(self.accuracy)], ["MCC", _format_cell(self.mcc)]]
+        return [["class", *_PER_CLASS_COLUMNS.values()], *lines, [""], *overall]
 
     __str__ = table
 
     def __repr__(self) -> str:
-        return f"Confusion({self.counts.tolist()}, classes={self.classes.tolist()})"
+        return f"ConfusionMatrix({self.counts.tolist()}, classes={self.classes.tolist()})"
 
 
 class ConfusionCounts(Metric):
@@ -231,11 +239,11 @@ def _format_cell(value: float) -> str:
 
 
 def _align_columns(lines: list[list[str]]) -> str:
-    """Columns of text: the first to the left, the others to the right."""
-    wide = [max(len(line[i]) for line in lines if len(line) > i) for i in range(len(lines[0]))]
+    """Columns of text: the first left-aligned, the others right-aligned."""
+    widths = [max(len(line[i]) for line in lines if len(line) > i) for i in range(len(lines[0]))]
     return "\n".join(
         "  ".join(
-            cell.rjust(wide[i]) if i else cell.ljust(wide[0]) for i, cell in enumerate(line)
+            cell.rjust(widths[i]) if i else cell.ljust(widths[0]) for i, cell in enumerate(line)
         ).rstrip()
         for line in lines
     )

@@ -1,7 +1,7 @@
 """The 2 x 2 contingency table of a binary classifier and every rate derived from it.
 
-One rule for zero denominators: 0 / 0 is NaN, since nothing was measured, and a / 0 is infinite. So
-every identity holds wherever its parts were measured.
+Zero denominators: 0 / 0 is NaN (undefined) and a / 0 is infinite, so every identity between the
+rates holds wherever its parts are defined.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from tenfold.metrics.base import safe_divide
 class ContingencyTable(NamedTuple):
     """True and false positives and negatives: counts or weights, or arrays of them.
 
-    A false positive is a negative row that was said to be positive (a type I error), a false
-    negative a positive row that was said to be negative (type II).
+    A false positive is a negative row that was predicted to be positive (a type I error), a false
+    negative a positive row that was predicted to be negative (type II).
 
     Attributes
     ----------
@@ -64,12 +64,12 @@ class ContingencyTable(NamedTuple):
 
     @property
     def specificity(self) -> Any:
-        """True negative rate: share of the negative rows that are left alone."""
+        """True negative rate: share of the negative rows predicted to be negative."""
         return _divide(self.tn, self.fp + self.tn)
 
     @property
     def fpr(self) -> Any:
-        """False positive rate, fall-out: share of the negative rows that are said positive."""
+        """False positive rate, fall-out: share of the negative rows that are predicted positive."""
         return _divide(self.fp, self.fp + self.tn)
 
     @property
@@ -79,32 +79,32 @@ class ContingencyTable(NamedTuple):
 
     @property
     def ppv(self) -> Any:
-        """Positive predictive value, precision: share of true ones among those said positive."""
+        """Positive predictive value, precision: share of correct positive predictions."""
         return _divide(self.tp, self.tp + self.fp)
 
     @property
     def npv(self) -> Any:
-        """Negative predictive value: share of true ones among those said negative."""
+        """Negative predictive value: share of correct ones among the negative predictions."""
         return _divide(self.tn, self.fn + self.tn)
 
     @property
     def fdr(self) -> Any:
-        """False discovery rate: share of false ones among those said positive."""
+        """False discovery rate: share of false ones among the positive predictions."""
         return _divide(self.fp, self.tp + self.fp)
 
     @property
     def false_omission(self) -> Any:
-        """False omission rate (FOR): share of false ones among those said negative."""
+        """False omission rate (FOR): share of false ones among the negative predictions."""
         return _divide(self.fn, self.fn + self.tn)
 
     @property
     def lr_positive(self) -> Any:
-        """Likelihood ratio TPR / FPR: what a positive answer does to the odds."""
+        """Likelihood ratio TPR / FPR: factor of the odds after a positive prediction."""
         return _divide(self.sensitivity, self.fpr)
 
     @property
     def lr_negative(self) -> Any:
-        """Likelihood ratio FNR / TNR: what a negative answer does to the odds."""
+        """Likelihood ratio FNR / TNR: factor of the odds after a negative prediction."""
         return _divide(self.fnr, self.specificity)
 
     @property
@@ -129,15 +129,20 @@ class ContingencyTable(NamedTuple):
 
     @property
     def mcc(self) -> Any:
-        """Correlation of Matthews of truth and answer."""
-        said, silent = self.tp + self.fp, self.fn + self.tn
+        """Matthews correlation coefficient."""
+        predicted_positive, predicted_negative = self.tp + self.fp, self.fn + self.tn
         positive, negative = self.tp + self.fn, self.fp + self.tn
-        roots = np.sqrt(said) * np.sqrt(silent) * np.sqrt(positive) * np.sqrt(negative)
+        roots = (
+            np.sqrt(predicted_positive)
+            * np.sqrt(predicted_negative)
+            * np.sqrt(positive)
+            * np.sqrt(negative)
+        )
         return _divide(self.tp * self.tn - self.fp * self.fn, roots)
 
     @property
     def threat_score(self) -> Any:
-        """Critical success index, the index of Jaccard: TP / (TP + FP + FN)."""
+        """Critical success index, Jaccard index: TP / (TP + FP + FN)."""
         return _divide(self.tp, self.tp + self.fp + self.fn)
 
     @property
@@ -163,11 +168,11 @@ class ContingencyTable(NamedTuple):
         beta : float
             Weight of recall.
         """
-        hit = (1 + beta**2) * self.tp
-        return _divide(hit, hit + beta**2 * self.fn + self.fp)
+        weighted_tp = (1 + beta**2) * self.tp
+        return _divide(weighted_tp, weighted_tp + beta**2 * self.fn + self.fp)
 
 
-# What tables show, with the names and signs that the field uses
+# Measures of printed tables, with their usual names and abbreviations
 MEASURE_LABELS: dict[str, str] = {
     "prevalence": "prevalence",
     "accuracy": "accuracy",
@@ -192,7 +197,7 @@ MEASURE_LABELS: dict[str, str] = {
 }
 
 
-def _divide(above: Any, below: Any) -> Any:
-    """A ratio; a plain number where it is one."""
-    value = safe_divide(above, below)
+def _divide(numerator: Any, denominator: Any) -> Any:
+    """A ratio; a float where it is scalar."""
+    value = safe_divide(numerator, denominator)
     return value if np.ndim(value) else float(value)

@@ -25,18 +25,18 @@ _NO_TARGET_MESSAGE = "there is no truth to compare with: give y, or tenfold.open
 def evaluate(
     model: Any, X: Any, y: Any = None, *, metrics: Any = None, sample_weight: Any = None
 ) -> dict[str, float]:
-    """What metrics say of a fitted model, from one pass over the rows.
+    """Evaluate a fitted model by metrics, in one pass over the rows.
 
     Parameters
     ----------
     model : fitted classifier or regressor
         Of tenfold, scikit-learn, or any with their methods.
     X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-        The rows. Only a chunk of them is looked at at a time; but a model of scikit-learn that was
-        fitted on a table gets a table whole, as it is.
+        The rows, read chunk by chunk; but a scikit-learn model that was fitted on a table gets a
+        table as a whole.
     y : array or column name, optional
-        The truth: targets, or labels. A label that the model never saw is a mistake (and costs a
-        second pass, since the classes were others than thought).
+        Targets or labels. A label that the model does not know counts as an error (and costs a
+        second pass with the extended classes).
     metrics : name, Metric or list of them, optional
         See `tenfold.metrics.METRICS`; accuracy or R^2 by default.
     sample_weight : array or column name, optional
@@ -78,7 +78,7 @@ def confusion_matrix(
     X, y, sample_weight :
         Rows of any kind, their labels and weights, as `evaluate` takes them.
     positive : label, optional
-        The class that measures are of; by default the second of two.
+        The positive class of the measures; by default the second of two.
 
     Returns
     -------
@@ -100,34 +100,34 @@ def collect_statistics(
     model: Any, X: Any, y: Any, metrics: Sequence[Metric], sample_weight: Any = None
 ) -> tuple[np.ndarray | None, list[Any]]:
     """Classes (None for a regressor), and the merged statistic of each metric."""
-    whole = _is_named_table(model, X)
+    is_table = _is_named_table(model, X)
     rows = (
         _SingleTable.of(model, X, y, sample_weight)
-        if whole
+        if is_table
         else open_evaluation_rows(model, X, y, sample_weight)
     )
     classes = np.asarray(model.classes_) if hasattr(model, "classes_") else None
     with _ignore_feature_name_warnings(model):
-        found = rows.total(_chunk_statistics, model, metrics, classes)
-        if classes is not None and len(found.unseen.labels):
-            classes = np.concatenate([classes, found.unseen.labels])
-            found = rows.total(_chunk_statistics, model, metrics, classes)
-    return classes, found.parts
+        statistic = rows.total(_chunk_statistics, model, metrics, classes)
+        if classes is not None and len(statistic.unseen.labels):
+            classes = np.concatenate([classes, statistic.unseen.labels])
+            statistic = rows.total(_chunk_statistics, model, metrics, classes)
+    return classes, statistic.parts
 
 
 @contextmanager
 def _ignore_feature_name_warnings(model: Any) -> Iterator[None]:
-    """A model of scikit-learn that knows names of columns does not mind a chunk without them."""
+    """Silence scikit-learn's warning about chunks without feature names."""
     if accepts_rows(model) or getattr(model, "feature_names_in_", None) is None:
         yield
         return
-    with warnings.catch_warnings():  # here, not in the leaf: filters belong to all threads
+    with warnings.catch_warnings():  # here, not in the leaf: filters are global to all threads
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         yield
 
 
 class _SingleTable(NamedTuple):
-    """A table as the only chunk, for a model that knows its columns by name and kind."""
+    """A table as the only chunk, for a model that selects columns by name and type."""
 
     chunk: Chunk
 
@@ -145,7 +145,7 @@ class _SingleTable(NamedTuple):
 
 
 def _is_named_table(model: Any, X: Any) -> bool:
-    """Whether X is a table in memory, and the model wants it as such."""
+    """Whether X is a table in memory and the model needs it as such."""
     named = getattr(model, "feature_names_in_", None) is not None and hasattr(X, "columns")
     return named and not accepts_rows(model) and not is_rows_like(X)
 
@@ -160,7 +160,7 @@ class UnseenLabels(NamedTuple):
 
 
 class EvaluationStatistic(NamedTuple):
-    """What a chunk says of a model: labels that were not expected, or the metrics' statistics."""
+    """Unknown labels of a chunk, or the statistics of the metrics if there are none."""
 
     unseen: UnseenLabels
     parts: list[Any] | None
@@ -169,38 +169,42 @@ class EvaluationStatistic(NamedTuple):
 def _chunk_statistics(
     chunk: Chunk, model: Any, metrics: Sequence[Metric], classes: np.ndarray | None
 ) -> EvaluationStatistic:
-    """Statistics of every metric of a chunk; none if it holds labels that are no classes."""
-    truth = chunk.y if classes is None else class_indices(chunk.y, classes)
-    said = {
+    """Statistics of all metrics on a chunk; none if it holds unknown labels."""
+    target = chunk.y if classes is None else class_indices(chunk.y, classes)
+    predicted = {
         wants: predictions(model, chunk.X, wants, classes)
         for wants in {metric.wants for metric in metrics}
     }
     unseen = (
-        UnseenLabels(np.empty(0)) if classes is None else _unseen_labels(chunk, model, truth, said)
+        UnseenLabels(np.empty(0))
+        if classes is None
+        else _unseen_labels(chunk, model, target, predicted)
     )
     if len(unseen.labels):
         return EvaluationStatistic(unseen, None)
     k = None if classes is None else len(classes)
     parts = [
-        metric.part(chunk.y if metric.wants == "values" else truth, said[metric.wants], chunk.w, k)
+        metric.part(
+            chunk.y if metric.wants == "values" else target, predicted[metric.wants], chunk.w, k
+        )
         for metric in metrics
     ]
     return EvaluationStatistic(unseen, [to_accumulator(part) for part in parts])
 
 
 def _unseen_labels(
-    chunk: Chunk, model: Any, truth: np.ndarray, said: dict[str, np.ndarray]
+    chunk: Chunk, model: Any, target: np.ndarray, predictions_by_kind: dict[str, np.ndarray]
 ) -> UnseenLabels:
     """Labels of a chunk, true or predicted, that are none of the classes."""
-    unseen = UnseenLabels(np.unique(chunk.y[truth < 0]))
-    if "labels" in said and (said["labels"] < 0).any():
+    unseen = UnseenLabels(np.unique(chunk.y[target < 0]))
+    if "labels" in predictions_by_kind and (predictions_by_kind["labels"] < 0).any():
         predicted = np.asarray(model.predict(chunk.X))
-        unseen = unseen.merge(UnseenLabels(predicted[said["labels"] < 0]))
+        unseen = unseen.merge(UnseenLabels(predicted[predictions_by_kind["labels"] < 0]))
     return unseen
 
 
 def open_evaluation_rows(model: Any, X: Any, y: Any, w: Any) -> Rows:
-    """Rows with a target; those of the columns that the model knows, if they have names."""
+    """Open rows with a target, restricted to the feature names of the model if it has some."""
     if isinstance(y, list) and not is_rows_like(X):
         y = np.asarray(y)  # labels, not names of columns
     names = getattr(model, "feature_names_in_", None)
@@ -215,10 +219,10 @@ def open_evaluation_rows(model: Any, X: Any, y: Any, w: Any) -> Rows:
             f"the columns {rows.names} are not those of the fit, {list(names)}: "
             "choose them with tenfold.open(..., columns=[...])"
         )
-    known = getattr(model, "n_features_in_", rows.n_features)
-    if known != rows.n_features:
+    expected = getattr(model, "n_features_in_", rows.n_features)
+    if expected != rows.n_features:
         raise ValueError(
-            f"X has {rows.n_features} features, but {type(model).__name__} is expecting {known} "
+            f"X has {rows.n_features} features, but {type(model).__name__} is expecting {expected} "
             "features as input"
         )
     rows.allow_nan |= _allows_nan(model)

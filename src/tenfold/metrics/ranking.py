@@ -21,13 +21,13 @@ from tenfold.metrics.base import Metric
 
 
 class RankingMetric(Metric):
-    """A metric of tables of scores.
+    """A metric of the order of scores.
 
     Parameters
     ----------
     limit : int
-        Most different scores that are kept apart. Up to it the value is exact, however many rows
-        there are; beyond it `error(statistic)` bounds what the value may be off.
+        Maximum number of bins. Up to as many distinct scores the value is exact for any number of
+        rows; beyond it `error(statistic)` bounds the error.
     """
 
     wants = "scores"
@@ -36,7 +36,7 @@ class RankingMetric(Metric):
         self.limit = limit
 
     def error(self, statistic: Any) -> float:
-        """How far the value may be from that of the scores themselves; 0 up to the limit."""
+        """Bound on the error of the value due to binning; 0 up to the limit."""
         raise NotImplementedError(f"{type(self).__name__} has to define error(statistic)")
 
 
@@ -56,14 +56,14 @@ class RocAuc(RankingMetric):
         return score_histogram(predicted, y, w, 2, self.limit)
 
     def value(self, statistic: ScoreHistogram) -> float:
-        return roc_area(statistic.settled())
+        return roc_area(statistic.compact())
 
     def error(self, statistic: ScoreHistogram) -> float:
-        return roc_area_error(statistic.settled())
+        return roc_area_error(statistic.compact())
 
 
 class OneVsRestRanking(RankingMetric):
-    """Mean over classes of a measure of each against all others; the second of two alone."""
+    """Mean over classes of a one-vs-rest measure; of two classes, that of the second."""
 
     def part(self, y: np.ndarray, predicted: np.ndarray, w: Any, k: int | None, /) -> list:
         if k is None or k < 2:
@@ -75,9 +75,9 @@ class OneVsRestRanking(RankingMetric):
 
 
 class AveragePrecision(OneVsRestRanking):
-    """Mean precision at the thresholds where each positive row comes in.
+    """Mean precision over the thresholds of the positive rows.
 
-    Of more than two classes the mean over those that occur, each against the rest.
+    Of more than two classes, the mean over those that occur, each against the rest.
     """
 
     name = "average_precision"
@@ -96,16 +96,21 @@ class RocAucOneVsRest(OneVsRestRanking):
     wants = "probabilities"
 
     def value(self, statistic: list) -> float:
-        return _mean([roc_area(table) for table in _compact_all(statistic)])
+        return _mean([roc_area(histogram) for histogram in _compact_all(statistic)])
 
     def error(self, statistic: list) -> float:
-        return _mean([roc_area_error(table) for table in _compact_all(statistic)])
+        return _mean([roc_area_error(histogram) for histogram in _compact_all(statistic)])
 
 
 class RocAucOneVsOne(RankingMetric):
     """Mean over pairs of classes of the area under the ROC curve of the one against the other.
 
-    Of a pair, each class is positive once, by its own probability (Hand and Till, 2001).
+    In a pair, each class is positive once, ranked by its own probability.
+
+    References
+    ----------
+    D. J. Hand and R. J. Till (2001), "A simple generalisation of the area under the ROC curve for
+    multiple class classification problems", Machine Learning 45.
     """
 
     name = "roc_auc_ovo"
@@ -118,35 +123,35 @@ class RocAucOneVsOne(RankingMetric):
         return [score_histogram(predicted[:, c], y, w, k, limit) for c in range(k)]
 
     def value(self, statistic: list) -> float:
-        return _mean([roc_area(table) for table in _pairwise_histograms(statistic)])
+        return _mean([roc_area(histogram) for histogram in _pairwise_histograms(statistic)])
 
     def error(self, statistic: list) -> float:
-        return _mean([roc_area_error(table) for table in _pairwise_histograms(statistic)])
+        return _mean([roc_area_error(histogram) for histogram in _pairwise_histograms(statistic)])
 
 
-def _pairwise_histograms(tables: list[ScoreHistogram]) -> list[ScoreHistogram]:
-    settled = _compact_all(tables)
-    return [settled[b].pair(a, b) for a, b in permutations(range(len(tables)), 2)]
+def _pairwise_histograms(histograms: list[ScoreHistogram]) -> list[ScoreHistogram]:
+    compact = _compact_all(histograms)
+    return [compact[b].pair(a, b) for a, b in permutations(range(len(histograms)), 2)]
 
 
-def _compact_all(tables: list[ScoreHistogram]) -> list[ScoreHistogram]:
-    return [table.settled() for table in tables]
+def _compact_all(histograms: list[ScoreHistogram]) -> list[ScoreHistogram]:
+    return [histogram.compact() for histogram in histograms]
 
 
 def _second_class_scores(predicted: np.ndarray) -> np.ndarray:
     return predicted if predicted.ndim == 1 else predicted[:, 1]
 
 
-def _mean_over_classes(measure: Any, tables: list[ScoreHistogram]) -> float:
-    """Mean over the classes that occur; that of one table as it is."""
-    there = [table for table in tables if table.weights[:, 1].any()]
-    return _mean([measure(table) for table in _compact_all(there or tables[:1])])
+def _mean_over_classes(measure: Any, histograms: list[ScoreHistogram]) -> float:
+    """Mean over the classes that occur; a single histogram as it is."""
+    occurring = [histogram for histogram in histograms if histogram.weights[:, 1].any()]
+    return _mean([measure(histogram) for histogram in _compact_all(occurring or histograms[:1])])
 
 
 def _mean(values: list[float]) -> float:
-    """Mean of those that could be measured."""
-    known = [value for value in values if not np.isnan(value)]
-    return float(np.mean(known)) if known else np.nan
+    """Mean of the values that are defined."""
+    defined = [value for value in values if not np.isnan(value)]
+    return float(np.mean(defined)) if defined else np.nan
 
 
 RANKING_METRICS: list[Metric] = [RocAuc(), AveragePrecision(), RocAucOneVsRest(), RocAucOneVsOne()]

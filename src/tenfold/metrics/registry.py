@@ -16,12 +16,12 @@ METRICS: dict[str, Metric] = {
 
 
 def get_metric(which: Any) -> Metric:
-    """The metric of a name; an object that is a metric already stays what it is.
+    """Look up a metric by name; a Metric object is returned unchanged.
 
     Parameters
     ----------
     which : str or Metric
-        A name, as scikit-learn calls its scorers, or a metric of one's own.
+        A name (that of scikit-learn's scorer), or a metric object.
 
     Returns
     -------
@@ -38,8 +38,8 @@ def get_metric(which: Any) -> Metric:
         return METRICS[which]
     if not all(hasattr(which, part) for part in ("name", "wants", "part", "value")):
         raise TypeError(
-            f"{which!r} is no metric: give a name such as 'accuracy', or a tenfold.metrics.Metric "
-            "with name, wants, part(y, predicted, w, k) and value(statistic)"
+            f"{which!r} is not a metric: give a name such as 'accuracy', or a "
+            "tenfold.metrics.Metric with name, wants, part(y, predicted, w, k) and value(statistic)"
         )
     return which
 
@@ -50,7 +50,7 @@ def default_metric(is_classifier: bool) -> Metric:
     Parameters
     ----------
     is_classifier : bool
-        Whether the model says labels.
+        Whether the model predicts labels.
     """
     return METRICS["accuracy" if is_classifier else "r2"]
 

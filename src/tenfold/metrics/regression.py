@@ -31,7 +31,7 @@ class RootSquaredError(SquaredError):
 
     name = "neg_root_mean_squared_error"
 
-    def finished(self, means: np.ndarray) -> np.ndarray:
+    def transform_mean(self, means: np.ndarray) -> np.ndarray:
         return np.sqrt(means)
 
 
@@ -52,14 +52,14 @@ class PoissonDeviance(MeanLoss):
     wants = "values"
 
     def losses(self, y: np.ndarray, predicted: np.ndarray, k: int | None, /) -> np.ndarray:
-        truth, mean = _as_columns(y), _as_columns(predicted)
-        if (truth < 0).any() or not (mean > 0).all():
+        target, mean = _as_columns(y), _as_columns(predicted)
+        if (target < 0).any() or not (mean > 0).all():
             raise ValueError("the Poisson deviance needs targets >= 0 and predictions > 0")
-        return 2 * (xlogy(truth, truth / mean) - truth + mean)
+        return 2 * (xlogy(target, target / mean) - target + mean)
 
 
 class MaxErrorStatistic(NamedTuple):
-    """Largest error of each target, (q,)."""
+    """Largest absolute error of each target, (n_targets,)."""
 
     error: np.ndarray
 
@@ -68,7 +68,7 @@ class MaxErrorStatistic(NamedTuple):
 
 
 class MaxError(Metric):
-    """Largest |y - prediction| among the rows that weigh anything."""
+    """Largest |y - prediction| among the rows of positive weight."""
 
     name = "neg_max_error"
     wants = "values"
@@ -86,63 +86,63 @@ class MaxError(Metric):
 
 
 class R2Statistic(NamedTuple):
-    """Moments of targets and of residuals beside them, as of one class; number of rows."""
+    """Moments of the columns [targets, residuals], as of one class, and the number of rows."""
 
     moments: ClassMoments
     rows: int
 
 
 class R2(Metric):
-    """Share of the squares of y about its mean that is explained.
+    """Coefficient of determination.
 
-    As in scikit-learn, a constant y has 1 if it is predicted exactly and 0 if not, and a single row
-    has none: NaN.
+    As in scikit-learn, it is 1 for a constant y that is predicted exactly, else 0, and NaN for a
+    single row.
     """
 
     name = "r2"
     wants = "values"
 
     def part(self, y: np.ndarray, predicted: np.ndarray, w: Any, k: int | None, /) -> R2Statistic:
-        both = np.hstack([_as_columns(y), _residuals(y, predicted)])
-        rows = Chunk(both, np.zeros(len(both), np.int64), w)
-        return R2Statistic(class_moments(rows, 1), len(both))
+        columns = np.hstack([_as_columns(y), _residuals(y, predicted)])
+        rows = Chunk(columns, np.zeros(len(columns), np.int64), w)
+        return R2Statistic(class_moments(rows, 1), len(columns))
 
     def value(self, statistic: R2Statistic) -> float:
         if statistic.rows < 2:
             return np.nan
         n, mean, scatter = (part[0] for part in statistic.moments)
         q = len(mean) // 2
-        left, total = self.left(n, mean[q:], scatter[q:]), scatter[:q]
+        residual, total = self.residual_squares(n, mean[q:], scatter[q:]), scatter[:q]
         constant = total <= 0
-        explained = 1 - left / np.where(constant, 1, total)
-        return float(np.where(constant, 1.0 * (left == 0), explained).mean())
+        explained = 1 - residual / np.where(constant, 1, total)
+        return float(np.where(constant, 1.0 * (residual == 0), explained).mean())
 
-    def left(self, n: float, mean: np.ndarray, scatter: np.ndarray) -> np.ndarray:
-        """Squares that are not explained, from the moments of the residuals."""
+    def residual_squares(self, n: float, mean: np.ndarray, scatter: np.ndarray) -> np.ndarray:
+        """Residual sum of squares, from the moments of the residuals."""
         return scatter + n * mean**2
 
 
 class ExplainedVariance(R2):
-    """The same with residuals about their own mean: a constant shift costs nothing."""
+    """R^2 with residuals about their own mean: a constant bias costs nothing."""
 
     name = "explained_variance"
 
-    def left(self, n: float, mean: np.ndarray, scatter: np.ndarray) -> np.ndarray:
+    def residual_squares(self, n: float, mean: np.ndarray, scatter: np.ndarray) -> np.ndarray:
         return scatter
 
 
 def _as_columns(values: Any) -> np.ndarray:
-    """Targets as columns, (n, q), in float64."""
+    """Targets as columns, (n_rows, n_targets), in float64."""
     values = np.asarray(values, np.float64)
     return values.reshape(len(values), -1)
 
 
 def _residuals(y: Any, predicted: Any) -> np.ndarray:
-    """Truth less prediction, (n, q)."""
-    truth, said = _as_columns(y), _as_columns(predicted)
-    if truth.shape != said.shape:
+    """Target minus prediction, (n_rows, n_targets)."""
+    target, prediction = _as_columns(y), _as_columns(predicted)
+    if target.shape != prediction.shape:
         raise ValueError(f"targets have shape {np.shape(y)}, predictions {np.shape(predicted)}")
-    return truth - said
+    return target - prediction
 
 
 REGRESSION_METRICS: list[Metric] = [

@@ -8,25 +8,25 @@ import numpy as np
 
 from tenfold.io.opener import open as open_rows
 
-_SAMPLE_ROWS = 2000  # rows: all pairs of them are compared
+_SAMPLE_ROWS = 2000  # rows; all pairs are compared
 
 
 def silhouette_score(X: Any, labels: Any, *, sample: int = _SAMPLE_ROWS, seed: int = 0) -> float:
-    """Mean silhouette of rows drawn from the data: 1 for groups far apart, below 0 for wrong ones.
+    """Mean silhouette of a sample of rows: near 1 for separated clusters, below 0 for wrong ones.
 
-    All pairs of drawn rows are compared, so the whole of large data cannot be: the sample is.
+    All pairs of sampled rows are compared, so the cost is quadratic in `sample`.
 
     Parameters
     ----------
     X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
         The rows.
     labels : (n,) array, column name, or fitted model
-        The group of each row; a model says those of the drawn rows by `predict`. Rows that are
-        open already and have a target take a model alone.
+        The cluster of each row; a model predicts those of the sampled rows. Rows that are already
+        open and have a target need a model.
     sample : int
-        Rows to draw; all of them if there are no more.
+        Number of rows to draw; all if there are fewer.
     seed : int
-        The same seed draws the same rows of the same data, wherever they lie.
+        The same seed draws the same rows of the same data, from any source.
 
     Returns
     -------
@@ -41,15 +41,15 @@ def silhouette_score(X: Any, labels: Any, *, sample: int = _SAMPLE_ROWS, seed: i
     """
     from sklearn.metrics import silhouette_score
 
-    asks = hasattr(labels, "predict")
+    is_model = hasattr(labels, "predict")
     if isinstance(labels, list):
         labels = np.asarray(labels)
-    drawn = open_rows(X, target=None if asks else labels).sample(sample, seed)
-    groups = labels.predict(drawn.X) if asks else drawn.y
-    found = len(np.unique(groups))
-    if not 1 < found < drawn.rows:
+    drawn = open_rows(X, target=None if is_model else labels).sample(sample, seed)
+    clusters = labels.predict(drawn.X) if is_model else drawn.y
+    n_clusters = len(np.unique(clusters))
+    if not 1 < n_clusters < drawn.rows:
         raise ValueError(
-            f"{drawn.rows} drawn rows lie in {found} groups: a silhouette needs at least two, and "
-            "fewer than rows. Draw more rows: sample="
+            f"{drawn.rows} drawn rows lie in {n_clusters} clusters: a silhouette needs at "
+            "least two, and fewer than rows. Draw more rows: sample="
         )
-    return float(silhouette_score(drawn.X, groups))
+    return float(silhouette_score(drawn.X, clusters))

@@ -22,18 +22,18 @@ from tenfold.metrics.evaluation import collect_statistics
 
 
 class ThresholdCurve:
-    """Scores of positive and negative rows; derived classes say what is drawn of them.
+    """Scores of positive and negative rows; base class of the curves over thresholds.
 
     Parameters
     ----------
-    table : ScoreTable
+    table : ScoreHistogram
         Weight of negative and positive rows by score.
     positive : label, optional
         The positive class.
     """
 
     def __init__(self, table: ScoreHistogram, positive: Any = None) -> None:
-        self.table, self.positive = table.settled(), positive
+        self.table, self.positive = table.compact(), positive
         negative, self.positives = (float(part) for part in table.weights.sum(axis=0))
         self.prevalence = float(safe_divide(self.positives, self.positives + negative))
 
@@ -49,11 +49,11 @@ class ThresholdCurve:
         model : fitted classifier
             With probabilities, thresholds are probabilities; else values of `decision_function`.
         X, y, sample_weight :
-            Rows, their labels and weights, as `tenfold.metrics.evaluation` takes them.
+            Rows, their labels and weights, as `tenfold.metrics.evaluate` takes them.
         positive : label, optional
             The positive class, against all others; by default the second of two.
         limit : int
-            Most different scores that are kept apart.
+            Maximum number of distinct scores that are kept exact.
         """
         positive = positive_class(positive, np.asarray(model.classes_))
         _, [table] = collect_statistics(
@@ -96,7 +96,7 @@ class ThresholdCurve:
         sample_weight : (n,) array, optional
             Weights.
         limit : int
-            Most different scores that are kept apart.
+            Maximum number of distinct scores that are kept exact.
         """
         y, scores = np.asarray(y), np.asarray(scores)
         if y.shape != scores.shape or y.ndim != 1:
@@ -105,13 +105,13 @@ class ThresholdCurve:
         return cls(score_histogram(scores, y == positive, sample_weight, 2, limit), positive)
 
     def _cumulated(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Weight of false and true positives at thresholds that fall from infinity."""
+        """Weight of false and true positives at descending thresholds from infinity."""
         false, true = np.vstack([[[0.0, 0.0]], np.cumsum(self.table.weights[::-1], axis=0)]).T
         return false, true, np.concatenate([[np.inf], self.table.scores[::-1]])
 
 
 class _ScoreHistogramMetric(Metric):
-    """The table of scores of one class against the rest."""
+    """The score histogram of one class against the rest."""
 
     name = "scores"
 
@@ -130,18 +130,18 @@ class _ScoreHistogramMetric(Metric):
         return score_histogram(scores, y == self.column, w, 2, self.limit)
 
     def value(self, statistic: ScoreHistogram) -> float:
-        return roc_area(statistic.settled())
+        return roc_area(statistic.compact())
 
 
 class OperatingPoint(NamedTuple):
-    """A threshold on a curve: rows with a score of at least it are said to be positive.
+    """A threshold on a curve: rows with a score of at least it are predicted to be positive.
 
     Attributes
     ----------
-    threshold : the score; infinite if no row is said to be positive
+    threshold : the score; infinite if no row is predicted to be positive
     fpr, tpr : false and true positive rate there
     cost : expected cost per row; of the largest TPR - FPR, minus that
-    place : number of the point on the curve
+    place : index of the point on the curve
     """
 
     threshold: float
@@ -156,7 +156,7 @@ class RocCurve(ThresholdCurve):
 
     Parameters
     ----------
-    table : ScoreTable
+    table : ScoreHistogram
         Weight of negative and positive rows by score; `from_estimator` and `from_predictions` make
         it.
     positive : label, optional
@@ -165,9 +165,9 @@ class RocCurve(ThresholdCurve):
     Attributes
     ----------
     fpr, tpr : (m,) rates, NaN if there are no such rows
-    thresholds : (m,) scores from which on a row is said to be positive, falling from infinity
+    thresholds : (m,) descending scores from which on a row is predicted positive; first infinity
     auc : area under the curve
-    error : what the area may be off; 0 up to `limit` different scores. The points are exact always
+    error : bound on the error of the area, 0 up to `limit` scores; the points are always exact
     prevalence : share of positive rows
 
     Examples
@@ -191,7 +191,7 @@ class RocCurve(ThresholdCurve):
         Parameters
         ----------
         costs : (2, 2) array, optional
-            Cost of saying negative and positive (columns) of a negative and a positive row (rows).
+            Cost of predicting negative, positive (columns) for negative, positive rows (rows).
         prevalence : float, optional
             Share of positive rows where the model will be used; by default that of these rows.
         """
@@ -239,7 +239,7 @@ class PrecisionRecallCurve(ThresholdCurve):
 
     Parameters
     ----------
-    table : ScoreTable
+    table : ScoreHistogram
         Weight of negative and positive rows by score; `from_estimator` and `from_predictions` make
         it.
     positive : label, optional
@@ -248,9 +248,9 @@ class PrecisionRecallCurve(ThresholdCurve):
     Attributes
     ----------
     precision, recall : (m + 1,) at rising thresholds; the last point, 1 and 0, has none
-    thresholds : (m,) scores from which on a row is said to be positive
-    average_precision : mean precision where each positive row comes in
-    error : what that may be off; 0 up to `limit` different scores. The points are exact always
+    thresholds : (m,) scores from which on a row is predicted to be positive
+    average_precision : mean precision over the thresholds of the positive rows
+    error : bound on its error, 0 up to `limit` scores; the points are always exact
     prevalence : share of positive rows
 
     Examples
