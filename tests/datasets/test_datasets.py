@@ -129,7 +129,7 @@ def test_20newsgroups():
     some = train[::7]
     for part in text._REMOVABLE_PARTS:
         strip = getattr(peer, STRIP[part])
-        assert [text._strip_parts(text, [part]) for text in some] == [strip(t) for t in some]
+        assert [text._strip_parts(t, [part]) for t in some] == [strip(t) for t in some]
 
 
 @pytest.mark.usefixtures("data")
