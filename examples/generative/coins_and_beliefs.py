@@ -246,7 +246,7 @@ free = BayesianLearner(
     start=np.zeros(1),
 )
 t = np.linspace(-2, 4, 300)
-truth = np.exp(free.unnormalised(flips)(t[:, None]) - exact.log_evidence)
+truth = np.exp(free.log_joint(flips)(t[:, None]) - exact.log_evidence)
 figure, ax = plt.subplots(figsize=(7, 3.8), layout="constrained")
 ahead = np.exp(exact.log_predictive([1])[0])
 print("method        mean of p  P(next is heads)  log-evidence")
@@ -265,7 +265,9 @@ for number, method in enumerate(("laplace", "variational", "mcmc")):
             label=method,
         )
     else:
-        ax.plot(t, np.exp(about.belief.log_density(t)), color=palette_color(number), label=method)
+        ax.plot(
+            t, np.exp(about.distribution.log_density(t)), color=palette_color(number), label=method
+        )
 ax.plot(t, truth, color="k", ls="--", label="exact")
 ax.set(xlabel="log-odds of heads", ylabel="density of the belief", xlim=(-2, 4))
 ax.legend(frameon=False)

@@ -20,7 +20,7 @@ class Boxes(NamedTuple):
     def merge(self, other):
         return Boxes(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
 
-    def spread(self, places, k):
+    def expand_to_classes(self, places, k):
         low, high = (np.full((k, self.low.shape[1]), end) for end in (np.inf, -np.inf))
         low[places], high[places] = self.low, self.high
         return Boxes(low, high)

@@ -114,7 +114,7 @@ def test_more_columns_than_rows(n):
     assert_allclose(np.abs(ours.transform(X)), np.abs(its.transform(X)), rtol=1e-6, atol=1e-6)
     grown = LinearDiscriminantAnalysis().partial_fit(X, y, [0, 1, 2])  # from moments: the same
     assert_allclose(grown.coef_, ours.coef_, rtol=1e-5, atol=1e-7)
-    with pytest.raises(ValueError, match="begin with partial_fit"):
+    with pytest.raises(ValueError, match="use partial_fit"):
         ours.sample(3)
     assert grown.sample(3)[0].shape == (3, 50)
 
@@ -383,7 +383,7 @@ def test_a_model_learns_itself_from_its_sample(model):  # [004, 3.6]
     assert_array_equal(new_X, fitted.sample(40_000, random_state=1)[0])
     again = model.__class__(**model.get_params()).fit(new_X, new_y)
     assert_allclose(again.predict_proba(X), fitted.predict_proba(X), atol=0.06)
-    assert_allclose(np.bincount(new_y) / 40_000, fitted._shares(), atol=0.01)
+    assert_allclose(np.bincount(new_y) / 40_000, fitted._class_probabilities(), atol=0.01)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)

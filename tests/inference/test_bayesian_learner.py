@@ -87,7 +87,7 @@ def test_three_coins():  # [001, A.7]
 )
 def test_conjugate_posteriors_are_exact(prior, likelihood, data, new):
     found = BayesianLearner(prior, likelihood).posterior(data)
-    belief = found.belief
+    belief = found.distribution
     assert_allclose(found.mean, np.ravel(belief.mean))
     assert_allclose(found.weights @ found.points, np.ravel(belief.mean), rtol=1e-8)
     variance = np.ravel(belief.variance)
@@ -174,7 +174,7 @@ def test_a_coin_without_a_formula(method, error):
 
 def test_the_variational_gaussian_has_the_best_bound():
     found = LOG_ODDS.posterior(FLIPS, method="variational")
-    f = LOG_ODDS.unnormalised(FLIPS)
+    f = LOG_ODDS.log_joint(FLIPS)
 
     def bound(m, s):
         z = np.linspace(-10, 10, 4001)
@@ -274,7 +274,7 @@ def test_mistakes_are_named():
     with pytest.raises(ValueError, match="give start="):
         BayesianLearner(lambda t: 0 * t[:, 0], LOG_ODDS.likelihood).mode(FLIPS)
     both = NormalInverseGamma(np.zeros(1), 1.0, 1.0, np.ones(1))
-    with pytest.raises(TypeError, match="no vector"):
+    with pytest.raises(TypeError, match="no parameter vector"):
         BayesianLearner(both, Gaussian(kind="diagonal")).posterior([1.0, 2.0])
     edge = BayesianLearner(
         lambda t: -100 * t[:, 0], lambda t, x: np.where(t < 0, -np.inf, x * t), [1.0]

@@ -223,7 +223,7 @@ def test_weights_are_repetitions_in_classes():
 
 def test_spread_puts_classes_in_their_places():
     few = in_classes(data(), np.arange(700) % 2, None, 2)
-    many = few.spread(np.array([1, 3]), 4)
+    many = few.expand_to_classes(np.array([1, 3]), 4)
     assert many.n.tolist() == [0, 350, 0, 350]
     assert_array_equal(many.mean[[1, 3]], few.mean)
     assert_array_equal(many.scatter[[0, 2]], np.zeros((2, 4)))

@@ -336,7 +336,7 @@ def test_laws_hold_with_missing_entries(model, law):
         X, y = whole(*args, **options)
         return with_holes(X, 0.1).astype(X.dtype), y
 
-    with mock.patch(f"{law.__module__}.table", holes):
+    with mock.patch(f"{law.__module__}.make_dataset", holes):
         law(model, **(IN_FILES if law is testing.check_storage_invariance else {}))
 
 

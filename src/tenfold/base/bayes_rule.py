@@ -2,9 +2,9 @@ r"""Bayes' rule: from a model of each class to the class of a row.
 
 .. math:: p(y = c \mid x) = \frac{\pi_c \, p(x \mid c)}{\sum_{c'} \pi_{c'} \, p(x \mid c')}
 
-A model of this family writes `_statistic` and `_learned`, as every one-pass model does; `_scorer`,
-whose scores are :math:`\log \pi_c + \log p(x \mid c)`; and, if it can make rows up, `_shares`, the
-probabilities of the classes, and `_draw`, rows of given classes. [002, 5.1; 004, 3.6]
+A subclass defines `_statistic` and `_finalize`, as every one-pass model does; `_scorer`, whose
+scores are :math:`\log \pi_c + \log p(x \mid c)`; and, if it can sample, `_class_probabilities`, the
+priors, and `_draw`, which samples rows of given classes.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def _can_sample(model: Any) -> bool:
 
 
 class BayesRuleClassifier(OnePassClassifier, ProbabilisticClassifier):
-    """A classifier that models each class; what all of them share."""
+    """A generative classifier: a distribution for each class, and Bayes' rule."""
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
-        """Log of prior times density of each row and each class, (n, k).
+        """Log of prior times density of each row and each class, (n_samples, n_classes).
 
-        A term that all classes of a row share may be left out: no probability depends on it.
+        A term of a row that is equal for all classes may be omitted.
 
         Parameters
         ----------
@@ -43,38 +43,37 @@ class BayesRuleClassifier(OnePassClassifier, ProbabilisticClassifier):
 
     @available_if(_can_sample)
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Make up rows: first a class by its prior, then a row of that class.
+        """Sample rows: first a class by its prior, then a row of that class.
 
         Parameters
         ----------
         n_samples : int
-            How many.
+            Number of rows.
         random_state : int, RandomState or None
             Seed.
 
         Returns
         -------
-        X : (n_samples, p) array
+        X : (n_samples, n_features) array
         y : (n_samples,) array of labels
         """
-        return self._drawn(n_samples, random_state)
+        return self._sample(n_samples, random_state)
 
-    def _drawn(self, n: int, seed: Any, **how: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and labels; `how` goes to `_draw`."""
+    def _sample(self, n: int, seed: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and labels; the options go to `_draw`."""
         check_is_fitted(self)
         if n < 1:
-            raise ValueError(f"n_samples={n}: at least one row has to be asked for")
+            raise ValueError(f"n_samples={n}: at least one row is needed")
         rng = np.random.default_rng(check_random_state(seed).randint(2**31 - 1))
-        shares = self._shares().astype(np.float64)
-        y = rng.choice(len(shares), n, p=shares / shares.sum())
-        return self._draw(y, rng, **how).astype(self.dtype_, copy=False), self.classes_[y]
+        p = self._class_probabilities().astype(np.float64)
+        y = rng.choice(len(p), n, p=p / p.sum())
+        return self._draw(y, rng, **options).astype(self.dtype_, copy=False), self.classes_[y]
 
     def add_classes(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn classes that were not announced, from their rows alone.
+        """Learn further classes, from their rows alone.
 
-        What is known of the other classes stays; only the priors are shared out again. Rows of
+        The statistics of the other classes stay; only the priors are computed again. Rows of
         known classes may come along. If priors were given, set those of all classes first.
-        [002, 5.4]
 
         Parameters
         ----------
@@ -93,22 +92,24 @@ class BayesRuleClassifier(OnePassClassifier, ProbabilisticClassifier):
         rows = self._rows(X, y, sample_weight, reset=False)
         require_target(self, rows)
         labels, _ = encode_row_labels(rows)
-        grown: Any = copy(self)
-        grown.classes_ = np.union1d(self.classes_, labels)
-        places = np.searchsorted(grown.classes_, self.classes_)
-        grown.statistic_ = require_statistic(self).spread(places, len(grown.classes_))
-        vars(self).update(vars(grown.partial_fit(X, y, sample_weight=sample_weight)))
+        extended: Any = copy(self)
+        extended.classes_ = np.union1d(self.classes_, labels)
+        positions = np.searchsorted(extended.classes_, self.classes_)
+        extended.statistic_ = require_statistic(self).expand_to_classes(
+            positions, len(extended.classes_)
+        )
+        vars(self).update(vars(extended.partial_fit(X, y, sample_weight=sample_weight)))
         return self
 
     def _statistic_suffices(
         self, statistic: Any, n_rows: int, dtype: np.dtype, settings: list[dict]
     ) -> bool:
-        """Whether no class is without rows: else `fit` would not know of it."""
+        """Whether every class has rows: `fit` would not know of the others."""
         return bool((statistic.n > 0).all())
 
 
 def class_priors(priors: Any, n: np.ndarray) -> np.ndarray:
-    """The priors that were given, checked; else the classes' shares of the weight n."""
+    """The given priors, validated; by default the relative weights n of the classes."""
     if priors is None:
         return n / n.sum()
     given = np.array(priors, dtype=np.float64)

@@ -180,7 +180,7 @@ def merge(a: Any, b: Any) -> Any:
     if hasattr(a, "classes_"):
         joint.classes_ = np.union1d(a.classes_, b.classes_)
         first, second = (
-            model.statistic_.spread(
+            model.statistic_.expand_to_classes(
                 np.searchsorted(joint.classes_, model.classes_), len(joint.classes_)
             )
             for model in (a, b)

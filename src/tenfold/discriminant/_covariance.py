@@ -1,4 +1,7 @@
-"""Class covariances, their shrinkage, and checks that linear and quadratic discriminants share."""
+"""Class covariances and their shrinkage; parameter checks of linear and quadratic discriminants.
+
+Shapes use k classes and p features.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +26,24 @@ from tenfold.stats.class_moments import (
 
 
 class _EstimatorCovariances(NamedTuple):
-    """Covariances as an estimator of the user's found them; they do not merge."""
+    """Covariances from a given estimator; they do not merge."""
 
     n: np.ndarray  # (k,) weight of each class
     mean: np.ndarray  # (k, p)
-    each: np.ndarray  # (k, p, p) covariance of each class
-    whole: np.ndarray  # (p, p) of all rows; zero if it was not asked for
-    rows: np.ndarray  # (k,)
+    covariances: np.ndarray  # (k, p, p) of each class
+    total: np.ndarray  # (p, p) of all rows; zero if it is not needed
+    rows: np.ndarray  # (k,) number of rows of each class
 
 
 def fit_class_covariances(
-    chunk: Chunk, k: int, estimator: Any, *, whole: bool
+    chunk: Chunk, k: int, estimator: Any, *, with_total: bool
 ) -> _EstimatorCovariances:
-    """Means of the classes, and what the estimator says of the rows of each, and of all."""
+    """Means of the classes, and the estimated covariance of each and, on demand, of all rows."""
     X = chunk.X.astype(np.float64, copy=False)
     n, mean, _, rows = class_residuals(chunk, k)
-    each = np.stack([_estimate_covariance(estimator, X[chunk.y == c]) for c in range(k)])
-    total = _estimate_covariance(estimator, X) if whole else np.zeros_like(each[0])
-    return _EstimatorCovariances(n, mean, each, total, rows)
+    covariances = np.stack([_estimate_covariance(estimator, X[chunk.y == c]) for c in range(k)])
+    total = _estimate_covariance(estimator, X) if with_total else np.zeros_like(covariances[0])
+    return _EstimatorCovariances(n, mean, covariances, total, rows)
 
 
 def _estimate_covariance(estimator: Any, X: np.ndarray) -> np.ndarray:
@@ -53,13 +56,13 @@ def _estimate_covariance(estimator: Any, X: np.ndarray) -> np.ndarray:
 
 
 def gather_for_estimator(model: Any, rows: Rows) -> Chunk:
-    """All rows for a `covariance_estimator`; an error where they are too far away or weighed."""
+    """All rows for a `covariance_estimator`; an error if they are not in memory or have weights."""
     cure = "leave covariance_estimator out and set shrinkage='auto', which one pass finds"
-    place = rows.source.source if isinstance(rows.source, SubsetSource) else rows.source
-    if rows.engine is not None or not isinstance(place, ArraySource | DataFrameSource):
+    source = rows.source.source if isinstance(rows.source, SubsetSource) else rows.source
+    if rows.engine is not None or not isinstance(source, ArraySource | DataFrameSource):
         raise ValueError(
             f"the covariance_estimator of {type(model).__name__} needs all rows in memory, and "
-            f"these lie in {type(place).__name__}: read them into an array, or {cure}"
+            f"these lie in {type(source).__name__}: read them into an array, or {cure}"
         )
     chunk = rows.gather()
     if chunk.w is not None:
@@ -68,7 +71,7 @@ def gather_for_estimator(model: Any, rows: Rows) -> Chunk:
 
 
 def check_covariance_parameters(model: Any, s: Any) -> None:
-    """Errors for parameters that do not go together, or moments without the rows."""
+    """Raise errors for incompatible parameters, or an estimator without all rows."""
     if model.solver == "svd" and model.shrinkage is not None:
         raise NotImplementedError(
             "shrinkage not supported with 'svd' solver: use 'eigen' (or 'lsqr' for linear)."
@@ -89,20 +92,22 @@ def check_covariance_parameters(model: Any, s: Any) -> None:
         )
 
 
-def compute_class_moments(rows: Rows, k: int, *, own: bool, fourths: bool) -> Any:
-    """Moments of k classes: a scatter of each or one for all, or up to the fourth order."""
-    return rows.total(class_fourth_moments, k) if fourths else rows.total(class_scatters, k, own)
+def compute_class_moments(rows: Rows, k: int, *, by_class: bool, fourth: bool) -> Any:
+    """Moments of k classes: scatters by class or pooled, or moments up to the fourth order."""
+    return (
+        rows.total(class_fourth_moments, k) if fourth else rows.total(class_scatters, k, by_class)
+    )
 
 
 def can_share_moments(model: Any, settings: list[dict]) -> bool:
-    """Whether models with these parameters learn from moments, and of the same order."""
-    given = [each.get("covariance_estimator", model.covariance_estimator) for each in settings]
-    orders = {each.get("shrinkage", model.shrinkage) == "auto" for each in settings}
-    return len(orders) == 1 and all(estimator is None for estimator in given)
+    """Whether models with these parameters learn from moments of the same order."""
+    estimators = [p.get("covariance_estimator", model.covariance_estimator) for p in settings]
+    orders = {p.get("shrinkage", model.shrinkage) == "auto" for p in settings}
+    return len(orders) == 1 and all(estimator is None for estimator in estimators)
 
 
 def normalize_priors(given: Any, n: np.ndarray) -> np.ndarray:
-    """The priors that were given, made to sum to 1; else the classes' shares of the weight n."""
+    """The given priors, scaled to sum 1; by default the relative weights n of the classes."""
     if given is None:
         return n / n.sum()
     priors = np.array(given, dtype=np.float64)
@@ -116,8 +121,8 @@ def normalize_priors(given: Any, n: np.ndarray) -> np.ndarray:
     return priors
 
 
-def _shrink_covariance(covariance: np.ndarray, share: float) -> np.ndarray:
-    """(1 - share) C + share m I, with m the mean variance; for one (p, p) or many (k, p, p).
+def _shrink_covariance(covariance: np.ndarray, intensity: float) -> np.ndarray:
+    """(1 - intensity) C + intensity m I, with m the mean variance; (p, p) or (k, p, p).
 
     Examples
     --------
@@ -126,13 +131,18 @@ def _shrink_covariance(covariance: np.ndarray, share: float) -> np.ndarray:
     """
     p = covariance.shape[-1]
     mean = np.trace(covariance, axis1=-2, axis2=-1) / p
-    return (1 - share) * covariance + share * np.multiply.outer(mean, np.eye(p))
+    return (1 - intensity) * covariance + intensity * np.multiply.outer(mean, np.eye(p))
 
 
 def ledoit_wolf(n: float, scatter: np.ndarray, fourth: np.ndarray) -> np.ndarray:
-    """Covariance shrunk by the share of Ledoit and Wolf, found on standardised columns.
+    """Covariance with the shrinkage intensity of Ledoit and Wolf, on standardized columns.
 
-    Everything comes from sums: the scatter, and the sums of d_i^2 d_j^2 about the mean.
+    It needs sums only: the scatter, and the sums of d_i^2 d_j^2 about the mean.
+
+    References
+    ----------
+    O. Ledoit and M. Wolf (2004), A well-conditioned estimator for large-dimensional covariance
+    matrices.
     """
     p, n = len(scatter), max(n, np.finfo(np.float64).tiny)
     deviation = np.sqrt(np.diag(scatter) / n)
@@ -142,8 +152,9 @@ def ledoit_wolf(n: float, scatter: np.ndarray, fourth: np.ndarray) -> np.ndarray
     mean, squares = np.trace(R) / p, (R**2).sum()
     noise = ((fourth / scale**2).sum() / n - squares) / (p * n)
     distance = squares / p - mean**2
-    share = min(max(noise, 0.0), distance) / distance if distance > 0 and p > 1 else 0.0
-    return _shrink_covariance(R, share) * scale
+    shrinks = distance > 0 and p > 1
+    intensity = min(max(noise, 0.0), distance) / distance if shrinks else 0.0
+    return _shrink_covariance(R, intensity) * scale
 
 
 def shrunk_class_covariances(
@@ -151,7 +162,7 @@ def shrunk_class_covariances(
 ) -> np.ndarray:
     """Covariance of each class, (k, p, p), or of all together, (1, p, p), after shrinkage."""
     if isinstance(s, _EstimatorCovariances):
-        return s.each
+        return s.covariances
     if isinstance(s, ClassFourthMoments):
         parts = zip(s.n, s.scatter, s.fourth, strict=True)
         return np.stack([ledoit_wolf(n, S, Q) for n, S, Q in parts])
@@ -163,7 +174,7 @@ def shrunk_total_covariance(
 ) -> np.ndarray:
     """Covariance of all rows about their common mean, after shrinkage, (p, p)."""
     if isinstance(s, _EstimatorCovariances):
-        return s.whole
+        return s.total
     if isinstance(s, ClassFourthMoments):
         [total] = shrunk_class_covariances(s.together(), shrinkage)
         return total
@@ -174,8 +185,8 @@ def fix_column_signs(V: np.ndarray) -> np.ndarray:
     """Columns of V with signs such that the largest entry of each is positive."""
     if not V.size:
         return V
-    top = np.take_along_axis(V, np.abs(V).argmax(axis=0)[None], axis=0)
-    return V * np.where(top < 0, -1.0, 1.0)
+    largest = np.take_along_axis(V, np.abs(V).argmax(axis=0)[None], axis=0)
+    return V * np.where(largest < 0, -1.0, 1.0)
 
 
 def principal_axes(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,7 @@ COVARIANCE_STRUCTURES = ("full", "tied", "diagonal", "spherical")
 
 
 class GaussianClassifier(BayesRuleClassifier):
-    r"""Classes are Gaussian, with covariances as free as you choose.
+    r"""Gaussian classes with a choice of covariance structure.
 
     .. math:: \log p(y = c \mid x) = \log \pi_c + \log \mathcal N(x; \mu_c, \Sigma_c)
               + \text{const}
@@ -31,27 +31,37 @@ class GaussianClassifier(BayesRuleClassifier):
     "full"         any; boundaries are quadrics                  quadratic discriminants
     "tied"         any, one for all; boundaries are planes       linear discriminants
     "diagonal"     a variance for each class and column          Gaussian naive Bayes
-    "spherical"    a variance for each class                     weighted distances to means
+    "spherical"    a variance for each class                     scaled distances to means
     =============  ============================================  =============================
 
-    All are the most likely ones: means of classes, and squares about them over their number. One
-    pass over the data. [003, unit 4; 004, 3.6]
+    All estimates are maximum likelihood. One pass over the data.
 
     Parameters
     ----------
     covariance : {"full", "tied", "diagonal", "spherical"}
-        What the covariances may be.
+        Structure of the covariances.
     reg_covar : float
-        Added to all variances, so that none is zero.
-    priors : (k,) array, optional
-        Probabilities of the classes; by default their shares of the weight.
+        Added to all variances.
+    priors : (n_classes,) array, optional
+        Prior probabilities of the classes; by default their relative weights.
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    means_, priors_ : (k, p) and (k,)
-    covariances_ : (k, p, p), (p, p), (k, p) or (k,), by `covariance`
-    statistic_ : the moments that all this was computed from
+    classes_ : (n_classes,) labels
+    means_, priors_ : (n_classes, n_features) and (n_classes,)
+    covariances_ : (n_classes, n_features, n_features), (n_features, n_features),
+        (n_classes, n_features) or (n_classes,), by `covariance`
+    statistic_ : class moments of the training rows
+
+    See Also
+    --------
+    LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis : Shrinkage and projections.
+    GaussianMixture : The same components without labels.
+
+    References
+    ----------
+    T. Hastie, R. Tibshirani and J. Friedman (2009), The Elements of Statistical Learning,
+    section 4.3.
 
     Examples
     --------
@@ -79,7 +89,7 @@ class GaussianClassifier(BayesRuleClassifier):
     def _statistic(self, rows: Rows) -> Any:
         k = len(self.classes_)
         if self.covariance in ("full", "tied"):
-            return compute_class_moments(rows, k, own=self.covariance == "full", fourths=False)
+            return compute_class_moments(rows, k, by_class=self.covariance == "full", fourth=False)
         return rows.total(class_moments, k)
 
     def _finalize(self, s: Any, dtype: np.dtype) -> dict[str, Any]:
@@ -97,13 +107,13 @@ class GaussianClassifier(BayesRuleClassifier):
         return variances if self.covariance == "diagonal" else variances.mean(axis=1)
 
     def _axes(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Variances and axes of each class, or of all; variances are never 0."""
+        """Positive variances and principal axes of each class, or of all."""
         C, limits = self.covariances_.astype(np.float64), np.finfo(self.covariances_.dtype)
         pairs = [principal_axes(part) for part in (C if C.ndim == 3 else C[None])]
         return [(np.maximum(v, max(limits.eps * v[0], limits.tiny)), V) for v, V in pairs]
 
     def _variances(self) -> np.ndarray:
-        """Variances of each class and column, (k, p), where columns are independent."""
+        """Variances of each class and feature, (k, p), of independent features."""
         C = np.maximum(self.covariances_.astype(np.float64), np.finfo(self.means_.dtype).tiny)
         return C if C.ndim == 2 else np.repeat(C[:, None], self.means_.shape[1], axis=1)
 
@@ -121,16 +131,16 @@ class GaussianClassifier(BayesRuleClassifier):
         center = self.means_.mean(axis=0)
         return _tied_log_joint, offset, center, roots[0], (self.means_ - center) @ roots[0]
 
-    def _shares(self) -> np.ndarray:
+    def _class_probabilities(self) -> np.ndarray:
         return self.priors_
 
     def _draw(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        steps = rng.normal(size=(len(y), self.means_.shape[1]))
+        normals = rng.normal(size=(len(y), self.means_.shape[1]))
         if self.covariance in ("diagonal", "spherical"):
-            return self.means_[y] + steps * np.sqrt(self._variances()[y])
-        spread = np.stack([V * np.sqrt(v) for v, V in self._axes()])
-        spread = spread[y] if len(spread) > 1 else np.repeat(spread, len(y), axis=0)
-        return self.means_[y] + np.einsum("nij,nj->ni", spread, steps)
+            return self.means_[y] + normals * np.sqrt(self._variances()[y])
+        roots = np.stack([V * np.sqrt(v) for v, V in self._axes()])
+        roots = roots[y] if len(roots) > 1 else np.repeat(roots, len(y), axis=0)
+        return self.means_[y] + np.einsum("nij,nj->ni", roots, normals)
 
 
 def _diagonal_log_joint(
@@ -143,7 +153,7 @@ def _diagonal_log_joint(
 def _tied_log_joint(
     chunk: Chunk, offset: np.ndarray, center: np.ndarray, root: np.ndarray, means: np.ndarray
 ) -> np.ndarray:
-    """The same with one covariance: distances to the means in coordinates that it makes white."""
+    """Log of prior times density, (n, k), with one covariance, in whitened coordinates."""
     Z = (chunk.X - center) @ root
     return diagonal_gaussian_scores(
         Z, offset, np.ascontiguousarray(means.T), np.ones(means.shape[::-1])

@@ -17,24 +17,24 @@ from tenfold.stats.class_moments import expand_to_classes, sort_by_class
 
 
 class ClassDensityStatistics(NamedTuple):
-    """What the rows of each class say.
+    """Statistic of the density of each class.
 
     Attributes
     ----------
     n : (k,) weight of each class
-    parts : for each class the statistic of its density, None of a class without rows; nothing if
+    parts : for each class the statistic of its density, None for a class without rows; empty if
         the density has no statistic
     """
 
     n: np.ndarray
     parts: tuple
 
-    def spread(self, places: np.ndarray, k: int) -> ClassDensityStatistics:
-        """The same among k classes, of which these are the ones at `places`."""
+    def expand_to_classes(self, positions: np.ndarray, k: int) -> ClassDensityStatistics:
+        """The same statistic among k classes, of which these are at `positions`."""
         parts: list[Any] = [None] * k
-        for place, part in zip(places, self.parts, strict=True):
-            parts[place] = part
-        return ClassDensityStatistics(expand_to_classes(self.n, places, k), tuple(parts))
+        for position, part in zip(positions, self.parts, strict=True):
+            parts[position] = part
+        return ClassDensityStatistics(expand_to_classes(self.n, positions, k), tuple(parts))
 
 
 def _is_mergeable(density: Any) -> bool:
@@ -46,28 +46,33 @@ _VARIANCE_FLOOR = 1e-6  # added to the variances of the default density
 
 
 class GenerativeClassifier(BayesRuleClassifier):
-    r"""A density for each class, and Bayes' rule.
+    r"""Generative classifier: a density for each class, and Bayes' rule.
 
     .. math:: p(y = c \mid x) \propto \pi_c \, p_c(x)
 
-    Any density will do: an object with `fit(X, w)`, `log_density(X)` and `sample(n, rng)`; see
+    A density is an object with `fit(X, w)`, `log_density(X)` and `sample(n, rng)`; see
     `tenfold.distributions`. If it also has `statistic(X, w)` and `fitted(s)`, the
-    model learns in one pass over data of any size and has `partial_fit` and `merge`; if not, the
-    rows have to fit into memory. [002, 5.1; 004, 3.6]
+    model learns in one pass over data of any size and has `partial_fit` and `merge`; otherwise the
+    rows have to fit into memory.
 
     Parameters
     ----------
     density : density, optional
         Fitted to the rows of each class; by default a Gaussian with any covariance.
-    priors : (k,) array, optional
-        Probabilities of the classes; by default their shares of the weight.
+    priors : (n_classes,) array, optional
+        Prior probabilities of the classes; by default their relative weights.
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    priors_ : (k,)
+    classes_ : (n_classes,) labels
+    priors_ : (n_classes,)
     densities_ : the fitted density of each class
-    statistic_ : what the rows of each class say; None if the density has no statistic
+    statistic_ : statistic of the density of each class; None if the density has none
+
+    See Also
+    --------
+    MixtureModel : The same densities without labels.
+    GaussianClassifier, MixedNB : Particular densities, faster.
 
     Examples
     --------
@@ -114,7 +119,7 @@ class GenerativeClassifier(BayesRuleClassifier):
         parts = _split_by_class(chunk, len(self.classes_))
         n = np.array([w.sum() for _, w in parts])
         fitted = [deepcopy(self._density).fit(X, w) for X, w in parts]
-        learned = self._known(n, fitted, rows.dtype)
+        learned = self._attributes(n, fitted, rows.dtype)
         return {**learned, "statistic_": None, "dtype_": rows.dtype}
 
     def _statistic(self, rows: Rows) -> ClassDensityStatistics:
@@ -123,26 +128,26 @@ class GenerativeClassifier(BayesRuleClassifier):
     def _statistic_suffices(
         self, statistic: ClassDensityStatistics, n_rows: int, dtype: np.dtype, settings: list[dict]
     ) -> bool:
-        enough = _is_mergeable(self._density)
-        return enough and super()._statistic_suffices(statistic, n_rows, dtype, settings)
+        sufficient = _is_mergeable(self._density)
+        return sufficient and super()._statistic_suffices(statistic, n_rows, dtype, settings)
 
     def _finalize(self, s: ClassDensityStatistics, dtype: np.dtype) -> dict[str, Any]:
         if not _is_mergeable(self._density):
             raise TypeError(
-                f"{type(self._density).__name__} has no statistic(X, w): it learns by fit alone, "
-                "from all rows at once"
+                f"{type(self._density).__name__} has no statistic(X, w): call fit with all rows, "
+                "or give the density statistic(X, w) and fitted(statistic)"
             )
         fitted = [None if p is None else self._density.fitted(p) for p in s.parts]
-        return self._known(s.n, fitted, dtype)
+        return self._attributes(s.n, fitted, dtype)
 
-    def _known(self, n: np.ndarray, fitted: list[Any], dtype: np.dtype) -> dict[str, Any]:
+    def _attributes(self, n: np.ndarray, fitted: list[Any], dtype: np.dtype) -> dict[str, Any]:
         priors = class_priors(self.priors, n)
         return {"priors_": priors.astype(dtype), "densities_": fitted}
 
     def _scorer(self) -> tuple:
         return _density_log_joint, safe_log(self.priors_), self.densities_
 
-    def _shares(self) -> np.ndarray:
+    def _class_probabilities(self) -> np.ndarray:
         return self.priors_
 
     def _draw(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:

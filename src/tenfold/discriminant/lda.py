@@ -33,25 +33,29 @@ _MIN_TOL = 1e-7  # squares of smaller singular values are rounding
 
 
 class _DiscriminantSolution(NamedTuple):
-    """Discriminants of each class, and directions that tell classes apart."""
+    """Linear discriminants of the classes, and further learned attributes."""
 
     coef: np.ndarray  # (k, p)
     intercept: np.ndarray  # (k,)
-    more: dict[str, np.ndarray]
+    attributes: dict[str, np.ndarray]
 
 
-def _check_n_components(asked: int | None, k: int, p: int) -> int:
-    """Number of directions that tell k classes of p columns apart: all, or as many as asked for."""
+def _check_n_components(n_components: int | None, k: int, p: int) -> int:
+    """Number of discriminant directions of k classes and p features; by default all."""
     most = min(k - 1, p)
-    if asked is not None and asked > most:
+    if n_components is not None and n_components > most:
         raise ValueError(
-            f"n_components cannot be larger than min(n_features, n_classes - 1): {asked} > {most}."
+            "n_components cannot be larger than min(n_features, n_classes - 1): "
+            f"{n_components} > {most}."
         )
-    return most if asked is None else asked
+    return most if n_components is None else n_components
 
 
 def _whiten_from_moments(covariance: np.ndarray, tol: float) -> np.ndarray:
-    """White directions from the covariance within classes, without those that do not vary."""
+    """Whitening directions, as columns: the covariance within classes becomes the identity.
+
+    Directions without variance are dropped.
+    """
     deviation = _replace_zeros(np.sqrt(np.diag(covariance)))
     variances, V = principal_axes(covariance / np.multiply.outer(deviation, deviation))
     S = np.sqrt(variances)
@@ -60,7 +64,7 @@ def _whiten_from_moments(covariance: np.ndarray, tol: float) -> np.ndarray:
 
 
 def _whiten_from_rows(D: np.ndarray, tol: float) -> np.ndarray:
-    """The same from rows D less the means of their classes, with D'D their covariance."""
+    """Whitening directions from rows D less the means of their classes; D'D is the covariance."""
     deviation = _replace_zeros(np.sqrt((D**2).sum(axis=0)))
     _, S, Vt = np.linalg.svd(D / deviation, full_matrices=False)
     kept = max(tol, _MIN_TOL) < S
@@ -74,23 +78,27 @@ def _replace_zeros(deviation: np.ndarray) -> np.ndarray:
 def _solve_svd(
     s: Any, priors: np.ndarray, white: np.ndarray, tol: float, most: int
 ) -> _DiscriminantSolution:
-    """From white directions: those that the means of the classes span."""
+    """Discriminants in the span of the class means, in whitened coordinates."""
     center = priors @ s.mean
     between = np.sqrt(s.n.sum() * priors / max(len(priors) - 1, 1))[:, None]
     _, S, Vt = np.linalg.svd(between * ((s.mean - center) @ white), full_matrices=False)
     scalings = fix_column_signs(white @ Vt[tol * S.max(initial=0.0) < S].T)
     ratio = S**2 / max((S**2).sum(), np.finfo(np.float64).tiny)
-    inner = (s.mean - center) @ scalings
-    coef = inner @ scalings.T
-    intercept = -0.5 * (inner**2).sum(axis=1) + safe_log(priors) - coef @ center
-    more = {"scalings_": scalings, "xbar_": center, "explained_variance_ratio_": ratio[:most]}
-    return _DiscriminantSolution(coef, intercept, more)
+    projected = (s.mean - center) @ scalings
+    coef = projected @ scalings.T
+    intercept = -0.5 * (projected**2).sum(axis=1) + safe_log(priors) - coef @ center
+    attributes = {
+        "scalings_": scalings,
+        "xbar_": center,
+        "explained_variance_ratio_": ratio[:most],
+    }
+    return _DiscriminantSolution(coef, intercept, attributes)
 
 
 def _solve_lsqr(
     means: np.ndarray, priors: np.ndarray, covariance: np.ndarray
 ) -> _DiscriminantSolution:
-    """Discriminants that solve covariance w = mean; the shortest if there are several."""
+    """Discriminants that solve covariance w = mean; the solution of least norm."""
     coef = np.linalg.lstsq(covariance, means.T, rcond=None)[0].T
     return _DiscriminantSolution(coef, _intercept(means, coef, priors), {"covariance_": covariance})
 
@@ -98,20 +106,20 @@ def _solve_lsqr(
 def _solve_eigen(
     means: np.ndarray, priors: np.ndarray, covariance: np.ndarray, total: np.ndarray, most: int
 ) -> _DiscriminantSolution:
-    """Directions with the largest ratio of variance between classes to variance within."""
+    """Directions of the largest ratio of between-class to within-class variance."""
     try:
         ratios, V = eigh(total - covariance, covariance)
-    except np.linalg.LinAlgError as problem:
+    except np.linalg.LinAlgError as error:
         raise np.linalg.LinAlgError(
             "the covariance within classes is singular: use solver='svd', or set shrinkage"
-        ) from problem
+        ) from error
     ratios, V = ratios[::-1], fix_column_signs(V[:, ::-1])
     coef = means @ V @ V.T
-    shares = ratios / (ratios.sum() or 1.0)  # 0 while only one class has rows
+    explained = ratios / (ratios.sum() or 1.0)  # the sum is 0 while only one class has rows
     rank = min(len(means) - 1, len(V))
-    more = {"covariance_": covariance, "scalings_": V[:, :rank]}
-    more["explained_variance_ratio_"] = np.sort(shares)[::-1][:most]
-    return _DiscriminantSolution(coef, _intercept(means, coef, priors), more)
+    attributes = {"covariance_": covariance, "scalings_": V[:, :rank]}
+    attributes["explained_variance_ratio_"] = np.sort(explained)[::-1][:most]
+    return _DiscriminantSolution(coef, _intercept(means, coef, priors), attributes)
 
 
 def _intercept(means: np.ndarray, coef: np.ndarray, priors: np.ndarray) -> np.ndarray:
@@ -124,61 +132,75 @@ def _linear_scores(chunk: Chunk, W: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _discriminant_log_joint(chunk: Chunk, W: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Scores of each class, (n, k); of two classes their log-probabilities."""
+    """Scores of each class, (n, k); for two classes their log-probabilities."""
     Z = _linear_scores(chunk, W, b)
     return np.hstack([log_sigmoid(-Z), log_sigmoid(Z)]) if len(W) == 1 else Z
 
 
 def _project_chunk(chunk: Chunk, directions: np.ndarray, center: np.ndarray) -> np.ndarray:
-    """Coordinates of rows along directions, (n, m)."""
+    """Projections of rows on directions, (n, m)."""
     return (chunk.X - center) @ directions
 
 
 class LinearDiscriminantAnalysis(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, BayesRuleClassifier
 ):
-    r"""Classes are Gaussian with means of their own and one covariance: boundaries are planes.
+    r"""Linear discriminant analysis: Gaussian classes with one common covariance.
 
     .. math:: p(x \mid c) = \mathcal N(x; \mu_c, \Sigma), \qquad
               \log p(y = c \mid x) = x^\top \Sigma^{-1} \mu_c
               - \tfrac12 \mu_c^\top \Sigma^{-1} \mu_c + \log \pi_c + \text{const}
 
-    For two classes the posterior is a logistic function of a linear score. One pass over the data:
-    means of classes and the scatter within them; with ``shrinkage="auto"`` also sums of fourth
-    order, so that even the share of Ledoit and Wolf is learned from one pass and merges; a
-    `covariance_estimator` needs all rows in memory at once. Parameters and attributes are those of
-    `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`. [004, 3.6]
+    Decision boundaries are hyperplanes; for two classes the posterior is a logistic function of a
+    linear score. One pass over the data: class means and the scatter within classes; with
+    ``shrinkage="auto"`` also sums of fourth order, so that even the intensity of Ledoit and Wolf is
+    learned from one pass and merges; a `covariance_estimator` needs all rows in memory.
+    Parameters and attributes are those of
+    `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`.
 
     Parameters
     ----------
     solver : {"svd", "lsqr", "eigen"}
         "svd" drops directions in which nothing varies; "lsqr" solves for the discriminants alone;
-        "eigen" solves the generalised eigenproblem. The last two can shrink.
+        "eigen" solves the generalized eigenproblem. The last two can shrink.
     shrinkage : "auto" or float, optional
-        Share by which the covariance of each class moves towards a multiple of the unit matrix.
-    priors : (k,) array, optional
-        Probabilities of the classes; by default their shares of the weight.
+        Intensity of shrinkage of the class covariances towards a multiple of the identity.
+    priors : (n_classes,) array, optional
+        Prior probabilities of the classes; by default their relative weights.
     n_components : int, optional
-        Columns of `transform`; by default, and at most, min(k - 1, p).
+        Columns of `transform`; by default, and at most, min(n_classes - 1, n_features).
     store_covariance : bool
         Whether "svd" keeps `covariance_` too.
     tol : float
-        Singular values of the standardised rows below this do not count (solver "svd").
+        Singular values of the standardized rows below it count as zero (solver "svd").
     covariance_estimator : estimator with `fit` and `covariance_`, optional
-        Who finds the covariance of each class, instead of `shrinkage` (not for "svd"), such as
-        those of `sklearn.covariance`. It is copied, takes no weights, and needs rows in memory.
+        Estimates the covariance of each class, instead of `shrinkage` (not for "svd"), such as
+        those of `sklearn.covariance`. It is cloned, takes no weights, and needs rows in memory.
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    coef_, intercept_ : (k, p) and (k,); of two classes (1, p) and (1,), for the second
-    means_, priors_ : (k, p) and (k,)
-    covariance_ : (p, p), that within classes
-    scalings_ : (p, r) directions that tell the classes apart ("svd", "eigen")
-    explained_variance_ratio_ : share of the variance between classes along each ("svd", "eigen")
-    xbar_ : (p,) mean of all rows ("svd")
-    statistic_ : the moments that all this was computed from; None with a `covariance_estimator`,
-        and if "svd" had more columns than rows, which it then decomposes as they are
+    classes_ : (n_classes,) labels
+    coef_, intercept_ : (n_classes, n_features) and (n_classes,); for two classes (1, n_features)
+        and (1,), of the second class
+    means_, priors_ : (n_classes, n_features) and (n_classes,)
+    covariance_ : (n_features, n_features), within classes
+    scalings_ : (n_features, rank) discriminant directions ("svd", "eigen")
+    explained_variance_ratio_ : fraction of the between-class variance along each of them
+    xbar_ : (n_features,) mean of all rows ("svd")
+    statistic_ : class moments of the training rows; None with a `covariance_estimator`, and if
+        "svd" had more features than rows, which it then decomposes directly
+
+    See Also
+    --------
+    QuadraticDiscriminantAnalysis : A covariance for each class.
+    GaussianClassifier : A choice of covariance structures.
+
+    References
+    ----------
+    R. A. Fisher (1936), The use of multiple measurements in taxonomic problems.
+
+    O. Ledoit and M. Wolf (2004), A well-conditioned estimator for large-dimensional covariance
+    matrices.
 
     Examples
     --------
@@ -226,8 +248,8 @@ class LinearDiscriminantAnalysis(
             text = "The number of samples must be more than the number of classes"
             raise ValueError(f"{text}: {n} rows and {k} classes.")
         if self.covariance_estimator is not None:
-            chunk, whole = gather_for_estimator(self, rows), self.solver == "eigen"
-            s = fit_class_covariances(chunk, k, self.covariance_estimator, whole=whole)
+            chunk, with_total = gather_for_estimator(self, rows), self.solver == "eigen"
+            s = fit_class_covariances(chunk, k, self.covariance_estimator, with_total=with_total)
             return self._from_statistic(s, rows.dtype) | {"statistic_": None}
         wide = n < rows.n_features and self.shrinkage is None
         if self.solver == "svd" and wide and not self.store_covariance:
@@ -235,14 +257,16 @@ class LinearDiscriminantAnalysis(
         return super()._fit(rows, rng)
 
     @property
-    def _needs_own(self) -> bool:
-        """Whether classes need covariances of their own: their mean is weighed by given priors."""
+    def _needs_class_covariances(self) -> bool:
+        """Whether given priors weight the covariances of the classes."""
         used = self.solver != "svd" or self.store_covariance
         return used and self.priors is not None
 
     def _statistic(self, rows: Rows) -> Any:
         auto = self.shrinkage == "auto"
-        return compute_class_moments(rows, len(self.classes_), own=self._needs_own, fourths=auto)
+        return compute_class_moments(
+            rows, len(self.classes_), by_class=self._needs_class_covariances, fourth=auto
+        )
 
     def _statistic_suffices(
         self, statistic: Any, n_rows: int, dtype: np.dtype, settings: list[dict]
@@ -257,46 +281,52 @@ class LinearDiscriminantAnalysis(
         most = _check_n_components(self.n_components, *s.mean.shape)
         if self.solver == "svd":
             white = _whiten_from_moments(s.within() / s.n.sum(), self.tol)
-            found = _solve_svd(s, priors, white, self.tol, most)
+            solution = _solve_svd(s, priors, white, self.tol, most)
         elif self.solver == "lsqr":
-            found = _solve_lsqr(s.mean, priors, self._covariance(s, priors))
+            solution = _solve_lsqr(s.mean, priors, self._covariance(s, priors))
         else:
             total = shrunk_total_covariance(s, self.shrinkage)
-            found = _solve_eigen(s.mean, priors, self._covariance(s, priors), total, most)
+            solution = _solve_eigen(s.mean, priors, self._covariance(s, priors), total, most)
         if self.solver == "svd" and self.store_covariance:
-            found.more["covariance_"] = self._covariance(s, priors)
-        return self._named(found, s.mean, priors, dtype)
+            solution.attributes["covariance_"] = self._covariance(s, priors)
+        return self._attributes(solution, s.mean, priors, dtype)
 
     def _from_rows(self, rows: Rows) -> dict[str, Any]:
-        """The svd solver on the rows as they are: fewer than columns."""
+        """The svd solver on the rows themselves, if there are fewer of them than features."""
         chunk = rows.gather()
         n, mean, D, counts = class_residuals(chunk, len(self.classes_))
         D = D * np.sqrt(chunk.weights().astype(np.float64) / n.sum())[:, None]
         s = ClassScatters(n, mean, np.empty((0, 0, 0)), counts)
         priors = normalize_priors(self.priors, n)
         most = _check_n_components(self.n_components, *mean.shape)
-        found = _solve_svd(s, priors, _whiten_from_rows(D, self.tol), self.tol, most)
-        return self._named(found, mean, priors, rows.dtype)
+        solution = _solve_svd(s, priors, _whiten_from_rows(D, self.tol), self.tol, most)
+        return self._attributes(solution, mean, priors, rows.dtype)
 
     def _covariance(self, s: Any, priors: np.ndarray) -> np.ndarray:
-        """Covariance within classes: the mean of theirs, weighed by the priors."""
-        parts = shrunk_class_covariances(s, self.shrinkage)
-        return parts[0] if len(parts) < len(priors) else np.tensordot(priors, parts, 1)
+        """Covariance within classes: the mean over the classes, weighted by the priors."""
+        C = shrunk_class_covariances(s, self.shrinkage)
+        return C[0] if len(C) < len(priors) else np.tensordot(priors, C, 1)
 
-    def _named(
-        self, found: _DiscriminantSolution, means: np.ndarray, priors: np.ndarray, dtype: np.dtype
+    def _attributes(
+        self,
+        solution: _DiscriminantSolution,
+        means: np.ndarray,
+        priors: np.ndarray,
+        dtype: np.dtype,
     ) -> dict[str, Any]:
-        coef, intercept = found.coef, found.intercept
+        coef, intercept = solution.coef, solution.intercept
         if len(coef) == 2:
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         learned = {"coef_": coef, "intercept_": intercept, "means_": means, "priors_": priors}
-        return {name: value.astype(dtype) for name, value in (learned | found.more).items()}
+        return {
+            name: value.astype(dtype) for name, value in (learned | solution.attributes).items()
+        }
 
     def _scorer(self) -> tuple:
         return _discriminant_log_joint, self.coef_, self.intercept_
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Discriminants of each row, (n, k); of two classes the log-odds of the second, (n,).
+        """Scores of each row, (n_samples, n_classes); for two classes the log-odds, (n_samples,).
 
         Parameters
         ----------
@@ -319,7 +349,7 @@ class LinearDiscriminantAnalysis(
         return self.scalings_[:, : _check_n_components(self.n_components, *self.means_.shape)]
 
     def transform(self, X: Any) -> np.ndarray:
-        """Coordinates of each row along the directions that tell the classes apart.
+        """Projections of each row on the discriminant directions.
 
         Parameters
         ----------
@@ -328,13 +358,13 @@ class LinearDiscriminantAnalysis(
 
         Returns
         -------
-        (n, n_components) array; fewer columns if the means span less
+        (n_samples, n_components) array; fewer columns if the class means span less
         """
         directions = self._directions()
         center = self.xbar_ if self.solver == "svd" else np.zeros_like(self.means_[0])
         return self._each(X, _project_chunk, directions, center)
 
-    def _shares(self) -> np.ndarray:
+    def _class_probabilities(self) -> np.ndarray:
         return self.priors_
 
     def _draw(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -343,7 +373,7 @@ class LinearDiscriminantAnalysis(
         elif self.covariance_estimator is not None:
             C = self.covariance_.astype(np.float64)
         else:
-            raise ValueError("fewer rows than columns have no covariance: begin with partial_fit")
+            raise ValueError("fewer rows than features have no covariance: use partial_fit")
         variances, V = principal_axes(C)
-        steps = rng.normal(size=(len(y), len(variances))) * np.sqrt(variances)
-        return self.means_[y] + steps @ V.T
+        deviations = rng.normal(size=(len(y), len(variances))) * np.sqrt(variances)
+        return self.means_[y] + deviations @ V.T

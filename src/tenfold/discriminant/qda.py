@@ -25,46 +25,56 @@ from tenfold.engine.rows import Rows
 
 
 class QuadraticDiscriminantAnalysis(BayesRuleClassifier):
-    r"""Classes are Gaussian, each with a covariance of its own: boundaries are quadrics.
+    r"""Quadratic discriminant analysis: Gaussian classes with a covariance each.
 
     .. math:: \log p(y = c \mid x) = \log \pi_c - \tfrac12 \log \lvert \Sigma_c \rvert
               - \tfrac12 (x - \mu_c)^\top \Sigma_c^{-1} (x - \mu_c) + \text{const}
 
-    One pass over the data: mean and scatter of each class; a `covariance_estimator` needs all rows
-    in memory at once. Parameters and attributes are those of
-    `sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`, but `reg_param` helps classes
-    with fewer rows than columns too. [004, 3.6: choice of the class density]
+    Decision boundaries are quadrics. One pass over the data: mean and scatter of each class; a
+    `covariance_estimator` needs all rows in memory. Parameters and attributes are those of
+    `sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`, but `reg_param` also regularizes
+    classes with fewer rows than features.
 
     Parameters
     ----------
     solver : {"svd", "eigen"}
-        "svd" can be regularised by `reg_param`, "eigen" by `shrinkage`; else they are the same.
+        "svd" can be regularized by `reg_param`, "eigen" by `shrinkage`; otherwise they are equal.
     shrinkage : "auto" or float, optional
-        Share by which each covariance moves towards a multiple of the unit matrix.
-    priors : (k,) array, optional
-        Probabilities of the classes; by default their shares of the weight.
+        Intensity of shrinkage of each covariance towards a multiple of the identity.
+    priors : (n_classes,) array, optional
+        Prior probabilities of the classes; by default their relative weights.
     reg_param : float
-        Share by which each covariance moves towards the unit matrix.
+        Intensity of shrinkage of each covariance towards the identity.
     store_covariance : bool
         Whether `covariance_` is kept.
     tol : float
-        A class whose smallest variance along its axes is not above this is refused.
+        A class whose smallest variance along its principal axes is not above it is an error.
     covariance_estimator : estimator with `fit` and `covariance_`, optional
-        Who finds the covariance of each class, instead of `shrinkage` (not for "svd"), such as
-        those of `sklearn.covariance`. It is copied and needs rows in memory.
+        Estimates the covariance of each class, instead of `shrinkage` (not for "svd"), such as
+        those of `sklearn.covariance`. It is cloned and needs rows in memory.
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    means_, priors_ : (k, p) and (k,)
-    rotations_ : for each class (p, p), its principal axes as columns
-    scalings_ : for each class (p,), the variances along them, largest first
-    covariance_ : for each class (p, p)
-    statistic_ : the moments that all this was computed from; None with a `covariance_estimator`
+    classes_ : (n_classes,) labels
+    means_, priors_ : (n_classes, n_features) and (n_classes,)
+    rotations_ : for each class (n_features, n_features), its principal axes as columns
+    scalings_ : for each class (n_features,), the variances along them, largest first
+    covariance_ : for each class (n_features, n_features)
+    statistic_ : class moments of the training rows; None with a `covariance_estimator`
+
+    See Also
+    --------
+    LinearDiscriminantAnalysis : One covariance for all classes.
+    GaussianClassifier : A choice of covariance structures, and weights.
+
+    References
+    ----------
+    T. Hastie, R. Tibshirani and J. Friedman (2009), The Elements of Statistical Learning,
+    section 4.3.
 
     Examples
     --------
-    A narrow class inside of a wide one, which no line tells apart:
+    A narrow class inside of a wide one, which no linear boundary separates:
 
     >>> from tenfold.discriminant.qda import QuadraticDiscriminantAnalysis
     >>> X = [[-0.1], [0.0], [0.1], [-3.0], [0.0], [3.0]]
@@ -104,7 +114,7 @@ class QuadraticDiscriminantAnalysis(BayesRuleClassifier):
         self.covariance_estimator = covariance_estimator
 
     def fit(self, X: Any, y: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Learn from rows; for rows with weights see `partial_fit`, or `GaussianClassifier`.
+        """Fit the model; for rows with weights see `partial_fit`, or `GaussianClassifier`.
 
         Parameters
         ----------
@@ -124,13 +134,13 @@ class QuadraticDiscriminantAnalysis(BayesRuleClassifier):
             return super()._fit(rows, rng)
         chunk, k = gather_for_estimator(self, rows), len(self.classes_)
         for c in np.flatnonzero(np.bincount(chunk.y, minlength=k) == 1):
-            self._refuse_one_row(int(c))
-        s = fit_class_covariances(chunk, k, self.covariance_estimator, whole=False)
+            self._raise_single_row(int(c))
+        s = fit_class_covariances(chunk, k, self.covariance_estimator, with_total=False)
         return self._from_statistic(s, rows.dtype) | {"statistic_": None}
 
     def _statistic(self, rows: Rows) -> Any:
         auto = self.shrinkage == "auto"
-        return compute_class_moments(rows, len(self.classes_), own=True, fourths=auto)
+        return compute_class_moments(rows, len(self.classes_), by_class=True, fourth=auto)
 
     def _statistic_suffices(
         self, statistic: Any, n_rows: int, dtype: np.dtype, settings: list[dict]
@@ -155,24 +165,24 @@ class QuadraticDiscriminantAnalysis(BayesRuleClassifier):
         return learned
 
     def _axes(self, c: int, covariance: np.ndarray, s: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Variances and axes of a class, regularised; an error if it is flat."""
-        if s.n[c] == 0:  # announced, but without rows: its prior is 0
+        """Variances and principal axes of a class, regularized; an error if it is singular."""
+        if s.n[c] == 0:  # a declared class without rows: its prior is 0
             return np.ones(len(covariance)), np.eye(len(covariance))
         if s.rows[c] == 1:
-            self._refuse_one_row(int(c))
+            self._raise_single_row(int(c))
         variances, V = principal_axes(covariance)
         if self.solver == "svd":
             variances = (1 - self.reg_param) * variances + self.reg_param
         if (variances > self.tol).all():
             return variances, V
-        few = f" it has {int(s.rows[c])} samples and {len(V)} features."
+        size = f" it has {int(s.rows[c])} samples and {len(V)} features."
         raise np.linalg.LinAlgError(
             f"The covariance matrix of class {self.classes_[c]} is not full rank."
-            f" When using `solver={self.solver!r}` it must be:{few} Set `reg_param` (solver 'svd') "
-            "or `shrinkage` (solver 'eigen'), or drop columns that the others determine."
+            f" When using `solver={self.solver!r}` it must be:{size} Set `reg_param` (solver "
+            "'svd') or `shrinkage` (solver 'eigen'), or drop columns that the others determine."
         )
 
-    def _refuse_one_row(self, c: int) -> None:
+    def _raise_single_row(self, c: int) -> None:
         raise ValueError(
             f"y has only 1 sample in class {self.classes_[c]}, covariance is ill defined."
         )
@@ -185,7 +195,7 @@ class QuadraticDiscriminantAnalysis(BayesRuleClassifier):
         return quadratic_log_joint, offset.astype(self.means_.dtype), self.means_, roots
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of each row, (n, k); of two classes the log-odds of the second, (n,).
+        """Scores of each row, (n_samples, n_classes); for two classes the log-odds, (n_samples,).
 
         Parameters
         ----------
@@ -196,14 +206,14 @@ class QuadraticDiscriminantAnalysis(BayesRuleClassifier):
         Z = self._each(X, *self._scorer())
         return Z[:, 1] - Z[:, 0] if Z.shape[1] == 2 else Z
 
-    def _shares(self) -> np.ndarray:
+    def _class_probabilities(self) -> np.ndarray:
         return self.priors_
 
     def _draw(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        steps = rng.normal(size=(len(y), self.means_.shape[1]))
+        normals = rng.normal(size=(len(y), self.means_.shape[1]))
         pairs = zip(self.rotations_, self.scalings_, strict=True)
-        spread = np.stack([V * np.sqrt(v) for V, v in pairs])
-        return self.means_[y] + np.einsum("nij,nj->ni", spread[y], steps)
+        roots = np.stack([V * np.sqrt(v) for V, v in pairs])
+        return self.means_[y] + np.einsum("nij,nj->ni", roots[y], normals)
 
 
 def quadratic_log_joint(

@@ -1,8 +1,7 @@
-"""From a prior and a likelihood to a posterior: exact where it can be, else approximate.
+"""Posteriors of any prior and likelihood: exact where possible, otherwise approximate.
 
-A learner only needs to know how probable parameters are before the data, and how probable data are
-given parameters. What comes out is always the same kind of object: weighted points in the space of
-the parameters, with mean, covariance, mode and (a bound of) the evidence.
+Every method returns weighted points in the space of the parameters, with mean, covariance, mode and
+(a bound of) the evidence.
 """
 
 from __future__ import annotations
@@ -16,26 +15,28 @@ import numpy as np
 from tenfold.distributions.base import ColumnwiseDistribution, as_parameter_row, as_rows
 from tenfold.distributions.finite import FiniteDistribution
 from tenfold.distributions.quadrature import quadrature_nodes
+from tenfold.inference.posterior_approximation import find_mode, laplace, mcmc, variational
 from tenfold.math.links import log_sum_exp
 
-_POSTERIOR_METHODS = ("exact", "laplace", "mcmc", "variational")
+_APPROXIMATIONS = {"laplace": laplace, "mcmc": mcmc, "variational": variational}
+_POSTERIOR_METHODS = ("exact", *_APPROXIMATIONS)
 LogDensity = Callable[[np.ndarray], np.ndarray]
 
 
 class WeightedPosterior(NamedTuple):
-    """What is believed about parameters after the data.
+    """A posterior distribution of parameters, as weighted points.
 
     Attributes
     ----------
-    points : (m, d) points; all that are possible, quadrature nodes, or draws
+    points : (m, d) points; the support of a finite prior, quadrature nodes, or draws
     weights : (m,) their probabilities
     mean, covariance : (d,) and (d, d)
     mode : (d,) the most probable parameters
     log_evidence : log-probability of the data; a lower bound if "variational", NaN if "mcmc"
-    unnormalised : log of prior times likelihood, as a function of points (m, d)
+    log_joint : log of prior times likelihood, as a function of points (m, d)
     likelihood : log-likelihood of each new row, as a function of points and data
-    belief : the posterior as a density or measure, where there is one
-    report : how the method did
+    distribution : the posterior as a density or measure, where there is one
+    report : diagnostics of the method
     """
 
     points: np.ndarray
@@ -44,17 +45,17 @@ class WeightedPosterior(NamedTuple):
     covariance: np.ndarray
     mode: np.ndarray
     log_evidence: float
-    unnormalised: LogDensity
+    log_joint: LogDensity
     likelihood: Callable[..., np.ndarray]
-    belief: Any
+    distribution: Any
     report: dict[str, Any]
 
     def log_density(self, thetas: Any) -> np.ndarray:
-        """Log of the unnormalised posterior, prior times likelihood, at points (m, d)."""
-        return self.unnormalised(as_parameter_row(thetas))
+        """Log of the unnormalized posterior, prior times likelihood, at points (m, d)."""
+        return self.log_joint(as_parameter_row(thetas))
 
     def expectation(self, f: Callable[[np.ndarray], Any]) -> Any:
-        """Mean of f, which gets points (m, d) and returns a value or a row for each."""
+        """Mean of f, a function of points (m, d) that returns a value or a row for each."""
         return self.weights @ np.asarray(f(self.points))
 
     def central_moment(self, order: int) -> np.ndarray:
@@ -66,7 +67,7 @@ class WeightedPosterior(NamedTuple):
         return self.points[rng.choice(len(self.points), n, p=self.weights)]
 
     def log_predictive(self, *data: Any) -> np.ndarray:
-        r"""Log-probability of each new row, whatever the parameters are, (n,).
+        r"""Log of the posterior predictive probability of each new row, (n,).
 
         .. math:: \log p(x^* \mid D) = \log \int p(x^* \mid \theta)\, p(\theta \mid D)\, d\theta
         """
@@ -83,8 +84,8 @@ class BayesianLearner:
 
     The posterior is exact if the prior is finite or conjugate to the likelihood. Else it is a
     Gaussian about the mode (Laplace), draws of an affine-invariant ensemble (MCMC), or the closest
-    Gaussian with independent entries (variational: the evidence bound
-    :math:`E_q \log p(D, \theta) + H(q)` is maximised). [000, 2.3.2; 001, A.7]
+    Gaussian with independent entries (variational: the evidence lower bound
+    :math:`E_q \log p(D, \theta) + H(q)` is maximized).
 
     Parameters
     ----------
@@ -95,11 +96,21 @@ class BayesianLearner:
         A density that the prior is conjugate to, such as `Bernoulli()`; or a function of points
         (m, d) and data that returns the log-likelihood of each row at each point, (m, n).
     start : (d,) array, optional
-        Where the search for the mode begins; the mean of the prior by default.
+        Initial point of the search for the mode; by default the mean of the prior.
+
+    See Also
+    --------
+    BayesianLinearRegression, BayesianLogisticRegression : Posteriors of linear models.
+
+    References
+    ----------
+    D. J. C. MacKay (2003), Information Theory, Inference, and Learning Algorithms, chapters 27-33.
+
+    J. Goodman and J. Weare (2010), Ensemble samplers with affine invariance.
 
     Examples
     --------
-    A coin: exactly, and as if no formula were known.
+    The probability of heads, by conjugacy and by sampling its log-odds:
 
     >>> from tenfold.distributions import Bernoulli, Beta
     >>> from tenfold.math.links import log_sigmoid
@@ -124,17 +135,17 @@ class BayesianLearner:
     start: Any = None
 
     def posterior(self, *data: Any, method: str | None = None, **options: Any) -> WeightedPosterior:
-        """What is believed after the data.
+        """The posterior given the data.
 
         Parameters
         ----------
         *data : arrays
-            What the likelihood gets; rows X, or X and targets y.
+            Arguments of the likelihood: rows X, or X and targets y.
         method : {"exact", "laplace", "mcmc", "variational"}, optional
-            Exact by default, if there is an exact way, else Laplace's.
+            By default "exact" where possible, otherwise "laplace".
         **options :
-            Of the method. "exact": `nodes`, points of the quadrature. "laplace", "variational":
-            `draws`, `seed`. "mcmc": `draws`, `warmup`, `walkers`, `seed`.
+            Of the method. "exact", "laplace", "variational": `nodes` of the quadrature, `draws`.
+            "mcmc": `draws`, `warmup`, `walkers`, `seed`.
 
         Returns
         -------
@@ -144,29 +155,25 @@ class BayesianLearner:
         if method not in _POSTERIOR_METHODS:
             raise ValueError(f"method must be one of {_POSTERIOR_METHODS}, got {method!r}")
         if method != "exact":
-            from tenfold.inference import posterior_approximation
-
-            return getattr(posterior_approximation, method)(self, data, **options)
+            return _APPROXIMATIONS[method](self, data, **options)
         if not self._is_exact():
             raise ValueError("no exact posterior: the prior is neither finite nor conjugate")
         return self._finite(data) if self._is_finite() else self._conjugate(data, **options)
 
     def mode(self, *data: Any) -> np.ndarray:
         """The most probable parameters, (d,)."""
-        from tenfold.inference.posterior_approximation import find_mode
-
         return self.posterior(*data).mode if self._is_exact() else find_mode(self, data)
 
-    def unnormalised(self, *data: Any) -> LogDensity:
+    def log_joint(self, *data: Any) -> LogDensity:
         """Log of prior times likelihood of the data, a function of points (m, d)."""
 
         def log_joint(thetas: np.ndarray) -> np.ndarray:
-            before = self.log_prior(thetas)
-            inside = before > -np.inf  # the likelihood is not asked about what cannot be
+            log_prior = self.log_prior(thetas)
+            possible = log_prior > -np.inf  # the likelihood may be undefined elsewhere
             total = np.full(len(thetas), -np.inf)
-            if inside.any():
-                each = self.log_likelihood(thetas[inside], *data)
-                total[inside] = before[inside] + each.sum(axis=1)
+            if possible.any():
+                log_likelihood = self.log_likelihood(thetas[possible], *data)
+                total[possible] = log_prior[possible] + log_likelihood.sum(axis=1)
             return np.where(np.isnan(total), -np.inf, total)
 
         return log_joint
@@ -199,40 +206,56 @@ class BayesianLearner:
 
     def _finite(self, data: tuple) -> WeightedPosterior:
         points = self.prior.values.astype(np.float64).reshape(len(self.prior.p), -1)
-        found = self.prior.updated(self.log_likelihood(points, *data).sum(axis=1))
-        p = found.posterior.p
-        return self.summed(data, points, p, points[p.argmax()], found.log_evidence, found.posterior)
+        update = self.prior.updated(self.log_likelihood(points, *data).sum(axis=1))
+        p = update.posterior.p
+        return self.summarize(
+            data, points, p, points[p.argmax()], update.log_evidence, update.posterior
+        )
 
     def _conjugate(self, data: tuple, nodes: int = 64, draws: int = 20000) -> WeightedPosterior:
         density = replace(self.likelihood, prior=self.prior)
-        belief = density.posterior(density.statistic(*data))
-        if isinstance(belief.mode, tuple):
+        distribution = density.posterior(density.statistic(*data))
+        if isinstance(distribution.mode, tuple):
             raise TypeError(
-                "mean and covariance together are no vector: use Gaussian(prior=...).learned(X)"
+                "a prior of mean and covariance has no parameter vector: use "
+                "Gaussian(prior=...).learned(X)"
             )
-        points, p = quadrature_nodes(belief, nodes, draws)
-        mode, evidence = np.atleast_1d(belief.mode), density.log_evidence(*data)
-        found = self.summed(data, points, p, mode, evidence, belief)
-        C = belief.covariance if np.ndim(getattr(belief, "covariance", 0)) == 2 else None
-        exact = found.covariance if C is None else C
-        return found._replace(mean=np.atleast_1d(belief.mean), covariance=exact)
+        points, p = quadrature_nodes(distribution, nodes, draws)
+        mode, evidence = np.atleast_1d(distribution.mode), density.log_evidence(*data)
+        summary = self.summarize(data, points, p, mode, evidence, distribution)
+        C = (
+            distribution.covariance
+            if np.ndim(getattr(distribution, "covariance", 0)) == 2
+            else None
+        )
+        exact = summary.covariance if C is None else C
+        return summary._replace(mean=np.atleast_1d(distribution.mean), covariance=exact)
 
-    def summed(
+    def summarize(
         self,
         data: tuple,
         points: np.ndarray,
         p: np.ndarray,
         mode: np.ndarray,
         log_evidence: float,
-        belief: Any = None,
+        distribution: Any = None,
         report: dict[str, Any] | None = None,
     ) -> WeightedPosterior:
         """A posterior from weighted points."""
         mean = p @ points
         covariance = (points - mean).T * p @ (points - mean)
-        f, likelihood = self.unnormalised(*data), self.log_likelihood
+        f, likelihood = self.log_joint(*data), self.log_likelihood
         return WeightedPosterior(
-            points, p, mean, covariance, mode, log_evidence, f, likelihood, belief, report or {}
+            points,
+            p,
+            mean,
+            covariance,
+            mode,
+            log_evidence,
+            f,
+            likelihood,
+            distribution,
+            report or {},
         )
 
 

@@ -1,34 +1,39 @@
-"""Posteriors without a formula: about the mode, by Markov chains, or the closest simple Gaussian.
+"""Approximate posteriors: Laplace's method, Markov chain Monte Carlo, variational Gaussians.
 
-Parameters should be free to take any value (the log of a rate, the log-odds of a share): then a
-Gaussian can be close to the posterior. Only Markov chains do not mind borders.
+Laplace's method and variational inference need unconstrained parameters (the log of a rate, the
+log-odds of a probability): only then can a Gaussian be close to the posterior. Markov chains also
+work on a bounded domain.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tenfold.distributions.normal import LOG_2_PI, Gaussian
 from tenfold.distributions.quadrature import quadrature_nodes, standard_normal_nodes
-from tenfold.inference.bayesian_learner import BayesianLearner, LogDensity, WeightedPosterior
 from tenfold.inference.mcmc import ensemble_sampler
 
-_COARSE_DIFFERENCE_STEP = 1e-4  # of the differences that measure the curvature
-_FINE_DIFFERENCE_STEP = 3e-3  # the same, in deviations of the posterior
+if TYPE_CHECKING:
+    from tenfold.inference.bayesian_learner import BayesianLearner, LogDensity, WeightedPosterior
+
+_COARSE_DIFFERENCE_STEP = 1e-4  # of the differences that estimate the Hessian, relative to 1 + |x|
+_FINE_DIFFERENCE_STEP = 3e-3  # the same, in standard deviations of the posterior
 _NO_PEAK_MESSAGE = "the posterior has no smooth peak at its mode {}: try method='mcmc'"
-_MAX_SIMPLEX_PARAMETERS = 8  # parameters for which a simplex polishes the mode: it needs no slope
+_MAX_SIMPLEX_PARAMETERS = (
+    8  # up to so many parameters Nelder-Mead refines the mode, without gradients
+)
 
 
 def find_mode(learner: BayesianLearner, data: tuple) -> np.ndarray:
-    """The most probable parameters; also where the posterior has an edge, as with an L1 prior."""
+    """The mode of the posterior; also where it is not differentiable, as with an L1 prior."""
     from scipy.optimize import minimize
 
-    f = learner.unnormalised(*data)
+    f = learner.log_joint(*data)
     start = learner.start if learner.start is not None else getattr(learner.prior, "mean", None)
     if start is None:
-        raise ValueError("where does the search for the mode begin? give start=")
+        raise ValueError("the search for the mode needs an initial point: give start=")
     start = np.atleast_1d(np.asarray(start, np.float64))
 
     def cost(theta: np.ndarray) -> float:
@@ -40,14 +45,14 @@ def find_mode(learner: BayesianLearner, data: tuple) -> np.ndarray:
         x = minimize(cost, start, method="BFGS", jac="3-point").x
         if len(x) > _MAX_SIMPLEX_PARAMETERS:
             return x
-        fine = {
+        options = {
             "xatol": 1e-9,
             "fatol": 1e-12,
             "maxiter": 4000,
             "initial_simplex": _initial_simplex(x),
         }
-        found = minimize(cost, x, method="Nelder-Mead", options=fine)
-    return found.x if found.fun <= cost(x) else x
+        refined = minimize(cost, x, method="Nelder-Mead", options=options)
+    return refined.x if refined.fun <= cost(x) else x
 
 
 def _initial_simplex(x: np.ndarray) -> np.ndarray:
@@ -56,12 +61,12 @@ def _initial_simplex(x: np.ndarray) -> np.ndarray:
 
 
 def _negative_hessian(f: LogDensity, x: np.ndarray) -> np.ndarray:
-    """Minus the Hessian of f at x, from differences that suit the width of the peak."""
+    """Minus the Hessian of f at x, by differences in proportion to the width of the peak."""
     steps = _COARSE_DIFFERENCE_STEP * (1 + np.abs(x))
-    rough = _negative_second_differences(f, x, steps).diagonal()
-    if not np.isfinite(rough).all():
+    curvature = _negative_second_differences(f, x, steps).diagonal()
+    if not np.isfinite(curvature).all():
         raise ValueError(_NO_PEAK_MESSAGE.format(x))
-    widths = 1 / np.sqrt(np.where(rough > 0, rough, 1 / steps**2))
+    widths = 1 / np.sqrt(np.where(curvature > 0, curvature, 1 / steps**2))
     return _negative_second_differences(f, x, _FINE_DIFFERENCE_STEP * widths)
 
 
@@ -78,7 +83,7 @@ def laplace(
     learner: BayesianLearner, data: tuple, *, nodes: int = 64, draws: int = 4096
 ) -> WeightedPosterior:
     """The Gaussian with the mode and the curvature of the posterior."""
-    f, mode = learner.unnormalised(*data), find_mode(learner, data)
+    f, mode = learner.log_joint(*data), find_mode(learner, data)
     H = _negative_hessian(f, mode)
     try:
         volume = -2 * np.log(np.linalg.cholesky(H).diagonal()).sum()
@@ -93,22 +98,22 @@ def laplace(
 def _gaussian_posterior(
     learner: BayesianLearner,
     data: tuple,
-    belief: Gaussian,
+    distribution: Gaussian,
     mode: np.ndarray,
     evidence: float,
     nodes: int,
     draws: int,
 ) -> WeightedPosterior:
-    """A posterior that is a Gaussian."""
-    points, w = quadrature_nodes(belief, nodes, draws)
-    found = learner.summed(data, points, w, mode, evidence, belief)
-    return found._replace(mean=belief.centre, covariance=belief.matrix)
+    """A Gaussian posterior, with quadrature nodes as points."""
+    points, w = quadrature_nodes(distribution, nodes, draws)
+    summary = learner.summarize(data, points, w, mode, evidence, distribution)
+    return summary._replace(mean=distribution.centre, covariance=distribution.matrix)
 
 
 def variational(
     learner: BayesianLearner, data: tuple, *, nodes: int = 32, draws: int = 512
 ) -> WeightedPosterior:
-    r"""The Gaussian with independent entries of the highest evidence bound.
+    r"""The Gaussian with independent entries of the highest evidence lower bound.
 
     With fixed standard normal points z and weights w, the bound of N(m, s^2) is
     :math:`\sum_k w_k f(m + s z_k) + \sum_j \log s_j + \tfrac d2 \log 2\pi e`: a smooth function of
@@ -116,27 +121,30 @@ def variational(
     """
     from scipy.optimize import minimize
 
-    f, mode = learner.unnormalised(*data), find_mode(learner, data)
+    f, mode = learner.log_joint(*data), find_mode(learner, data)
     d = len(mode)
     Z, w = standard_normal_nodes(d, nodes, draws)
-    rough = _negative_hessian(f, mode).diagonal()
-    scale = 1 / np.sqrt(np.where(rough > 0, rough, 1.0))
+    curvature = _negative_hessian(f, mode).diagonal()
+    scale = 1 / np.sqrt(np.where(curvature > 0, curvature, 1.0))
 
     def cost(q: np.ndarray) -> float:
         s = scale * np.exp(q[d:])
-        height = w @ f(mode + scale * q[:d] + s * Z)
-        return -float(height + np.log(s).sum() + 0.5 * d * (LOG_2_PI + 1))
+        expected = w @ f(mode + scale * q[:d] + s * Z)
+        return -float(expected + np.log(s).sum() + 0.5 * d * (LOG_2_PI + 1))
 
     if not np.isfinite(cost(np.zeros(2 * d))):
         raise ValueError(
-            "a Gaussian reaches parameters that are impossible: use the log of a rate, the "
-            "log-odds of a share"
+            "a Gaussian has mass on impossible parameters: use the log of a rate, the log-odds of "
+            "a probability, or method='mcmc'"
         )
-    found = minimize(cost, np.zeros(2 * d), method="L-BFGS-B", jac="3-point", tol=1e-12)
-    s = scale * np.exp(found.x[d:])
-    belief = Gaussian(mode + scale * found.x[:d], np.diag(s**2))
-    done = _gaussian_posterior(learner, data, belief, mode, -float(found.fun), nodes, draws)
-    return done._replace(report={"converged": bool(found.success), "n_iter": int(found.nit)})
+    solution = minimize(cost, np.zeros(2 * d), method="L-BFGS-B", jac="3-point", tol=1e-12)
+    s = scale * np.exp(solution.x[d:])
+    distribution = Gaussian(mode + scale * solution.x[:d], np.diag(s**2))
+    posterior = _gaussian_posterior(
+        learner, data, distribution, mode, -float(solution.fun), nodes, draws
+    )
+    report = {"converged": bool(solution.success), "n_iter": int(solution.nit)}
+    return posterior._replace(report=report)
 
 
 def mcmc(
@@ -148,8 +156,8 @@ def mcmc(
     walkers: int | None = None,
     seed: int = 0,
 ) -> WeightedPosterior:
-    """Draws of an affine-invariant ensemble that starts about the mode."""
-    f, mode = learner.unnormalised(*data), find_mode(learner, data)
+    """Draws of an affine-invariant ensemble sampler, initialized about the mode."""
+    f, mode = learner.log_joint(*data), find_mode(learner, data)
     m = walkers or max(4 * len(mode), 16)
     chains = ensemble_sampler(
         f, _initial_walkers(f, mode, m, seed), draws=draws, warmup=warmup, seed=seed
@@ -161,21 +169,23 @@ def mcmc(
         "r_hat": chains.r_hat,
     }
     w = np.full(len(points), 1 / len(points))
-    return learner.summed(data, points, w, mode, float("nan"), None, report)
+    return learner.summarize(data, points, w, mode, float("nan"), None, report)
 
 
 def _initial_walkers(f: LogDensity, mode: np.ndarray, m: int, seed: int) -> np.ndarray:
-    """Possible points about the mode, as far from it as the posterior is wide, (m, d)."""
+    """Possible points about the mode, at distances of the posterior deviation, (m, d)."""
     rng = np.random.default_rng(seed)
-    rough = _negative_second_differences(
+    curvature = _negative_second_differences(
         f, mode, _COARSE_DIFFERENCE_STEP * (1 + np.abs(mode))
     ).diagonal()
-    known = np.isfinite(rough) & (rough > 0)
-    width = np.where(known, 1 / np.sqrt(np.where(known, rough, 1.0)), 0.1 * (1 + np.abs(mode)))
+    curved = np.isfinite(curvature) & (curvature > 0)
+    width = np.where(
+        curved, 1 / np.sqrt(np.where(curved, curvature, 1.0)), 0.1 * (1 + np.abs(mode))
+    )
     points = mode + width * rng.standard_normal((m, len(mode)))
-    for _ in range(60):  # towards the mode, until all are possible
-        out = ~np.isfinite(f(points))
-        if not out.any():
+    for _ in range(60):  # move towards the mode until all are possible
+        outside = ~np.isfinite(f(points))
+        if not outside.any():
             break
-        points[out] = mode + 0.7 * (points[out] - mode)
+        points[outside] = mode + 0.7 * (points[outside] - mode)
     return points

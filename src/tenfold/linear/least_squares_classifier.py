@@ -1,4 +1,4 @@
-"""Least squares for classification: a linear discriminant for each class, the largest wins."""
+"""Least squares on one-hot targets: a linear discriminant for each class, the largest wins."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from tenfold.engine.arrays import ArraySource
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.engine.second_moments import choose_origin, has_cancellation
-from tenfold.linear._base import row_scores
+from tenfold.linear._base import linear_score
 from tenfold.linear._least_squares_solvers import (
     LeastSquaresProblem,
     ThinSVD,
     centered_qr,
-    is_varying,
     is_well_conditioned,
     problem_from_moments,
     solve_least_squares,
     thin_svd,
+    with_triangular_factor,
 )
+from tenfold.linear._tuning import MAX_SPARSE_GRAM_COLUMNS
 from tenfold.stats.moments import GramStatistic, Moments, TriangularFactor, gram_statistic
-
-_MAX_SPARSE_GRAM_COLUMNS = 4096  # columns whose square is kept
 
 
 class ClassMeansAndMoments(NamedTuple):
@@ -38,29 +37,28 @@ class ClassMeansAndMoments(NamedTuple):
     Attributes
     ----------
     n, mean : (k,) and (k, p)
-    all : moments of X
+    moments : moments of X over all classes
     """
 
     n: np.ndarray
     mean: np.ndarray
-    all: Moments
+    moments: Moments
 
     def merge(self, other: ClassMeansAndMoments) -> ClassMeansAndMoments:
         n = self.n + other.n
         share = (other.n / np.where(n > 0, n, 1.0))[:, None]
-        return ClassMeansAndMoments(
-            n, self.mean + share * (other.mean - self.mean), self.all.merge(other.all)
-        )
+        mean = self.mean + share * (other.mean - self.mean)
+        return ClassMeansAndMoments(n, mean, self.moments.merge(other.moments))
 
-    def spread(self, places: np.ndarray, k: int) -> ClassMeansAndMoments:
-        """The same among k classes, of which these are the ones at `places`."""
+    def expand_to_classes(self, places: np.ndarray, k: int) -> ClassMeansAndMoments:
+        """The same statistic for k classes, of which these have the numbers `places`."""
         n, mean = np.zeros(k), np.zeros((k, self.mean.shape[1]))
         n[places], mean[places] = self.n, self.mean
-        return ClassMeansAndMoments(n, mean, self.all)
+        return ClassMeansAndMoments(n, mean, self.moments)
 
     def with_targets(self) -> Moments:
         """Moments of [x y] for one-hot targets y."""
-        total, center, scatter, rows = self.all
+        total, center, scatter, rows = self.moments
         y = self.n / total
         xy = (self.mean - center).T * self.n
         yy = np.diag(self.n) - total * np.multiply.outer(y, y)
@@ -85,7 +83,7 @@ def _one_hot_qr(chunk: Chunk, mean: np.ndarray, k: int) -> TriangularFactor:
 
 def _class_statistic(rows: Rows, k: int) -> ClassMeansAndMoments:
     """Weights and means of classes, and the moments of all rows; one pass, rarely two."""
-    with np.errstate(over="ignore", invalid="ignore"):  # who needs the squares looks at them
+    with np.errstate(over="ignore", invalid="ignore"):  # the solvers check that products are finite
         p = rows.n_features
         origin = None if rows.sparse else choose_origin(rows, target=False)
         total = _sum_pass(rows, origin, k)
@@ -106,27 +104,37 @@ def _sum_pass(rows: Rows, origin: np.ndarray | None, k: int) -> GramStatistic:
 
 
 class LeastSquaresClassifier(OnePassClassifier):
-    r"""K linear discriminants by least squares on one-hot targets.
+    r"""Linear discriminants, one per class, by least squares on one-hot targets.
 
     .. math:: \min_{W, b} \sum_i \omega_i \lVert W x_i + b - t_i \rVert^2
               + \alpha \lVert W \rVert^2, \qquad \hat y = \arg\max_k (W x + b)_k
 
-    with t the one-hot label. A closed form from one pass; with a constant the K outputs sum to 1.
+    with t the one-hot label. A closed form from one pass; with an intercept the outputs sum to 1.
     Rows far on the right side cost as much as rows on the wrong side, so outliers move the
-    boundary: see `LogisticRegression` and `LinearSVC` for losses without that fault. [004, 3.5]
+    boundary: see `LogisticRegression` and `LinearSVC` for losses without that fault.
 
     Parameters
     ----------
     alpha : float
         Weight of the penalty on the coefficients.
     fit_intercept : bool
-        Whether there are constants b; they are not penalised.
+        Whether there are intercepts b; they are not penalized.
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    coef_, intercept_ : (k, p) and (k,), one discriminant for each class
-    statistic_ : class weights and means, and moments of X, that all this was computed from
+    classes_ : (n_classes,) labels
+    coef_ : (n_classes, n_features) coefficients, one discriminant for each class
+    intercept_ : (n_classes,) intercepts
+    statistic_ : class weights and means, and moments of X, from which all this was computed
+
+    See Also
+    --------
+    LogisticRegression : A loss that rows far on the right side do not enter.
+    LinearDiscriminantAnalysis : The generative counterpart.
+
+    References
+    ----------
+    * C. M. Bishop (2006). Pattern Recognition and Machine Learning, section 4.1.3.
 
     Examples
     --------
@@ -150,78 +158,75 @@ class LeastSquaresClassifier(OnePassClassifier):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         if not rows.sparse and rows.n_rows < rows.n_features:
-            return self._wide(rows)
-        table = self._statistic(rows)
-        s = table.with_targets()
+            return self._attributes_from_svd(self._svd(rows), rows.dtype)
+        statistic = self._statistic(rows)
+        s = statistic.with_targets()
         P = problem_from_moments(s, rows.n_features, rows.dtype, intercept=self.fit_intercept)
         if not rows.sparse and not is_well_conditioned(P, self._alpha, rows.dtype):
-            P = self._exact(rows, s, P)
-        return {**self._solved(P, s, rows.dtype), "statistic_": table, "dtype_": rows.dtype}
+            P = self._with_qr(rows, s, P)
+        learned = self._solve(P, s, rows.dtype)
+        return {**learned, "statistic_": statistic, "dtype_": rows.dtype}
 
     @property
     def _alpha(self) -> np.ndarray:
         return np.full(len(self.classes_), float(self.alpha))
 
     def _statistic(self, rows: Rows) -> ClassMeansAndMoments:
-        if rows.n_features > _MAX_SPARSE_GRAM_COLUMNS and rows.sparse:
+        if rows.n_features > MAX_SPARSE_GRAM_COLUMNS and rows.sparse:
             raise ValueError(
-                f"least squares keeps a dense square of the columns; {rows.n_features} are too "
-                f"many (at most {_MAX_SPARSE_GRAM_COLUMNS}). Hash to fewer columns, or take LinearSVC."
+                f"least squares keeps a dense Gram matrix; {rows.n_features} columns are too many "
+                f"(at most {MAX_SPARSE_GRAM_COLUMNS}). Hash to fewer columns, or take LinearSVC."
             )
         return _class_statistic(rows, len(self.classes_))
 
-    def _finalize(self, table: ClassMeansAndMoments, dtype: np.dtype) -> dict[str, Any]:
-        s = table.with_targets()
+    def _finalize(self, statistic: ClassMeansAndMoments, dtype: np.dtype) -> dict[str, Any]:
+        s = statistic.with_targets()
         P = problem_from_moments(s, self.n_features_in_, dtype, intercept=self.fit_intercept)
-        return self._solved(P, s, dtype)
+        return self._solve(P, s, dtype)
 
-    def _exact(self, rows: Rows, s: Moments, P: LeastSquaresProblem) -> LeastSquaresProblem:
-        """The same problem from a second pass, which keeps the condition of the data."""
-        p, mean = rows.n_features, s.mean if self.fit_intercept else np.zeros_like(s.mean)
+    def _with_qr(self, rows: Rows, s: Moments, P: LeastSquaresProblem) -> LeastSquaresProblem:
+        """The same problem with its triangular factor, from a second pass."""
+        mean = s.mean if self.fit_intercept else np.zeros_like(s.mean)
         R = rows.total(_one_hot_qr, mean, len(self.classes_)).R
-        R = R * is_varying(np.abs(R).max(axis=0) / np.sqrt(s.n), mean, P.eps)
-        return P._replace(R=R[:, :p], C=R[:, p:])
+        return with_triangular_factor(P, R, mean, s.n)
 
-    def _solved(self, P: LeastSquaresProblem, s: Moments, dtype: np.dtype) -> dict[str, Any]:
+    def _solve(self, P: LeastSquaresProblem, s: Moments, dtype: np.dtype) -> dict[str, Any]:
         p = len(P.AA)
         coef = solve_least_squares(P, self._alpha)
-        constant = s.mean[p:] - s.mean[:p] @ coef if self.fit_intercept else np.zeros(len(coef.T))
-        return {"coef_": coef.T.astype(dtype), "intercept_": constant.astype(dtype)}
+        intercept = s.mean[p:] - s.mean[:p] @ coef if self.fit_intercept else np.zeros(len(coef.T))
+        return {"coef_": coef.T.astype(dtype), "intercept_": intercept.astype(dtype)}
 
     def _has_statistic(self, rows: Rows) -> bool:
         return rows.sparse or rows.n_rows >= rows.n_features
 
-    def _wide(self, rows: Rows) -> dict[str, Any]:
-        return self._from_wide(self._decomposed(rows), rows.dtype)
-
-    def _decomposed(self, rows: Rows) -> ThinSVD:
+    def _svd(self, rows: Rows) -> ThinSVD:
         chunk = rows.gather()
-        hot = Rows(ArraySource(chunk.X, _one_hot(chunk, len(self.classes_)), chunk.w))
-        return thin_svd(hot, intercept=self.fit_intercept)
+        targets = _one_hot(chunk, len(self.classes_))
+        return thin_svd(Rows(ArraySource(chunk.X, targets, chunk.w)), intercept=self.fit_intercept)
 
-    def _from_wide(self, wide: ThinSVD, dtype: np.dtype) -> dict[str, Any]:
-        coef, constant = wide.solution(self._alpha)
-        learned = {"coef_": coef.T, "intercept_": constant * self.fit_intercept}
+    def _attributes_from_svd(self, svd: ThinSVD, dtype: np.dtype) -> dict[str, Any]:
+        coef, intercept = svd.solve(self._alpha)
+        learned = {"coef_": coef.T, "intercept_": intercept * self.fit_intercept}
         return {k: v.astype(dtype) for k, v in learned.items()} | {"statistic_": None}
 
     def _fit_along(self, rows: Rows, settings: list[dict]) -> list[Any] | None:
         """All penalties from one decomposition, where the rows are fewer than the columns."""
-        if self._has_statistic(rows) or any(set(each) != {"alpha"} for each in settings):
+        if self._has_statistic(rows) or any(set(s) != {"alpha"} for s in settings):
             return None
         first = copy(self)
         first.classes_, rows = encode_row_labels(rows)
-        wide, models = first._decomposed(rows), [copy(first) for _ in settings]
-        for model, each in zip(models, settings, strict=True):
-            model.set_params(**each)
+        svd, models = first._svd(rows), [copy(first) for _ in settings]
+        for model, setting in zip(models, settings, strict=True):
+            model.set_params(**setting)
             model._validate_params()
-            model._set_learned(model._from_wide(wide, rows.dtype))
+            model._set_learned(model._attributes_from_svd(svd, rows.dtype))
         return models
 
     def _scorer(self) -> tuple:
-        return row_scores, self.coef_, self.intercept_
+        return linear_score, self.coef_, self.intercept_
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The K discriminants of each row, (n, k); of two, the second less the first, (n,).
+        """The discriminants of each row, (n_rows, n_classes); of two, their difference, (n_rows,).
 
         Parameters
         ----------
@@ -229,5 +234,5 @@ class LeastSquaresClassifier(OnePassClassifier):
             The rows.
         """
         check_is_fitted(self)
-        Z = self._each(X, row_scores, self.coef_, self.intercept_)
+        Z = self._each(X, linear_score, self.coef_, self.intercept_)
         return Z[:, 1] - Z[:, 0] if Z.shape[1] == 2 else Z

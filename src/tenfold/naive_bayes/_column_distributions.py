@@ -1,4 +1,10 @@
-"""Class-conditional distributions of single columns: their statistics and log-likelihoods; NaN is a missing value."""
+r"""Class-conditional distributions of single columns: statistics and log-likelihoods.
+
+.. math:: \log \pi_c + \sum_j \log p_j(x_j \mid c)
+
+NaN is a missing value: statistics leave it out, and a prediction omits its term, which is the exact
+marginal under independence. Shapes use k classes and p features.
+"""
 
 from __future__ import annotations
 
@@ -19,66 +25,69 @@ class ObservedMoments(NamedTuple):
     Attributes
     ----------
     n : (k,) weight of each class
-    seen : (k, p) weight of the entries that are there
+    observed : (k, p) weight of the entries that are not missing
     mean : (k, p) their means
     scatter : (k, p) their weighted sums of squares about the means
     """
 
     n: np.ndarray
-    seen: np.ndarray
+    observed: np.ndarray
     mean: np.ndarray
     scatter: np.ndarray
 
     def merge(self, other: ObservedMoments) -> ObservedMoments:
-        seen = self.seen + other.seen
-        delta, share = other.mean - self.mean, other.seen / np.where(seen > 0, seen, 1)
-        scatter = self.scatter + other.scatter + delta**2 * (self.seen * share)
-        return ObservedMoments(self.n + other.n, seen, self.mean + share * delta, scatter)
+        observed = self.observed + other.observed
+        delta, fraction = (
+            other.mean - self.mean,
+            other.observed / np.where(observed > 0, observed, 1),
+        )
+        scatter = self.scatter + other.scatter + delta**2 * (self.observed * fraction)
+        return ObservedMoments(self.n + other.n, observed, self.mean + fraction * delta, scatter)
 
-    def spread(self, places: np.ndarray, k: int) -> ObservedMoments:
-        """The same among k classes, of which these are the ones at `places`."""
-        return ObservedMoments(*(expand_to_classes(part, places, k) for part in self))
+    def expand_to_classes(self, positions: np.ndarray, k: int) -> ObservedMoments:
+        """The same statistic among k classes, of which these are at `positions`."""
+        return ObservedMoments(*(expand_to_classes(part, positions, k) for part in self))
 
     def columns(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance of each column over all classes, (p,); 0 where nothing is there."""
-        total = self.seen.sum(axis=0)
-        share = self.seen / np.where(total > 0, total, 1)
-        mean = (share * self.mean).sum(axis=0)
-        between = (share * (self.mean - mean) ** 2).sum(axis=0)
+        """Mean and variance of each column over all classes, (p,); 0 if nothing is observed."""
+        total = self.observed.sum(axis=0)
+        fraction = self.observed / np.where(total > 0, total, 1)
+        mean = (fraction * self.mean).sum(axis=0)
+        between = (fraction * (self.mean - mean) ** 2).sum(axis=0)
         return mean, self.scatter.sum(axis=0) / np.where(total > 0, total, 1) + between
 
     def estimates(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance, (k, p).
 
-        A class that never shows a column is given those of all classes, so that the column says
-        nothing for or against it.
+        A class without entries of a column gets those of all classes, so that the column does not
+        change the posterior of the class.
         """
         mean, variance = self.columns()
-        blank = self.seen == 0
-        own = self.scatter / np.where(blank, 1, self.seen)
-        return np.where(blank, mean, self.mean), np.where(blank, variance, own)
+        empty = self.observed == 0
+        class_variance = self.scatter / np.where(empty, 1, self.observed)
+        return np.where(empty, mean, self.mean), np.where(empty, variance, class_variance)
 
 
 def observed_moments(chunk: Chunk, k: int) -> ObservedMoments:
-    """Moments of each column within each of k classes, without what is missing."""
+    """Moments of the observed entries of each column within each of k classes."""
     X, y, w = chunk.X, chunk.y, chunk.weights().astype(np.float64)
     n, sums = class_sums(X, y, w, k)
     if np.isnan(sums).any():
-        seen, sums = _observed_sums(X, y, w, k)
-        mean = sums / np.where(seen > 0, seen, 1)
-        return ObservedMoments(n, seen, mean, _observed_squares(X, y, w, mean))
-    seen = np.repeat(n[:, None], X.shape[1], axis=1)
+        observed, sums = _observed_sums(X, y, w, k)
+        mean = sums / np.where(observed > 0, observed, 1)
+        return ObservedMoments(n, observed, mean, _observed_squares(X, y, w, mean))
+    observed = np.repeat(n[:, None], X.shape[1], axis=1)
     mean = sums / np.where(n > 0, n, 1)[:, None]
-    return ObservedMoments(n, seen, mean, class_squared_deviations(X, y, w, mean))
+    return ObservedMoments(n, observed, mean, class_squared_deviations(X, y, w, mean))
 
 
 def check_no_infinity(s: ObservedMoments) -> None:
-    """Raise an error that names a column with an infinity in it."""
-    bad = ~np.isfinite(s.mean).all(axis=0)
-    if bad.any():
+    """Raise an error that names a column with an infinite value."""
+    infinite = ~np.isfinite(s.mean).all(axis=0)
+    if infinite.any():
         raise ValueError(
-            f"Input X contains infinity, or numbers too large for a sum: column {np.argmax(bad)}. "
-            "Write NaN where a value is missing."
+            "Input X contains infinity, or numbers too large for a sum: column "
+            f"{np.argmax(infinite)}. Write NaN where a value is missing."
         )
 
 
@@ -86,14 +95,14 @@ def check_no_infinity(s: ObservedMoments) -> None:
 def _observed_sums(X, y, w, k):  # noqa: ANN001, ANN202  -> (k, d), (k, d)
     """Weight and weighted sum of the entries of each column in each class that are not NaN."""
     n, d = X.shape
-    seen, sums = np.zeros((k, d)), np.zeros((k, d))
+    observed, sums = np.zeros((k, d)), np.zeros((k, d))
     for i in range(n):
         c = y[i]
         for j in range(d):
             if not np.isnan(X[i, j]):
-                seen[c, j] += w[i]
+                observed[c, j] += w[i]
                 sums[c, j] += w[i] * X[i, j]
-    return seen, sums
+    return observed, sums
 
 
 @njit(cache=True, nogil=True)
@@ -110,11 +119,11 @@ def _observed_squares(X, y, w, mean):  # noqa: ANN001, ANN202  -> (k, d)
     return squares
 
 
-_MAX_CATEGORIES = 2**20  # of a column; more of them are a number or an identity, not a category
+_MAX_CATEGORIES = 2**20  # of a column; more of them are a measurement or an identifier
 
 
 class CategoryCounts(NamedTuple):
-    """Counts of categories, those of one column after those of another.
+    """Counts of categories, one column after the other.
 
     Attributes
     ----------
@@ -133,7 +142,7 @@ class CategoryCounts(NamedTuple):
         return CategoryCounts(self.n + other.n, sizes, counts)
 
     def padded(self, sizes: np.ndarray) -> CategoryCounts:
-        """The same with room for more categories."""
+        """The same counts with zeros for more categories."""
         if np.array_equal(sizes, self.sizes):
             return self
         counts = np.zeros((len(self.n), sizes.sum()))
@@ -141,12 +150,12 @@ class CategoryCounts(NamedTuple):
             new[:, : old.shape[1]] = old
         return CategoryCounts(self.n, sizes, counts)
 
-    def spread(self, places: np.ndarray, k: int) -> CategoryCounts:
-        """The same among k classes, of which these are the ones at `places`."""
+    def expand_to_classes(self, positions: np.ndarray, k: int) -> CategoryCounts:
+        """The same statistic among k classes, of which these are at `positions`."""
         return CategoryCounts(
-            expand_to_classes(self.n, places, k),
+            expand_to_classes(self.n, positions, k),
             self.sizes,
-            expand_to_classes(self.counts, places, k),
+            expand_to_classes(self.counts, positions, k),
         )
 
     def tables(self) -> list[np.ndarray]:
@@ -154,24 +163,24 @@ class CategoryCounts(NamedTuple):
         return split_tables(self.counts, self.sizes)
 
     def log_probabilities(self, alpha: float) -> list[np.ndarray]:
-        """Log of the smoothed shares of each column, (k, m)."""
-        found = []
+        """Log of the smoothed relative frequencies of each column, (k, m)."""
+        logs = []
         for table in self.tables():
             total = table.sum(axis=1, keepdims=True) + alpha * table.shape[1]
-            found.append(safe_log(table + alpha) - np.log(np.where(total > 0, total, 1)))
-        return found
+            logs.append(safe_log(table + alpha) - np.log(np.where(total > 0, total, 1)))
+        return logs
 
 
-def split_tables(flat: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
-    """Views of the columns of each table."""
-    return np.split(flat, np.cumsum(sizes)[:-1], axis=1) if len(sizes) else []
+def split_tables(tables: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
+    """The table (k, m) of each column, as views of the tables side by side."""
+    return np.split(tables, np.cumsum(sizes)[:-1], axis=1) if len(sizes) else []
 
 
-def category_sizes(sizes: np.ndarray, least: Any) -> np.ndarray:
-    """Categories of each column, at least those that the user asked for."""
-    if least is None:
+def category_sizes(sizes: np.ndarray, min_categories: Any) -> np.ndarray:
+    """Number of categories of each column, at least `min_categories`."""
+    if min_categories is None:
         return sizes
-    least = np.asarray(least)
+    least = np.asarray(min_categories)
     if not np.issubdtype(least.dtype, np.signedinteger):
         raise ValueError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
     if least.ndim > 0 and least.shape != sizes.shape:
@@ -182,38 +191,40 @@ def category_sizes(sizes: np.ndarray, least: Any) -> np.ndarray:
     return np.maximum(sizes, least, dtype=np.int64)
 
 
-def count_categories(chunk: Chunk, k: int, who: str) -> CategoryCounts:
-    """Weight of each category of each column in each class; the whole part of a number counts."""
+def count_categories(chunk: Chunk, k: int, model_name: str) -> CategoryCounts:
+    """Weight of each category of each column in each class; numbers are truncated to integers."""
     X = chunk.X
     w = chunk.weights().astype(np.float64)
     low, high = column_extremes(X, w)
-    check_category_range(low, high, who)
+    check_category_range(low, high, model_name)
     sizes = high.astype(np.int64) + 1
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     n, counts = _accumulate_counts(X, chunk.y, w, k, start)
     return CategoryCounts(n, sizes, counts)
 
 
-def check_category_range(low: np.ndarray, high: np.ndarray, who: str) -> None:
-    """Raise an error if columns hold numbers that are no category."""
+def check_category_range(low: np.ndarray, high: np.ndarray, model_name: str) -> None:
+    """Raise an error if columns hold values that are not categories."""
     if (low < 0).any():
         raise ValueError(
-            f"Negative values in data passed to {who} (input X): column {np.argmax(low < 0)}. "
-            "Categories are 0, 1, ...: number them with sklearn.preprocessing.OrdinalEncoder."
+            f"Negative values in data passed to {model_name} (input X): column "
+            f"{np.argmax(low < 0)}. Categories are 0, 1, ...: number them with "
+            "sklearn.preprocessing.OrdinalEncoder."
         )
     if (high >= _MAX_CATEGORIES).any():
         j = int(np.argmax(high >= _MAX_CATEGORIES))
         raise ValueError(
-            f"column {j} of the data passed to {who} holds {high[j]:g}; categories are 0, 1, ... "
-            f"below {_MAX_CATEGORIES}: number them with sklearn.preprocessing.OrdinalEncoder."
+            f"column {j} of the data passed to {model_name} holds {high[j]:g}; categories are 0, "
+            f"1, ... below {_MAX_CATEGORIES}: number them with "
+            "sklearn.preprocessing.OrdinalEncoder."
         )
 
 
 @njit(cache=True, nogil=True)
 def column_extremes(X, w):  # noqa: ANN001, ANN202  -> (p,), (p,)
-    """Smallest and largest number of each column, at most 0 and at least -1.
+    """Smallest and largest value of each column, at most 0 and at least -1.
 
-    NaN and rows that weigh nothing do not count.
+    NaN and rows of weight zero are ignored.
     """
     n, p = X.shape
     low, high = np.zeros(p), np.full(p, -1.0)
@@ -245,10 +256,10 @@ class ColumnDistributions(NamedTuple):
 
     Attributes
     ----------
-    kind : (p,) which distribution
-    a, b, c : (p, k) Gaussian: mean, precision, half the log of precision / 2 pi; Bernoulli: log
-        probability of 1 and of 0; Poisson: log rate, rate
-    table : (m, k) log probabilities of categories, those of one column after those of another
+    kind : (p,) code of the distribution
+    a, b, c : (p, k) parameters. Gaussian: mean, precision, half the log of precision / 2 pi;
+        Bernoulli: log probability of 1 and of 0; Poisson: log rate, rate
+    table : (m, k) log probabilities of categories, one column after the other
     start : (p + 1,) where the categories of each column begin in the table
     """
 
@@ -261,11 +272,11 @@ class ColumnDistributions(NamedTuple):
 
     @classmethod
     def gaussian(cls, mean: np.ndarray, precision: np.ndarray) -> ColumnDistributions:
-        """All columns Gaussian; both (p, k)."""
+        """All columns Gaussian; mean and precision are (p, k)."""
         p, k = mean.shape
-        half = 0.5 * np.log(precision / (2 * np.pi))
-        nowhere = np.zeros(p + 1, np.int64)
-        return cls(np.full(p, GAUSSIAN), mean, precision, half, np.empty((0, k)), nowhere)
+        log_factor = 0.5 * np.log(precision / (2 * np.pi))
+        start = np.zeros(p + 1, np.int64)
+        return cls(np.full(p, GAUSSIAN), mean, precision, log_factor, np.empty((0, k)), start)
 
     @classmethod
     def categorical(cls, tables: list[np.ndarray]) -> ColumnDistributions:
@@ -284,7 +295,7 @@ def column_log_joint(chunk: Chunk, offset: np.ndarray, columns: ColumnDistributi
 
 @njit(cache=True, nogil=True)
 def _sum_column_log_likelihoods(X, offset, kind, a, b, c, table, start):  # noqa: ANN001, ANN202, C901  -> (n, k)
-    """Sum over the columns of what each entry says about each class, in float64."""
+    """Sum the log-likelihoods of the columns in each class, in float64."""
     n, p = X.shape
     k = len(offset)
     scores = np.empty((n, k), X.dtype)
@@ -304,10 +315,10 @@ def _sum_column_log_likelihoods(X, offset, kind, a, b, c, table, start):  # noqa
             elif kind[j] == POISSON:
                 for m in range(k):
                     row[m] += x * a[j, m] - b[j, m] if x > 0 else -b[j, m]
-            elif 0 <= x < start[j + 1] - start[j]:  # a category never seen says nothing
-                place = start[j] + np.int64(x)
+            elif 0 <= x < start[j + 1] - start[j]:  # an unseen category is omitted
+                category = start[j] + np.int64(x)
                 for m in range(k):
-                    row[m] += table[place, m]
+                    row[m] += table[category, m]
         for m in range(k):
             scores[i, m] = row[m]
     return scores

@@ -1,7 +1,7 @@
-r"""Naive Bayes by counting: a weight and a sum of rows for each class, smoothed.
+r"""Base class of naive Bayes for discrete features: smoothed counts of each class.
 
-The log of prior times density is linear in the row, :math:`x \cdot w_c + b_c`, for counts, for
-presence and for Poisson numbers alike; learning is counting. [001, 2.7; 002, ch. 5; 003, unit 4]
+The log of prior times density is linear in the row, :math:`x \cdot w_c + b_c`, for multinomial,
+Bernoulli and Poisson features alike.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from tenfold.engine.rows import Rows
 from tenfold.stats.class_moments import expand_to_classes
 from tenfold.stats.decorators import propagates_nan
 
-DISCRETE_NB_CONSTRAINTS: dict[str, Any] = {  # what its parameters may be
+DISCRETE_NB_CONSTRAINTS: dict[str, Any] = {
     "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
     "force_alpha": ["boolean"],
     "fit_prior": ["boolean"],
     "class_prior": ["array-like", None],
 }
-_MIN_ALPHA = 1e-10  # below which `force_alpha=False` lifts the smoothing
+_MIN_ALPHA = 1e-10  # smaller smoothing is raised to it unless `force_alpha`
 
 
 class ClassCounts(NamedTuple):
@@ -42,13 +42,13 @@ class ClassCounts(NamedTuple):
     n: np.ndarray
     sums: np.ndarray
 
-    def spread(self, places: np.ndarray, k: int) -> ClassCounts:
-        """The same among k classes, of which these are the ones at `places`."""
-        return ClassCounts(*(expand_to_classes(part, places, k) for part in self))
+    def expand_to_classes(self, positions: np.ndarray, k: int) -> ClassCounts:
+        """The same statistic among k classes, of which these are at `positions`."""
+        return ClassCounts(*(expand_to_classes(part, positions, k) for part in self))
 
 
 class DiscreteNB(BayesRuleClassifier):
-    """What naive Bayes models of counts share: smoothing, priors, a linear score."""
+    """Smoothing, priors and a linear score of naive Bayes models of discrete features."""
 
     _sparse_ok = True
     _positive_only = True
@@ -74,8 +74,8 @@ class DiscreteNB(BayesRuleClassifier):
         return tags
 
     def _statistic(self, rows: Rows) -> Any:
-        leaf = _count_sparse if rows.sparse else _count_dense
-        return rows.total(leaf, len(self.classes_), type(self).__name__)
+        count = _count_sparse if rows.sparse else _count_dense
+        return rows.total(count, len(self.classes_), type(self).__name__)
 
     def _finalize(self, s: Any, dtype: np.dtype) -> dict[str, Any]:
         features = self._features(s, self._check_alpha())
@@ -87,7 +87,7 @@ class DiscreteNB(BayesRuleClassifier):
         }
 
     def _features(self, s: ClassCounts, alpha: Any) -> dict[str, np.ndarray]:
-        """What is learned of the columns, from counts and smoothing."""
+        """Learned attributes of the features, from counts and smoothing."""
         raise NotImplementedError(f"{type(self).__name__} has to define _features(s, alpha)")
 
     def _log_prior(self, n: np.ndarray) -> np.ndarray:
@@ -98,7 +98,7 @@ class DiscreteNB(BayesRuleClassifier):
         return safe_log(n / n.sum()) if self.fit_prior else np.full(len(n), -np.log(len(n)))
 
     def _check_alpha(self) -> Any:
-        """The smoothing that is used."""
+        """The validated smoothing."""
         alpha: Any = np.asarray(self.alpha, np.float64)
         if alpha.ndim:
             if alpha.shape != (self.n_features_in_,):
@@ -117,51 +117,56 @@ class DiscreteNB(BayesRuleClassifier):
         )
         return np.maximum(alpha, _MIN_ALPHA)
 
-    def _shares(self) -> np.ndarray:
+    def _class_probabilities(self) -> np.ndarray:
         return np.exp(self.class_log_prior_)
 
-    def _linear(self, W: np.ndarray, b: np.ndarray, without: np.ndarray | None = None) -> tuple:
-        """State of `linear_log_joint` from weights (k, p), of which some may be -inf.
+    def _linear(self, W: np.ndarray, b: np.ndarray, required: np.ndarray | None = None) -> tuple:
+        """Arguments of `linear_log_joint` from coefficients (k, p), of which some may be -inf.
 
-        `without` (k, p) marks columns that a class never lacks: a row without one is impossible.
+        `required` (k, p) marks features that a class always has: rows required one are impossible.
         """
         dtype = self.feature_count_.dtype
-        base = np.zeros(len(W), dtype)
-        if without is None and np.isfinite(W.min()):
-            return W.T.astype(dtype, copy=False), b.astype(dtype), None, base
-        never = np.isneginf(W).astype(dtype)
-        if without is not None:
-            never, base = never - without, without.sum(axis=1).astype(dtype)
+        n_required = np.zeros(len(W), dtype)
+        if required is None and np.isfinite(W.min()):
+            return W.T.astype(dtype, copy=False), b.astype(dtype), None, n_required
+        forbidden = np.isneginf(W).astype(dtype)
+        if required is not None:
+            forbidden = forbidden - required
+            n_required = required.sum(axis=1).astype(dtype)
         W = np.where(np.isfinite(W), W, 0).astype(dtype)
-        return W.T, b.astype(dtype), never.T, base
+        return W.T, b.astype(dtype), forbidden.T, n_required
 
 
 def linear_log_joint(
-    chunk: Chunk, W: np.ndarray, b: np.ndarray, barred: np.ndarray | None, base: np.ndarray
+    chunk: Chunk,
+    W: np.ndarray,
+    b: np.ndarray,
+    forbidden: np.ndarray | None,
+    n_required: np.ndarray,
 ) -> np.ndarray:
-    """X W + b, (n, k); minus infinity where X barred + base is positive: 0 log 0 is 0."""
+    """X W + b, (n, k); minus infinity where X forbidden + n_required > 0, since 0 log 0 is 0."""
     scores = chunk.X @ W + b
-    if barred is not None:
-        scores[chunk.X @ barred + base > 0] = -np.inf
+    if forbidden is not None:
+        scores[chunk.X @ forbidden + n_required > 0] = -np.inf
     return scores
 
 
 def log_counts(counts: np.ndarray) -> np.ndarray:
-    """Logarithm of (k, p), the classes of a column side by side, as predictions read them."""
+    """Logarithm of (k, p) in column-major order, in which predictions read it."""
     with np.errstate(divide="ignore"):
         return np.log(counts.T, order="C").T
 
 
-def _count_sparse(chunk: Chunk, k: int, who: str) -> ClassCounts:
-    """Weight and sum of the CSR rows of each class; none may be negative."""
-    check_non_negative(chunk, who)
+def _count_sparse(chunk: Chunk, k: int, model_name: str) -> ClassCounts:
+    """Weight and sum of the CSR rows of each class; negative entries are an error."""
+    check_non_negative(chunk, model_name)
     return class_totals(chunk, k)
 
 
 @propagates_nan
-def _count_dense(chunk: Chunk, k: int, who: str) -> ClassCounts:
-    """The same of dense rows, whose sums are smaller than they are."""
-    return _count_sparse(chunk, k, who)
+def _count_dense(chunk: Chunk, k: int, model_name: str) -> ClassCounts:
+    """Weight and sum of the dense rows of each class; negative entries are an error."""
+    return _count_sparse(chunk, k, model_name)
 
 
 def class_totals(chunk: Chunk, k: int) -> ClassCounts:
@@ -172,8 +177,8 @@ def class_totals(chunk: Chunk, k: int) -> ClassCounts:
     return ClassCounts(*_sparse_class_sums(X.data, X.indices, X.indptr, chunk.y, w, k, X.shape[1]))
 
 
-def check_non_negative(chunk: Chunk, who: str) -> None:
-    """Raise an error that says where a number is negative."""
+def check_non_negative(chunk: Chunk, model_name: str) -> None:
+    """Raise an error that names the position of a negative entry."""
     values = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.data
     if not values.size or values.min() >= 0:
         return
@@ -186,8 +191,8 @@ def check_non_negative(chunk: Chunk, who: str) -> None:
         row = np.searchsorted(chunk.X.indptr, entry, "right") - 1
         column = chunk.X.indices[entry]
     raise ValueError(
-        f"Negative values in data passed to {who} (input X): row {chunk.first + row}, column "
-        f"{column}. Counts are not negative: use GaussianNB for columns that can be."
+        f"Negative values in data passed to {model_name} (input X): row {chunk.first + row}, "
+        f"column {column}. Counts are not negative: use GaussianNB for columns that can be."
     )
 
 

@@ -25,40 +25,51 @@ from tenfold.naive_bayes._discrete_base import (
 
 
 class CategoricalNB(DiscreteNB):
-    r"""Columns are categories 0, 1, ..., with a table of probabilities for each class.
+    r"""Categorical naive Bayes: features are categories 0, 1, ..., independent within a class.
 
     .. math:: \log p(y = c \mid x) = \log \pi_c + \sum_j \log q_{cj}(x_j) + \text{const}, \qquad
               q_{cj}(m) = \frac{N_{cjm} + \alpha}{N_c + \alpha M_j}
 
     :math:`N_{cjm}` counts the rows of class c with category m in column j, which has :math:`M_j`
-    categories. A category that no row of the fit had says nothing. Of numbers that are not whole
-    the whole part counts. Parameters and attributes are those of
-    `sklearn.naive_bayes.CategoricalNB`. [001, 2.7; 002, 5.3]
+    categories. A category that was not in the training rows is omitted. Numbers are truncated to
+    integers. Parameters and attributes are those of
+    `sklearn.naive_bayes.CategoricalNB`.
 
     Parameters
     ----------
     alpha : float
-        Added to each count: 1 is Laplace's smoothing, 0 is none.
+        Added to each count: 1 is Laplace smoothing, 0 is none.
     force_alpha : bool
-        Whether an alpha below 1e-10 is used as it is; else it is lifted to 1e-10, with a warning.
+        Whether an alpha below 1e-10 is kept; otherwise it becomes 1e-10, with a warning.
     fit_prior : bool
-        Whether the priors are the classes' shares of the weight; else all are equal.
-    class_prior : (k,) array, optional
-        Priors to use instead.
-    min_categories : int or (p,) array, optional
-        Categories that a column has at least, seen or not.
+        Whether the priors are the relative weights of the classes; otherwise they are uniform.
+    class_prior : (n_classes,) array, optional
+        Given prior probabilities.
+    min_categories : int or (n_features,) array, optional
+        Minimum number of categories of a feature.
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    class_count_, class_log_prior_ : (k,) weight and log prior of each class
-    category_count_, feature_log_prob_ : for each column (k, m) counts, and log of q
-    n_categories_ : (p,) categories of each column
-    statistic_ : the counts that all this was computed from
+    classes_ : (n_classes,) labels
+    class_count_, class_log_prior_ : (n_classes,) weight and log prior of each class
+    category_count_, feature_log_prob_ : for each feature (n_classes, n_categories) counts, and
+        log of q
+    n_categories_ : (n_features,) categories of each feature
+    statistic_ : `CategoryCounts` of the training rows
+
+    See Also
+    --------
+    MixedNB : A distribution of its own for each feature.
+    CategoricalMixture : The same distributions without labels.
+
+    References
+    ----------
+    C. D. Manning, P. Raghavan and H. Schütze (2008), Introduction to Information Retrieval,
+    chapter 13.
 
     Examples
     --------
-    Will I like this song? Genre 0 pop, 1 country, 2 classical; 0 short or 1 long:
+    Songs by genre (0 pop, 1 country, 2 classical) and length (0 short, 1 long), liked or not:
 
     >>> from tenfold.naive_bayes.categorical import CategoricalNB
     >>> songs = [[0, 0], [0, 1], [1, 0], [2, 1], [2, 1]]
@@ -117,15 +128,15 @@ class CategoricalNB(DiscreteNB):
 
 
 def draw_categories(logs: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A category for each class number y, by log probabilities (k, m)."""
-    upto = np.cumsum(np.exp(logs.astype(np.float64)), axis=1)
-    chance = rng.random(len(y)) * upto[y, -1]
-    return (chance[:, None] >= upto[y]).sum(axis=1).astype(np.float64)
+    """Draw a category for each class number y, by log probabilities (n_classes, n_categories)."""
+    cumulative = np.cumsum(np.exp(logs.astype(np.float64)), axis=1)
+    u = rng.random(len(y)) * cumulative[y, -1]
+    return (u[:, None] >= cumulative[y]).sum(axis=1).astype(np.float64)
 
 
 def _categorical_log_joint(
-    chunk: Chunk, who: str, offset: np.ndarray, columns: ColumnDistributions
+    chunk: Chunk, model_name: str, offset: np.ndarray, columns: ColumnDistributions
 ) -> np.ndarray:
-    """Log of prior times probability, (n, k); no number may be negative."""
-    check_non_negative(chunk, who)
+    """Log of prior times probability, (n, k); negative entries are an error."""
+    check_non_negative(chunk, model_name)
     return column_log_joint(chunk, offset, columns)

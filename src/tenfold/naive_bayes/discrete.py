@@ -1,4 +1,4 @@
-"""Naive Bayes for discrete features: multinomial and complement counts, Bernoulli presence, Poisson events."""
+"""Naive Bayes for discrete features: multinomial, complement, Bernoulli and Poisson."""
 
 from __future__ import annotations
 
@@ -22,39 +22,49 @@ from tenfold.naive_bayes._discrete_base import (
 
 
 class MultinomialNB(DiscreteNB):
-    r"""A document is a bag of words, each drawn from the words of its class.
+    r"""Multinomial naive Bayes: a document is a bag of words, drawn from the words of its class.
 
     .. math:: \log p(y = c \mid x) = \log \pi_c + \sum_j x_j \log \tau_{cj} + \text{const},
               \qquad \tau_{cj} = \frac{N_{cj} + \alpha}{\sum_{j'} N_{cj'} + \alpha p}
 
     :math:`N_{cj}` counts word j in the documents of class c. The log-odds of two classes are a
-    linear score with the log-odds of the priors as offset. Counts may be any numbers that are not
-    negative (tf-idf, pixels). A word outside of the vocabulary is no column and says nothing:
-    vectorisers drop it. With ``alpha=0`` a word that a class never showed makes the class
-    impossible; a row that is impossible in every class has equal probabilities. Parameters and
-    attributes are those of `sklearn.naive_bayes.MultinomialNB`. [001, 2.7; 002, 5.2; 003, unit 4]
+    linear score with the log-odds of the priors as intercept. Counts may be any non-negative
+    numbers (tf-idf, pixels). Words outside of the vocabulary have no column: vectorizers drop them.
+    With ``alpha=0`` a word that no document of a class has makes the class impossible; a row that
+    is impossible in every class has equal probabilities. Parameters and attributes are those of
+    `sklearn.naive_bayes.MultinomialNB`.
 
     Parameters
     ----------
-    alpha : float or (p,) array
-        Added to each count: 1 is Laplace's smoothing, less is Lidstone's, 0 is none.
+    alpha : float or (n_features,) array
+        Added to each count: 1 is Laplace smoothing, less is Lidstone smoothing, 0 is none.
     force_alpha : bool
-        Whether an alpha below 1e-10 is used as it is; else it is lifted to 1e-10, with a warning.
+        Whether an alpha below 1e-10 is kept; otherwise it becomes 1e-10, with a warning.
     fit_prior : bool
-        Whether the priors are the classes' shares of the weight; else all are equal.
-    class_prior : (k,) array, optional
-        Priors to use instead.
+        Whether the priors are the relative weights of the classes; otherwise they are uniform.
+    class_prior : (n_classes,) array, optional
+        Given prior probabilities.
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    class_count_, class_log_prior_ : (k,) weight and log prior of each class
-    feature_count_, feature_log_prob_ : (k, p) counts, and log of the smoothed shares tau
-    statistic_ : the counts that all this was computed from
+    classes_ : (n_classes,) labels
+    class_count_, class_log_prior_ : (n_classes,) weight and log prior of each class
+    feature_count_, feature_log_prob_ : (n_classes, n_features) counts, and log of tau
+    statistic_ : `ClassCounts` of the training rows
+
+    See Also
+    --------
+    ComplementNB : For classes of very different sizes.
+    MultinomialMixture : The same distributions without labels.
+
+    References
+    ----------
+    A. McCallum and K. Nigam (1998), A comparison of event models for naive Bayes text
+    classification.
 
     Examples
     --------
-    Words good, bad, film; the review "good good film" (1) against "bad film" (0):
+    Words good, bad, film; the reviews "good good film" (1) and "bad film" (0):
 
     >>> from tenfold.naive_bayes.discrete import MultinomialNB
     >>> model = MultinomialNB().fit([[2.0, 0.0, 1.0], [0.0, 1.0, 1.0]], [1, 0])
@@ -63,9 +73,9 @@ class MultinomialNB(DiscreteNB):
     """
 
     def _features(self, s: ClassCounts, alpha: Any) -> dict[str, np.ndarray]:
-        smooth = s.sums + alpha
-        total = smooth.sum(axis=1)
-        logs = log_counts(smooth)
+        smoothed = s.sums + alpha
+        total = smoothed.sum(axis=1)
+        logs = log_counts(smoothed)
         logs -= np.log(np.where(total > 0, total, 1))[:, None]
         return {"feature_log_prob_": logs}
 
@@ -75,12 +85,12 @@ class MultinomialNB(DiscreteNB):
     def sample(  # pyright: ignore[reportIncompatibleVariableOverride]
         self, n_samples: int = 1, random_state: Any = None, *, length: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Make up documents: first a class by its prior, then words of that class.
+        """Sample documents: first a class by its prior, then words of that class.
 
         Parameters
         ----------
         n_samples : int
-            How many.
+            Number of documents.
         random_state : int, RandomState or None
             Seed.
         length : int, optional
@@ -88,47 +98,56 @@ class MultinomialNB(DiscreteNB):
 
         Returns
         -------
-        X : (n_samples, p) array of counts
+        X : (n_samples, n_features) array of counts
         y : (n_samples,) array of labels
         """
-        return self._drawn(n_samples, random_state, length=length)
+        return self._sample(n_samples, random_state, length=length)
 
     def _draw(self, y: np.ndarray, rng: np.random.Generator, length: int | None) -> np.ndarray:
         n, sums = self.statistic_
         mean = np.rint(sums.sum(axis=1) / np.where(n > 0, n, 1)).astype(np.int64)
-        words = mean[y] if length is None else np.full(len(y), length)
-        shares = np.exp(self.feature_log_prob_.astype(np.float64))
-        X = np.empty((len(y), shares.shape[1]))
+        lengths = mean[y] if length is None else np.full(len(y), length)
+        p = np.exp(self.feature_log_prob_.astype(np.float64))
+        X = np.empty((len(y), p.shape[1]))
         for c in np.unique(y):
-            X[y == c] = rng.multinomial(words[y == c], shares[c] / shares[c].sum())
+            X[y == c] = rng.multinomial(lengths[y == c], p[c] / p[c].sum())
         return X
 
 
 class ComplementNB(DiscreteNB):
-    r"""A class is known by the words of all other classes, of which there are more.
+    r"""Complement naive Bayes: the score of a class uses the counts of all other classes.
 
     .. math:: \hat y = \arg\max_c \sum_j x_j w_{cj}, \qquad
               w_{cj} = -\log \frac{\alpha + \sum_{c' \ne c} N_{c'j}}
                                  {\sum_{j'} (\alpha + \sum_{c' \ne c} N_{c'j'})}
 
-    Better than `MultinomialNB` where classes differ much in size. It is a rule, not a model of how
-    documents come about: scores are no log-probabilities, and there is nothing to sample from.
-    Parameters and attributes are those of `sklearn.naive_bayes.ComplementNB`. [beside 001, 2.7]
+    Often better than `MultinomialNB` where classes differ much in size. It is a decision rule, not
+    a generative model: scores are not log-probabilities, and it has no `sample`. Parameters and
+    attributes are those of `sklearn.naive_bayes.ComplementNB`.
 
     Parameters
     ----------
     alpha, force_alpha, fit_prior, class_prior : as in `MultinomialNB`
-        The priors matter only if there is one class.
+        The priors have an effect only if there is one class.
     norm : bool
         Whether the weights of a class are divided by their sum.
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    class_count_, class_log_prior_ : (k,) weight and log prior of each class
-    feature_count_, feature_log_prob_ : (k, p) counts, and the weights w
-    feature_all_ : (p,) counts in all classes together
-    statistic_ : the counts that all this was computed from
+    classes_ : (n_classes,) labels
+    class_count_, class_log_prior_ : (n_classes,) weight and log prior of each class
+    feature_count_, feature_log_prob_ : (n_classes, n_features) counts, and the weights w
+    feature_all_ : (n_features,) counts in all classes together
+    statistic_ : `ClassCounts` of the training rows
+
+    See Also
+    --------
+    MultinomialNB : The generative model of the same counts.
+
+    References
+    ----------
+    J. D. M. Rennie, L. Shih, J. Teevan and D. R. Karger (2003), Tackling the poor assumptions of
+    naive Bayes text classifiers.
 
     Examples
     --------
@@ -158,49 +177,58 @@ class ComplementNB(DiscreteNB):
         self.norm = norm
 
     def _features(self, s: ClassCounts, alpha: Any) -> dict[str, np.ndarray]:
-        everywhere = s.sums.sum(axis=0)
-        others = np.maximum(everywhere - s.sums + alpha, np.finfo(np.float64).tiny)
-        logs = log_counts(others)
-        logs -= np.log(others.sum(axis=1, keepdims=True))
+        total = s.sums.sum(axis=0)
+        complement = np.maximum(total - s.sums + alpha, np.finfo(np.float64).tiny)
+        logs = log_counts(complement)
+        logs -= np.log(complement.sum(axis=1, keepdims=True))
         weights = logs / logs.sum(axis=1, keepdims=True) if self.norm else -logs
-        return {"feature_log_prob_": weights, "feature_all_": everywhere}
+        return {"feature_log_prob_": weights, "feature_all_": total}
 
     def _scorer(self) -> tuple:
         b = self.class_log_prior_ if len(self.classes_) == 1 else np.zeros(len(self.classes_))
-        b = np.where(self.class_count_ > 0, b, -np.inf)  # announced, but without rows
+        b = np.where(self.class_count_ > 0, b, -np.inf)  # a declared class without rows
         return linear_log_joint, *self._linear(self.feature_log_prob_, b)
 
 
 class BernoulliNB(DiscreteNB):
-    r"""Columns are yes or no; absence speaks as well as presence.
+    r"""Bernoulli naive Bayes: features are binary, and absence counts as well as presence.
 
     .. math:: \log p(y = c \mid x) = \log \pi_c + \sum_j \big[x_j \log p_{cj}
               + (1 - x_j) \log(1 - p_{cj})\big] + \text{const}, \qquad
               p_{cj} = \frac{N_{cj} + \alpha}{N_c + 2\alpha}
 
-    :math:`N_{cj}` counts the rows of class c that have j, :math:`N_c` all rows of the class. The
+    :math:`N_{cj}` counts the rows of class c with feature j, :math:`N_c` all rows of the class. The
     log-odds are linear in x. Parameters and attributes are those of
-    `sklearn.naive_bayes.BernoulliNB`. [001, 2.7; 002, 5.3]
+    `sklearn.naive_bayes.BernoulliNB`.
 
     Parameters
     ----------
-    alpha : float or (p,) array
-        Added to the count of yes and to that of no: 1 is Laplace's smoothing, 0 is none.
+    alpha : float or (n_features,) array
+        Added to the counts of ones and of zeros: 1 is Laplace smoothing, 0 is none.
     force_alpha : bool
-        Whether an alpha below 1e-10 is used as it is; else it is lifted to 1e-10, with a warning.
+        Whether an alpha below 1e-10 is kept; otherwise it becomes 1e-10, with a warning.
     binarize : float or None
-        Numbers above this are yes; None if the columns are 0 and 1 already.
+        Entries above it become 1, all others 0; None: X holds 0 and 1 only.
     fit_prior : bool
-        Whether the priors are the classes' shares of the weight; else all are equal.
-    class_prior : (k,) array, optional
-        Priors to use instead.
+        Whether the priors are the relative weights of the classes; otherwise they are uniform.
+    class_prior : (n_classes,) array, optional
+        Given prior probabilities.
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    class_count_, class_log_prior_ : (k,) weight and log prior of each class
-    feature_count_, feature_log_prob_ : (k, p) rows that have each column, and log of p
-    statistic_ : the counts that all this was computed from
+    classes_ : (n_classes,) labels
+    class_count_, class_log_prior_ : (n_classes,) weight and log prior of each class
+    feature_count_, feature_log_prob_ : (n_classes, n_features) rows with each feature, and log of p
+    statistic_ : `ClassCounts` of the training rows
+
+    See Also
+    --------
+    BernoulliMixture : The same distributions without labels.
+
+    References
+    ----------
+    A. McCallum and K. Nigam (1998), A comparison of event models for naive Bayes text
+    classification.
 
     Examples
     --------
@@ -235,24 +263,24 @@ class BernoulliNB(DiscreteNB):
         return rows.total(_count_presence, len(self.classes_), self.binarize)
 
     def _features(self, s: ClassCounts, alpha: Any) -> dict[str, np.ndarray]:
-        yes = _smoothed_log_probabilities(s.sums, s.n, alpha)
-        no = _smoothed_log_probabilities(s.n[:, None] - s.sums, s.n, alpha)
-        always = np.zeros((0, 0))  # columns that a class never lacks; mostly there are none
-        if np.isneginf(no.min()):
-            always = np.isneginf(no)
-            no[always] = 0
-        absent = no.sum(axis=1)
-        odds = np.subtract(yes, no, out=no)
+        log_one = _smoothed_log_probabilities(s.sums, s.n, alpha)
+        log_zero = _smoothed_log_probabilities(s.n[:, None] - s.sums, s.n, alpha)
+        required = np.zeros((0, 0))  # features that all rows of a class have; mostly there are none
+        if np.isneginf(log_zero.min()):
+            required = np.isneginf(log_zero)
+            log_zero[required] = 0
+        log_absent = log_zero.sum(axis=1)
+        log_odds = np.subtract(log_one, log_zero, out=log_zero)
         return {
-            "feature_log_prob_": yes,
-            "_log_odds": odds,
-            "_log_absent": absent,
-            "_always": always,
+            "feature_log_prob_": log_one,
+            "_log_odds": log_odds,
+            "_log_absent": log_absent,
+            "_required": required,
         }
 
     def _scorer(self) -> tuple:
         b = self.class_log_prior_ + self._log_absent
-        state = self._linear(self._log_odds, b, self._always if self._always.size else None)
+        state = self._linear(self._log_odds, b, self._required if self._required.size else None)
         return _bernoulli_log_joint, self.binarize, *state
 
     def _draw(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -262,14 +290,14 @@ class BernoulliNB(DiscreteNB):
 
 def _smoothed_log_probabilities(counts: np.ndarray, n: np.ndarray, alpha: Any) -> np.ndarray:
     total = n[:, None] + 2 * alpha
-    smooth = counts + alpha
-    logs = log_counts(np.maximum(smooth, 0, out=smooth))
+    smoothed = counts + alpha
+    logs = log_counts(np.maximum(smoothed, 0, out=smoothed))
     logs -= np.log(np.where(total > 0, total, 1))
     return logs
 
 
 def _binarize_rows(X: Any, threshold: float | None) -> Any:
-    """1 where a number is above the threshold, else 0; dense or CSR."""
+    """1 where an entry is above the threshold, else 0; dense or CSR."""
     if threshold is None:
         return X
     if isinstance(X, np.ndarray):
@@ -279,7 +307,7 @@ def _binarize_rows(X: Any, threshold: float | None) -> Any:
 
 
 def _count_presence(chunk: Chunk, k: int, threshold: float | None) -> ClassCounts:
-    """Weight of each class, and of its rows that have each column."""
+    """Weight of each class, and of its rows with each feature."""
     return class_totals(chunk._replace(X=_binarize_rows(chunk.X, threshold)), k)
 
 
@@ -289,35 +317,45 @@ def _bernoulli_log_joint(chunk: Chunk, threshold: float | None, *state: Any) -> 
 
 
 class PoissonNB(DiscreteNB):
-    r"""Columns are numbers of events, each Poisson with a rate of its own in each class.
+    r"""Poisson naive Bayes: features count events, with a rate for each class and feature.
 
     .. math:: \log p(y = c \mid x) = \log \pi_c + \sum_j \big[x_j \log \lambda_{cj}
               - \lambda_{cj}\big] + \text{const}, \qquad
               \lambda_{cj} = \frac{N_{cj} + \alpha}{N_c + \alpha}
 
     :math:`N_{cj}` is the sum of column j over the rows of class c, :math:`N_c` their number. The
-    smoothed rate is the posterior mean under a Gamma prior of shape and rate alpha, as if alpha
-    more rows with one event each had been seen. Unlike `MultinomialNB` it heeds how many events a
-    row has in all. What the classes share, :math:`\sum_j \log x_j!`, is left out of
-    `predict_joint_log_proba`. Same parameters as `MultinomialNB`. [002, 5.3: any distribution]
+    smoothed rate is the posterior mean under a Gamma prior of shape and rate alpha: alpha more rows
+    with one event each. Unlike `MultinomialNB` it uses the total number of events of a row. The
+    term :math:`\sum_j \log x_j!`, which no class changes, is omitted from
+    `predict_joint_log_proba`. Same parameters as `MultinomialNB`.
 
     Parameters
     ----------
-    alpha : float or (p,) array
+    alpha : float or (n_features,) array
         Smoothing; 0 is none.
     force_alpha : bool
-        Whether an alpha below 1e-10 is used as it is; else it is lifted to 1e-10, with a warning.
+        Whether an alpha below 1e-10 is kept; otherwise it becomes 1e-10, with a warning.
     fit_prior : bool
-        Whether the priors are the classes' shares of the weight; else all are equal.
-    class_prior : (k,) array, optional
-        Priors to use instead.
+        Whether the priors are the relative weights of the classes; otherwise they are uniform.
+    class_prior : (n_classes,) array, optional
+        Given prior probabilities.
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    class_count_, class_log_prior_ : (k,) weight and log prior of each class
-    feature_count_, rate_ : (k, p) sums, and smoothed means
-    statistic_ : the sums that all this was computed from
+    classes_ : (n_classes,) labels
+    class_count_, class_log_prior_ : (n_classes,) weight and log prior of each class
+    feature_count_, rate_ : (n_classes, n_features) sums, and smoothed means
+    statistic_ : `ClassCounts` of the training rows
+
+    See Also
+    --------
+    PoissonMixture : The same distributions without labels.
+    PoissonRegressor : Counts as the target.
+
+    References
+    ----------
+    S.-B. Kim, K.-S. Han, H.-C. Rim and S. H. Myaeng (2006), Some effective techniques for naive
+    Bayes text classification.
 
     Examples
     --------

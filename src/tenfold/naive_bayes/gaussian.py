@@ -22,32 +22,42 @@ from tenfold.naive_bayes._column_distributions import (
 
 
 class GaussianNB(BayesRuleClassifier):
-    r"""Classes are Gaussian and, within a class, columns are independent.
+    r"""Gaussian naive Bayes: within a class, features are independent Gaussians.
 
     .. math:: \log p(y = c \mid x) = \log \pi_c
               - \tfrac12 \sum_j \Big[\log 2\pi\sigma_{cj}^2
               + \frac{(x_j - \mu_{cj})^2}{\sigma_{cj}^2}\Big] + \text{const}
 
-    One pass over the data: weight, mean and sum of squares of each column within each class. The
+    One pass over the data: weight, mean and sum of squares of each feature within each class. The
     parameters and attributes are those of `sklearn.naive_bayes.GaussianNB`. Entries that are NaN
-    are missing: the fit learns from the others, and a prediction leaves their terms out, which is
-    the exact posterior given the rest. [001, 2.9; 002, ch. 5; 004, 3.6]
+    are missing: the fit learns from the observed entries, and a prediction omits the terms of
+    missing ones, which is the exact posterior given the observed ones.
 
     Parameters
     ----------
-    priors : (k,) array, optional
-        Probabilities of the classes; by default their shares of the weight.
+    priors : (n_classes,) array, optional
+        Prior probabilities of the classes; by default their relative weights.
     var_smoothing : float
-        Share of the largest column variance that is added to all variances.
+        Fraction of the largest feature variance that is added to all variances.
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    class_prior_, class_count_ : (k,) probability and weight of each class
-    theta_, var_ : (k, p) mean and variance of each column within each class; those of all rows
-        where a class has no entry of a column
+    classes_ : (n_classes,) labels
+    class_prior_, class_count_ : (n_classes,) prior probability and weight of each class
+    theta_, var_ : (n_classes, n_features) mean and variance of each feature within each class;
+        those of all rows where a class has no observed entry
     epsilon_ : the variance that was added
-    statistic_ : the moments that all this was computed from
+    statistic_ : `ObservedMoments` of the training rows
+
+    See Also
+    --------
+    MixedNB : A distribution of its own for each feature.
+    GaussianClassifier : Gaussian classes with other covariances.
+
+    References
+    ----------
+    T. F. Chan, G. H. Golub and R. J. LeVeque (1983), Algorithms for computing the sample variance:
+    analysis and recommendations.
 
     Examples
     --------
@@ -58,12 +68,12 @@ class GaussianNB(BayesRuleClassifier):
     >>> round(model.score(X, y), 3)
     0.96
 
-    What is missing is left out:
+    Missing entries are omitted:
 
     >>> model.predict([[float("nan"), 3.0, 1.4, 0.2]]).tolist()
     [0]
 
-    New flowers, and their kinds:
+    Samples of the fitted model:
 
     >>> new_X, new_y = model.sample(5, random_state=0)
     >>> new_X.shape, new_y.shape
@@ -102,7 +112,7 @@ class GaussianNB(BayesRuleClassifier):
         offset = safe_log(self.class_prior_)
         return _gaussian_log_joint, offset, self.theta_.T, 1 / var.T
 
-    def _shares(self) -> np.ndarray:
+    def _class_probabilities(self) -> np.ndarray:
         return self.class_prior_
 
     def _draw(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -115,6 +125,6 @@ def _gaussian_log_joint(
     """Log of prior times density, (n, k); mean and precision are (p, k)."""
     offset = log_prior + 0.5 * np.log(precision / (2 * np.pi)).sum(axis=0)
     scores = diagonal_gaussian_scores(chunk.X, offset, mean, precision)
-    if np.isnan(scores).any():  # something is missing
+    if np.isnan(scores).any():  # some entry is missing
         return column_log_joint(chunk, log_prior, ColumnDistributions.gaussian(mean, precision))
     return scores

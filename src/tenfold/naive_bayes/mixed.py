@@ -36,7 +36,7 @@ DISTRIBUTION_CODES = {
 
 
 class MixedStatistics(NamedTuple):
-    """Moments of the columns that are numbers, and counts of those that are categories."""
+    """Moments of the numeric columns, and counts of the categorical ones."""
 
     numbers: ObservedMoments
     categories: CategoryCounts
@@ -46,45 +46,53 @@ class MixedStatistics(NamedTuple):
         """Weight of each class, (k,)."""
         return self.numbers.n
 
-    def spread(self, places: np.ndarray, k: int) -> MixedStatistics:
-        """The same among k classes, of which these are the ones at `places`."""
-        return MixedStatistics(self.numbers.spread(places, k), self.categories.spread(places, k))
+    def expand_to_classes(self, positions: np.ndarray, k: int) -> MixedStatistics:
+        """The same statistic among k classes, of which these are at `positions`."""
+        return MixedStatistics(
+            self.numbers.expand_to_classes(positions, k),
+            self.categories.expand_to_classes(positions, k),
+        )
 
 
 class MixedNB(BayesRuleClassifier):
-    r"""Columns are independent within a class, and each has a distribution of its own kind.
+    r"""Naive Bayes with a distribution of its own kind for each feature.
 
     .. math:: \log p(y = c \mid x) = \log \pi_c + \sum_{j \text{ not missing}} \log p_j(x_j \mid c)
               + \text{const}
 
-    One pass. A Gaussian column is learned as in `GaussianNB`, a Bernoulli column (yes if above 0)
+    One pass. A Gaussian feature is learned as in `GaussianNB`, a Bernoulli feature (1 if above 0)
     as in `BernoulliNB`, a categorical one (0, 1, ...) as in `CategoricalNB`, a Poisson one as in
-    `PoissonNB`; the score is the sum of theirs. NaN is a missing value everywhere: the fit learns
-    from the other entries, a prediction leaves it out. [002, 5.3 and 5.4; 004, 3.6]
+    `PoissonNB`; the log-likelihood of a row is the sum over its features. NaN is a missing value
+    everywhere: the fit learns from the observed entries, a prediction omits missing ones.
 
     Parameters
     ----------
     distributions : {"gaussian", "bernoulli", "categorical", "poisson"}, or a list of them
-        One for all columns, or one for each.
+        One for all features, or one for each.
     alpha : float
-        Smoothing of counts, as in the models of one kind; 0 is none.
+        Smoothing of counts, as in the models of a single kind; 0 is none.
     var_smoothing : float
-        Share of the largest variance of a Gaussian column that is added to all of them.
-    priors : (k,) array, optional
-        Probabilities of the classes; by default their shares of the weight.
+        Fraction of the largest variance of a Gaussian feature that is added to all of them.
+    priors : (n_classes,) array, optional
+        Prior probabilities of the classes; by default their relative weights.
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    class_count_, class_prior_ : (k,) weight and probability of each class
-    mean_, var_ : (k, p) of each column: mean and variance (Gaussian), share of yes (Bernoulli) or
-        rate (Poisson) without a variance; NaN where the kind has none
-    feature_log_prob_ : for each categorical column (k, m) log probabilities
-    statistic_ : moments and counts that all this was computed from
+    classes_ : (n_classes,) labels
+    class_count_, class_prior_ : (n_classes,) weight and prior probability of each class
+    mean_, var_ : (n_classes, n_features) mean and variance (Gaussian), probability of 1
+        (Bernoulli) or rate (Poisson) without a variance; NaN where the distribution has none
+    feature_log_prob_ : for each categorical feature (n_classes, n_categories) log probabilities
+    statistic_ : `MixedStatistics` of the training rows
+
+    See Also
+    --------
+    GaussianNB, BernoulliNB, CategoricalNB, PoissonNB : One distribution for all features.
+    GenerativeClassifier : Any density for each class.
 
     Examples
     --------
-    Height in metres, likes cats (yes or no), and the town, of two groups of people:
+    Height in meters, whether a person likes cats, and the town, of two groups of people:
 
     >>> from tenfold.naive_bayes.mixed import MixedNB
     >>> X = [[1.7, 1, 0], [1.6, 1, 1], [1.9, 0, 2], [1.8, 0, 2]]
@@ -116,13 +124,13 @@ class MixedNB(BayesRuleClassifier):
         self.priors = priors
 
     def _kinds(self) -> np.ndarray:
-        """The kind of each column, (p,)."""
+        """The distribution code of each feature, (n_features,)."""
         p, given = self.n_features_in_, self.distributions
         names = [given] * p if isinstance(given, str) else list(given)
         if len(names) != p or not set(names) <= set(DISTRIBUTION_CODES):
             raise ValueError(
-                f"distributions={given!r}: give one of {sorted(DISTRIBUTION_CODES)}, or a list of one for each "
-                f"of the {p} columns"
+                f"distributions={given!r}: give one of {sorted(DISTRIBUTION_CODES)}, or a list of "
+                f"one for each of the {p} columns"
             )
         return np.array([DISTRIBUTION_CODES[name] for name in names], dtype=np.int64)
 
@@ -134,7 +142,7 @@ class MixedNB(BayesRuleClassifier):
     def _finalize(self, s: MixedStatistics, dtype: np.dtype) -> dict[str, Any]:
         mean, var = (np.full((len(s.n), self.n_features_in_), np.nan) for _ in range(2))
         kinds = self._kinds()
-        mean[:, kinds != CATEGORICAL], var[:, kinds == GAUSSIAN] = self._numbers(s.numbers)
+        mean[:, kinds != CATEGORICAL], var[:, kinds == GAUSSIAN] = self._estimate_numeric(s.numbers)
         logs = s.categories.log_probabilities(self.alpha)
         return {
             "class_count_": s.n,
@@ -144,19 +152,19 @@ class MixedNB(BayesRuleClassifier):
             "feature_log_prob_": [table.astype(dtype) for table in logs],
         }
 
-    def _numbers(self, s: ObservedMoments) -> tuple[np.ndarray, np.ndarray]:
-        """Mean, share of yes or rate of each column of numbers; variances of the Gaussian ones."""
+    def _estimate_numeric(self, s: ObservedMoments) -> tuple[np.ndarray, np.ndarray]:
+        """Mean, probability or rate of each numeric feature; variances of the Gaussian ones."""
         kinds = self._kinds()
         kinds = kinds[kinds != CATEGORICAL]
         mean, var = s.estimates()
-        count = s.seen * s.mean
-        more = np.where(kinds == BERNOULLI, 2, 1) * self.alpha
-        total = s.seen + more
-        smooth = np.where(total > 0, (count + self.alpha) / np.where(total > 0, total, 1), mean)
-        var, spread_out = var[:, kinds == GAUSSIAN], s.columns()[1][kinds == GAUSSIAN]
-        largest = spread_out.max(initial=0.0)
+        count = s.observed * s.mean
+        pseudocount = np.where(kinds == BERNOULLI, 2, 1) * self.alpha
+        total = s.observed + pseudocount
+        smoothed = np.where(total > 0, (count + self.alpha) / np.where(total > 0, total, 1), mean)
+        var, column_var = var[:, kinds == GAUSSIAN], s.columns()[1][kinds == GAUSSIAN]
+        largest = column_var.max(initial=0.0)
         epsilon = self.var_smoothing * (largest if largest > 0 else 1.0)
-        return np.where(kinds == GAUSSIAN, mean, smooth), var + epsilon
+        return np.where(kinds == GAUSSIAN, mean, smoothed), var + epsilon
 
     def _scorer(self) -> tuple:
         return column_log_joint, safe_log(self.class_prior_), self._columns()
@@ -165,18 +173,18 @@ class MixedNB(BayesRuleClassifier):
         kinds, mean, var = self._kinds(), self.mean_.astype(np.float64).T, self.var_.T
         kind, tiny = kinds[:, None], np.finfo(var.dtype).tiny
         precision = 1 / np.where(kind == GAUSSIAN, np.maximum(var.astype(np.float64), tiny), 1)
-        yes = np.where(kind == BERNOULLI, mean, 0.5)
+        p_one = np.where(kind == BERNOULLI, mean, 0.5)
         rate = np.where(kind == POISSON, mean, 1)
-        a = np.select([kind == BERNOULLI, kind == POISSON], [safe_log(yes), safe_log(rate)], mean)
-        b = np.select([kind == BERNOULLI, kind == POISSON], [safe_log(1 - yes), rate], precision)
+        a = np.select([kind == BERNOULLI, kind == POISSON], [safe_log(p_one), safe_log(rate)], mean)
+        b = np.select([kind == BERNOULLI, kind == POISSON], [safe_log(1 - p_one), rate], precision)
         sizes = np.zeros(len(kinds) + 1, np.int64)
         sizes[1:][kinds == CATEGORICAL] = [t.shape[1] for t in self.feature_log_prob_]
         tables = [t.T.astype(np.float64) for t in self.feature_log_prob_]
         table = np.concatenate([np.empty((0, len(self.classes_))), *tables])
-        half = 0.5 * np.log(precision / (2 * np.pi))
-        return ColumnDistributions(kinds, a, b, half, table, np.cumsum(sizes))
+        log_factor = 0.5 * np.log(precision / (2 * np.pi))
+        return ColumnDistributions(kinds, a, b, log_factor, table, np.cumsum(sizes))
 
-    def _shares(self) -> np.ndarray:
+    def _class_probabilities(self) -> np.ndarray:
         return self.class_prior_
 
     def _draw(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -200,9 +208,9 @@ def _mixed_statistics(chunk: Chunk, k: int, kinds: np.ndarray) -> MixedStatistic
     X = chunk.X
     check_non_negative(chunk._replace(X=np.where(kinds == POISSON, X, 0)), "MixedNB")
     numbers = np.take(X, np.flatnonzero(kinds != CATEGORICAL), axis=1)
-    flags = kinds[kinds != CATEGORICAL] == BERNOULLI
-    if flags.any():
-        numbers = np.where(flags & ~np.isnan(numbers), numbers > 0, numbers).astype(X.dtype)
+    binary = kinds[kinds != CATEGORICAL] == BERNOULLI
+    if binary.any():
+        numbers = np.where(binary & ~np.isnan(numbers), numbers > 0, numbers).astype(X.dtype)
     categories = np.take(X, np.flatnonzero(kinds == CATEGORICAL), axis=1)
     return MixedStatistics(
         observed_moments(chunk._replace(X=numbers), k),

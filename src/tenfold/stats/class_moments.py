@@ -66,7 +66,7 @@ class ClassScatters(NamedTuple):
                 scatter[c] += np.multiply.outer(root[c], root[c])
         return ClassScatters(n, mean, scatter, self.rows + other.rows)
 
-    def spread(self, places: np.ndarray, k: int) -> ClassScatters:
+    def expand_to_classes(self, places: np.ndarray, k: int) -> ClassScatters:
         """The same among k classes, of which these are the ones at `places`."""
         own = len(self.scatter) == len(self.n)
         scatter = expand_to_classes(self.scatter, places, k) if own else self.scatter
@@ -129,7 +129,7 @@ class ClassFourthMoments(NamedTuple):
         sums = (x + y for x, y in zip(a[2:], b[2:], strict=True))
         return ClassFourthMoments(n, mean, *sums)
 
-    def spread(self, places: np.ndarray, k: int) -> ClassFourthMoments:
+    def expand_to_classes(self, places: np.ndarray, k: int) -> ClassFourthMoments:
         """The same among k classes, of which these are the ones at `places`."""
         return ClassFourthMoments(*(expand_to_classes(part, places, k) for part in self))
 

@@ -86,7 +86,7 @@ class ClassMoments(NamedTuple):
         bridge = delta**2 * (self.n[:, None] * share)
         return ClassMoments(n, self.mean + share * delta, self.scatter + other.scatter + bridge)
 
-    def spread(self, places: np.ndarray, k: int) -> ClassMoments:
+    def expand_to_classes(self, places: np.ndarray, k: int) -> ClassMoments:
         """The same among k classes, of which these are the ones at `places`."""
         wide = [np.zeros((k, *part.shape[1:])) for part in self]
         for target, part in zip(wide, self, strict=True):
