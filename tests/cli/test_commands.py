@@ -84,15 +84,15 @@ def test_models_are_found_by_discovery(capsys):
     assert main(["models", "--json"]) == 0
     found = {each["name"]: each for each in json.loads(capsys.readouterr().out)["models"]}
     assert {type(model).__name__ for model in tenfold.testing.all_models()} <= set(found)
-    assert found["Ridge"]["task"] == "Numbers"
-    assert found["KMeans"]["task"] == "Clusters"
+    assert found["Ridge"]["task"] == "Regression"
+    assert found["KMeans"]["task"] == "Clustering"
     assert all(each["about"] and ":math:" not in each["about"] for each in found.values())
 
 
 def test_data_sets_are_as_large_as_the_list_says(capsys):
     assert main(["datasets", "--json"]) == 0
     for known in json.loads(capsys.readouterr().out)["datasets"]:
-        if known["where"] == "here":
+        if known["where"] == "local":
             from tenfold.io import open_table
 
             records = open_table(DATASETS[known["name"]].load())
@@ -160,8 +160,8 @@ def test_what_was_foreseen_is_refused(error):
 
 
 def test_an_interval_is_drawn_where_it_lies():
-    drawn = draw_interval(0.5, 0.75, 1.0, 0.0, 1.0)
+    drawn = draw_interval((0.5, 1.0), 0.75, (0.0, 1.0))
     assert len(drawn) == WIDE_BAR
     assert drawn.index("├") == (WIDE_BAR - 1) // 2
     assert drawn.endswith("┤")
-    assert draw_interval(0.2, 0.2, 0.2, 0.2, 0.2).strip() == "●"
+    assert draw_interval((0.2, 0.2), 0.2, (0.2, 0.2)).strip() == "●"

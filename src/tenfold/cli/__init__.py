@@ -1,15 +1,15 @@
-"""The command `tenfold`: learn from a table, predict, explain, serve.
+"""The command `tenfold`: learn from a table, predict, evaluate, explain, serve.
 
-Read in order: `app` (the commands), `options` (what several have in common), `speaking` (who is
-told what), `errors` (one sentence and an exit code), then one file per command. Heavy libraries are
-imported inside the commands, so that `tenfold --help` answers at once.
+`app` lists the commands, `options` holds what they share, `console` prints, `errors` turns errors
+into a message and an exit code, and each command has a module. Heavy libraries are imported inside
+the commands, so that `tenfold --help` is fast.
 """
 
 __all__ = ["main"]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 done, 2 refused, 130 interrupted, 1 our fault.
+    """Run one command and return its exit code: 0 success, 2 user error, 130 interrupted, 1 bug.
 
     Parameters
     ----------

@@ -14,20 +14,20 @@ from tenfold.cli.predict_command import predict
 from tenfold.cli.server.command import serve
 from tenfold.cli.show_commands import datasets, models, show
 
-HELP = """From a table to a judged model, and a page that explains it.
+HELP = """Learn models from tables, and predict, evaluate, explain and serve them.
 
 \b
-  tenfold learn                              a data set that comes with it
+  tenfold learn                              try it on an included data set
   tenfold learn houses.csv --target price    writes the folder tenfold-houses
-  tenfold predict tenfold-houses new.csv     predictions, as CSV
-  tenfold serve tenfold-houses               the same over HTTP
+  tenfold predict tenfold-houses new.csv     prints predictions as CSV
+  tenfold serve tenfold-houses               serves predictions over HTTP
 """
 
 app = typer.Typer(
     name="tenfold",
     help=HELP,
     invoke_without_command=True,
-    rich_markup_mode=None,  # plain help: rich would take as long as the rest
+    rich_markup_mode=None,  # plain help: importing rich would double the start-up time
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -35,8 +35,8 @@ for command in (learn, predict, evaluate, explain, show, serve, datasets, models
     app.command()(command)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         typer.echo(f"tenfold {tenfold.__version__}")
         raise typer.Exit
 
@@ -46,7 +46,9 @@ def _common(
     context: typer.Context,
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Say which tenfold."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:
@@ -54,6 +56,6 @@ def _common(
 
 
 def run(arguments: list[str] | None = None) -> Any:
-    """Run one command; errors are raised, and an early end gives its exit code."""
+    """Run one command; errors are raised, an early exit returns its code."""
     command = typer.main.get_command(app)
     return command.main(arguments, prog_name="tenfold", standalone_mode=False)

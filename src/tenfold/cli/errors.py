@@ -1,7 +1,7 @@
-"""What went wrong, in one sentence with the cure, and the exit code that says so.
+"""Errors as one line on stderr, with the cure, and an exit code.
 
-Everything that a file, a table or a disk can do to us ends here as one line on stderr. What nobody
-foresaw is called a bug and ends with another code. `--debug` shows where it came from.
+Errors of files, tables and disks are the user's and end with code 2; all others are bugs of tenfold
+and end with code 1. `--debug` prints the traceback.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _USER_ERRORS = (ValueError, TypeError, OSError, MemoryError)
 
 
 class DebugMode:
-    """What was asked for before anything could go wrong."""
+    """Whether a traceback is printed; set by --debug before the command runs."""
 
     debug = False
 
 
 def exit_code(run: Callable[[], Any]) -> int:
-    """Run a command and return its exit code; whatever goes wrong is said in one sentence."""
+    """Run a command and return its exit code; errors are printed in one line."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without the letter shows a mark
+            stream.reconfigure(errors="replace")  # characters that the terminal cannot show
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
@@ -58,57 +58,57 @@ def _report_error(error: BaseException) -> int:
 
 
 def describe_error(error: BaseException) -> tuple[str, int]:
-    """What to say about an error, and the exit code.
+    """The message of an error, and its exit code.
 
     Examples
     --------
     >>> describe_error(ValueError("no column 'prize': did you mean 'price'?"))
     ("no column 'prize': did you mean 'price'?", 2)
     """
-    if hasattr(error, "format_message"):  # a word of the command line was wrong
+    if hasattr(error, "format_message"):  # an error of the command line
         return _describe_usage(error), EXIT_REFUSED
     if _is_disk_full(error):
         file = getattr(error, "filename", None)
         where = f" while writing {sanitize(file)}" if file else ""
-        return f"the disk is full{where}: free some space, then run the same again", EXIT_REFUSED
+        return f"the disk is full{where}: free some space and run the command again", EXIT_REFUSED
     if isinstance(error, MemoryError):
-        return "there is not enough memory: take fewer rows or columns (--drop)", EXIT_REFUSED
+        return "out of memory: use fewer rows or columns (--drop)", EXIT_REFUSED
     if isinstance(error, OSError) and error.errno:
         return _describe_os_error(error), EXIT_REFUSED
     if isinstance(error, _USER_ERRORS):
         return sanitize(error) or type(error).__name__, EXIT_REFUSED
-    found = f"{type(error).__name__}: {sanitize(error)}"
-    return f"this is a bug in tenfold ({found}): --debug shows where, please report it", EXIT_BUG
+    name = f"{type(error).__name__}: {sanitize(error)}"
+    return f"this is a bug in tenfold ({name}): please report it with --debug", EXIT_BUG
 
 
 def _describe_usage(error: Any) -> str:
-    asked = error.ctx.command_path if getattr(error, "ctx", None) else "tenfold"
+    command = error.ctx.command_path if getattr(error, "ctx", None) else "tenfold"
     text = sanitize(error.format_message())
     stop = "" if text.endswith((".", "?")) else "."
-    return f"{text[:1].lower()}{text[1:]}{stop} See {asked} --help"
+    return f"{text[:1].lower()}{text[1:]}{stop} See {command} --help"
 
 
 def _is_disk_full(error: BaseException) -> bool:
-    """Whether the disk was full; Arrow and safetensors say it in words only."""
-    full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
-    return full or "No space left on device" in str(error)
+    """Whether the disk is full; Arrow and safetensors raise it without an error number."""
+    is_full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+    return is_full or "No space left on device" in str(error)
 
 
 def _describe_os_error(error: OSError) -> str:
-    where = sanitize(error.filename) if error.filename else "a file"
+    path = sanitize(error.filename) if error.filename else "a file"
     cures = {
-        errno.ENOENT: f"there is no {where}: check the name and the folder",
-        errno.EACCES: f"no permission for {where}: choose another place or change its rights",
-        errno.EPERM: f"no permission for {where}: choose another place or change its rights",
-        errno.EROFS: f"{where} is on a disk that cannot be written: choose another place (-o)",
-        errno.EISDIR: f"{where} is a folder, not a file: name the file in it",
-        errno.ENOTDIR: f"{where} lies below something that is no folder: choose another place",
+        errno.ENOENT: f"{path} does not exist: check the name and the folder",
+        errno.EACCES: f"no permission for {path}: choose another path or change its permissions",
+        errno.EPERM: f"no permission for {path}: choose another path or change its permissions",
+        errno.EROFS: f"{path} is on a read-only disk: choose another path (-o)",
+        errno.EISDIR: f"{path} is a folder, not a file: name a file in it",
+        errno.ENOTDIR: f"a part of the path {path} is not a folder: choose another path",
     }
     return cures.get(error.errno or 0) or sanitize(error)
 
 
 def _handle_broken_pipe() -> int:
-    """Whoever read our output has gone (`| head`): end without a word."""
+    """The reader of stdout has closed it (`| head`): exit silently."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return EXIT_BROKEN_PIPE
 

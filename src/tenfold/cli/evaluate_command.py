@@ -1,4 +1,4 @@
-"""The command `tenfold evaluate`: a model on rows whose truth is known."""
+"""The command `tenfold evaluate`: scores of a model on rows with a known target."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tenfold.cli.options import (
 from tenfold.cli.predict_command import NewData
 
 Metric = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The first score, such as roc_auc or r2.")
+    str | None, typer.Option(metavar="NAME", help="First metric, such as roc_auc or r2.")
 ]
 
 
@@ -38,30 +38,30 @@ def evaluate(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Score a model on rows whose target is known.
+    """Score a model on rows with a known target.
 
-    Rows that it has learned from would flatter it.
+    Scores on rows that it was trained on are too optimistic.
     """
     from tenfold.automl.result import to_json_types
     from tenfold.automl.task_scores import evaluate_predictions, make_scoring
     from tenfold.cli.inputs import open_model_input
 
-    voice = CommandConsole(json=json, quiet=quiet)
-    known = open_model(model)
-    how = {"sheet": sheet, "delimiter": delimiter, "encoding": encoding, "header": header}
-    records = open_model_input(voice, known, data, **how)
-    y, said = target_and_predictions(voice, known, records)
-    scoring = make_scoring(known.task_, y, known.classes_ and len(known.classes_), metric)
-    found = evaluate_predictions(y, said, scoring, seed=0)
-    voice.print_json(
-        to_json_types({"rows": len(y), "scores": found.scores, "intervals": found.intervals})
-    )
-    voice.print(f"{known.title_} on {len(y):,} rows of {records.shown}", "")
-    voice.print(make_score_table(found.scores, found.intervals))
+    console = CommandConsole(json=json, quiet=quiet)
+    table_model = open_model(model)
+    reading = {"sheet": sheet, "delimiter": delimiter, "encoding": encoding, "header": header}
+    records = open_model_input(console, table_model, data, **reading)
+    y, predictions = target_and_predictions(console, table_model, records)
+    n_classes = table_model.classes_ and len(table_model.classes_)
+    scoring = make_scoring(table_model.task_, y, n_classes, metric)
+    result = evaluate_predictions(y, predictions, scoring, seed=0)
+    document = {"rows": len(y), "scores": result.scores, "intervals": result.intervals}
+    console.print_json(to_json_types(document))
+    console.print(f"{table_model.title_} on {len(y):,} rows of {records.shown}", "")
+    console.print(make_score_table(result.scores, result.intervals))
 
 
-def target_and_predictions(voice: CommandConsole, model: Any, records: Any) -> tuple[Any, Any]:
-    """Truth (values, or class numbers) and predictions of the rows that have a known truth."""
+def target_and_predictions(console: CommandConsole, model: Any, records: Any) -> tuple[Any, Any]:
+    """Target (values, or class indices) and predictions of the rows with a known target."""
     import numpy as np
 
     from tenfold.automl.explanation import target_values
@@ -69,29 +69,32 @@ def target_and_predictions(voice: CommandConsole, model: Any, records: Any) -> t
     from tenfold.automl.target import iterate_cells
 
     if model.target_ is None:
-        raise ValueError("this model finds groups, for which there is no truth to compare with")
+        raise ValueError("this model finds clusters: it has no target to compare with")
     require_columns(model, records, with_target=True)
-    wanted = {model.target_: ExpectedColumn(_target_type(model), "target", [])}
-    truths, parts, first = [], [], 0
+    target_column = {model.target_: ExpectedColumn(_target_type(model), "target", [])}
+    targets, predictions, first = [], [], 0
     for cells in iterate_cells(records):
-        target = conform_cells(cells, wanted, records, first, model.styles)[model.target_]
-        truths.append(target_values(model, target))
-        known = conform_cells(cells, model.columns_, records, first, model.styles)
-        parts.append(model.predict_cells(known))
+        target = conform_cells(cells, target_column, records, first, model.styles)[model.target_]
+        targets.append(target_values(model, target))
+        inputs = conform_cells(cells, model.columns_, records, first, model.styles)
+        predictions.append(model.predict_cells(inputs))
         first += cells.n_rows
-    y, said = np.concatenate(truths), np.concatenate(parts)
-    there = np.flatnonzero(np.isfinite(y) if model.classes_ is None else y >= 0)
-    _log_skipped_rows(voice, model, len(y) - len(there), len(there))
-    return y[there], said[there]
+    y, predicted = np.concatenate(targets), np.concatenate(predictions)
+    rows = np.flatnonzero(np.isfinite(y) if model.classes_ is None else y >= 0)
+    _log_skipped_rows(console, model, len(y) - len(rows), len(rows))
+    return y[rows], predicted[rows]
 
 
 def _target_type(model: Any) -> str:
     return "text" if model.classes_ and isinstance(model.classes_[0], str) else "number"
 
 
-def _log_skipped_rows(voice: CommandConsole, model: Any, gone: int, left: int) -> None:
-    what = "no value" if model.classes_ is None else "no label, or one that the model never saw"
-    if not left:
-        raise ValueError(f"all {gone:,} rows have {what} in {model.target_!r}: nothing to score")
-    if gone:
-        voice.log(f"{gone:,} rows are left out: they have {what} in {model.target_!r}")
+def _log_skipped_rows(console: CommandConsole, model: Any, n_skipped: int, n_used: int) -> None:
+    is_regression = model.classes_ is None
+    reason = "no value" if is_regression else "no label, or one unknown to the model,"
+    if not n_used:
+        raise ValueError(
+            f"all {n_skipped:,} rows have {reason} in {model.target_!r}: nothing to score"
+        )
+    if n_skipped:
+        console.log(f"Skipped {n_skipped:,} rows with {reason} in {model.target_!r}")

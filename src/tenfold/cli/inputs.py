@@ -14,46 +14,54 @@ _GLOB_CHARACTERS = set("*?[")
 
 
 class InputTable(NamedTuple):
-    """A table that was named."""
+    """A table of the command line.
+
+    Attributes
+    ----------
+    records : the table
+    name : short name, for the output folder
+    target : default target of a data set, or None
+    summary : source and size
+    """
 
     records: Any
-    name: str  # short, for the output folder
-    target: str | None  # the column that a data set is known for
-    said: str  # which table this is
+    name: str
+    target: str | None
+    summary: str
 
 
-def open_table(where: list[str], **how: Any) -> InputTable:
-    """Open what was named; nothing named is a data set that comes with us."""
+def open_input(paths: list[str], **options: Any) -> InputTable:
+    """Open files, standard input or a data set; without a name, the default data set."""
     from tenfold.io.table_opener import open_table
 
-    if not where:
+    if not paths:
         return _open_dataset(
-            DEFAULT_DATASET, f"No table was named, so this is the data set {DEFAULT_DATASET}"
+            DEFAULT_DATASET, f"No table was given; using the data set {DEFAULT_DATASET}"
         )
-    if len(where) == 1 and where[0] in DATASETS and not Path(where[0]).exists():
-        return _open_dataset(where[0], f"The data set {where[0]}")
-    for place in where:
-        _suggest_dataset(place)
-    _validate_encoding(how.get("encoding"))
-    records = open_table(where[0] if len(where) == 1 else where, **how)
-    return InputTable(records, _short_name(where[0]), None, _describe_size(records.shown, records))
+    if len(paths) == 1 and paths[0] in DATASETS and not Path(paths[0]).exists():
+        return _open_dataset(paths[0], f"The data set {paths[0]}")
+    for path in paths:
+        _suggest_dataset(path)
+    _validate_encoding(options.get("encoding"))
+    records = open_table(paths[0] if len(paths) == 1 else paths, **options)
+    return InputTable(records, _short_name(paths[0]), None, _describe_size(records.shown, records))
 
 
-def open_model_input(voice: CommandConsole, model: Any, where: list[str], **how: Any) -> Any:
-    """Records for a model: cells are read in the style of those that it learned from."""
-    records = open_table(where, **how, styles=model.styles).records
-    voice.log_all(records.notes)
+def open_model_input(console: CommandConsole, model: Any, paths: list[str], **options: Any) -> Any:
+    """Open a table with the number formats that a model was trained with."""
+    records = open_input(paths, **options, styles=model.styles).records
+    console.log_all(records.notes)
     return records
 
 
-def _open_dataset(name: str, said: str) -> InputTable:
+def _open_dataset(name: str, title: str) -> InputTable:
     from tenfold.io.table_opener import open_table
 
     records = open_table(DATASETS[name].load())
     records.shown = f"the data set {name}"
-    known = DATASETS[name]
+    entry = DATASETS[name]
     return InputTable(
-        records, name, known.target, _describe_size(f"{said} ({known.about})", records)
+        records, name, entry.target, _describe_size(f"{title} ({entry.about})", records)
     )
 
 
@@ -61,14 +69,14 @@ def _describe_size(what: str, records: Any) -> str:
     return f"{what}: {records.n_rows:,} rows, {len(records.names):,} columns."
 
 
-def _suggest_dataset(place: str) -> None:
-    """Refuse a word that is no file but nearly the name of a data set."""
-    if place == "-" or _GLOB_CHARACTERS & set(place) or Path(place).exists():
+def _suggest_dataset(path: str) -> None:
+    """Raise an error for a path that does not exist and resembles the name of a data set."""
+    if path == "-" or _GLOB_CHARACTERS & set(path) or Path(path).exists():
         return
-    close = get_close_matches(place, DATASETS, n=1)
+    close = get_close_matches(path, DATASETS, n=1)
     if close:
         raise ValueError(
-            f"there is no file and no data set {place!r}: did you mean {close[0]!r}? "
+            f"no file or data set {path!r}: did you mean {close[0]!r}? "
             "`tenfold datasets` lists them"
         )
 
@@ -77,14 +85,14 @@ def _validate_encoding(encoding: str | None) -> None:
     try:
         codecs.lookup(encoding or "utf-8")
     except LookupError:
-        known = "utf-8, latin-1, cp1252 and utf-16"
-        raise ValueError(f"there is no encoding {encoding!r}; there are {known}, say") from None
+        examples = "utf-8, latin-1, cp1252 or utf-16"
+        raise ValueError(f"unknown encoding {encoding!r}: try {examples}") from None
 
 
-def _short_name(place: str) -> str:
-    if place == "-":
+def _short_name(path: str) -> str:
+    if path == "-":
         return "stdin"
     first = next(
-        part for part in [*reversed(Path(place).parts), "table"] if not _GLOB_CHARACTERS & set(part)
+        part for part in [*reversed(Path(path).parts), "table"] if not _GLOB_CHARACTERS & set(part)
     )
     return first.partition(".")[0] or "table"

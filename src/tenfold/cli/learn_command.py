@@ -1,4 +1,4 @@
-"""The command `tenfold learn`: from a table to a judged model and a page that explains it."""
+"""The command `tenfold learn`: from a table to an evaluated model and a report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Data = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="DATA",
-        help="Files, a folder, a pattern, - for standard input, or the name of a data set.",
+        help="Files, a folder, a glob pattern, - for stdin, or the name of a data set.",
         autocompletion=complete_tables,
         show_default=False,
     ),
@@ -46,30 +46,30 @@ Kind = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN=KIND",
-        help="Take a column for a number, category, text, date, identifier or constant.",
+        help="Set the kind of a column: number, category, text, date, identifier or constant.",
     ),
 ]
-Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out.")]
+Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="Ignore a column.")]
 Metric = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The deciding score, such as roc_auc.")
+    str | None, typer.Option(metavar="NAME", help="Metric that decides, such as roc_auc.")
 ]
-Folds = Annotated[int, typer.Option(min=2, max=50, metavar="N", help="Of the cross-validation.")]
+Folds = Annotated[int, typer.Option(min=2, max=50, metavar="N", help="Folds of cross-validation.")]
 TestShare = Annotated[
     float,
-    typer.Option(min=0.01, max=0.9, metavar="SHARE", help="Rows that are sealed for the test."),
+    typer.Option(min=0.01, max=0.9, metavar="SHARE", help="Share of rows held out."),
 ]
-Minutes = Annotated[float, typer.Option(min=0.0, metavar="N", help="Time for trying models.")]
+Minutes = Annotated[float, typer.Option(min=0.0, metavar="N", help="Time budget of fitting.")]
 Models = Annotated[
-    str | None, typer.Option(metavar="KEY,KEY", help="Try these alone, such as ridge,lasso.")
+    str | None, typer.Option(metavar="KEY,KEY", help="Models to try, such as ridge,lasso.")
 ]
-Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Of everything that is drawn.")]
+Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.  [tenfold-NAME]"),
+    typer.Option("--output", "-o", metavar="FOLDER", help="Output folder.  [tenfold-NAME]"),
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on where an earlier run was stopped.")]
-NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.html.")]
-Open = Annotated[bool, typer.Option("--open", help="Show the report in the browser.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")]
+Open = Annotated[bool, typer.Option("--open", help="Open the report in the browser.")]
 
 
 def learn(
@@ -96,19 +96,19 @@ def learn(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Try models on a table, keep the simplest good one, explain it.
+    """Compare models on a table and save the best simple one with a report.
 
-    Every model is judged on rows that it has not seen, the chosen one once more on a part that was
-    sealed. Without --target, groups of rows are looked for. Writes model.tenfold, metrics.json and
-    report.html. Ctrl-C stops trying and goes on with what is done; twice, it ends, and --resume
-    goes on later.
+    Models are compared by cross-validation; the chosen one is evaluated on rows that were held out.
+    Without --target, the rows are clustered. Writes model.tenfold, metrics.json and report.html.
+    Ctrl-C stops the comparison and continues with the finished models; a second Ctrl-C ends the
+    command, and --resume continues it later.
     """
-    from tenfold.cli.inputs import open_table
+    from tenfold.cli.inputs import open_input
 
-    voice = CommandConsole(json=json, quiet=quiet)
-    how = {"sheet": sheet, "delimiter": delimiter, "encoding": encoding, "header": header}
-    table = open_table(data or [], **how)
-    voice.log_all([table.said, *table.records.notes])
+    console = CommandConsole(json=json, quiet=quiet)
+    reading = {"sheet": sheet, "delimiter": delimiter, "encoding": encoding, "header": header}
+    table = open_input(data or [], **reading)
+    console.log_all([table.summary, *table.records.notes])
     folder = output or Path(f"tenfold-{table.name}")
     settings = dict(
         target=target or (None if task == "clusters" else table.target),
@@ -125,45 +125,45 @@ def learn(
         resume=resume,
     )
     with output_folder(folder):
-        study = _run_study(voice, table.records, settings)
-    files = _write_files(voice, study, folder, report=not no_report)
-    report_study(voice, study, files)
+        study = _run_study(console, table.records, settings)
+    files = _write_files(console, study, folder, report=not no_report)
+    report_study(console, study, files)
     if open_report and "report" in files:
         typer.launch(files["report"].resolve().as_uri())
 
 
-def parse_kinds(given: list[str]) -> dict[str, str]:
-    """Columns and their kinds, from words such as "zip=category".
+def parse_kinds(pairs: list[str]) -> dict[str, str]:
+    """Columns and their kinds, from arguments such as "zip=category".
 
     Examples
     --------
     >>> parse_kinds(["zip=category", "a=b=text"])
     {'zip': 'category', 'a=b': 'text'}
     """
-    found = {}
-    for word in given:
-        name, equals, kind = word.rpartition("=")
+    kinds = {}
+    for pair in pairs:
+        name, equals, kind = pair.rpartition("=")
         if not equals:
-            raise ValueError(f"--kind {word!r} has no '=': write COLUMN=KIND, as in zip=category")
-        found[name] = kind
-    return found
+            raise ValueError(f"--kind {pair!r} has no '=': write COLUMN=KIND, as in zip=category")
+        kinds[name] = kind
+    return kinds
 
 
-def _run_study(voice: CommandConsole, records: Any, settings: dict[str, Any]) -> Any:
+def _run_study(console: CommandConsole, records: Any, settings: dict[str, Any]) -> Any:
     import tenfold
     from tenfold.cli.progress import make_progress
 
     try:
-        with make_progress(voice, settings["folds"], settings["metric"]) as watch:
+        with make_progress(console, settings["folds"], settings["metric"]) as watch:
             return tenfold.learn(records, watch=watch, **settings)
     except KeyboardInterrupt:
-        voice.log("interrupted: the same command with --resume goes on where this one was")
+        console.log("interrupted: run the same command with --resume to continue")
         raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 @contextmanager
 def output_folder(folder: Path) -> Iterator[None]:
-    """A folder to write into; taken away again if it was made for nothing."""
+    """Make the output folder; remove it again if an error leaves nothing worth keeping."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: name a folder with --output")
     is_new = not folder.exists()
@@ -177,31 +177,32 @@ def output_folder(folder: Path) -> Iterator[None]:
 
 
 def _is_worth_keeping(path: Path) -> bool:
-    """Whether a later run could go on with it: a finished fold, not the head of the journal."""
+    """Whether --resume can use it: a finished fold, not the header of the checkpoints."""
     return path.is_file() and path.name != "about.npz"
 
 
 def _write_files(
-    voice: CommandConsole, study: Any, folder: Path, *, report: bool
+    console: CommandConsole, study: Any, folder: Path, *, report: bool
 ) -> dict[str, Path]:
-    """The files of a study; a report is written if it is wanted: an old one is of another model."""
+    """Paths of the files of a study; writes the report, or removes that of an earlier model."""
     from tenfold.report.pages import write_report
 
     files = {"model": folder / MODEL_FILE, "metrics": folder / "metrics.json"}
     if not report:
         (folder / _REPORT_FILE).unlink(missing_ok=True)
         return files
-    voice.log("Writing the report ...")
+    console.log("Writing the report ...")
     return files | {"report": write_report(study, folder / _REPORT_FILE)}
 
 
-def report_study(voice: CommandConsole, study: Any, files: dict[str, Path]) -> None:
-    """Show a person the leaderboard and the verdict; give a machine all figures."""
+def report_study(console: CommandConsole, study: Any, files: dict[str, Path]) -> None:
+    """Print the leaderboard and a summary, or all results as JSON."""
     from tenfold.cli.console import make_leaderboard, summarize_study
 
-    voice.print_json(study.metrics() | {"files": {name: str(path) for name, path in files.items()}})
-    voice.print("", make_leaderboard(study, voice.out.width), "", summarize_study(study), "")
+    paths = {name: str(path) for name, path in files.items()}
+    console.print_json(study.metrics() | {"files": paths})
+    console.print("", make_leaderboard(study, console.out.width), "", summarize_study(study), "")
     width = max(map(len, files))
-    voice.print(*(f"{name:<{width}}  {path}" for name, path in files.items()))
+    console.print(*(f"{name:<{width}}  {path}" for name, path in files.items()))
     folder = quote(str(files["model"].parent))
-    voice.print("", f"Use it on new rows:  tenfold predict {folder} new.csv -o predictions.csv")
+    console.print("", f"Predict new rows:  tenfold predict {folder} new.csv -o predictions.csv")

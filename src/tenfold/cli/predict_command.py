@@ -1,4 +1,4 @@
-"""The command `tenfold predict`: a table of any size in, a table of predictions out."""
+"""The command `tenfold predict`: predictions for a table of any size."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from tenfold.cli.options import (
 )
 
 STDOUT = "-"
-_PROGRESS_ROWS = 100_000  # fewer are done before a bar is seen
+_PROGRESS_ROWS = 100_000  # fewer are predicted before a progress bar is seen
 NewData = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA",
-        help="Files, a folder, a pattern, - for standard input, or the name of a data set.",
+        help="Files, a folder, a glob pattern, - for stdin, or the name of a data set.",
         autocompletion=complete_tables,
     ),
 ]
@@ -41,15 +41,15 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="File .csv, .tsv, .jsonl, .parquet or .arrow; - is CSV.",
+        help="Output file: .csv, .tsv, .jsonl, .parquet or .arrow; - prints CSV.",
     ),
 ]
 Probabilities = Annotated[
-    bool, typer.Option("--probabilities", "-p", help="A column for each class.")
+    bool, typer.Option("--probabilities", "-p", help="Add the probability of each class.")
 ]
 Interval = Annotated[
     float | None,
-    typer.Option(metavar="LEVEL", help="Ends of an interval that holds this share, such as 0.9."),
+    typer.Option(metavar="LEVEL", help="Add prediction intervals of this level, such as 0.9."),
 ]
 Keep = Annotated[
     str | None, typer.Option(metavar="COLUMN,COLUMN", help="Copy these columns to the output.")
@@ -75,27 +75,29 @@ def predict(
 ) -> None:
     """Predict the rows of a table of any size.
 
-    With --json and no file, the predictions are JSON lines.
+    With --json and without --output, prints JSON lines.
     """
     from tenfold.cli.inputs import open_model_input
     from tenfold.io.writer import find_writer
 
-    voice = CommandConsole(json=json, quiet=quiet)
+    console = CommandConsole(json=json, quiet=quiet)
     if output != STDOUT:
-        find_writer(Path(output))  # a format we cannot write is said before the work
-    known = open_model(model)
-    how = {"sheet": sheet, "delimiter": delimiter, "encoding": encoding, "header": header}
-    records = open_model_input(voice, known, new, **how)
+        find_writer(Path(output))  # fail early for an unknown format
+    table_model = open_model(model)
+    reading = {"sheet": sheet, "delimiter": delimiter, "encoding": encoding, "header": header}
+    records = open_model_input(console, table_model, new, **reading)
     kept = records.names if all_columns else [name for name in (keep or "").split(",") if name]
     for name in kept:
         records.assert_column(name)
-    parts = known.predict_chunks(records, probabilities=probabilities, level=interval, keep=kept)
+    parts = table_model.predict_chunks(
+        records, probabilities=probabilities, level=interval, keep=kept
+    )
     kept_types = {name: records.types[name] for name in kept}
-    types = partial(column_types, kept=kept_types, model=known)
-    _write_parts(_with_progress(voice, parts, records.n_rows), output, types, as_json=json)
+    types = partial(column_types, kept=kept_types, model=table_model)
+    _write_parts(_with_progress(console, parts, records.n_rows), output, types, as_json=json)
     if output != STDOUT:
-        voice.log(f"{records.n_rows:,} predictions are in {output}")
-        voice.print_json({"rows": records.n_rows, "output": output})
+        console.log(f"Wrote {records.n_rows:,} predictions to {output}")
+        console.print_json({"rows": records.n_rows, "output": output})
 
 
 def _write_parts(
@@ -105,7 +107,7 @@ def _write_parts(
     *,
     as_json: bool,
 ) -> None:
-    """Write parts as they come; the first tells the columns."""
+    """Write parts as they are predicted; the first one determines the columns."""
     first = next(parts)
     with _open_writer(output, types(list(first)), as_json=as_json) as write:
         write(first)
@@ -122,28 +124,28 @@ def _open_writer(output: str, types: dict[str, str], *, as_json: bool) -> Any:
 
 
 def column_types(names: list[str], kept: dict[str, str], model: Any) -> dict[str, str]:
-    """The type of each column of the output: those kept, the prediction, then numbers."""
+    """Type of each output column: copied columns, the prediction, then numbers."""
     prediction = names[len(kept)]
     return dict.fromkeys(names, "number") | kept | {prediction: predicted_type(model)}
 
 
 def predicted_type(model: Any) -> str:
-    """The type of what a model predicts."""
+    """Type of the predictions of a model."""
     if model.classes_ is None:
         return "number" if model.task_ == "regression" else "whole"
     types = {bool: "bool", int: "whole", float: "number", str: "text"}
-    found = {types[type(label)] for label in model.classes_}
-    return found.pop() if len(found) == 1 else "number"
+    label_types = {types[type(label)] for label in model.classes_}
+    return label_types.pop() if len(label_types) == 1 else "number"
 
 
-def _with_progress(voice: CommandConsole, parts: Iterator[Any], rows: int) -> Iterator[Any]:
-    """The same parts; on a terminal a bar shows how many rows are done."""
+def _with_progress(console: CommandConsole, parts: Iterator[Any], rows: int) -> Iterator[Any]:
+    """The same parts, with a progress bar if stderr is a terminal."""
     from rich.progress import Progress
 
-    if voice.quiet or not voice.err.is_terminal or rows < _PROGRESS_ROWS:
+    if console.quiet or not console.err.is_terminal or rows < _PROGRESS_ROWS:
         yield from parts
         return
-    with Progress(console=voice.err, transient=True) as progress:
+    with Progress(console=console.err, transient=True) as progress:
         task = progress.add_task("predicting", total=rows)
         for part in parts:
             progress.advance(task, len(next(iter(part.values()))))

@@ -10,12 +10,12 @@ _SHOWN_MODELS = 14  # bars on the screen at once
 
 
 def make_progress(
-    voice: CommandConsole, folds: int, metric: str | None
+    console: CommandConsole, folds: int, metric: str | None
 ) -> ProgressLines | ProgressBars:
-    """Bars on a terminal, lines in a file, nothing at all if that was asked for."""
-    if voice.err.is_terminal and not voice.quiet:
-        return ProgressBars(voice, folds, metric or "")
-    return ProgressLines(voice, metric or "")
+    """Progress bars on a terminal, lines of text elsewhere."""
+    if console.err.is_terminal and not console.quiet:
+        return ProgressBars(console, folds, metric or "")
+    return ProgressLines(console, metric or "")
 
 
 def _format_mean(metric: str, score: float) -> str:
@@ -25,10 +25,10 @@ def _format_mean(metric: str, score: float) -> str:
 
 
 class ProgressLines:
-    """One line for each model, where there is no terminal."""
+    """One line per model."""
 
-    def __init__(self, voice: CommandConsole, metric: str) -> None:
-        self.voice, self.metric = voice, metric
+    def __init__(self, console: CommandConsole, metric: str) -> None:
+        self.console, self.metric = console, metric
 
     def __enter__(self) -> Self:
         return self
@@ -37,33 +37,33 @@ class ProgressLines:
         pass
 
     def said(self, text: str) -> None:
-        self.voice.log(text)
+        self.console.log(text)
 
     def stage(self, text: str) -> None:
-        self.voice.log(f"{text} ...")
+        self.console.log(f"{text} ...")
 
     def rung_done(self, attempt: Any) -> None:
         score = f"{_format_mean(self.metric, attempt.mean)} in {attempt.seconds:.1f} s"
-        self.voice.log(f"- {attempt.title}: {attempt.note or score}")
+        self.console.log(f"- {attempt.title}: {attempt.note or score}")
 
 
 class ProgressBars:
-    """A bar for each model with its score so far; gone when the study ends."""
+    """A bar per model with its mean score so far; removed at the end."""
 
-    def __init__(self, voice: CommandConsole, folds: int, metric: str) -> None:
+    def __init__(self, console: CommandConsole, folds: int, metric: str) -> None:
         from rich.console import Group
         from rich.live import Live
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
-        self.voice, self.folds, self.metric = voice, folds, metric
+        self.console, self.folds, self.metric = console, folds, metric
         self.scores: list[float] = []
         self.bars: list[Any] = []
         title = TextColumn("{task.description}", markup=False)
-        found = TextColumn("{task.fields[found]}", markup=False)
-        self.models = Progress(title, BarColumn(bar_width=20), MofNCompleteColumn(), found)
+        score = TextColumn("{task.fields[score]}", markup=False)
+        self.models = Progress(title, BarColumn(bar_width=20), MofNCompleteColumn(), score)
         self.work = Progress(SpinnerColumn(), title)
         self.stages = self.work.add_task("", total=None)
-        self.live = Live(Group(self.models, self.work), console=voice.err, transient=True)
+        self.live = Live(Group(self.models, self.work), console=console.err, transient=True)
 
     def __enter__(self) -> Self:
         self.live.start()
@@ -73,7 +73,7 @@ class ProgressBars:
         self.live.stop()
 
     def said(self, text: str) -> None:
-        self.voice.log(text)
+        self.console.log(text)
 
     def stage(self, text: str) -> None:
         self.work.update(self.stages, description=sanitize(text))
@@ -81,15 +81,15 @@ class ProgressBars:
     def rung_begins(self, rung: Any, number: int, of: int) -> None:
         self.scores = []
         title = f"{number + 1:>2}/{of} {sanitize(rung.title)}"
-        self.bars.append(self.models.add_task(title, total=self.folds, found=""))
+        self.bars.append(self.models.add_task(title, total=self.folds, score=""))
         for old in self.bars[:-_SHOWN_MODELS]:
             self.models.update(old, visible=False)
 
     def fold_done(self, rung: Any, fold: int, score: float) -> None:
         self.scores.append(score)
-        found = _format_mean(self.metric, sum(self.scores) / len(self.scores))
-        self.models.update(self.bars[-1], advance=1, found=found)
+        mean = _format_mean(self.metric, sum(self.scores) / len(self.scores))
+        self.models.update(self.bars[-1], advance=1, score=mean)
 
     def rung_done(self, attempt: Any) -> None:
         score = f"{_format_mean(self.metric, attempt.mean)}  {attempt.seconds:.1f} s"
-        self.models.update(self.bars[-1], found=sanitize(attempt.note or score))
+        self.models.update(self.bars[-1], score=sanitize(attempt.note or score))

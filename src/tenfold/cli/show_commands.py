@@ -1,4 +1,4 @@
-"""The commands `tenfold show`, `tenfold datasets` and `tenfold models`: what a model is, and what there is."""
+"""The commands `tenfold show`, `tenfold datasets` and `tenfold models`."""
 
 from __future__ import annotations
 
@@ -8,31 +8,33 @@ from typing import Any
 from tenfold.cli.console import CommandConsole, make_score_table, sanitize
 from tenfold.cli.options import Debug, Json, Model, model_path, open_model
 
-_MAX_COLUMNS = 40  # of a wide table only so many are shown
+_MAX_COLUMNS = 40  # that are listed
 
 
 def show(model: Model, json: Json = False, debug: Debug = False) -> None:
-    """Say what a model is, how good it was, and what columns it needs."""
-    voice = CommandConsole(json=json)
-    about = open_model(model).describe()
-    voice.print_json(about)
-    voice.print(_headline(about), "", make_columns_table(about["columns"]), "")
-    if scores := about["scores"].get("test"):
-        voice.print(f"On {about['scores']['test_rows']:,} rows that no model had seen:", "")
-        voice.print(make_score_table(scores, about["scores"]["test_intervals"]), "")
-    voice.print(*_usage_lines(model))
+    """Print what a model is, its test scores, and the columns that it needs."""
+    console = CommandConsole(json=json)
+    description = open_model(model).describe()
+    console.print_json(description)
+    console.print(_headline(description), "", make_columns_table(description["columns"]), "")
+    if scores := description["scores"].get("test"):
+        console.print(f"On {description['scores']['test_rows']:,} test rows:", "")
+        console.print(make_score_table(scores, description["scores"]["test_intervals"]), "")
+    console.print(*_usage_lines(model))
 
 
-def _headline(about: dict[str, Any]) -> str:
-    goal = "finds groups" if about["target"] is None else f"predicts {about['target']!r}"
-    made = about["created"][:16].replace("T", " ")
-    version = about["versions"].get("tenfold", "?")
+def _headline(description: dict[str, Any]) -> str:
+    goal = (
+        "finds clusters" if description["target"] is None else f"predicts {description['target']!r}"
+    )
+    created = description["created"][:16].replace("T", " ")
+    version = description["versions"].get("tenfold", "?")
     lines = [
-        f"{about['title']} ({about['model']}) {goal}: {about['task']}.",
-        f"Made {made} UTC by tenfold {version}.",
+        f"{description['title']} ({description['model']}) {goal}: {description['task']}.",
+        f"Created {created} UTC by tenfold {version}.",
     ]
-    if about["classes"] is not None:
-        lines.append(f"Classes: {', '.join(map(str, about['classes']))}")
+    if description["classes"] is not None:
+        lines.append(f"Classes: {', '.join(map(str, description['classes']))}")
     return "\n".join(lines)
 
 
@@ -41,7 +43,7 @@ def make_columns_table(columns: dict[str, Any]) -> Any:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for heading in ("column", "type", "taken for", "examples"):
+    for heading in ("column", "type", "kind", "examples"):
         table.add_column(heading)
     for name, column in list(columns.items())[:_MAX_COLUMNS]:
         examples = ", ".join(sanitize(value)[:30] for value in column["examples"][:4])
@@ -54,43 +56,43 @@ def make_columns_table(columns: dict[str, Any]) -> Any:
 def _usage_lines(model: str) -> list[str]:
     from shlex import quote
 
-    here = quote(model)
+    path = quote(model)
     return [
-        "Use it:",
-        f"  tenfold predict {here} NEW.csv -o predictions.csv",
-        f"  tenfold serve {here}",
+        "Usage:",
+        f"  tenfold predict {path} NEW.csv -o predictions.csv",
+        f"  tenfold serve {path}",
         f"  tenfold.load({str(model_path(model))!r}).predict('NEW.csv')  # in Python",
     ]
 
 
-_TASK_HEADINGS = {  # the kind of a model, as scikit-learn's mixins tell it, and its heading
-    "ClassifierMixin": "Classes",
-    "RegressorMixin": "Numbers",
-    "ClusterMixin": "Clusters",
-    "DensityMixin": "Densities",
-    "TransformerMixin": "New columns",
+_TASK_HEADINGS = {  # of each mixin of scikit-learn
+    "ClassifierMixin": "Classification",
+    "RegressorMixin": "Regression",
+    "ClusterMixin": "Clustering",
+    "DensityMixin": "Density estimation",
+    "TransformerMixin": "Transformation",
 }
-_OTHER_HEADING = "Others"
+_OTHER_HEADING = "Other"
 
 
 def datasets(json: Json = False, debug: Debug = False) -> None:
-    """List the data sets that have a name."""
+    """List the data sets."""
     from rich.table import Table
 
     from tenfold.datasets.catalog import DATASETS, is_local
 
-    voice = CommandConsole(json=json)
-    shown = Table(box=None, pad_edge=False)
-    for heading in ("name", "rows", "columns", "target", "what it is", "where"):
-        shown.add_column(heading, justify="right" if heading in {"rows", "columns"} else "left")
-    found = []
-    for name, known in DATASETS.items():
-        where = "here" if is_local(name) else "is downloaded"
-        found.append(dict(name=name, where=where, **known._asdict()))
-        sizes = f"{known.rows:,}", str(known.columns)
-        shown.add_row(name, *sizes, known.target, known.about, where)
-    voice.print(shown)
-    voice.print_json({"datasets": [_drop_keys(entry, "load", "files") for entry in found]})
+    console = CommandConsole(json=json)
+    table = Table(box=None, pad_edge=False)
+    for heading in ("name", "rows", "columns", "target", "description", "where"):
+        table.add_column(heading, justify="right" if heading in {"rows", "columns"} else "left")
+    documents = []
+    for name, entry in DATASETS.items():
+        where = "local" if is_local(name) else "download"
+        documents.append(dict(name=name, where=where, **entry._asdict()))
+        sizes = f"{entry.rows:,}", str(entry.columns)
+        table.add_row(name, *sizes, entry.target, entry.about, where)
+    console.print(table)
+    console.print_json({"datasets": [_drop_keys(each, "load", "files") for each in documents]})
 
 
 def _drop_keys(entry: dict, *names: str) -> dict:
@@ -101,19 +103,19 @@ def models(json: Json = False, debug: Debug = False) -> None:
     """List the models of tenfold, one line each."""
     from rich.table import Table
 
-    voice = CommandConsole(json=json)
-    found = list(public_models())
-    voice.print_json({"models": [dict(name=n, task=task, about=line) for task, n, line in found]})
-    shown = Table(box=None, pad_edge=False, show_header=False)
+    console = CommandConsole(json=json)
+    rows = list(public_models())
+    console.print_json({"models": [dict(name=n, task=task, about=line) for task, n, line in rows]})
+    table = Table(box=None, pad_edge=False, show_header=False)
     headings = [*_TASK_HEADINGS.values(), _OTHER_HEADING]
     for number, heading in enumerate(headings):
-        lines = [(name, line) for task, name, line in found if task == heading]
+        lines = [(name, line) for task, name, line in rows if task == heading]
         if lines:
-            shown.add_row(*(["", ""] if number else []))
-            shown.add_row(heading, style="bold")
+            table.add_row(*(["", ""] if number else []))
+            table.add_row(heading, style="bold")
         for name, line in lines:
-            shown.add_row(f"  {name}", line)
-    voice.print(shown)
+            table.add_row(f"  {name}", line)
+    console.print(table)
 
 
 def public_models() -> Iterator[tuple[str, str, str]]:
@@ -123,16 +125,16 @@ def public_models() -> Iterator[tuple[str, str, str]]:
     import tenfold
 
     for name in tenfold.__all__:
-        found = getattr(tenfold, name)
-        if inspect.isclass(found) and hasattr(found, "fit"):
-            kinds = {base.__name__ for base in found.__mro__}
+        model = getattr(tenfold, name)
+        if inspect.isclass(model) and hasattr(model, "fit"):
+            kinds = {base.__name__ for base in model.__mro__}
             task = next(
                 (_TASK_HEADINGS[kind] for kind in _TASK_HEADINGS if kind in kinds), _OTHER_HEADING
             )
-            yield task, name, _first_line(inspect.getdoc(found) or "")
+            yield task, name, _first_line(inspect.getdoc(model) or "")
 
 
 def _first_line(doc: str) -> str:
-    """The first line, without a formula: a terminal does not typeset."""
+    """The first line without its formula."""
     line, formula, _ = doc.partition("\n")[0].partition(": :math:")
     return f"{line}." if formula else line

@@ -230,3 +230,28 @@ def format_aligned(name: str, value: float) -> str:
     """A score with three decimals, for columns of a table."""
     value = display_value(name, value)
     return format_fixed(value) if abs(value) < 100 else format_value(value, 4)
+
+
+def format_interval(name: str, low: float, high: float) -> str:
+    """The ends of an interval of a score, the smaller number first.
+
+    Examples
+    --------
+    >>> format_interval("neg_log_loss", -0.5, -0.25)
+    '0.250 to 0.500'
+    """
+    low, high = clip_interval(name, low, high)
+    first, last = (high, low) if name.startswith("neg_") else (low, high)
+    return f"{format_aligned(name, first)} to {format_aligned(name, last)}"
+
+
+def clip_interval(name: str, low: float, high: float) -> tuple[float, float]:
+    """The part of an interval that a score can reach: no accuracy is above 1.
+
+    Examples
+    --------
+    >>> clip_interval("accuracy", 0.9, 1.03)
+    (0.9, 1.0)
+    """
+    perfect = metric_label(name).perfect
+    return (low, high) if perfect is None else (low, min(high, display_value(name, perfect)))

@@ -10,10 +10,12 @@ from markupsafe import Markup
 from tenfold.automl.result import Attempt, Finding, Study
 from tenfold.report.format import (
     capitalize_first,
+    clip_interval,
     display_value,
     format_aligned,
     format_count,
     format_duration,
+    format_interval,
     format_percent,
     format_rounded,
     format_score,
@@ -80,18 +82,35 @@ class Gauge(NamedTuple):
 
 
 class LeaderboardRow(NamedTuple):
-    """A line of the leaderboard; cells are pairs of a text and the number to sort by."""
+    """A line of the leaderboard; scores and time are pairs of a text and a number to sort by.
+
+    Attributes
+    ----------
+    title, params : name of the model, and its parameters
+    is_chosen, is_best, is_reference : its role
+    score : mean of the deciding score over the folds
+    ends, interval : 95 % interval of that mean, as numbers (None for a single fold) and as text
+    others : means of further scores
+    train : mean score on training rows
+    time : of all folds
+    """
 
     title: str
-    badges: list[tuple[str, str]]
     params: str
+    is_chosen: bool
+    is_best: bool
+    is_reference: bool
     score: tuple[str, float]
-    whisker: Markup
-    tip: str
+    ends: Limits | None
+    interval: str
     others: list[tuple[str, float]]
     train: tuple[str, float]
     time: tuple[str, float]
-    class_: str
+
+    def whisker(self, limits: Limits) -> Markup:
+        """The mean and its interval, drawn."""
+        mean, (low, high) = self.score[1], self.ends or (self.score[1], self.score[1])
+        return draw_whisker(mean, low, high, limits, "main" if self.is_chosen else "grey")
 
 
 def source_name(shown: str) -> str:
@@ -293,28 +312,25 @@ def extra_metrics(study: Study) -> list[str]:
 
 def leaderboard_rows(study: Study) -> list[LeaderboardRow]:
     """Finished attempts, the best first."""
-    limits = _leaderboard_limits(study)
-    return [_leaderboard_row(study, attempt, limits) for attempt in study.ranked]
+    return [_leaderboard_row(study, attempt) for attempt in study.ranked]
 
 
-def _leaderboard_row(study: Study, attempt: Attempt, limits: Limits) -> LeaderboardRow:
-    name, is_chosen = study.metric, attempt is study.chosen
-    low, high = _mean_interval(attempt)
-    first, last = sorted(display_value(name, end) for end in (low, high))
-    interval = f"{format_value(first)} to {format_value(last)}"
+def _leaderboard_row(study: Study, attempt: Attempt) -> LeaderboardRow:
+    name, ends = study.metric, _mean_interval(study, attempt)
     train = float(np.mean(attempt.train)) if len(attempt.train) else np.nan
     means = {other: _mean_of(attempt, other) for other in extra_metrics(study)}
     return LeaderboardRow(
         title=short_title(attempt.title),
-        badges=_badges(study, attempt),
         params=format_params(attempt),
+        is_chosen=attempt is study.chosen,
+        is_best=attempt is study.best,
+        is_reference=attempt.yardstick,
         score=(format_aligned(name, attempt.mean), attempt.mean),
-        whisker=draw_whisker(attempt.mean, low, high, limits, "main" if is_chosen else "grey"),
-        tip=f"{attempt.title}: {format_score(name, attempt.mean)}\n95 % interval {interval}",
+        ends=ends,
+        interval="" if ends is None else format_interval(name, *ends),
         others=[(format_aligned(other, value), value) for other, value in means.items()],
         train=(format_aligned(name, train), train),
         time=(format_duration(attempt.seconds), attempt.seconds),
-        class_="chosen" if is_chosen else "out" if attempt.yardstick else "",
     )
 
 
@@ -322,30 +338,20 @@ def _mean_of(attempt: Attempt, name: str) -> float:
     return float(np.mean(attempt.others[name])) if name in attempt.others else np.nan
 
 
-def _leaderboard_limits(study: Study) -> Limits:
+def _mean_interval(study: Study, attempt: Attempt) -> Limits | None:
+    if len(attempt.scores) < 2:
+        return None
+    interval = attempt.interval()
+    return clip_interval(study.metric, interval.low, interval.high)
+
+
+def leaderboard_limits(study: Study) -> Limits:
     """Limits of the drawn intervals; a far baseline is left outside, or it would squeeze them."""
-    values = [end for attempt in study.ranked for end in _mean_interval(attempt)]
-    models = [each for each in study.ranked if each.key != "baseline"]
-    better = [end for attempt in models for end in _mean_interval(attempt)]
+    ends = {
+        each.key: _mean_interval(study, each) or (each.mean, each.mean) for each in study.ranked
+    }
+    values = [end for pair in ends.values() for end in pair]
+    better = [end for key, pair in ends.items() if key != "baseline" for end in pair]
     if better and max(better) - min(better) < 0.5 * (max(values) - min(values)):
         return pad_limits(better, 0.12)
     return pad_limits(values, 0.06)
-
-
-def _mean_interval(attempt: Attempt) -> Limits:
-    if len(attempt.scores) < 2:
-        return attempt.mean, attempt.mean
-    interval = attempt.interval()
-    return interval.low, interval.high
-
-
-def _badges(study: Study, attempt: Attempt) -> list[tuple[str, str]]:
-    """Pairs of a class of the style sheet and a label."""
-    badges = []
-    if attempt is study.chosen:
-        badges.append(("chosen", "chosen"))
-    if attempt is study.best:
-        badges.append(("best", "best"))
-    if attempt.yardstick:
-        badges.append(("", "reference"))
-    return badges
