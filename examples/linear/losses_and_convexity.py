@@ -59,7 +59,7 @@ for number, name in enumerate(("hinge", "log (nats)")):
         margins, LOSSES[name].value(margins, ones), color=palette_color(number), lw=2, label=name
     )
     slopes.plot(
-        margins, LOSSES[name].slope(margins, ones), color=palette_color(number), lw=2, label=name
+        margins, LOSSES[name].gradient(margins, ones), color=palette_color(number), lw=2, label=name
     )
 values.set(xlabel="margin", ylabel="loss", title="loss")
 slopes.set(xlabel="margin", ylabel="slope of the loss", title="slope", ylim=(-1.1, 0.1))

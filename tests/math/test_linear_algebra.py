@@ -559,7 +559,7 @@ def test_parameters_as_one_vector():
     assert_array_equal(flatten_parameters(again), theta + 1)
     again["centres"][:] = 0
     assert_array_equal(like["centres"], np.eye(2))
-    with pytest.raises(ValueError, match="14 numbers"):
+    with pytest.raises(ValueError, match="14 entries"):
         unflatten_parameters(theta[1:], like)
     assert flatten_parameters([np.float32([1]), np.float32([2])]).dtype == np.float32
 

@@ -55,14 +55,14 @@ def test_slope_and_curvature_are_derivatives(loss):
     z, y = rows_for(loss)
     e = 1e-5
     assert_allclose(
-        loss.slope(z, y), (loss.value(z + e, y) - loss.value(z - e, y)) / (2 * e), atol=1e-8
+        loss.gradient(z, y), (loss.value(z + e, y) - loss.value(z - e, y)) / (2 * e), atol=1e-8
     )
-    bend = (loss.slope(z + e, y) - loss.slope(z - e, y)) / (2 * e)
+    bend = (loss.gradient(z + e, y) - loss.gradient(z - e, y)) / (2 * e)
     assert_allclose(loss.curvature(z, y), bend, atol=1e-7)
-    assert (loss.curvature(z, y) <= loss.bend + 1e-12).all()
+    assert (loss.curvature(z, y) <= loss.max_curvature + 1e-12).all()
     value, slope = loss.value_and_gradient(z, y)
     assert_allclose(value, loss.value(z, y))
-    assert_allclose(slope, loss.slope(z, y))
+    assert_allclose(slope, loss.gradient(z, y))
     assert_allclose(loss.total(z, y, np.full(len(z), 2.0)), 2 * loss.value(z, y).sum())
 
 
@@ -100,13 +100,13 @@ def test_which_losses_bound_the_errors_from_above():  # [000, 1.2; 002, ch. 6]
 def test_the_perceptron_criterion_counts_the_boundary_as_wrong():
     loss = PerceptronLoss()
     assert loss.value(np.zeros(1), np.ones(1)) == 0
-    assert loss.slope(np.zeros(1), np.ones(1)) == -1
+    assert loss.gradient(np.zeros(1), np.ones(1)) == -1
     assert ZeroOneLoss().value(np.zeros(1), np.ones(1)) == 1
 
 
 def test_nobody_learns_from_the_zero_one_loss():
-    with pytest.raises(TypeError, match="Hinge, Logistic"):
-        ZeroOneLoss().slope(np.zeros(1), np.ones(1))
+    with pytest.raises(TypeError, match="HingeLoss, LogisticLoss"):
+        ZeroOneLoss().gradient(np.zeros(1), np.ones(1))
 
 
 def test_the_best_constants():  # squared: mean, absolute: median, quantile: quantile
@@ -159,10 +159,10 @@ def test_softmax_curvature_is_the_hessian():
     H = SoftmaxLoss().curvature(Z, y)
     for c in range(4):
         step = 1e-6 * (np.arange(4) == c)[:, None]
-        rise = (SoftmaxLoss().slope(Z + step, y) - SoftmaxLoss().slope(Z - step, y)) / 2e-6
+        rise = (SoftmaxLoss().gradient(Z + step, y) - SoftmaxLoss().gradient(Z - step, y)) / 2e-6
         assert_allclose(H[:, c], rise, atol=1e-8)
     assert_allclose(H.sum(axis=0), 0, atol=1e-12)  # shifts change nothing
-    assert SoftmaxLoss().bend >= np.linalg.eigvalsh(H.transpose(2, 0, 1)).max()
+    assert SoftmaxLoss().max_curvature >= np.linalg.eigvalsh(H.transpose(2, 0, 1)).max()
 
 
 # -------------------------------------------------------------------------------------- penalties
@@ -177,9 +177,9 @@ def test_the_slope_of_a_penalty(penalty):
     for j in range(4):
         e = 1e-6 * (np.arange(4) == j)
         assert_allclose(
-            penalty.slope(w)[j], (penalty.value(w + e) - penalty.value(w - e)) / 2e-6, atol=1e-8
+            penalty.gradient(w)[j], (penalty.value(w + e) - penalty.value(w - e)) / 2e-6, atol=1e-8
         )
-    assert penalty.slope(np.zeros(2)).tolist() == [0, 0]
+    assert penalty.gradient(np.zeros(2)).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)

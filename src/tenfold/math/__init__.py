@@ -1,1 +1,1 @@
-"""Pure functions of arrays: losses, penalties, links, distances, labels, costs. No data access, no state."""
+"""Pure functions of arrays: losses, penalties, links, distances, labels, costs."""

@@ -1,7 +1,7 @@
 """Cost-sensitive decisions: expected cost, the decision of least cost, thresholds, cost reports.
 
-A cost matrix has a row for each true class and a column for each decision. Decisions may be other
-than the classes, and more. [000, 1.1; 001, 1.3]
+A cost matrix has a row for each true class and a column for each decision. There may be other
+decisions than the classes, and more of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tenfold.math.links import as_float_array
 
 
 def expected_cost(probabilities: Any, costs: Any) -> np.ndarray:
-    """Expected cost sum_c p(c) cost(c, d) of each decision d, (n, k) and (k, m) -> (n, m).
+    """Expected cost sum_c p(c) cost(c, d) of each decision d, (n_rows, n_decisions).
 
     Examples
     --------
@@ -26,7 +26,7 @@ def expected_cost(probabilities: Any, costs: Any) -> np.ndarray:
 
 
 def least_cost_decision(probabilities: Any, costs: Any) -> np.ndarray:
-    """Number of the decision of least expected cost; the first of equally good ones.
+    """Index of the decision of least expected cost (the Bayes decision); the first on a tie.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def decision_threshold(costs: Any) -> float:
 
     Examples
     --------
-    An alarm at 1/11, and treatment from x-rays at 1/1001 [001, Ex. 1.3.1]:
+    An alarm at 1/11, and treatment from x-rays at 1/1001:
 
     >>> (
     ...     round(decision_threshold([[0, 10], [100, 0]]), 6),
@@ -56,10 +56,10 @@ def decision_threshold(costs: Any) -> float:
 
 
 def cost_class_weights(costs: Any) -> np.ndarray:
-    """What a mistake in each of two classes costs: as weights of a training, they build costs in.
+    """Cost of an error in each of two classes, for use as class weights.
 
-    A classifier that was trained with them decides at probability 1/2 as one without them does at
-    `decision_threshold(costs)`.
+    A classifier that is trained with these weights decides at probability 1/2 as one without them
+    does at `decision_threshold(costs)`.
 
     Examples
     --------
@@ -69,10 +69,10 @@ def cost_class_weights(costs: Any) -> np.ndarray:
     costs = check_cost_matrix(costs)
     if costs.shape != (2, 2):
         raise ValueError(f"this is for two classes and two decisions, not for {costs.shape}")
-    lost = np.array([costs[0, 1] - costs[0, 0], costs[1, 0] - costs[1, 1]])
-    if not (lost > 0).all():
+    regret = np.array([costs[0, 1] - costs[0, 0], costs[1, 0] - costs[1, 1]])
+    if not (regret > 0).all():
         raise ValueError("the right decision must cost less than the wrong one, in both rows")
-    return lost
+    return regret
 
 
 def check_cost_matrix(costs: Any) -> np.ndarray:
@@ -84,12 +84,12 @@ def check_cost_matrix(costs: Any) -> np.ndarray:
 
 
 class CostReport(NamedTuple):
-    """What decisions have cost.
+    """Cost of decisions that were made.
 
     Attributes
     ----------
-    counts : (k, m) weight of the rows of each true class that got each decision
-    costs : (k, m) cost of each such row
+    counts : (n_classes, n_decisions) weight of the rows of each true class with each decision
+    costs : (n_classes, n_decisions) cost of each such row
     """
 
     counts: np.ndarray
@@ -107,13 +107,13 @@ class CostReport(NamedTuple):
 
     @property
     def by_class(self) -> np.ndarray:
-        """Cost per row of each true class, (k,); 0 for a class without rows."""
+        """Cost per row of each true class, (n_classes,); 0 for a class without rows."""
         rows = self.counts.sum(axis=1)
         return (self.counts * self.costs).sum(axis=1) / np.where(rows > 0, rows, 1)
 
     @property
     def constant(self) -> np.ndarray:
-        """Cost per row if the same decision were taken always, for each decision, (m,)."""
+        """Cost per row of always making the same decision, for each decision, (n_decisions,)."""
         return self.counts.sum(axis=1) @ self.costs / self.counts.sum()
 
 
@@ -126,19 +126,19 @@ def cost_report(
     labels: Any = None,
     weights: Any = None,
 ) -> CostReport:
-    """Count which decisions were taken in which true class, and what they cost.
+    """Count the decisions in each true class, and their cost.
 
     Parameters
     ----------
-    y, decisions : (n,) arrays
-        True classes, and what was decided.
-    costs : (k, m) array
+    y, decisions : (n_rows,) arrays
+        True classes, and decisions.
+    costs : (n_classes, n_decisions) array
         Cost of each decision in each true class.
-    classes : (k,) array, optional
+    classes : (n_classes,) array, optional
         True classes in the order of the rows of `costs`; the sorted labels of y by default.
-    labels : (m,) array, optional
+    labels : (n_decisions,) array, optional
         Decisions in the order of its columns; the classes by default.
-    weights : (n,) array, optional
+    weights : (n_rows,) array, optional
         Weight of each row.
 
     Examples

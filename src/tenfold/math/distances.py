@@ -10,14 +10,17 @@ from numba import njit
 _CANCELLATION_RATIO = {
     4: 1e-3,
     8: 1e-7,
-}  # squared distance over squared norms that products do not know well
-_BLOCK_PRODUCTS = 2**16  # products of rows and centres that are held at once
-_MAX_DIFFERENCE_COLUMNS = 32  # columns up to which differences are as fast as products
-_TILE_SIDE = 64  # side of the squares in which a matrix is mirrored
+}  # by bytes: ratio of squared distance to squared norms below which
+# |x|^2 - 2 x.y + |y|^2 loses too many digits
+_BLOCK_PRODUCTS = 2**16  # products of rows and centers in memory at once
+_MAX_DIFFERENCE_COLUMNS = (
+    32  # columns up to which differences are as fast as products; no sweep is recorded
+)
+_TILE_SIDE = 64  # of the blocks in which a matrix is mirrored
 
 
-def nearest_centers(X: Any, centres: np.ndarray) -> np.ndarray:
-    """Number of the nearest centre of each row, the first one on a tie.
+def nearest_centers(X: Any, centers: np.ndarray) -> np.ndarray:
+    """Index of the nearest center of each row, the first one on a tie.
 
     Examples
     --------
@@ -25,28 +28,28 @@ def nearest_centers(X: Any, centres: np.ndarray) -> np.ndarray:
     >>> nearest_centers(np.array([[0.0], [1.0], [9.0]]), np.array([[1.0], [8.0]])).tolist()
     [0, 0, 1]
     """
-    half = (0.5 * np.einsum("ij,ij->i", centres, centres)).astype(centres.dtype)
+    half = (0.5 * np.einsum("ij,ij->i", centers, centers)).astype(centers.dtype)
     labels = np.empty(X.shape[0], np.int32)
-    step = max(_BLOCK_PRODUCTS // len(centres), 1024)
-    best = np.empty(min(step, X.shape[0]), centres.dtype)
-    space = np.empty((len(centres), step), centres.dtype) if X.shape[0] >= step else None
+    step = max(_BLOCK_PRODUCTS // len(centers), 1024)
+    best = np.empty(min(step, X.shape[0]), centers.dtype)
+    space = np.empty((len(centers), step), centers.dtype) if X.shape[0] >= step else None
     for start in range(0, X.shape[0], step):
         part = labels[start : start + step]
-        products = _center_products(X[start : start + step], centres, space)
+        products = _center_products(X[start : start + step], centers, space)
         _argmin_distance(products, half, part, best[: len(part)])
     return labels
 
 
-def _center_products(X: Any, centres: np.ndarray, space: np.ndarray | None) -> np.ndarray:
-    """Products of all centres with all rows, (k, n), written to `space` if they fill it."""
+def _center_products(X: Any, centers: np.ndarray, space: np.ndarray | None) -> np.ndarray:
+    """Products of all centers with all rows, (k, n), written to `space` if they fill it."""
     if not isinstance(X, np.ndarray):
-        return np.ascontiguousarray((X @ centres.T).T)
+        return np.ascontiguousarray((X @ centers.T).T)
     fits = space is not None and space.shape[1] == len(X)
-    return np.matmul(centres, X.T, out=space if fits else None)
+    return np.matmul(centers, X.T, out=space if fits else None)
 
 
-def squared_distances(X: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Squared Euclidean distances (n, k), from differences where rounding would show.
+def squared_distances(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Squared Euclidean distances (n_rows, n_centers), from differences where products cancel.
 
     Examples
     --------
@@ -55,12 +58,12 @@ def squared_distances(X: np.ndarray, centres: np.ndarray) -> np.ndarray:
     [[25.0]]
     """
     xx = np.einsum("ij,ij->i", X, X)[:, None]
-    cc = np.einsum("ij,ij->i", centres, centres)
-    squares = xx - 2 * (X @ centres.T) + cc
+    cc = np.einsum("ij,ij->i", centers, centers)
+    squares = xx - 2 * (X @ centers.T) + cc
     close = squares < _CANCELLATION_RATIO[X.dtype.itemsize] * (xx + cc)
     for column in np.flatnonzero(close.any(axis=0)):
         rows = np.flatnonzero(close[:, column])
-        difference = np.take(X, rows, axis=0) - centres[column]
+        difference = np.take(X, rows, axis=0) - centers[column]
         squares[rows, column] = np.einsum("ij,ij->i", difference, difference)
     return squares
 
@@ -92,10 +95,10 @@ def pairwise_distances(
     if plain and isinstance(metric, str) and metric in {"euclidean", "l2", "sqeuclidean"}:
         squares = pairwise_squared_distances(X) if Y is None else squared_distances(X, Y)
         return squares if metric == "sqeuclidean" else np.sqrt(squares, out=squares)
-    from sklearn.metrics import pairwise_distances
+    from sklearn.metrics import pairwise_distances as sklearn_distances
 
-    found = pairwise_distances(X, Y, metric=metric, **params)
-    return found.astype(X.dtype, copy=False) if plain else found
+    result = sklearn_distances(X, Y, metric=metric, **params)
+    return result.astype(X.dtype, copy=False) if plain else result
 
 
 def pairwise_squared_distances(X: np.ndarray) -> np.ndarray:
@@ -116,12 +119,12 @@ def pairwise_squared_distances(X: np.ndarray) -> np.ndarray:
 def _distances_from_products(X, norms, products, close):  # noqa: ANN001, ANN202  (n, p), (n,), (n, n)
     """Squared distances from products, above the diagonal; from differences for close pairs."""
     for i in range(len(X)):
-        row, others, few = products[i, i:], norms[i:], 0
+        row, others, n_close = products[i, i:], norms[i:], 0
         for j in range(len(row)):
-            whole = norms[i] + others[j]
-            row[j] = whole - 2 * row[j]
-            few += row[j] < close * whole
-        if few > 0:
+            scale = norms[i] + others[j]
+            row[j] = scale - 2 * row[j]
+            n_close += row[j] < close * scale
+        if n_close > 0:
             for j in range(len(row)):
                 if row[j] < close * (norms[i] + others[j]):
                     row[j] = ((X[i] - X[i + j]) ** 2).sum()
@@ -133,7 +136,7 @@ def _add_squared_differences(columns, squares):  # noqa: ANN001, ANN202  (p, n),
     p, n = columns.shape
     for i in range(n):
         row = squares[i, i:]
-        for k in range(0, p - 1, 2):  # two columns at once: half the traffic
+        for k in range(0, p - 1, 2):  # two columns at once: half the memory traffic
             a, b = columns[k, i:], columns[k + 1, i:]
             x, y = a[0], b[0]
             for j in range(len(row)):
@@ -147,7 +150,7 @@ def _add_squared_differences(columns, squares):  # noqa: ANN001, ANN202  (p, n),
 
 @njit(cache=True, nogil=True)
 def symmetrize(square):  # noqa: ANN001, ANN201  (n, n)
-    """Copy the upper triangle to the lower one, tile by tile."""
+    """Copy the upper triangle to the lower one, block by block."""
     n = len(square)
     for top in range(0, n, _TILE_SIDE):
         for left in range(0, top + 1, _TILE_SIDE):
@@ -158,8 +161,6 @@ def symmetrize(square):  # noqa: ANN001, ANN201  (n, n)
 
 def minkowski_distances(X: np.ndarray, Y: np.ndarray, p: float = 2.0) -> np.ndarray:
     r""":math:`(\sum_d |x_d - y_d|^p)^{1/p}`: L1 at p = 1, Euclidean at 2, the largest at infinity.
-
-    [003, unit 1; 004, 6.1, where the indices of the printed formula are garbled]
 
     Examples
     --------
@@ -186,7 +187,9 @@ def hamming_distances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 
 def jaccard_distances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """1 - (both) / (either) of what two rows of zeros and ones hold; 0 for two empty rows.
+    """1 - |intersection| / |union| of the sets that rows of zeros and ones stand for.
+
+    Two empty sets have distance 0.
 
     Examples
     --------
@@ -195,16 +198,15 @@ def jaccard_distances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     [[0.667]]
     """
     A, B = (np.asarray(Z, bool).astype(np.float64) for Z in (X, Y))
-    both = A @ B.T
-    either = A.sum(axis=1)[:, None] + B.sum(axis=1) - both
-    return 1 - np.divide(both, either, out=np.ones_like(both), where=either > 0)
+    intersection = A @ B.T
+    union = A.sum(axis=1)[:, None] + B.sum(axis=1) - intersection
+    return 1 - np.divide(intersection, union, out=np.ones_like(intersection), where=union > 0)
 
 
 def cosine_similarities(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """Cosine of the angle between rows: 1 for the same direction, whatever the lengths.
 
-    The notes call this a distance [003, 13.6]; `cosine_distances` is one minus it. A row of zeros
-    has no direction, and similarity 0 to all.
+    A row of zeros has no direction, and similarity 0 to all.
 
     Examples
     --------
@@ -271,7 +273,7 @@ def _column_ranges(X: np.ndarray) -> np.ndarray:
 
 @njit(cache=True, nogil=True)
 def _argmin_distance(products, half_norms, label, best):  # noqa: ANN001, ANN202  (k, n), (k,), (n,), (n,)
-    """Number of the centre with the least |c|^2/2 - c.x for each column; the first one on a tie."""
+    """Number of the center with the least |c|^2/2 - c.x for each column; the first one on a tie."""
     k, n = products.shape
     for i in range(n):
         best[i] = half_norms[0] - products[0, i]
@@ -286,20 +288,20 @@ def _argmin_distance(products, half_norms, label, best):  # noqa: ANN001, ANN202
 
 
 @njit(cache=True, nogil=True)
-def squared_distances_to_assigned(X, label, centres):  # noqa: ANN001, ANN201  -> (n,)
-    """Squared distance of each row to the centre with its label, from differences, in float64."""
+def squared_distances_to_assigned(X, label, centers):  # noqa: ANN001, ANN201  -> (n,)
+    """Squared distance of each row to the center with its label, from differences, in float64."""
     n, d = X.shape
     squares = np.empty(n)
     for i in range(n):
         c = label[i]
         odd = even = 0.0
-        for j in range(0, d - 1, 2):  # two sums: the processor adds them side by side
-            first = np.float64(X[i, j]) - np.float64(centres[c, j])
-            second = np.float64(X[i, j + 1]) - np.float64(centres[c, j + 1])
+        for j in range(0, d - 1, 2):  # two sums: independent additions
+            first = np.float64(X[i, j]) - np.float64(centers[c, j])
+            second = np.float64(X[i, j + 1]) - np.float64(centers[c, j + 1])
             even += first * first
             odd += second * second
         if d % 2:
-            last = np.float64(X[i, d - 1]) - np.float64(centres[c, d - 1])
+            last = np.float64(X[i, d - 1]) - np.float64(centers[c, d - 1])
             even += last * last
         squares[i] = even + odd
     return squares

@@ -11,7 +11,7 @@ import numpy as np
 
 
 def encode_labels(y: Any, classes: Any = None) -> np.ndarray:
-    """Numbers 0 .. k-1 of labels, by their place among the classes.
+    """Class indices 0 to n_classes - 1 of labels.
 
     Parameters
     ----------
@@ -26,27 +26,27 @@ def encode_labels(y: Any, classes: Any = None) -> np.ndarray:
     [1, 0, 1]
     """
     y = np.asarray(y)
-    known = np.unique(y) if classes is None else np.asarray(classes)
-    order = np.argsort(known, kind="stable")
-    place = np.minimum(np.searchsorted(known, y, sorter=order), len(known) - 1)
-    numbers = order[place]
-    if unknown := set(y[known[numbers] != y].tolist()):
-        raise ValueError(f"{sorted(unknown, key=str)} are none of the classes {known.tolist()}")
-    return numbers
+    classes = np.unique(y) if classes is None else np.asarray(classes)
+    order = np.argsort(classes, kind="stable")
+    position = np.minimum(np.searchsorted(classes, y, sorter=order), len(classes) - 1)
+    indices = order[position]
+    if unknown := set(y[classes[indices] != y].tolist()):
+        raise ValueError(f"{sorted(unknown, key=str)} are none of the classes {classes.tolist()}")
+    return indices
 
 
-def decode_labels(numbers: Any, classes: Any) -> np.ndarray:
-    """Labels of class numbers.
+def decode_labels(indices: Any, classes: Any) -> np.ndarray:
+    """Labels of class indices.
 
     Examples
     --------
     >>> decode_labels([1, 0, 1], ["cat", "dog"]).tolist()
     ['dog', 'cat', 'dog']
     """
-    numbers, known = np.asarray(numbers), np.asarray(classes)
-    if ((numbers < 0) | (numbers >= len(known))).any():
-        raise ValueError(f"class numbers must lie from 0 to {len(known) - 1}")
-    return known[numbers]
+    indices, classes = np.asarray(indices), np.asarray(classes)
+    if ((indices < 0) | (indices >= len(classes))).any():
+        raise ValueError(f"class indices must lie from 0 to {len(classes) - 1}")
+    return classes[indices]
 
 
 def labels_to_signs(y: Any, classes: Any = None) -> np.ndarray:
@@ -57,10 +57,10 @@ def labels_to_signs(y: Any, classes: Any = None) -> np.ndarray:
     >>> labels_to_signs([0, 1, 1]).tolist(), labels_to_signs(["no", "yes"]).tolist()
     ([-1.0, 1.0, 1.0], [-1.0, 1.0])
     """
-    known = np.unique(np.asarray(y)) if classes is None else np.asarray(classes)
-    if len(known) != 2:
-        raise ValueError(f"signs are for two classes, not for {known.tolist()}: give classes=")
-    return 2.0 * encode_labels(y, known) - 1
+    classes = np.unique(np.asarray(y)) if classes is None else np.asarray(classes)
+    if len(classes) != 2:
+        raise ValueError(f"signs are for two classes, not for {classes.tolist()}: give classes=")
+    return 2.0 * encode_labels(y, classes) - 1
 
 
 def signs_to_labels(signs: Any, classes: Any = (0, 1)) -> np.ndarray:
@@ -75,19 +75,19 @@ def signs_to_labels(signs: Any, classes: Any = (0, 1)) -> np.ndarray:
 
 
 def one_hot(y: Any, classes: Any = None) -> np.ndarray:
-    """Rows of zeros with a one at the place of the label, (n, k).
+    """One-hot rows of labels, (n_rows, n_classes).
 
     Examples
     --------
     >>> one_hot(["b", "a"], classes=["a", "b", "c"]).tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     """
-    known = np.unique(np.asarray(y)) if classes is None else np.asarray(classes)
-    return np.eye(len(known))[encode_labels(y, known)]
+    classes = np.unique(np.asarray(y)) if classes is None else np.asarray(classes)
+    return np.eye(len(classes))[encode_labels(y, classes)]
 
 
 def one_hot_to_labels(Y: Any, classes: Any = None) -> np.ndarray:
-    """Labels of one-hot rows; class numbers by default.
+    """Labels of one-hot rows; class indices by default.
 
     Examples
     --------
@@ -98,5 +98,5 @@ def one_hot_to_labels(Y: Any, classes: Any = None) -> np.ndarray:
     wrong = ~(((Y == 0) | (Y == 1)).all(axis=1) & (Y.sum(axis=1) == 1))
     if wrong.any():
         raise ValueError(f"row {int(wrong.argmax())} is not one-hot: {Y[wrong][0].tolist()}")
-    numbers = Y.argmax(axis=1)
-    return numbers if classes is None else decode_labels(numbers, classes)
+    indices = Y.argmax(axis=1)
+    return indices if classes is None else decode_labels(indices, classes)

@@ -1,8 +1,10 @@
-"""Link functions and their derivatives: sigmoid, normal distribution function, softmax; safe at any size of the score.
+"""Link functions and their derivatives, accurate at any size of the score.
+
+Sigmoid, normal distribution function, softmax, their logarithms and inverses.
 
 Every function keeps float32 and takes arrays of any shape; those of several scores work along the
-last axis. Derivatives: `f_slope` is the slope of `f`; where it is another function of this page,
-the docstring of `f` says so. [000, 1.2, 1.5; 001, 2.2, 2.5, 3.2; 002, 2.1, 2.3; 003, project 2]
+last axis. `f_derivative` is the derivative of `f`; where it is another function of this module, the
+docstring of `f` says so.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from scipy import special
 
 _SQRT_HALF = 0.7071067811865476
 _SQRT_2_OVER_PI = 0.7978845608028654
-_MILLS_SERIES_BELOW = -30.0  # below, z and phi / Phi cancel, and a series in 1 / z^2 has all digits
+_MILLS_SERIES_BELOW = -30.0  # z + phi / Phi cancels below; a series in 1 / z^2 does not
 
 
 def sigmoid(z: Any) -> np.ndarray:
@@ -29,7 +31,7 @@ def sigmoid(z: Any) -> np.ndarray:
 
 
 def sigmoid_derivative(z: Any) -> np.ndarray:
-    """Slope of the logistic function, s(z) s(-z).
+    """Derivative of the logistic function, s(z) s(-z).
 
     Examples
     --------
@@ -41,7 +43,7 @@ def sigmoid_derivative(z: Any) -> np.ndarray:
 
 
 def log_sigmoid(z: Any) -> np.ndarray:
-    """Log of the logistic function; its slope is `sigmoid(-z)`, its curvature `-sigmoid_slope(z)`.
+    """Log of the logistic function; its derivative is `sigmoid(-z)`.
 
     Examples
     --------
@@ -52,7 +54,7 @@ def log_sigmoid(z: Any) -> np.ndarray:
 
 
 def logit(p: Any) -> np.ndarray:
-    """Score of a probability, log p / (1 - p): the inverse of `sigmoid`.
+    """Log-odds log p / (1 - p): the inverse of `sigmoid`.
 
     Examples
     --------
@@ -63,7 +65,7 @@ def logit(p: Any) -> np.ndarray:
 
 
 def logit_derivative(p: Any) -> np.ndarray:
-    """Slope of the logit, 1 / (p (1 - p)).
+    """Derivative of the logit, 1 / (p (1 - p)).
 
     Examples
     --------
@@ -76,7 +78,7 @@ def logit_derivative(p: Any) -> np.ndarray:
 
 
 def normal_cdf(z: Any) -> np.ndarray:
-    """Normal distribution function Phi(z); some books give the name to `normal_quantile`.
+    """Normal distribution function Phi(z), the inverse link of probit regression.
 
     Examples
     --------
@@ -87,7 +89,7 @@ def normal_cdf(z: Any) -> np.ndarray:
 
 
 def normal_pdf(z: Any) -> np.ndarray:
-    """Normal density phi(z); its own slope is -z phi(z).
+    """Normal density phi(z), the derivative of `normal_cdf`; its own derivative is -z phi(z).
 
     Examples
     --------
@@ -100,7 +102,7 @@ def normal_pdf(z: Any) -> np.ndarray:
 
 
 def log_normal_cdf(z: Any) -> np.ndarray:
-    """Log of Phi(z); its slope is `inverse_mills_ratio(z)`, its curvature `inverse_mills_ratio_derivative(z)`.
+    """Log of Phi(z); its derivative is `inverse_mills_ratio(z)`.
 
     Examples
     --------
@@ -111,7 +113,7 @@ def log_normal_cdf(z: Any) -> np.ndarray:
 
 
 def inverse_mills_ratio(z: Any) -> np.ndarray:
-    """The ratio phi(z) / Phi(z), which nears -z far below zero, where both are 0 in the machine.
+    """The ratio phi(z) / Phi(z), also where both underflow: it tends to -z.
 
     Examples
     --------
@@ -123,7 +125,7 @@ def inverse_mills_ratio(z: Any) -> np.ndarray:
 
 
 def inverse_mills_ratio_derivative(z: Any) -> np.ndarray:
-    """Slope of phi / Phi: -r (z + r) with r the ratio; always between -1 and 0.
+    """Derivative of phi / Phi: -r (z + r) with r the ratio; between -1 and 0.
 
     Examples
     --------
@@ -131,19 +133,18 @@ def inverse_mills_ratio_derivative(z: Any) -> np.ndarray:
     [-0.999999, -0.63662, -0.370314]
     """
     z = as_float_array(z)
-    wide = z.astype(np.float64)  # z + r loses digits long before the series is good
-    near = np.maximum(wide, _MILLS_SERIES_BELOW)
-    r = inverse_mills_ratio(near)
-    u = np.minimum(wide, _MILLS_SERIES_BELOW) ** -2
+    double = z.astype(np.float64)  # z + r loses digits long before the series is accurate
+    above = np.maximum(double, _MILLS_SERIES_BELOW)
+    r = inverse_mills_ratio(above)
+    u = np.minimum(double, _MILLS_SERIES_BELOW) ** -2
     series = -(1 - u * (1 - u * (6 - u * (50 - u * (518 - u * 6354)))))
-    slope = np.where(
-        wide < _MILLS_SERIES_BELOW, series, -r * (np.minimum(near, -_MILLS_SERIES_BELOW) + r)
-    )
-    return slope.astype(z.dtype, copy=False)[()]
+    exact = -r * (np.minimum(above, -_MILLS_SERIES_BELOW) + r)
+    derivative = np.where(double < _MILLS_SERIES_BELOW, series, exact)
+    return derivative.astype(z.dtype, copy=False)[()]
 
 
 def normal_quantile(p: Any) -> np.ndarray:
-    """The z with Phi(z) = p.
+    """The z with Phi(z) = p: the probit of p.
 
     Examples
     --------
@@ -154,7 +155,7 @@ def normal_quantile(p: Any) -> np.ndarray:
 
 
 def normal_quantile_derivative(p: Any) -> np.ndarray:
-    """Slope of the inverse of Phi, 1 / phi(z).
+    """Derivative of the normal quantile, 1 / phi(z).
 
     Examples
     --------
@@ -166,7 +167,7 @@ def normal_quantile_derivative(p: Any) -> np.ndarray:
 
 
 def log_sum_exp(scores: Any) -> np.ndarray:
-    """The log of sum_k exp(z_k), (..., k) -> (...); its slope is `softmax`.
+    """The log of sum_k exp(z_k), (..., k) -> (...); its gradient is `softmax`.
 
     Examples
     --------
@@ -195,7 +196,7 @@ def log_softmax(scores: Any, temperature: float = 1.0) -> np.ndarray:
 def softmax(scores: Any, temperature: float = 1.0) -> np.ndarray:
     """Probabilities exp(z_k / T) / sum_j exp(z_j / T) of scores, (..., k).
 
-    A high temperature T makes all equal, a low one gives everything to the largest score.
+    A high temperature T tends to the uniform distribution, a low one to the largest score.
 
     Examples
     --------
@@ -209,7 +210,7 @@ def softmax(scores: Any, temperature: float = 1.0) -> np.ndarray:
 
 
 def softmax_jacobian(scores: Any, temperature: float = 1.0) -> np.ndarray:
-    """Slopes dp_i / dz_j = p_i ((i = j) - p_j) / T of the softmax, (..., k) -> (..., k, k).
+    """Derivatives dp_i / dz_j = p_i ((i = j) - p_j) / T, (..., k) -> (..., k, k).
 
     Examples
     --------
@@ -217,8 +218,10 @@ def softmax_jacobian(scores: Any, temperature: float = 1.0) -> np.ndarray:
     [[0.25, -0.25], [-0.25, 0.25]]
     """
     p = softmax(scores, temperature)
-    same = np.eye(p.shape[-1], dtype=p.dtype)
-    return p[..., :, None] * (same - p[..., None, :]) / _positive_temperature(temperature, p.dtype)
+    identity = np.eye(p.shape[-1], dtype=p.dtype)
+    return (
+        p[..., :, None] * (identity - p[..., None, :]) / _positive_temperature(temperature, p.dtype)
+    )
 
 
 def _scale_by_temperature(scores: Any, temperature: float) -> np.ndarray:
@@ -238,12 +241,12 @@ def _positive_temperature(temperature: float, dtype: np.dtype) -> np.floating:
 
 
 def _subtract_max(scores: np.ndarray) -> np.ndarray:
-    """Scores less the largest of their row; where all are -inf, nothing is known: zeros."""
-    top = scores.max(axis=-1, keepdims=True)
-    lost = np.isneginf(top)
-    if not lost.any():
-        return scores - top
-    return np.where(lost, 0, scores) - np.where(lost, 0, top)
+    """Scores less the largest of their row; zeros where all are -inf."""
+    largest = scores.max(axis=-1, keepdims=True)
+    impossible = np.isneginf(largest)
+    if not impossible.any():
+        return scores - largest
+    return np.where(impossible, 0, scores) - np.where(impossible, 0, largest)
 
 
 def as_float_array(z: Any) -> np.ndarray:

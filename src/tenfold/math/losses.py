@@ -1,9 +1,8 @@
-r"""Losses of a score z against a target y: value, slope and curvature in the score, row by row.
+r"""Losses of a score z against a target y: value, gradient and curvature in the score, by row.
 
-A model sums these over rows and brings the features in; nothing here knows them. Losses of numbers
-take any y, those of signs y = -1 or +1 and depend on the margin m = yz, those of counts y >= 0, and
-`SoftmaxLoss` takes class numbers and class-major scores (k, n).
-[000, 1.2; 002, ch. 2 and 6; 003, unit 1; 004, ch. 3]
+Models sum them over rows and apply the chain rule to their parameters. Regression losses take any
+y, margin losses y = -1 or +1 (they depend on the margin m = yz alone), `PoissonLoss` y >= 0, and
+`SoftmaxLoss` class indices and class-major scores (n_classes, n_rows).
 """
 
 from __future__ import annotations
@@ -16,30 +15,35 @@ import numpy as np
 from scipy.special import erfcx
 
 _SQRT_HALF, _SQRT_2_OVER_PI = 0.7071067811865476, 0.7978845608028654
-_FAR_MARGIN = {4: 1e2, 8: 1e3}  # scores on the wrong side from which a probit's curvature is 1
+_FAR_MARGIN = {4: 1e2, 8: 1e3}  # by bytes: negative margins beyond it have probit curvature 1
 
 
 class Loss:
-    """What all losses share.
+    """Base class of losses.
 
     Attributes
     ----------
-    labels : what y holds: "numbers", "signs", "counts" or "classes"
-    smooth : whether the slope is continuous
-    convex : whether the loss is convex in the score
-    bend : the largest curvature; infinite where there is none
-    bounds_errors : whether it is at least the 0-1 loss, for every margin
+    labels : {"numbers", "signs", "counts", "classes"}
+        What y holds.
+    smooth : bool
+        Whether the gradient is continuous.
+    convex : bool
+        Whether the loss is convex in the score.
+    max_curvature : float
+        The Lipschitz constant of the gradient; infinite if there is none.
+    bounds_errors : bool
+        Whether the loss is at least the 0-1 loss, for every margin.
     """
 
     labels: ClassVar[str] = "numbers"
     smooth: ClassVar[bool] = True
     convex: ClassVar[bool] = True
-    _bend: ClassVar[float] = inf
+    _max_curvature: ClassVar[float] = inf
     _bounds_errors: ClassVar[bool] = False
 
     @property
-    def bend(self) -> float:
-        return self._bend
+    def max_curvature(self) -> float:
+        return self._max_curvature
 
     @property
     def bounds_errors(self) -> bool:
@@ -49,28 +53,28 @@ class Loss:
         """Loss of each row."""
         raise NotImplementedError
 
-    def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Derivative in the score, row by row; at a kink, one of its sub-gradients."""
+    def gradient(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Derivative in the score, by row; a subgradient where there is none."""
         raise NotImplementedError
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Second derivative in the score, row by row, where there is one."""
+        """Second derivative in the score, by row, where there is one."""
         raise NotImplementedError
 
     def value_and_gradient(self, z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Value and slope, from shared work where there is some."""
-        return self.value(z, y), self.slope(z, y)
+        """Value and gradient, from shared intermediate results."""
+        return self.value(z, y), self.gradient(z, y)
 
     def value_gradient_curvature(
         self, z: np.ndarray, y: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Value, slope and curvature, from shared work where there is some."""
+        """Value, gradient and curvature, from shared intermediate results."""
         return *self.value_and_gradient(z, y), self.curvature(z, y)
 
     def total(self, z: np.ndarray, y: np.ndarray, w: np.ndarray | None = None) -> float:
         """Sum over rows, weighted if weights are given."""
-        each = self.value(np.asarray(z), np.asarray(y))
-        return float(each.sum() if w is None else each @ w)
+        values = self.value(np.asarray(z), np.asarray(y))
+        return float(values.sum() if w is None else values @ w)
 
 
 @dataclass(frozen=True)
@@ -81,16 +85,19 @@ class SquaredLoss(Loss):
     --------
     >>> import numpy as np
     >>> loss = SquaredLoss()
-    >>> loss.value(np.array([3.0]), np.array([1.0])), loss.slope(np.array([3.0]), np.array([1.0]))
+    >>> (
+    ...     loss.value(np.array([3.0]), np.array([1.0])),
+    ...     loss.gradient(np.array([3.0]), np.array([1.0])),
+    ... )
     (array([2.]), array([2.]))
     """
 
-    _bend: ClassVar[float] = 1.0
+    _max_curvature: ClassVar[float] = 1.0
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return (z - y) ** 2 / 2
 
-    def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def gradient(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return z - y
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -99,14 +106,14 @@ class SquaredLoss(Loss):
 
 @dataclass(frozen=True)
 class AbsoluteLoss(Loss):
-    """`|z - y|`: its best constant is the median. The slope at 0 is taken as 0."""
+    """`|z - y|`: its minimizer over constants is the median. The subgradient at 0 is 0."""
 
     smooth: ClassVar[bool] = False
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.abs(z - y)
 
-    def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def gradient(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.sign(z - y)
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -115,7 +122,12 @@ class AbsoluteLoss(Loss):
 
 @dataclass(frozen=True)
 class PinballLoss(Loss):
-    """Pinball loss: q (y - z) above the prediction, (1 - q)(z - y) below it."""
+    """q (y - z) for targets above the prediction, (1 - q)(z - y) below: minimized by a quantile.
+
+    References
+    ----------
+    R. Koenker and G. Bassett (1978), Regression quantiles.
+    """
 
     q: float = 0.5
     smooth: ClassVar[bool] = False
@@ -123,7 +135,7 @@ class PinballLoss(Loss):
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.maximum(self.q * (y - z), (1 - self.q) * (z - y))
 
-    def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def gradient(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.where(z > y, 1 - self.q, np.where(z < y, -self.q, 0)).astype(z.dtype)
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -132,17 +144,22 @@ class PinballLoss(Loss):
 
 @dataclass(frozen=True)
 class HuberLoss(Loss):
-    """r^2 / 2 of the residual r = z - y up to epsilon, and a line from there on."""
+    """r^2 / 2 of residuals r = z - y with `|r| <= epsilon`, linear beyond.
+
+    References
+    ----------
+    P. J. Huber (1964), Robust estimation of a location parameter.
+    """
 
     epsilon: float = 1.35
-    _bend: ClassVar[float] = 1.0
+    _max_curvature: ClassVar[float] = 1.0
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         r = np.abs(z - y)
         near = np.minimum(r, self.epsilon)
         return near * (r - near / 2)
 
-    def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def gradient(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.clip(z - y, -self.epsilon, self.epsilon)
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -151,14 +168,14 @@ class HuberLoss(Loss):
 
 @dataclass(frozen=True)
 class PoissonLoss(Loss):
-    """exp(z) - yz: minus the log-likelihood of a count y with mean exp(z), less log y!."""
+    """exp(z) - yz: the negative log-likelihood of a count y with mean exp(z), without log y!."""
 
     labels: ClassVar[str] = "counts"
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.exp(z) - y * z
 
-    def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def gradient(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.exp(z) - y
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -176,13 +193,15 @@ class PoissonLoss(Loss):
 
 @dataclass(frozen=True)
 class LogisticLoss(Loss):
-    """log(1 + exp(-yz)), minus the log-likelihood of a sign; in bits with base 2.
+    """log(1 + exp(-yz)), the negative log-likelihood of a sign; in bits with base 2.
 
     Examples
     --------
     >>> import numpy as np
-    >>> loss, slope = LogisticLoss().both(np.array([0.0, 1000.0]), np.array([1.0, -1.0]))
-    >>> loss.round(4).tolist(), slope.tolist()
+    >>> value, gradient = LogisticLoss().value_and_gradient(
+    ...     np.array([0.0, 1000.0]), np.array([1.0, -1.0])
+    ... )
+    >>> value.round(4).tolist(), gradient.tolist()
     ([0.6931, 1000.0], [-0.5, 1.0])
     >>> LogisticLoss(base=2).value(np.zeros(1), np.ones(1)).tolist()
     [1.0]
@@ -192,7 +211,7 @@ class LogisticLoss(Loss):
     labels: ClassVar[str] = "signs"
 
     @property
-    def bend(self) -> float:
+    def max_curvature(self) -> float:
         return 0.25 / log(self.base)
 
     @property
@@ -202,21 +221,20 @@ class LogisticLoss(Loss):
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return self.value_and_gradient(z, y)[0]
 
-    def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def gradient(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return self.value_and_gradient(z, y)[1]
 
     def value_and_gradient(self, z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         m = y * z
-        low = np.minimum(m, 0)
+        negative = np.minimum(m, 0)
         decay = np.exp(-np.abs(m))
-        wrong = np.exp(low - m) / (1 + decay)  # the probability of the other sign
-        loss = np.log1p(decay)
-        loss -= low
-        slope = wrong
-        slope *= -y
+        gradient = np.exp(negative - m) / (1 + decay)  # the probability of the other sign
+        value = np.log1p(decay)
+        value -= negative
+        gradient *= -y
         if self.base != e:
-            loss, slope = loss / log(self.base), slope / log(self.base)
-        return loss.astype(z.dtype, copy=False), slope.astype(z.dtype, copy=False)
+            value, gradient = value / log(self.base), gradient / log(self.base)
+        return value.astype(z.dtype, copy=False), gradient.astype(z.dtype, copy=False)
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         decay = np.exp(-np.abs(z))
@@ -228,12 +246,12 @@ class ProbitLoss(Loss):
     r"""-log Phi(yz), with the normal distribution function Phi; exact far into both tails."""
 
     labels: ClassVar[str] = "signs"
-    _bend: ClassVar[float] = 1.0
+    _max_curvature: ClassVar[float] = 1.0
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return self.value_gradient_curvature(z, y)[0]
 
-    def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def gradient(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return self.value_gradient_curvature(z, y)[1]
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -261,7 +279,7 @@ class ProbitLoss(Loss):
 
 @dataclass(frozen=True)
 class HingeLoss(Loss):
-    """max(0, 1 - yz): zero only beyond the margin."""
+    """max(0, 1 - yz): zero for margins of 1 and more."""
 
     labels: ClassVar[str] = "signs"
     smooth: ClassVar[bool] = False
@@ -270,7 +288,7 @@ class HingeLoss(Loss):
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.maximum(1 - y * z, 0)
 
-    def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def gradient(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.where(y * z < 1, -y, 0).astype(z.dtype, copy=False)
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -282,13 +300,13 @@ class SquaredHingeLoss(Loss):
     """max(0, 1 - yz)^2."""
 
     labels: ClassVar[str] = "signs"
-    _bend: ClassVar[float] = 2.0
+    _max_curvature: ClassVar[float] = 2.0
     _bounds_errors: ClassVar[bool] = True
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.maximum(1 - y * z, 0) ** 2
 
-    def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def gradient(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return -2 * y * np.maximum(1 - y * z, 0)
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -297,7 +315,10 @@ class SquaredHingeLoss(Loss):
 
 @dataclass(frozen=True)
 class PerceptronLoss(Loss):
-    """max(0, -yz): how far on the wrong side. A point on the boundary counts as wrong."""
+    """max(0, -yz): the distance to the boundary of misclassified points, up to the norm of w.
+
+    The gradient at the boundary is that of a misclassified point.
+    """
 
     labels: ClassVar[str] = "signs"
     smooth: ClassVar[bool] = False
@@ -305,7 +326,7 @@ class PerceptronLoss(Loss):
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.maximum(-y * z, 0)
 
-    def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def gradient(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.where(y * z <= 0, -y, 0).astype(z.dtype, copy=False)
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -314,10 +335,10 @@ class PerceptronLoss(Loss):
 
 @dataclass(frozen=True)
 class ZeroOneLoss(Loss):
-    """What errors cost: `miss` for a +1 taken for -1, `alarm` for a -1 taken for +1.
+    """0-1 loss with costs: `miss` for a +1 predicted as -1, `alarm` for a -1 predicted as +1.
 
-    A point on the boundary is an error. It has a value only: its slope is zero almost everywhere,
-    so nothing can be learned by following it.
+    A point on the boundary is an error. The gradient is zero almost everywhere, so that descent is
+    impossible and `gradient` raises.
 
     Examples
     --------
@@ -341,48 +362,49 @@ class ZeroOneLoss(Loss):
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.where(y * z <= 0, np.where(y > 0, self.miss, self.alarm), 0.0)
 
-    def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def gradient(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         raise TypeError(
-            "the 0-1 loss has no slope to follow: fit a loss that bounds it (Hinge, Logistic, "
-            "SquaredHinge), and judge by the 0-1 loss"
+            "the 0-1 loss has no gradient to follow: fit a loss that bounds it (HingeLoss, "
+            "LogisticLoss, SquaredHingeLoss), and evaluate with the 0-1 loss"
         )
 
-    curvature = slope
+    curvature = gradient
 
 
 @dataclass(frozen=True)
 class SoftmaxLoss(Loss):
-    """Cross-entropy of the softmax of scores (k, n), for class numbers y (n,).
+    """Cross-entropy of the softmax of scores (n_classes, n_rows), for class indices y (n_rows,).
 
-    Scores are class-major: sums over classes then run along memory, which is several times faster
-    for few classes than row by row. The slope is (k, n), the curvature (k, k, n).
+    Scores are class-major: with few classes, sums over classes of contiguous rows are several times
+    as fast as sums within rows. The gradient has the shape of the scores, the curvature
+    (n_classes, n_classes, n_rows).
 
     Examples
     --------
     >>> import numpy as np
-    >>> loss, slope = SoftmaxLoss().both(np.zeros((2, 1)), np.array([0]))
-    >>> loss.round(4).tolist(), slope.ravel().tolist()
+    >>> value, gradient = SoftmaxLoss().value_and_gradient(np.zeros((2, 1)), np.array([0]))
+    >>> value.round(4).tolist(), gradient.ravel().tolist()
     ([0.6931], [-0.5, 0.5])
     """
 
     labels: ClassVar[str] = "classes"
-    _bend: ClassVar[float] = 0.5
+    _max_curvature: ClassVar[float] = 0.5
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return self.value_and_gradient(z, y)[0]
 
-    def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def gradient(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return self.value_and_gradient(z, y)[1]
 
     def value_and_gradient(self, z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         rows = np.arange(z.shape[1])
         P = z - z.max(axis=0)
-        own = P[y, rows]
+        true_scores = P[y, rows]
         np.exp(P, out=P)
         total = P.sum(axis=0)
         P /= total
         P[y, rows] -= 1
-        return np.log(total) - own, P
+        return np.log(total) - true_scores, P
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         P = softmax_columns(z)
@@ -390,7 +412,7 @@ class SoftmaxLoss(Loss):
 
 
 def softmax_columns(Z: np.ndarray) -> np.ndarray:
-    """Softmax of class-major scores (k, n): the shares of each column sum to one."""
+    """Softmax of class-major scores (n_classes, n_rows): probabilities of each column sum to 1."""
     P = np.exp(Z - Z.max(axis=0))
     return P / P.sum(axis=0)
 

@@ -11,9 +11,9 @@ from tenfold.math.links import as_float_array
 
 
 def add_intercept_column(X: Any, *, first: bool = False) -> Any:
-    """Rows with a column of ones behind (or before) them, dense or sparse.
+    """X with a column of ones after (or before) its columns, dense or sparse.
 
-    A linear score of the longer rows is one with an explicit bias: [w b].[x 1] = w.x + b.
+    Linear scores of the extended rows have an intercept: [w b].[x 1] = w.x + b.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def add_intercept_column(X: Any, *, first: bool = False) -> Any:
 
 
 def split_intercept(theta: Any, *, first: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Weights and bias of parameters for rows with a constant column; (q,) or (m, q).
+    """Coefficients and intercepts from parameters of rows with a column of ones, (q,) or (m, q).
 
     Examples
     --------
@@ -44,7 +44,7 @@ def split_intercept(theta: Any, *, first: bool = False) -> tuple[np.ndarray, np.
 
 
 def flatten_parameters(parameters: Any) -> np.ndarray:
-    """All numbers of nested lists, tuples, dicts and arrays as one flat vector.
+    """All entries of nested lists, tuples, dicts and arrays as one flat vector.
 
     Examples
     --------
@@ -56,14 +56,14 @@ def flatten_parameters(parameters: Any) -> np.ndarray:
 
 
 def unflatten_parameters(theta: Any, like: Any) -> Any:
-    """Parameters in the shapes of others, from one flat vector.
+    """Parameters of given shapes from one flat vector: the inverse of `flatten_parameters`.
 
     Parameters
     ----------
     theta : (q,) array
-        The numbers, in the order of `flatten_parameters`.
+        The entries, in the order of `flatten_parameters`.
     like : nested lists, tuples, dicts and arrays
-        Parameters of the same shapes; their numbers do not matter.
+        Parameters of the same shapes; their values do not matter.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def unflatten_parameters(theta: Any, like: Any) -> Any:
     theta = np.asarray(theta)
     size = sum(np.size(leaf) for leaf in _leaves(like))
     if theta.shape != (size,):
-        raise ValueError(f"these parameters are {size} numbers, but theta has shape {theta.shape}")
+        raise ValueError(f"these parameters have {size} entries, but theta has shape {theta.shape}")
     return _fill(like, iter(np.split(theta, np.cumsum([np.size(x) for x in _leaves(like)]))))
 
 

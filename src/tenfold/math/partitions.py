@@ -10,23 +10,22 @@ import numpy as np
 
 
 def group_indices(labels: Any) -> list[np.ndarray]:
-    """The row numbers of each cluster, in the order of the labels.
+    """Row indices of each cluster, in the order of the labels.
 
     Examples
     --------
     >>> [group.tolist() for group in group_indices(["b", "a", "b"])]
     [[1], [0, 2]]
     """
-    _, numbers = np.unique(np.asarray(labels), return_inverse=True)
-    order = np.argsort(numbers, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(numbers))[:-1])
+    _, codes = np.unique(np.asarray(labels), return_inverse=True)
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(codes))[:-1])
 
 
 def is_partition(parts: Iterable[Any], n: int) -> bool:
     """Whether parts hold each of the rows 0 to n - 1 exactly once, and none is empty.
 
-    Parts must be disjoint in pairs: that no row lies in all of them, as printed in
-    [003, 13.5], is not enough.
+    Parts must be pairwise disjoint: that no row lies in all of them is not enough.
 
     Parameters
     ----------
@@ -48,16 +47,16 @@ def is_partition(parts: Iterable[Any], n: int) -> bool:
 
 
 def stirling_number(n: int, k: int) -> int:
-    r"""Number of ways to split n things into k clusters: Stirling's number of the second kind.
+    r"""Number of partitions of n elements into k clusters: the Stirling number of the second kind.
 
     .. math:: \frac{1}{k!} \sum_{i=0}^{k} (-1)^i \binom{k}{i} (k - i)^n
 
-    A whole number of any size, exactly. [003, 13.7]
+    Exact, as a Python integer.
 
     Parameters
     ----------
     n : int
-        Number of things.
+        Number of elements.
     k : int
         Number of clusters, none of them empty.
 
@@ -72,16 +71,16 @@ def stirling_number(n: int, k: int) -> int:
 
 
 def count_partitions(n: int, max_clusters: int | None = None) -> int:
-    """Number of ways to split n things into clusters, into `most` at most if it is given.
+    """Number of partitions of n elements, into `max_clusters` clusters at most if that is given.
 
-    Without `most` these are Bell's numbers.
+    Without `max_clusters` it is the n-th Bell number.
 
     Parameters
     ----------
     n : int
-        Number of things.
-    most : int, optional
-        Most clusters.
+        Number of elements.
+    max_clusters : int, optional
+        Largest number of clusters.
 
     Examples
     --------
@@ -95,14 +94,14 @@ def count_partitions(n: int, max_clusters: int | None = None) -> int:
 
 
 def enumerate_partitions(n: int, k: int) -> Iterator[np.ndarray]:
-    """The labels of every partition of n things into k clusters, for brute force.
+    """Labels of every partition of n elements into k clusters, for exhaustive search.
 
-    Clusters are numbered by their first member, so that each partition comes once.
+    Clusters are numbered by their first member, so that each partition occurs once.
 
     Parameters
     ----------
     n : int
-        Number of things.
+        Number of elements.
     k : int
         Number of clusters, none of them empty.
 
@@ -121,5 +120,5 @@ def _extend_labels(labels: list[int], n: int, k: int) -> Iterator[list[int]]:
         yield labels
         return
     for label in range(min(used + 1, k)):
-        if max(used, label + 1) + left - 1 >= k:  # enough things are left to open all clusters
+        if max(used, label + 1) + left - 1 >= k:  # enough elements are left for all clusters
             yield from _extend_labels([*labels, label], n, k)

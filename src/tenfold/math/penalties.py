@@ -1,8 +1,8 @@
-r"""Penalties on coefficients: value, slope and prox.
+r"""Penalties on coefficients: value, gradient and proximal operator.
 
-The prox of a penalty is where a step that was taken without it ends when the penalty is added:
-:math:`\arg\min_w \tfrac1{2t} \lVert w - v \rVert^2 + P(w)`. Exact zeros come from there.
-[001, 1.2; 002, ch. 3; 004, 2.6]
+The proximal operator of P with step t maps v to
+:math:`\arg\min_w \tfrac1{2t} \lVert w - v \rVert^2 + P(w)`; exact zeros of coefficients are
+due to it.
 """
 
 from __future__ import annotations
@@ -12,16 +12,18 @@ from typing import ClassVar
 
 import numpy as np
 
-_BISECTION_STEPS = 60  # of bisection: to the last bit
+_BISECTION_STEPS = 60  # to the last bit of float64
 
 
 class Penalty:
-    """What all penalties share.
+    """Base class of penalties.
 
     Attributes
     ----------
-    smooth : whether the slope is continuous and does not explode near zero
-    convex : whether the penalty is convex
+    smooth : bool
+        Whether the gradient is Lipschitz continuous.
+    convex : bool
+        Whether the penalty is convex.
     """
 
     smooth: ClassVar[bool] = True
@@ -34,23 +36,23 @@ class Penalty:
         """The penalty of coefficients of any shape."""
         raise NotImplementedError
 
-    def slope(self, w: np.ndarray) -> np.ndarray:
-        """Derivative, entry by entry; 0 at a kink in 0."""
+    def gradient(self, w: np.ndarray) -> np.ndarray:
+        """Derivative, entry by entry; 0 where w = 0 is a kink."""
         raise NotImplementedError
 
     def prox(self, v: np.ndarray, step: float) -> np.ndarray:
-        """Minimiser of (w - v)^2 / (2 step) + P(w), entry by entry."""
+        """Proximal operator: the minimizer of (w - v)^2 / (2 step) + P(w), entry by entry."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class NoPenalty(Penalty):
-    """Zero."""
+    """No penalty: zero."""
 
     def value(self, w: np.ndarray) -> float:
         return 0.0
 
-    def slope(self, w: np.ndarray) -> np.ndarray:
+    def gradient(self, w: np.ndarray) -> np.ndarray:
         return np.zeros_like(w)
 
     def prox(self, v: np.ndarray, step: float) -> np.ndarray:
@@ -59,14 +61,14 @@ class NoPenalty(Penalty):
 
 @dataclass(frozen=True)
 class L2Penalty(Penalty):
-    """`strength / 2 |w|^2`: the prior is normal."""
+    """`strength / 2 |w|^2` (ridge): minus the log of a normal prior."""
 
     strength: float
 
     def value(self, w: np.ndarray) -> float:
         return self.strength / 2 * float((w * w).sum())
 
-    def slope(self, w: np.ndarray) -> np.ndarray:
+    def gradient(self, w: np.ndarray) -> np.ndarray:
         return self.strength * w
 
     def prox(self, v: np.ndarray, step: float) -> np.ndarray:
@@ -75,7 +77,7 @@ class L2Penalty(Penalty):
 
 @dataclass(frozen=True)
 class L1Penalty(Penalty):
-    """`strength |w|_1`: the prior is Laplace's.
+    """`strength |w|_1` (lasso): minus the log of a Laplace prior; the prox is soft thresholding.
 
     Examples
     --------
@@ -90,7 +92,7 @@ class L1Penalty(Penalty):
     def value(self, w: np.ndarray) -> float:
         return self.strength * float(np.abs(w).sum())
 
-    def slope(self, w: np.ndarray) -> np.ndarray:
+    def gradient(self, w: np.ndarray) -> np.ndarray:
         return self.strength * np.sign(w)
 
     def prox(self, v: np.ndarray, step: float) -> np.ndarray:
@@ -99,7 +101,7 @@ class L1Penalty(Penalty):
 
 @dataclass(frozen=True)
 class ElasticNetPenalty(Penalty):
-    """`strength (l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2)`."""
+    """`strength (l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2)` (Zou and Hastie, 2005)."""
 
     strength: float
     l1_ratio: float = 0.5
@@ -114,9 +116,9 @@ class ElasticNetPenalty(Penalty):
     def value(self, w: np.ndarray) -> float:
         return sum(part.value(w) for part in self.parts)
 
-    def slope(self, w: np.ndarray) -> np.ndarray:
+    def gradient(self, w: np.ndarray) -> np.ndarray:
         lasso, ridge = self.parts
-        return lasso.slope(w) + ridge.slope(w)
+        return lasso.gradient(w) + ridge.gradient(w)
 
     def prox(self, v: np.ndarray, step: float) -> np.ndarray:
         lasso, ridge = self.parts
@@ -127,7 +129,11 @@ class ElasticNetPenalty(Penalty):
 class BridgePenalty(Penalty):
     """strength times the sum of `|w|^h`, for any h > 0; convex from h = 1 on.
 
-    Below 1 the prox jumps: it is the better of 0 and the larger root.
+    Below 1 the proximal operator is discontinuous: the better of 0 and the larger root.
+
+    References
+    ----------
+    I. Frank and J. Friedman (1993), A statistical view of some chemometrics regression tools.
 
     Examples
     --------
@@ -138,7 +144,7 @@ class BridgePenalty(Penalty):
 
     strength: float
     h: float
-    smooth: ClassVar[bool] = False  # the curvature explodes at 0 for h < 2
+    smooth: ClassVar[bool] = False  # the curvature is unbounded at 0 for h < 2
 
     @property
     def convex(self) -> bool:
@@ -147,21 +153,21 @@ class BridgePenalty(Penalty):
     def value(self, w: np.ndarray) -> float:
         return self.strength * float((np.abs(w) ** self.h).sum())
 
-    def slope(self, w: np.ndarray) -> np.ndarray:
+    def gradient(self, w: np.ndarray) -> np.ndarray:
         size = np.where(w == 0, 1.0, np.abs(w))
         return self.strength * self.h * np.sign(w) * size ** (self.h - 1)
 
     def prox(self, v: np.ndarray, step: float) -> np.ndarray:
         if self.h == 1:
             return L1Penalty(self.strength).prox(v, step)
-        return np.sign(v) * self._size(np.abs(v), step * self.strength)
+        return np.sign(v) * self._prox_magnitude(np.abs(v), step * self.strength)
 
-    def _size(self, a: np.ndarray, t: float) -> np.ndarray:
+    def _prox_magnitude(self, a: np.ndarray, t: float) -> np.ndarray:
         """The root u in [0, a] of u + t h u^(h-1) = a; for h < 1 the larger one, or 0."""
         h = self.h
-        # for h < 1 the left side falls up to `turn` and rises from there on
-        turn = (t * h * (1 - h)) ** (1 / (2 - h)) if h < 1 else 0.0
-        low, high = np.minimum(np.full_like(a, turn), a), a.copy()
+        # for h < 1 the left side decreases up to `minimizer` and increases from there on
+        minimizer = (t * h * (1 - h)) ** (1 / (2 - h)) if h < 1 else 0.0
+        low, high = np.minimum(np.full_like(a, minimizer), a), a.copy()
         for _ in range(_BISECTION_STEPS):
             u = (low + high) / 2
             with np.errstate(divide="ignore"):

@@ -217,7 +217,7 @@ def irls_step(X: np.ndarray, y: np.ndarray, theta: np.ndarray, loss: Any) -> np.
     curvature = np.maximum(curvature, _MIN_RELATIVE_CURVATURE * curvature.max(initial=0.0))
     if not curvature.max(initial=0.0) > 0:
         raise ValueError(f"{loss!r} has no curvature at this point: use a first-order method")
-    return weighted_least_squares(X, z - loss.slope(z, y) / curvature, curvature)
+    return weighted_least_squares(X, z - loss.gradient(z, y) / curvature, curvature)
 
 
 def irls(
@@ -259,7 +259,7 @@ def irls(
 
     def f(theta: np.ndarray) -> tuple[float, np.ndarray]:
         z = X @ theta
-        return float(loss.value(z, y).sum()), X.T @ loss.slope(z, y)
+        return float(loss.value(z, y).sum()), X.T @ loss.gradient(z, y)
 
     x = np.zeros(X.shape[1]) if x0 is None else x0
     loop = until_converged((x, *f(x)), tol=tol, max_iter=max_iter)
