@@ -222,7 +222,7 @@ def full_disk(monkeypatch):
 
         raise SafetensorError("Error while serializing: No space left on device (os error 28)")
 
-    monkeypatch.setattr("tenfold.persist.save_file", safetensors_without_space)
+    monkeypatch.setattr("tenfold.persist.model_file.save_file", safetensors_without_space)
     monkeypatch.setattr(Path, "write_text", no_space)
 
 

@@ -1,4 +1,4 @@
-"""Evaluators: fit and score candidates on every part of some splits."""
+"""Evaluators: fit and score candidates on every fold of some splits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tenfold.model_selection.splits import Split, is_leave_one_out, make_splits
 
 
 class FoldScores(NamedTuple):
-    """Scores (parts, candidates, metrics), the fitted models, and the time it took."""
+    """Scores (folds, candidates, metrics), the fitted models, and the time of both."""
 
     test: np.ndarray
     train: np.ndarray | None
@@ -49,91 +49,90 @@ class FoldScores(NamedTuple):
 
     @property
     def both(self) -> tuple[np.ndarray, np.ndarray]:
-        """Scores on training and test rows, where both were asked for."""
+        """Scores on training and test rows; an error if the former were not computed."""
         if self.train is None:
-            raise ValueError("the training rows were not judged")
+            raise ValueError("scores on training rows were not computed")
         return self.train, self.test
 
 
-def concatenate_splits(found: list[FoldScores]) -> FoldScores:
-    """The parts of several splits one after the other."""
-    if len(found) == 1:
-        return found[0]
-    seen = [f.train for f in found if f.train is not None]
-    train = np.concatenate(seen) if seen else None
+def concatenate_splits(results: list[FoldScores]) -> FoldScores:
+    """The folds of several splits."""
+    if len(results) == 1:
+        return results[0]
+    train = [result.train for result in results if result.train is not None]
     return FoldScores(
-        np.concatenate([f.test for f in found]),
-        train,
-        [row for f in found for row in f.models],
-        sum(f.fit_seconds for f in found),
-        sum(f.score_seconds for f in found),
+        np.concatenate([result.test for result in results]),
+        np.concatenate(train) if train else None,
+        [models for result in results for models in result.models],
+        sum(result.fit_seconds for result in results),
+        sum(result.score_seconds for result in results),
     )
 
 
 class Evaluator(ABC):
-    """Something that can judge candidates; `names` are those of the scores."""
+    """Fits and scores candidates; `names` are those of the metrics."""
 
     names: list[str]
     splits: list[Split]
-    keeps_models = False  # whether the models of every part are wanted, too
+    keeps_models = False  # whether the models of every fold are returned
 
     def run(self, candidates: Candidates, *, train: bool = False) -> FoldScores:
-        """Fit and judge every candidate on every part."""
+        """Fit and score every candidate on every fold."""
         return concatenate_splits(
             [self.on_split(split, candidates, train=train) for split in self.splits]
         )
 
     @abstractmethod
     def on_split(self, split: Split, candidates: Candidates, *, train: bool) -> FoldScores:
-        """Fit and judge on the parts of one split."""
+        """Fit and score every candidate on the folds of one split."""
 
     @abstractmethod
-    def refit(self, settings: dict[str, Any]) -> Any:
-        """The model with these settings, fitted on all rows."""
+    def refit(self, params: dict[str, Any]) -> Any:
+        """The model with these parameters, fitted on all rows."""
 
 
 def make_evaluator(
     model: Any, X: Any, y: Any, *, folds: Any, scoring: Any, groups: Any, sample_weight: Any
 ) -> Evaluator:
-    """The trial that suits a model."""
-    own = _is_mergeable(scoring)
-    place = (X, y, sample_weight)
-    if is_native(model) and own:
-        return RowsEvaluator(model, *place, folds, scoring, groups)
-    if own and isinstance(model, Pipeline) and is_moment_pipeline(model):
-        return PipelineEvaluator(model, *place, folds, scoring, groups)
-    return InMemoryEvaluator(model, *place, folds, scoring, groups)
+    """The evaluator for a model and its metrics."""
+    is_mergeable = _is_mergeable(scoring)
+    data = (X, y, sample_weight)
+    if is_native(model) and is_mergeable:
+        return RowsEvaluator(model, *data, folds, scoring, groups)
+    if is_mergeable and isinstance(model, Pipeline) and is_moment_pipeline(model):
+        return PipelineEvaluator(model, *data, folds, scoring, groups)
+    return InMemoryEvaluator(model, *data, folds, scoring, groups)
 
 
 def _is_mergeable(scoring: Any) -> bool:
-    """Whether every score is a metric that merges; some of scikit-learn's need all rows at once."""
+    """Whether every metric can be merged; some of scikit-learn's need all rows at once."""
     if scoring is None or isinstance(scoring, Metric):
         return True
     if isinstance(scoring, str):
         if scoring not in METRICS and scoring not in get_scorer_names():
-            get_metric(scoring)  # says what there is
+            get_metric(scoring)  # raises an error that lists the metrics
         return scoring in METRICS
     return isinstance(scoring, list | tuple) and all(_is_mergeable(each) for each in scoring)
 
 
 def resolve_metrics(scoring: Any, model: Any) -> list[Metric]:
-    """The metrics that are asked for; by default what suits the model."""
+    """The metrics of `scoring`; by default that of the kind of model."""
     if scoring is None and not (is_classifier(model) or is_regressor(model)):
         return [ModelScore()]
     if scoring is None:
         return [default_metric(is_classifier(model))]
-    wanted = scoring if isinstance(scoring, list | tuple) else [scoring]
-    return [get_metric(each) for each in wanted]
+    several = scoring if isinstance(scoring, list | tuple) else [scoring]
+    return [get_metric(each) for each in several]
 
 
 class RowsEvaluator(Evaluator):
-    """A model of tenfold, on rows anywhere."""
+    """A model of tenfold, on rows in memory, in files or on a cluster."""
 
     def __init__(
         self, model: Any, X: Any, y: Any, w: Any, folds: Any, scoring: Any, groups: Any
     ) -> None:
-        self.model, self.place = model, (X, y, w)
-        self.data = self._opened(X, y, w)
+        self.model, self.inputs = model, (X, y, w)
+        self.data = self._open_data(X, y, w)
         self.metrics = resolve_metrics(scoring, model)
         self.names = [each.name for each in self.metrics]
         self.splits = make_splits(
@@ -142,64 +141,65 @@ class RowsEvaluator(Evaluator):
         if any(is_leave_one_out(split) for split in self.splits):
             _refuse_r2(self.names)
 
-    def _opened(self, X: Any, y: Any, w: Any) -> CVData:
+    def _open_data(self, X: Any, y: Any, w: Any) -> CVData:
         return open_cv_data(self.model, X, y, w)
 
-    def _closed(self, split: Split, candidates: Candidates) -> np.ndarray | None:
-        """Scores that need no fit of each part, where there is a formula."""
+    def _closed_form_scores(self, split: Split, candidates: Candidates) -> np.ndarray | None:
+        """Scores by a formula, without a fit of each fold; None if there is none."""
         return leave_one_out_scores(self.data, split, candidates, self.metrics)
 
-    def _fitted(self, split: Split, candidates: Candidates) -> FittedFolds:
+    def _fit_folds(self, split: Split, candidates: Candidates) -> FittedFolds:
         return fit_folds(self.data, split, candidates)
 
     def on_split(self, split: Split, candidates: Candidates, *, train: bool) -> FoldScores:
-        with one_blas_thread(), monitor_fit(f"{type(self.model).__name__} in parts"):
+        with one_blas_thread(), monitor_fit(f"{type(self.model).__name__} in folds"):
             start = perf_counter()
-            fits = train or self.keeps_models
-            closed = None if fits else self._closed(split, candidates)
-            if closed is not None:
-                return FoldScores(closed, None, [], perf_counter() - start, 0.0)
-            fitted = self._fitted(split, candidates)
-            middle = perf_counter()
+            needs_models = train or self.keeps_models
+            scores = None if needs_models else self._closed_form_scores(split, candidates)
+            if scores is not None:
+                return FoldScores(scores, None, [], perf_counter() - start, 0.0)
+            fitted = self._fit_folds(split, candidates)
+            fit_end = perf_counter()
             test = score_folds(self.data, split, fitted, self.metrics)
-            seen = None
+            train_scores = None
             if train:
-                seen = score_folds(self.data, split, fitted, self.metrics, on="train")
-        return FoldScores(test, seen, fitted.models, middle - start, perf_counter() - middle)
+                train_scores = score_folds(self.data, split, fitted, self.metrics, on="train")
+        score_seconds = perf_counter() - fit_end
+        return FoldScores(test, train_scores, fitted.models, fit_end - start, score_seconds)
 
-    def refit(self, settings: dict[str, Any]) -> Any:
-        X, y, w = self.place
-        model = clone_with_params(self.model, settings)
+    def refit(self, params: dict[str, Any]) -> Any:
+        X, y, w = self.inputs
+        model = clone_with_params(self.model, params)
         return model.fit(X, y) if w is None else model.fit(X, y, sample_weight=w)
 
 
 def _refuse_r2(names: list[str]) -> None:
     if {"r2", "explained_variance"} & set(names):
         raise ValueError(
-            "one row has no R^2: with folds='loo' choose scoring='neg_mean_squared_error'"
+            "R^2 of one row is undefined: with folds='loo' use scoring='neg_mean_squared_error'"
         )
 
 
 class PipelineEvaluator(RowsEvaluator):
-    """A pipeline whose every step follows from the moments of the rows."""
+    """A pipeline whose steps all follow from second moments."""
 
-    def _opened(self, X: Any, y: Any, w: Any) -> CVData:
+    def _open_data(self, X: Any, y: Any, w: Any) -> CVData:
         return open_cv_data(self.model[-1], X, y, w)
 
-    def _closed(self, split: Split, candidates: Candidates) -> None:
-        """The last step's formula knows nothing of the steps before it."""
+    def _closed_form_scores(self, split: Split, candidates: Candidates) -> None:
+        """None: the formula of the last step ignores the steps before it."""
 
-    def _fitted(self, split: Split, candidates: Candidates) -> FittedFolds:
-        found = fit_pipelines(self.data, self.model, split, candidates)
-        return found or fit_in_memory(self.data, self.model, split, candidates)
+    def _fit_folds(self, split: Split, candidates: Candidates) -> FittedFolds:
+        fitted = fit_pipelines(self.data, self.model, split, candidates)
+        return fitted or fit_in_memory(self.data, self.model, split, candidates)
 
-    def refit(self, settings: dict[str, Any]) -> Any:
-        X, y, w = load_in_memory(*self.place)
-        return clone_with_params(self.model, settings).fit(X, y, **weight_kwargs(self.model, w))
+    def refit(self, params: dict[str, Any]) -> Any:
+        X, y, w = load_in_memory(*self.inputs)
+        return clone_with_params(self.model, params).fit(X, y, **weight_kwargs(self.model, w))
 
 
 class InMemoryEvaluator(Evaluator):
-    """A model that knows no rows, or a score that needs them all: in memory, by scikit-learn."""
+    """A model of another library, or a metric that needs all rows: in memory, by scikit-learn."""
 
     def __init__(
         self, model: Any, X: Any, y: Any, w: Any, folds: Any, scoring: Any, groups: Any
@@ -216,19 +216,19 @@ class InMemoryEvaluator(Evaluator):
         pairs = [
             (split.rows(split.train[i]), split.rows(split.test[i])) for i in range(split.parts)
         ]
-        runs = [self._run(settings, pairs, train=train) for settings in candidates]
+        runs = [self._run(params, pairs, train=train) for params in candidates]
         test = np.stack([[r[f"test_{m}"] for m in self.names] for r in runs]).transpose(2, 0, 1)
-        seen = None
+        train_scores = None
         if train:
-            seen = np.stack([[r[f"train_{m}"] for m in self.names] for r in runs])
-            seen = seen.transpose(2, 0, 1)
+            train_scores = np.stack([[r[f"train_{m}"] for m in self.names] for r in runs])
+            train_scores = train_scores.transpose(2, 0, 1)
         models = [[r["estimator"][p] for r in runs] for p in range(split.parts)]
         seconds = [sum(r[key].sum() for r in runs) for key in ("fit_time", "score_time")]
-        return FoldScores(test, seen, models, *seconds)
+        return FoldScores(test, train_scores, models, *seconds)
 
-    def _run(self, settings: dict[str, Any], pairs: list, *, train: bool) -> dict[str, Any]:
+    def _run(self, params: dict[str, Any], pairs: list, *, train: bool) -> dict[str, Any]:
         return sklearn_cross_validate(
-            clone_with_params(self.model, settings),
+            clone_with_params(self.model, params),
             self.X,
             self.y,
             cv=pairs,
@@ -239,20 +239,20 @@ class InMemoryEvaluator(Evaluator):
             error_score=cast("Any", "raise"),
         )
 
-    def refit(self, settings: dict[str, Any]) -> Any:
-        more = weight_kwargs(self.model, self.w)
-        return clone_with_params(self.model, settings).fit(self.X, self.y, **more)
+    def refit(self, params: dict[str, Any]) -> Any:
+        weights = weight_kwargs(self.model, self.w)
+        return clone_with_params(self.model, params).fit(self.X, self.y, **weights)
 
 
 def resolve_scorers(scoring: Any, model: Any) -> dict[str, Any]:
-    """Scorers by name, for models that know no rows."""
+    """Scorers of scikit-learn by name."""
     if isinstance(scoring, dict):
         return {name: get_scorer(each) for name, each in scoring.items()}
     if scoring is None:
-        [wanted] = resolve_metrics(None, model)
-        return {wanted.name: _model_score if isinstance(wanted, ModelScore) else wanted.name}
-    wanted = scoring if isinstance(scoring, list | tuple) else [scoring]
-    return dict(_named_scorer(each) for each in wanted)
+        [metric] = resolve_metrics(None, model)
+        return {metric.name: _model_score if isinstance(metric, ModelScore) else metric.name}
+    several = scoring if isinstance(scoring, list | tuple) else [scoring]
+    return dict(_named_scorer(each) for each in several)
 
 
 def _named_scorer(each: Any) -> tuple[str, Any]:
@@ -267,9 +267,10 @@ def _model_score(model: Any, X: Any, y: Any = None) -> float:
     return float(model.score(X, y))
 
 
-def _metric_scorer(each: Metric, model: Any, X: Any, y: Any) -> float:
-    """A metric as scikit-learn calls a scorer."""
+def _metric_scorer(metric: Metric, model: Any, X: Any, y: Any) -> float:
+    """A metric with the signature of a scorer of scikit-learn."""
     classes = getattr(model, "classes_", None)
     codes = y if classes is None else np.searchsorted(classes, y)
     k = None if classes is None else len(classes)
-    return each.value(each.part(codes, predictions(model, X, each.wants, classes), None, k))
+    predicted = predictions(model, X, metric.wants, classes)
+    return metric.value(metric.part(codes, predicted, None, k))

@@ -1,4 +1,4 @@
-"""Scores of many models in one pass, each on the test rows of its fold; leave-one-out in closed form."""
+"""Scores of all folds in one pass; leave-one-out scores in closed form."""
 
 from __future__ import annotations
 
@@ -23,47 +23,51 @@ from tenfold.model_selection.cv_data import CVData
 from tenfold.model_selection.splits import Split, is_leave_one_out
 from tenfold.stats.moments import Moments
 
-_MIN_RESIDUAL_SHARE = 1e-5  # of the target's squares: smaller residuals lose digits in moments
+_MIN_RESIDUAL_SHARE = 1e-5  # of the target's sum of squares: smaller residuals are lost to rounding
 _SQUARED_ERROR_METRICS = ("r2", "neg_mean_squared_error", "neg_root_mean_squared_error")
 
 
 def score_folds(
     data: CVData, split: Split, fitted: FittedFolds, metrics: list[Metric], *, on: str = "test"
 ) -> np.ndarray:
-    """Scores (parts, candidates, metrics) of the models of each part on its test (or train) rows.
+    """Scores (folds, candidates, metrics) of the models of each fold on its test (or train) rows.
 
-    Squared errors of linear models follow from the moments of the rows; all else shares one walk.
+    Squared errors of linear models follow from second moments; all other scores share one pass.
     """
-    if on == "test" and (known := _score_from_moments(data, fitted, metrics)) is not None:
-        return known
+    if on == "test" and (scores := _score_from_moments(data, fitted, metrics)) is not None:
+        return scores
     if isinstance(metrics[0], ModelScore):
         return _score_by_model(data, split, fitted, on)
     cells = getattr(split, on)
     sets = [
         RowSelection.of(split.cell, cells[i], data.rows.source.grid) for i in range(split.parts)
     ]
-    with warnings.catch_warnings():  # here, not in the leaf: filters belong to all threads
+    with (
+        warnings.catch_warnings()
+    ):  # here, not in the chunk function: filters are shared by threads
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         parts = data.rows.total(fold_statistics, sets, fitted.models, metrics, data.classes)
     scores = np.empty((split.parts, len(fitted.models[0]), len(metrics)))
     for (p, c, m), _ in np.ndenumerate(scores):
         if parts[p][c][m] is None:
-            raise ValueError(f"part {p} has no rows to be judged on: use fewer folds")
+            raise ValueError(f"fold {p} has no test rows: use fewer folds")
         scores[p, c, m] = metrics[m].value(parts[p][c][m])
     return scores
 
 
 class ModelScore(Metric):
-    """What the model's own `score` says of rows: of components, clusters, densities."""
+    """The model's own `score`: of components, clusters, densities."""
 
     name, wants = "score", "rows"
 
 
 def _score_by_model(data: CVData, split: Split, fitted: FittedFolds, on: str) -> np.ndarray:
-    """Scores (parts, candidates, 1) by the models' own method."""
+    """Scores (folds, candidates, 1) by the models' own `score`."""
     cells = getattr(split, on)
     jobs = [LaneJob(cells[p], partial(_model_scores, fitted.models[p])) for p in range(split.parts)]
-    return np.array(run_in_lockstep(data.rows, split.cell, jobs, data.labels(split)))[:, :, None]
+    return np.array(run_in_lockstep(data.rows, split.cell, jobs, data.class_counts(split)))[
+        :, :, None
+    ]
 
 
 def _model_scores(models: list[Any], rows: Rows) -> list[float]:
@@ -73,22 +77,22 @@ def _model_scores(models: list[Any], rows: Rows) -> list[float]:
 def _score_from_moments(
     data: CVData, fitted: FittedFolds, metrics: list[Metric]
 ) -> np.ndarray | None:
-    """Scores from the moments of the test rows, if they hold enough digits."""
-    asked = [metric.name for metric in metrics]
-    known = getattr(data.model, "_of_moments", False) and data.rows.dtype == np.float64
+    """Scores from the moments of the test rows, if these are precise enough."""
+    names = [metric.name for metric in metrics]
+    is_linear = getattr(data.model, "_of_moments", False) and data.rows.dtype == np.float64
     if (
-        fitted.held is None
-        or not known
-        or not all(name in _SQUARED_ERROR_METRICS for name in asked)
+        fitted.test_statistics is None
+        or not is_linear
+        or not all(name in _SQUARED_ERROR_METRICS for name in names)
     ):
         return None
-    scores = np.empty((len(fitted.models), len(fitted.models[0]), len(asked)))
-    for p, (models, s) in enumerate(zip(fitted.models, fitted.held, strict=True)):
+    scores = np.empty((len(fitted.models), len(fitted.models[0]), len(names)))
+    for p, (models, s) in enumerate(zip(fitted.models, fitted.test_statistics, strict=True)):
         for c, model in enumerate(models):
-            left, total = residual_squares(s, *linear_coefficients(model))
-            if not (left > _MIN_RESIDUAL_SHARE * total).all() or not (total > 0).all():
+            residual, total = residual_squares(s, *linear_coefficients(model))
+            if not (residual > _MIN_RESIDUAL_SHARE * total).all() or not (total > 0).all():
                 return None
-            scores[p, c] = [_score_from_squares(name, left, total, s.n) for name in asked]
+            scores[p, c] = [_score_from_squares(name, residual, total, s.n) for name in names]
     return scores
 
 
@@ -98,14 +102,14 @@ def residual_squares(
     """Sums of squares of the residuals, and of the targets about their means, from moments."""
     E = np.hstack([-coef, np.eye(len(coef))])
     bias = E @ s.mean - intercept
-    left = ((E @ s.scatter) * E).sum(axis=1) + s.n * bias**2
-    return left, s.scatter.diagonal()[coef.shape[1] :]
+    residual = ((E @ s.scatter) * E).sum(axis=1) + s.n * bias**2
+    return residual, s.scatter.diagonal()[coef.shape[1] :]
 
 
-def _score_from_squares(name: str, left: np.ndarray, total: np.ndarray, n: float) -> float:
+def _score_from_squares(name: str, residual: np.ndarray, total: np.ndarray, n: float) -> float:
     if name == "r2":
-        return float((1 - left / total).mean())
-    mean = left / n
+        return float((1 - residual / total).mean())
+    mean = residual / n
     return -float((mean if name == "neg_mean_squared_error" else np.sqrt(mean)).mean())
 
 
@@ -117,7 +121,7 @@ def fold_statistics(
     classes: np.ndarray | None,
 ) -> list[list[list[Any]]]:
     """Statistics of every metric of every model on its rows of a chunk."""
-    parts = [chosen.part(chunk) for chosen in sets]
+    parts = [selection.part(chunk) for selection in sets]
     return [
         [_metric_statistics(part, model, metrics, classes) for model in row]
         for part, row in zip(parts, models, strict=True)
@@ -129,18 +133,21 @@ def _metric_statistics(
 ) -> list[Any]:
     if part is None:
         return [None] * len(metrics)
-    wanted = {metric.wants for metric in metrics}
-    said = {wants: _predict_chunk(model, part.X, wants, classes) for wants in wanted}
+    kinds = {metric.wants for metric in metrics}
+    predicted = {kind: _predict_chunk(model, part.X, kind, classes) for kind in kinds}
     k = None if classes is None else len(classes)
     return [
-        to_accumulator(metric.part(part.y, said[metric.wants], part.w, k)) for metric in metrics
+        to_accumulator(metric.part(part.y, predicted[metric.wants], part.w, k))
+        for metric in metrics
     ]
 
 
 def _predict_chunk(model: Any, X: Any, wants: str, classes: np.ndarray | None) -> np.ndarray:
-    """What a model says of rows that were checked: its leaf, without the checks around it."""
-    usual = getattr(type(model), "predict_proba", None) is ProbabilisticClassifier.predict_proba
-    if not usual or wants != "probabilities" or classes is None:
+    """Predictions for validated rows: the chunk function of the model, without its validation."""
+    is_default = (
+        getattr(type(model), "predict_proba", None) is ProbabilisticClassifier.predict_proba
+    )
+    if not is_default or wants != "probabilities" or classes is None:
         return predictions(model, X, wants, classes)
     if not np.array_equal(model.classes_, classes):
         return predictions(model, X, wants, classes)
@@ -158,7 +165,7 @@ _ROW_LOSSES = {
 def leave_one_out_scores(
     data: CVData, split: Split, candidates: Candidates, metrics: list[Metric]
 ) -> np.ndarray | None:
-    """Scores (rows, candidates, metrics) without a refit: None where there is no closed form."""
+    """Scores (rows, candidates, metrics) without refits; None if there is no closed form."""
     model = data.model
     names = [metric.name for metric in metrics]
     if not (is_leave_one_out(split) and all(name in _ROW_LOSSES for name in names)):
@@ -170,16 +177,16 @@ def leave_one_out_scores(
         return None
     y = data.rows.each(chunk_target)
     scores = np.empty((len(y), len(candidates), len(metrics)))
-    for c, made in enumerate(model._models_from_statistic(s, data.rows.dtype, candidates)):
-        leaf = made._left_out(s)
-        if leaf is None:
+    for c, candidate in enumerate(model._models_from_statistic(s, data.rows.dtype, candidates)):
+        prediction = candidate._left_out(s)
+        if prediction is None:
             return None
-        errors = y - data.rows.each(*leaf).reshape(y.shape)
-        if not np.isfinite(errors).all():  # a row that alone decides a coefficient
+        errors = y - data.rows.each(*prediction).reshape(y.shape)
+        if not np.isfinite(errors).all():  # a row with leverage 1
             return None
         for m, name in enumerate(names):
-            each = _ROW_LOSSES[name](errors)
-            scores[:, c, m] = -(each if each.ndim == 1 else each.mean(axis=1))
+            losses = _ROW_LOSSES[name](errors)
+            scores[:, c, m] = -(losses if losses.ndim == 1 else losses.mean(axis=1))
     return scores
 
 

@@ -1,7 +1,7 @@
 """Pipelines of affine transforms and least squares, cross-validated from second moments alone.
 
-Each step before the last is a map z = (x - shift) A, under which moments map as well. So the
-moments of [X y] in each cell, from one walk, are enough to fit every pipeline on every part.
+Each step before the last is a map z = (x - shift) A, and moments are transformed by it as well. So the
+moments of [X y] in each cell, from one pass, are enough to fit every pipeline on every fold.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tenfold.stats.moments import Moments
 
 
 def is_moment_pipeline(pipeline: Pipeline) -> bool:
-    """Whether every step of a pipeline follows from moments."""
-    *maps, last = (step for _, step in pipeline.steps)
-    return getattr(last, "_of_moments", False) and all(_is_affine(step) for step in maps)
+    """Whether every step of a pipeline follows from second moments."""
+    *transforms, last = (step for _, step in pipeline.steps)
+    return getattr(last, "_of_moments", False) and all(_is_affine(step) for step in transforms)
 
 
 def _is_affine(step: Any) -> bool:
@@ -33,37 +33,35 @@ def _is_affine(step: Any) -> bool:
 def fit_pipelines(
     data: CVData, pipeline: Pipeline, split: Split, candidates: Candidates
 ) -> FittedFolds | None:
-    """Fit every candidate on every part; None where moments do not hold enough digits."""
+    """Fit every candidate on every fold; None if moments are not precise enough."""
     cells = merge_cells(data, split, data.model)
     groups = _group_by_transform(pipeline, candidates)
     models: list[list[Any]] = []
-    for n_rows, s in zip(cells.sizes, cells.learned, strict=True):
-        made: list[Any] = [None] * len(candidates)
-        for numbers in groups:
-            settings = [candidates[i] for i in numbers]
-            found = _fit_group(
-                pipeline, settings, StepInput(cells.model, s, n_rows, data.rows.dtype)
-            )
-            if found is None:
+    for n_rows, s in zip(cells.sizes, cells.train_statistics, strict=True):
+        inputs = StepInput(cells.model, s, n_rows, data.rows.dtype)
+        fold_models: list[Any] = [None] * len(candidates)
+        for indices in groups:
+            fitted = _fit_group(pipeline, [candidates[i] for i in indices], inputs)
+            if fitted is None:
                 return None
-            for i, model in zip(numbers, found, strict=True):
-                made[i] = model
-        models.append(made)
-    return FittedFolds(models, cells.held)
+            for i, model in zip(indices, fitted, strict=True):
+                fold_models[i] = model
+        models.append(fold_models)
+    return FittedFolds(models, cells.test_statistics)
 
 
 def _group_by_transform(pipeline: Pipeline, candidates: Candidates) -> list[list[int]]:
-    """Numbers of the candidates that differ in the last step alone."""
+    """Indices of the candidates that differ in the last step only."""
     last = pipeline.steps[-1][0] + "__"
     groups: dict[str, list[int]] = {}
-    for i, settings in enumerate(candidates):
-        key = repr(sorted((k, v) for k, v in settings.items() if not k.startswith(last)))
+    for i, params in enumerate(candidates):
+        key = repr(sorted((k, v) for k, v in params.items() if not k.startswith(last)))
         groups.setdefault(key, []).append(i)
     return list(groups.values())
 
 
 class StepInput(NamedTuple):
-    """What a step sees: a model that knows columns and target, moments, and how many rows."""
+    """Input of a step: a model with attributes of its columns and target, moments, row count."""
 
     model: Any
     s: Moments
@@ -71,71 +69,70 @@ class StepInput(NamedTuple):
     dtype: np.dtype
 
 
-def _fit_group(pipeline: Pipeline, settings: Candidates, seen: StepInput) -> list[Pipeline] | None:
-    """Pipelines that differ in the last step; their maps are fitted once."""
-    first = clone_with_params(pipeline, settings[0])
+def _fit_group(pipeline: Pipeline, group: Candidates, inputs: StepInput) -> list[Pipeline] | None:
+    """Pipelines that differ in the last step; the steps before it are fitted once."""
+    first = clone_with_params(pipeline, group[0])
     steps: list[tuple[str, Any]] = []
     for name, step in first.steps[:-1]:
         if not isinstance(step, str):
-            step = _fit_step(step, seen)
+            step = _fit_step(step, inputs)
             if step is None:
                 return None
-            seen = seen._replace(
-                s=transform_moments(seen.s, *affine_map(step)),
-                model=_model_after_step(seen.model, step),
+            inputs = inputs._replace(
+                s=transform_moments(inputs.s, *affine_map(step)),
+                model=_model_after_step(inputs.model, step),
             )
         steps.append((name, step))
     name, last = first.steps[-1]
     last._validate_params()
-    vars(last).update(_input_attributes(seen.model))
-    own = [_step_params(each, name) for each in settings]
-    if not last._statistic_suffices(seen.s, seen.n_rows, seen.dtype, own):
+    vars(last).update(_input_attributes(inputs.model))
+    params = [_step_params(each, name) for each in group]
+    if not last._statistic_suffices(inputs.s, inputs.n_rows, inputs.dtype, params):
         return None
-    return [
-        Pipeline([*steps, (name, m)]) for m in last._models_from_statistic(seen.s, seen.dtype, own)
-    ]
+    models = last._models_from_statistic(inputs.s, inputs.dtype, params)
+    return [Pipeline([*steps, (name, model)]) for model in models]
 
 
-def _step_params(settings: dict[str, Any], name: str) -> dict[str, Any]:
+def _step_params(params: dict[str, Any], name: str) -> dict[str, Any]:
     """The parameters of one step."""
-    start = name + "__"
-    return {key.removeprefix(start): v for key, v in settings.items() if key.startswith(start)}
+    prefix = name + "__"
+    return {key.removeprefix(prefix): v for key, v in params.items() if key.startswith(prefix)}
 
 
 def _model_after_step(model: Any, step: Any) -> Any:
-    """The model as it sees the columns that a step makes."""
+    """The model with the number of columns that a step returns."""
     model = copy(model)
     model.n_features_in_ = affine_map(step)[1].shape[1]
     return model
 
 
-def _input_attributes(opened: Any) -> dict[str, Any]:
-    """What a model has seen of its columns and target."""
+def _input_attributes(model: Any) -> dict[str, Any]:
+    """Attributes that describe columns and target."""
     names = ("n_features_in_", "_target_shape")
-    return {name: vars(opened)[name] for name in names}
+    return {name: vars(model)[name] for name in names}
 
 
-def _fit_step(step: Any, seen: StepInput) -> Any:
-    """A fitted map; None if the moments do not suffice."""
-    s = feature_moments(seen.s, seen.model.n_features_in_)
+def _fit_step(step: Any, inputs: StepInput) -> Any:
+    """A fitted transform; None if the moments do not suffice."""
+    s = feature_moments(inputs.s, inputs.model.n_features_in_)
     if type(step) is StandardScaler:
         return _fit_scaler(step, s)
     step._validate_params()
     step.n_features_in_ = len(s.mean)
-    if not step._statistic_suffices(s, seen.n_rows, seen.dtype, [{}]):
+    if not step._statistic_suffices(s, inputs.n_rows, inputs.dtype, [{}]):
         return None
-    return step._models_from_statistic(s, seen.dtype, [{}])[0]
+    return step._models_from_statistic(s, inputs.dtype, [{}])[0]
 
 
 def _fit_scaler(step: Any, s: Moments) -> Any:
-    """A scaler that scikit-learn would have fitted."""
+    """A scaler as scikit-learn would fit it."""
     variance = s.scatter.diagonal() / s.n
     rounding = np.finfo(np.float64).eps * s.n
-    constant = variance <= rounding * variance + (rounding * s.mean) ** 2
+    is_constant = variance <= rounding * variance + (rounding * s.mean) ** 2
     step.n_features_in_, step.n_samples_seen_ = len(s.mean), s.rows
     step.mean_ = s.mean
     step.var_ = variance if step.with_std else None
-    step.scale_ = np.where(constant, 1.0, np.sqrt(variance)) if step.with_std else None
+    step.scale_ = np.where(is_constant, 1.0, np.sqrt(variance)) if step.with_std else None
     return step
 
 
@@ -163,7 +160,7 @@ def transform_moments(s: Moments, shift: np.ndarray, A: np.ndarray) -> Moments:
 
 
 def linear_coefficients(model: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients (q, p) and constants (q,) in the columns of the data."""
+    """Coefficients (n_targets, n_features) and intercepts in the columns of the data."""
     last: Any = model[-1] if isinstance(model, Pipeline) else model
     coef = np.atleast_2d(last.coef_).astype(np.float64)
     intercept = np.atleast_1d(last.intercept_).astype(np.float64)

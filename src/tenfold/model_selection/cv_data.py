@@ -15,14 +15,14 @@ from tenfold.model_selection.splits import Split
 
 
 class CVData(NamedTuple):
-    """Rows, and a model that has looked at their columns and labels.
+    """Rows, and a model that has validated their columns and labels.
 
     Attributes
     ----------
-    rows : all rows; those of a classifier have numbers for labels
-    model : an unfitted copy of the model that knows the columns and the classes
-    classes : (k,) labels, or None for regression
-    codes : (n,) class number of each row, or None
+    rows : all rows; labels of a classifier are class indices
+    model : an unfitted copy of the model, with the attributes of columns and classes
+    classes : (n_classes,) labels, or None for regression
+    codes : (n_rows,) class index of each row, or None
     """
 
     rows: Rows
@@ -30,30 +30,29 @@ class CVData(NamedTuple):
     classes: np.ndarray | None
     codes: np.ndarray | None
 
-    def labels(self, split: Split) -> CellClassCounts | None:
-        """How many rows of each class lie in each cell of a split."""
+    def class_counts(self, split: Split) -> CellClassCounts | None:
+        """Number of rows of each class in each cell of a split."""
         if self.codes is None or self.classes is None:
             return None
         k = len(self.classes)
-        cells = len(split.train[0])
+        n_cells = len(split.train[0])
         flat = split.cell.astype(np.int64) * k + self.codes
-        return CellClassCounts(
-            self.classes, np.bincount(flat, minlength=cells * k).reshape(cells, k)
-        )
+        counts = np.bincount(flat, minlength=n_cells * k).reshape(n_cells, k)
+        return CellClassCounts(self.classes, counts)
 
 
 def is_native(model: Any) -> bool:
-    """Whether a model learns from `Rows`; a search does if its model does."""
+    """Whether a model is fitted on `Rows`; a search is if its model is."""
     return isinstance(model, Estimator) and getattr(model, "_learns_from_rows", True)
 
 
-def clone_with_params(model: Any, settings: dict[str, Any] | None = None) -> Any:
+def clone_with_params(model: Any, params: dict[str, Any] | None = None) -> Any:
     """An unfitted copy of a model, with other parameters."""
-    return cast("Any", clone(model)).set_params(**settings or {})
+    return cast("Any", clone(model)).set_params(**params or {})
 
 
 def open_cv_data(model: Any, X: Any, y: Any, sample_weight: Any) -> CVData:
-    """Open the data as the model would for a fit; labels are numbered once for all parts."""
+    """Open the data as for a fit of the model; labels are encoded once for all folds."""
     model = clone_with_params(model)
     model._validate_params()
     rows = model._training_rows(X, y, sample_weight)
@@ -64,12 +63,12 @@ def open_cv_data(model: Any, X: Any, y: Any, sample_weight: Any) -> CVData:
 
 
 def class_codes(chunk: Chunk, k: int) -> np.ndarray:
-    """Class numbers of a chunk in as few bytes as they need."""
+    """Class indices of a chunk in the smallest integer type."""
     return chunk.y.astype(np.min_scalar_type(k))
 
 
 def load_in_memory(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Arrays or tables for a model that knows no `Rows`."""
+    """Arrays or tables for a model that is not fitted on `Rows`."""
     from tenfold.io.opener import is_rows_like
     from tenfold.io.opener import open as open_rows
 
