@@ -164,7 +164,7 @@ def test_calibration_of_several_classes_is_that_of_what_is_said():
     X, y = load_digits(return_X_y=True)
     model = tenfold.GaussianNB(var_smoothing=0.01).fit(X[:900], y[:900])
     shown = CalibrationDisplay.from_estimator(model, X[900:], y[900:])
-    assert shown.ax_.get_ylabel() == "share that is right"
+    assert shown.ax_.get_ylabel() == "share that is correct"
     assert shown.calibration.observed[-1] < 0.97  # naive Bayes is too sure of itself
 
 

@@ -68,7 +68,7 @@ def test_saliency_shows_the_size_of_the_slopes(seeing):
     slopes = np.abs(neural.saliency(seeing, IMAGES[:4]))
     for i in range(4):
         np.testing.assert_allclose(grid[1, i].get_images()[0].get_array(), slopes[i, ..., 0])
-        assert grid[0, i].get_title() == f"said: {seeing.predict(IMAGES[i : i + 1])[0]}"
+        assert grid[0, i].get_title() == f"predicted: {seeing.predict(IMAGES[i : i + 1])[0]}"
 
 
 @pytest.mark.parametrize("loss", ["cross_entropy", "binary_cross_entropy"])
@@ -101,10 +101,10 @@ def test_more_than_two_units_are_shown_by_their_main_axes():
 def test_activations_and_their_slopes():
     ax = plot.activations(("tanh", "relu", "step"))
     lines = {line.get_label(): line for line in ax.get_lines()}
-    z, slope = lines["_slope of tanh"].get_data()
+    z, slope = lines["_derivative of tanh"].get_data()
     np.testing.assert_allclose(slope, 1 - np.tanh(z) ** 2)
     assert "step" in lines
-    assert "_slope of step" not in lines
+    assert "_derivative of step" not in lines
 
 
 def test_rates_slopes_and_surface():

@@ -200,7 +200,7 @@ def test_what_cannot_be_drawn_says_so():
     X, y = blobs()
     with pytest.raises(ValueError, match="two columns"):
         plot.decision_boundary(LogisticRegression().fit(np.hstack([X, X]), y), np.hstack([X, X]), y)
-    with pytest.raises(TypeError, match="no classifier"):
+    with pytest.raises(TypeError, match="not a classifier"):
         plot.decision_boundary(LinearRegression().fit(X, y), X, y)
 
 
@@ -288,7 +288,7 @@ def test_weights_are_images_on_one_scale_about_zero():
         LogisticRegression(C=0.01).fit(digits.data[pair], digits.target[pair]), (8, 8)
     )
     assert [ax.get_title() for ax in two] == ["1 (red) against 0 (blue)"]
-    with pytest.raises(ValueError, match="no image of 7 x 7"):
+    with pytest.raises(ValueError, match="not an image of 7 x 7"):
         plot.weights(model, (7, 7))
 
 

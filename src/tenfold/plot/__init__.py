@@ -1,4 +1,8 @@
-"""Plots of models and results; matplotlib is imported with the first plot, and every function takes and returns Axes."""
+"""Plots of models and results; matplotlib is imported with the first plot.
+
+Every function takes `ax` and returns the Axes (an array of them if there are panels). The palette
+is safe for color-blind readers and for print.
+"""
 
 from tenfold._lazy import attach, modules_of_names
 

@@ -18,7 +18,7 @@ from tenfold.plot.style import (
     style_axes,
 )
 
-_MAX_LEAF_LABELS = 40  # leaves that have room for a name
+_MAX_LEAF_LABELS = 40  # leaves with a label
 _CRITERION_LABELS = {"knee": "cost", "silhouette": "mean silhouette", "gap": "gap"}
 
 
@@ -30,10 +30,10 @@ def dendrogram(
     names: Any = None,
     ax: Any = None,
 ) -> Any:
-    """The tree of a hierarchical clustering; a cut colours the clusters below it.
+    """Dendrogram of a hierarchical clustering; a cut colors the clusters below it.
 
-    Leaves are rows, the height of a bar is the distance at which two clusters join. Where heights
-    fall (centroid and median linkage), a bar lies below those that it joins. [004, 6.3]
+    Leaves are rows; the height of a bar is the distance at which two clusters merge. Inversions
+    (centroid and median linkage) put a bar below those that it merges.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def dendrogram(
     names : sequence of str, optional
         Names of the rows; at most 40 rows are named.
     ax : Axes, optional
-        Where to draw.
+        Axes to draw into; a new figure by default.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def dendrogram(
         ax.axhline(height, color=TEXT_COLOR, lw=1, ls="--")
     style_axes(ax, grid=False)
     ax.grid(axis="y", color="#E6E6E6", linewidth=0.8)
-    ax.set(xlim=(-0.7, n - 0.3), ylabel="distance at which clusters join")
+    ax.set(xlim=(-0.7, n - 0.3), ylabel="merge distance")
     ax.set_ylim(bottom=min(0, Z[:, 2].min()))
     if n > _MAX_LEAF_LABELS:
         ax.set(xticks=[], xlabel=f"{n:,} rows")
@@ -86,15 +86,15 @@ def dendrogram(
 
 
 def dendrogram_layout(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows from left to right, and the place (x, y) of each row and each join."""
+    """Rows from left to right, and the position (x, y) of each row and each merge."""
     n = len(Z) + 1
-    order, waiting = [], [2 * n - 2]
-    while waiting:
-        node = waiting.pop()
+    order, stack = [], [2 * n - 2]
+    while stack:
+        node = stack.pop()
         if node < n:
             order.append(node)
         else:
-            waiting += [int(Z[node - n, 1]), int(Z[node - n, 0])]
+            stack += [int(Z[node - n, 1]), int(Z[node - n, 0])]
     x, y = np.zeros(2 * n - 1), np.zeros(2 * n - 1)
     x[order] = np.arange(n)
     for t, (a, b, top, _) in enumerate(Z, n):
@@ -103,15 +103,15 @@ def dendrogram_layout(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def cut_height(Z: np.ndarray, n_clusters: int) -> float:
-    """A height that cuts a tree into so many clusters, in the middle of where it may lie."""
+    """A height that cuts a dendrogram into `n_clusters`: the middle of the possible range."""
     heights = np.concatenate([[0.0], np.sort(subtree_heights(Z[:, :2].astype(np.int64), Z[:, 2]))])
-    at = len(heights) - n_clusters
-    above = heights[at + 1] if n_clusters > 1 else 1.1 * heights[-1]
-    return float((heights[at] + above) / 2)
+    index = len(heights) - n_clusters
+    next_height = heights[index + 1] if n_clusters > 1 else 1.1 * heights[-1]
+    return float((heights[index] + next_height) / 2)
 
 
 def _merge_colors(Z: np.ndarray, order: np.ndarray, height: float | None) -> list[str]:
-    """A colour for each cluster below the cut, from left to right; ink above it."""
+    """A color for each cluster below the cut, from left to right; text color above it."""
     if height is None:
         return [palette_color(0)] * len(Z)
     labels = cut_tree(Z, height=height)
@@ -121,19 +121,19 @@ def _merge_colors(Z: np.ndarray, order: np.ndarray, height: float | None) -> lis
     member = np.concatenate([np.arange(len(labels)), np.zeros(len(Z), np.int64)])
     for t, (a, *_) in enumerate(Z, len(labels)):
         member[t] = member[int(a)]
-    tint = [palette_color(int(rank[labels[row]])) for row in member[len(labels) :]]
-    return [shade if low else TEXT_COLOR for shade, low in zip(tint, below, strict=True)]
+    colors = [palette_color(int(rank[labels[row]])) for row in member[len(labels) :]]
+    return [color if low else TEXT_COLOR for color, low in zip(colors, below, strict=True)]
 
 
 def elbow(choice: Any, *, ax: Any = None) -> Any:
-    """What a rule says of each number of clusters, with the number that it chooses marked.
+    """Criterion for each number of clusters, with the selected number marked.
 
     Parameters
     ----------
     choice : Choice
-        What `choose_k` has found.
+        Result of `choose_k`.
     ax : Axes, optional
-        Where to draw.
+        Axes to draw into; a new figure by default.
 
     Returns
     -------
@@ -161,18 +161,18 @@ def elbow(choice: Any, *, ax: Any = None) -> Any:
 
 
 def silhouettes(X: Any, labels: Any, *, metric: Any = "euclidean", ax: Any = None) -> Any:
-    """The silhouette of every row, cluster by cluster: 1 is well inside, below 0 is elsewhere.
+    """The silhouette of every row, grouped by cluster; below 0 another cluster is nearer.
 
     Parameters
     ----------
     X : (n, p) array
-        The rows (some thousands: all pairs are compared).
+        The rows (a few thousand: all pairs are compared).
     labels : (n,) array
         The cluster of each row.
     metric : str or callable
         Distance, as scikit-learn takes it.
     ax : Axes, optional
-        Where to draw.
+        Axes to draw into; a new figure by default.
 
     Returns
     -------
@@ -183,28 +183,28 @@ def silhouettes(X: Any, labels: Any, *, metric: Any = "euclidean", ax: Any = Non
     ax = get_axes(ax)
     values = np.asarray(silhouette_samples(X, labels, metric=metric), np.float64)
     bottom, ticks = 0, []
-    kinds = np.unique(labels)
+    clusters = np.unique(labels)
     gap = max(len(values) // 40, 1)
-    for j, label in enumerate(kinds):
-        mine = np.sort(values[np.asarray(labels) == label])
+    for j, label in enumerate(clusters):
+        members = np.sort(values[np.asarray(labels) == label])
         ax.fill_betweenx(
-            np.arange(bottom, bottom + len(mine)), 0, mine, color=palette_color(j), lw=0
+            np.arange(bottom, bottom + len(members)), 0, members, color=palette_color(j), lw=0
         )
-        ticks.append(bottom + len(mine) / 2)
-        bottom += len(mine) + gap
+        ticks.append(bottom + len(members) / 2)
+        bottom += len(members) + gap
     mean = float(values.mean())
     ax.axvline(mean, color=TEXT_COLOR, lw=1, ls="--")
     ax.annotate(
         f"mean {format_number(mean, '.2f')}", (mean, bottom), (4, 0), textcoords="offset points"
     )
     style_axes(ax, grid=False)
-    ax.set_yticks(ticks, [str(label) for label in kinds])
+    ax.set_yticks(ticks, [str(label) for label in clusters])
     ax.set(xlabel="silhouette", ylabel="cluster")
     return ax
 
 
 def cluster_scatter(X: Any, labels: Any, centers: Any = None, *, ax: Any = None) -> Any:
-    """Rows of two columns in the colours of their clusters, with the centres.
+    """Scatter plot of two columns in the colors of the clusters, with the centers.
 
     Parameters
     ----------
@@ -212,10 +212,10 @@ def cluster_scatter(X: Any, labels: Any, centers: Any = None, *, ax: Any = None)
         The rows.
     labels : (n,) array
         The cluster of each row.
-    centres : (k, 2) array, optional
+    centers : (k, 2) array, optional
         Means or medoids.
     ax : Axes, optional
-        Where to draw.
+        Axes to draw into; a new figure by default.
 
     Returns
     -------
@@ -223,21 +223,21 @@ def cluster_scatter(X: Any, labels: Any, centers: Any = None, *, ax: Any = None)
     """
     X, labels = np.asarray(X), np.asarray(labels)
     if X.shape[1] != 2:
-        raise ValueError(f"rows are drawn in two columns, not {X.shape[1]}: project them first")
+        raise ValueError(f"the plot needs two columns, not {X.shape[1]}: project them first")
     ax = get_axes(ax)
     for j, label in enumerate(np.unique(labels)):
-        mine = X[labels == label]
-        look = {
+        members = X[labels == label]
+        style = {
             "color": palette_color(j),
             "marker": palette_marker(j),
             "s": 18,
             "alpha": 0.75,
             "lw": 0,
         }
-        ax.scatter(*mine.T, label=str(label), **look)
+        ax.scatter(*members.T, label=str(label), **style)
     if centers is not None:
         ax.scatter(
-            *np.asarray(centers).T, marker="X", s=130, color=TEXT_COLOR, ec="white", label="centre"
+            *np.asarray(centers).T, marker="X", s=130, color=TEXT_COLOR, ec="white", label="center"
         )
     style_axes(ax)
     legend_outside(ax, title="cluster")

@@ -1,4 +1,4 @@
-"""Decision regions of classifiers on two features, and the ambiguous regions of one-vs-rest and one-vs-one."""
+"""Decision regions of classifiers of two features; ambiguous regions of OvR and OvO."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from tenfold.plot.style import (
     style_axes,
 )
 
-_MIN_TINT, _MAX_TINT = 0.06, 0.45  # how much colour a region has, by the confidence in it
+_MIN_TINT, _MAX_TINT = 0.06, 0.45  # strength of color at confidence 0 and 1
 _UNIFORM_TINT = 0.22  # the same for a model that knows no confidence
 
 
 class EvaluationGrid(NamedTuple):
-    """Points of a rectangle, and the vectors that span them."""
+    """A rectangular grid, given by its coordinates along both axes."""
 
     x: np.ndarray
     y: np.ndarray
 
     @classmethod
     def around(cls, X: np.ndarray, resolution: int) -> EvaluationGrid:
-        """A grid over the rows, and a little more on each side."""
+        """A grid over the range of the rows, with a margin."""
         low, high = X.min(axis=0), X.max(axis=0)
         more = 0.12 * np.where(high > low, high - low, 1.0)
         return cls(*np.linspace(low - more, high + more, resolution).T)
@@ -55,27 +55,27 @@ class DecisionBoundaryDisplay:
     Parameters
     ----------
     grid : Grid
-        Where the model was asked.
+        Points at which the model is evaluated.
     regions : (rows, columns) int array
-        Number of the class of each point.
+        Class index of each point.
     scores : (rows, columns, k) array or None
         Scores of the classes; boundaries are where the two largest are equal.
     confidence : (rows, columns) array or None
-        0 where all classes are equally probable, 1 where one is certain.
+        0 where all classes are equally likely, 1 where one is certain.
     margin : (rows, columns) array or None
-        Score of two classes; drawn are -1 and +1.
+        Score of two classes; its contours at -1 and +1 are drawn.
     classes : list
         Labels.
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn
+    ax_, figure_ : Axes and Figure of the plot
     surface_, boundaries_, margins_ : the image and the lines, None if there are none
     """
 
     def __init__(
-        self, grid: EvaluationGrid, regions: np.ndarray, *, scores: Any = None, confidence: Any = None,
-        margin: Any = None, classes: Any = ()
+        self, grid: EvaluationGrid, regions: np.ndarray, *, scores: Any = None,
+        confidence: Any = None, margin: Any = None, classes: Any = ()
     ) -> None:  # fmt: skip
         self.grid, self.regions, self.scores = grid, regions, scores
         self.confidence, self.margin, self.classes = confidence, margin, list(classes)
@@ -92,14 +92,14 @@ class DecisionBoundaryDisplay:
         names: Any = None,
         ax: Any = None,
     ) -> Self:
-        """Ask a classifier on a grid around the rows, and draw.
+        """Evaluate a classifier on a grid around the rows, and draw.
 
         Parameters
         ----------
         model : fitted classifier of two columns
-            With probabilities, colour shows confidence.
+            With probabilities, color shows confidence.
         X : (n, 2) array or table
-            Rows to draw, and to lay the grid around.
+            Rows to draw; they determine the grid.
         y : (n,) array, optional
             Their labels.
         margins : bool, optional
@@ -110,7 +110,7 @@ class DecisionBoundaryDisplay:
         names : pair of str, optional
             Names of the columns.
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
 
         Returns
         -------
@@ -119,38 +119,46 @@ class DecisionBoundaryDisplay:
         check_is_fitted(model)
         points = np.asarray(X, dtype=np.float64)
         if points.ndim != 2 or points.shape[1] != 2:
-            raise ValueError(f"a picture has two columns, but X has shape {points.shape}")
+            raise ValueError(f"the plot needs two columns, but X has shape {points.shape}")
         if not hasattr(model, "classes_"):
-            raise TypeError(f"{type(model).__name__} is no classifier: it has no classes_")
-        shown = cls._asked(model, EvaluationGrid.around(points, resolution), margins).plot(ax=ax)
+            raise TypeError(f"{type(model).__name__} is not a classifier: it has no classes_")
+        display = cls._evaluate(model, EvaluationGrid.around(points, resolution), margins).plot(
+            ax=ax
+        )
         names = names or list(getattr(X, "columns", [])) or ["$x_1$", "$x_2$"]
-        shown.ax_.set(xlabel=names[0], ylabel=names[1])
+        display.ax_.set(xlabel=names[0], ylabel=names[1])
         if y is not None:
-            _draw_classes(shown.ax_, points, np.asarray(y), model.classes_)
-        _draw_support_vectors(shown.ax_, model, points)
-        if shown.margins_ is not None:
-            shown.ax_.plot([], [], "--", color=TEXT_COLOR, lw=1.2, label="score ±1")
-        if shown.ax_.get_legend_handles_labels()[0]:
-            legend_outside(shown.ax_)
-        return shown
+            _draw_classes(display.ax_, points, np.asarray(y), model.classes_)
+        _draw_support_vectors(display.ax_, model, points)
+        if display.margins_ is not None:
+            display.ax_.plot([], [], "--", color=TEXT_COLOR, lw=1.2, label="score ±1")
+        if display.ax_.get_legend_handles_labels()[0]:
+            legend_outside(display.ax_)
+        return display
 
     @classmethod
-    def _asked(cls, model: Any, grid: EvaluationGrid, margins: bool | None) -> Self:
-        knows_p = hasattr(model, "predict_proba")
+    def _evaluate(cls, model: Any, grid: EvaluationGrid, margins: bool | None) -> Self:
+        has_probabilities = hasattr(model, "predict_proba")
         k = len(model.classes_)
-        scores = grid.of(model.predict_proba) if knows_p else None
-        sure = None if scores is None else (scores.max(axis=-1) - 1 / k) / (1 - 1 / k)
+        scores = grid.of(model.predict_proba) if has_probabilities else None
+        confidence = None if scores is None else (scores.max(axis=-1) - 1 / k) / (1 - 1 / k)
         margin = None
         if hasattr(model, "decision_function"):
-            decided = grid.of(model.decision_function)
-            two = decided.ndim == 2
-            scores = np.stack([-decided, decided], axis=-1) if two else decided
-            margin = decided if two and (not knows_p if margins is None else margins) else None
+            decision = grid.of(model.decision_function)
+            binary = decision.ndim == 2
+            scores = np.stack([-decision, decision], axis=-1) if binary else decision
+            margin = (
+                decision
+                if binary and (not has_probabilities if margins is None else margins)
+                else None
+            )
         regions = np.searchsorted(model.classes_, grid.of(model.predict))
         if scores is None or scores.shape[-1] != k:
             scores = np.eye(k)[regions]
         classes = model.classes_
-        return cls(grid, regions, scores=scores, confidence=sure, margin=margin, classes=classes)
+        return cls(
+            grid, regions, scores=scores, confidence=confidence, margin=margin, classes=classes
+        )
 
     def plot(self, ax: Any = None) -> Self:
         """Draw regions, boundaries and margins.
@@ -158,7 +166,7 @@ class DecisionBoundaryDisplay:
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
         """
         self.ax_ = get_axes(ax, (6.6, 4.8))
         self.figure_ = self.ax_.figure
@@ -170,45 +178,45 @@ class DecisionBoundaryDisplay:
         self.boundaries_ = [] if self.scores is None else self._lines(self.scores)
         self.margins_ = None
         if self.margin is not None:
-            look = {"colors": TEXT_COLOR, "linewidths": 1.2, "linestyles": "--"}
-            self.margins_ = self.ax_.contour(*self.grid, self.margin, levels=[-1, 1], **look)
+            style = {"colors": TEXT_COLOR, "linewidths": 1.2, "linestyles": "--"}
+            self.margins_ = self.ax_.contour(*self.grid, self.margin, levels=[-1, 1], **style)
         style_axes(self.ax_, grid=False)
         return self
 
     def _lines(self, scores: np.ndarray) -> list[Any]:
-        """Lines on which a class is just as good as the best of the others."""
+        """Contours where a class has the same score as the best of the others."""
         k = scores.shape[-1]
         others = [np.delete(scores, c, axis=-1).max(axis=-1) for c in range(k)]
-        look = {"levels": [0.0], "colors": TEXT_COLOR, "linewidths": 1.8}
+        style = {"levels": [0.0], "colors": TEXT_COLOR, "linewidths": 1.8}
         gaps = [scores[..., c] - others[c] for c in (range(k) if k > 2 else [1])]
         gaps = [gap for gap in gaps if gap.min() < 0 < gap.max()]
-        return [self.ax_.contour(*self.grid, gap, **look) for gap in gaps]
+        return [self.ax_.contour(*self.grid, gap, **style) for gap in gaps]
 
 
 def _draw_classes(ax: Any, X: np.ndarray, y: np.ndarray, classes: Any, size: float = 34) -> None:
-    """Rows as points, in the colour and shape of their class."""
+    """Rows as points, with the color and marker of their class."""
     for c, label in enumerate(classes):
-        look = {
+        style = {
             "color": palette_color(c),
             "marker": palette_marker(c),
             "edgecolor": "white",
             "linewidth": 0.7,
         }
-        ax.scatter(*X[y == label].T, s=size, label=str(label), zorder=3, **look)
+        ax.scatter(*X[y == label].T, s=size, label=str(label), zorder=3, **style)
 
 
 def _draw_support_vectors(ax: Any, model: Any, X: np.ndarray) -> None:
-    """Rings around the support vectors, if the model has some."""
-    found = getattr(model, "support_vectors_", None)
-    if found is None and getattr(model, "support_", None) is not None:
-        found = X[np.asarray(model.support_)]
-    if found is not None and np.ndim(found) == 2:
-        look = {"facecolor": "none", "edgecolor": TEXT_COLOR, "linewidth": 1.3, "s": 110}
-        ax.scatter(*np.asarray(found).T, label="support vectors", zorder=4, **look)
+    """Circles around the support vectors, if the model has them."""
+    support_vectors = getattr(model, "support_vectors_", None)
+    if support_vectors is None and getattr(model, "support_", None) is not None:
+        support_vectors = X[np.asarray(model.support_)]
+    if support_vectors is not None and np.ndim(support_vectors) == 2:
+        style = {"facecolor": "none", "edgecolor": TEXT_COLOR, "linewidth": 1.3, "s": 110}
+        ax.scatter(*np.asarray(support_vectors).T, label="support vectors", zorder=4, **style)
 
 
 def _tint_regions(regions: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
-    """Colours of regions on white, stronger where the model is surer, (rows, columns, 3)."""
+    """RGB colors of regions, stronger with confidence, (n_rows, n_columns, 3)."""
     from matplotlib.colors import to_rgb
 
     hues = np.array([to_rgb(palette_color(c)) for c in range(int(regions.max()) + 1)])[regions]
@@ -223,9 +231,9 @@ def _tint_regions(regions: np.ndarray, confidence: np.ndarray | None) -> np.ndar
 def decision_boundary(model: Any, X: Any, y: Any = None, *, ax: Any = None, **options: Any) -> Any:
     """Draw the decision regions of a classifier of two columns.
 
-    Regions are coloured by class, more strongly where the model is surer; the boundary is a line.
+    Regions are colored by class, more strongly with higher confidence; the boundary is a line.
     For a model of two classes without probabilities, such as a support vector machine, dashed lines
-    show where the score is -1 and +1, and rings the support vectors. [000, 1.3; 002, 2.1; 004, 5]
+    show where the score is -1 and +1, and circles the support vectors.
 
     Parameters
     ----------
@@ -236,7 +244,7 @@ def decision_boundary(model: Any, X: Any, y: Any = None, *, ax: Any = None, **op
     y : (n,) array, optional
         Their labels.
     ax : Axes, optional
-        Where to draw.
+        Axes to draw into; a new figure by default.
     **options
         As `DecisionBoundaryDisplay.from_estimator` takes them: margins, resolution, names.
 
@@ -249,7 +257,7 @@ def decision_boundary(model: Any, X: Any, y: Any = None, *, ax: Any = None, **op
     >>> import numpy as np
     >>> from tenfold import LogisticRegression, plot
     >>> X, y = np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 2.0], [4.0, 2.0]]), [0, 0, 1, 1]
-    >>> plot.boundary(LogisticRegression().fit(X, y), X, y).get_xlabel()
+    >>> plot.decision_boundary(LogisticRegression().fit(X, y), X, y).get_xlabel()
     '$x_1$'
     """
     return DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax, **options).ax_
@@ -272,11 +280,10 @@ def ambiguous_regions(
     X: Any, y: Any, model: Any = None, *, kinds: Any = tuple(_TITLES), resolution: int = 300,
     ax: Any = None
 ) -> np.ndarray:  # fmt: skip
-    """Map where classifiers of two classes leave three or more classes undecided.
+    """Map where binary classifiers leave three or more classes undecided.
 
-    One against the rest: each class has its own yes or no, and where two say yes, or none, the
-    class is open. One against one: each pair votes, and where votes tie, it is open. The largest of
-    the scores of one against the rest always decides. [004, 3.3]
+    One-vs-rest is ambiguous where no class or several classes are predicted, one-vs-one where the
+    votes tie. The largest of the one-vs-rest scores (argmax) always decides.
 
     Parameters
     ----------
@@ -285,13 +292,13 @@ def ambiguous_regions(
     y : (n,) array
         Labels of at least three classes.
     model : classifier, optional
-        What tells two classes apart; by default `LogisticRegression`.
+        Binary classifier; by default `LogisticRegression`.
     kinds : list of {"one-vs-rest", "one-vs-one", "argmax"}
         A panel each.
     resolution : int
         Points along each axis.
     ax : array of Axes, optional
-        Where to draw, one for each kind.
+        Axes to draw into, one for each kind.
 
     Returns
     -------
@@ -308,7 +315,7 @@ def ambiguous_regions(
     """
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
     if len(np.unique(y)) < 3:
-        raise ValueError("two classes are never in dispute: this needs three or more")
+        raise ValueError("two classes are never ambiguous: this needs three or more")
     part = LogisticRegression() if model is None else model
     grid = EvaluationGrid.around(X, resolution)
     row = get_panels(ax, 1, len(kinds), 3.6, sharey=True)[0]
@@ -340,14 +347,14 @@ def decide_regions(model: Any, Z: np.ndarray, kind: str) -> np.ndarray:
 
 
 def signed_score(model: Any, Z: np.ndarray) -> np.ndarray:
-    """A score whose sign is the answer of a classifier of two classes."""
+    """A score whose sign is the prediction of a binary classifier."""
     if hasattr(model, "decision_function"):
         return np.ravel(model.decision_function(Z))
     return model.predict_proba(Z)[:, 1] - 0.5
 
 
 def _draw_regions(ax: Any, grid: EvaluationGrid, regions: np.ndarray) -> None:
-    """Regions in the colours of their classes, hatched where they are disputed."""
+    """Regions in the colors of their classes, hatched where they are ambiguous."""
     picture = _tint_regions(np.maximum(regions, 0), None)
     ax.imshow(picture, extent=grid.extent, origin="lower", aspect="auto", zorder=0)
     for code, (name, face, hatch) in _AMBIGUOUS_STYLES.items():
@@ -361,16 +368,16 @@ def _draw_regions(ax: Any, grid: EvaluationGrid, regions: np.ndarray) -> None:
             area.set_gid(name)
 
 
-def _draw_binary_boundaries(ax: Any, grid: EvaluationGrid, model: Any, style: str) -> None:
-    """The line of each classifier of two classes."""
+def _draw_binary_boundaries(ax: Any, grid: EvaluationGrid, model: Any, linestyle: str) -> None:
+    """The boundary of each binary classifier."""
     for part in model.estimators_:
         line = grid.of(lambda Z, part=part: signed_score(part, Z))
-        look = {"colors": TEXT_COLOR, "linewidths": 1, "linestyles": style, "zorder": 2}
-        ax.contour(*grid, line, levels=[0.0], **look)
+        style = {"colors": TEXT_COLOR, "linewidths": 1, "linestyles": linestyle, "zorder": 2}
+        ax.contour(*grid, line, levels=[0.0], **style)
 
 
 def _draw_shared_legend(row: np.ndarray) -> None:
-    """One legend below all panels: the classes, and what hatching means."""
+    """One legend below all panels: the classes and the hatchings."""
     from matplotlib.patches import Patch
 
     handles, labels = row[0].get_legend_handles_labels()

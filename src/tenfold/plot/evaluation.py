@@ -24,12 +24,12 @@ from tenfold.plot.style import (
 _MAX_CLASSES_WITH_SHARES, _MAX_CLASSES_WITH_COUNTS = (
     8,
     16,
-)  # classes up to which cells are written on
+)  # number of classes up to which cells show shares, and counts
 _WHITE_TEXT_SHARE = 0.55  # share above which text is white
 
 
 class ConfusionDisplay:
-    """A confusion matrix as a heat map: colour is the share of the true class.
+    """A confusion matrix as a heat map: color is the share of the true class.
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ class ConfusionDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn
+    ax_, figure_ : Axes and Figure of the plot
     image_ : the heat map
-    text_ : (k, k) what is written, None where nothing is
+    text_ : (n_classes, n_classes) text of the cells, None where there is none
 
     Examples
     --------
-    >>> shown = ConfusionDisplay.from_predictions(["a", "a", "b"], ["a", "b", "b"])
-    >>> shown.text_[0, 1].get_text().split()
+    >>> display = ConfusionDisplay.from_predictions(["a", "a", "b"], ["a", "b", "b"])
+    >>> display.text_[0, 1].get_text().split()
     ['1', '50%']
     """
 
@@ -63,9 +63,9 @@ class ConfusionDisplay:
         model : fitted classifier
             Of tenfold or scikit-learn.
         X, y, sample_weight :
-            Rows, their labels and weights, as `tenfold.metrics.evaluation` takes them.
+            Rows, their labels and weights, as for `tenfold.metrics.evaluate`.
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
         """
         return cls(confusion_matrix(model, X, y, sample_weight=sample_weight)).plot(ax)
 
@@ -78,9 +78,9 @@ class ConfusionDisplay:
         Parameters
         ----------
         y, predicted, sample_weight : (n,) arrays
-            True labels, what was said, and weights.
+            True labels, predicted labels, and weights.
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
         """
         return cls(
             ConfusionMatrix.from_predictions(y, predicted, sample_weight=sample_weight)
@@ -92,7 +92,7 @@ class ConfusionDisplay:
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
         """
         k = len(self.matrix.classes)
         side = min(2.6 + 0.58 * k, 9.0)
@@ -105,7 +105,9 @@ class ConfusionDisplay:
         fits = max(map(len, names)) <= max(14 - k, 4)  # letters below a cell
         self.ax_.set_xticks(range(k), names, **({} if fits else slanted))
         self.ax_.set_yticks(range(k), names)
-        self.ax_.set(xlabel="said", ylabel="true", title=f"accuracy {self.matrix.accuracy:.3f}")
+        self.ax_.set(
+            xlabel="predicted", ylabel="true", title=f"accuracy {self.matrix.accuracy:.3f}"
+        )
         self.text_ = np.full((k, k), None, dtype=object)
         if k <= _MAX_CLASSES_WITH_COUNTS:
             for at, count in np.ndenumerate(self.matrix.counts):
@@ -131,7 +133,7 @@ class ConfusionDisplay:
 
 
 class CalibrationDisplay:
-    """How often it happens against how probable it was said to be, over a histogram.
+    """Observed frequency against predicted probability, above a histogram.
 
     Parameters
     ----------
@@ -140,14 +142,14 @@ class CalibrationDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn
-    histogram_ax_ : the axes of the histogram, None if there is but one
-    line_ : the calibration
+    ax_, figure_ : Axes and Figure of the plot
+    histogram_ax_ : the axes of the histogram, None if there is only one
+    line_ : the calibration curve
 
     Examples
     --------
-    >>> shown = CalibrationDisplay.from_predictions([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75])
-    >>> shown.line_.get_ydata().tolist()
+    >>> display = CalibrationDisplay.from_predictions([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75])
+    >>> display.line_.get_ydata().tolist()
     [0.5, 1.0]
     """
 
@@ -166,12 +168,12 @@ class CalibrationDisplay:
         model, X, y, positive, bins, sample_weight :
             As `tenfold.metrics.Calibration.from_estimator` takes them.
         ax : Axes or two of them, optional
-            Where to draw; the second is for the histogram.
+            Axes to draw into; the second is for the histogram.
         """
-        made = Calibration.from_estimator(
+        calibration = Calibration.from_estimator(
             model, X, y, positive=positive, bins=bins, sample_weight=sample_weight
         )
-        return cls(made).plot(ax)
+        return cls(calibration).plot(ax)
 
     @classmethod
     def from_predictions(
@@ -185,12 +187,12 @@ class CalibrationDisplay:
         y, probabilities, positive, bins, sample_weight :
             As `tenfold.metrics.Calibration.from_predictions` takes them.
         ax : Axes or two of them, optional
-            Where to draw; the second is for the histogram.
+            Axes to draw into; the second is for the histogram.
         """
-        made = Calibration.from_predictions(
+        calibration = Calibration.from_predictions(
             y, probabilities, positive=positive, bins=bins, sample_weight=sample_weight
         )
-        return cls(made).plot(ax)
+        return cls(calibration).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw.
@@ -198,34 +200,41 @@ class CalibrationDisplay:
         Parameters
         ----------
         ax : Axes or two of them, optional
-            Where to draw; the second is for the histogram.
+            Axes to draw into; the second is for the histogram.
         """
         c = self.calibration
         self.ax_, self.histogram_ax_ = get_axes_pair(ax, (2, 1), (5.2, 5.6), height_ratios=(3, 1))
         self.figure_ = self.ax_.figure
-        there = c.weight > 0
+        occupied = c.weight > 0
         self.ax_.plot([0, 1], [0, 1], ls=":", color=MUTED_COLOR, lw=1.5, zorder=1)
         self.ax_.vlines(
-            c.predicted[there], c.predicted[there], c.observed[there], color=MUTED_COLOR, lw=2
+            c.predicted[occupied],
+            c.predicted[occupied],
+            c.observed[occupied],
+            color=MUTED_COLOR,
+            lw=2,
         )
-        look = {"color": palette_color(0), "lw": 2.2, "mec": "white", "ms": 8}
-        [self.line_] = self.ax_.plot(c.predicted[there], c.observed[there], "o-", **look)
-        what = "right" if c.positive is None else str(c.positive)
+        style = {"color": palette_color(0), "lw": 2.2, "mec": "white", "ms": 8}
+        [self.line_] = self.ax_.plot(c.predicted[occupied], c.observed[occupied], "o-", **style)
+        what = "correct" if c.positive is None else str(c.positive)
         self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), ylabel=f"share that is {what}")
         self.ax_.text(
             0.03, 0.97, self._summary(), va="top", color=TEXT_COLOR, transform=self.ax_.transAxes
         )
-        lowest = self.ax_
+        bottom_ax = self.ax_
         if self.histogram_ax_ is not None:
-            lowest = self.histogram_ax_
-            self._histogram(lowest)
-        lowest.set_xlabel(f"predicted probability of {'what is said' if what == 'right' else what}")
+            bottom_ax = self.histogram_ax_
+            self._histogram(bottom_ax)
+        bottom_ax.set_xlabel(
+            f"predicted probability of {'the predicted class' if c.positive is None else what}"
+        )
         style_axes(self.ax_)
         return self
 
     def _summary(self) -> str:
         c = self.calibration
-        return f"calibration error {format_number(c.expected_error)}\nBrier score {format_number(c.brier)}"
+        error, brier = format_number(c.expected_error), format_number(c.brier)
+        return f"calibration error {error}\nBrier score {brier}"
 
     def _histogram(self, ax: Any) -> None:
         edges = np.linspace(0, 1, len(self.calibration.weight) + 1)
@@ -236,23 +245,23 @@ class CalibrationDisplay:
 
 
 class ResidualsDisplay:
-    """Residuals against predictions, beside a normal quantile plot or a histogram.
+    """Residuals against predictions, next to a normal quantile plot or a histogram.
 
     Parameters
     ----------
     predicted, residuals : (n,) arrays
-        Predictions, and truth less prediction.
+        Predictions, and targets minus predictions.
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn
-    beside_ax_ : the axes of the second picture, None if there is but one
-    points_, line_ : residuals, and their running mean
+    ax_, figure_ : Axes and Figure of the plot
+    beside_ax_ : the axes of the second picture, None if there is only one
+    points_, line_ : residuals and their running mean
 
     Examples
     --------
-    >>> shown = ResidualsDisplay.from_predictions([1.0, 2.0, 4.0], [1.0, 2.5, 3.0])
-    >>> shown.points_.get_offsets()[:, 1].tolist()
+    >>> display = ResidualsDisplay.from_predictions([1.0, 2.0, 4.0], [1.0, 2.5, 3.0])
+    >>> display.points_.get_offsets()[:, 1].tolist()
     [0.0, -0.5, 1.0]
     """
 
@@ -266,20 +275,20 @@ class ResidualsDisplay:
         cls, model: Any, X: Any, y: Any = None, *, sample: int = 2000, seed: int = 0,
         beside: str = "quantiles", ax: Any = None
     ) -> Self:  # fmt: skip
-        """Draw the residuals of a fitted regressor, of rows drawn from data of any kind.
+        """Draw the residuals of a fitted regressor on a sample of rows of any kind.
 
         Parameters
         ----------
         model : fitted regressor
             Of tenfold or scikit-learn.
         X, y :
-            Rows and their target, as `tenfold.metrics.evaluation` takes them.
+            Rows and their target, as for `tenfold.metrics.evaluate`.
         sample, seed : int
-            How many rows to draw, and which.
+            Number of sampled rows, and the seed.
         beside : {"quantiles", "histogram"}
-            What stands beside.
+            The second plot.
         ax : Axes or two of them, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
         """
         rows = open_evaluation_rows(model, X, y, None).sample(sample, seed)
         predicted = predictions(model, rows.X, "values")
@@ -294,7 +303,7 @@ class ResidualsDisplay:
         Parameters
         ----------
         y, predicted : (n,) arrays
-            Truth and predictions.
+            Targets and predictions.
         beside, ax :
             As for `from_estimator`.
         """
@@ -307,19 +316,19 @@ class ResidualsDisplay:
         Parameters
         ----------
         ax : Axes or two of them, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
         beside : {"quantiles", "histogram"}
-            What stands beside.
+            The second plot.
         """
-        pictures = {"quantiles": self._quantiles, "histogram": self._histogram}
-        if beside not in pictures:
-            raise ValueError(f"beside={beside!r}: choose one of {sorted(pictures)}")
+        panels = {"quantiles": self._quantiles, "histogram": self._histogram}
+        if beside not in panels:
+            raise ValueError(f"beside={beside!r}: choose one of {sorted(panels)}")
         self.ax_, self.beside_ax_ = get_axes_pair(ax, (1, 2), (9.2, 4.2), width_ratios=(3, 2))
         self.figure_ = self.ax_.figure
         few = len(self.residuals) < 500
-        look = {"s": 22 if few else 10, "alpha": 0.6 if few else 0.35, "linewidths": 0}
+        style = {"s": 22 if few else 10, "alpha": 0.6 if few else 0.35, "linewidths": 0}
         self.points_ = self.ax_.scatter(
-            self.predicted, self.residuals, color=palette_color(0), **look
+            self.predicted, self.residuals, color=palette_color(0), **style
         )
         self.ax_.axhline(0, color=TEXT_COLOR, lw=1)
         [self.line_] = self.ax_.plot(
@@ -328,40 +337,42 @@ class ResidualsDisplay:
             lw=2.2,
             label="running mean",
         )
-        self.ax_.set(xlabel="prediction", ylabel="truth \N{MINUS SIGN} prediction")
+        self.ax_.set(xlabel="prediction", ylabel="target \N{MINUS SIGN} prediction")
         self.ax_.legend(frameon=False, loc="best")
         style_axes(self.ax_)
         if self.beside_ax_ is not None:
-            pictures[beside](self.beside_ax_)
+            panels[beside](self.beside_ax_)
             style_axes(self.beside_ax_)
         return self
 
     def _quantiles(self, ax: Any) -> None:
-        """Sorted residuals against those of a normal distribution of the same mean and spread."""
+        """Sorted residuals against normal quantiles of the same mean and standard deviation."""
         n = len(self.residuals)
         normal = ndtri((np.arange(n) + 0.5) / n)
-        mean, spread = self.residuals.mean(), self.residuals.std()
-        ax.axline((0, mean), slope=spread, color=TEXT_COLOR, lw=1)
+        mean, deviation = self.residuals.mean(), self.residuals.std()
+        ax.axline((0, mean), slope=deviation, color=TEXT_COLOR, lw=1)
         ax.plot(
             normal, np.sort(self.residuals), "o", color=palette_color(0), ms=3.5, alpha=0.6, mew=0
         )
         ax.set(xlabel="normal quantile", ylabel="residual, sorted")
 
     def _histogram(self, ax: Any) -> None:
-        """Residuals, and the normal density of the same mean and spread."""
-        mean, spread = self.residuals.mean(), self.residuals.std()
+        """Residuals, and the normal density of the same mean and standard deviation."""
+        mean, deviation = self.residuals.mean(), self.residuals.std()
         ax.hist(self.residuals, "auto", density=True, color=palette_color(0), alpha=0.6, ec="white")
         low, high = ax.get_xlim()
-        at = np.linspace(low, high, 300)
-        if spread > 0:
-            density = np.exp(-(((at - mean) / spread) ** 2) / 2) / (spread * np.sqrt(2 * np.pi))
-            ax.plot(at, density, color=TEXT_COLOR, lw=1.5, label="normal")
+        x = np.linspace(low, high, 300)
+        if deviation > 0:
+            density = np.exp(-(((x - mean) / deviation) ** 2) / 2) / (
+                deviation * np.sqrt(2 * np.pi)
+            )
+            ax.plot(x, density, color=TEXT_COLOR, lw=1.5, label="normal")
             ax.legend(frameon=False)
         ax.set(xlabel="residual", ylabel="density")
 
 
 def running_means(x: np.ndarray, y: np.ndarray, most: int = 20) -> tuple[np.ndarray, np.ndarray]:
-    """Means of x and y over stretches of equally many points, in the order of x."""
-    stretches = np.array_split(np.argsort(x, kind="stable"), min(most, max(len(x) // 15, 1)))
-    at, means = (np.array([part[s].mean() for s in stretches]) for part in (x, y))
+    """Means of x and y over consecutive groups of equal size, in the order of x."""
+    groups = np.array_split(np.argsort(x, kind="stable"), min(most, max(len(x) // 15, 1)))
+    at, means = (np.array([part[s].mean() for s in groups]) for part in (x, y))
     return at, means

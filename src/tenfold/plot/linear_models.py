@@ -35,11 +35,11 @@ from tenfold.plot.style import (
 )
 
 _LINE_STYLES = ("-", "--", "-", "-", ":", "-", "--")  # squared over squared hinge: both are seen
-_MAX_LABELED_LINES = 7  # lines of a path that have a colour and a name
+_MAX_LABELED_LINES = 7  # lines of a path with a color and a label
 
 
 class _UnhalvedSquaredLoss(SquaredLoss):
-    """(1 - s)^2, which is what bounds the 0-1 loss; `SquaredLoss` has a factor of one half."""
+    """(1 - s)^2, which bounds the 0-1 loss; `SquaredLoss` has a factor of one half."""
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return (z - y) ** 2
@@ -66,19 +66,19 @@ def margin_losses(
     """Losses of a classifier against the margin s = y f(x): right of zero is correct.
 
     The 0-1 loss counts errors. Hinge, squared hinge, squared and log loss in bits lie above it
-    everywhere, so that making them small makes errors few; the perceptron's, and the log loss in
-    nats, do not. The squared loss alone punishes what is too right. [000, 1.3; 002, 6.3; 004, 3.5]
+    everywhere, so they are upper bounds on the error rate; the perceptron loss and the log loss in
+    nats are not. Only the squared loss penalizes margins above 1.
 
     Parameters
     ----------
     losses : dict from names to losses, optional
-        Of `tenfold.math.losses`, for signs; by default the seven of the notes.
+        Of `tenfold.math.losses`, of labels -1 and 1; by default seven common ones.
     margins : pair of float
         From where to where.
     top : float
         Largest loss shown.
     ax : Axes, optional
-        Where to draw.
+        Axes to draw into; a new figure by default.
 
     Returns
     -------
@@ -87,18 +87,22 @@ def margin_losses(
     Examples
     --------
     >>> from tenfold import plot
-    >>> [line.get_label() for line in plot.losses().get_lines()][:3]
+    >>> [line.get_label() for line in plot.margin_losses().get_lines()][:3]
     ['0-1', 'perceptron', 'hinge']
     """
     ax = get_axes(ax, (7.2, 4.2))
     below, above = np.linspace(margins[0], 0, 400), np.linspace(0, margins[1], 400)
-    above[0] = np.finfo(float).tiny  # a step is drawn upright, on both sides of zero
+    above[0] = np.finfo(float).tiny  # makes the step of the 0-1 loss vertical
     s = np.concatenate([below, above])
     for i, (name, loss) in enumerate((_MARGIN_LOSSES if losses is None else losses).items()):
-        look = {"color": palette_color(i - 1), "lw": 2.0, "ls": _LINE_STYLES[i % len(_LINE_STYLES)]}
+        style = {
+            "color": palette_color(i - 1),
+            "lw": 2.0,
+            "ls": _LINE_STYLES[i % len(_LINE_STYLES)],
+        }
         if isinstance(loss, ZeroOneLoss):
-            look = {"color": TEXT_COLOR, "lw": 3.0, "zorder": 3}
-        ax.plot(s, loss.value(s, np.ones_like(s)), label=name, **look)
+            style = {"color": TEXT_COLOR, "lw": 3.0, "zorder": 3}
+        ax.plot(s, loss.value(s, np.ones_like(s)), label=name, **style)
     ax.axvline(0, color=MUTED_COLOR, lw=1, zorder=0)
     ax.set(xlim=margins, ylim=(-0.08, top), xlabel="margin  $s = y\\,f(x)$", ylabel="loss")
     ax.annotate(
@@ -124,7 +128,7 @@ def coefficient_path(alphas: Any, coefs: Any, names: Any = None, *, ax: Any = No
     names : list of str, optional
         Names of the columns; the largest are written beside their lines.
     ax : Axes, optional
-        Where to draw.
+        Axes to draw into; a new figure by default.
 
     Returns
     -------
@@ -134,7 +138,9 @@ def coefficient_path(alphas: Any, coefs: Any, names: Any = None, *, ax: Any = No
     --------
     >>> import numpy as np
     >>> from tenfold import plot
-    >>> ax = plot.path([1.0, 0.1, 0.01], np.array([[0, 1, 2], [0, 0, -1]]), ["age", "income"])
+    >>> ax = plot.coefficient_path(
+    ...     [1.0, 0.1, 0.01], np.array([[0, 1, 2], [0, 0, -1]]), ["age", "income"]
+    ... )
     >>> [line.get_label() for line in ax.get_lines()[:2]]
     ['age', 'income']
     """
@@ -161,17 +167,17 @@ def coefficient_path(alphas: Any, coefs: Any, names: Any = None, *, ax: Any = No
 
 
 def _label_line_ends(ax: Any, ends: np.ndarray, names: list[str], hues: list[str]) -> None:
-    """Write names right of the lines' ends, moved apart where they would overlap."""
+    """Label the ends of the lines, without overlap."""
     low, high = ax.get_ylim()
-    places = spread_labels((ends - low) / (high - low), 0.055)
-    for place, name, hue in zip(places, names, hues, strict=True):
+    positions = spread_labels((ends - low) / (high - low), 0.055)
+    for position, name, hue in zip(positions, names, hues, strict=True):
         ax.text(
-            1.015, place, name, color=hue, va="center", transform=ax.transAxes, fontsize="medium"
+            1.015, position, name, color=hue, va="center", transform=ax.transAxes, fontsize="medium"
         )
 
 
-def spread_labels(places: np.ndarray, least: float) -> np.ndarray:
-    """Places, moved as little as need be so that neighbours are at least so far apart.
+def spread_labels(positions: np.ndarray, least: float) -> np.ndarray:
+    """Positions, moved as little as possible so that neighbors are at least `least` apart.
 
     Examples
     --------
@@ -179,10 +185,10 @@ def spread_labels(places: np.ndarray, least: float) -> np.ndarray:
     >>> spread_labels(np.array([0.5, 0.5, 0.9]), 0.1).round(3).tolist()
     [0.45, 0.55, 0.9]
     """
-    order = np.argsort(places, kind="stable")
-    groups = []  # [middle, number] of names that touch each other
-    for place in places[order]:
-        groups.append([place, 1])
+    order = np.argsort(positions, kind="stable")
+    groups = []  # [center, size] of groups of labels that touch
+    for position in positions[order]:
+        groups.append([position, 1])
         while len(groups) > 1 and _overlap(groups[-2], groups[-1], least):
             (a, n), (b, m) = groups[-2:]
             groups[-2:] = [[(a * n + b * m) / (n + m), n + m]]
@@ -203,7 +209,7 @@ def weights(
 ) -> np.ndarray:  # fmt: skip
     """Heat maps of the weights of images: one panel per class, red for it, blue against it.
 
-    White is zero, and all panels share one scale. [000, 1.6; 001, 2.3]
+    White is zero, and all panels share one scale.
 
     Parameters
     ----------
@@ -214,9 +220,9 @@ def weights(
     names : list of str, optional
         Titles; by default the classes.
     limit : float, optional
-        Weight of the strongest colour; by default the largest.
+        Weight of the strongest color; by default the largest.
     ax : array of Axes, optional
-        Where to draw, one for each panel.
+        Axes to draw into, one for each panel.
 
     Returns
     -------
@@ -236,7 +242,9 @@ def weights(
     if classes is not None and (is_naive_bayes(last) or len(form.terms) == 1):
         form, titles = center_by_class(form, classes)
     if form.terms.shape[1] != shape[0] * shape[1]:
-        raise ValueError(f"{form.terms.shape[1]} weights are no image of {shape[0]} x {shape[1]}")
+        raise ValueError(
+            f"{form.terms.shape[1]} weights are not an image of {shape[0]} x {shape[1]}"
+        )
     if classes is not None and len(form.terms) == 1:
         titles = [f"{classes[1]} (red) against {classes[0]} (blue)"]
     k = len(form.terms)
@@ -261,7 +269,7 @@ def weights(
 def contributions(
     why: FeatureContributions, output: Any = None, *, top: int = 10, ax: Any = None
 ) -> Any:
-    """The reasons of a prediction as steps from the baseline to the score.
+    """Waterfall plot of the contributions to a prediction, from the baseline to the score.
 
     Parameters
     ----------
@@ -272,7 +280,7 @@ def contributions(
     top : int
         Most columns that are shown by name; the others are one step.
     ax : Axes, optional
-        Where to draw.
+        Axes to draw into; a new figure by default.
 
     Returns
     -------
@@ -287,7 +295,7 @@ def contributions(
     >>> why = feature_contributions(
     ...     LinearRegression().fit(X, X @ [100, 1] + 30), X[2], ["rooms", "area"]
     ... )
-    >>> [label.get_text() for label in plot.reasons(why).get_yticklabels()]
+    >>> [label.get_text() for label in plot.contributions(why).get_yticklabels()]
     ['baseline', 'rooms = 3', 'area = 110', 'score']
     """
     i = why.output_index(output)
@@ -316,12 +324,12 @@ def contributions(
 
 
 def _annotate_bars(ax: Any, rows: np.ndarray, starts: np.ndarray, steps: list, ends: list) -> None:
-    """Numbers right of the bars, and of the two ends."""
-    look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": TEXT_COLOR}
+    """Values of the bars and of the two ends."""
+    style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": TEXT_COLOR}
     for row, step in zip(rows, steps, strict=True):
         x = max(starts[row - 1], starts[row])
-        ax.annotate(format_number(step, "+.3g"), (x, row), (5, 0), **look)
+        ax.annotate(format_number(step, "+.3g"), (x, row), (5, 0), **style)
     for row, x in ends:
-        ax.annotate(format_number(x), (x, row), (8, 0), weight="bold", **look)
+        ax.annotate(format_number(x), (x, row), (8, 0), weight="bold", **style)
     ax.use_sticky_edges = False
     ax.margins(x=0.14)

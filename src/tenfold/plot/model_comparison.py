@@ -22,11 +22,11 @@ from tenfold.plot.style import (
     style_axes,
 )
 
-_LOG_SCALE_RATIO = 12.0  # largest error over least from which errors are drawn in logs
+_LOG_SCALE_RATIO = 12.0  # largest over least error from which the axis is logarithmic
 
 
 class BiasVarianceDisplay:
-    """Noise, bias and variance against flexibility; their sum is the U-curve.
+    """Noise, squared bias and variance against flexibility, and their sum.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class BiasVarianceDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn
+    ax_, figure_ : Axes and Figure of the plot
     lines_ : dict from names to lines
     """
 
@@ -54,7 +54,7 @@ class BiasVarianceDisplay:
 
     @classmethod
     def from_curve(cls, curve: Any, *, name: str = "flexibility", ax: Any = None) -> Self:
-        """Draw what `tenfold.teaching.learning_theory.complexity_curve` found.
+        """Draw the result of `tenfold.teaching.learning_theory.complexity_curve`.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class BiasVarianceDisplay:
         name : str
             What differs between the models.
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
 
         Returns
         -------
@@ -78,7 +78,7 @@ class BiasVarianceDisplay:
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
         """
         self.ax_ = get_axes(ax, (7.4, 4.4))
         self.figure_ = self.ax_.figure
@@ -94,9 +94,9 @@ class BiasVarianceDisplay:
             "noise": (self.noise, {"color": palette_color(2), "lw": 2, "ls": "--"}),
             "training error": (self.training, {"color": palette_color(3), "lw": 1.6, "ls": ":"}),
         }
-        drawn = {name: (y, look) for name, (y, look) in looks.items() if y is not None}
+        drawn = {name: (y, style) for name, (y, style) in looks.items() if y is not None}
         self.lines_ = {
-            name: self.ax_.plot(x, y, label=name, **look)[0] for name, (y, look) in drawn.items()
+            name: self.ax_.plot(x, y, label=name, **style)[0] for name, (y, style) in drawn.items()
         }
         best = int(np.argmin(self.error))
         self.ax_.axvline(x[best], color=MUTED_COLOR, lw=1, zorder=0)
@@ -112,10 +112,11 @@ class BiasVarianceDisplay:
 
 
 def fitted_curves(result: Any, *, max_fits: int = 40, ax: Any = None) -> Any:
-    """Curves that a model learns from many training sets, their mean, and the truth.
+    """Fitted curves of a model on many training sets, their mean, and the true function.
 
-    The distance of the mean from the truth is the bias, the width of the bundle the variance.
-    [002, 3.3]
+    The distance of the mean from the true function is the bias, the spread of the curves the
+    variance.
+
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ def fitted_curves(result: Any, *, max_fits: int = 40, ax: Any = None) -> Any:
     most : int
         Most curves to draw.
     ax : Axes, optional
-        Where to draw.
+        Axes to draw into; a new figure by default.
 
     Returns
     -------
@@ -159,7 +160,7 @@ class ModelComparisonDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn
+    ax_, figure_ : Axes and Figure of the plot
     order_ : names from top to bottom
     """
 
@@ -187,7 +188,7 @@ class ModelComparisonDisplay:
         name : str
             What the score is.
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
 
         Returns
         -------
@@ -222,7 +223,7 @@ class ModelComparisonDisplay:
         name : str, optional
             What the metric is; its own name by default.
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
 
         Returns
         -------
@@ -239,7 +240,7 @@ class ModelComparisonDisplay:
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
         """
         self.order_ = sorted(self.intervals, key=lambda k: -self.intervals[k].value)
         self.ax_ = get_axes(ax, (6.8, 1.3 + 0.5 * len(self.order_)))

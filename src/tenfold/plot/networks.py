@@ -1,4 +1,4 @@
-"""Neural networks: filters, feature maps, hidden units, saliency, activation functions."""
+"""Plots of networks: filters, feature maps, hidden units, saliency, activation functions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.neural.inspection import saliency as slopes_by_input
+from tenfold.neural.inspection import saliency as input_gradients
 from tenfold.neural.layers.activations import as_activation
 from tenfold.plot.style import (
     MUTED_COLOR,
@@ -19,13 +19,13 @@ from tenfold.plot.style import (
     style_axes,
 )
 
-_MAX_GALLERY_COLUMNS = 8  # pictures side by side
+_MAX_GALLERY_COLUMNS = 8  # images per row
 
 
 def filters(model: Any, *, layer: int | None = None, shape: Any = None, ax: Any = None) -> Any:
-    """The weights of each unit or filter of a layer as a picture, all on one scale about zero.
+    """The weights of each unit or filter of a layer as an image, on one scale about zero.
 
-    Of filters with several channels the mean over channels is shown. [001, 3.4]
+    Of filters with several channels the mean over channels is shown.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def filters(model: Any, *, layer: int | None = None, shape: Any = None, ax: Any 
     shape : (height, width), optional
         Of the image that a dense layer sees, if it is not known from the rows.
     ax : array of Axes, optional
-        Where to draw, as many as there are units.
+        Axes to draw into, as many as there are units.
 
     Returns
     -------
@@ -61,9 +61,7 @@ def _image_shape(model: Any, layer: int, shape: Any) -> tuple[int, int]:
 
 
 def feature_maps(model: Any, image: Any, *, layer: int = 0, ax: Any = None) -> Any:
-    """What each channel of a layer gives for one image: the brighter, the more.
-
-    [001, Ex. 3.4.5]
+    """The output of each channel of a layer for one image; brighter is larger.
 
     Parameters
     ----------
@@ -74,16 +72,16 @@ def feature_maps(model: Any, image: Any, *, layer: int = 0, ax: Any = None) -> A
     layer : int
         Number of a layer that gives images.
     ax : array of Axes, optional
-        Where to draw, as many as there are channels.
+        Axes to draw into, as many as there are channels.
 
     Returns
     -------
     array of Axes
     """
-    given = model.outputs(np.asarray(image)[None])[layer][0]
-    if given.ndim != 3:
-        raise ValueError(f"layer {layer} gives {given.shape}, no image (height, width, channels)")
-    return _gallery(np.moveaxis(given, -1, 0), ax, "gray", about_zero=False)
+    outputs = model.outputs(np.asarray(image)[None])[layer][0]
+    if outputs.ndim != 3:
+        raise ValueError(f"layer {layer} gives {outputs.shape}, no image (height, width, channels)")
+    return _gallery(np.moveaxis(outputs, -1, 0), ax, "gray", about_zero=False)
 
 
 def _gallery(pictures: np.ndarray, ax: Any, cmap: str, *, about_zero: bool) -> Any:
@@ -100,7 +98,7 @@ def _gallery(pictures: np.ndarray, ax: Any, cmap: str, *, about_zero: bool) -> A
 
 
 def saliency(model: Any, images: Any, *, shape: Any = None, ax: Any = None) -> Any:
-    """Images above, and below them how much each pixel changes the score of the class that wins.
+    """Images, and below them the gradient of the predicted class's score in each pixel.
 
     Parameters
     ----------
@@ -111,34 +109,34 @@ def saliency(model: Any, images: Any, *, shape: Any = None, ax: Any = None) -> A
     shape : (height, width), optional
         Of an image, if rows are flat.
     ax : array of 2 n Axes, optional
-        Where to draw.
+        Axes to draw into; a new figure by default.
 
     Returns
     -------
     (2, n) array of Axes
     """
     images = np.asarray(images)
-    slopes = slopes_by_input(model, images)
+    gradients = input_gradients(model, images)
     height, width = shape or _image_shape(model, 0, None)
     grid = get_panels(ax, 2, len(images), 1.6)
-    said = model.predict(images)
+    predicted = model.predict(images)
     for i, (above, below) in enumerate(grid.T):
         above.imshow(images[i].reshape(height, width, -1).mean(axis=2), cmap="gray_r")
-        size = np.abs(slopes[i]).reshape(height, width, -1).sum(axis=2)
+        size = np.abs(gradients[i]).reshape(height, width, -1).sum(axis=2)
         below.imshow(size, cmap="inferno")
-        above.set_title(f"said: {said[i]}", size=9, color=TEXT_COLOR)
+        above.set_title(f"predicted: {predicted[i]}", size=9, color=TEXT_COLOR)
         above.set_axis_off()
         below.set_axis_off()
     return grid
 
 
 def hidden_units(models: Any, X: Any, y: Any, *, layer: int = -2, ax: Any = None) -> Any:
-    """Rows as two hidden units see them, once for each model: whether a line now parts them.
+    """Rows in the coordinates of two hidden units, one panel per model.
 
-    With the models that `tenfold.neural.training_snapshots` gives, it is a training in pictures. The line
-    is where the last layer's scores of two classes are equal, if that layer comes next and the
+    The models of `tenfold.neural.training_snapshots` show the course of training. The line is
+    where the last layer's scores of two classes are equal, if that layer comes next and the
     hidden layer has two units; of more units, the two main axes of their values are shown.
-    [003, unit 3, lect. 8; 004, 4.1]
+
 
     Parameters
     ----------
@@ -149,7 +147,7 @@ def hidden_units(models: Any, X: Any, y: Any, *, layer: int = -2, ax: Any = None
     layer : int
         Number of the hidden layer, from the end if negative.
     ax : array of Axes, optional
-        Where to draw.
+        Axes to draw into; a new figure by default.
 
     Returns
     -------
@@ -159,15 +157,15 @@ def hidden_units(models: Any, X: Any, y: Any, *, layer: int = -2, ax: Any = None
     y = np.asarray(y)
     for place, model in zip(grid[0], models, strict=True):
         values = model.outputs(X)[layer].reshape(len(y), -1).astype(np.float64)
-        seen = values if values.shape[1] == 2 else _principal_axes(values)
+        projected = values if values.shape[1] == 2 else _principal_axes(values)
         for number, label in enumerate(np.unique(y)):
-            look = {
+            style = {
                 "color": palette_color(number),
                 "marker": palette_marker(number),
                 "s": 12,
                 "lw": 0,
             }
-            place.scatter(*seen[y == label].T, alpha=0.7, label=str(label), **look)
+            place.scatter(*projected[y == label].T, alpha=0.7, label=str(label), **style)
         if values.shape[1] == 2 and layer == -2:
             _draw_decision_line(place, model, values)
         place.set_title(f"after {model.n_iter_} epochs", size=9, color=TEXT_COLOR)
@@ -177,16 +175,16 @@ def hidden_units(models: Any, X: Any, y: Any, *, layer: int = -2, ax: Any = None
 
 
 def _principal_axes(values: np.ndarray) -> np.ndarray:
-    centred = values - values.mean(axis=0)
-    _, _, axes_of = np.linalg.svd(centred, full_matrices=False)
+    centered = values - values.mean(axis=0)
+    _, _, axes_of = np.linalg.svd(centered, full_matrices=False)
     axes_of *= np.sign(axes_of[np.arange(len(axes_of)), np.abs(axes_of).argmax(axis=1)])[:, None]
     flat = np.zeros((len(values), 2))
-    flat[:, : min(2, values.shape[1])] = centred @ axes_of[:2].T
+    flat[:, : min(2, values.shape[1])] = centered @ axes_of[:2].T
     return flat
 
 
 def _draw_decision_line(place: Any, model: Any, values: np.ndarray) -> None:
-    """Where both classes have the same score, across the values that there are."""
+    """The line of equal scores of two classes, over the range of the values."""
     W, b = (np.asarray(a, np.float64) for a in model.network_.parts(model.params_)[-1][:2])
     w, c = (W[:, 1] - W[:, 0], b[1] - b[0]) if W.shape[1] == 2 else (W[:, 0], b[0])
     if W.shape[1] > 2 or not np.any(w):
@@ -202,9 +200,7 @@ def _draw_decision_line(place: Any, model: Any, values: np.ndarray) -> None:
 def activations(
     names: Any = ("sigmoid", "tanh", "relu"), *, span: float = 4.0, ax: Any = None
 ) -> Any:
-    """Activation functions, and their slopes as dashed lines.
-
-    [001, 3.1; 003, unit 3]
+    """Activation functions, and their derivatives as dashed lines.
 
     Parameters
     ----------
@@ -213,7 +209,7 @@ def activations(
     span : float
         How far to go from zero.
     ax : Axes, optional
-        Where to draw.
+        Axes to draw into; a new figure by default.
 
     Returns
     -------
@@ -222,20 +218,20 @@ def activations(
     Examples
     --------
     >>> [line.get_label() for line in activations(("tanh",)).get_lines()][1:]
-    ['tanh', '_slope of tanh']
+    ['tanh', '_derivative of tanh']
     """
     ax = get_axes(ax)
     z = np.linspace(-span, span, 401)
     ax.axhline(0, color=MUTED_COLOR, lw=1)
     for number, name in enumerate(names):
         f = as_activation(name)
-        value, kept = f.apply(z.copy())
-        look = {"color": palette_color(number)}
-        ax.plot(z, value, lw=2, label=f.name, **look)
-        if f.name != "step":  # which has no slope to speak of
-            slope = f.backpropagate(kept.copy(), np.ones_like(z))
-            ax.plot(z, slope, lw=1.2, ls="--", label=f"_slope of {f.name}", **look)
+        value, cache = f.apply(z.copy())
+        style = {"color": palette_color(number)}
+        ax.plot(z, value, lw=2, label=f.name, **style)
+        if f.name != "step":  # its derivative is zero
+            derivative = f.backpropagate(cache.copy(), np.ones_like(z))
+            ax.plot(z, derivative, lw=1.2, ls="--", label=f"_derivative of {f.name}", **style)
     style_axes(ax)
-    ax.set(xlabel="score z", ylabel="f(z), and its slope (dashed)")
+    ax.set(xlabel="score z", ylabel="f(z), and its derivative (dashed)")
     legend_outside(ax)
     return ax

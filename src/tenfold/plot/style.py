@@ -1,4 +1,4 @@
-"""The shared look of all plots: palette, axes, legends, number format."""
+"""The shared style of all plots: palette, axes, legends, number format."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import Any
 
 import numpy as np
 
-# Okabe and Ito's colours, told apart by the colour-blind; the yellow, too pale for lines, is last
+# Palette of Okabe and Ito (2008), safe for color-blind readers; yellow, too pale for lines, last
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 TEXT_COLOR = "#333333"
 MUTED_COLOR = "#BBBBBB"
 
 
-def palette_color(number: int) -> str:
-    """Colour of a class or line, by its number; colours repeat after eight."""
-    return COLORS[number % len(COLORS)]
+def palette_color(index: int) -> str:
+    """Color of a class or line, by index; repeats after eight."""
+    return COLORS[index % len(COLORS)]
 
 
-def palette_marker(number: int) -> str:
-    """Marker of a class, by its number."""
-    return _MARKERS[number % len(_MARKERS)]
+def palette_marker(index: int) -> str:
+    """Marker of a class, by index; repeats after eight."""
+    return _MARKERS[index % len(_MARKERS)]
 
 
 def get_axes(ax: Any, size: tuple[float, float] = (6.4, 4.4)) -> Any:
-    """The axes to draw into: those given, or those of a new figure."""
+    """The given axes, or those of a new figure."""
     if ax is not None:
         return ax
     from matplotlib import pyplot as plt
@@ -33,7 +33,7 @@ def get_axes(ax: Any, size: tuple[float, float] = (6.4, 4.4)) -> Any:
 
 
 def get_panels(ax: Any, rows: int, columns: int, size: float = 3.2, **shared: Any) -> np.ndarray:
-    """An array of rows x columns axes: those given, or those of a new figure."""
+    """An array of rows x columns axes: the given ones, or those of a new figure."""
     if ax is not None:
         given = np.array(ax, dtype=object).ravel()
         if len(given) < rows * columns:
@@ -48,7 +48,7 @@ def get_panels(ax: Any, rows: int, columns: int, size: float = 3.2, **shared: An
 
 
 def style_axes(ax: Any, *, grid: bool = True) -> None:
-    """Take away what says nothing: the box, strong ticks; a faint grid behind the data."""
+    """Remove the box, mute spines and ticks, and put a light grid behind the data."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(MUTED_COLOR)
     ax.tick_params(color=MUTED_COLOR, labelcolor=TEXT_COLOR)
@@ -58,17 +58,17 @@ def style_axes(ax: Any, *, grid: bool = True) -> None:
 
 
 def legend_outside(ax: Any, **options: Any) -> None:
-    """A legend to the right of the axes, where it covers nothing."""
+    """A legend to the right of the axes."""
     ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, **options)
 
 
-def format_number(x: float, how: str = ".3g") -> str:
+def format_number(x: float, spec: str = ".3g") -> str:
     """A number with a true minus sign."""
-    return format(float(x), how).replace("-", "\N{MINUS SIGN}")
+    return format(float(x), spec).replace("-", "\N{MINUS SIGN}")
 
 
 def get_axes_pair(ax: Any, shape: tuple[int, int], size: tuple[float, float], **ratios: Any) -> Any:
-    """Two axes: those of a new figure, the two given, or the one given and None."""
+    """Two axes: of a new figure, the two given, or the one given and None."""
     if ax is None:
         from matplotlib import pyplot as plt
 

@@ -24,16 +24,16 @@ from tenfold.plot.style import (
     style_axes,
 )
 
-MAX_LINE_POINTS = 4000  # of a drawn line
-_MAX_LEGEND_CURVES = 16  # curves that are named
+MAX_LINE_POINTS = 4000  # of a plotted line
+_MAX_LEGEND_CURVES = 16  # curves named in the legend
 
 
 class ThresholdCurveDisplay:
-    """One curve or several, by name; derived classes say which."""
+    """One curve or several, by name; base class of the ROC and precision-recall displays."""
 
     kind: type[ThresholdCurve]
     labels: tuple[str, str]  # of x and y
-    corner: str  # where the curve leaves room for a legend
+    corner: str  # legend location that does not cover the curve
 
     def __init__(self, curves: Any, *, costs: Any = None, prevalence: float | None = None) -> None:
         self.curves = curves if isinstance(curves, dict) else {None: curves}
@@ -59,7 +59,7 @@ class ThresholdCurveDisplay:
         model : fitted classifier
             Of tenfold or scikit-learn.
         X, y, sample_weight :
-            Rows, their labels and weights, as `tenfold.metrics.evaluation` takes them.
+            Rows, their labels and weights, as for `tenfold.metrics.evaluate`.
         positive : label, optional
             The positive class. By default the second of two; of more, each has a curve.
         costs, prevalence, ax : optional
@@ -103,14 +103,14 @@ class ThresholdCurveDisplay:
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
         """
         alone = len(self.curves) == 1
         self.ax_ = get_axes(ax, (5.2, 4.8) if alone else (6.8, 4.8))
         self.figure_ = self.ax_.figure
-        self._behind()
+        self._draw_baseline()
         self.lines_ = [
-            self._line(
+            self._draw_curve(
                 curve,
                 name,
                 {"color": palette_color(i), "ls": "--" if i >= len(COLORS) else "-", "lw": 2.2},
@@ -121,7 +121,7 @@ class ThresholdCurveDisplay:
         if alone:
             [curve] = self.curves.values()
             self.point_ = RocCurve(curve.table).operating_point(self.costs, self.prevalence)
-            self._mark(curve, self.point_)
+            self._draw_point(curve, self.point_)
         self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         self.ax_.set(xlabel=self.labels[0], ylabel=self.labels[1])
         self.ax_.set_aspect("equal")
@@ -132,18 +132,18 @@ class ThresholdCurveDisplay:
             legend_outside(self.ax_)
         return self
 
-    def _line(self, curve: Any, name: Any, look: dict) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} has to define _line")
+    def _draw_curve(self, curve: Any, name: Any, style: dict) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has to define _draw_curve")
 
-    def _behind(self) -> None:
-        """What a worthless model would give."""
-        raise NotImplementedError(f"{type(self).__name__} has to define _behind")
+    def _draw_baseline(self) -> None:
+        """The curve of random guessing."""
+        raise NotImplementedError(f"{type(self).__name__} has to define _draw_baseline")
 
-    def _mark(self, curve: Any, point: OperatingPoint) -> None:
-        raise NotImplementedError(f"{type(self).__name__} has to define _mark")
+    def _draw_point(self, curve: Any, point: OperatingPoint) -> None:
+        raise NotImplementedError(f"{type(self).__name__} has to define _draw_point")
 
-    def _write(self, x: float, y: float, point: OperatingPoint, toward: tuple[int, int]) -> None:
-        """The point, and its threshold beside it."""
+    def _annotate(self, x: float, y: float, point: OperatingPoint, toward: tuple[int, int]) -> None:
+        """The operating point and its threshold."""
         self.ax_.plot(x, y, "o", color=TEXT_COLOR, ms=8, mec="white", mew=1.2, zorder=5)
         why = "largest TPR \N{MINUS SIGN} FPR"
         if self.costs is not None:
@@ -167,19 +167,19 @@ class RocDisplay(ThresholdCurveDisplay):
     curves : Roc, or dict from names to Roc
         What to draw.
     costs : (2, 2) array, optional
-        Cost of saying negative and positive (columns) of a negative and a positive row (rows).
+        Cost of predicting negative, positive (columns) for negative, positive rows (rows).
     prevalence : float, optional
         Share of positive rows where the model will be used; by default that of the rows.
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn
+    ax_, figure_ : Axes and Figure of the plot
     lines_, point_ : the curves, and the operating point of the only one (of several: None)
 
     Examples
     --------
-    >>> shown = RocDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    >>> shown.lines_[0].get_label(), shown.point_.threshold
+    >>> display = RocDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> display.lines_[0].get_label(), display.point_.threshold
     ('AUC 0.750', 0.8)
     """
 
@@ -188,23 +188,23 @@ class RocDisplay(ThresholdCurveDisplay):
     labels = ("false positive rate", "true positive rate")
     corner = "lower right"
 
-    def _line(self, curve: RocCurve, name: Any, look: dict) -> Any:
-        said = f"AUC {curve.auc:.3f}" + (f" ± {curve.error:.1g}" if curve.error else "")
-        label = said if name is None else f"{name}: {said}"
+    def _draw_curve(self, curve: RocCurve, name: Any, style: dict) -> Any:
+        area = f"AUC {curve.auc:.3f}" + (f" ± {curve.error:.1g}" if curve.error else "")
+        label = area if name is None else f"{name}: {area}"
         x, y = thin_line(curve.fpr, curve.tpr)
-        return self.ax_.plot(x, y, label=label, zorder=3, **look)[0]
+        return self.ax_.plot(x, y, label=label, zorder=3, **style)[0]
 
-    def _behind(self) -> None:
+    def _draw_baseline(self) -> None:
         self.ax_.plot([0, 1], [0, 1], ls=":", color=MUTED_COLOR, lw=1.5, zorder=1)
 
-    def _mark(self, curve: RocCurve, point: OperatingPoint) -> None:
+    def _draw_point(self, curve: RocCurve, point: OperatingPoint) -> None:
         alarm, miss = (1.0, 1.0) if self.costs is None else cost_class_weights(self.costs)
         share = curve.prevalence if self.prevalence is None else self.prevalence
         odds = 1.0 if self.costs is None else ((1 - share) * alarm) / max(share * miss, 1e-300)
         self.ax_.axline(
             (point.fpr, point.tpr), slope=odds, color=MUTED_COLOR, lw=1, ls="--", zorder=1
         )
-        self._write(point.fpr, point.tpr, point, (12, -10) if point.tpr > 0.25 else (12, 10))
+        self._annotate(point.fpr, point.tpr, point, (12, -10) if point.tpr > 0.25 else (12, 10))
 
 
 class PrecisionRecallDisplay(ThresholdCurveDisplay):
@@ -215,19 +215,19 @@ class PrecisionRecallDisplay(ThresholdCurveDisplay):
     curves : PrecisionRecall, or dict from names to PrecisionRecall
         What to draw.
     costs : (2, 2) array, optional
-        Cost of saying negative and positive (columns) of a negative and a positive row (rows).
+        Cost of predicting negative, positive (columns) for negative, positive rows (rows).
     prevalence : float, optional
         Share of positive rows where the model will be used; by default that of the rows.
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn
+    ax_, figure_ : Axes and Figure of the plot
     lines_, point_ : the curves, and the operating point of the only one (of several: None)
 
     Examples
     --------
-    >>> shown = PrecisionRecallDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    >>> shown.lines_[0].get_label()
+    >>> display = PrecisionRecallDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> display.lines_[0].get_label()
     'average precision 0.833'
     """
 
@@ -235,28 +235,28 @@ class PrecisionRecallDisplay(ThresholdCurveDisplay):
     labels = ("recall", "precision")
     corner = "lower left"
 
-    def _line(self, curve: PrecisionRecallCurve, name: Any, look: dict) -> Any:
+    def _draw_curve(self, curve: PrecisionRecallCurve, name: Any, style: dict) -> Any:
         value = f"{curve.average_precision:.3f}" + (f" ± {curve.error:.1g}" if curve.error else "")
         label = f"average precision {value}" if name is None else f"{name}: AP {value}"
         x, y = thin_line(curve.recall[::-1], curve.precision[::-1])
-        return self.ax_.step(x, y, where="pre", label=label, zorder=3, **look)[0]
+        return self.ax_.step(x, y, where="pre", label=label, zorder=3, **style)[0]
 
-    def _behind(self) -> None:
+    def _draw_baseline(self) -> None:
         if len(self.curves) == 1:
             [curve] = self.curves.values()
             self.ax_.axhline(curve.prevalence, ls=":", color=MUTED_COLOR, lw=1.5, zorder=1)
 
-    def _mark(self, curve: PrecisionRecallCurve, point: OperatingPoint) -> None:
+    def _draw_point(self, curve: PrecisionRecallCurve, point: OperatingPoint) -> None:
         at = len(curve.precision) - 1 - point.place  # the ROC curve begins at the other end
         x, y = float(curve.recall[at]), float(curve.precision[at])
-        self._write(x, y, point, (-12, -12) if x > 0.5 else (12, -12))
+        self._annotate(x, y, point, (-12, -12) if x > 0.5 else (12, -12))
 
 
 def thin_line(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Points of a line that are enough to draw it: evenly far apart along it."""
+    """Thin a line to points that are evenly spaced along it."""
     if len(x) <= MAX_LINE_POINTS:
         return x, y
     length = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
-    places = np.searchsorted(length, np.linspace(0, length[-1], MAX_LINE_POINTS))
-    places = np.unique(np.minimum(places, len(x) - 1))
-    return x[places], y[places]
+    indices = np.searchsorted(length, np.linspace(0, length[-1], MAX_LINE_POINTS))
+    indices = np.unique(np.minimum(indices, len(x) - 1))
+    return x[indices], y[indices]

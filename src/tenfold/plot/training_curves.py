@@ -1,4 +1,4 @@
-"""Training curves: objective history, early stopping, learning-rate search, gradient norms by layer, loss surface."""
+"""Training curves: objective, early stopping, learning rates, gradient norms, loss surface."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from tenfold.plot.style import (
 
 
 class HistoryDisplay:
-    """The objective of an iterative model, round by round.
+    """The objective of an iterative model per iteration.
 
     Parameters
     ----------
-    objective : (rounds,) array
-        What was made small.
+    objective : array of shape (n_iter,)
+        The minimized objective.
     converged : bool, optional
-        Whether the model stopped by itself; written on the picture.
+        Whether the model converged; shown in the legend.
     name : str
         What the model is called.
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn
+    ax_, figure_ : Axes and Figure of the plot
     line_ : the line
     """
 
@@ -53,7 +53,7 @@ class HistoryDisplay:
         name : str, optional
             What to call it; its class by default.
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
 
         Returns
         -------
@@ -65,7 +65,7 @@ class HistoryDisplay:
         >>> from tenfold.plot.training_curves import HistoryDisplay
         >>> model = LogisticRegression().fit(*datasets.load_iris(return_X_y=True))
         >>> HistoryDisplay.from_estimator(model).ax_.get_xlabel()
-        'round'
+        'iteration'
         """
         check_is_fitted(model)
         history = getattr(model, "history_", {})
@@ -76,24 +76,24 @@ class HistoryDisplay:
         return cls(history["objective"], converged=converged, name=name).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the objective of each round.
+        """Draw the objective of each iteration.
 
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
         """
         fresh = ax is None
         self.ax_ = get_axes(ax, (6.4, 4.0))
         self.figure_ = self.ax_.figure
-        before = len(self.ax_.get_legend_handles_labels()[0])  # models drawn here already
+        before = len(self.ax_.get_legend_handles_labels()[0])  # models already drawn
         rounds = np.arange(1, len(self.objective) + 1)
-        look = {"color": palette_color(before), "lw": 2, "label": self._label()}
+        style = {"color": palette_color(before), "lw": 2, "label": self._label()}
         if len(rounds) <= 40:
-            look |= {"marker": "o", "ms": 3.5}
-        self.line_ = self.ax_.plot(rounds, self.objective, **look)[0]
+            style |= {"marker": "o", "ms": 3.5}
+        self.line_ = self.ax_.plot(rounds, self.objective, **style)[0]
         if fresh:
-            self.ax_.set(xlabel="round", ylabel="objective")
+            self.ax_.set(xlabel="iteration", ylabel="objective")
             style_axes(self.ax_)
             self.ax_.xaxis.get_major_locator().set_params(integer=True)
         self.ax_.legend(frameon=False)
@@ -104,20 +104,20 @@ class HistoryDisplay:
 
 
 class EarlyStoppingDisplay:
-    """Scores of rows learned and of rows held out, round by round, with the round that was kept.
+    """Training and validation scores per iteration, with the selected iteration.
 
     Parameters
     ----------
-    train, held_out : (rounds,) arrays
+    train, held_out : arrays of shape (n_iter,)
         Scores, greater is better.
     best_round : int
-        The round that was kept, from 1.
+        The selected iteration, from 1.
     name : str
         What the score is.
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn
+    ax_, figure_ : Axes and Figure of the plot
     """
 
     def __init__(self, train: Any, held_out: Any, best_round: int, *, name: str = "score") -> None:
@@ -126,7 +126,7 @@ class EarlyStoppingDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any, *, name: str | None = None, ax: Any = None) -> Self:
-        """Draw the rounds of a fitted `EarlyStopping`.
+        """Draw the scores of a fitted `EarlyStopping`.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class EarlyStoppingDisplay:
         name : str, optional
             What the score is; by default the name given as `scoring`.
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
 
         Returns
         -------
@@ -148,23 +148,23 @@ class EarlyStoppingDisplay:
         return cls(*curves, model.best_round_, name=name).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw both curves and mark the best round.
+        """Draw both curves and mark the best iteration.
 
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
         """
         self.ax_ = get_axes(ax, (7.2, 4.2))
         self.figure_ = self.ax_.figure
         rounds = np.arange(1, len(self.train) + 1)
-        self.ax_.plot(rounds, self.train, color=palette_color(0), lw=2, label="rows learned")
-        self.ax_.plot(rounds, self.held_out, color=palette_color(1), lw=2, label="rows held out")
+        self.ax_.plot(rounds, self.train, color=palette_color(0), lw=2, label="training rows")
+        self.ax_.plot(rounds, self.held_out, color=palette_color(1), lw=2, label="held-out rows")
         best = self.held_out[self.best_round - 1]
         self.ax_.axvline(self.best_round, color=MUTED_COLOR, lw=1, zorder=0)
-        kept = f"kept: round {self.best_round}\n{format_number(best)}"
+        kept = f"selected: iteration {self.best_round}\n{format_number(best)}"
         self.ax_.plot(self.best_round, best, "o", color=TEXT_COLOR, ms=7, zorder=4, label=kept)
-        self.ax_.set(xlabel="round", ylabel=self.name)
+        self.ax_.set(xlabel="iteration", ylabel=self.name)
         style_axes(self.ax_)
         self.ax_.xaxis.get_major_locator().set_params(integer=True)
         legend_outside(self.ax_)
@@ -172,14 +172,14 @@ class EarlyStoppingDisplay:
 
 
 def learning_rate_search(found: Any, *, ax: Any = None) -> Any:
-    """The loss as the learning rate grew, with the rate to take marked.
+    """The loss against an increasing learning rate, with the recommended rate marked.
 
     Parameters
     ----------
     found : RateSearch
         What `tenfold.neural.find_learning_rate` has found.
     ax : Axes, optional
-        Where to draw.
+        Axes to draw into; a new figure by default.
 
     Returns
     -------
@@ -198,14 +198,14 @@ def learning_rate_search(found: Any, *, ax: Any = None) -> Any:
 
 
 def layer_gradients(reports: Any, *, ax: Any = None) -> Any:
-    """The length of the slope in what each layer gives, from the first layer to the last.
+    """The norm of the gradient in the output of each layer, from the first to the last.
 
     Parameters
     ----------
     reports : GradientReport or dict of them
-        What `tenfold.neural.gradient_report` has measured, by name.
+        Result of `tenfold.neural.gradient_report`, by name.
     ax : Axes, optional
-        Where to draw.
+        Axes to draw into; a new figure by default.
 
     Returns
     -------
@@ -214,27 +214,27 @@ def layer_gradients(reports: Any, *, ax: Any = None) -> Any:
     ax = get_axes(ax)
     several = isinstance(reports, dict)
     for i, (name, report) in enumerate((reports if several else {"": reports}).items()):
-        slopes = [each.slope for each in report.layers]
-        look = {"color": palette_color(i), "marker": "o", "ms": 4, "lw": 1.8}
-        ax.plot(range(1, len(slopes) + 1), slopes, label=name or None, **look)
+        norms = [layer.gradient for layer in report.layers]
+        style = {"color": palette_color(i), "marker": "o", "ms": 4, "lw": 1.8}
+        ax.plot(range(1, len(norms) + 1), norms, label=name or None, **style)
     ax.set_yscale("log")
     style_axes(ax)
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set(xlabel="layer", ylabel="length of the slope, per row")
+    ax.set(xlabel="layer", ylabel="gradient norm per row")
     if several:
         legend_outside(ax)
     return ax
 
 
 def loss_surface(found: Any, *, ax: Any = None) -> Any:
-    """The loss on a plane through the parameters, with the network in the middle.
+    """The loss on a plane through the parameters, centered at the network.
 
     Parameters
     ----------
     found : Surface
         What `tenfold.teaching.loss_surface` has measured.
     ax : Axes, optional
-        Where to draw.
+        Axes to draw into; a new figure by default.
 
     Returns
     -------
@@ -247,8 +247,8 @@ def loss_surface(found: Any, *, ax: Any = None) -> Any:
     low, high = found.loss.min(), found.loss.max()
     logs = 0 < low < high
     steps = np.geomspace(low, high, 16) if logs else 16
-    look = {"cmap": "viridis_r", "norm": LogNorm(low, high) if logs else None}
-    filled = ax.contourf(found.b, found.a, np.clip(found.loss, low, high), steps, **look)
+    style = {"cmap": "viridis_r", "norm": LogNorm(low, high) if logs else None}
+    filled = ax.contourf(found.b, found.a, np.clip(found.loss, low, high), steps, **style)
     ax.contour(found.b, found.a, found.loss, steps, colors="white", linewidths=0.4)
     ax.plot(0, 0, "o", color=TEXT_COLOR, ms=6, mec="white")
     bar = ax.figure.colorbar(filled, ax=ax, label="mean loss")

@@ -17,11 +17,11 @@ from tenfold.plot.style import (
     style_axes,
 )
 
-_LOG_SCALE_RATIO = 30.0  # values spread over such a ratio are drawn in ratios
+_LOG_SCALE_RATIO = 30.0  # largest over least value from which the axis is logarithmic
 
 
 class ValidationCurveDisplay:
-    """Scores on training rows and on others, with the gap between them.
+    """Training and held-out scores against the number of rows or a parameter.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class ValidationCurveDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn
+    ax_, figure_ : Axes and Figure of the plot
     lines_ : lines of the training and held-out means
 
     Examples
@@ -59,7 +59,7 @@ class ValidationCurveDisplay:
         X, y :
             Rows of any kind, and their target.
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
         **options
             As for `tenfold.learning_curve`.
         """
@@ -90,7 +90,7 @@ class ValidationCurveDisplay:
         X, y :
             Rows of any kind, and their target.
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
         **options
             As for `tenfold.validation_curve`.
         """
@@ -102,23 +102,23 @@ class ValidationCurveDisplay:
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
         """
         self.ax_ = get_axes(ax)
         self.figure_ = self.ax_.figure
-        at = _axis_positions(self.curve.values)
+        positions = _axis_positions(self.curve.values)
         pairs = (("training rows", self.curve.train), ("held-out rows", self.curve.test))
         self.lines_ = [
-            _draw_band(self.ax_, at, scores, name, palette_color(i))
+            _draw_band(self.ax_, positions, scores, name, palette_color(i))
             for i, (name, scores) in enumerate(pairs)
         ]
-        _label_axis(self.ax_, self.curve.values, at)
+        _label_axis(self.ax_, self.curve.values, positions)
         self.ax_.set_xlabel(self.curve.what)
         self.ax_.set_ylabel(_format_metric_name(self.curve.score))
         self.ax_.legend(frameon=False)
         style_axes(self.ax_)
         if self.curve.what != "training rows":
-            self._mark_best(at)
+            self._mark_best(positions)
         return self
 
     def _mark_best(self, at: np.ndarray) -> None:
@@ -135,7 +135,7 @@ class ValidationCurveDisplay:
 
 
 class SearchDisplay:
-    """Held-out scores of every candidate of a search, best first, with the chosen one marked.
+    """Held-out scores of every candidate of a search, best first, with the selected one marked.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class SearchDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn
+    ax_, figure_ : Axes and Figure of the plot
 
     Examples
     --------
@@ -170,7 +170,7 @@ class SearchDisplay:
         most : int
             How many of the best to show.
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
         """
         return cls(search).plot(ax, most=most)
 
@@ -180,47 +180,49 @@ class SearchDisplay:
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw.
+            Axes to draw into; a new figure by default.
         most : int
             How many of the best to show.
         """
-        results, parts = self.search.cv_results_, self.search.n_splits_
+        results, n_folds = self.search.cv_results_, self.search.n_splits_
         name = next(key.removeprefix("mean_test_") for key in results if "mean_test_" in key)
-        mean, spread = results[f"mean_test_{name}"], results[f"std_test_{name}"]
+        mean, deviation = results[f"mean_test_{name}"], results[f"std_test_{name}"]
         order = np.argsort(-mean, kind="stable")[:most]
         self.ax_ = get_axes(ax, (6.4, 1.2 + 0.28 * len(order)))
         self.figure_ = self.ax_.figure
-        error = spread / np.sqrt(max(parts - 1, 1))  # of the mean; std has 1 / parts
+        error = deviation / np.sqrt(max(n_folds - 1, 1))  # of the mean; std has 1 / parts
         for place, i in enumerate(order):
-            chosen = i == self.search.best_index_
-            shade = palette_color(1) if chosen else palette_color(0)
-            self.ax_.errorbar(mean[i], place, xerr=error[i], fmt="o", color=shade, capsize=3)
+            selected = i == self.search.best_index_
+            color = palette_color(1) if selected else palette_color(0)
+            self.ax_.errorbar(mean[i], place, xerr=error[i], fmt="o", color=color, capsize=3)
         self.ax_.set_yticks(
             range(len(order)), [_format_params(results["params"][i]) for i in order]
         )
         self.ax_.invert_yaxis()
-        self.ax_.set_xlabel(f"{_format_metric_name(name)}, mean of {parts} parts ± standard error")
+        self.ax_.set_xlabel(
+            f"{_format_metric_name(name)}, mean of {n_folds} parts ± standard error"
+        )
         style_axes(self.ax_)
         return self
 
 
-def _draw_band(ax: Any, at: np.ndarray, scores: np.ndarray, name: str, shade: str) -> Any:
+def _draw_band(ax: Any, x: np.ndarray, scores: np.ndarray, name: str, color: str) -> Any:
     mean = scores.mean(axis=1)
     error = scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1]) if scores.shape[1] > 1 else 0
-    ax.fill_between(at, mean - error, mean + error, color=shade, alpha=0.18, linewidth=0)
-    return ax.plot(at, mean, "o-", color=shade, label=name, markersize=4)[0]
+    ax.fill_between(x, mean - error, mean + error, color=color, alpha=0.18, linewidth=0)
+    return ax.plot(x, mean, "o-", color=color, label=name, markersize=4)[0]
 
 
 def _axis_positions(values: np.ndarray) -> np.ndarray:
-    """Where values stand on the axis: numbers at themselves, words one after the other."""
+    """Positions of values on the axis: numbers as they are, categories by index."""
     numbers = values.dtype.kind in "fiu"
     return values.astype(float) if numbers else np.arange(len(values), dtype=float)
 
 
-def _label_axis(ax: Any, values: np.ndarray, at: np.ndarray) -> None:
+def _label_axis(ax: Any, values: np.ndarray, positions: np.ndarray) -> None:
     if values.dtype.kind not in "fiu":
-        ax.set_xticks(at, [_format_value(v) for v in values])
-    elif at.min() > 0 and at.max() / at.min() > _LOG_SCALE_RATIO:
+        ax.set_xticks(positions, [_format_value(v) for v in values])
+    elif positions.min() > 0 and positions.max() / positions.min() > _LOG_SCALE_RATIO:
         ax.set_xscale("log")
 
 
