@@ -457,7 +457,7 @@ def test_a_tree_may_end_early(linkage, k, full):
     ("params", "message"),
     [
         ({"connectivity": np.ones((3, 3))}, "Wrong shape for connectivity matrix"),
-        ({"connectivity": np.ones((4, 4)), "linkage": "median"}, "knows no links"),
+        ({"connectivity": np.ones((4, 4)), "linkage": "median"}, "does not support connectivity"),
         ({"connectivity": np.full((4, 4), np.nan)}, "NaN"),
     ],
 )

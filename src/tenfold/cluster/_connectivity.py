@@ -13,56 +13,56 @@ from tenfold.cluster.dendrogram import build_linkage_matrix
 from tenfold.math.distances import pairwise_distances
 
 _LINKAGE_CODES = {"complete": COMPLETE, "average": AVERAGE, "ward": WARD}
-_MAX_ENTRIES_AT_ONCE = 2**22  # numbers that are held at once while pairs are measured
+_MAX_ENTRIES_AT_ONCE = 2**22  # array entries of a block of distances (8 bytes each); not swept
 
 
 class _ConstrainedTree(NamedTuple):
-    """A tree that grew along a graph."""
+    """A hierarchical clustering along a graph."""
 
     children: np.ndarray  # (t, 2)
     heights: np.ndarray  # (t,)
-    pieces: int  # connected components of the graph as it was given
+    n_components: int  # connected components of the given graph
 
 
 def constrained_linkage(
     X: np.ndarray, connectivity: Any, linkage: str, metric: Any, n_clusters: int = 1
 ) -> _ConstrainedTree:
-    """The tree that joining the nearest linked clusters grows, until `n_clusters` are left.
+    """Merge the nearest adjacent clusters until `n_clusters` are left.
 
-    The distance of two clusters is that of scikit-learn: of the links between them alone the
-    longest ("complete"), the shortest ("single") or a mean that takes the links of either part
-    together ("average"); all rows count for "ward". Heights may fall.
+    The distance of two clusters is that of scikit-learn: of the edges between them the longest
+    ("complete"), the shortest ("single") or an average weighted by cluster sizes ("average");
+    "ward" uses all rows. Heights may fall.
 
     Parameters
     ----------
-    X : (n, p) array, or (n, n) array of distances
+    X : (n_samples, n_features) array, or (n_samples, n_samples) array of distances
         The rows; distances for "precomputed", of which the upper triangle is read.
-    connectivity : (n, n) array or sparse matrix
-        What is not zero is a link, in both directions.
+    connectivity : (n_samples, n_samples) array or sparse matrix
+        Nonzero entries are edges, in both directions.
     linkage : {"single", "complete", "average", "ward"}
         Distance of two clusters.
     metric : str or callable
         Distance of two rows; "ward" is Euclidean.
     n_clusters : int
-        Where to stop.
+        Number of clusters at which to stop.
     """
     X = np.asarray(X, np.float64)
-    graph, pieces = _connect_components(_symmetrize_connectivity(connectivity, X), X, metric)
+    graph, n_components = _connect_components(_symmetrize_connectivity(connectivity, X), X, metric)
     if linkage == "single":
         Z = _graph_mst_linkage(graph, _edge_lengths(graph, X, metric))
-        return _ConstrainedTree(Z[:, :2].astype(np.int64), Z[:, 2].copy(), pieces)
+        return _ConstrainedTree(Z[:, :2].astype(np.int64), Z[:, 2].copy(), n_components)
     ward = linkage == "ward"
     length = np.zeros(graph.nnz) if ward else _edge_lengths(graph, X, metric)
-    links = build_half_edges(graph.indptr, graph.indices, length)
+    edges = build_half_edges(graph.indptr, graph.indices, length)
     means = np.ascontiguousarray(X) if ward else np.empty((len(X), 0))
     children, heights = constrained_merges(
-        links, means, _LINKAGE_CODES[linkage], len(X) - n_clusters
+        edges, means, _LINKAGE_CODES[linkage], len(X) - n_clusters
     )
-    return _ConstrainedTree(children, np.sqrt(2.0 * heights) if ward else heights, pieces)
+    return _ConstrainedTree(children, np.sqrt(2.0 * heights) if ward else heights, n_components)
 
 
 def _symmetrize_connectivity(connectivity: Any, X: np.ndarray) -> Any:
-    """The links as a symmetric sparse matrix with its columns in order and no diagonal."""
+    """The graph as a symmetric CSR matrix with sorted columns and no diagonal."""
     from scipy.sparse import csr_array
     from sklearn.utils import check_array
 
@@ -78,7 +78,7 @@ def _symmetrize_connectivity(connectivity: Any, X: np.ndarray) -> Any:
 
 
 def _graph_from_edges(rows: np.ndarray, columns: np.ndarray, keep: Any, n: int) -> Any:
-    """A sparse matrix with ones at these places, its columns in order."""
+    """A CSR matrix with ones at these edges and sorted columns."""
     from scipy.sparse import csr_array
 
     rows, columns = rows[keep], columns[keep]
@@ -88,44 +88,46 @@ def _graph_from_edges(rows: np.ndarray, columns: np.ndarray, keep: Any, n: int) 
 
 
 def _connect_components(graph: Any, X: np.ndarray, metric: Any) -> tuple[Any, int]:
-    """The graph with a link between the nearest rows of each two of its pieces, and their number.
+    """The graph with an edge between the nearest rows of each two components, and their number.
 
-    Without such links the tree would end early.
+    Without these edges the tree would end early.
     """
     from scipy.sparse.csgraph import connected_components
 
-    pieces, piece = connected_components(graph, directed=False)
-    if pieces == 1:
+    n_components, component = connected_components(graph, directed=False)
+    if n_components == 1:
         return graph, 1
     warnings.warn(
-        f"the number of connected components of the connectivity matrix is {pieces} > 1. "
+        f"the number of connected components of the connectivity matrix is {n_components} > 1. "
         "Completing it to avoid stopping the tree early.",
         UserWarning,
         stacklevel=7,
     )
-    order = np.argsort(piece, kind="stable")
-    ends = np.cumsum(np.bincount(piece))
-    more = [_nearest_component_pairs(X, order, ends, i, metric) for i in range(1, pieces)]
-    a, b = np.concatenate(more).T
+    order = np.argsort(component, kind="stable")
+    ends = np.cumsum(np.bincount(component))
+    nearest_pairs = [
+        _nearest_component_pairs(X, order, ends, i, metric) for i in range(1, n_components)
+    ]
+    a, b = np.concatenate(nearest_pairs).T
     rows, columns = graph.tocoo().coords
     both = np.concatenate([rows, a, b]), np.concatenate([columns, b, a])
-    return _graph_from_edges(*both, keep=slice(None), n=len(X)), pieces
+    return _graph_from_edges(*both, keep=slice(None), n=len(X)), n_components
 
 
 def _nearest_component_pairs(
     X: np.ndarray, order: np.ndarray, ends: np.ndarray, i: int, metric: Any
 ) -> np.ndarray:
-    """For each piece before piece i, the nearest pair of rows of the two, (i, 2)."""
-    earlier, own = order[: ends[i - 1]], order[ends[i - 1] : ends[i]]
+    """For each component before component i, the nearest pair of rows of the two, (i, 2)."""
+    earlier, current = order[: ends[i - 1]], order[ends[i - 1] : ends[i]]
     starts = np.append(0, ends[: i - 1])
-    least, pairs = np.full(i, np.inf), np.empty((i, 2), np.int64)
+    shortest, pairs = np.full(i, np.inf), np.empty((i, 2), np.int64)
     step = max(_MAX_ENTRIES_AT_ONCE // len(earlier), 1)
-    for block in (own[first : first + step] for first in range(0, len(own), step)):
+    for block in (current[first : first + step] for first in range(0, len(current), step)):
         D = _cross_distances(X, block, earlier, metric)
         nearest = np.minimum.reduceat(D, starts, axis=1)  # (block, i)
         row = nearest.argmin(axis=0)
-        for j in np.flatnonzero(nearest[row, np.arange(i)] < least):
-            least[j] = nearest[row[j], j]
+        for j in np.flatnonzero(nearest[row, np.arange(i)] < shortest):
+            shortest[j] = nearest[row[j], j]
             part = D[row[j], starts[j] : ends[j]]
             pairs[j] = block[row[j]], earlier[starts[j] + part.argmin()]
     return pairs
@@ -139,20 +141,22 @@ def _cross_distances(X: np.ndarray, a: np.ndarray, b: np.ndarray, metric: Any) -
 
 
 def _edge_lengths(graph: Any, X: np.ndarray, metric: Any) -> np.ndarray:
-    """Distance of the rows at the ends of each link, in the order of the matrix."""
+    """Length of each edge, in the order of the matrix."""
     from scipy.sparse import csr_array
 
     rows, columns = graph.tocoo().coords
     upper = rows < columns
-    found = _paired_row_distances(X, rows[upper], columns[upper], metric)
-    place = csr_array((np.arange(1, len(found) + 1), (rows[upper], columns[upper])), graph.shape)
-    both = place + place.T
+    upper_lengths = _paired_row_distances(X, rows[upper], columns[upper], metric)
+    position = csr_array(
+        (np.arange(1, len(upper_lengths) + 1), (rows[upper], columns[upper])), graph.shape
+    )
+    both = position + position.T
     both.sort_indices()
-    return found[both.data - 1]
+    return upper_lengths[both.data - 1]
 
 
 def _paired_row_distances(X: np.ndarray, a: np.ndarray, b: np.ndarray, metric: Any) -> np.ndarray:
-    """Distance of row a[i] and row b[i] for each i; a is in order."""
+    """Distance of row a[i] and row b[i] for each i; a is sorted."""
     from sklearn.metrics.pairwise import PAIRED_DISTANCES, paired_distances
 
     if isinstance(metric, str) and metric == "precomputed":
@@ -171,12 +175,12 @@ def _paired_row_distances(X: np.ndarray, a: np.ndarray, b: np.ndarray, metric: A
 
 
 def _graph_mst_linkage(graph: Any, length: np.ndarray) -> np.ndarray:
-    """The tree of single linkage: the links of a shortest spanning tree, from short to long."""
+    """Linkage matrix of single linkage: a minimum spanning tree of the graph."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import minimum_spanning_tree
 
-    least = np.finfo(np.float64).tiny  # a zero would be no link
-    given = csr_array((np.maximum(length, least), graph.indices, graph.indptr), graph.shape)
-    kept = minimum_spanning_tree(given).tocoo()
-    lengths = np.where(kept.data == least, 0.0, kept.data)
-    return build_linkage_matrix(np.stack(kept.coords, axis=1).astype(np.int64), lengths)
+    shortest = np.finfo(np.float64).tiny  # a zero would be no edge
+    given = csr_array((np.maximum(length, shortest), graph.indices, graph.indptr), graph.shape)
+    tree = minimum_spanning_tree(given).tocoo()
+    lengths = np.where(tree.data == shortest, 0.0, tree.data)
+    return build_linkage_matrix(np.stack(tree.coords, axis=1).astype(np.int64), lengths)

@@ -1,4 +1,15 @@
-"""Compiled agglomeration along the edges of a connectivity graph: a heap of possible merges."""
+"""Compiled agglomeration along the edges of a connectivity graph.
+
+Every cluster has a linked list of its edges; each edge is two half-edges, one in the list of either
+end. When clusters merge, one list is spliced into the other, two edges to the same neighbor become
+one, and the merges with all neighbors go to a heap. Entries of the heap whose clusters no longer
+exist are skipped. The time grows with the edges that merges touch, times the logarithm of their
+number.
+
+An entry of the heap is a height and a pair of clusters in one integer. Equal heights come out in
+the order of Python's `heapq`, or by their pairs (`ordered`), so that trees with many ties are those
+of scikit-learn.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +22,16 @@ from tenfold.cluster._linkage_numba import AVERAGE, WARD
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _is_before(height, pair, other_height, other_pair, ordered):  # noqa: ANN001, ANN202
-    """Whether one entry lies above another."""
+def _is_before(height, pair, other_height, other_pair, ordered):
+    """Whether one entry of the heap precedes another."""
     if ordered and height == other_height:
         return pair < other_pair
     return height < other_height
 
 
 @njit(cache=True, nogil=True)
-def _sift_up(heights, pairs, at, top, ordered):  # noqa: ANN001, ANN202  (m,), (m,)
-    """Move an entry up to its place, not beyond `top`."""
+def _sift_up(heights, pairs, at, top, ordered):
+    """Move an entry up to its position, not beyond `top`."""
     height, pair = heights[at], pairs[at]
     while at > top:
         above = (at - 1) >> 1
@@ -32,8 +43,8 @@ def _sift_up(heights, pairs, at, top, ordered):  # noqa: ANN001, ANN202  (m,), (
 
 
 @njit(cache=True, nogil=True)
-def _sift_down(heights, pairs, top, size, ordered):  # noqa: ANN001, ANN202  (m,), (m,)
-    """Let the smaller entries below `top` move up until its own has a place at the bottom."""
+def _sift_down(heights, pairs, top, size, ordered):
+    """Move the entry at `top` down to a leaf along the smaller children, then up again."""
     height, pair, at = heights[top], pairs[top], top
     while 2 * at + 1 < size:
         below = 2 * at + 1
@@ -48,15 +59,15 @@ def _sift_down(heights, pairs, top, size, ordered):  # noqa: ANN001, ANN202  (m,
 
 
 @njit(cache=True, nogil=True)
-def _heapify(heights, pairs, size, ordered):  # noqa: ANN001, ANN202  (m,), (m,)
-    """Put the first entries into the order of a heap."""
+def _heapify(heights, pairs, size, ordered):
+    """Rearrange the first entries into a heap."""
     for top in range(size // 2 - 1, -1, -1):
         _sift_down(heights, pairs, top, size, ordered)
 
 
 @njit(cache=True, nogil=True)
-def _heap_pop(heights, pairs, size, ordered):  # noqa: ANN001, ANN202  (m,), (m,) -> float, int
-    """The top entry, which leaves the heap."""
+def _heap_pop(heights, pairs, size, ordered):
+    """Remove and return the first entry."""
     height, pair = heights[0], pairs[0]
     heights[0], pairs[0] = heights[size - 1], pairs[size - 1]
     if size > 1:
@@ -65,8 +76,8 @@ def _heap_pop(heights, pairs, size, ordered):  # noqa: ANN001, ANN202  (m,), (m,
 
 
 @njit(cache=True, nogil=True)
-def _ensure_capacity(heights, pairs, needed):  # noqa: ANN001, ANN202  (m,), (m,) -> the same, longer
-    """Arrays that can hold as many entries as needed."""
+def _ensure_capacity(heights, pairs, needed):
+    """Arrays with capacity for the needed entries."""
     if needed <= len(heights):
         return heights, pairs
     longer = np.empty(2 * needed, np.float64), np.empty(2 * needed, np.int64)
@@ -75,7 +86,7 @@ def _ensure_capacity(heights, pairs, needed):  # noqa: ANN001, ANN202  (m,), (m,
 
 
 class _HalfEdges(NamedTuple):
-    """Half-links of the clusters; -1 is none."""
+    """Half-edges of the clusters, in doubly linked lists; -1 is none."""
 
     first: np.ndarray  # (n,) of each cluster
     after: np.ndarray  # (2m,) the next of the same cluster
@@ -86,76 +97,76 @@ class _HalfEdges(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def build_half_edges(starts, others, length):  # noqa: ANN001, ANN202  (n + 1,), (2m,), (2m,) -> Links
-    """Links of the rows, from the rows of a symmetric matrix whose columns are in order."""
+def build_half_edges(starts, others, length):
+    """Half-edges of the rows, from a symmetric CSR matrix with sorted columns."""
     n, m = len(starts) - 1, len(others)
     first, after, before = np.full(n, -1), np.arange(1, m + 1), np.arange(-1, m - 1)
-    twin, met = np.empty(m, np.int64), starts[:-1].astype(np.int64)
+    twin, next_twin = np.empty(m, np.int64), starts[:-1].astype(np.int64)
     for i in range(n):
         if starts[i] < starts[i + 1]:
             first[i] = starts[i]
             before[starts[i]] = after[starts[i + 1] - 1] = -1
-        for e in range(starts[i], starts[i + 1]):  # rows come in order, so their twins do
-            twin[e] = met[others[e]]
-            met[others[e]] += 1
+        for e in range(starts[i], starts[i + 1]):  # rows are in order, and so are their twins
+            twin[e] = next_twin[others[e]]
+            next_twin[others[e]] += 1
     return _HalfEdges(first, after, before, twin, others.astype(np.int64), length)
 
 
 @njit(cache=True, nogil=True)
-def _unlink_edge(links, e, owner):  # noqa: ANN001, ANN202
-    """Take a half-link out of the list of its cluster."""
-    before, after = links.before[e], links.after[e]
+def _unlink_edge(edges, e, owner):
+    """Remove a half-edge from the list of its cluster."""
+    before, after = edges.before[e], edges.after[e]
     if before < 0:
-        links.first[owner] = after
+        edges.first[owner] = after
     else:
-        links.after[before] = after
+        edges.after[before] = after
     if after >= 0:
-        links.before[after] = before
+        edges.before[after] = before
 
 
 @njit(cache=True, nogil=True)
-def _prepend_edge(links, e, x):  # noqa: ANN001, ANN202
-    """Move a half-link to the front of the list of x."""
-    top = links.first[x]
-    links.other[links.twin[e]] = x
-    links.after[e], links.before[e], links.first[x] = top, -1, e
+def _prepend_edge(edges, e, x):
+    """Insert a half-edge at the front of the list of x."""
+    top = edges.first[x]
+    edges.other[edges.twin[e]] = x
+    edges.after[e], edges.before[e], edges.first[x] = top, -1, e
     if top >= 0:
-        links.before[top] = e
+        edges.before[top] = e
 
 
 @njit(cache=True, nogil=True)
-def _merge_edges(links, x, y, size, linkage, known):  # noqa: ANN001, ANN202  (n,), (n,)
-    """Give cluster x the links of y; `known` is -1 everywhere, before and after."""
-    e = links.first[x]
+def _merge_edges(edges, x, y, size, linkage, edge_to):
+    """Splice the edges of y into the list of x; `edge_to` is -1 everywhere, before and after."""
+    e = edges.first[x]
     while e >= 0:
-        if links.other[e] == y:
-            _unlink_edge(links, e, x)
+        if edges.other[e] == y:
+            _unlink_edge(edges, e, x)
         else:
-            known[links.other[e]] = e
-        e = links.after[e]
-    e = links.first[y]
+            edge_to[edges.other[e]] = e
+        e = edges.after[e]
+    e = edges.first[y]
     while e >= 0:
-        following, neighbour = links.after[e], links.other[e]
-        both = known[neighbour]
-        if neighbour != x and both < 0:
-            _prepend_edge(links, e, x)
-        elif neighbour != x:
-            _unlink_edge(links, links.twin[e], neighbour)
-            a, b = links.length[both], links.length[e]
+        following, neighbor = edges.after[e], edges.other[e]
+        existing = edge_to[neighbor]
+        if neighbor != x and existing < 0:
+            _prepend_edge(edges, e, x)
+        elif neighbor != x:
+            _unlink_edge(edges, edges.twin[e], neighbor)
+            a, b = edges.length[existing], edges.length[e]
             length = max(a, b)
             if linkage == AVERAGE:
                 length = (size[x] * a + size[y] * b) / (size[x] + size[y])
-            links.length[both] = links.length[links.twin[both]] = length
+            edges.length[existing] = edges.length[edges.twin[existing]] = length
         e = following
-    e = links.first[x]
+    e = edges.first[x]
     while e >= 0:
-        known[links.other[e]] = -1
-        e = links.after[e]
+        edge_to[edges.other[e]] = -1
+        e = edges.after[e]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _ward_increase(means, size, x, y):  # noqa: ANN001, ANN202  (n, p), (n,) -> float
-    """By how much the sum of squares grows if the clusters x and y join."""
+def _ward_increase(means, size, x, y):
+    """Increase of the sum of squares if the clusters x and y merge."""
     a, b, squares = means[x], means[y], 0.0
     for d in range(len(a)):
         squares += (a[d] - b[d]) * (a[d] - b[d])
@@ -163,75 +174,78 @@ def _ward_increase(means, size, x, y):  # noqa: ANN001, ANN202  (n, p), (n,) -> 
 
 
 @njit(cache=True, nogil=True)
-def _initial_heap(links, sums, size, ward):  # noqa: ANN001, ANN202  -> (m,), (m,)
-    """The joins of all linked rows, as a heap."""
-    n, m = len(links.first), len(links.other) // 2
-    heights, pairs, filled = np.empty(2 * m + n), np.empty(2 * m + n, np.int64), 0
+def _initial_heap(edges, sums, size, ward):
+    """The merges along all edges, as a heap."""
+    n, m = len(edges.first), len(edges.other) // 2
+    heights, pairs, entries = np.empty(2 * m + n), np.empty(2 * m + n, np.int64), 0
     for i in range(n):
-        e = links.first[i]
-        while e >= 0 and links.other[e] < i:
-            j = links.other[e]
-            heights[filled] = _ward_increase(sums, size, i, j) if ward else links.length[e]
-            pairs[filled] = i * 2 * n + j
-            filled += 1
-            e = links.after[e]
+        e = edges.first[i]
+        while e >= 0 and edges.other[e] < i:
+            j = edges.other[e]
+            heights[entries] = _ward_increase(sums, size, i, j) if ward else edges.length[e]
+            pairs[entries] = i * 2 * n + j
+            entries += 1
+            e = edges.after[e]
     _heapify(heights, pairs, m, ward)
     return heights, pairs
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _merge_means(sums, means, size, x, y):  # noqa: ANN001, ANN202  (n, p), (n, p), (n,)
-    """Sum and mean of the rows of x and y together, in the place of x."""
+def _merge_means(sums, means, size, x, y):
+    """Write sum and mean of the union of x and y to x."""
     for d in range(sums.shape[1]):
         sums[x, d] += sums[y, d]
         means[x, d] = sums[x, d] / (size[x] + size[y])
 
 
 @njit(cache=True, nogil=True)
-def _neighbor_distances(links, means, size, x, ward, toward, near):  # noqa: ANN001, ANN202  -> int
-    """Count the neighbours of x; write their places to `near`, how far they are to `toward`."""
-    many, e = 0, links.first[x]
+def _neighbor_distances(edges, means, size, x, ward, distance, near):
+    """Count the neighbors of x; write their slots to `near` and distances to `distance`."""
+    count, e = 0, edges.first[x]
     while e >= 0:
-        c = links.other[e]
-        toward[c] = _ward_increase(means, size, x, c) if ward else links.length[e]
-        near[many] = c
-        many += 1
-        e = links.after[e]
-    return many
+        c = edges.other[e]
+        distance[c] = _ward_increase(means, size, x, c) if ward else edges.length[e]
+        near[count] = c
+        count += 1
+        e = edges.after[e]
+    return count
 
 
 @njit(cache=True, nogil=True)
-def constrained_merges(links, X, linkage, joins):  # noqa: ANN001, ANN202  -> (joins, 2), (joins,)
-    """Which clusters join at what height, and in what order.
+def constrained_merges(edges, X, linkage, merges):
+    """Merges and their heights, in order; clusters have the numbers of scipy's linkage matrix.
 
-    Clusters have the numbers of scipy's matrix. Heights of Ward's linkage are growths of the sum
-    of squares, from the rows X; X has no columns for the others.
+    Heights of Ward linkage are increases of the sum of squares, from the rows X; X has no columns
+    for the others.
     """
-    n, ward = len(links.first), linkage == WARD
+    n, ward = len(edges.first), linkage == WARD
     sums, means, size = X.copy(), X.copy(), np.ones(n)
-    children, found = np.empty((joins, 2), np.int64), np.empty(joins)
-    number, place = np.arange(n), np.full(n + joins, -1)  # of a place; of a cluster, -1 if gone
-    place[:n] = number
-    known, near, toward = np.full(n, -1), np.empty(n, np.int64), np.empty(n)
-    heights, pairs = _initial_heap(links, means, size, ward)
-    filled = len(links.other) // 2
-    for k in range(n, n + joins):
+    children, merge_heights = np.empty((merges, 2), np.int64), np.empty(merges)
+    number, slot = (
+        np.arange(n),
+        np.full(n + merges, -1),
+    )  # cluster of a slot; slot of a cluster, -1 if merged
+    slot[:n] = number
+    edge_to, near, distance = np.full(n, -1), np.empty(n, np.int64), np.empty(n)
+    heights, pairs = _initial_heap(edges, means, size, ward)
+    entries = len(edges.other) // 2
+    for k in range(n, n + merges):
         x = y = -1
         while x < 0 or y < 0:
-            found[k - n], pair = _heap_pop(heights, pairs, filled, ward)
-            filled -= 1
-            x, y = place[pair // (2 * n)], place[pair % (2 * n)]
+            merge_heights[k - n], pair = _heap_pop(heights, pairs, entries, ward)
+            entries -= 1
+            x, y = slot[pair // (2 * n)], slot[pair % (2 * n)]
         children[k - n, 0], children[k - n, 1] = number[y], number[x]
-        _merge_edges(links, x, y, size, linkage, known)
+        _merge_edges(edges, x, y, size, linkage, edge_to)
         _merge_means(sums, means, size, x, y)
-        place[number[x]] = place[number[y]] = -1
-        number[x], place[k], size[x] = k, x, size[x] + size[y]
-        many = _neighbor_distances(links, means, size, x, ward, toward, near)
-        joined = number[near[:many]]
-        joined.sort()  # the order in which equal heights are put on the heap
-        heights, pairs = _ensure_capacity(heights, pairs, filled + many)
-        for c in joined:
-            heights[filled], pairs[filled] = toward[place[c]], k * 2 * n + c
-            _sift_up(heights, pairs, filled, 0, ward)
-            filled += 1
-    return children, found
+        slot[number[x]] = slot[number[y]] = -1
+        number[x], slot[k], size[x] = k, x, size[x] + size[y]
+        count = _neighbor_distances(edges, means, size, x, ward, distance, near)
+        neighbors = number[near[:count]]
+        neighbors.sort()  # the order in which equal heights enter the heap
+        heights, pairs = _ensure_capacity(heights, pairs, entries + count)
+        for c in neighbors:
+            heights[entries], pairs[entries] = distance[slot[c]], k * 2 * n + c
+            _sift_up(heights, pairs, entries, 0, ward)
+            entries += 1
+    return children, merge_heights

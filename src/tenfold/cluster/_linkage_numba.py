@@ -1,4 +1,20 @@
-"""Compiled linkage algorithms: nearest-neighbor chain, generic linkage and minimum spanning tree, from a distance matrix or from coordinates."""
+"""Compiled linkage algorithms, from a distance matrix or (names in `_vector`) from coordinates.
+
+    nn_chain_linkage, ward_linkage_vector       nearest-neighbor chain (complete, average, Ward)
+    generic_linkage, centroid_linkage_vector    nearest pair first (centroid, median)
+    mst_linkage, mst_linkage_vector             minimum spanning tree (single)
+
+All return merges: pairs of clusters, each named by its member with the highest number (for single
+linkage by any member), and the heights of the merges. A slot is a row of the distance matrix, or a
+column of coordinates, that holds one active cluster. The algorithms from coordinates need memory in
+proportion to the rows alone.
+
+References
+----------
+F. Murtagh (1983), A survey of recent advances in hierarchical clustering algorithms.
+
+D. Müllner (2011), Modern hierarchical, agglomerative clustering algorithms.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +22,20 @@ import numpy as np
 from numba import njit
 
 COMPLETE, AVERAGE, WARD, CENTROID, MEDIAN = range(5)
-_SCAN_BLOCK = 64  # entries of a row that are compared at once
+_SCAN_BLOCK = 64  # entries of a row that are compared at once; not swept
 
 
 @njit(cache=True, nogil=True)
-def _argmin_active_slot(row, gone, start, m, best, low):  # noqa: ANN001, ANN202  (m,), (m,) -> int, float
+def _argmin_active_slot(row, removed, start, m, best, low):
     """First slot of the least entry from `start` on, if it is below `low`, else `best` and `low`.
 
-    Slots that are gone are infinitely far. Comparing many entries with the least so far is fast,
-    and seldom is one of them less.
+    `removed` is infinite for removed slots and zero for others. A block is searched only if one of
+    its entries is less than the least so far, which is rare.
     """
     for first in range(start, m, _SCAN_BLOCK):
         part, away = (
             row[first : min(first + _SCAN_BLOCK, m)],
-            gone[first : min(first + _SCAN_BLOCK, m)],
+            removed[first : min(first + _SCAN_BLOCK, m)],
         )
         less = 0
         for i in range(len(part)):
@@ -32,8 +48,8 @@ def _argmin_active_slot(row, gone, start, m, best, low):  # noqa: ANN001, ANN202
 
 
 @njit(cache=True, nogil=True)
-def _argmin_slot(row, start, m, best, low):  # noqa: ANN001, ANN202  (m,) -> int, float
-    """The same where none is gone."""
+def _argmin_slot(row, start, m, best, low):
+    """`_argmin_active_slot` for rows without removed slots."""
     for first in range(start, m, _SCAN_BLOCK):
         part = row[first : min(first + _SCAN_BLOCK, m)]
         less = 0
@@ -46,11 +62,16 @@ def _argmin_slot(row, start, m, best, low):  # noqa: ANN001, ANN202  (m,) -> int
     return best, low
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # divisions side by side
-def _lance_williams_update(D, size, x, y, m, height, linkage):  # noqa: ANN001, ANN202  (m, m), (m,)
+@njit(cache=True, nogil=True, error_model="numpy")  # so that divisions vectorize
+def _lance_williams_update(D, size, x, y, m, height, linkage):
     """Put the union of the clusters x and y into slot y, with its distances in row y.
 
-    Where theory says that it lies no closer than the nearer of the two, rounding must not either.
+    d(A ∪ B, C) follows from d(A, C), d(B, C) and d(A, B) alone. For complete, average and Ward
+    linkage it is at least the smaller of the first two; max() ensures this in spite of rounding.
+
+    References
+    ----------
+    G. N. Lance and W. T. Williams (1967), A general theory of classificatory sorting strategies.
     """
     a, b, nx, ny = D[x], D[y], size[x], size[y]
     n = nx + ny
@@ -64,7 +85,7 @@ def _lance_williams_update(D, size, x, y, m, height, linkage):  # noqa: ANN001, 
         for i in range(m):
             both = (size[i] + nx) * a[i] + (size[i] + ny) * b[i] - size[i] * height
             b[i] = max(both / (size[i] + n), min(a[i], b[i]))
-    else:  # distances of means, or of middles
+    else:  # centroid, median
         u, v = (nx / n, ny / n) if linkage == CENTROID else (0.5, 0.5)
         for i in range(m):
             b[i] = u * a[i] + v * b[i] - u * v * height
@@ -73,88 +94,93 @@ def _lance_williams_update(D, size, x, y, m, height, linkage):  # noqa: ANN001, 
 
 
 @njit(cache=True, nogil=True)
-def _refresh_row(D, x, births, since, now):  # noqa: ANN001, ANN202  (m, m), (n,)
-    """Bring row x up to date with the clusters that were born since then and still live."""
+def _refresh_row(D, x, formed, since, now):
+    """Update row x with the clusters that were formed in steps `since` to `now` and still exist."""
     row = D[x]
     for t in range(since, now):
-        c = births[t]
+        c = formed[t]
         if c >= 0:
             row[c] = D[c, x]
 
 
 @njit(cache=True, nogil=True)
-def _active_slots(size, m):  # noqa: ANN001, ANN202  (m,) -> (alive,), (m,)
-    """The slots in use, and where each of them goes when the others are left out."""
-    kept, place = np.empty(m, np.int64), np.full(m, -1)
+def _active_slots(size, m):
+    """The active slots, and the new slot of each when the others are dropped (-1: dropped)."""
+    active, new_slot = np.empty(m, np.int64), np.full(m, -1)
     alive = 0
     for i in range(m):
         if size[i] > 0:
-            kept[alive], place[i] = i, alive
+            active[alive], new_slot[i] = i, alive
             alive += 1
-    return kept[:alive], place
+    return active[:alive], new_slot
 
 
 @njit(cache=True, nogil=True)
-def _compact_matrix(D, kept):  # noqa: ANN001, ANN202  (m, m), (alive,)
-    """Move the rows and columns that are kept to the front, in their order."""
-    for i in range(len(kept)):
-        old, new = D[kept[i]], D[i]
-        for j in range(len(kept)):
-            new[j] = old[kept[j]]
+def _compact_matrix(D, active):
+    """Move the active rows and columns to the front, in their order."""
+    for i in range(len(active)):
+        old, new = D[active[i]], D[i]
+        for j in range(len(active)):
+            new[j] = old[active[j]]
 
 
 @njit(cache=True, nogil=True)
-def _relabel_slots(slots, many, place):  # noqa: ANN001, ANN202  (n,), (m,)
-    """Where the first of these slots have gone; -1 is none."""
-    for i in range(many):
-        slots[i] = place[slots[i]] if slots[i] >= 0 else -1
+def _relabel_slots(slots, count, new_slot):
+    """Replace the first `count` slots by their new slots; -1 stays."""
+    for i in range(count):
+        slots[i] = new_slot[slots[i]] if slots[i] >= 0 else -1
 
 
 @njit(cache=True, nogil=True)
-def nn_chain_linkage(D, linkage):  # noqa: ANN001, ANN202  (n, n) -> (n - 1, 2), (n - 1,)
-    """Which clusters join at what height, in the order of the chain; D is used up.
+def nn_chain_linkage(D, linkage):
+    """Merges in the order of the chain; D is overwritten, its diagonal is infinite.
 
-    A cluster is named by its member with the highest number. The diagonal of D is infinite.
+    Two clusters that are each other's nearest neighbors may merge at once: for reducible linkages
+    no later cluster comes closer than they are. A chain from any cluster to its nearest, to that
+    one's nearest and so on ends in such a pair; after the merge it continues from what is left.
+
+    The distances of a new cluster are written to its row only, since a column lies in as many
+    pages of memory as there are rows. `_refresh_row` updates another row before it is searched.
     """
     n = m = len(D)
     pairs, heights = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
-    name, size, gone = np.arange(n), np.ones(n), np.zeros(n)
+    name, size, removed = np.arange(n), np.ones(n), np.zeros(n)
     chain, length = np.empty(n, np.int64), 0
-    births, born, seen = np.empty(n, np.int64), np.full(n, -1), np.zeros(n, np.int64)
+    formed, formed_at, updated_at = np.empty(n, np.int64), np.full(n, -1), np.zeros(n, np.int64)
     for k in range(n - 1):
         if 2 * (n - k) < m:
-            kept, place = _active_slots(size, m)
-            _compact_matrix(D, kept)
-            m = len(kept)
-            name[:m], size[:m], gone[:m] = name[kept], size[kept], 0.0
-            born[:m], seen[:m] = born[kept], seen[kept]
-            _relabel_slots(chain, length, place)
-            _relabel_slots(births, k, place)
+            active, new_slot = _active_slots(size, m)
+            _compact_matrix(D, active)
+            m = len(active)
+            name[:m], size[:m], removed[:m] = name[active], size[active], 0.0
+            formed_at[:m], updated_at[:m] = formed_at[active], updated_at[active]
+            _relabel_slots(chain, length, new_slot)
+            _relabel_slots(formed, k, new_slot)
         if length == 0:
-            while gone[length] > 0:
+            while removed[length] > 0:
                 length += 1
             chain[0], length = length, 1
         while True:
             x = chain[length - 1]
-            _refresh_row(D, x, births, seen[x], k)
-            seen[x] = k
+            _refresh_row(D, x, formed, updated_at[x], k)
+            updated_at[x] = k
             before = chain[length - 2] if length > 1 else -1
             low = D[x, before] if length > 1 else np.inf
-            y, height = _argmin_active_slot(D[x], gone, 0, m, before, low)
+            y, height = _argmin_active_slot(D[x], removed, 0, m, before, low)
             if y == before:  # on a tie too
                 break
             chain[length] = y
             length += 1
         length -= 2
-        _refresh_row(D, y, births, seen[y], k)
+        _refresh_row(D, y, formed, updated_at[y], k)
         x, y = min(x, y), max(x, y)
         pairs[k, 0], pairs[k, 1], heights[k] = name[x], name[y], height
         _lance_williams_update(D, size, x, y, m, height, linkage)
-        gone[x] = np.inf
+        removed[x] = np.inf
         for slot in (x, y):
-            if born[slot] >= 0:
-                births[born[slot]] = -1
-        births[k], born[y], seen[y] = y, k, k + 1
+            if formed_at[slot] >= 0:
+                formed[formed_at[slot]] = -1
+        formed[k], formed_at[y], updated_at[y] = y, k, k + 1
     return pairs, heights
 
 
@@ -162,14 +188,14 @@ _DISTANCE_BLOCK = 128  # rows whose distances are found at once
 
 
 @njit(cache=True, nogil=True)
-def write_squared_distances(columns, point, start, m, out):  # noqa: ANN001, ANN202  (p, n), (p,) -> (m,)
-    """Write squared distances of the rows from `start` to m to a point, some rows at a time."""
+def write_squared_distances(columns, point, start, m, out):
+    """Write squared distances of the columns from `start` to m to a point, in blocks."""
     p = len(columns)
     for first in range(start, m, _DISTANCE_BLOCK):
         end = min(first + _DISTANCE_BLOCK, m)
         part = out[first:end]
         part[:] = 0.0
-        for d in range(0, p - 1, 2):  # two columns at once: half the traffic
+        for d in range(0, p - 1, 2):  # two coordinates at once: half the memory traffic
             a, b, x, y = columns[d, first:end], columns[d + 1, first:end], point[d], point[d + 1]
             for i in range(len(part)):
                 part[i] += (a[i] - x) * (a[i] - x) + (b[i] - y) * (b[i] - y)
@@ -180,22 +206,22 @@ def write_squared_distances(columns, point, start, m, out):  # noqa: ANN001, ANN
 
 
 @njit(cache=True, nogil=True)
-def _compact_columns(columns, name, size, m):  # noqa: ANN001, ANN202  (p, n), (n,), (n,) -> (alive,), (m,)
-    """Move the clusters in use to the front; which these were, and where each slot has gone."""
-    kept, place = _active_slots(size, m)
-    alive = len(kept)
+def _compact_columns(columns, name, size, m):
+    """Move the active clusters to the front; their old slots, and the new slot of each slot."""
+    active, new_slot = _active_slots(size, m)
+    alive = len(active)
     for d in range(len(columns)):
         column = columns[d]
-        for i in range(alive):  # whole arrays at once would take seconds to compile
-            column[i] = column[kept[i]]
+        for i in range(alive):  # array expressions take seconds to compile
+            column[i] = column[active[i]]
     for i in range(alive):
-        name[i], size[i] = name[kept[i]], size[kept[i]]
-    return kept, place
+        name[i], size[i] = name[active[i]], size[active[i]]
+    return active, new_slot
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # divisions side by side
-def _ward_distances(columns, size, x, m, out):  # noqa: ANN001, ANN202  (p, n), (n,) -> writes (m,)
-    """Squared Ward distances of cluster x to the first m clusters; to itself it is infinite."""
+@njit(cache=True, nogil=True, error_model="numpy")  # so that divisions vectorize
+def _ward_distances(columns, size, x, m, out):
+    """Squared Ward distances 2 n m / (n + m) |mean - mean'|^2 of cluster x; infinite to itself."""
     write_squared_distances(columns, columns[:, x].copy(), 0, m, out)
     mine = size[x]
     for i in range(m):
@@ -204,23 +230,23 @@ def _ward_distances(columns, size, x, m, out):  # noqa: ANN001, ANN202  (p, n), 
 
 
 @njit(cache=True, nogil=True)
-def ward_linkage_vector(columns):  # noqa: ANN001, ANN202  (p, n) -> (n - 1, 2), (n - 1,)
-    """Which clusters join at what squared height, in the order of the chain; columns are used up.
+def ward_linkage_vector(columns):
+    """Merges of Ward linkage with squared heights, in the order of the chain.
 
-    A cluster is named by its member with the highest number.
+    Clusters are their means, in `columns`, which are overwritten.
     """
     p, n = columns.shape
     pairs, heights = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
-    name, size, gone, away = np.arange(n), np.ones(n), np.zeros(n), np.empty(n)
+    name, size, removed, away = np.arange(n), np.ones(n), np.zeros(n), np.empty(n)
     chain, length, m = np.empty(n, np.int64), 0, n
     for k in range(n - 1):
         if 4 * (n - k) < 3 * m:
-            kept, place = _compact_columns(columns, name, size, m)
-            m = len(kept)
-            gone[:m] = 0.0
-            _relabel_slots(chain, length, place)
+            active, new_slot = _compact_columns(columns, name, size, m)
+            m = len(active)
+            removed[:m] = 0.0
+            _relabel_slots(chain, length, new_slot)
         if length == 0:
-            while gone[length] > 0:
+            while removed[length] > 0:
                 length += 1
             chain[0], length = length, 1
         while True:
@@ -228,7 +254,7 @@ def ward_linkage_vector(columns):  # noqa: ANN001, ANN202  (p, n) -> (n - 1, 2),
             _ward_distances(columns, size, x, m, away)
             before = chain[length - 2] if length > 1 else -1
             low = away[before] if length > 1 else np.inf
-            y, height = _argmin_active_slot(away, gone, 0, m, before, low)
+            y, height = _argmin_active_slot(away, removed, 0, m, before, low)
             if y == before:  # on a tie too
                 break
             chain[length] = y
@@ -239,28 +265,28 @@ def ward_linkage_vector(columns):  # noqa: ANN001, ANN202  (p, n) -> (n - 1, 2),
         both = size[x] + size[y]
         for d in range(p):
             columns[d, y] += (columns[d, x] - columns[d, y]) * (size[x] / both)
-        size[x], size[y], gone[x] = 0.0, both, np.inf
+        size[x], size[y], removed[x] = 0.0, both, np.inf
     return pairs, heights
 
 
 @njit(cache=True, nogil=True)
-def _nearest_successor(columns, i, m, away):  # noqa: ANN001, ANN202  (p, n), (n,) -> int, float
-    """The slot after i whose centre is nearest; away is overwritten."""
+def _nearest_successor(columns, i, m, away):
+    """The slot after i with the nearest centroid; `away` is overwritten."""
     write_squared_distances(columns, columns[:, i].copy(), i + 1, m, away)
     return _argmin_slot(away, i + 1, m, i, np.inf)
 
 
 @njit(cache=True, nogil=True)
-def _merge_centroids(columns, x, y, share):  # noqa: ANN001, ANN202  (p, n)
-    """Move the centre y to that of both; x goes infinitely far away."""
+def _merge_centroids(columns, x, y, share):
+    """Move centroid y to that of the union; x becomes infinite."""
     for d in range(len(columns)):
         columns[d, y] += (columns[d, x] - columns[d, y]) * share
         columns[d, x] = np.inf
 
 
 @njit(cache=True, nogil=True)
-def _update_predecessors(away, x, y, other, bound, sure):  # noqa: ANN001, ANN202  five (n,)
-    """Bounds of the slots before y, from their distances to the new centre there."""
+def _update_predecessors(away, x, y, other, bound, sure):
+    """Update the bounds of the slots before y with their distances to the new centroid there."""
     for i in range(y):
         if away[i] < bound[i]:
             other[i], bound[i], sure[i] = y, away[i], True
@@ -269,10 +295,10 @@ def _update_predecessors(away, x, y, other, bound, sure):  # noqa: ANN001, ANN20
 
 
 @njit(cache=True, nogil=True)
-def centroid_linkage_vector(columns, linkage):  # noqa: ANN001, ANN202  (p, n) -> (n - 1, 2), (n - 1,)
-    """Which clusters join at what squared height, nearest first; columns are used up.
+def centroid_linkage_vector(columns, linkage):
+    """Merges of centroid or median linkage with squared heights, nearest pair first.
 
-    A cluster is named by its member with the highest number.
+    As `generic_linkage`, but distances are computed when needed; `columns` are overwritten.
     """
     n = columns.shape[1]
     m, pairs, heights = n, np.empty((n - 1, 2), np.int64), np.empty(n - 1)
@@ -282,9 +308,9 @@ def centroid_linkage_vector(columns, linkage):  # noqa: ANN001, ANN202  (p, n) -
         other[i], bound[i] = _nearest_successor(columns, i, n, away)
     for k in range(n - 1):
         if 4 * (n - k) < 3 * m:
-            kept, place = _compact_columns(columns, name, size, m)
-            m = len(kept)
-            other[:m], bound[:m], sure[:m] = place[other[kept]], bound[kept], sure[kept]
+            active, new_slot = _compact_columns(columns, name, size, m)
+            m = len(active)
+            other[:m], bound[:m], sure[:m] = new_slot[other[active]], bound[active], sure[active]
         x, height = _argmin_slot(bound, 0, m, 0, np.inf)
         while not sure[x]:
             other[x], bound[x] = _nearest_successor(columns, x, m, away)
@@ -303,49 +329,51 @@ def centroid_linkage_vector(columns, linkage):  # noqa: ANN001, ANN202  (p, n) -
 
 
 @njit(cache=True, nogil=True)
-def generic_linkage(D, linkage):  # noqa: ANN001, ANN202  (n, n) -> (n - 1, 2), (n - 1,)
-    """Which clusters join at what height, nearest first; D is used up.
+def generic_linkage(D, linkage):
+    """Merges of the nearest pair first, for linkages whose heights may fall (centroid, median).
 
-    A cluster is named by its member with the highest number. The diagonal of D is infinite.
+    Each cluster keeps a lower bound of the distance to its nearest successor. The least bound is
+    examined first, and corrected if it was only a bound. D is overwritten; its diagonal is
+    infinite.
     """
     n = m = len(D)
     pairs, heights = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
-    name, size, gone = np.arange(n), np.ones(n), np.zeros(n)
+    name, size, removed = np.arange(n), np.ones(n), np.zeros(n)
     other, bound = np.zeros(n, np.int64), np.full(n, np.inf)
     for i in range(n - 1):
-        other[i], bound[i] = _argmin_active_slot(D[i], gone, i + 1, n, i, np.inf)
+        other[i], bound[i] = _argmin_active_slot(D[i], removed, i + 1, n, i, np.inf)
     for k in range(n - 1):
         if 3 * (n - k) < 2 * m:
-            kept, place = _active_slots(size, m)
-            _compact_matrix(D, kept)
-            m = len(kept)
-            name[:m], size[:m], gone[:m] = name[kept], size[kept], 0.0
-            other[:m], bound[:m] = place[other[kept]], bound[kept]
-        x, height = _argmin_active_slot(bound, gone, 0, m, 0, np.inf)
+            active, new_slot = _active_slots(size, m)
+            _compact_matrix(D, active)
+            m = len(active)
+            name[:m], size[:m], removed[:m] = name[active], size[active], 0.0
+            other[:m], bound[:m] = new_slot[other[active]], bound[active]
+        x, height = _argmin_active_slot(bound, removed, 0, m, 0, np.inf)
         while D[x, other[x]] != height:
-            other[x], bound[x] = _argmin_active_slot(D[x], gone, x + 1, m, x, np.inf)
-            x, height = _argmin_active_slot(bound, gone, 0, m, 0, np.inf)
+            other[x], bound[x] = _argmin_active_slot(D[x], removed, x + 1, m, x, np.inf)
+            x, height = _argmin_active_slot(bound, removed, 0, m, 0, np.inf)
         y = other[x]
         pairs[k, 0], pairs[k, 1], heights[k] = name[x], name[y], height
         _lance_williams_update(D, size, x, y, m, height, linkage)
         for i in range(m):
             D[i, y] = D[y, i]
-        gone[x] = np.inf
+        removed[x] = np.inf
         for i in range(y):
             if other[i] == x:
                 other[i] = y
             if D[y, i] < bound[i]:
                 other[i], bound[i] = y, D[y, i]
         if y < m - 1:
-            other[y], bound[y] = _argmin_active_slot(D[y], gone, y + 1, m, y, np.inf)
+            other[y], bound[y] = _argmin_active_slot(D[y], removed, y + 1, m, y, np.inf)
         else:
             bound[y] = np.inf
     return pairs, heights
 
 
 @njit(cache=True, nogil=True)
-def mst_linkage(D):  # noqa: ANN001, ANN202  (n, n) -> (n - 1, 2), (n - 1,)
-    """The edges of a shortest spanning tree, and their lengths."""
+def mst_linkage(D):
+    """Edges of a minimum spanning tree and their lengths, by Prim's algorithm."""
     n = len(D)
     edges, lengths = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
     reach, joined, last = np.full(n, np.inf), np.zeros(n), 0
@@ -361,8 +389,8 @@ def mst_linkage(D):  # noqa: ANN001, ANN202  (n, n) -> (n - 1, 2), (n - 1,)
 
 
 @njit(cache=True, nogil=True)
-def mst_linkage_vector(columns):  # noqa: ANN001, ANN202  (p, n) -> (n - 1, 2), (n - 1,)
-    """The same from coordinates, used up here, for squared Euclidean distances."""
+def mst_linkage_vector(columns):
+    """The same from coordinates, which are overwritten, with squared Euclidean lengths."""
     n = columns.shape[1]
     edges, squares = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
     reach, near = np.full(n, np.inf), np.empty(n)
@@ -371,7 +399,7 @@ def mst_linkage_vector(columns):  # noqa: ANN001, ANN202  (p, n) -> (n - 1, 2), 
     for k in range(n - 1):
         point = columns[:, slot].copy()
         edges[k, 0] = name[slot]
-        m -= 1  # the last row takes the place of the one that has joined
+        m -= 1  # the last slot replaces the one that has joined the tree
         columns[:, slot], reach[slot], name[slot] = columns[:, m], reach[m], name[m]
         write_squared_distances(columns, point, 0, m, near)
         for i in range(m):

@@ -25,9 +25,9 @@ _LINKAGES = {"single", "complete", "average", "centroid", "median", "ward"}
 
 
 class AgglomerativeClustering(Clusterer):
-    r"""Clusters from a tree that grows upwards: the two nearest clusters join, until one is left.
+    r"""Agglomerative clustering: merge the two nearest clusters until one is left; cut the tree.
 
-    What is nearest is the linkage's word:
+    The linkage defines the distance of two clusters:
 
     .. math::
         \text{single: } \min \lVert a - b \rVert, \quad
@@ -36,13 +36,13 @@ class AgglomerativeClustering(Clusterer):
         \text{centroid: } \lVert \bar a - \bar b \rVert, \quad
         \text{Ward: } \sqrt{\tfrac{2 |A| |B|}{|A| + |B|}} \lVert \bar a - \bar b \rVert
 
-    There are no draws: the same rows give the same tree. Single linkage finds strings, complete
-    linkage compact clusters; heights of centroid and median linkage may fall. All rows are gathered
-    in memory. Single linkage, and Ward's of up to 32 columns, need no more than that; the others
-    hold the distances of all pairs (8 bytes each). Time grows with the square of the rows.
-    With `connectivity` only clusters that are linked join: no pairs are held then, and the time
-    grows with the links. Parameters and attributes are those of
-    `sklearn.cluster.AgglomerativeClustering`, without `memory`. [004, 6.3]
+    The result is deterministic. Single linkage finds elongated clusters, complete linkage compact
+    ones; heights of centroid and median linkage may fall. All rows are gathered in memory. Single
+    linkage, and Ward linkage of up to 32 features, need no more than that; the others hold the
+    distances of all pairs (8 bytes each). Time grows with the square of the rows. With
+    `connectivity` only adjacent clusters merge: pairs are not held, and the time grows with the
+    edges. Parameters and attributes are those of
+    `sklearn.cluster.AgglomerativeClustering`, without `memory`.
 
     Parameters
     ----------
@@ -51,33 +51,44 @@ class AgglomerativeClustering(Clusterer):
     metric : str or callable
         Any of `tenfold.math.distances.pairwise_distances`; "precomputed" for a matrix of distances.
         "ward" takes "euclidean" alone.
-    connectivity : (n, n) array or sparse matrix, or callable, optional
-        Rows that are linked: what is not zero, in both directions. A callable makes it from the
-        rows, as `sklearn.neighbors.kneighbors_graph` does. A graph of several pieces gets a link
-        between the nearest rows of each two, with a warning. Not for "centroid" and "median".
-        Along links heights may fall; a threshold then undoes as many of the last joins as there
-        are heights that reach it.
+    connectivity : (n_samples, n_samples) array or sparse matrix, or callable, optional
+        Graph of the rows that may merge: nonzero entries are edges, in both directions. A callable
+        computes it from the rows, as `sklearn.neighbors.kneighbors_graph` does. Components of a
+        disconnected graph get an edge between their nearest rows, with a warning. Not for
+        "centroid" and "median". Along edges heights may fall; a threshold then undoes as many of
+        the last merges as there are heights that reach it.
     compute_full_tree : "auto" or bool
-        Whether the tree along links is whole or ends at `n_clusters`; "auto" ends it if these are
-        many, at least 100 and 2 % of the rows. Without `connectivity`, and for "single", it is
-        always whole. False contradicts `distance_threshold`.
+        Whether a tree with `connectivity` is complete or ends at `n_clusters`; "auto" ends it if
+        `n_clusters` is at least 100 and 2 % of the rows. Without `connectivity`, and for "single",
+        the tree is always complete. False is incompatible with `distance_threshold`.
     linkage : {"ward", "complete", "average", "single", "centroid", "median"}
         Distance of two clusters.
     distance_threshold : float, optional
-        Cut at this height instead: clusters this far apart do not join.
+        Cut at this height instead: clusters at least this far apart do not merge.
     compute_distances : bool
-        `distances_` are always there, whatever is given here.
+        Ignored: `distances_` are always computed.
 
     Attributes
     ----------
-    labels_ : (n,) number of the cluster of each row, in the order of their first rows
+    labels_ : (n_samples,) cluster of each row; clusters are numbered by their first rows
     n_clusters_ : number of clusters
     n_leaves_ : number of rows
-    n_connected_components_ : pieces of the graph as it was given; 1 without one
-    children_ : (n - 1, 2) what joined in step t to become cluster n + t; rows are 0 to n - 1;
-        fewer joins if the tree ends early
-    distances_ : (n - 1,) the heights of the joins
-    linkage_ : (n - 1, 4) the tree as `scipy.cluster.hierarchy` takes it
+    n_connected_components_ : components of the given graph; 1 without one
+    children_ : (n_samples - 1, 2) clusters that merge in step t to cluster n_samples + t; rows are
+        clusters 0 to n_samples - 1; fewer merges if the tree ends early
+    distances_ : (n_samples - 1,) heights of the merges
+    linkage_ : (n_samples - 1, 4) linkage matrix, as in `scipy.cluster.hierarchy`
+
+    See Also
+    --------
+    KMeans : Flat clusters of many rows.
+    KMedoids : Flat clusters for any distance.
+
+    References
+    ----------
+    J. H. Ward (1963), Hierarchical grouping to optimize an objective function.
+
+    D. Müllner (2011), Modern hierarchical, agglomerative clustering algorithms.
 
     Examples
     --------
@@ -123,22 +134,22 @@ class AgglomerativeClustering(Clusterer):
         self.compute_distances = compute_distances
 
     def fit(self, X: Any, y: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Grow the tree of rows, and cut it.
+        """Compute the tree of the rows, and cut it.
 
         Parameters
         ----------
         X : array, table, path, Dask collection or `tenfold.open(...)`
             The rows; all distances for the metric "precomputed".
         y : None
-            Not used; there so that pipelines can pass it.
+            Ignored; present for API consistency.
         """
         return super().fit(X)
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        self._agree(rows)
+        self._check_parameters(rows)
         X = rows.each(_chunk_rows)
         if self.connectivity is not None:
-            return self._along_links(X)
+            return self._fit_connected(X)
         Z = linkage_matrix(X, self.linkage, self.metric)
         if self.distance_threshold is None:
             labels = cut_tree(Z, n_clusters=self.n_clusters)
@@ -146,27 +157,27 @@ class AgglomerativeClustering(Clusterer):
             labels = cut_tree(Z, height=self.distance_threshold)
         return _learned_tree(Z[:, :2].astype(np.int64), Z[:, 2].copy(), labels)
 
-    def _along_links(self, X: np.ndarray) -> dict[str, Any]:
-        """The tree of linked clusters; the last joins are undone, however high they are."""
-        n, links = len(X), self.connectivity
-        links = links(X) if callable(links) else links
-        end = 1 if self.n_clusters is None else self._end(self.n_clusters, n)
-        found = constrained_linkage(X, links, self.linkage, self.metric, end)
+    def _fit_connected(self, X: np.ndarray) -> dict[str, Any]:
+        """Cluster along the graph; the last merges are undone, whatever their heights."""
+        n, graph = len(X), self.connectivity
+        graph = graph(X) if callable(graph) else graph
+        end = 1 if self.n_clusters is None else self._final_clusters(self.n_clusters, n)
+        tree = constrained_linkage(X, graph, self.linkage, self.metric, end)
         k = self.n_clusters
         if k is None:
-            k = 1 + int(np.count_nonzero(found.heights >= self.distance_threshold))
-        labels = flat_labels(found.children, np.arange(len(found.children)) < n - k, n)
-        return _learned_tree(found.children, found.heights, labels, found.pieces)
+            k = 1 + int(np.count_nonzero(tree.heights >= self.distance_threshold))
+        labels = flat_labels(tree.children, np.arange(len(tree.children)) < n - k, n)
+        return _learned_tree(tree.children, tree.heights, labels, tree.n_components)
 
-    def _end(self, k: int, n: int) -> int:
-        """Number of clusters at which a tree of n rows along links ends."""
-        whole = self.compute_full_tree
-        if whole == "auto":
-            whole = k < max(100, 0.02 * n)
-        return 1 if whole else k
+    def _final_clusters(self, k: int, n: int) -> int:
+        """Number of clusters at which a tree of n rows along a graph ends."""
+        full = self.compute_full_tree
+        if full == "auto":
+            full = k < max(100, 0.02 * n)
+        return 1 if full else k
 
-    def _agree(self, rows: Rows) -> None:
-        """Refuse parameters that contradict each other or the rows."""
+    def _check_parameters(self, rows: Rows) -> None:
+        """Raise errors for parameters that contradict each other or the rows."""
         if (self.n_clusters is None) == (self.distance_threshold is None):
             raise ValueError(
                 "Exactly one of n_clusters and distance_threshold has to be set, and the other "
@@ -174,19 +185,23 @@ class AgglomerativeClustering(Clusterer):
             )
         if self.distance_threshold is not None and self.compute_full_tree is False:
             raise ValueError("compute_full_tree must be True if distance_threshold is set.")
-        plain = isinstance(self.metric, str) and self.metric in EUCLIDEAN_METRICS
-        given = isinstance(self.metric, str) and self.metric == "precomputed"
-        if self.linkage in SQUARED_LINKAGES and not plain and (self.linkage == "ward" or not given):
+        euclidean = isinstance(self.metric, str) and self.metric in EUCLIDEAN_METRICS
+        precomputed = isinstance(self.metric, str) and self.metric == "precomputed"
+        if (
+            self.linkage in SQUARED_LINKAGES
+            and not euclidean
+            and (self.linkage == "ward" or not precomputed)
+        ):
             raise ValueError(
                 f"{self.metric} was provided as metric. {self.linkage.capitalize()} can only work "
                 "with euclidean distances."
             )
         if self.connectivity is not None and self.linkage in {"centroid", "median"}:
             raise ValueError(
-                f"linkage={self.linkage!r} knows no links: use 'ward', 'complete', 'average' or "
-                "'single', or leave out connectivity"
+                f"linkage={self.linkage!r} does not support connectivity: use 'ward', 'complete', "
+                "'average' or 'single', or leave out connectivity"
             )
-        if given and rows.n_rows != rows.n_features:
+        if precomputed and rows.n_rows != rows.n_features:
             raise ValueError(
                 "Distance matrix should be square, got matrix of shape "
                 f"({rows.n_rows}, {rows.n_features}): give the distances of all pairs"
@@ -199,7 +214,7 @@ class AgglomerativeClustering(Clusterer):
 
     @property
     def linkage_(self) -> np.ndarray:
-        """The tree as `scipy.cluster.hierarchy` takes it, (n - 1, 4)."""
+        """Linkage matrix, as in `scipy.cluster.hierarchy`, (n_samples - 1, 4)."""
         check_is_fitted(self)
         sizes = np.ones(self.n_leaves_ + len(self.children_))
         for t, (a, b) in enumerate(self.children_, self.n_leaves_):
@@ -207,7 +222,7 @@ class AgglomerativeClustering(Clusterer):
         return np.column_stack([self.children_, self.distances_, sizes[self.n_leaves_ :]])
 
     def cut(self, *, n_clusters: int | None = None, height: float | None = None) -> np.ndarray:
-        """Labels of another cut of the same tree, (n,).
+        """Labels of another cut of the same tree, (n_samples,).
 
         Parameters
         ----------
@@ -230,19 +245,19 @@ class AgglomerativeClustering(Clusterer):
 
 
 def _learned_tree(
-    children: np.ndarray, heights: np.ndarray, labels: np.ndarray, pieces: int = 1
+    children: np.ndarray, heights: np.ndarray, labels: np.ndarray, n_components: int = 1
 ) -> dict[str, Any]:
-    """What a fit has learned."""
+    """Learned attributes."""
     return {
         "labels_": labels,
         "n_clusters_": int(labels.max()) + 1,
         "n_leaves_": len(labels),
-        "n_connected_components_": pieces,
+        "n_connected_components_": n_components,
         "children_": children,
         "distances_": heights,
     }
 
 
 def _chunk_rows(chunk: Chunk) -> np.ndarray:
-    """The rows themselves, which a pass brings together."""
+    """The rows of a chunk."""
     return chunk.X

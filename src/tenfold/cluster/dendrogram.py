@@ -1,4 +1,8 @@
-"""The linkage matrix of a hierarchical clustering, and its cuts."""
+"""The linkage matrix of a hierarchical clustering, and its cuts.
+
+A linkage matrix Z is scipy's: row t merges the clusters Z[t, 0] and Z[t, 1] at the height Z[t, 2]
+into cluster n + t of Z[t, 3] rows; the rows themselves are the clusters 0 to n - 1.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +29,21 @@ from tenfold.math.distances import pairwise_distances, symmetrize
 
 EUCLIDEAN_METRICS = {"euclidean", "l2"}
 _LARGEST_VALUE = 1e140  # squares, and their sums over all rows, are finite
-_MAX_COLUMNS_FOR_DIFFERENCES = 32  # columns up to which differences are as fast as products
+# Columns up to which distances from differences are as fast as from products; not swept.
+_MAX_COLUMNS_FOR_DIFFERENCES = 32
 
 
 def _check_magnitude(X: np.ndarray) -> None:
-    """An error for rows whose squared distances are no numbers."""
+    """Raise an error if squared distances would overflow."""
     if not np.abs(X).max(initial=0.0) < _LARGEST_VALUE:
         raise ValueError(
-            f"a number is NaN, infinite or above {_LARGEST_VALUE:g}, so that distances are no numbers: "
-            "drop such rows, or scale the columns"
+            f"a value is NaN, infinite or above {_LARGEST_VALUE:g}, so that squared distances "
+            "overflow: drop such rows, or scale the columns"
         )
 
 
 def _distance_matrix(X: np.ndarray, metric: Any, params: dict[str, Any]) -> np.ndarray:
-    """Distances of all pairs, ours to overwrite, symmetric and infinite on the diagonal."""
+    """Distances of all pairs in a new array, symmetric and infinite on the diagonal."""
     plain = isinstance(metric, str) and metric in {*EUCLIDEAN_METRICS, "sqeuclidean"}
     if plain and X.shape[1] <= _MAX_COLUMNS_FOR_DIFFERENCES:
         D = np.empty((len(X), len(X)))
@@ -56,7 +61,7 @@ def _distance_matrix(X: np.ndarray, metric: Any, params: dict[str, Any]) -> np.n
 
 @njit(cache=True, nogil=True)
 def _write_distances(columns, D, root):  # noqa: ANN001, ANN202  (p, n), writes (n, n)
-    """Euclidean distances, or their squares; a row gets its root while it is in the cache."""
+    """Write Euclidean distances (`root`) or their squares; roots while a row is in the cache."""
     n = len(D)
     for i in range(n):
         write_squared_distances(columns, columns[:, i].copy(), i, n, D[i])
@@ -76,34 +81,45 @@ _LINKAGE_CODES = {
     "median": MEDIAN,
 }
 SQUARED_LINKAGES = {"ward", "centroid", "median"}  # linkages of means, updated in squared distances
-_MAX_COLUMNS_WITHOUT_MATRIX = 32  # columns up to which trees of means are grown from coordinates
+# Columns up to which linkages of means compute distances from coordinates instead of a matrix,
+# which saves memory; not swept.
+_MAX_COLUMNS_WITHOUT_MATRIX = 32
 
 
 def linkage_matrix(
     X: Any, linkage: str = "ward", metric: Any = "euclidean", **params: Any
 ) -> np.ndarray:
-    """The tree that joining the two nearest clusters grows, as scipy's matrix (n - 1, 4).
+    """Linkage matrix of agglomerative clustering, (n_samples - 1, 4), as in scipy.
 
-    Start with each row as a cluster, join the two clusters at the least distance, and go on until
-    one is left. [004, 6.3]
+    Start with each row as a cluster, merge the two clusters at the least distance, and repeat until
+    one is left.
 
     Parameters
     ----------
-    X : (n, p) array, or (n, n) array of distances
+    X : (n_samples, n_features) array, or (n_samples, n_samples) array of distances
         The rows; distances for "precomputed", of which the upper triangle is read.
     linkage : {"single", "complete", "average", "centroid", "median", "ward"}
-        Distance of two clusters: that of the nearest members, of the farthest members, the mean
-        over all pairs, that of the means, that of the middles of what was joined, or the growth of
-        the sum of squares.
+        Distance of two clusters: of the nearest members, of the farthest members, the mean over
+        all pairs, of the means, of the midpoints of what was merged, or the increase of the sum of
+        squares.
     metric : str or callable
-        Any of `tenfold.math.distances.pairwise_distances`; "euclidean" for "ward", and (or distances of
-        Euclidean space, "precomputed") for "centroid" and "median".
+        Any of `tenfold.math.distances.pairwise_distances`; "euclidean" for "ward", and "euclidean"
+        or "precomputed" Euclidean distances for "centroid" and "median".
     **params :
         Parameters of the metric.
 
+    See Also
+    --------
+    cut_tree : Flat clusters of a linkage matrix.
+    AgglomerativeClustering : The estimator.
+
+    References
+    ----------
+    D. Müllner (2011), Modern hierarchical, agglomerative clustering algorithms.
+
     Examples
     --------
-    The four points of the notes: 0, 1, 3, 7.
+    Four points on a line:
 
     >>> import numpy as np
     >>> X = np.array([[0.0], [1.0], [3.0], [7.0]])
@@ -112,7 +128,7 @@ def linkage_matrix(
     """
     X = np.asarray(X, np.float64)
     if len(X) < 2:
-        raise ValueError(f"a tree needs at least 2 rows, and there is {len(X)}")
+        raise ValueError(f"hierarchical clustering needs at least 2 rows, not {len(X)}")
     _check_magnitude(X)
     euclidean = isinstance(metric, str) and metric in EUCLIDEAN_METRICS
     if euclidean and linkage == "single":
@@ -131,23 +147,23 @@ def linkage_matrix(
         np.square(D, out=D)
     if linkage == "single":
         return build_linkage_matrix(*mst_linkage(D))
-    grow = generic_linkage if linkage in {"centroid", "median"} else nn_chain_linkage
-    pairs, heights = grow(D, _LINKAGE_CODES[linkage])
-    found = (
+    link = generic_linkage if linkage in {"centroid", "median"} else nn_chain_linkage
+    pairs, heights = link(D, _LINKAGE_CODES[linkage])
+    merges = (
         _take_root_of_heights(pairs, heights) if linkage in SQUARED_LINKAGES else (pairs, heights)
     )
-    return build_linkage_matrix(*found, sort=grow is nn_chain_linkage)
+    return build_linkage_matrix(*merges, sort=link is nn_chain_linkage)
 
 
 def _take_root_of_heights(pairs: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Joins with heights instead of their squares; rounding leaves none below zero."""
+    """Merges with heights instead of their squares; negative ones are rounding errors."""
     return pairs, np.sqrt(np.maximum(squares, 0.0))
 
 
 def build_linkage_matrix(
     pairs: np.ndarray, heights: np.ndarray, *, sort: bool = True
 ) -> np.ndarray:
-    """The tree's matrix from joins that name clusters by one of their rows; low joins first."""
+    """Linkage matrix from merges that name clusters by one of their rows, in order of height."""
     if sort:
         order = np.argsort(heights, kind="stable")
         pairs, heights = pairs[order], heights[order]
@@ -159,18 +175,18 @@ def build_linkage_matrix(
 
 @njit(cache=True, nogil=True)
 def _number_clusters(pairs, Z):  # noqa: ANN001, ANN202  (n - 1, 2) -> writes (n - 1, 4)
-    """Replace rows by the numbers of the clusters that they are in, and count members."""
+    """Replace rows by the numbers of their clusters (union-find), and count members."""
     n = len(pairs) + 1
-    above, size, ends = np.arange(2 * n - 1), np.ones(2 * n - 1), np.empty(2, np.int64)
+    parent, size, roots = np.arange(2 * n - 1), np.ones(2 * n - 1), np.empty(2, np.int64)
     for t in range(n - 1):
         for side in range(2):
-            top = pairs[t, side]
-            while above[top] != top:
-                above[top] = above[above[top]]
-                top = above[top]
-            ends[side] = top
-        a, b = ends[0], ends[1]
-        above[a] = above[b] = n + t
+            root = pairs[t, side]
+            while parent[root] != root:
+                parent[root] = parent[parent[root]]
+                root = parent[root]
+            roots[side] = root
+        a, b = roots[0], roots[1]
+        parent[a] = parent[b] = n + t
         size[n + t] = size[a] + size[b]
         Z[t, 0], Z[t, 1], Z[t, 3] = min(a, b), max(a, b), size[n + t]
 
@@ -178,16 +194,16 @@ def _number_clusters(pairs, Z):  # noqa: ANN001, ANN202  (n - 1, 2) -> writes (n
 def cut_tree(
     Z: np.ndarray, *, n_clusters: int | None = None, height: float | None = None
 ) -> np.ndarray:
-    """Labels (n,) of the clusters of a tree, cut to a number of clusters or at a height.
+    """Labels (n_samples,) of the flat clusters at a number of clusters or at a height.
 
-    At a height, what has joined below it is together: clusters are at least that far apart. Where
-    heights fall, as they may for centroids, what lies under a high join counts as high. Clusters
-    are numbered by their first row. Cuts are nested. [004, 6.3]
+    At a height, all merges below it are made: clusters are at least that far apart. Where heights
+    fall, as they may for centroids, a merge counts with the greatest height of its subtree.
+    Clusters are numbered by their first row. Cuts are nested.
 
     Parameters
     ----------
-    Z : (n - 1, 4) array
-        The tree.
+    Z : (n_samples - 1, 4) array
+        Linkage matrix.
     n_clusters : int, optional
         Number of clusters.
     height : float, optional
@@ -202,7 +218,7 @@ def cut_tree(
     """
     n = len(Z) + 1
     if (n_clusters is None) == (height is None):
-        raise ValueError("say either n_clusters or height, and not both")
+        raise ValueError("give either n_clusters or height, and not both")
     children = Z[:, :2].astype(np.int64)
     if n_clusters is not None:
         if not 1 <= n_clusters <= n:
@@ -213,7 +229,7 @@ def cut_tree(
 
 @njit(cache=True, nogil=True)
 def subtree_heights(children, heights):  # noqa: ANN001, ANN201  (n - 1, 2), (n - 1,) -> (n - 1,)
-    """The greatest height in the part of the tree under each join."""
+    """The greatest height in the subtree of each merge."""
     n = len(heights) + 1
     highest = heights.copy()
     for t in range(n - 1):
@@ -225,16 +241,16 @@ def subtree_heights(children, heights):  # noqa: ANN001, ANN201  (n - 1, 2), (n 
 
 
 @njit(cache=True, nogil=True)
-def flat_labels(children, joined, n):  # noqa: ANN001, ANN201  (t, 2), (t,) -> (n,)
-    """Number of the cluster of each row when only some joins, with all below them, are made."""
+def flat_labels(children, made, n):  # noqa: ANN001, ANN201  (t, 2), (t,) -> (n,)
+    """Labels of the rows if only the merges `made`, a set closed under subtrees, are made."""
     root = np.arange(n + len(children))
     for t in range(len(children) - 1, -1, -1):
-        if joined[t]:
+        if made[t]:
             root[children[t, 0]] = root[children[t, 1]] = root[n + t]
-    number, labels, found = np.full(len(root), -1), np.empty(n, np.int64), 0
+    number, labels, count = np.full(len(root), -1), np.empty(n, np.int64), 0
     for i in range(n):
         if number[root[i]] < 0:
-            number[root[i]] = found
-            found += 1
+            number[root[i]] = count
+            count += 1
         labels[i] = number[root[i]]
     return labels
