@@ -9,29 +9,37 @@ import tenfold
 
 PUBLIC = tenfold._WHERE  # noqa: SLF001  the one list of names
 FAMILIES = {
-    "study": "From a table to a model",
-    "tables": "Tables",
+    "automl": "From a table to a model",
+    "preprocessing": "Preprocessing and text",
     "linear": "Linear models",
-    "kernel": "Kernels",
-    "neighbors": "Neighbours",
-    "generative": "Generative models",
-    "cluster": "Clusters",
-    "factor": "Factors",
+    "naive_bayes": "Naive Bayes",
+    "discriminant": "Discriminant analysis",
+    "mixture": "Mixtures",
+    "cluster": "Clustering",
+    "decomposition": "Decomposition",
+    "neighbors": "Neighbors",
     "neural": "Networks",
-    "rl": "Acting",
-    "select": "Selecting and judging",
+    "inference": "Bayesian inference",
+    "model_selection": "Model selection",
+    "inspection": "Inspection",
+    "teaching": "Teaching",
 }
-FOR_AUTHORS = ("tenfold.base", "tenfold.rows")
-LISTED = {"tenfold.plot": "Pictures", "tenfold.optim": "Minimisers and samplers"}
-LISTED |= {"tenfold.metrics": "Metrics", "tenfold.model_selection": "Choosing and judging"}
+FOR_AUTHORS = ("tenfold.base", "tenfold.engine", "tenfold.io")
+LISTED = {"tenfold.plot": "Plots", "tenfold.optim": "Optimization"}
+LISTED |= {"tenfold.inference": "Expectation-maximization and sampling"}
+LISTED |= {"tenfold.metrics": "Metrics", "tenfold.model_selection": "Model selection"}
+LISTED |= {"tenfold.inspection": "Inspection", "tenfold.preprocessing": "Preprocessing"}
 LISTED |= {
     "tenfold.neural": "Layers and tools of networks",
-    "tenfold.teaching.autodiff": "Derivatives",
+    "tenfold.teaching": "Teaching",
+    "tenfold.teaching.autodiff": "Automatic differentiation",
 }
-LISTED |= {"tenfold.distributions": "Densities", "tenfold.teaching.probability": "Probability"}
-MODULES = ("losses", "penalties", "links", "geometry", "algebra", "labels", "costs", "guesses")
-WHOLE = [f"tenfold.maths.{name}" for name in MODULES]
-WHOLE += [f"tenfold.solve.{name}" for name in ("rates", "steppers", "projections", "certified")]
+LISTED |= {"tenfold.distributions": "Distributions", "tenfold.teaching.probability": "Probability"}
+MODULES = ("losses", "penalties", "links", "distances", "linalg", "labels", "decision_costs")
+WHOLE = [f"tenfold.math.{name}" for name in MODULES]
+WHOLE += [f"tenfold.optim.{name}" for name in ("schedules", "optimizers", "projections")]
+CLASSROOM = ("bayes_estimators", "convex_calculus", "em_steps", "geometry", "linear_algebra")
+WHOLE += [f"tenfold.teaching.{name}" for name in CLASSROOM]
 
 
 def write_api_pages(folder: Path) -> None:
@@ -57,7 +65,7 @@ def write_api_pages(folder: Path) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Leave a page alone that has not changed: Sphinx then need not read it again."""
+    """Write a page only if it has changed: Sphinx then need not read it again."""
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
 
@@ -78,7 +86,7 @@ def _index() -> str:
 
 
 def _grouped() -> Iterator[tuple[str, list[str]]]:
-    """The public names by family, in the order above; what belongs to no family comes last."""
+    """The public names by family, in the order above; the others come last."""
     home = {name: module.split(".")[1] for name, module in PUBLIC.items()}
     for family, heading in FAMILIES.items():
         if names := [name for name in home if home[name] == family]:
@@ -98,7 +106,7 @@ def _datasets_page(ours: list[str]) -> str:
     left = [f"tenfold.datasets.{name}" for name in left]
     parts += [_title("Corruption, lists, errors", "-"), _table(left)]
     listed = ", ".join(f"``{name}``" for name in theirs)
-    parts += [_title("From scikit-learn", "-"), f"As they are, under one roof: {listed}.\n"]
+    parts += [_title("From scikit-learn", "-"), f"Offered unchanged: {listed}.\n"]
     return "\n".join(parts)
 
 
@@ -110,8 +118,8 @@ def _authors_page() -> str:
 
 
 def _toolbox_page() -> str:
-    parts = [_title("Mathematics, minimisers, pictures", "=")]
-    parts += ["What models are made of, to call by itself.\n", _title("Mathematics", "-")]
+    parts = [_title("Mathematics, optimization, plots", "=")]
+    parts += ["The parts that models are made of.\n", _title("Mathematics", "-")]
     parts += [_toctree(*WHOLE, shown=True)]
     for module, heading in LISTED.items():
         parts += [_title(heading, "-"), _summary(module), _table(_public(module))]
@@ -129,7 +137,7 @@ def _laws_page() -> str:
             _title("tenfold.testing", "="),
             ".. currentmodule:: tenfold.testing\n",
             inspect.getdoc(tenfold.testing),
-            "\n.. autofunction:: check\n\n.. autofunction:: models\n",
+            "\n.. autofunction:: check\n\n.. autofunction:: all_models\n",
             _title("The laws", "-"),
             laws,
         ]
