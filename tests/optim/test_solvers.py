@@ -702,7 +702,7 @@ def test_the_noise_of_batches_is_that_of_all_subsets():  # 001 3-09: exact, by b
     X, y = least_squares(7, 2)
     theta = np.array([0.3, -1.0])
     noise = gradient_noise(squares, theta, tenfold.open(X, y))
-    assert_allclose(noise.slope, squares(Chunk(X, y), theta)[1] / 7)
+    assert_allclose(noise.gradient, squares(Chunk(X, y), theta)[1] / 7)
     for size in (1, 3, 7):
         slopes = np.array(
             [
@@ -710,7 +710,7 @@ def test_the_noise_of_batches_is_that_of_all_subsets():  # 001 3-09: exact, by b
                 for rows in itertools.combinations(range(7), size)
             ]
         )
-        assert_allclose(slopes.mean(axis=0), noise.slope)
+        assert_allclose(slopes.mean(axis=0), noise.gradient)
         assert_allclose(np.cov(slopes.T, bias=True), noise.of_batch(size), atol=1e-12)
 
 

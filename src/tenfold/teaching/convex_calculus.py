@@ -1,8 +1,8 @@
-"""Functions that carry a proof of their convexity, put together by the rules of [002, 1.4].
+"""Convex functions that carry a proof of their convexity, composed by four rules.
 
 Rule 1: a function of one variable with f'' >= 0 is convex. Rule 2: a convex function of A x + b is.
-Rule 3: a sum of convex functions is. Rule 4: c times a convex function is, for c >= 0. The notes
-stop there; the hinge needs the maximum of convex functions, too, and log-sum-exp its Hessian.
+Rule 3: a sum of convex functions is. Rule 4: c times a convex function is, for c >= 0. The hinge
+also needs the maximum of convex functions, and log-sum-exp its Hessian.
 
 >>> import numpy as np
 >>> x1, x2 = np.array([1.0, 2.0]), np.array([3.0, 1.0])
@@ -31,18 +31,18 @@ _TEST_POINTS = np.concatenate([-_POSITIVE_TEST_POINTS[::-1], _POSITIVE_TEST_POIN
 
 
 class NotConvexError(ValueError):
-    """A step of a proof that no rule allows."""
+    """A step of a proof that violates the rules."""
 
 
 @dataclass(frozen=True)
 class Convex:
-    """A convex function and why it is one. Add them, multiply by numbers >= 0, use `of`.
+    """A convex function with a proof. Add them, multiply by numbers >= 0, compose with `of`.
 
     Attributes
     ----------
     f : the function, of a number or of a flat point
-    reason : the rule that was used last
-    parts : the convex functions that it was used on
+    reason : the rule applied last
+    parts : the convex functions to which it was applied
     """
 
     f: Callable[[np.ndarray], Any]
@@ -59,7 +59,7 @@ class Convex:
         return "\n".join([self.reason, *below])
 
     def of(self, A: np.ndarray | float, b: np.ndarray | float = 0.0) -> Convex:
-        """Rule 2: x -> f(A x + b); a vector A makes a number of a point."""
+        """Rule 2: x -> f(A x + b); a vector A maps a point to a number."""
         return Convex(lambda x: self(np.dot(A, x) + b), "rule 2: of an affine map,", (self,))
 
     def __add__(self, other: Convex) -> Convex:
@@ -67,13 +67,13 @@ class Convex:
             raise NotConvexError(f"{other!r} has no proof: only convex functions can be added")
         return Convex(lambda x: self(x) + other(x), "rule 3: a sum of", (self, other))
 
-    def __radd__(self, nothing: int) -> Convex:  # where `sum` begins
+    def __radd__(self, nothing: int) -> Convex:  # `sum` starts with 0
         return self if nothing == 0 else constant(nothing) + self
 
     def __mul__(self, c: float) -> Convex:
         if not c >= 0:
             raise NotConvexError(
-                f"{c} times a convex function is concave: rule 4 wants a number >= 0"
+                f"{c} times a convex function is concave: rule 4 needs a number >= 0"
             )
         return Convex(lambda x: c * self(x), f"rule 4: {c:g} times", (self,))
 
@@ -83,15 +83,15 @@ class Convex:
 def univariate(
     f: Callable[[np.ndarray], Any], second: Callable[[np.ndarray], np.ndarray], name: str
 ) -> Convex:
-    """Rule 1: a function of one variable whose second derivative is nowhere negative.
+    """Rule 1: a function of one variable with a non-negative second derivative.
 
     Parameters
     ----------
     f : callable
     second : callable
-        Its second derivative, of an array. It is looked at in 802 places from -1000 to 1000.
+        Its second derivative, of an array; tested at 802 points from -1000 to 1000.
     name : str
-        What the proof says of it, such as "u^2 has f'' = 2".
+        Its line in the proof, such as "u^2 has f'' = 2".
 
     Returns
     -------
@@ -105,19 +105,19 @@ def univariate(
     >>> univariate(lambda u: u**3, lambda u: 6 * u, "u^3 has f'' = 6 u")
     Traceback (most recent call last):
         ...
-    tenfold.teaching.convex_calculus.NotConvexError: f'' = -6e+03 at -1e+03: rule 1 wants f'' >= 0
+    tenfold.teaching.convex_calculus.NotConvexError: f'' = -6e+03 at -1e+03: rule 1 needs f'' >= 0
     """
     with np.errstate(over="ignore"):
-        bends = np.broadcast_to(second(_TEST_POINTS), _TEST_POINTS.shape)
-    if not (bends >= 0).all():
-        worst = int(np.argmin(bends))
-        where = f"f'' = {bends[worst]:.3g} at {_TEST_POINTS[worst]:.3g}"
-        raise NotConvexError(f"{where}: rule 1 wants f'' >= 0")
+        curvatures = np.broadcast_to(second(_TEST_POINTS), _TEST_POINTS.shape)
+    if not (curvatures >= 0).all():
+        worst = int(np.argmin(curvatures))
+        text = f"f'' = {curvatures[worst]:.3g} at {_TEST_POINTS[worst]:.3g}"
+        raise NotConvexError(f"{text}: rule 1 needs f'' >= 0")
     return Convex(f, f"rule 1: {name}")
 
 
 def maximum(*parts: Convex) -> Convex:
-    """The largest of some convex functions, which is convex (beyond the rules of the notes).
+    """The maximum of convex functions, which is convex.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def maximum(*parts: Convex) -> Convex:
 
 
 def constant(c: float) -> Convex:
-    """A constant, which is convex with many minima.
+    """A constant function, which is convex.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-r"""Numerical tests of convexity: chords below the graph, and Hessians that are not positive semi-definite.
+r"""Numerical tests of convexity: chords below the graph, and indefinite Hessians.
 
 .. math:: f((1-t)\,x + t\,y) \le (1-t) f(x) + t f(y) \quad\text{for all } x, y, 0 \le t \le 1
 
-A chord below the graph disproves convexity. That none was found proves nothing; `certified.py`
-has rules that do.
+A chord below the graph disproves convexity; finding none proves nothing. The rules of
+`tenfold.teaching.convex_calculus` do.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 
 from tenfold.optim.convergence import ValueAndGradient
 
-_ROUNDING_RATIO = 1e-10  # of the values on a chord: less is rounding
-_DIFFERENCE_STEP = 6e-6  # the cube root of the precision: best for differences on both sides
+_ROUNDING_RATIO = 1e-10  # of the values on a chord: a smaller excess is rounding
+_DIFFERENCE_STEP = 6e-6  # cube root of the precision, optimal for central differences
 
 
 class Chord(NamedTuple):
@@ -29,12 +29,12 @@ class Chord(NamedTuple):
 
     @property
     def middle(self) -> np.ndarray:
-        """The point of the graph above the chord."""
+        """The point where the graph lies above the chord."""
         return (1 - self.t) * self.x + self.t * self.y
 
 
 class NegativeCurvature(NamedTuple):
-    """A point where the function curves downwards along a direction."""
+    """A point with negative curvature along a direction."""
 
     x: np.ndarray
     direction: np.ndarray
@@ -47,18 +47,18 @@ PointSampler = Callable[[np.random.Generator], np.ndarray] | tuple | np.ndarray
 def convexity_violation(
     f: Callable[[np.ndarray], float], points: PointSampler, *, n: int = 2000, seed: int = 0
 ) -> Chord | None:
-    """Look for a chord that disproves convexity; the worst of `n`, or None.
+    """Search for a chord that disproves convexity; the worst of `n`, or None.
 
     Parameters
     ----------
     f : callable
         A function of a flat point.
     points : callable, (low, high), or array (m, d)
-        Where chords end: drawn by `points(rng)`, or uniformly from a box, or from these rows.
+        End points of chords: drawn by `points(rng)`, uniformly from a box, or from these rows.
     n : int
-        Chords; half of them long, half of them short, where curvature shows best.
+        Number of chords; half of them short, which detect local curvature.
     seed : int
-        Of the draws.
+        Seed of the draws.
 
     Returns
     -------
@@ -107,17 +107,17 @@ def _test_chord(
 
 
 def finite_difference_hessian(f: ValueAndGradient, x: np.ndarray) -> np.ndarray:
-    """The Hessian at a point, by differences of the slope on both sides.
+    """The Hessian at a point, by central differences of the gradient.
 
     Parameters
     ----------
     f : callable
-        Returns (value, slope).
-    x : array (d,)
+        Returns (value, gradient).
+    x : array of shape (n_params,)
 
     Returns
     -------
-    array (d, d), symmetric
+    array of shape (n_params, n_params), symmetric
 
     Examples
     --------
@@ -127,8 +127,8 @@ def finite_difference_hessian(f: ValueAndGradient, x: np.ndarray) -> np.ndarray:
     [[4.0, 2.0], [2.0, 0.0]]
     """
     step = _DIFFERENCE_STEP * np.maximum(1.0, np.abs(x))
-    sides = [(f(x + e)[1] - f(x - e)[1]) / (2 * e.max()) for e in np.diag(step)]
-    H = np.array(sides)
+    columns = [(f(x + e)[1] - f(x - e)[1]) / (2 * e.max()) for e in np.diag(step)]
+    H = np.array(columns)
     return (H + H.T) / 2
 
 
@@ -141,33 +141,33 @@ def hessian_violation(
     seed: int = 0,
     tol: float = 1e-6,
 ) -> NegativeCurvature | None:
-    """Look for a point where the Hessian is not positive semi-definite; the worst of `n`, or None.
+    """Search for a point whose Hessian is not positive semi-definite; the worst of `n`, or None.
 
     Parameters
     ----------
     f : callable
-        Returns (value, slope); not called if `second` is given.
+        Returns (value, gradient); not called if `second` is given.
     points : callable, (low, high), or array (m, d)
-        Where to look, as in `convexity_violation`.
+        Points to test, as in `convexity_violation`.
     second : callable, optional
-        The Hessian; by differences of slopes if not given.
+        The Hessian; by central differences if not given.
     n : int
         Points.
     seed : int
-        Of the draws.
+        Seed of the draws.
     tol : float
-        Eigenvalues down to -tol times the largest count as rounding.
+        Eigenvalues above -tol times the largest count as rounding.
 
     Returns
     -------
-    Bend or None
+    NegativeCurvature or None
 
     Examples
     --------
     >>> import numpy as np
     >>> saddle = lambda v: (v[0] * v[1], v[::-1])
-    >>> bend = hessian_violation(saddle, (-np.ones(2), np.ones(2)))
-    >>> round(bend.curvature, 6), abs(bend.direction.round(3)).tolist()
+    >>> found = hessian_violation(saddle, (-np.ones(2), np.ones(2)))
+    >>> round(found.curvature, 6), abs(found.direction.round(3)).tolist()
     (-1.0, [0.707, 0.707])
     """
     draw, rng = _make_sampler(points), np.random.default_rng(seed)
@@ -177,7 +177,7 @@ def hessian_violation(
         values, vectors = np.linalg.eigh(
             finite_difference_hessian(f, x) if second is None else second(x)
         )
-        low = float(values[0])
-        if low < -tol * max(1.0, values[-1]) and (worst is None or low < worst.curvature):
-            worst = NegativeCurvature(x, vectors[:, 0], low)
+        lowest = float(values[0])
+        if lowest < -tol * max(1.0, values[-1]) and (worst is None or lowest < worst.curvature):
+            worst = NegativeCurvature(x, vectors[:, 0], lowest)
     return worst

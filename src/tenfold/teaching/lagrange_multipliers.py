@@ -3,7 +3,7 @@ r"""Lagrange multipliers: stationary points on an equality constraint.
 .. math:: L(x, \lambda) = f(x) + \lambda \cdot (c - g(x)), \qquad
           \nabla f = \lambda \nabla g, \quad g = c.
 
-The multiplier is what the best value gains per unit of c.
+The multiplier is the derivative of the optimal value with respect to c.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 
 from tenfold.optim.convergence import ValueAndGradient
 
-_ROOT_TOLERANCE = 1e-10  # of the residual that a root may leave
-_DIFFERENCE_STEP = 6e-6  # the cube root of the precision: best for differences on both sides
+_ROOT_TOLERANCE = 1e-10  # residual of the conditions, relative to the point
+_DIFFERENCE_STEP = 6e-6  # cube root of the precision, optimal for central differences
 
 
 class StationaryPoint(NamedTuple):
-    """A point where the slopes of objective and constraints balance.
+    """A stationary point of the Lagrangian.
 
     Attributes
     ----------
@@ -42,11 +42,12 @@ def lagrange_stationary_point(f: ValueAndGradient, g: Callable, x0: np.ndarray) 
     Parameters
     ----------
     f : callable
-        Returns (value, slope).
+        Returns (value, gradient).
     g : callable
-        Returns (values, Jacobian): g(x) - c of the m constraints, (m,) and (m, n).
-    start : array
-        Where the search begins.
+        Returns (values, Jacobian): g(x) - c of the constraints, (n_constraints,), and their
+        Jacobian, (n_constraints, n_params).
+    x0 : array of shape (n_params,)
+        Initial point.
 
     Returns
     -------
@@ -54,7 +55,7 @@ def lagrange_stationary_point(f: ValueAndGradient, g: Callable, x0: np.ndarray) 
 
     Examples
     --------
-    The largest x y with x + y = 6 [003, 15.6]:
+    The largest x y with x + y = 6:
 
     >>> import numpy as np
     >>> area = lambda v: (v[0] * v[1], np.array([v[1], v[0]]))
@@ -68,21 +69,21 @@ def lagrange_stationary_point(f: ValueAndGradient, g: Callable, x0: np.ndarray) 
     from scipy.optimize import root
 
     n = len(x0)
-    slope, J = f(x0)[1], g(x0)[1]
-    guess = np.linalg.lstsq(J.T, slope, rcond=None)[0]
+    gradient, J = f(x0)[1], g(x0)[1]
+    guess = np.linalg.lstsq(J.T, gradient, rcond=None)[0]
 
-    def conditions(both: np.ndarray) -> np.ndarray:
-        values, J = g(both[:n])
-        return np.concatenate([f(both[:n])[1] - J.T @ both[n:], values])
+    def conditions(unknowns: np.ndarray) -> np.ndarray:
+        values, J = g(unknowns[:n])
+        return np.concatenate([f(unknowns[:n])[1] - J.T @ unknowns[n:], values])
 
-    found = root(conditions, np.concatenate([x0, guess]), tol=1e-14)
-    left = float(np.abs(conditions(found.x)).max(initial=0.0))
-    if not left <= _ROOT_TOLERANCE * max(1.0, float(np.abs(found.x).max())):
+    solution = root(conditions, np.concatenate([x0, guess]), tol=1e-14)
+    residual = float(np.abs(conditions(solution.x)).max(initial=0.0))
+    if not residual <= _ROOT_TOLERANCE * max(1.0, float(np.abs(solution.x).max())):
         raise ValueError(
-            f"no stationary point was found from this start (the conditions miss by {left:.3g}): "
-            "begin elsewhere, and check the slopes of f and g"
+            f"no stationary point was found from this initial point (residual {residual:.3g}): "
+            "try another initial point, and check the gradients of f and g"
         )
-    x, multipliers = found.x[:n], found.x[n:]
+    x, multipliers = solution.x[:n], solution.x[n:]
     return StationaryPoint(
         x, multipliers, float(f(x)[0]), _classify_stationary_point(f, g, x, multipliers)
     )
@@ -91,39 +92,42 @@ def lagrange_stationary_point(f: ValueAndGradient, g: Callable, x0: np.ndarray) 
 def _classify_stationary_point(
     f: ValueAndGradient, g: Callable, x: np.ndarray, multipliers: np.ndarray
 ) -> str:
-    """What the curvature of the Lagrangian along the constraints says."""
+    """Classify by the curvature of the Lagrangian along the constraints."""
     from scipy.linalg import null_space
 
-    def slope(x: np.ndarray) -> np.ndarray:
+    def lagrangian_gradient(x: np.ndarray) -> np.ndarray:
         return f(x)[1] - g(x)[1].T @ multipliers
 
-    along = null_space(g(x)[1])
+    tangent = null_space(g(x)[1])
     H = np.array(
         [
-            (slope(x + _DIFFERENCE_STEP * v) - slope(x - _DIFFERENCE_STEP * v))
+            (
+                lagrangian_gradient(x + _DIFFERENCE_STEP * v)
+                - lagrangian_gradient(x - _DIFFERENCE_STEP * v)
+            )
             / (2 * _DIFFERENCE_STEP)
-            for v in along.T
+            for v in tangent.T
         ]
     )
-    bends = np.linalg.eigvalsh(along.T @ H.T) if along.shape[1] else np.ones(1)
-    flat = 1e-6 * max(1.0, float(np.abs(bends).max()))
-    if (bends > flat).all():
+    curvatures = np.linalg.eigvalsh(tangent.T @ H.T) if tangent.shape[1] else np.ones(1)
+    tolerance = 1e-6 * max(1.0, float(np.abs(curvatures).max()))
+    if (curvatures > tolerance).all():
         return "minimum"
-    if (bends < -flat).all():
+    if (curvatures < -tolerance).all():
         return "maximum"
-    return "saddle" if bends.min() < -flat and bends.max() > flat else "flat"
+    return "saddle" if curvatures.min() < -tolerance and curvatures.max() > tolerance else "flat"
 
 
 def simplex_weights(counts: np.ndarray) -> tuple[np.ndarray, float]:
     r"""The weights that maximise :math:`\sum_i n_i \log w_i` on the simplex, and the multiplier.
 
     They are n_i / n, and the multiplier of the sum is n: the maximum-likelihood estimate of a
-    categorical distribution, and of the shares of a mixture [001, 2.7; 003, 15.6; 004, 9.4].
+    categorical distribution, and of the weights of a mixture.
 
     Parameters
     ----------
-    counts : array (k,)
-        Numbers >= 0, not all zero; they need not be whole.
+    counts : array of shape (n_classes,)
+        Numbers >= 0, not all zero; they need not be integers.
 
     Returns
     -------

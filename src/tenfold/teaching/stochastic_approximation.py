@@ -1,4 +1,12 @@
-"""The Robbins-Monro conditions of a learning-rate schedule, and the noise of mini-batch gradients."""
+"""The Robbins-Monro conditions of a learning-rate schedule, and mini-batch gradient noise.
+
+A schedule meets the conditions if rate(t) -> 0, sum_t rate(t) = inf and sum_t rate(t)^2 < inf.
+
+The covariance of the mean gradient of b rows, drawn without replacement from n, is
+S / b (n - b) / (n - 1), where S is the covariance of the gradients of single rows. With a learning
+rate eta the iterates keep a spread of order eta / b around a minimum, and sharp minima are left
+sooner than flat ones.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +19,13 @@ from tenfold.engine.rows import Rows
 from tenfold.optim.schedules import Schedule, Tail, known_tail
 from tenfold.optim.stochastic import ChunkLoss
 
-_OCTAVES = range(30, 90)  # the sum over t from 2^k to 2^(k+1), for these k
-_POINTS_PER_OCTAVE = 64  # of an octave at which a rate is asked
-_POWER_RESOLUTION = 0.004  # powers that differ by less cannot be told apart
+_OCTAVES = range(30, 90)  # k of the octaves 2^k <= t < 2^(k+1)
+_POINTS_PER_OCTAVE = 64  # evaluations per octave
+_POWER_RESOLUTION = 0.004  # smallest difference of powers that the fit resolves
 
 
 class RobbinsMonro(NamedTuple):
-    """What is known about the two sums of a rate.
+    """Whether a schedule meets the Robbins-Monro conditions.
 
     Attributes
     ----------
@@ -26,7 +34,7 @@ class RobbinsMonro(NamedTuple):
     sum_diverges : whether sum rate(t) = inf
     squares_converge : whether sum rate(t)^2 < inf
     tail : power and logs of t^-power (log t)^logs
-    exact : True if the family of the rate was known, False if its tail was fitted to numbers
+    exact : True if the tail of the schedule is known, False if it was fitted
     evidence : the reason in words
     """
 
@@ -40,16 +48,16 @@ class RobbinsMonro(NamedTuple):
 
 
 def robbins_monro(rate: Schedule) -> RobbinsMonro:
-    """Say whether a rate meets the conditions under which stochastic descent converges.
+    """Test the Robbins-Monro conditions for the convergence of stochastic approximation.
 
-    Families of `tenfold.optim.schedules` are judged exactly by their tail, t^-power (log t)^logs. Of
-    any other callable the sums over 60 octaves of t are estimated, and the tail is fitted to them;
-    powers closer to 1/2 or 1 than 0.004 count as these.
+    Schedules of `tenfold.optim.schedules` are decided exactly by their tail t^-power (log t)^logs.
+    For any other callable the tail is fitted to its means over 60 octaves of t; powers closer to
+    1/2 or 1 than 0.004 count as these.
 
     Parameters
     ----------
     rate : callable
-        Gives the rate of step t, for t up to 2^90 (a float).
+        Maps the step t, a float up to 2^90, to the learning rate.
 
     Returns
     -------
@@ -57,8 +65,13 @@ def robbins_monro(rate: Schedule) -> RobbinsMonro:
 
     Notes
     -----
-    The rate gamma log(t) / sqrt(t), for which [001, 3.2] claims the conditions, does not meet
-    them: the sum of its squares is that of log(t)^2 / t, which diverges.
+    The schedule gamma log(t) / sqrt(t) does not meet the conditions: the sum of its squares is that
+    of log(t)^2 / t, which diverges.
+
+    References
+    ----------
+    H. Robbins and S. Monro (1951), "A stochastic approximation method", Annals of Mathematical
+    Statistics 22.
 
     Examples
     --------
@@ -72,12 +85,18 @@ def robbins_monro(rate: Schedule) -> RobbinsMonro:
     """
     known = known_tail(rate)
     tail = _fit_tail(rate) if known is None else known
-    far = sum_diverges(tail)
-    quiet = not sum_diverges(Tail(2 * tail.power, 2 * tail.logs))
+    diverges = sum_diverges(tail)
+    squares_converge = not sum_diverges(Tail(2 * tail.power, 2 * tail.logs))
     vanishes = tail.power > 0 or tail.logs < 0
-    evidence = _format_evidence(tail, far, quiet, exact=known is not None)
+    evidence = _format_evidence(tail, diverges, squares_converge, exact=known is not None)
     return RobbinsMonro(
-        vanishes and far and quiet, vanishes, far, quiet, tail, known is not None, evidence
+        vanishes and diverges and squares_converge,
+        vanishes,
+        diverges,
+        squares_converge,
+        tail,
+        known is not None,
+        evidence,
     )
 
 
@@ -109,10 +128,10 @@ def _fit_tail(rate: Schedule) -> Tail:
 
 
 def _mean_rate(rate: Schedule, octave: int) -> float:
-    spread = (
+    offsets = (
         np.arange(_POINTS_PER_OCTAVE) * 0.6180339887498949
-    ) % 1  # no period of a rate can hide in it
-    rates = [float(rate(float(np.floor(2.0**octave * (1 + u))))) for u in spread]
+    ) % 1  # golden-ratio points: no period aliases
+    rates = [float(rate(float(np.floor(2.0**octave * (1 + u))))) for u in offsets]
     if not (np.isfinite(rates).all() and min(rates) >= 0):
         raise ValueError(
             f"a rate must be a finite number >= 0; between t = 2^{octave} and 2^{octave + 1} "
@@ -121,42 +140,43 @@ def _mean_rate(rate: Schedule, octave: int) -> float:
     return float(np.mean(rates))
 
 
-def _format_evidence(tail: Tail, far: bool, quiet: bool, *, exact: bool) -> str:
-    ends = {True: "diverges", False: "converges"}
+def _format_evidence(tail: Tail, diverges: bool, squares_converge: bool, *, exact: bool) -> str:
+    words = {True: "diverges", False: "converges"}
     power = "faster than any power of t" if np.isinf(tail.power) else f"like t^{-tail.power:g}"
     logs = f" (log t)^{tail.logs:g}" if tail.logs else ""
-    judged = "" if exact else " (fitted to numbers)"
-    return f"goes {power}{logs}{judged}: the sum {ends[far]}, the sum of squares {ends[not quiet]}"
+    note = "" if exact else " (fitted to numbers)"
+    total, squares = words[diverges], words[not squares_converge]
+    return f"goes {power}{logs}{note}: the sum {total}, the sum of squares {squares}"
 
 
 class GradientNoise(NamedTuple):
-    """Mean slope of all rows, and the covariance of the slope of one (weights are not used)."""
+    """Mean gradient of all rows, and covariance of the gradient of one row (unweighted)."""
 
-    slope: np.ndarray
+    gradient: np.ndarray
     covariance: np.ndarray
     n: int
 
     def of_batch(self, size: int) -> np.ndarray:
-        """Covariance of the mean slope of `size` rows drawn without replacement."""
+        """Covariance of the mean gradient of `size` rows drawn without replacement."""
         return self.covariance / size * (self.n - size) / max(self.n - 1, 1)
 
 
 class GradientSums(NamedTuple):
-    """Sums over rows of slopes and of their products."""
+    """Sums over rows of gradients and of their outer products."""
 
     first: np.ndarray
     second: np.ndarray
 
 
 def gradient_noise(leaf: ChunkLoss, theta: np.ndarray, rows: Rows) -> GradientNoise:
-    """Measure the noise of stochastic slopes at a point, exactly, in one pass.
+    """Exact noise of stochastic gradients at a point, in one pass.
 
     Parameters
     ----------
     leaf : callable
-        `leaf(chunk, theta)` returns (loss, slope); it is called for every row by itself.
-    theta : array
-        Where.
+        `leaf(chunk, theta)` returns (loss, gradient); it is called for each row.
+    theta : array of shape (n_params,)
+        The point.
     rows : Rows
         The data.
 
@@ -170,13 +190,13 @@ def gradient_noise(leaf: ChunkLoss, theta: np.ndarray, rows: Rows) -> GradientNo
     >>> def distance(chunk, theta):
     ...     return ((theta - chunk.X) ** 2).sum() / 2, (theta - chunk.X).sum(axis=0)
     >>> noise = gradient_noise(distance, np.zeros(1), tenfold.open(np.array([[1.0], [3.0]])))
-    >>> noise.slope.tolist(), noise.of_batch(1).tolist(), noise.of_batch(2).tolist()
+    >>> noise.gradient.tolist(), noise.of_batch(1).tolist(), noise.of_batch(2).tolist()
     ([-2.0], [[1.0]], [[0.0]])
     """
     total = rows.total(_gradient_sums, leaf, theta)
-    slope = total.first / rows.n_rows
-    spread = total.second / rows.n_rows - np.outer(slope, slope)
-    return GradientNoise(slope, spread, rows.n_rows)
+    gradient = total.first / rows.n_rows
+    covariance = total.second / rows.n_rows - np.outer(gradient, gradient)
+    return GradientNoise(gradient, covariance, rows.n_rows)
 
 
 def _gradient_sums(chunk: Chunk, leaf: ChunkLoss, theta: np.ndarray) -> GradientSums:
