@@ -13,11 +13,10 @@ are pulled apart epoch by epoch, and what too few units, many units and zero sta
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tenfold import datasets, is_linearly_separable, neural, plot
+from tenfold import SequentialClassifier, datasets, is_linearly_separable, neural, plot
 from tenfold.neural import Dense
-from tenfold.neural.sequential import SequentialClassifier
 from tenfold.plot.style import palette_color, style_axes
-from tenfold.teaching.loss_landscape import count_symmetries, flip_units, permute_units
+from tenfold.teaching import count_symmetries, flip_units, permute_units
 
 X, y = datasets.make_three_clouds(180, random_state=0)
 s = X.sum(axis=1)
@@ -107,7 +106,7 @@ for units in (2, 3, 10, 100):
 
 # %%
 # Weights that all start at zero stay alike: every unit gets the same slope, here none at all.
-still = [Dense(10, "tanh", start="zeros"), Dense(start="zeros")]
+still = [Dense(10, "tanh", init="zeros"), Dense(init="zeros")]
 zeros = SequentialClassifier(still, epochs=40, **steps)
 drawn = SequentialClassifier([Dense(10, "tanh"), Dense()], epochs=40, **steps)
 for name, model in (("zero", zeros), ("random", drawn)):

@@ -16,9 +16,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from tenfold import MLPClassifier, MLPRegressor, Search, datasets, neural, plot
+from tenfold import (
+    MLPClassifier,
+    MLPRegressor,
+    Search,
+    SequentialClassifier,
+    datasets,
+    neural,
+    plot,
+)
 from tenfold.neural import Dense
-from tenfold.neural.sequential import SequentialClassifier
 from tenfold.plot.style import palette_color, style_axes
 
 warnings.simplefilter("ignore", ConvergenceWarning)  # these networks are stopped, not finished
@@ -105,8 +112,8 @@ deep = {
     "sigmoid": [Dense(20, "sigmoid")] * 12,
     "tanh": [Dense(20, "tanh")] * 12,
     "ReLU": [Dense(20, "relu")] * 12,
-    "ReLU, start 4 times as wide": [Dense(20, "relu", start=4 * np.sqrt(2 / 20))] * 12,
-    "tanh, start at a tenth": [Dense(20, "tanh", start=0.1 / np.sqrt(20))] * 12,
+    "ReLU, start 4 times as wide": [Dense(20, "relu", init=4 * np.sqrt(2 / 20))] * 12,
+    "tanh, start at a tenth": [Dense(20, "tanh", init=0.1 / np.sqrt(20))] * 12,
 }
 reports = {
     name: neural.gradient_report(SequentialClassifier([*stack, Dense()], random_state=0), X, y)

@@ -49,7 +49,7 @@ plt.show()
 # Four bumps with weights set by hand, w = (1, 1, -1, -1), know the sign of x1 x2 everywhere. The
 # label of each bump is that of the rows around it.
 corners = np.array([[-1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]])
-by_hand = RbfNetwork(centres=corners, width=1.0, weights="labels").fit(X, y)
+by_hand = RbfNetwork(centers=corners, width=1.0, weights="labels").fit(X, y)
 print("weights", by_hand.coef_[0], "scores of the corners", by_hand.decision_function(corners))
 
 # %%
@@ -62,7 +62,7 @@ models = {
     "turned and folded": make_pipeline(RotationAbs(), LogisticRegression()),
     "bumps by hand": by_hand,
     "10 bumps at random": RbfNetwork(10, random_state=0),
-    "4 bumps on clusters": RbfNetwork(4, centres="kmeans", random_state=0),
+    "4 bumps on clusters": RbfNetwork(4, centers="kmeans", random_state=0),
     "4 bumps that move": RbfNetwork(4, adapt="all", random_state=1),
     "4 tanh units": MLPClassifier(
         4, activation="tanh", solver="lbfgs", alpha=1e-3, max_iter=1000, random_state=0
@@ -92,7 +92,7 @@ for k in (2, 4, 6, 10, 20):
 # Bumps that move: a bad draw, and where the centres went. The cost never rises above that of the
 # fixed bumps, since moving begins there.
 fixed = RbfNetwork(4, width=1.0, random_state=10).fit(X, y)
-moved = RbfNetwork(4, width=1.0, adapt="centres", random_state=10).fit(X, y)
+moved = RbfNetwork(4, width=1.0, adapt="centers", random_state=10).fit(X, y)
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained")
 axes[0].scatter(*X.T, c=[palette_color(label) for label in y], s=8, alpha=0.5, lw=0)
 for a, b in zip(fixed.centres_, moved.centres_, strict=True):

@@ -32,16 +32,16 @@ def test_one_layer_is_the_two(kernels, pool, dtype):
     assert [type(layer) for layer in one.layers] == [PooledConv2d]
     assert one.shapes[-1] == two.shapes[-1]
     x = rng.normal(size=(70, 9, 11, 2)).astype(dtype)
-    (y, kept), (want, theirs) = (
+    (y, cache), (want, theirs) = (
         forward(net, params, x, PassContext(training=True)) for net in (one, two)
     )
     assert_allclose(y, want, rtol=1e-5, atol=1e-6)
-    slope = rng.normal(size=y.shape).astype(dtype)
-    dx, slopes = backward(one, params, kept, slope.copy(), need_input=True)
-    wanted_dx, wanted = backward(two, params, theirs, slope.copy(), need_input=True)
+    gradient = rng.normal(size=y.shape).astype(dtype)
+    dx, gradients = backward(one, params, cache, gradient.copy(), need_input=True)
+    wanted_dx, wanted = backward(two, params, theirs, gradient.copy(), need_input=True)
     close = {"rtol": 1e-4, "atol": 1e-4} if dtype is np.float32 else {"atol": 1e-10}
     assert_allclose(dx, wanted_dx, **close)
-    for ours, other in zip(slopes, wanted, strict=True):
+    for ours, other in zip(gradients, wanted, strict=True):
         assert_allclose(ours, other, **close)
 
 
@@ -57,7 +57,7 @@ def test_only_what_fits_goes_together():
     ours = fuse_conv_pool(network)
     assert list(ours.layers) == [*layers[:4], PooledConv2d(*layers[4:6]), *layers[6:]]
     assert sum(ours.sizes) == sum(network.sizes)
-    assert ours.learned == network.learned
+    assert ours.trainable == network.trainable
 
 
 def test_training_takes_merged_layers():
@@ -65,24 +65,24 @@ def test_training_takes_merged_layers():
     network, params = build_network(
         [Conv2d(4, 3, "relu"), MaxPool(2), Flatten(), Dense(3)], (8, 8, 1), rng
     )
-    task = NetworkObjective(network, CrossEntropy())
-    crew = GradientWorkers(task)
-    assert isinstance(crew.task.network.layers[0], PooledConv2d)
+    objective = NetworkObjective(network, CrossEntropy())
+    workers = GradientWorkers(objective)
+    assert isinstance(workers.objective.network.layers[0], PooledConv2d)
     X, y = rng.normal(size=(90, 64)).astype(np.float32), rng.integers(3, size=90)
     block = ShuffledBlock(X, y, None, np.arange(90), np.arange(90))
-    ours = crew.gradient(params, block, block.order, 0)
-    crew.task = task
-    theirs = crew.gradient(params, block, block.order, 0)
+    ours = workers.gradient(params, block, block.order, 0)
+    workers.objective = objective
+    theirs = workers.gradient(params, block, block.order, 0)
     assert_allclose(ours.loss, theirs.loss, rtol=1e-6)
-    for one, two in zip(ours.slopes, theirs.slopes, strict=True):
+    for one, two in zip(ours.arrays, theirs.arrays, strict=True):
         assert_allclose(one, two, rtol=1e-4, atol=1e-5)
 
 
 def test_what_is_no_number_stays_so():
     layer = PooledConv2d(Conv2d(4, 3, "relu"), MaxPool(2))
-    params = layer.begin((8, 8, 1), np.random.default_rng(0), np.float32)
+    params = layer.init_params((8, 8, 1), np.random.default_rng(0), np.float32)
     params[1][:] = np.nan
-    for each in (layer, layer.kernels):
+    for each in (layer, layer.conv):
         assert np.isnan(
             each.forward(params, np.ones((2, 8, 8, 1), np.float32), PassContext())[0]
         ).all()

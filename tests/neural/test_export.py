@@ -259,6 +259,8 @@ def test_a_missing_library_is_named(tmp_path, monkeypatch):
 
 def test_a_layer_of_ones_own_is_named(tmp_path):
     model, _ = fitted([Dense()], (4,))
-    model.network_ = model.network_._replace(layers=(SimpleNamespace(output=lambda shape: shape),))
+    model.network_ = model.network_._replace(
+        layers=(SimpleNamespace(output_shape=lambda shape: shape),)
+    )
     with pytest.raises(TypeError, match="SimpleNamespace has no counterpart in ONNX"):
         to_onnx(model, tmp_path / "model.onnx")

@@ -27,29 +27,31 @@ LABELS = RNG.integers(0, 3, size=301)
 NUMBERS = RNG.normal(size=(301, 3))
 
 
-def learned(loss, y, plan, *, bend="relu", units=3, w=None, X=X):
+def learned(loss, y, config, *, bend="relu", units=3, w=None, X=X):
     """Where a training stands after three epochs."""
     layers = [Dense(7, bend), Dense(4, "tanh"), Dense(units)]
     network, params = build_network(layers, (X.shape[1],), np.random.default_rng(1))
-    start = initial_state(params, plan.rule)
+    start = initial_state(params, config.optimizer)
     return train(
-        NetworkObjective(network, loss), open_rows(X, y, w), start, plan, StoppingRule(3), seed=4
+        NetworkObjective(network, loss), open_rows(X, y, w), start, config, StoppingRule(3), seed=4
     ).state
 
 
-def assert_same_way(loss, y, plan, **settings):
+def assert_same_way(loss, y, config, **settings):
     """Compiled or layer by layer, training goes the same way."""
-    slow = plan._replace(clip_norm=1e30)  # no gradient is as long, but such plans are not compiled
-    task = NetworkObjective(*[build_network([Dense(3)], (5,), RNG)[0], loss])
+    slow = config._replace(
+        clip_norm=1e30
+    )  # no gradient is as long, but such plans are not compiled
+    objective = NetworkObjective(*[build_network([Dense(3)], (5,), RNG)[0], loss])
     params = [np.zeros(1, np.float32)]
-    assert make_fused_trainer(task, params, plan) is not None
-    assert make_fused_trainer(task, params, slow) is None
-    ours, theirs = (learned(loss, y, each, **settings) for each in (plan, slow))
+    assert make_fused_trainer(objective, params, config) is not None
+    assert make_fused_trainer(objective, params, slow) is None
+    ours, theirs = (learned(loss, y, each, **settings) for each in (config, slow))
     assert_close(ours.params, theirs.params)
     assert_close(ours.losses, theirs.losses)
-    for kept, other in zip(ours.memory, theirs.memory, strict=True):
-        assert_close(kept, other)
-    assert ours.t == theirs.t
+    for cache, other in zip(ours.optimizer_state, theirs.optimizer_state, strict=True):
+        assert_close(cache, other)
+    assert ours.step == theirs.step
 
 
 def assert_close(ours, theirs):
@@ -78,18 +80,18 @@ def test_every_rule(rule):
     ],
 )
 def test_every_loss_with_weights_and_penalties(loss, y, units):
-    plan = TrainingConfig(rate=ConstantRate(0.01), batch_size=130, l2=0.05, l1=0.01)
+    config = TrainingConfig(schedule=ConstantRate(0.01), batch_size=130, l2=0.05, l1=0.01)
     weights = np.random.default_rng(3).integers(0, 3, size=301).astype(float)
-    assert_same_way(loss, y, plan, units=units, w=weights)
+    assert_same_way(loss, y, config, units=units, w=weights)
 
 
 def test_a_batch_without_weight_changes_nothing():
     weights = np.zeros(301)
     weights[:5] = 1.0
-    plan = TrainingConfig(SGD(), ConstantRate(0.1), batch_size=10)
-    assert_same_way(CrossEntropy(), LABELS, plan, w=weights)
+    config = TrainingConfig(SGD(), ConstantRate(0.1), batch_size=10)
+    assert_same_way(CrossEntropy(), LABELS, config, w=weights)
     assert all(
-        np.isfinite(p).all() for p in learned(CrossEntropy(), LABELS, plan, w=weights).params
+        np.isfinite(p).all() for p in learned(CrossEntropy(), LABELS, config, w=weights).params
     )
 
 
@@ -104,17 +106,17 @@ def test_large_batches_are_cut_into_a_few_parts():
 
 
 def test_threads_and_kinds_of_rows_make_the_same_bits(monkeypatch):
-    monkeypatch.setattr("tenfold.neural._fused_mlp._MIN_PARALLEL_WORK", -1.0)  # helpers always come
+    monkeypatch.setattr("tenfold.neural._fused_mlp.MIN_PARALLEL_WORK", -1.0)  # helpers always come
     many = np.tile(X, (9, 1))
-    labels, plan = np.tile(LABELS, 9), TrainingConfig(batch_size=200)
+    labels, config = np.tile(LABELS, 9), TrainingConfig(batch_size=200)
     with tenfold.threads(1):
-        alone = learned(CrossEntropy(), labels, plan, X=many)
+        alone = learned(CrossEntropy(), labels, config, X=many)
     frozen = many.copy()
     frozen.flags.writeable = False
     for rows in (many, np.asfortranarray(many), many.astype(np.float64), frozen):
         for threads in (2, 3, 5):
             with tenfold.threads(threads):
-                shared = learned(CrossEntropy(), labels, plan, X=rows)
+                shared = learned(CrossEntropy(), labels, config, X=rows)
             assert all(map(np.array_equal, alone.params, shared.params))
             assert alone.losses == shared.losses
 
@@ -122,7 +124,7 @@ def test_threads_and_kinds_of_rows_make_the_same_bits(monkeypatch):
 def test_wide_rows_are_gathered_in_stretches(monkeypatch):
     doubles = X.astype(np.float64)
     whole = learned(CrossEntropy(), LABELS, TrainingConfig(batch_size=32), X=doubles)
-    monkeypatch.setattr("tenfold.neural._fused_mlp._MAX_GATHERED_VALUES", 400)
+    monkeypatch.setattr("tenfold.neural._fused_mlp.MAX_GATHERED_VALUES", 400)
     parts = learned(CrossEntropy(), LABELS, TrainingConfig(batch_size=32), X=doubles)
     assert all(map(np.array_equal, whole.params, parts.params))
 
@@ -170,13 +172,13 @@ def test_tickets_are_drawn_once_and_wait_for_those_before():
 def test_a_weight_that_is_no_number_is_told(bend):
     network, params = build_network([Dense(7, bend), Dense(3)], (5,), np.random.default_rng(1))
     params[0][:] = np.nan
-    start, plan = initial_state(params, SGD()), TrainingConfig(SGD(), ConstantRate(0.1))
+    start, config = initial_state(params, SGD()), TrainingConfig(SGD(), ConstantRate(0.1))
     with pytest.raises(ValueError, match="loss is not finite"):
         train(
             NetworkObjective(network, CrossEntropy()),
             open_rows(X, LABELS),
             start,
-            plan,
+            config,
             StoppingRule(1),
             seed=0,
         )
@@ -204,5 +206,5 @@ def test_products_begin_at_any_place_and_turn_either_matrix(dtype):
 
 def test_products_of_two_precisions_are_refused():
     a, b = np.zeros(9, np.float32), np.zeros(9)
-    with pytest.raises(TypeError, match="one type and piece"):
+    with pytest.raises(TypeError, match="of one dtype"):
         multiplied(a, False, b, False, b, 2, 2, 2)

@@ -76,8 +76,10 @@ def moved(array, position, by):
 
 
 def differences(f, array, h=1e-6):
-    slopes = [(f(moved(array, i, h)) - f(moved(array, i, -h))) / (2 * h) for i in range(array.size)]
-    return np.reshape(slopes, array.shape)
+    gradients = [
+        (f(moved(array, i, h)) - f(moved(array, i, -h))) / (2 * h) for i in range(array.size)
+    ]
+    return np.reshape(gradients, array.shape)
 
 
 def named(value):
@@ -85,39 +87,39 @@ def named(value):
 
 
 @pytest.mark.parametrize(("layer", "shape"), LAYERS, ids=named)
-@pytest.mark.parametrize("way", [TRAINING, PassContext()], ids=["training", "predicting"])
-def test_slopes_are_those_of_finite_differences(layer, shape, way):
+@pytest.mark.parametrize("context", [TRAINING, PassContext()], ids=["training", "predicting"])
+def test_slopes_are_those_of_finite_differences(layer, shape, context):
     x = RNG.normal(size=(3, *shape))
-    params = [p + 0.3 * RNG.random(p.shape) for p in layer.begin(shape, RNG, np.float64)]
-    y, kept = layer.forward(params, x, way)
-    assert y.shape == (3, *layer.output(shape))
+    params = [p + 0.3 * RNG.random(p.shape) for p in layer.init_params(shape, RNG, np.float64)]
+    y, cache = layer.forward(params, x, context)
+    assert y.shape == (3, *layer.output_shape(shape))
     pull = RNG.normal(size=y.shape)
-    dx, slopes = layer.backward(params, kept, pull.copy())
-    value = lambda p, x: (layer.forward(p, x, way)[0] * pull).sum()  # noqa: E731
+    dx, gradients = layer.backward(params, cache, pull.copy())
+    value = lambda p, x: (layer.forward(p, x, context)[0] * pull).sum()  # noqa: E731
     assert_allclose(dx, differences(lambda x: value(params, x), x), rtol=1e-5, atol=1e-7)
     for i in range(len(params) - count_buffers(layer)):
         numeric = differences(
             lambda p, i=i: value([*params[:i], p, *params[i + 1 :]], x), params[i]
         )
-        assert_allclose(slopes[i], numeric, rtol=1e-5, atol=1e-7)
+        assert_allclose(gradients[i], numeric, rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize(("layer", "shape"), LAYERS, ids=named)
 def test_float32_stays_float32_and_rows_stay_as_they_are(layer, shape):
     x = RNG.normal(size=(3, *shape)).astype(np.float32)
     before = x.copy()
-    params = layer.begin(shape, RNG, np.float32)
-    y, kept = layer.forward(params, x, TRAINING)
-    dx, slopes = layer.backward(params, kept, np.ones_like(y))
-    assert {a.dtype for a in [y, dx, *params, *slopes]} == {np.dtype(np.float32)}
-    assert [p.shape for p in params] == [s.shape for s in slopes]
+    params = layer.init_params(shape, RNG, np.float32)
+    y, cache = layer.forward(params, x, TRAINING)
+    dx, gradients = layer.backward(params, cache, np.ones_like(y))
+    assert {a.dtype for a in [y, dx, *params, *gradients]} == {np.dtype(np.float32)}
+    assert [p.shape for p in params] == [s.shape for s in gradients]
     assert np.array_equal(x, before)
 
 
 @pytest.mark.parametrize(("layer", "shape"), LAYERS, ids=named)
 def test_without_need_of_the_input_the_other_slopes_are_the_same(layer, shape):
     x = RNG.normal(size=(3, *shape))
-    params = layer.begin(shape, RNG, np.float64)
+    params = layer.init_params(shape, RNG, np.float64)
     y, _ = layer.forward(params, x, TRAINING)
     with_input, without = (
         layer.backward(
@@ -130,18 +132,18 @@ def test_without_need_of_the_input_the_other_slopes_are_the_same(layer, shape):
 
 @pytest.mark.parametrize("name", [n for n in SMOOTH if n != "linear"])
 def test_activations_are_those_of_torch(name):
-    a, kept = Activation(name).forward([], TORCH["bend_z"], PassContext())
-    slope, _ = Activation(name).backward([], kept, np.arange(20.0).reshape(5, 4))
+    a, cache = Activation(name).forward([], TORCH["bend_z"], PassContext())
+    gradient, _ = Activation(name).backward([], cache, np.arange(20.0).reshape(5, 4))
     assert_allclose(a, TORCH[f"bend_{name}_value"], rtol=1e-6)
-    assert_allclose(slope, TORCH[f"bend_{name}_slope"], rtol=1e-6, atol=1e-12)
+    assert_allclose(gradient, TORCH[f"bend_{name}_slope"], rtol=1e-6, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["step", "sign"])
 def test_steps_go_forward_only(name):
-    y, kept = Activation(name).forward([], np.array([[-2.0, 3.0]]), PassContext())
+    y, cache = Activation(name).forward([], np.array([[-2.0, 3.0]]), PassContext())
     assert y.tolist() == ([[0.0, 1.0]] if name == "step" else [[-1.0, 1.0]])
-    with pytest.raises(ValueError, match="slope zero"):
-        Activation(name).backward([], kept, y)
+    with pytest.raises(ValueError, match="gradient zero"):
+        Activation(name).backward([], cache, y)
 
 
 LOSSES = [
@@ -174,9 +176,12 @@ def targets(kind):
 @pytest.mark.parametrize(("loss", "units", "kind"), LOSSES, ids=named)
 def test_losses_have_the_slopes_of_finite_differences(loss, units, kind, weighed):
     z, y, w = RNG.normal(size=(6, units)), targets(kind), RNG.random(6) if weighed else None
-    value, slope = loss.value_and_gradient(z.copy(), y, w)
+    value, gradient = loss.value_and_gradient(z.copy(), y, w)
     assert_allclose(
-        slope, differences(lambda z: loss.value_and_gradient(z, y, w)[0], z), rtol=1e-5, atol=1e-7
+        gradient,
+        differences(lambda z: loss.value_and_gradient(z, y, w)[0], z),
+        rtol=1e-5,
+        atol=1e-7,
     )
     each = [loss.value_and_gradient(z[i : i + 1], y[i : i + 1], None)[0] for i in range(6)]
     assert_allclose(value, np.dot(each, np.ones(6) if w is None else w), rtol=1e-12)
@@ -187,11 +192,11 @@ def test_likelihood_of_shares_is_cross_entropy_of_scores(units):
     z, y = RNG.normal(size=(6, units)), RNG.integers(max(units, 2), size=6)
     end = Activation("sigmoid") if units == 1 else Softmax()
     of_scores = losses.BinaryCrossEntropy() if units == 1 else losses.CrossEntropy()
-    p, kept = end.forward([], z, PassContext())
-    value, slope = losses.Likelihood().value_and_gradient(p, y, None)
+    p, cache = end.forward([], z, PassContext())
+    value, gradient = losses.Likelihood().value_and_gradient(p, y, None)
     want, want_slope = of_scores.value_and_gradient(z, y, None)
     assert_allclose(value, want)
-    assert_allclose(end.backward([], kept, slope)[0], want_slope, atol=1e-12)
+    assert_allclose(end.backward([], cache, gradient)[0], want_slope, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["cross_entropy", "hinge", "binary_cross_entropy", "gaussian"])
@@ -199,9 +204,9 @@ def test_losses_are_those_of_torch(name):
     z, y = TORCH["loss_z"], TORCH["loss_y"]
     used = {"binary_cross_entropy": 1, "gaussian": 2}.get(name, 3)
     y = y > 0 if used == 1 else y.astype(float) if used == 2 else y
-    value, slope = losses.as_loss(name).value_and_gradient(z[:, :used], y, None)
+    value, gradient = losses.as_loss(name).value_and_gradient(z[:, :used], y, None)
     assert_allclose(value, TORCH[f"loss_{name}_value"], rtol=1e-6)
-    assert_allclose(slope, TORCH[f"loss_{name}_slope"][:, :used], rtol=1e-6, atol=1e-12)
+    assert_allclose(gradient, TORCH[f"loss_{name}_slope"][:, :used], rtol=1e-6, atol=1e-12)
 
 
 def test_a_network_of_images_is_that_of_torch():
@@ -216,19 +221,19 @@ def test_a_network_of_images_is_that_of_torch():
     network, params = build_network(layers, (9, 8, 2), RNG, np.float64)
     names = ["W1", "b1", "g", "h", None, None, "W2", "b2"]
     params = [p if n is None else TORCH[f"net_{n}"] for p, n in zip(params, names, strict=True)]
-    z, kept = forward(network, params, TORCH["net_x"], TRAINING)
-    loss, slope = losses.CrossEntropy().value_and_gradient(z, TORCH["net_y"], None)
-    dx, slopes = backward(network, params, kept, slope, need_input=True)
+    z, cache = forward(network, params, TORCH["net_x"], TRAINING)
+    loss, gradient = losses.CrossEntropy().value_and_gradient(z, TORCH["net_y"], None)
+    dx, gradients = backward(network, params, cache, gradient, need_input=True)
     assert_allclose(loss, TORCH["net_loss"], rtol=1e-8)
     assert_allclose(dx, TORCH["net_x_slope"], rtol=1e-6, atol=1e-9)
-    for name, mine in zip(names, slopes, strict=True):
+    for name, mine in zip(names, gradients, strict=True):
         if name is not None:
             assert_allclose(mine, TORCH[f"net_{name}_slope"], rtol=1e-6, atol=1e-9, err_msg=name)
 
 
 def test_a_shift_of_the_image_shifts_the_feature_map():
     layer = Conv2d(4, 3, "relu")
-    params = layer.begin((12, 12, 2), RNG, np.float64)
+    params = layer.init_params((12, 12, 2), RNG, np.float64)
     x = RNG.normal(size=(2, 12, 12, 2))
     y = layer.forward(params, x, PassContext())[0]
     shifted = layer.forward(params, np.roll(x, (2, 1), axis=(1, 2)), PassContext())[0]
@@ -237,15 +242,15 @@ def test_a_shift_of_the_image_shifts_the_feature_map():
 
 def test_ties_of_a_window_pull_one_number_only():
     layer = MaxPool(2)
-    _, kept = layer.forward([], np.ones((1, 2, 2, 1)), PassContext())
-    dx, _ = layer.backward([], kept, np.full((1, 1, 1, 1), 5.0))
+    _, cache = layer.forward([], np.ones((1, 2, 2, 1)), PassContext())
+    dx, _ = layer.backward([], cache, np.full((1, 1, 1, 1), 5.0))
     assert dx.ravel().tolist() == [5.0, 0.0, 0.0, 0.0]
 
 
 def test_dropout_belongs_to_the_row_of_the_batch():
     x = np.ones((10, 7))
     whole = Dropout(0.5).forward([], x, TRAINING)[0]
-    end = Dropout(0.5).forward([], x[4:], TRAINING._replace(first=4))[0]
+    end = Dropout(0.5).forward([], x[4:], TRAINING._replace(first_row=4))[0]
     assert np.array_equal(whole[4:], end)
     assert not np.array_equal(whole, Dropout(0.5).forward([], x, TRAINING._replace(seed=6))[0])
     assert Dropout(0.5).forward([], x, PassContext())[0] is x
@@ -256,11 +261,11 @@ def test_dropout_belongs_to_the_row_of_the_batch():
 def test_batch_norm_has_mean_zero_and_variance_one():
     layer = BatchNorm()
     x = 5 + 3 * RNG.normal(size=(200, 4, 3))
-    params = layer.begin((4, 3), RNG, np.float64)
-    y, kept = layer.forward(params, x, TRAINING)
+    params = layer.init_params((4, 3), RNG, np.float64)
+    y, cache = layer.forward(params, x, TRAINING)
     assert_allclose(y.mean(axis=(0, 1)), 0, atol=1e-12)
     assert_allclose(y.var(axis=(0, 1)), 1, rtol=1e-4)
-    *_, mean, variance = layer.backward(params, kept, np.ones_like(y))[1]
+    *_, mean, variance = layer.backward(params, cache, np.ones_like(y))[1]
     assert_allclose(mean, x.mean(axis=(0, 1)))
     assert_allclose(variance, x.var(axis=(0, 1)))
 
@@ -284,8 +289,8 @@ def test_what_does_not_fit_says_where_and_what():
         build_network([MaxPool(4)], (3, 3, 1), RNG)
     with pytest.raises(ValueError, match="no activation 'rely'"):
         build_network([Dense(5, "rely")], (4,), RNG)
-    with pytest.raises(ValueError, match="no start 'hee'"):
-        build_network([Dense(5, start="hee")], (4,), RNG)
+    with pytest.raises(ValueError, match="no initializer 'hee'"):
+        build_network([Dense(5, init="hee")], (4,), RNG)
     with pytest.raises(ValueError, match="no loss 'square'"):
         losses.as_loss("square")
 

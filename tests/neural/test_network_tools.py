@@ -95,7 +95,7 @@ def test_a_shift_of_the_input_is_a_shift_of_the_map():
 def test_layers_compute_what_the_functions_say(stride, padding):
     x = RNG.normal(size=(2, 11, 9, 3))
     layer = neural.Conv2d(4, 3, stride=stride, padding=padding)
-    W, b = layer.begin((11, 9, 3), RNG, np.float64)
+    W, b = layer.init_params((11, 9, 3), RNG, np.float64)
     maps, _ = layer.forward([W, b + 0.5], x, PassContext())
     pooled, _ = neural.MaxPool(2).forward([], x, PassContext())
     means, _ = neural.AveragePool(2).forward([], x, PassContext())
@@ -104,7 +104,7 @@ def test_layers_compute_what_the_functions_say(stride, padding):
         np.testing.assert_allclose(maps[i], want + 0.5, atol=1e-12)
         np.testing.assert_array_equal(pooled[i], pool(image, 2))
         np.testing.assert_allclose(means[i], pool(image, 2, how="mean"))
-    assert layer.output((11, 9, 3)) == maps.shape[1:]
+    assert layer.output_shape((11, 9, 3)) == maps.shape[1:]
 
 
 def test_pools_of_001():
@@ -149,7 +149,9 @@ CHANGES = [
 def test_a_change_belongs_to_the_row(change):
     """Any cut of the rows gives the same images; another seed gives others."""
     whole = neural.augment(IMAGES, [change], seed=3)
-    parts = [neural.augment(IMAGES[a:b], [change], seed=3, first=a) for a, b in ((0, 7), (7, 40))]
+    parts = [
+        neural.augment(IMAGES[a:b], [change], seed=3, first_row=a) for a, b in ((0, 7), (7, 40))
+    ]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
     assert whole.dtype == np.float32
     assert not np.array_equal(neural.augment(IMAGES, [change], seed=4), whole)
@@ -231,16 +233,16 @@ def test_colours_move_together():
 def test_the_layer_works_in_training_alone():
     layer = neural.Augment((neural.Shift(1), neural.GaussianNoise(0.1)))
     x = IMAGES[..., None]
-    assert layer.output((9, 9, 1)) == (9, 9, 1)
+    assert layer.output_shape((9, 9, 1)) == (9, 9, 1)
     np.testing.assert_array_equal(layer.forward([], x, PassContext())[0], x)
     whole, _ = layer.forward([], x, PassContext(training=True, seed=5))
-    part, kept = layer.forward([], x[10:], PassContext(training=True, seed=5, first=10))
+    part, cache = layer.forward([], x[10:], PassContext(training=True, seed=5, first_row=10))
     np.testing.assert_array_equal(part, whole[10:])
-    assert layer.backward([], kept, x, need_input=False) == (None, [])
-    with pytest.raises(ValueError, match="comes first"):
-        layer.backward([], kept, x)
-    with pytest.raises(ValueError, match="as large as they are"):
-        neural.Augment((neural.RandomPadding(2),)).output((9, 9, 1))
+    assert layer.backward([], cache, x, need_input=False) == (None, [])
+    with pytest.raises(ValueError, match="must be the first layer"):
+        layer.backward([], cache, x)
+    with pytest.raises(ValueError, match="must keep the shape"):
+        neural.Augment((neural.RandomPadding(2),)).output_shape((9, 9, 1))
 
 
 # ------------------------------------------------------------------------------ looking inside
@@ -270,17 +272,17 @@ def sine():
 def test_layers_pull_back_as_the_differentiator_does(sine):
     """Hand-written layers and the differentiator agree, layer by layer [001, 3.2.3]."""
     model, x, y = sine
-    look = probe_network(model, x, y)
+    probe = probe_network(model, x, y)
     z = model.outputs(x)[-1].astype(float)
-    _, slope = look.task.loss.value_and_gradient(z, look.y, None)
-    _, at_params = layer_gradients(look, slope)
-    want = autodiff.grad(chain_loss(model, x, y))(look.params)
-    scale = look.task.loss.value_and_gradient(z, look.y, None)[0] / chain_loss(model, x, y)(
-        look.params
+    _, gradient = probe.objective.loss.value_and_gradient(z, probe.y, None)
+    _, at_params = layer_gradients(probe, gradient)
+    want = autodiff.grad(chain_loss(model, x, y))(probe.params)
+    scale = probe.objective.loss.value_and_gradient(z, probe.y, None)[0] / chain_loss(model, x, y)(
+        probe.params
     )
     flat = [array for own in at_params for array in own]
-    for got, slope in zip(flat, want, strict=True):
-        np.testing.assert_allclose(got, scale * slope, rtol=1e-5, atol=1e-7)
+    for got, gradient in zip(flat, want, strict=True):
+        np.testing.assert_allclose(got, scale * gradient, rtol=1e-5, atol=1e-7)
 
 
 def test_worked_network_of_001():
@@ -288,8 +290,8 @@ def test_worked_network_of_001():
     layers = [Dense(3, "tanh", bias=False), Dense(2, "sigmoid", bias=False)]
     network, params = build_network(layers, (4,), np.random.default_rng(0), np.float64)
     x, y = RNG.normal(size=(1, 4)), np.array([[1.0, 0.0]])
-    out, kept = forward(network, params, x)
-    _, by_layers = backward(network, params, kept, out - y)
+    out, cache = forward(network, params, x)
+    _, by_layers = backward(network, params, cache, out - y)
     W1, W2 = params
     z = np.tanh(x @ W1)
     said = 1 / (1 + np.exp(-z @ W2))
@@ -311,9 +313,9 @@ def test_a_convolutional_network_pulls_back_as_the_differentiator_does():
     network, params = build_network(layers, (8, 8, 2), np.random.default_rng(0), np.float64)
     x, y = RNG.normal(size=(5, 8, 8, 2)), np.array([0, 3, 1, 1, 2])
     loss = neural.losses.as_loss("cross_entropy")
-    z, kept = forward(network, params, x)
-    value, slope = loss.value_and_gradient(z, y, None)
-    down, slopes = backward(network, params, kept, slope, need_input=True)
+    z, cache = forward(network, params, x)
+    value, gradient = loss.value_and_gradient(z, y, None)
+    down, gradients = backward(network, params, cache, gradient, need_input=True)
 
     def cost(x, params):
         W, b, V, c = params
@@ -326,7 +328,7 @@ def test_a_convolutional_network_pulls_back_as_the_differentiator_does():
     ours, (by_x, by_params) = autodiff.value_and_grad(cost, (0, 1))(x, params)
     assert ours == pytest.approx(value)
     np.testing.assert_allclose(by_x, down, atol=1e-12)
-    for got, want in zip(slopes, by_params, strict=True):
+    for got, want in zip(gradients, by_params, strict=True):
         np.testing.assert_allclose(got, want, atol=1e-12)
 
 
@@ -336,13 +338,13 @@ def test_chain_of_single_units_of_003(depth):
     w, x, y = RNG.normal(size=depth), 0.7, 0.3
     network, _ = build_network([Dense(1, "tanh", bias=False)] * depth, (1,), RNG, np.float64)
     params = [np.array([[each]]) for each in w]
-    out, kept = forward(network, params, np.array([[x]]))
-    _, slopes = backward(network, params, kept, out - y)
+    out, cache = forward(network, params, np.array([[x]]))
+    _, gradients = backward(network, params, cache, out - y)
     f, product = np.tanh(x * w[0]), (1 - np.tanh(x * w[0]) ** 2) * x
     for each in w[1:]:
         product *= (1 - np.tanh(f * each) ** 2) * each
         f = np.tanh(f * each)
-    assert slopes[0][0, 0] == pytest.approx(product * (f - y))
+    assert gradients[0][0, 0] == pytest.approx(product * (f - y))
 
 
 def test_saliency_is_the_slope_of_the_score(sine):
@@ -369,7 +371,7 @@ def test_saliency_of_a_class_by_finite_differences():
     for i, label in enumerate(said):
         own = neural.saliency(model, X[i : i + 1], label)[0]
         np.testing.assert_allclose(best[i], own, rtol=1e-12)
-    with pytest.raises(ValueError, match="'red' was not there"):
+    with pytest.raises(ValueError, match="'red' was not in the training data"):
         neural.saliency(model, X, "red")
 
 
@@ -387,8 +389,8 @@ def test_saliency_of_two_classes_with_one_score():
 
 
 def opened_scores(model, x):
-    look = probe_network(model, x)
-    return forward(look.task.network, look.params, look.x)[0]
+    probe = probe_network(model, x)
+    return forward(probe.objective.network, probe.params, probe.x)[0]
 
 
 def test_deep_sigmoids_vanish_and_wide_starts_explode():
@@ -397,9 +399,9 @@ def test_deep_sigmoids_vanish_and_wide_starts_explode():
     report = neural.gradient_report(deep, X, y)
     assert report.verdict == "vanishing"
     assert report.per_layer < 0.5
-    slopes = [each.slope for each in report.layers]
-    assert all(a < b for a, b in itertools.pairwise(slopes[:-1]))
-    wild = SequentialClassifier([*[Dense(30, start=3.0)] * 6, Dense()], random_state=0)
+    gradients = [each.gradient for each in report.layers]
+    assert all(a < b for a, b in itertools.pairwise(gradients[:-1]))
+    wild = SequentialClassifier([*[Dense(30, init=3.0)] * 6, Dense()], random_state=0)
     assert neural.gradient_report(wild, X, y).verdict == "exploding"
     calm = SequentialClassifier([*[Dense(30, "relu")] * 5, Dense()], random_state=0)
     assert neural.gradient_report(calm, X, y).verdict == "steady"
@@ -484,13 +486,13 @@ def test_surface_has_the_loss_of_the_model_in_the_middle(sine):
 def test_surface_along_given_directions_reaches_another_model(sine):
     model, x, y = sine
     other = permute_units(model, 0, [4, 3, 2, 1, 0])
-    way = [b.astype(float) - a for a, b in zip(model.params_, other.params_, strict=True)]
-    still = [np.zeros_like(d) for d in way]
-    found = loss_surface(model, x, y, steps=3, directions=(way, still))
+    context = [b.astype(float) - a for a, b in zip(model.params_, other.params_, strict=True)]
+    still = [np.zeros_like(d) for d in context]
+    found = loss_surface(model, x, y, steps=3, directions=(context, still))
     assert found.loss[2, 0] == pytest.approx(found.loss[1, 1], rel=1e-4)  # an equal minimum
     np.testing.assert_allclose(found.loss[:, 0], found.loss[:, 2])
     with pytest.raises(ValueError, match=r"like those of model\.params_"):
-        loss_surface(model, x, y, directions=(way[:1], still[:1]))
+        loss_surface(model, x, y, directions=(context[:1], still[:1]))
 
 
 def test_snapshots_are_one_training():

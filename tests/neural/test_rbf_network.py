@@ -29,7 +29,7 @@ def three_rings(n=300):
 
 def test_four_bumps_by_hand_solve_xor_everywhere():
     """w = [1, 1, -1, -1, 0]: score 4 exp(-(|x|^2 + 2)) sinh(2 x1) sinh(2 x2) [000, 1.7.2]."""
-    model = RbfNetwork(centres=CORNERS, width=1.0, weights="labels").fit(CORNERS, [1, 1, 0, 0])
+    model = RbfNetwork(centers=CORNERS, width=1.0, weights="labels").fit(CORNERS, [1, 1, 0, 0])
     assert model.coef_.tolist() == [[1, 1, -1, -1]]
     assert model.intercept_.tolist() == [0]
     X = np.random.default_rng(0).normal(size=(50, 2))
@@ -41,7 +41,7 @@ def test_four_bumps_by_hand_solve_xor_everywhere():
 
 def test_labels_of_given_centres_are_those_of_the_rows_around_them():
     X, y = xor()
-    model = RbfNetwork(centres=CORNERS, weights="labels").fit(X, y)
+    model = RbfNetwork(centers=CORNERS, weights="labels").fit(X, y)
     assert model.coef_.tolist() == [[1, 1, -1, -1]]
     assert model.score(X, y) == 1
 
@@ -60,8 +60,8 @@ def test_all_rows_as_narrow_bumps_are_the_nearest_neighbour():
 def test_trained_weights_are_those_of_logistic_regression_in_the_bumps():
     X, y = xor(200, 0.6)
     alpha = 1e-2
-    model = RbfNetwork(centres=CORNERS, width=1.3, alpha=alpha, tol=1e-8).fit(X, y)
-    phi = RadialFeatures(centres=CORNERS, width=1.3).fit_transform(X)
+    model = RbfNetwork(centers=CORNERS, width=1.3, alpha=alpha, tol=1e-8).fit(X, y)
+    phi = RadialFeatures(centers=CORNERS, width=1.3).fit_transform(X)
     plain = LogisticRegression(C=1 / (alpha * len(X)), tol=1e-10).fit(phi, y)
     np.testing.assert_allclose(model.coef_, plain.coef_, atol=1e-5)
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(phi), atol=1e-6)
@@ -70,7 +70,7 @@ def test_trained_weights_are_those_of_logistic_regression_in_the_bumps():
 def test_weights_are_repetitions_with_given_centres():
     X, y = three_rings()
     w = np.random.default_rng(2).integers(0, 3, len(X))
-    model = RbfNetwork(centres=X[:9], tol=1e-9, alpha=1e-3)
+    model = RbfNetwork(centers=X[:9], tol=1e-9, alpha=1e-3)
     a = model.fit(X, y, sample_weight=w.astype(float)).predict_proba(X)
     b = model.fit(np.repeat(X, w, axis=0), np.repeat(y, w)).predict_proba(X)
     np.testing.assert_allclose(a, b, atol=1e-6)
@@ -90,8 +90,8 @@ def test_slopes_equal_those_of_the_differentiator(loss):
     signs = 2.0 * (chunk.y[:, None] == (np.arange(m) if m > 1 else [1])) - 1
 
     def cost(net):
-        gaps = chunk.X[:, None] - net.centres[None]
-        phi = np.exp(-np.sum(gaps**2, axis=2) / np.exp(net.widths) ** 2)
+        gaps = chunk.X[:, None] - net.centers[None]
+        phi = np.exp(-np.sum(gaps**2, axis=2) / np.exp(net.log_widths) ** 2)
         Z = phi @ net.coef.T + net.intercept
         if isinstance(loss, LogisticLoss):
             each = np.sum(np.logaddexp(0, -signs * Z), axis=1)
@@ -102,10 +102,10 @@ def test_slopes_equal_those_of_the_differentiator(loss):
         return chunk.w @ each
 
     sums = loss_and_gradient(chunk, loss, net, "all")
-    value, slope = autodiff.value_and_grad(cost)(net)
+    value, gradient = autodiff.value_and_grad(cost)(net)
     scale = 1.0 if not isinstance(loss, SquaredHingeLoss) else sums.loss / value
     assert sums.loss == pytest.approx(scale * value)
-    for got, want in zip(sums.slope, slope, strict=True):
+    for got, want in zip(sums.gradient, gradient, strict=True):
         np.testing.assert_allclose(got, scale * want, rtol=1e-9, atol=1e-12)
 
 
@@ -116,43 +116,43 @@ def test_one_row_gives_the_rule_of_the_notes():
         rng.normal(size=(1, 3)), np.array([0.2]), rng.normal(size=(3, 2)), np.zeros(3)
     )
     x = np.array([[0.4, -0.3]])
-    phi = np.exp(-((x - net.centres) ** 2).sum(axis=1))
+    phi = np.exp(-((x - net.centers) ** 2).sum(axis=1))
     p = 1 / (1 + np.exp(-(net.coef[0] @ phi + 0.2)))
-    want = -2 * (1 - p) * (net.coef[0] * phi)[:, None] * (x - net.centres)
-    got = loss_and_gradient(Chunk(x, np.array([1])), LogisticLoss(), net, "centres").slope
-    np.testing.assert_allclose(got.centres, want)
-    assert not got.widths.any()
+    want = -2 * (1 - p) * (net.coef[0] * phi)[:, None] * (x - net.centers)
+    got = loss_and_gradient(Chunk(x, np.array([1])), LogisticLoss(), net, "centers").gradient
+    np.testing.assert_allclose(got.centers, want)
+    assert not got.log_widths.any()
 
 
-@pytest.mark.parametrize("centres", ["random", "kmeans"])
-def test_xor_is_solved_where_a_line_fails(centres):
+@pytest.mark.parametrize("centers", ["random", "kmeans"])
+def test_xor_is_solved_where_a_line_fails(centers):
     X, y = xor()
     assert LogisticRegression().fit(X, y).score(X, y) < 0.8
-    assert RbfNetwork(10, centres=centres, random_state=0).fit(X, y).score(X, y) == 1
+    assert RbfNetwork(10, centers=centers, random_state=0).fit(X, y).score(X, y) == 1
 
 
 def test_kmeans_finds_the_corners():
     X, y = xor(400, 0.2)
-    model = RbfNetwork(4, centres="kmeans", random_state=0).fit(X, y)
-    order = np.lexsort(model.centres_.round().T)
-    np.testing.assert_allclose(model.centres_[order], CORNERS[np.lexsort(CORNERS.T)], atol=0.05)
+    model = RbfNetwork(4, centers="kmeans", random_state=0).fit(X, y)
+    order = np.lexsort(model.centers_.round().T)
+    np.testing.assert_allclose(model.centers_[order], CORNERS[np.lexsort(CORNERS.T)], atol=0.05)
 
 
 @pytest.mark.parametrize("loss", ["cross_entropy", "squared_hinge"])
 def test_adapting_never_costs_more_than_the_fixed_basis(loss):
     X, y = three_rings()
     ends = {}
-    for adapt in ("none", "centres", "all"):
+    for adapt in ("none", "centers", "all"):
         model = RbfNetwork(6, adapt=adapt, loss=loss, random_state=3).fit(X, y)
         ends[adapt] = model.history_["objective"][-1]
         assert (np.diff(model.history_["objective"]) <= 1e-12).all()
         assert len(model.history_["seconds"]) == model.n_iter_
         assert (np.diff(model.history_["seconds"]) >= 0).all()
     assert ends["all"] < 0.6 * ends["none"]
-    assert ends["centres"] < ends["none"]
-    moved = RbfNetwork(6, adapt="centres", random_state=3).fit(X, y)
+    assert ends["centers"] < ends["none"]
+    moved = RbfNetwork(6, adapt="centers", random_state=3).fit(X, y)
     fixed = RbfNetwork(6, random_state=3).fit(X, y)
-    assert not np.allclose(moved.centres_, fixed.centres_)
+    assert not np.allclose(moved.centers_, fixed.centers_)
     np.testing.assert_allclose(moved.widths_, fixed.widths_)
 
 
@@ -175,10 +175,10 @@ def test_width_is_that_of_the_cloud():
 
 def test_errors_say_what_to_do():
     X, y = xor()
-    with pytest.raises(ValueError, match="2 widths for 3 centres"):
+    with pytest.raises(ValueError, match="2 widths for 3 centers"):
         RbfNetwork(3, width=[1.0, 2.0]).fit(X, y)
-    with pytest.raises(ValueError, match=r"2 columns need \(number of centres, 2\)"):
-        RbfNetwork(centres=np.zeros((3, 5))).fit(X, y)
+    with pytest.raises(ValueError, match=r"2 columns need \(number of centers, 2\)"):
+        RbfNetwork(centers=np.zeros((3, 5))).fit(X, y)
     with pytest.raises(ValueError, match="weights='trained'"):
         RbfNetwork(weights="labels", adapt="all").fit(X, y)
     with pytest.raises(AttributeError, match="predict_proba"):

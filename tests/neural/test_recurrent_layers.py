@@ -25,15 +25,15 @@ SHORT = np.arange(5) < np.array([5, 2, 4])[:, None]  # (n, t): sequences of 5, 2
 def drawn(layer, seed=0, shape=(5, 3), dtype=np.float64):
     """Parameters and three sequences."""
     rng = np.random.default_rng(seed)
-    params = layer.begin(shape, rng, dtype)
+    params = layer.init_params(shape, rng, dtype)
     params = [p + 0.3 * rng.normal(size=p.shape).astype(dtype) for p in params]
     return params, rng.normal(size=(3, *shape)).astype(dtype)
 
 
-def slopes(layer, params, x, pull, mask=None):
+def gradients(layer, params, x, pull, mask=None):
     """Slopes of the sum of `pull` times what comes out: in the input, then in each parameter."""
-    _, kept = layer.forward(params, x, PassContext(mask=mask))
-    down, own = layer.backward(params, kept, pull.copy())
+    _, cache = layer.forward(params, x, PassContext(mask=mask))
+    down, own = layer.backward(params, cache, pull.copy())
     return [down, *own]
 
 
@@ -73,7 +73,7 @@ def test_torch_gives_the_same_states_and_slopes_of_sequences_of_different_length
     pull = np.cos(np.arange(out.size)).reshape(out.shape)
     there = f"{shown}.slope."
     wanted = {k.removeprefix(there): v for k, v in numbers.items() if k.startswith(there)}
-    found = slopes(layer, params, TORCH["x"], pull, SHORT)
+    found = gradients(layer, params, TORCH["x"], pull, SHORT)
     assert_allclose(found[0], wanted["x"], rtol=1e-10, atol=1e-13)
     for suffix, own in zip(["", "_reverse"], [found[1:4], found[4:]], strict=False):
         if not own:
@@ -93,13 +93,13 @@ def test_slopes_are_finite_differences(name, every, mask):
     layer = CELLS.get(name, CELLS["gated"])._replace(all_states=every)
     layer = Bidirectional(layer) if name == "both" else layer
     params, x = drawn(layer)
-    pull = np.random.default_rng(1).normal(size=(3, *layer.output((5, 3))))
+    pull = np.random.default_rng(1).normal(size=(3, *layer.output_shape((5, 3))))
 
     def value():
         return (layer.forward(params, x, PassContext(mask=mask))[0] * pull).sum()
 
-    for array, slope in zip([x, *params], slopes(layer, params, x, pull, mask), strict=True):
-        assert_allclose(slope, differences(value, array), rtol=1e-6, atol=1e-8)
+    for array, gradient in zip([x, *params], gradients(layer, params, x, pull, mask), strict=True):
+        assert_allclose(gradient, differences(value, array), rtol=1e-6, atol=1e-8)
 
 
 def differences(value, array, e=1e-6):
@@ -121,9 +121,9 @@ def test_single_precision_follows_double(name):
     params, x = drawn(layer, shape=(30, 3))
     pull = np.random.default_rng(1).normal(size=(3, 30, 4))
     few = [p.astype(np.float32) for p in params]
-    exact = [layer.forward(params, x, PassContext())[0], *slopes(layer, params, x, pull)]
+    exact = [layer.forward(params, x, PassContext())[0], *gradients(layer, params, x, pull)]
     x, pull = x.astype(np.float32), pull.astype(np.float32)
-    found = [layer.forward(few, x, PassContext())[0], *slopes(layer, few, x, pull)]
+    found = [layer.forward(few, x, PassContext())[0], *gradients(layer, few, x, pull)]
     for a, b in zip(found, exact, strict=True):
         assert a.dtype == np.float32
         assert np.abs(a - b).max() <= 1e-5 * np.abs(b).max()
@@ -150,7 +150,7 @@ def test_steps_that_are_not_there_say_nothing(name, length, rubbish):
     mask = np.broadcast_to(np.arange(5) < length, (3, 5))
     padded, _ = layer.forward(params, x, PassContext(mask=mask))
     assert_allclose(padded, alone, rtol=1e-12, atol=1e-15)
-    assert_array_equal(slopes(layer, params, x, np.ones_like(padded), mask)[0][:, length:], 0)
+    assert_array_equal(gradients(layer, params, x, np.ones_like(padded), mask)[0][:, length:], 0)
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -178,10 +178,12 @@ def test_truncated_slopes_reach_the_last_steps_and_no_further(name, mask):
     layer = CELLS[name]
     params, x = drawn(layer)
     pull = np.ones((3, 4))
-    full = slopes(layer, params, x, pull, mask)
-    for a, b in zip(slopes(layer._replace(truncate=5), params, x, pull, mask), full, strict=True):
+    full = gradients(layer, params, x, pull, mask)
+    for a, b in zip(
+        gradients(layer._replace(truncate=5), params, x, pull, mask), full, strict=True
+    ):
         assert_array_equal(a, b)
-    cut = slopes(layer._replace(truncate=2), params, x, pull, mask)[0]
+    cut = gradients(layer._replace(truncate=2), params, x, pull, mask)[0]
     lengths = np.full(3, 5) if mask is None else mask.sum(axis=1)
     late = np.arange(5) >= lengths[:, None] - 2
     assert_array_equal(cut[late], full[0][late])
@@ -194,11 +196,11 @@ def test_truncated_slopes_of_all_states_are_those_of_pieces(name):
     layer = CELLS[name]._replace(all_states=True)
     params, x = drawn(layer)
     pull = np.random.default_rng(1).normal(size=(3, 5, 4))
-    found = slopes(layer._replace(truncate=2), params, x, pull)[0]
+    found = gradients(layer._replace(truncate=2), params, x, pull)[0]
     for piece in ([0], [1, 2], [3, 4]):  # counted from the end
         own = np.zeros_like(pull)
         own[:, piece] = pull[:, piece]
-        assert_allclose(found[:, piece], slopes(layer, params, x, own)[0][:, piece], rtol=1e-12)
+        assert_allclose(found[:, piece], gradients(layer, params, x, own)[0][:, piece], rtol=1e-12)
 
 
 def test_bidirectional_is_one_layer_from_each_end():
@@ -216,11 +218,11 @@ def test_embedding_is_a_product_with_one_hot_rows():
     hot = np.eye(6)[symbols]
     layer = Embedding(6, 2)
     for x in (symbols, symbols[:, :, None].astype(np.float32)):
-        out, kept = layer.forward([table], x, PassContext())
+        out, cache = layer.forward([table], x, PassContext())
         assert_allclose(out, hot @ table)
         pull = np.random.default_rng(2).normal(size=out.shape)
-        _, (slope,) = layer.backward([table], kept, pull)
-        assert_allclose(slope, np.einsum("nts,ntw->sw", hot, pull), rtol=1e-12)
+        _, (gradient,) = layer.backward([table], cache, pull)
+        assert_allclose(gradient, np.einsum("nts,ntw->sw", hot, pull), rtol=1e-12)
 
 
 @pytest.mark.parametrize("wrong", [-1, 6, 2.5])
@@ -231,10 +233,10 @@ def test_embedding_names_what_is_no_symbol(wrong):
 
 def test_layers_say_what_they_take():
     with pytest.raises(ValueError, match=r"Lstm takes rows of shape \(steps, numbers\)"):
-        Lstm(4).output((7,))
+        Lstm(4).output_shape((7,))
     with pytest.raises(ValueError, match="Embedding takes rows of shape"):
-        Embedding(4, 2).output((7, 3))
+        Embedding(4, 2).output_shape((7, 3))
     with pytest.raises(ValueError, match="activation='sigmoid': take one of"):
-        Rnn(4, "sigmoid").output((5, 3))
+        Rnn(4, "sigmoid").output_shape((5, 3))
     with pytest.raises(ValueError, match="truncate=0"):
-        Gru(4, truncate=0).output((5, 3))
+        Gru(4, truncate=0).output_shape((5, 3))

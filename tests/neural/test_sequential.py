@@ -23,11 +23,11 @@ from tenfold.neural import (
     MaxPool,
     losses,
 )
-from tenfold.neural import _fused_mlp_numba as leaves
+from tenfold.neural import _fused_mlp_numba as compiled
 from tenfold.neural._fused_mlp import FusedTrainer
 from tenfold.neural._fused_optimizers import step_constants, update_in_place
 from tenfold.neural._minibatch import GradientWorkers, default_part_rows, part_gradient, split_batch
-from tenfold.neural._training import apply_step, initial_state, run_epoch, train
+from tenfold.neural._training import MinibatchTrainer, apply_step, initial_state, run_epoch, train
 from tenfold.neural._training_config import NetworkObjective, StoppingRule, TrainingConfig
 from tenfold.neural.layers.base import PassContext
 from tenfold.neural.network import backward, build_network, forward
@@ -72,7 +72,7 @@ def test_steps_in_place_are_those_of_the_steppers(rule, dtype):
     for t in range(1, 6):
         g = rng.normal(size=(4, 3)).astype(dtype)
         pulled = 0.5 * g + 0.1 * want + 0.01 * np.sign(want)
-        want, wanted = rule.move(want, pulled, wanted, 0.05)
+        want, wanted = rule.update(want, pulled, wanted, 0.05)
         step, pull = (0.05, step_constants(rule, t, 0.05, dtype)), np.array([0.5, 0.1, 0.01], dtype)
         memory = update_in_place(rule, theta, g, memory, step, pull)
     assert_allclose(theta, want, rtol=1e-12 if dtype == np.float64 else 1e-5)
@@ -83,17 +83,17 @@ def test_ten_steps_of_adam_are_those_of_torch():
         [Dense(4, "tanh"), Dense(2)], (3,), np.random.default_rng(0), float
     )
     params = [TORCH[f"adam_{i}"].copy() for i in range(len(params))]
-    task, plan = (
+    objective, config = (
         NetworkObjective(network, losses.HalfSquaredError()),
-        TrainingConfig(rate=ConstantRate(0.01), l2=0.05),
+        TrainingConfig(schedule=ConstantRate(0.01), l2=0.05),
     )
-    course = initial_state(params, plan.rule)
+    state = initial_state(params, config.optimizer)
     for step in range(10):
-        gradient = GradientWorkers(task).gradient(
-            course.params, block(TORCH["adam_x"], TORCH["adam_y"]), np.arange(8), step
+        gradient = GradientWorkers(objective).gradient(
+            state.params, block(TORCH["adam_x"], TORCH["adam_y"]), np.arange(8), step
         )
-        course = apply_step(course, gradient, network, plan)
-    for i, param in enumerate(course.params):
+        state = apply_step(state, gradient, network, config)
+    for i, param in enumerate(state.params):
         assert_allclose(param, TORCH[f"adam_{i}_end"], rtol=1e-8, atol=1e-10)
 
 
@@ -108,36 +108,38 @@ def test_parts_cover_a_batch_and_are_of_nearly_one_size(rows):
 
 @pytest.mark.parametrize("part_rows", [7, 32, 64, 1000])
 def test_parts_make_the_gradient_of_the_batch(part_rows):
-    task, params, X, y = small_task()
-    whole = part_gradient(task, params, block(X, y), np.arange(150), PassContext(training=True))
-    parts = GradientWorkers(task, part_rows).gradient(params, block(X, y), np.arange(150), 0)
+    objective, params, X, y = small_task()
+    whole = part_gradient(
+        objective, params, block(X, y), np.arange(150), PassContext(training=True)
+    )
+    parts = GradientWorkers(objective, part_rows).gradient(params, block(X, y), np.arange(150), 0)
     assert_allclose(parts.loss, whole.loss)
     assert parts.weight == 150
-    for mine, want in zip(parts.slopes, whole.slopes, strict=True):
+    for mine, want in zip(parts.arrays, whole.arrays, strict=True):
         assert_allclose(mine, want, rtol=1e-9, atol=1e-12)
 
 
 def test_weights_are_repetitions_within_a_batch():
-    task, params, X, y = small_task()
+    objective, params, X, y = small_task()
     w = np.random.default_rng(3).integers(0, 3, 150)
-    crew = GradientWorkers(task)
-    weighed = crew.gradient(params, block(X, y, w.astype(float)), np.arange(150), 0)
-    repeated = crew.gradient(params, block(X, y), np.repeat(np.arange(150), w), 0)
+    workers = GradientWorkers(objective)
+    weighed = workers.gradient(params, block(X, y, w.astype(float)), np.arange(150), 0)
+    repeated = workers.gradient(params, block(X, y), np.repeat(np.arange(150), w), 0)
     assert weighed.weight == repeated.weight
     assert_allclose(weighed.loss, repeated.loss)
-    for mine, want in zip(weighed.slopes, repeated.slopes, strict=True):
+    for mine, want in zip(weighed.arrays, repeated.arrays, strict=True):
         assert_allclose(mine, want, rtol=1e-9, atol=1e-12)
 
 
 def test_clipping_shortens_the_mean_gradient():
-    task, params, X, y = small_task()
-    gradient = GradientWorkers(task).gradient(params, block(X, y), np.arange(150), 0)
-    for plan, limit in (
+    objective, params, X, y = small_task()
+    gradient = GradientWorkers(objective).gradient(params, block(X, y), np.arange(150), 0)
+    for config, limit in (
         (TrainingConfig(optimizers.SGD(), ConstantRate(1.0), clip_norm=1e-3), 1e-3),
         (TrainingConfig(optimizers.SGD(), ConstantRate(1.0), clip_value=1e-4), None),
     ):
-        course = initial_state([p.copy() for p in params], plan.rule)
-        after = apply_step(course, gradient, task.network, plan)
+        state = initial_state([p.copy() for p in params], config.optimizer)
+        after = apply_step(state, gradient, objective.network, config)
         steps = [b - a for a, b in zip(after.params, params, strict=True)]
         if limit is not None:
             assert_allclose(np.sqrt(sum((s**2).sum() for s in steps)), limit)
@@ -291,9 +293,9 @@ def test_slopes_of_a_chain_are_those_of_the_notes():
     weights = [np.array([[w]]) for w in (0.5, -1.2, 0.8)]
     product = backward(network, weights, forward(network, weights, np.array([[0.7]]))[1], ONE)[1]
     assert_allclose(product[0].item(), -0.463593, atol=5e-7)
-    z, kept = forward(network, weights, np.array([[0.7]]))
-    _, slope = losses.HalfSquaredError().value_and_gradient(z, np.array([0.3]), None)
-    assert_allclose(backward(network, weights, kept, slope)[1][0].item(), 0.276862, atol=5e-7)
+    z, cache = forward(network, weights, np.array([[0.7]]))
+    _, gradient = losses.HalfSquaredError().value_and_gradient(z, np.array([0.3]), None)
+    assert_allclose(backward(network, weights, cache, gradient)[1][0].item(), 0.276862, atol=5e-7)
 
 
 def test_steps_by_hand_are_those_of_the_layers():
@@ -331,9 +333,9 @@ class TwoHeads(NamedTuple):
             )
             for part, own in zip(np.split(z, 2, axis=1), y.T, strict=True)
         ]
-        return sum(loss for loss, _ in heads), np.hstack([slope for _, slope in heads])
+        return sum(loss for loss, _ in heads), np.hstack([gradient for _, gradient in heads])
 
-    def chances(self, z):
+    def inverse_link(self, z):
         return z.reshape(len(z), 2, 10).argmax(axis=2)
 
 
@@ -342,8 +344,8 @@ def test_a_loss_of_ones_own_gives_a_network_two_heads():
     X, y = DIGITS[:600], NAMES[:600]
     both = np.column_stack([y, 9 - y])
     settings = {"epochs": 3, "learning_rate": 0.05, "optimizer": "sgd", "shuffle": False}
-    heads = SequentialRegressor([Dense(start=0.0)], TwoHeads(), **settings).fit(X, both)
-    alone = SequentialClassifier([Dense(start=0.0)], **settings).fit(X, y)
+    heads = SequentialRegressor([Dense(init=0.0)], TwoHeads(), **settings).fit(X, both)
+    alone = SequentialClassifier([Dense(init=0.0)], **settings).fit(X, y)
     assert_allclose(heads.params_[0][:, :10], alone.params_[0], atol=1e-6)
     assert_allclose(heads.params_[0][:, :9:-1], alone.params_[0], atol=1e-6)
     shared = SequentialRegressor([Dense(32, "relu"), Dense()], TwoHeads(), **settings)
@@ -356,7 +358,7 @@ def test_outputs_of_every_layer_end_with_the_scores():
     model = SequentialClassifier(KERNELS, random_state=0, epochs=1).fit(IMAGES, NAMES)
     given = model.outputs(IMAGES[:50])
     assert [a.shape for a in given] == [(50, *shape) for shape in model.network_.shapes]
-    shares = losses.CrossEntropy().chances(given[-1])
+    shares = losses.CrossEntropy().inverse_link(given[-1])
     assert_allclose(shares, model.predict_proba(IMAGES[:50]), rtol=1e-5)
 
 
@@ -404,17 +406,23 @@ def test_what_is_wrong_is_said():
 
 
 def test_an_epoch_sees_every_row_once_but_those_held_back():
-    task, params, X, y = small_task()
-    plan = TrainingConfig(optimizers.SGD(), ConstantRate(0.0), batch_size=20)
-    rows, held = tenfold.open(X, y), np.arange(150) % 3 == 0
+    objective, params, X, y = small_task()
+    config = TrainingConfig(optimizers.SGD(), ConstantRate(0.0), batch_size=20)
+    rows, held_out = tenfold.open(X, y), np.arange(150) % 3 == 0
     want = part_gradient(
-        task, params, block(X, y), np.flatnonzero(~held), PassContext(training=True)
+        objective, params, block(X, y), np.flatnonzero(~held_out), PassContext(training=True)
     )
-    for walk in (None, FusedTrainer(task, [leaves.TANH, leaves.LINEAR], plan)):
-        start = initial_state([p.astype(np.float32) for p in params], plan.rule)
-        _, loss = run_epoch((GradientWorkers(task), walk), rows, start, plan, [0, 0], held)
-        assert_allclose(loss, want.loss / (~held).sum(), rtol=1e-5)
-    loop = train(task, rows, initial_state(params, plan.rule), plan, StoppingRule(2), 0)
+    trainers = (
+        MinibatchTrainer(objective, params, config),
+        FusedTrainer(objective, [compiled.TANH, compiled.LINEAR], config),
+    )
+    for trainer in trainers:
+        start = initial_state([p.astype(np.float32) for p in params], config.optimizer)
+        _, loss = run_epoch(trainer, objective, rows, start, config, [0, 0], held_out)
+        assert_allclose(loss, want.loss / (~held_out).sum(), rtol=1e-5)
+    loop = train(
+        objective, rows, initial_state(params, config.optimizer), config, StoppingRule(2), 0
+    )
     assert_allclose(loop.objectives[0], loop.objectives[1])
 
 

@@ -11,7 +11,9 @@ from tenfold.teaching.autodiff import value_and_grad
 def drawn(layer):
     """Parameters and three sequences of five steps."""
     rng = np.random.default_rng(0)
-    params = [p + 0.3 * rng.normal(size=p.shape) for p in layer.begin((5, 3), rng, np.float64)]
+    params = [
+        p + 0.3 * rng.normal(size=p.shape) for p in layer.init_params((5, 3), rng, np.float64)
+    ]
     return params, rng.normal(size=(3, 5, 3))
 
 
@@ -61,12 +63,12 @@ def test_slopes_are_the_differentiators_summed_over_the_steps_that_share_the_wei
             state = WRITTEN[kind](x[:, t], state, *copies[t])
         return np.sum(state[0] * pull)
 
-    wanted, slopes = value_and_grad(value)([list(params) for _ in range(5)])
-    state, kept = layer.forward(params, x, PassContext())
+    wanted, gradients = value_and_grad(value)([list(params) for _ in range(5)])
+    state, cache = layer.forward(params, x, PassContext())
     assert_allclose((state * pull).sum(), wanted, rtol=1e-12)
-    _, own = layer.backward(params, kept, pull)
-    for number, slope in enumerate(own):
-        assert_allclose(slope, sum(step[number] for step in slopes), rtol=1e-9, atol=1e-12)
+    _, own = layer.backward(params, cache, pull)
+    for number, gradient in enumerate(own):
+        assert_allclose(gradient, sum(step[number] for step in gradients), rtol=1e-9, atol=1e-12)
 
 
 def test_without_news_the_state_goes_by_its_own_weights():

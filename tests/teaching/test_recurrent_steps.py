@@ -114,24 +114,24 @@ def test_the_loss_of_steps_is_the_sum_over_each_sequence(loss, weighed):
     y = [rng.integers(3, size=n) for n in lengths]
     if loss.labels == "numbers":
         y = [rng.normal(size=(n, 3)) for n in lengths]
-    value, slope = StepwiseLoss(loss).value_and_gradient(z, ragged(y), w)
+    value, gradient = StepwiseLoss(loss).value_and_gradient(z, ragged(y), w)
     total = 0.0
     for i in np.flatnonzero(lengths):
         share, n = 1 if w is None else w[i], lengths[i]
         one, own = loss.value_and_gradient(z[i, :n], y[i], None)
         total += share * one
-        assert_allclose(slope[i, :n], share * own)
+        assert_allclose(gradient[i, :n], share * own)
     assert_allclose(value, total)
-    assert not slope[np.arange(4) >= lengths[:, None]].any()
+    assert not gradient[np.arange(4) >= lengths[:, None]].any()
 
 
 def test_sequences_without_steps_cost_nothing():
     y = Ragged(np.zeros(0), np.zeros(3, int))
-    value, slope = StepwiseLoss(losses.HalfSquaredError()).value_and_gradient(
+    value, gradient = StepwiseLoss(losses.HalfSquaredError()).value_and_gradient(
         np.ones((2, 1, 1)), y, None
     )
     assert value == 0
-    assert not slope.any()
+    assert not gradient.any()
 
 
 @pytest.mark.parametrize("cell", [Rnn(3, all_states=True), Bidirectional(Gru(2, all_states=True))])
@@ -141,18 +141,18 @@ def test_slopes_of_networks_that_judge_steps_are_finite_differences(cell):
     y = ragged([rng.integers(3, size=len(part)) for part in parts])
     block = ShuffledBlock(ragged(parts), y, None, np.arange(4), np.arange(4))
     network, params = build_network([cell, Dense(3)], (4, 2), rng, np.float64)
-    task = NetworkObjective(network, StepwiseLoss(losses.CrossEntropy()), make_sequence_batch)
+    objective = NetworkObjective(network, StepwiseLoss(losses.CrossEntropy()), make_sequence_batch)
     sizes = np.cumsum([p.size for p in params])[:-1]
 
     def judged(flat):
         own = [part.reshape(p.shape) for part, p in zip(np.split(flat, sizes), params, strict=True)]
-        return part_gradient(task, own, block, np.arange(4), PassContext(training=True))
+        return part_gradient(objective, own, block, np.arange(4), PassContext(training=True))
 
     flat = np.concatenate([p.ravel() for p in params])
-    slopes = np.concatenate([s.ravel() for s in judged(flat).slopes])
+    gradients = np.concatenate([s.ravel() for s in judged(flat).arrays])
     moves = 1e-6 * np.eye(len(flat))
     found = [(judged(flat + m).loss - judged(flat - m).loss) / 2e-6 for m in moves]
-    assert_allclose(slopes, found, rtol=1e-6, atol=1e-8)
+    assert_allclose(gradients, found, rtol=1e-6, atol=1e-8)
 
 
 def test_sequences_of_one_step_are_rows():
@@ -286,13 +286,15 @@ def test_early_stopping_keeps_what_was_best_for_sequences_held_back():
     short = RecurrentRegressor("gru", 16, epochs=best, **settings).fit(X, y)
     assert same_params(model, short)
     rows, rng = from_sequences(X, y), np.random.default_rng(0)
-    held = hold_out_sequences(rows, 0.4, rng)
+    held_out = hold_out_sequences(rows, 0.4, rng)
     errors = [((p - t) ** 2).sum() / 2 for p, t in zip(model.predict(X), y, strict=True)]
-    task = NetworkObjective(
+    objective = NetworkObjective(
         model.network_, StepwiseLoss(losses.HalfSquaredError()), make_sequence_batch
     )
     params = [p.astype(float) for p in model.params_]
-    assert_allclose(held.error(rows, task, params), np.mean(np.array(errors)[held.rows]))
+    assert_allclose(
+        held_out.error(rows, objective, params), np.mean(np.array(errors)[held_out.rows])
+    )
 
 
 def test_what_does_not_fit_steps_is_said():

@@ -1,6 +1,6 @@
-"""Layers on layers: networks whose forward and backward passes read like the notes.
+"""Neural networks: layers with explicit forward and backward passes, losses, estimators, export.
 
-Names are lazy: a dense network does not import what recurrent ones need.
+Names are imported on first use: a dense network does not import recurrent layers.
 """
 
 from tenfold._lazy import attach, modules_of_names

@@ -1,8 +1,8 @@
 """A pool of buffers that training reuses from part to part.
 
-Arrays of some megabytes go back to the system when they are freed, and each page of new ones costs
-a fault: a tenth of the time of a convolutional network. While a `BufferPool` is in use, `empty` hands
-out arrays that nobody refers to any more; elsewhere it is `np.empty`.
+Arrays of some megabytes go back to the operating system when they are freed, and each page of new
+ones costs a page fault: a tenth of the time of a convolutional network. While a `BufferPool` is in
+use, `empty` returns arrays to which no reference is left; otherwise it is `np.empty`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-_MIN_POOLED_BYTES = 2**15  # bytes that are cheap to get anew
+from tenfold.neural._tuning import MIN_POOLED_BYTES
 
 
 def _count_references(arrays: list[Any]) -> int:
-    """References to an array that only its list knows; how many differs between Pythons."""
+    """References to an array that only its list holds; the number differs between Pythons."""
     for array in arrays:
         return getrefcount(array)
     raise AssertionError("there is an array")
@@ -32,16 +32,16 @@ _local = threading.local()
 
 
 class BufferPool:
-    """Large arrays of one thread each, by their size in bytes."""
+    """Large arrays, by thread and by size in bytes."""
 
     def __init__(self) -> None:
-        self.of_threads: dict[int, dict[int, list[np.ndarray]]] = {}
+        self.by_thread: dict[int, dict[int, list[np.ndarray]]] = {}
 
     @contextmanager
     def used(self) -> Iterator[None]:
-        """`empty` takes memory from here, in this thread and block."""
+        """`empty` takes memory from this pool, in this thread and block."""
         before = getattr(_local, "arrays", None)
-        _local.arrays = self.of_threads.setdefault(threading.get_ident(), {})
+        _local.arrays = self.by_thread.setdefault(threading.get_ident(), {})
         try:
             yield
         finally:
@@ -49,17 +49,17 @@ class BufferPool:
 
 
 def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """An array whose numbers are not set."""
-    arrays = getattr(_local, "arrays", None)
+    """An array whose values are not initialized."""
+    by_size = getattr(_local, "arrays", None)
     size = prod(shape) * np.dtype(dtype).itemsize
-    if arrays is None or size < _MIN_POOLED_BYTES:
+    if by_size is None or size < MIN_POOLED_BYTES:
         return np.empty(shape, dtype)
-    known = arrays.setdefault(size, [])
-    for array in known:
+    arrays = by_size.setdefault(size, [])
+    for array in arrays:
         if getrefcount(array) <= _UNUSED_COUNT:
             return array.view(dtype).reshape(shape)
-    known.append(np.empty(size, np.uint8))
-    return known[-1].view(dtype).reshape(shape)
+    arrays.append(np.empty(size, np.uint8))
+    return arrays[-1].view(dtype).reshape(shape)
 
 
 def zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:

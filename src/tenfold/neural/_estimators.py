@@ -21,12 +21,13 @@ from tenfold.neural._inference import (
     predict_rows,
     unexplained_variance,
 )
-from tenfold.neural._training import TrainingState, initial_state, train
+from tenfold.neural._training import initial_state, train
 from tenfold.neural._training_config import (
     BatchInput,
     NetworkObjective,
     StoppingRule,
     TrainingConfig,
+    TrainingState,
     make_dense_batch,
 )
 from tenfold.neural.layers.base import Layer, Shape
@@ -36,38 +37,38 @@ from tenfold.optim.convergence import until_converged
 
 
 class NetworkEstimator(Estimator):
-    """A network as a model.
+    """Base of estimators made of layers.
 
-    A model of this kind says which layers (`_layers`), which loss (`_loss`), how it steps
-    (`_plan`) and when it stops (`_stop`). Rows that are images or sequences come as arrays of more
-    than two axes, or flat with their shape given.
+    A subclass defines its layers (`_layers`), its loss (`_loss`), how it is trained
+    (`_training_config`) and when training stops (`_stopping_rule`). Images and sequences are arrays
+    of more than two axes, or flat rows with their shape given.
     """
 
     _draws = True
     _row_by_row = True
     _in_batches = True  # a row twice is in two batches, a row of weight two in one
-    _intake: BatchInput = staticmethod(make_dense_batch)
+    _make_batch: BatchInput = staticmethod(make_dense_batch)
 
     def _layers(self, targets: int) -> Sequence[Layer]:
-        """Layers for so many classes, or columns of the target."""
+        """Layers for a number of classes, or of target columns."""
         raise NotImplementedError(f"{type(self).__name__} has to define _layers(targets)")
 
     def _loss(self, targets: int) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has to define _loss(targets)")
 
-    def _plan(self, rows: Rows) -> TrainingConfig:
-        raise NotImplementedError(f"{type(self).__name__} has to define _plan(rows)")
+    def _training_config(self, rows: Rows) -> TrainingConfig:
+        raise NotImplementedError(f"{type(self).__name__} has to define _training_config(rows)")
 
-    def _stop(self) -> StoppingRule:
-        raise NotImplementedError(f"{type(self).__name__} has to define _stop()")
+    def _stopping_rule(self) -> StoppingRule:
+        raise NotImplementedError(f"{type(self).__name__} has to define _stopping_rule()")
 
-    def _targets(self, rows: Rows) -> int:
-        """Number of classes, or of columns of the target."""
-        raise NotImplementedError(f"{type(self).__name__} has to define _targets(rows)")
+    def _n_targets(self, rows: Rows) -> int:
+        """Number of classes, or of target columns."""
+        raise NotImplementedError(f"{type(self).__name__} has to define _n_targets(rows)")
 
-    def _measure(self) -> Any:
-        """What early stopping watches."""
-        raise NotImplementedError(f"{type(self).__name__} has to define _measure()")
+    def _validation_measure(self) -> Any:
+        """The error that early stopping monitors."""
+        raise NotImplementedError(f"{type(self).__name__} has to define _validation_measure()")
 
     def _shape(self) -> Shape | None:
         """Shape of a row, where it is given as a parameter."""
@@ -87,67 +88,73 @@ class NetworkEstimator(Estimator):
         return rows
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        plan = self._plan(rows)
-        task, params = self._begun(rows, rng)
-        held = self._held(rows, rng)
+        config = self._training_config(rows)
+        objective, params = self._initialize(rows, rng)
+        validation = self._validation_set(rows, rng)
         seed = int(rng.integers(2**31))
-        loop = train(task, rows, initial_state(params, plan.rule), plan, self._stop(), seed, held)
-        return self._results(task, loop)
+        state = initial_state(params, config.optimizer)
+        loop = train(objective, rows, state, config, self._stopping_rule(), seed, validation)
+        return self._results(objective, loop)
 
-    def _begun(
+    def _initialize(
         self, rows: Rows, rng: np.random.Generator
     ) -> tuple[NetworkObjective, list[np.ndarray]]:
-        """Network and parameters to start from: new ones, or those of the last fit."""
-        targets = self._targets(rows)
+        """Network and initial parameters: new ones, or those of the last fit (`warm_start`)."""
+        targets = self._n_targets(rows)
         loss = self._loss(targets)
         layers = _fill_output_units(self._layers(targets), loss.units(targets))
         network, params = build_network(layers, self.row_shape_, rng, self._dtype(rows))
         _check_output_shape(network, loss, targets)
-        known = getattr(self, "params_", None)
-        if getattr(self, "warm_start", False) and known is not None:
-            params = _warm_start_params(known, params)
-        return NetworkObjective(network, loss, self._intake), params
+        last = getattr(self, "params_", None)
+        if getattr(self, "warm_start", False) and last is not None:
+            params = _warm_start_params(last, params)
+        return NetworkObjective(network, loss, self._make_batch), params
 
     def _dtype(self, rows: Rows) -> Any:
-        """In which type the network learns."""
+        """Type in which the network is trained."""
         return np.float32
 
-    def _held(self, rows: Rows, rng: np.random.Generator) -> ValidationSet | None:
-        """Rows held back, if the fit is to stop early."""
+    def _validation_set(self, rows: Rows, rng: np.random.Generator) -> ValidationSet | None:
+        """Rows held out for early stopping, if it is on."""
         if not getattr(self, "early_stopping", False):
             return None
-        return hold_out(rows, self.validation_fraction, rng, self._measure())
+        return hold_out(rows, self.validation_fraction, rng, self._validation_measure())
 
     def _results(
-        self, task: NetworkObjective, loop: until_converged[TrainingState]
+        self, objective: NetworkObjective, loop: until_converged[TrainingState]
     ) -> dict[str, Any]:
-        course, stop = loop.state, self._stop()
-        params = course.params if course.best_params is None else course.best_params
+        state, stopping = loop.state, self._stopping_rule()
+        params = state.params if state.best_params is None else state.best_params
         return {
-            "network_": task.network,
+            "network_": objective.network,
             "params_": params,
-            "loss_curve_": list(course.losses),
-            "t_": course.t,
+            "loss_curve_": list(state.losses),
+            "t_": state.step,
             **loop.report,
-            "converged_": loop.converged or stop.tol is None,
+            "converged_": loop.converged or stopping.tol is None,
         }
 
-    def _more(self, rows: Rows) -> None:
-        """One epoch over further rows, from where the model stands."""
-        rng, plan = self._rng(), self._plan(rows)
-        course = getattr(self, "course_", None)
-        if course is None or not hasattr(self, "params_"):
-            task, params = self._begun(rows, rng)
+    def _train_one_epoch(self, rows: Rows) -> None:
+        """One epoch over further rows, from the current state of the training."""
+        rng, config = self._rng(), self._training_config(rows)
+        stored = getattr(self, "training_state_", None)
+        if stored is None or not hasattr(self, "params_"):
+            objective, params = self._initialize(rows, rng)
             params = [p.copy() for p in getattr(self, "params_", params)]
-            course = initial_state(params, plan.rule)
+            state = initial_state(params, config.optimizer)
         else:
-            task, course = self._task(), _copy_state(course)
-        loop = train(task, rows, course, plan, StoppingRule(1), int(rng.integers(2**31)) + course.t)
-        kept = {"course_": _copy_state(loop.state), "n_iter_": getattr(self, "n_iter_", 0) + 1}
-        self._set_learned(self._results(task, loop) | {"converged_": True} | kept)
+            objective, state = self._objective(), _copy_state(TrainingState(**stored))
+        seed = int(rng.integers(2**31)) + state.step
+        loop = train(objective, rows, state, config, StoppingRule(1), seed)
+        learned = self._results(objective, loop) | {"converged_": True}
+        learned["training_state_"] = _copy_state(
+            loop.state
+        )._asdict()  # plain, so that it can be saved
+        learned["n_iter_"] = getattr(self, "n_iter_", 0) + 1
+        self._set_learned(learned)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from rows.
+        """Train on rows.
 
         Parameters
         ----------
@@ -162,25 +169,25 @@ class NetworkEstimator(Estimator):
         -------
         self
         """
-        vars(self).pop("course_", None)
+        vars(self).pop("training_state_", None)
         return super().fit(X, y, sample_weight)
 
-    def _task(self) -> NetworkObjective:
-        """The network that was learned, and its loss."""
+    def _objective(self) -> NetworkObjective:
+        """The trained network, and its loss."""
         targets = len(self.classes_) if hasattr(self, "classes_") else 1
-        return NetworkObjective(self.network_, self._loss(targets), self._intake)
+        return NetworkObjective(self.network_, self._loss(targets), self._make_batch)
 
-    def _said(self, X: Any, leaf: Any) -> np.ndarray:
-        """A leaf on all rows; float64 rows are judged in float64."""
+    def _apply_to_rows(self, X: Any, chunk_function: Any) -> np.ndarray:
+        """A chunk function on all rows; float64 rows are computed in float64."""
         check_is_fitted(self)
         with self._work_context():
             rows = self._rows(X, reset=False)
             dtype = np.result_type(rows.dtype, self.params_[0]) if self.params_ else rows.dtype
             params = [p.astype(dtype, copy=False) for p in self.params_]
-            return rows.each(leaf, self._task(), params)
+            return rows.each(chunk_function, self._objective(), params)
 
     def outputs(self, X: Any) -> list[np.ndarray]:
-        """What every layer gives for each row, from the first layer to the last.
+        """Outputs of all layers, from the first to the last.
 
         Parameters
         ----------
@@ -189,9 +196,9 @@ class NetworkEstimator(Estimator):
 
         Returns
         -------
-        list of arrays, each (n, ...)
+        list of arrays, each (n_rows, ...)
         """
-        flat = self._said(X, layer_outputs)
+        flat = self._apply_to_rows(X, layer_outputs)
         shapes = self.network_.shapes
         ends = np.cumsum([prod(shape) for shape in shapes])[:-1]
         parts = np.split(flat, ends, axis=1)
@@ -207,45 +214,45 @@ def _fill_output_units(layers: Sequence[Layer], units: int) -> list[Layer]:
 
 
 def _check_output_shape(network: Network, loss: Any, targets: int) -> None:
-    """Raise an error if the last layer does not give what the loss needs."""
-    end, units = (network.shapes or [network.shape])[-1], loss.units(targets)
+    """Raise an error if the output of the last layer does not suit the loss."""
+    shape, units = (network.shapes or [network.shape])[-1], loss.units(targets)
     if getattr(loss, "per_step", False):
-        if len(end) == 1:
+        if len(shape) == 1:
             raise ValueError(
-                f"there is a target for each step, but the last layer gives {end} for a whole "
+                f"there is a target for each step, but the last layer gives {shape} for a whole "
                 "sequence: recurrent layers give all states with all_states=True"
             )
-        end = end[1:]
-    if end not in ((units,), (1,) if targets == 2 else (units,)):
+        shape = shape[1:]
+    if shape not in ((units,), (1,) if targets == 2 else (units,)):
         raise ValueError(
-            f"the last layer gives {end} for each row, but {type(loss).__name__} needs ({units},): "
-            "end with Dense(), which takes as many units as are needed"
+            f"the last layer gives {shape} for each row, but {type(loss).__name__} needs "
+            f"({units},): end with Dense(), which takes as many units as are needed"
         )
 
 
-def _warm_start_params(known: list[np.ndarray], params: list[np.ndarray]) -> list[np.ndarray]:
-    """Copies of the parameters of the last fit, if they fit the layers."""
-    if [p.shape for p in known] != [p.shape for p in params]:
+def _warm_start_params(last: list[np.ndarray], params: list[np.ndarray]) -> list[np.ndarray]:
+    """Copies of the parameters of the last fit; an error if their shapes have changed."""
+    if [p.shape for p in last] != [p.shape for p in params]:
         raise ValueError(
             "warm_start: the layers, classes or columns have changed since the last fit, so its "
             "parameters do not fit. Set warm_start=False, or make a new model."
         )
-    return [old.astype(new.dtype) for old, new in zip(known, params, strict=True)]
+    return [old.astype(new.dtype) for old, new in zip(last, params, strict=True)]
 
 
-def _copy_state(course: TrainingState) -> TrainingState:
-    """The same place with memory of its own: training changes it."""
-    return map_statistic(lambda part: part.copy() if isinstance(part, np.ndarray) else part, course)
+def _copy_state(state: TrainingState) -> TrainingState:
+    """A copy with arrays of its own: training works in place."""
+    return map_statistic(lambda part: part.copy() if isinstance(part, np.ndarray) else part, state)
 
 
 class NetworkScoreMixin:
-    """How good the predictions for rows are, or for the steps of all sequences."""
+    """Score of predictions for rows, or for the steps of all sequences."""
 
     _metric: str  # of sklearn.metrics
     predict: Callable[[Any], Any]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy of labels, or R^2 of numbers: over rows, or over the steps of all sequences.
+        """Accuracy of a classifier, R^2 of a regressor, over rows or over the steps of sequences.
 
         Parameters
         ----------
@@ -258,12 +265,12 @@ class NetworkScoreMixin:
         """
         from sklearn import metrics
 
-        y, said, w = _concatenate_steps(y, self.predict(X), sample_weight)
-        return float(getattr(metrics, self._metric)(y, said, sample_weight=w))
+        y, predictions, w = _concatenate_steps(y, self.predict(X), sample_weight)
+        return float(getattr(metrics, self._metric)(y, predictions, sample_weight=w))
 
 
 class NetworkClassifier(NetworkScoreMixin, NetworkEstimator, Classifier):
-    """A network that tells classes apart."""
+    """Base of network classifiers."""
 
     _metric = "accuracy_score"
     classes_: Any  # sorted labels
@@ -280,10 +287,10 @@ class NetworkClassifier(NetworkScoreMixin, NetworkEstimator, Classifier):
             )
         return rows
 
-    def _targets(self, rows: Rows) -> int:
+    def _n_targets(self, rows: Rows) -> int:
         return len(self.classes_)
 
-    def _measure(self) -> Any:
+    def _validation_measure(self) -> Any:
         return error_rate
 
     def predict(self, X: Any) -> np.ndarray:
@@ -296,21 +303,21 @@ class NetworkClassifier(NetworkScoreMixin, NetworkEstimator, Classifier):
 
         Returns
         -------
-        (n,) array of labels; where steps have labels, a list with an array for each sequence
+        (n_rows,) array of labels; where steps have labels, a list with an array for each sequence
         """
         return _map_sequences(
-            lambda p: self.classes_[p.argmax(axis=1)], self._said(X, predict_rows)
+            lambda p: self.classes_[p.argmax(axis=1)], self._apply_to_rows(X, predict_rows)
         )
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class for each row, (n, k), or for each step, a list of arrays.
+        """Probability of each class for each row, or a list of arrays for the steps of sequences.
 
         Parameters
         ----------
         X : array, table, path, Dask collection or `tenfold.open(...)`
             The rows.
         """
-        return self._said(X, predict_rows)
+        return self._apply_to_rows(X, predict_rows)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log of `predict_proba`.
@@ -326,7 +333,7 @@ class NetworkClassifier(NetworkScoreMixin, NetworkEstimator, Classifier):
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None
     ) -> Self:
-        """One epoch over further rows, from where the model stands.
+        """Train for one epoch over further rows.
 
         Parameters
         ----------
@@ -337,7 +344,7 @@ class NetworkClassifier(NetworkScoreMixin, NetworkEstimator, Classifier):
         sample_weight : array or column name, optional
             Their weights.
         classes : array, optional
-            All labels there are; needed at the first call.
+            All labels; required in the first call.
 
         Returns
         -------
@@ -349,40 +356,40 @@ class NetworkClassifier(NetworkScoreMixin, NetworkEstimator, Classifier):
             raise ValueError("classes must be passed on the first call to partial_fit.")
         with self._work_context():
             rows = self._rows(X, y, sample_weight, reset=first)
-            known = np.unique(classes) if first else self.classes_
-            self.classes_, rows = encode_row_labels(rows, known)
-            self._more(rows)
+            labels = np.unique(classes) if first else self.classes_
+            self.classes_, rows = encode_row_labels(rows, labels)
+            self._train_one_epoch(rows)
         return self
 
 
 class NetworkRegressor(NetworkScoreMixin, NetworkEstimator, Regressor):
-    """A network that predicts numbers."""
+    """Base of network regressors."""
 
     _metric = "r2_score"
     _multi_output = True
 
-    def _targets(self, rows: Rows) -> int:
+    def _n_targets(self, rows: Rows) -> int:
         shape = rows.target_shape
         return shape[0] if shape else 1
 
-    def _measure(self) -> Any:
+    def _validation_measure(self) -> Any:
         return unexplained_variance
 
     def predict(self, X: Any) -> np.ndarray:
-        """The predicted number of each row, or numbers, (n,) or (n, q); of steps, a list of them.
+        """Predicted values, (n_rows,) or (n_rows, n_targets), or a list of arrays for steps.
 
         Parameters
         ----------
         X : array, table, path, Dask collection or `tenfold.open(...)`
             The rows.
         """
-        said = self._said(X, predict_rows)
+        predictions = self._apply_to_rows(X, predict_rows)
         return _map_sequences(
-            lambda numbers: numbers[:, 0] if numbers.shape[1] == 1 else numbers, said
+            lambda values: values[:, 0] if values.shape[1] == 1 else values, predictions
         )
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """One epoch over further rows, from where the model stands.
+        """Train for one epoch over further rows.
 
         Parameters
         ----------
@@ -399,25 +406,26 @@ class NetworkRegressor(NetworkScoreMixin, NetworkEstimator, Regressor):
         """
         _check_partial_fit(self)
         with self._work_context():
-            self._more(self._rows(X, y, sample_weight, reset=not hasattr(self, "params_")))
+            first = not hasattr(self, "params_")
+            self._train_one_epoch(self._rows(X, y, sample_weight, reset=first))
         return self
 
 
-def _map_sequences(f: Callable[[np.ndarray], np.ndarray], said: Any) -> Any:
-    """A function of what is said of all rows, or of the steps of each sequence."""
-    return [f(part) for part in said] if isinstance(said, list) else f(said)
+def _map_sequences(f: Callable[[np.ndarray], np.ndarray], predictions: Any) -> Any:
+    """A function of the predictions of all rows, or of the steps of each sequence."""
+    return [f(part) for part in predictions] if isinstance(predictions, list) else f(predictions)
 
 
-def _concatenate_steps(y: Any, said: Any, w: Any) -> tuple[Any, Any, Any]:
-    """Truth, predictions and weights; the steps of all sequences one after the other."""
-    if not isinstance(said, list):
-        return y, said, w
-    w = None if w is None else np.repeat(w, [len(part) for part in said])
-    return np.concatenate(list(y)), np.concatenate(said), w
+def _concatenate_steps(y: Any, predictions: Any, w: Any) -> tuple[Any, Any, Any]:
+    """Targets, predictions and weights, with the steps of all sequences concatenated."""
+    if not isinstance(predictions, list):
+        return y, predictions, w
+    w = None if w is None else np.repeat(w, [len(part) for part in predictions])
+    return np.concatenate(list(y)), np.concatenate(predictions), w
 
 
 def _check_partial_fit(model: Any) -> None:
-    """Raise an error if the settings do not suit one epoch at a time."""
+    """Raise an error if a parameter does not allow training one epoch at a time."""
     model._validate_params()  # noqa: SLF001
     if getattr(model, "early_stopping", False):
         raise ValueError("partial_fit does not support early_stopping=True")

@@ -16,47 +16,67 @@ from tenfold.neural.network import Network
 
 
 class PooledConv2d(NamedTuple):
-    """A `Conv2d` with ReLU and the `MaxPool` after it, of windows side by side."""
+    """A `Conv2d` with ReLU followed by a `MaxPool` whose windows do not overlap."""
 
-    kernels: Conv2d
+    conv: Conv2d
     pool: MaxPool
 
-    def output(self, shape: Shape) -> Shape:
-        return self.pool.output(self.kernels.output(shape))
+    def output_shape(self, shape: Shape) -> Shape:
+        return self.pool.output_shape(self.conv.output_shape(shape))
 
-    def begin(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
-        return self.kernels.begin(shape, rng, dtype)
+    def init_params(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
+        return self.conv.init_params(shape, rng, dtype)
 
-    def forward(self, params: list, x: np.ndarray, way: PassContext) -> tuple[np.ndarray, Any]:
-        conv, padded = self.kernels, self.kernels.padded(x)
-        y = empty((len(x), *self.output(x.shape[1:])), x.dtype)
-        which = empty(y.shape, np.int32)
+    def forward(self, params: list, x: np.ndarray, context: PassContext) -> tuple[np.ndarray, Any]:
+        conv, padded = self.conv, self.conv.pad(x)
+        y = empty((len(x), *self.output_shape(x.shape[1:])), x.dtype)
+        argmax = empty(y.shape, np.int32)
         b = params[1] if conv.bias else np.zeros(conv.filters, x.dtype)
-        how = conv.how(padded), self.windows(x.shape[1:]), *conv.room(padded)
         conv_pool_forward(
-            flat_view(padded), len(x), flat_view(params[0]), b, *how, flat_view(y), flat_view(which)
+            flat_view(padded),
+            len(x),
+            flat_view(params[0]),
+            b,
+            conv.geometry(padded),
+            self.windows(x.shape[1:]),
+            *conv.workspace(padded),
+            flat_view(y),
+            flat_view(argmax),
         )
-        return y, (padded, x.shape[1:], y, which)
+        return y, (padded, x.shape[1:], y, argmax)
 
     def backward(
-        self, params: list, kept: Any, slope: np.ndarray, *, need_input: bool = True
+        self, params: list, cache: Any, gradient: np.ndarray, *, need_input: bool = True
     ) -> tuple[np.ndarray | None, list[np.ndarray]]:
-        conv, (x, shape, y, which) = self.kernels, kept
-        dx, turned, dW, db, part = conv.slopes(params, x, need_input=need_input)
-        patches, scores = conv.room(x)
-        scores.fill(0)  # places outside all windows stay zero
-        how = turned, conv.how(x), self.windows(shape), flat_view(y), flat_view(which)
-        own = flat_view(np.ascontiguousarray(slope)), flat_view(dx), dW, db
-        conv_pool_backward(flat_view(x), len(x), *how, *own, patches, part, scores)
-        return conv.backpropagate(params, dx, dW, db, need_input=need_input)
+        conv, (x, shape, y, argmax) = self.conv, cache
+        dx, transposed, dW, db, part = conv.gradient_buffers(params, x, need_input=need_input)
+        patches, scores = conv.workspace(x)
+        scores.fill(0)  # places outside of all windows stay zero
+        conv_pool_backward(
+            flat_view(x),
+            len(x),
+            transposed,
+            conv.geometry(x),
+            self.windows(shape),
+            flat_view(y),
+            flat_view(argmax),
+            flat_view(np.ascontiguousarray(gradient)),
+            flat_view(dx),
+            dW,
+            db,
+            patches,
+            part,
+            scores,
+        )
+        return conv.shape_gradients(params, dx, dW, db, need_input=need_input)
 
     def windows(self, shape: Shape) -> tuple[int, ...]:
-        """The size of a window of scores."""
-        return pool_window(self.pool, self.kernels.output(shape)).size
+        """Height and width of a pooling window."""
+        return pool_window(self.pool, self.conv.output_shape(shape)).size
 
 
 def fuse_conv_pool(network: Network) -> Network:
-    """The same network and parameters, with convolutions and their pooling in one go."""
+    """The same network and parameters, with convolutions and their pooling fused where possible."""
     layers: list[Layer] = []
     sizes: list[int] = []
     before: Shape = network.shape
@@ -75,7 +95,7 @@ def fuse_conv_pool(network: Network) -> Network:
     return Network(tuple(layers), network.shape, tuple(sizes))
 
 
-def _can_fuse(kernels: Conv2d, pool: MaxPool, scores: Shape) -> bool:
-    """Whether the two can go together."""
-    panes = pool_window(pool, scores)
-    return as_activation(kernels.activation).name == "relu" and panes.size == panes.stride
+def _can_fuse(conv: Conv2d, pool: MaxPool, scores: Shape) -> bool:
+    """Whether the activation is ReLU and the pooling windows do not overlap."""
+    window = pool_window(pool, scores)
+    return as_activation(conv.activation).name == "relu" and window.size == window.stride

@@ -1,16 +1,16 @@
 """Compiled forward pass, backward pass and optimizer step of dense networks.
 
-All parameters lie in one vector theta, W_1, b_1, W_2, b_2, ...; `widths` are the numbers of a row
-before each layer and after the last. Each step is two rounds of pieces that threads draw as tickets
-(see `tenfold._compiled.work_counter`): gradients of parts of the batch, then steps of stretches of theta with
-the sum of these gradients. Both rounds have as many pieces whoever draws them, so the bits do not
-depend on the number of threads.
+All parameters lie in one vector theta: W_1, b_1, W_2, b_2, ...; `widths` holds the number of values
+of a row before the first and after each layer. A step has two rounds of work items that threads
+claim from a counter (`tenfold._compiled.work_counter`): gradients of the parts of the batch, then
+updates of slices of theta with the sum of these gradients. The number of items does not depend on
+the number of threads, and neither do the bits.
 
-All arrays are flat, see `tenfold._compiled.gemm`. What a network does not need is not compiled:
-labels or other targets are None, and what another rule would remember.
+Arrays are flat, and every block of them is given by the offset where it begins (`*_at`), see
+`tenfold._compiled.gemm`. Labels, other targets and the state of an optimizer that a network does
+not need are None; the branches for them are not compiled.
 """
 
-# ruff: noqa: ANN001 - the compiler knows the types
 from __future__ import annotations
 
 import math
@@ -30,180 +30,190 @@ _NO_FLOOR = np.float32(-np.inf)
 
 
 @njit(**INNER_OPTIONS)
-def _gather_rows(X, order, first, n, p, room, at):
-    """Rows of X in an order, from its place `first` on."""
-    here, size = np.uint64(at), np.uint64(p)
+def _gather_rows(X, order, first, n, p, workspace, at):
+    """Copy rows order[first:first + n] of X to the workspace."""
+    to, size = np.uint64(at), np.uint64(p)
     for i in range(first, first + n):
-        there = np.uint64(order[i] * p)
+        row = np.uint64(order[i] * p)
         for j in range(size):
-            room[here + j] = X[there + j]
-        here += size
+            workspace[to + j] = X[row + j]
+        to += size
 
 
 @njit(**INNER_OPTIONS)
-def _add_bias_activation(z, at, n, q, theta, b, bend):
-    """bend(z + b), in place."""
-    here, constants, size = np.uint64(at), np.uint64(b), np.uint64(q)
-    floor = _ZERO if bend == RELU else _NO_FLOOR
-    half = _HALF if bend == SIGMOID else _ONE  # sigmoid(z) = tanh(z / 2) / 2 + 1 / 2
+def _add_bias_activation(z, z_at, n, q, theta, b_at, activation):
+    """activation(z + b), in place."""
+    row, bias, size = np.uint64(z_at), np.uint64(b_at), np.uint64(q)
+    floor = _ZERO if activation == RELU else _NO_FLOOR
+    half = _HALF if activation == SIGMOID else _ONE  # sigmoid(z) = tanh(z / 2) / 2 + 1 / 2
     for _ in range(n):
-        if bend < TANH:
+        if activation < TANH:
             for j in range(size):
-                value = z[here + j] + theta[constants + j]
-                z[here + j] = floor if value < floor else value  # noqa: FURB136  NaN stays NaN
+                value = z[row + j] + theta[bias + j]
+                z[row + j] = floor if value < floor else value  # noqa: FURB136  NaN stays NaN
         else:
             for j in range(size):
-                value = half * (z[here + j] + theta[constants + j])
-                z[here + j] = half * math.tanh(value) + (_ONE - half)
-        here += size
+                value = half * (z[row + j] + theta[bias + j])
+                z[row + j] = half * math.tanh(value) + (_ONE - half)
+        row += size
 
 
 @njit(**INNER_OPTIONS)
-def _activation_backward(room, slope, a, n, q, bend, slopes, total):
-    """The slope before bending, in place, and its sum over rows."""
-    here, value, sums, size = np.uint64(slope), np.uint64(a), np.uint64(total), np.uint64(q)
-    one = _ZERO if bend == SIGMOID else _ONE  # the slope is a - a^2, or 1 - a^2
+def _activation_backward(workspace, dz_at, a_at, n, q, activation, gradients, db_at):
+    """Gradient before the activation, in place, and its sum over rows (that of the bias)."""
+    dz, a, db, size = np.uint64(dz_at), np.uint64(a_at), np.uint64(db_at), np.uint64(q)
+    one = _ZERO if activation == SIGMOID else _ONE  # the derivative is a - a^2, or 1 - a^2
     for j in range(size):
-        slopes[sums + j] = _ZERO
+        gradients[db + j] = _ZERO
     for _ in range(n):
-        if bend == RELU:
+        if activation == RELU:
             for j in range(size):
-                room[here + j] = room[here + j] if room[value + j] > _ZERO else _ZERO
-        elif bend != LINEAR:
+                workspace[dz + j] = workspace[dz + j] if workspace[a + j] > _ZERO else _ZERO
+        elif activation != LINEAR:
             for j in range(size):
-                bent = room[value + j]
-                room[here + j] *= one + (_ONE - one) * bent - bent * bent
+                value = workspace[a + j]
+                workspace[dz + j] *= one + (_ONE - one) * value - value * value
         for j in range(size):
-            slopes[sums + j] += room[here + j]
-        here, value = here + size, value + size
+            gradients[db + j] += workspace[dz + j]
+        dz, a = dz + size, a + size
 
 
 @njit(**INNER_OPTIONS)
-def _elementwise_loss(room, z, y, first, n, k, loss, slope, each):
-    """The loss of each row where targets are numbers, and its slope in z."""
-    here, there, aim, size = np.uint64(z), np.uint64(slope), np.uint64(first * k), np.uint64(k)
+def _elementwise_loss(workspace, z_at, y, first, n, k, loss, dz_at, loss_at):
+    """Binary cross-entropy or squared error of each row, and its gradient in z."""
+    z, dz, target, size = np.uint64(z_at), np.uint64(dz_at), np.uint64(first * k), np.uint64(k)
     for i in range(n):
         total = _ZERO
         for j in range(size):
-            score, wanted = room[here + j], y[aim + j]
+            score, expected = workspace[z + j], y[target + j]
             if loss == BINARY:
-                far = math.exp(-abs(score))
-                total += (max(_ZERO, score)) + math.log1p(far) - wanted * score
-                room[there + j] = (_ONE if score > _ZERO else far) / (_ONE + far) - wanted
+                decay = math.exp(-abs(score))
+                total += (max(_ZERO, score)) + math.log1p(decay) - expected * score
+                workspace[dz + j] = (_ONE if score > _ZERO else decay) / (_ONE + decay) - expected
             else:
-                total += _HALF * (score - wanted) * (score - wanted)
-                room[there + j] = score - wanted
-        room[each + i] = total
-        here, there, aim = here + size, there + size, aim + size
+                total += _HALF * (score - expected) * (score - expected)
+                workspace[dz + j] = score - expected
+        workspace[loss_at + i] = total
+        z, dz, target = z + size, dz + size, target + size
 
 
 @njit(**INNER_OPTIONS)
-def _batch_loss(room, z, labels, y, w, first, n, k, loss, smoothing, slope, each):
-    """The loss, summed over rows with their weights, and its slope in z."""
+def _batch_loss(workspace, z_at, labels, y, w, first, n, k, loss, smoothing, dz_at, loss_at):
+    """The weighted sum of the loss over rows, and its gradient in z."""
     if y is not None:
-        _elementwise_loss(room, z, y, first, n, k, loss, slope, each)
+        _elementwise_loss(workspace, z_at, y, first, n, k, loss, dz_at, loss_at)
     if labels is not None:
-        softmax_cross_entropy(room, z, labels, first, n, k, smoothing, room, each, room, slope)
+        softmax_cross_entropy(
+            workspace, z_at, labels, first, n, k, smoothing, workspace, loss_at, workspace, dz_at
+        )
     total = 0.0
     for i in range(n):
         weight = w[first + i]
-        total += weight * room[each + i]
+        total += weight * workspace[loss_at + i]
         if weight != _ONE:
-            for j in range(slope + i * k, slope + (i + 1) * k):
-                room[j] *= weight
+            for j in range(dz_at + i * k, dz_at + (i + 1) * k):
+                workspace[j] *= weight
     return total
 
 
 @njit(inline="always", **INNER_OPTIONS)
-def _part_gradient(rows, first, n, theta, widths, how, places, smoothing, room, start, slopes, to):
-    """Forward and back with some rows; their loss is returned, their gradient is in `slopes`.
+def _part_gradient(
+    rows, first, n, theta, widths, codes, offsets, smoothing, workspace, start, gradients, to
+):  # fmt: skip
+    """Forward and backward pass of n rows: returns their loss, writes their gradient from `to` on.
 
-    `how` names the loss and then the bend of each layer, `places` where its parameters begin in
-    theta; in `room` is memory to work in.
+    `codes` are the loss and then the activation of each layer, `offsets` the places of the layers'
+    parameters in theta; the workspace of this part begins at `start`.
     """
     X, order, labels, y, w = rows
-    layers, a, lies, stands = len(places), start, n < 0, n > 0
-    _gather_rows(X, order, first, n, widths[0], room, a)
+    layers, a, plain, transposed = len(offsets), start, n < 0, n > 0
+    _gather_rows(X, order, first, n, widths[0], workspace, a)
     for layer in range(layers):
-        p, q, at = widths[layer], widths[layer + 1], places[layer]
+        p, q, at = widths[layer], widths[layer + 1], offsets[layer]
         z = a + n * p
-        matmul(room, a, lies, theta, at, lies, room, z, n, p, q)
-        _add_bias_activation(room, z, n, q, theta, at + p * q, how[layer + 1])
+        matmul(workspace, a, plain, theta, at, plain, workspace, z, n, p, q)
+        _add_bias_activation(workspace, z, n, q, theta, at + p * q, codes[layer + 1])
         a = z
     q = widths[layers]
-    slope = a + n * q
-    below = slope + n * q  # slopes have memory of their own
-    total = _batch_loss(room, a, labels, y, w, first, n, q, how[0], smoothing, slope, below)
+    dz = a + n * q
+    dx = dz + n * q  # gradients do not overwrite activations
+    total = _batch_loss(workspace, a, labels, y, w, first, n, q, codes[0], smoothing, dz, dx)
     for layer in range(layers - 1, -1, -1):
-        p, q, at = widths[layer], widths[layer + 1], places[layer]
-        _activation_backward(room, slope, a, n, q, how[layer + 1], slopes, to + at + p * q)
+        p, q, at = widths[layer], widths[layer + 1], offsets[layer]
+        _activation_backward(workspace, dz, a, n, q, codes[layer + 1], gradients, to + at + p * q)
         a -= n * p
-        matmul(room, a, stands, room, slope, lies, slopes, to + at, p, n, q)
+        matmul(workspace, a, transposed, workspace, dz, plain, gradients, to + at, p, n, q)
         if layer > 0:
-            matmul(room, slope, lies, theta, at, stands, room, below, n, q, p)
-            slope, below = below, below + n * p
+            matmul(workspace, dz, plain, theta, at, transposed, workspace, dx, n, q, p)
+            dz, dx = dx, dx + n * p
     return total
 
 
 @njit(**INNER_OPTIONS)
-def _update_span(theta, speed, mean, square, slopes, parts, span, widths, numbers, pulls):
-    """Move a stretch of theta by the sum of some parts' slopes; constants are not penalised."""
+def _update_span(
+    theta, velocity, mean, square, gradients, parts, span, widths, constants, penalties
+):  # fmt: skip
+    """Update theta[span[0]:span[1]] by the summed gradients of the parts."""
     start, end, at, size = np.uint64(span[0]), np.uint64(span[1]), 0, len(theta)
     for part in range(1, parts):
-        more = np.uint64(part * size)
+        offset = np.uint64(part * size)
         for i in range(start, end):
-            slopes[i] += slopes[more + i]
+            gradients[i] += gradients[offset + i]
     for number in range(2 * len(widths) - 2):
-        layer, constants = number // 2, number % 2
-        a, at = at, at + widths[layer + 1] * (1 if constants else widths[layer])
-        mine = (max(span[0], a), min(span[1], at))
-        if mine[0] >= mine[1]:
+        layer, is_bias = number // 2, number % 2
+        a, at = at, at + widths[layer + 1] * (1 if is_bias else widths[layer])
+        overlap = (max(span[0], a), min(span[1], at))
+        if overlap[0] >= overlap[1]:
             continue
-        if speed is not None:
-            momentum_step(theta, slopes, speed, mine, pulls[constants], numbers)
+        if velocity is not None:
+            momentum_step(theta, gradients, velocity, overlap, penalties[is_bias], constants)
         if mean is not None:
-            adam_step(theta, slopes, mean, square, mine, pulls[constants], numbers)
+            adam_step(theta, gradients, mean, square, overlap, penalties[is_bias], constants)
 
 
 @njit(**ENTRY_OPTIONS)
-def train_batches(rows, theta, memory, settings, steps, ends, work):
-    """Steps from batch to batch, as one of the threads that share them.
+def train_batches(rows, theta, optimizer_state, settings, steps, bounds, work):
+    """Steps over many minibatches, run by every thread that takes part.
 
     Parameters
     ----------
-    rows : X, the order of rows, and in that order labels or other targets, and weights
-    theta, memory : parameters and what the rule remembers (a speed, or mean and square); changed
-    settings : widths, how (loss, then bends), smoothing of targets
-    steps : for each step constants of the rule, and scale, l2, l1 of slopes: weights, constants
-    ends : (steps, parts + 1), where parts of each batch begin and end in the order
-    work : room and slopes of all parts, losses (steps, parts), counters of tickets
+    rows : X, the order of its rows, and in that order labels or other targets, and weights
+    theta : parameters; updated
+    optimizer_state : velocity, mean and square of gradients, those not needed None; updated
+    settings : widths, codes (loss, then activations), offsets of layers in theta, label smoothing
+    steps : for each step the constants of the optimizer, and (scale, l2, l1) of weights and biases
+    bounds : (n_steps, n_parts + 1) bounds of the parts of each batch in the order
+    work : workspace and gradients of all parts, losses (n_steps, n_parts), work counters
     """
-    widths, how, places, smoothing = settings
-    speed, mean, square = memory
-    numbers, pulls = steps
-    room, slopes, losses, counts = work
+    widths, codes, offsets, smoothing = settings
+    velocity, mean, square = optimizer_state
+    constants, penalties = steps
+    workspace, gradients, losses, counters = work
     parts, size = losses.shape[1], len(theta)
     while True:
-        ticket = claim_item(counts)
-        step, piece = ticket // (2 * parts), ticket % (2 * parts)
+        item = claim_item(counters)
+        step, piece = item // (2 * parts), item % (2 * parts)
         if step >= len(losses):
             return
         before = 2 * parts * step
         if piece < parts:
-            wait_for_items(counts, before)
-            first, n = ends[step, piece], ends[step, piece + 1] - ends[step, piece]
-            start, to = piece * (len(room) // parts), piece * size
+            wait_for_items(counters, before)
+            first, n = bounds[step, piece], bounds[step, piece + 1] - bounds[step, piece]
+            start, to = piece * (len(workspace) // parts), piece * size
             if n > 0:
                 losses[step, piece] = _part_gradient(
-                    rows, first, n, theta, widths, how, places, smoothing, room, start, slopes, to
-                )
+                    rows, first, n, theta, widths, codes, offsets, smoothing, workspace, start,
+                    gradients, to,
+                )  # fmt: skip
         else:
-            wait_for_items(counts, before + parts)
+            wait_for_items(counters, before + parts)
             piece -= parts
             span = (piece * size // parts, (piece + 1) * size // parts)
             used = 0
-            while used < parts and ends[step, used] < ends[step, used + 1]:
+            while used < parts and bounds[step, used] < bounds[step, used + 1]:
                 used += 1
-            rate, pull = numbers[step], pulls[step]
-            _update_span(theta, speed, mean, square, slopes, used, span, widths, rate, pull)
-        finish_item(counts)
+            _update_span(
+                theta, velocity, mean, square, gradients, used, span, widths, constants[step],
+                penalties[step],
+            )  # fmt: skip
+        finish_item(counters)

@@ -1,14 +1,17 @@
-"""Compiled in-place steps of the optimizers that networks use most.
+"""Compiled in-place updates of the optimizers that networks use most.
 
-A rule of that module makes new arrays, a dozen passes over memory for Adam. Here each number is
-read and written once, and the merged gradient is divided and the penalty added on the way. Other
-rules take their own `move`. All work number by number, so threads may share out the numbers.
+`tenfold.optim.optimizers` defines the optimizers; its updates allocate new arrays, a dozen passes
+over memory for Adam. Here every parameter is read and written once, and the scaling of the gradient
+and the penalties are part of the same loop. `FUSED_OPTIMIZERS` lists the optimizers that have a
+compiled form (tested against the definition); others use their own `update`. All operations are
+elementwise, so threads may split the parameters.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -16,87 +19,120 @@ from numba import njit
 from tenfold._compiled.gemm import ENTRY_OPTIONS
 from tenfold.optim.optimizers import SGD, Adam, Momentum, Nesterov
 
-_NEGLIGIBLE = np.float32(1e-30)  # a momentum so small moves no weight
+_NEGLIGIBLE = np.float32(1e-30)  # momentum below it is set to 0: subnormal numbers are slow
 _ZERO, _ONE = np.float32(0), np.float32(1)
 
 
 @njit(**ENTRY_OPTIONS)
-def adam_step(theta, g, m, s, span, pull, numbers):  # noqa: ANN001, ANN202
-    """`Adam`; numbers: beta1, 1 - beta1, beta2, 1 - beta2, rate', 1 / (1 - beta2^t), eps, keep."""
-    scale, l2, l1 = pull[0], pull[1], pull[2]
-    beta1, rest1, beta2, rest2 = numbers[0], numbers[1], numbers[2], numbers[3]
-    rate, bias, eps, keep = numbers[4], numbers[5], numbers[6], numbers[7]
+def adam_step(theta, g, m, s, span, penalty, constants):  # noqa: ANN001, ANN202
+    """`Adam` on theta[span[0]:span[1]]; `penalty` holds the scale of g, l2 and l1.
+
+    Constants: beta1, 1 - beta1, beta2, 1 - beta2, rate / (1 - beta1^t), 1 / (1 - beta2^t), eps,
+    1 - rate * decay.
+    """
+    scale, l2, l1 = penalty[0], penalty[1], penalty[2]
+    beta1, rest1, beta2, rest2 = constants[0], constants[1], constants[2], constants[3]
+    rate, bias, eps, shrink = constants[4], constants[5], constants[6], constants[7]
     for i in range(np.uint64(span[0]), np.uint64(span[1])):
-        here = theta[i]
-        sign = _ONE if here > _ZERO else (-_ONE if here < _ZERO else _ZERO)
-        slope = scale * g[i] + l2 * here + l1 * sign
-        mean = beta1 * m[i] + rest1 * slope
-        square = beta2 * s[i] + rest2 * slope * slope
-        mean = mean if abs(mean) > _NEGLIGIBLE else _ZERO  # numbers below the normal ones are slow
+        weight = theta[i]
+        sign = _ONE if weight > _ZERO else (-_ONE if weight < _ZERO else _ZERO)
+        gradient = scale * g[i] + l2 * weight + l1 * sign
+        mean = beta1 * m[i] + rest1 * gradient
+        square = beta2 * s[i] + rest2 * gradient * gradient
+        mean = mean if abs(mean) > _NEGLIGIBLE else _ZERO
         m[i], s[i] = mean, square
-        theta[i] = keep * here - rate * mean / (math.sqrt(square * bias) + eps)
+        theta[i] = shrink * weight - rate * mean / (math.sqrt(square * bias) + eps)
 
 
 @njit(**ENTRY_OPTIONS)
-def momentum_step(theta, g, v, span, pull, numbers):  # noqa: ANN001, ANN202
-    """`Momentum`; `Nesterov` if it looks ahead; numbers: rate, mass, how far ahead."""
-    scale, l2, l1 = pull[0], pull[1], pull[2]
-    rate, mass, ahead = numbers[0], numbers[1], numbers[2]
+def momentum_step(theta, g, v, span, penalty, constants):  # noqa: ANN001, ANN202
+    """`Momentum`, or `Nesterov` if its last constant is not 0, on theta[span[0]:span[1]].
+
+    Constants: rate, momentum, momentum of the look-ahead.
+    """
+    scale, l2, l1 = penalty[0], penalty[1], penalty[2]
+    rate, momentum, lookahead = constants[0], constants[1], constants[2]
     for i in range(np.uint64(span[0]), np.uint64(span[1])):
-        here = theta[i]
-        sign = _ONE if here > _ZERO else (-_ONE if here < _ZERO else _ZERO)
-        slope = scale * g[i] + l2 * here + l1 * sign
-        speed = mass * v[i] + slope
-        speed = speed if abs(speed) > _NEGLIGIBLE else _ZERO
-        v[i] = speed
-        theta[i] = here - rate * (speed if ahead == 0 else slope + ahead * speed)
+        weight = theta[i]
+        sign = _ONE if weight > _ZERO else (-_ONE if weight < _ZERO else _ZERO)
+        gradient = scale * g[i] + l2 * weight + l1 * sign
+        velocity = momentum * v[i] + gradient
+        velocity = velocity if abs(velocity) > _NEGLIGIBLE else _ZERO
+        v[i] = velocity
+        theta[i] = weight - rate * (velocity if lookahead == 0 else gradient + lookahead * velocity)
 
 
 @njit(**ENTRY_OPTIONS)
-def sgd_step(theta, g, pull, numbers):  # noqa: ANN001, ANN202
-    """`SGD`; numbers: rate."""
-    scale, l2, l1, rate = pull[0], pull[1], pull[2], numbers[0]
+def sgd_step(theta, g, penalty, constants):  # noqa: ANN001, ANN202
+    """`SGD`; constants: rate."""
+    scale, l2, l1, rate = penalty[0], penalty[1], penalty[2], constants[0]
     for i in range(len(theta)):
-        slope = scale * g[i] + l2 * theta[i] + l1 * np.sign(theta[i])
-        theta[i] -= rate * slope
+        gradient = scale * g[i] + l2 * theta[i] + l1 * np.sign(theta[i])
+        theta[i] -= rate * gradient
 
 
-def step_constants(rule: Any, t: int, rate: float, dtype: Any) -> Any:
-    """What a compiled rule needs to know of step t; None for others."""
-    if isinstance(rule, Adam):
-        return np.array(_adam_constants(rule, t, rate), dtype)
-    if isinstance(rule, Momentum | Nesterov):
-        return np.array((rate, rule.mass, rule.mass * isinstance(rule, Nesterov)), dtype)
-    return np.array((rate,), dtype) if isinstance(rule, SGD) else None
+def _adam_constants(optimizer: Adam, t: int, rate: float) -> tuple[float, ...]:
+    first, second = 1 - optimizer.beta1**t, 1 - optimizer.beta2**t
+    shrink = 1 - rate * optimizer.decay
+    betas = (optimizer.beta1, 1 - optimizer.beta1, optimizer.beta2, 1 - optimizer.beta2)
+    return *betas, rate / first, 1 / second, optimizer.eps, shrink
+
+
+def _update_adam(theta: Any, g: Any, state: Any, penalty: Any, constants: Any) -> Any:
+    m, s, t = state
+    adam_step(theta, g, m.reshape(-1), s.reshape(-1), (0, theta.size), penalty, constants)
+    return m, s, t + 1
+
+
+def _update_momentum(theta: Any, g: Any, state: Any, penalty: Any, constants: Any) -> Any:
+    momentum_step(theta, g, state.reshape(-1), (0, theta.size), penalty, constants)
+    return state
+
+
+def _update_sgd(theta: Any, g: Any, state: Any, penalty: Any, constants: Any) -> Any:
+    sgd_step(theta, g, penalty, constants)
+    return state
+
+
+class FusedOptimizer(NamedTuple):
+    """The compiled form of an optimizer.
+
+    Attributes
+    ----------
+    constants : of (optimizer, t, rate), the numbers that step t = 1, 2, ... needs
+    update : of (theta, gradient, state, penalty, constants), flat; returns the state
+    """
+
+    constants: Callable[[Any, int, float], tuple[float, ...]]
+    update: Callable[[Any, Any, Any, Any, Any], Any]
+
+
+FUSED_OPTIMIZERS: dict[type, FusedOptimizer] = {
+    Adam: FusedOptimizer(_adam_constants, _update_adam),
+    Momentum: FusedOptimizer(lambda o, _, rate: (rate, o.momentum, 0.0), _update_momentum),
+    Nesterov: FusedOptimizer(lambda o, _, rate: (rate, o.momentum, o.momentum), _update_momentum),
+    SGD: FusedOptimizer(lambda _, __, rate: (rate,), _update_sgd),
+}
+
+
+def step_constants(optimizer: Any, t: int, rate: float, dtype: Any) -> Any:
+    """What the compiled form needs to know of step t; None for other optimizers."""
+    fused = FUSED_OPTIMIZERS.get(type(optimizer))
+    return None if fused is None else np.array(fused.constants(optimizer, t, rate), dtype)
 
 
 def update_in_place(
-    rule: Any, theta: np.ndarray, g: np.ndarray, memory: Any, step: Any, pull: Any
+    optimizer: Any, theta: np.ndarray, g: np.ndarray, state: Any, step: Any, penalty: Any
 ) -> Any:
-    """Move `theta` in place; returns the memory of the rule.
+    """Update `theta` in place; returns the state of the optimizer.
 
-    `step` is (rate, `step_constants`); `pull` holds scale, l2 and l1: the slope is
+    `step` is (rate, `step_constants`); `penalty` holds scale, l2 and l1: the gradient is
     scale g + l2 theta + l1 sign(theta).
     """
-    rate, numbers = step
-    flat, slopes, all_of_it = theta.reshape(-1), g.reshape(-1), (0, theta.size)
-    if numbers is None:
-        pulled = pull[0] * g + pull[1] * theta + pull[2] * np.sign(theta)
-        theta[...], memory = rule.move(theta, pulled, memory, theta.dtype.type(rate))
-    elif isinstance(rule, Adam):
-        m, s, t = memory
-        adam_step(flat, slopes, m.reshape(-1), s.reshape(-1), all_of_it, pull, numbers)
-        memory = m, s, t + 1
-    elif isinstance(rule, SGD):
-        sgd_step(flat, slopes, pull, numbers)
-    else:
-        momentum_step(flat, slopes, memory.reshape(-1), all_of_it, pull, numbers)
-    return memory
-
-
-def _adam_constants(rule: Adam, t: int, rate: float) -> tuple[float, ...]:
-    """The constants of step t."""
-    first, second = 1 - rule.beta1**t, 1 - rule.beta2**t
-    keep = 1 - rate * rule.decay
-    betas = (rule.beta1, 1 - rule.beta1, rule.beta2, 1 - rule.beta2)
-    return *betas, rate / first, 1 / second, rule.eps, keep
+    rate, constants = step
+    if constants is None:
+        gradient = penalty[0] * g + penalty[1] * theta + penalty[2] * np.sign(theta)
+        theta[...], state = optimizer.update(theta, gradient, state, theta.dtype.type(rate))
+        return state
+    update = FUSED_OPTIMIZERS[type(optimizer)].update
+    return update(theta.reshape(-1), g.reshape(-1), state, penalty, constants)

@@ -1,13 +1,12 @@
 """The gradient of a minibatch: parts of a few rows, on all threads, merged in a fixed order.
 
-A batch is cut into parts of 32 to 128 rows, whatever the number of threads. Each part goes forward
-and back by itself; gradients are added in pairs, part 2i to part 2i + 1, as they come. So one step
-keeps all cores busy, and its bits do not depend on how many there are.
+A batch is split into parts of 32 to 128 rows, independent of the number of threads. Each part has a
+forward and backward pass of its own; their gradients merge along the engine's merge tree. So one
+step occupies all cores, and its bits do not depend on their number.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from itertools import pairwise
 from time import perf_counter
@@ -16,65 +15,71 @@ from typing import NamedTuple
 import numpy as np
 
 from tenfold.engine.blas_threads import retry_if_blas_threads_changed
+from tenfold.engine.merge_tree import MergeTree
 from tenfold.engine.shuffle import ShuffledBlock
 from tenfold.engine.thread_pool import n_threads, run_in_threads
 from tenfold.neural._buffer_pool import BufferPool
 from tenfold.neural._fused_conv_pool import fuse_conv_pool
 from tenfold.neural._training_config import NetworkObjective
+from tenfold.neural._tuning import (
+    LARGE_PART_ROWS,
+    MEDIUM_PART_ROWS,
+    MIN_PARALLEL_SECONDS,
+    MIN_SHARED_WEIGHTS,
+    SMALL_PART_ROWS,
+)
 from tenfold.neural.layers.base import PassContext
 from tenfold.neural.network import SEEDS_PER_STEP, Network, backward, forward
 
-SMALL_PART_ROWS, _MEDIUM_PART_ROWS, _LARGE_PART_ROWS = 32, 64, 128
-_MANY_WEIGHTS = 200_000  # of dense layers: half a batch of them is worth a thread of its own
-_MIN_PARALLEL_SECONDS = 400e-6  # seconds of work in a batch that pay for waking a helper
-
 
 class BatchGradient(NamedTuple):
-    """Loss, weight of the rows, slope in each parameter: sums over some rows, in some parts."""
+    """Loss, weight and gradient in each parameter array, summed over rows, from `parts` parts."""
 
     loss: float
     weight: float
-    slopes: list[np.ndarray]
+    arrays: list[np.ndarray]
     parts: int = 1
+    narrow = True  # gradients stay in the type of the parameters when they merge
 
-    def plus(self, other: BatchGradient) -> BatchGradient:
-        """The sum, written over the slopes of this one."""
-        for mine, theirs in zip(self.slopes, other.slopes, strict=True):
+    def merge(self, other: BatchGradient) -> BatchGradient:
+        """The sum, in the memory of this one."""
+        for mine, theirs in zip(self.arrays, other.arrays, strict=True):
             np.add(mine, theirs, out=mine)
         loss, weight = self.loss + other.loss, self.weight + other.weight
-        return BatchGradient(loss, weight, self.slopes, self.parts + other.parts)
+        return BatchGradient(loss, weight, self.arrays, self.parts + other.parts)
 
 
 def part_gradient(
-    task: NetworkObjective,
+    objective: NetworkObjective,
     params: list[np.ndarray],
     block: ShuffledBlock,
     order: np.ndarray,
-    way: PassContext,
+    context: PassContext,
 ) -> BatchGradient:
-    """Forward and back with some rows of a block."""
-    x, mask = task.intake(block.X, order, task.network, params[0].dtype if params else np.float32)
+    """Forward and backward pass with the rows `order` of a block."""
+    network, dtype = objective.network, params[0].dtype if params else np.float32
+    x, mask = objective.make_batch(block.X, order, network, dtype)
     w = None if block.w is None else block.w[order]
-    z, kept = forward(task.network, params, x, way._replace(mask=mask))
-    loss, slope = task.loss.value_and_gradient(z, block.y[order], w)
-    slopes = backward(task.network, params, kept, slope)[1]
-    return BatchGradient(loss, float(len(order) if w is None else w.sum(dtype=np.float64)), slopes)
+    z, caches = forward(network, params, x, context._replace(mask=mask))
+    loss, gradient = objective.loss.value_and_gradient(z, block.y[order], w)
+    arrays = backward(network, params, caches, gradient)[1]
+    return BatchGradient(loss, float(len(order) if w is None else w.sum(dtype=np.float64)), arrays)
 
 
 def default_part_rows(network: Network) -> int:
-    """Rows of a part: more where a row is less work, or waking a helper would cost as much."""
+    """Rows of a part: more where a row is less work, or waking a thread would cost as much."""
     shapes = (network.shape, *network.shapes)
     axes = max(map(len, shapes))
     if axes > 1:
-        return _MEDIUM_PART_ROWS if axes == 3 else SMALL_PART_ROWS
+        return MEDIUM_PART_ROWS if axes == 3 else SMALL_PART_ROWS
     weights = sum(
         a[0] * b[0] for (a, b), n in zip(pairwise(shapes), network.sizes, strict=True) if n
     )
-    return _LARGE_PART_ROWS if weights < _MANY_WEIGHTS else _MEDIUM_PART_ROWS
+    return LARGE_PART_ROWS if weights < MIN_SHARED_WEIGHTS else MEDIUM_PART_ROWS
 
 
 def split_batch(rows: int, part_rows: int) -> list[tuple[int, int]]:
-    """Parts of a batch, as equal as can be.
+    """Bounds of the parts of a batch, of nearly equal size.
 
     Examples
     --------
@@ -88,91 +93,65 @@ def split_batch(rows: int, part_rows: int) -> list[tuple[int, int]]:
 
 
 class GradientWorkers:
-    """Threads at work on batches; helpers are woken if that pays, by how long a part took.
+    """Gradients of minibatches on several threads, which are woken if a part takes long enough.
 
     Parameters
     ----------
-    task : Task
-        What is learned.
+    objective : NetworkObjective
+        Network and loss.
     part_rows : int, optional
         Rows of a part.
     """
 
-    def __init__(self, task: NetworkObjective, part_rows: int | None = None) -> None:
-        self.task = task._replace(network=fuse_conv_pool(task.network))
-        self.part_rows = part_rows or default_part_rows(task.network)
-        self.scratch = BufferPool()
-        self.seconds = 0.0  # that a part took lately
+    def __init__(self, objective: NetworkObjective, part_rows: int | None = None) -> None:
+        self.objective = objective._replace(network=fuse_conv_pool(objective.network))
+        self.part_rows = part_rows or default_part_rows(objective.network)
+        self.buffers = BufferPool()
+        self.part_seconds = 0.0  # duration of a part in the last batch
 
     def gradient(
         self, params: list[np.ndarray], block: ShuffledBlock, order: np.ndarray, step: int
     ) -> BatchGradient:
-        """The gradient of a batch: the rows `order` of a block. `step` seeds what is random."""
+        """The gradient of the batch with rows `order` of a block; `step` seeds random layers."""
         return retry_if_blas_threads_changed(lambda: self._gradient(params, block, order, step))
 
     def _gradient(
         self, params: list[np.ndarray], block: ShuffledBlock, order: np.ndarray, step: int
     ) -> BatchGradient:
         parts = split_batch(len(order), self.part_rows)
-        sums = _GradientTree()
+        tree = MergeTree()
 
-        def handle(number: int) -> None:
+        def run(number: int) -> None:
             a, b = parts[number]
-            way = PassContext(True, step * SEEDS_PER_STEP, a)
-            with self.scratch.used(), np.errstate(all="ignore"):  # a loss that bursts is told
-                sums.add(number, part_gradient(self.task, params, block, order[a:b], way))
+            context = PassContext(True, step * SEEDS_PER_STEP, a)
+            with self.buffers.used(), np.errstate(all="ignore"):  # an infinite loss is reported
+                gradient = part_gradient(self.objective, params, block, order[a:b], context)
+                tree.add((0, number), gradient)
 
         start = perf_counter()
-        worth = self.seconds * len(parts) > _MIN_PARALLEL_SECONDS
-        helpers = min(n_threads(), len(parts)) - 1 if worth else 0
-        _run_parts(handle, len(parts), helpers)
-        self.seconds = (perf_counter() - start) * (1 + helpers) / len(parts)
-        return sums.total()
+        worth_waking = self.part_seconds * len(parts) > MIN_PARALLEL_SECONDS
+        helpers = min(n_threads(), len(parts)) - 1 if worth_waking else 0
+        _run_parts(run, len(parts), helpers)
+        self.part_seconds = (perf_counter() - start) * (1 + helpers) / len(parts)
+        return tree.close()
 
 
-def _run_parts(handle: Callable[[int], None], parts: int, helpers: int) -> None:
-    """Call `handle` with each number once, here and in helpers; the first error is raised."""
+def _run_parts(run: Callable[[int], None], parts: int, helpers: int) -> None:
+    """Call `run` with each number once, here and in helper threads; the first error is raised."""
     if helpers == 0:
         for number in range(parts):
-            handle(number)
+            run(number)
         return
-    numbers, problems = iter(range(parts)), {}
+    numbers, errors = iter(range(parts)), {}
 
     def work() -> None:
         for number in numbers:  # the next one that no thread has taken
             try:
-                handle(number)
-            except BaseException as problem:  # noqa: BLE001  a helper must hand it to the caller
-                problems[number] = problem
+                run(number)
+            except BaseException as error:  # noqa: BLE001  the caller raises it
+                errors[number] = error
                 return
 
     run_in_threads(work, helpers)
-    if problems:
-        raise problems[min(problems)]
-
-
-class _GradientTree:
-    """Gradients of parts, added in pairs as they come."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.nodes: dict[tuple[int, int], BatchGradient] = {}
-
-    def add(self, number: int, gradient: BatchGradient) -> None:
-        level = 0
-        while True:
-            with self.lock:
-                sibling = self.nodes.pop((level, number ^ 1), None)
-                if sibling is None:
-                    self.nodes[level, number] = gradient
-                    return
-            gradient = sibling.plus(gradient) if number & 1 else gradient.plus(sibling)
-            level, number = level + 1, number >> 1
-
-    def total(self) -> BatchGradient:
-        """The sum; an incomplete right edge is added to its left neighbours."""
-        by_start = sorted(self.nodes, key=lambda node: node[1] << node[0])
-        total = self.nodes[by_start.pop()]
-        while by_start:
-            total = self.nodes[by_start.pop()].plus(total)
-        return total
+    if errors:
+        raise errors[min(errors)]

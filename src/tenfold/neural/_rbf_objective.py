@@ -1,4 +1,10 @@
-"""Loss, gradient, initialization and L-BFGS training of radial basis function networks."""
+r"""Loss, gradient, initialization and L-BFGS training of radial basis function networks.
+
+Basis functions :math:`\phi_k(x) = \exp(-\lVert x - r_k\rVert^2 / s_k^2)`, scores
+:math:`z = W \phi(x) + b`. All gradients follow from
+
+    d z = W d phi,   d phi_k = -phi_k d(d_k^2 / s_k^2),   d d_k^2 = -2 (x - r_k) . d r_k
+"""
 
 from __future__ import annotations
 
@@ -16,125 +22,127 @@ from tenfold.math.losses import Loss
 from tenfold.optim.convergence import until_converged
 from tenfold.optim.quasi_newton import lbfgs
 
-_INIT_SAMPLE_ROWS = 20_000  # from which k-means draws its first centres
+_INIT_SAMPLE_ROWS = 20_000  # rows from which k-means++ draws the initial centers
 _NO_WEIGHTS = np.empty(0)
 
 
 class RbfParameters(NamedTuple):
-    """Parameters of a network, or the slope in each of them.
+    """Parameters of a network, or the gradient in each of them.
 
     Attributes
     ----------
-    coef : (m, k) weights W
-    intercept : (m,) constants b
-    centres : (k, p) centres r
-    widths : (k,) logs of the widths s
+    coef : (n_scores, n_centers) weights W
+    intercept : (n_scores,) intercepts b
+    centers : (n_centers, n_features) centers r
+    log_widths : (n_centers,) logarithms of the widths s
     """
 
     coef: np.ndarray
     intercept: np.ndarray
-    centres: np.ndarray
-    widths: np.ndarray
+    centers: np.ndarray
+    log_widths: np.ndarray
 
     def cast(self, dtype: np.dtype) -> RbfParameters:
         return RbfParameters(*(part.astype(dtype) for part in self))
 
 
 class RbfLossGradient(NamedTuple):
-    """Loss and its slope in all parameters, summed over rows."""
+    """Loss and its gradient in all parameters, summed over rows."""
 
     loss: float
-    slope: RbfParameters
+    gradient: RbfParameters
 
 
-def _basis_functions(X: np.ndarray, centres: np.ndarray, widths: np.ndarray) -> np.ndarray:
-    """How near each row is to each centre, (n, k); widths are logs."""
-    return np.exp(-squared_distances(X, centres) * np.exp(-2 * widths))
+def _basis_functions(X: np.ndarray, centers: np.ndarray, log_widths: np.ndarray) -> np.ndarray:
+    """Values of the basis functions, (n_rows, n_centers)."""
+    return np.exp(-squared_distances(X, centers) * np.exp(-2 * log_widths))
 
 
 def rbf_scores(chunk: Chunk, net: RbfParameters) -> np.ndarray:
-    """Scores (n, m)."""
-    return _basis_functions(chunk.X, net.centres, net.widths) @ net.coef.T + net.intercept
+    """Scores (n_rows, n_scores)."""
+    return _basis_functions(chunk.X, net.centers, net.log_widths) @ net.coef.T + net.intercept
 
 
 def class_scores(chunk: Chunk, net: RbfParameters) -> np.ndarray:
-    """Scores (n, k), with a column of zeros for the first of two classes."""
+    """Scores (n_rows, n_classes), with a column of zeros for the first of two classes."""
     Z = rbf_scores(chunk, net)
     return np.hstack([np.zeros_like(Z), Z]) if len(net.coef) == 1 else Z
 
 
 def _encode_targets(y: np.ndarray, loss: Loss, m: int, dtype: np.dtype) -> np.ndarray:
-    """Class numbers as the loss wants them: signs (m, n), one row a class against all others."""
+    """Targets of the loss: class indices, or signs (n_scores, n_rows), one-vs-rest."""
     if loss.labels == "classes":
         return y
-    own = y[None] == (np.arange(m)[:, None] if m > 1 else 1)
-    return np.where(own, 1, -1).astype(dtype)
+    is_class = y[None] == (np.arange(m)[:, None] if m > 1 else 1)
+    return np.where(is_class, 1, -1).astype(dtype)
 
 
-@np.errstate(over="ignore")  # a step that was too long: the search sees no finite value
+@np.errstate(over="ignore")  # too long a step: the line search rejects infinite values
 def loss_and_gradient(chunk: Chunk, loss: Loss, net: RbfParameters, adapt: str) -> RbfLossGradient:
-    """Loss and slopes of a chunk; those of centres and widths are zero where they stay."""
+    """Loss and gradient of a chunk; zero in centers and widths that are not trained."""
     X, w = chunk.X, chunk.w
-    squares = squared_distances(X, net.centres)
-    narrow = np.exp(-2 * net.widths)
-    phi = np.exp(-squares * narrow)
+    squares = squared_distances(X, net.centers)
+    inverse_squares = np.exp(-2 * net.log_widths)
+    phi = np.exp(-squares * inverse_squares)
     Z = net.coef @ phi.T + net.intercept[:, None]
-    each, R = loss.value_and_gradient(Z, _encode_targets(chunk.y, loss, len(Z), X.dtype))
-    each, R = (each, R) if w is None else (each * w, R * w.astype(R.dtype, copy=False))
-    own = RbfParameters(
-        R @ phi, R.sum(axis=1), np.zeros_like(net.centres), np.zeros_like(net.widths)
+    losses, R = loss.value_and_gradient(Z, _encode_targets(chunk.y, loss, len(Z), X.dtype))
+    if w is not None:
+        losses, R = losses * w, R * w.astype(R.dtype, copy=False)
+    gradient = RbfParameters(
+        R @ phi, R.sum(axis=1), np.zeros_like(net.centers), np.zeros_like(net.log_widths)
     )
-    total = float(each.sum(dtype=np.float64))
+    total = float(losses.sum(dtype=np.float64))
     if adapt == "none":
-        return RbfLossGradient(total, own)
-    G = (R.T @ net.coef) * phi * narrow  # minus the slope in the squared distance
-    own = own._replace(centres=2 * (G.T @ X - G.sum(axis=0)[:, None] * net.centres))
+        return RbfLossGradient(total, gradient)
+    G = (R.T @ net.coef) * phi * inverse_squares  # minus the gradient in the squared distance
+    gradient = gradient._replace(centers=2 * (G.T @ X - G.sum(axis=0)[:, None] * net.centers))
     if adapt == "all":
-        own = own._replace(widths=2 * np.einsum("nk,nk->k", G, squares))
-    return RbfLossGradient(total, own)
+        gradient = gradient._replace(log_widths=2 * np.einsum("nk,nk->k", G, squares))
+    return RbfLossGradient(total, gradient)
 
 
 class NearestCenterSums(NamedTuple):
-    """Rows nearest to each centre: their weight, their sum, their squared distances."""
+    """Sums over the rows nearest to each center: weights, rows, squared distances."""
 
     n: np.ndarray
     sums: np.ndarray
     cost: float
 
 
-def _nearest_center_sums(chunk: Chunk, centres: np.ndarray) -> NearestCenterSums:
-    """What Lloyd's algorithm needs to know of a chunk."""
-    labels = nearest_centers(chunk.X, centres)
-    n, sums = np.zeros(len(centres)), np.zeros(centres.shape)
+def _nearest_center_sums(chunk: Chunk, centers: np.ndarray) -> NearestCenterSums:
+    """Assignment step of Lloyd's algorithm on a chunk."""
+    labels = nearest_centers(chunk.X, centers)
+    n, sums = np.zeros(len(centers)), np.zeros(centers.shape)
     w = _NO_WEIGHTS if chunk.w is None else chunk.w.astype(np.float64)
     add_rows_by_label(chunk.X, w, labels, sums, n)
-    gaps = chunk.X - np.take(centres, labels, axis=0)
-    return NearestCenterSums(n, sums, float(chunk.weights() @ np.einsum("ij,ij->i", gaps, gaps)))
+    residuals = chunk.X - np.take(centers, labels, axis=0)
+    squares = np.einsum("ij,ij->i", residuals, residuals)
+    return NearestCenterSums(n, sums, float(chunk.weights() @ squares))
 
 
 def kmeans_centers(rows: Rows, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Means of clusters by Lloyd's algorithm, begun by k-means++; an empty one stays."""
+    """Centers of clusters by Lloyd's algorithm from k-means++; empty clusters keep theirs."""
     X, w = sample_candidates(rows, _INIT_SAMPLE_ROWS, int(rng.integers(2**31)))
     start = kmeans_plusplus_init(X, w, min(k, len(X)), rng).astype(rows.dtype)
     loop = until_converged(start, tol=0.0, max_iter=100)
-    for centres in loop:
-        mass = rows.total(_nearest_center_sums, centres)
-        means = mass.sums / np.where(mass.n > 0, mass.n, 1.0)[:, None]
-        moved = np.where(mass.n[:, None] > 0, means, centres).astype(rows.dtype)
-        loop.update(moved, objective=mass.cost, change=float(((moved - centres) ** 2).sum()))
+    for centers in loop:
+        sums = rows.total(_nearest_center_sums, centers)
+        means = sums.sums / np.where(sums.n > 0, sums.n, 1.0)[:, None]
+        updated = np.where(sums.n[:, None] > 0, means, centers).astype(rows.dtype)
+        loop.update(updated, objective=sums.cost, change=float(((updated - centers) ** 2).sum()))
     return loop.state
 
 
-def class_votes(chunk: Chunk, centres: np.ndarray, k: int) -> np.ndarray:
-    """Weight of each class among the rows nearest to each centre, (centres, k)."""
-    near = nearest_centers(chunk.X, centres).astype(np.int64)
-    counts = np.zeros((len(centres), k))
-    np.add.at(counts, (near, chunk.y), chunk.weights())
+def class_votes(chunk: Chunk, centers: np.ndarray, k: int) -> np.ndarray:
+    """Weight of each class among the rows nearest to each center, (n_centers, n_classes)."""
+    labels = nearest_centers(chunk.X, centers).astype(np.int64)
+    counts = np.zeros((len(centers), k))
+    np.add.at(counts, (labels, chunk.y), chunk.weights())
     return counts
 
 
 class RowSpread(NamedTuple):
-    """Weight, sum and squares about an origin of the rows."""
+    """Weight, sum and sum of squares of the rows, relative to an origin."""
 
     n: float
     x: np.ndarray
@@ -142,23 +150,20 @@ class RowSpread(NamedTuple):
 
 
 def _row_spread(chunk: Chunk, origin: np.ndarray) -> RowSpread:
-    """How far the rows of a chunk lie from an origin."""
-    gaps, w = chunk.X - origin, chunk.weights()
-    return RowSpread(chunk.weight, w @ gaps, float(w @ np.einsum("ij,ij->i", gaps, gaps)))
+    """Moments of a chunk about an origin."""
+    shifted, w = chunk.X - origin, chunk.weights()
+    return RowSpread(chunk.weight, w @ shifted, float(w @ np.einsum("ij,ij->i", shifted, shifted)))
 
 
 def root_total_variance(rows: Rows) -> float:
-    """Root of the sum of the columns' variances: a width at which bumps of all rows meet."""
+    """Root of the sum of the columns' variances: at this width, basis functions overlap."""
     s = rows.total(_row_spread, rows.take(np.zeros(1, np.int64)).X[0])
     variance = s.xx / s.n - ((s.x / s.n) ** 2).sum()
     return float(np.sqrt(variance)) if variance > 0 else 1.0
 
 
-_TRAINED_PARTS = {
-    "none": 2,
-    "centres": 3,
-    "all": 4,
-}  # so many of the first parts of `RbfParameters` learn
+# Number of leading fields of `RbfParameters` that are trained, by `adapt`.
+_TRAINED_FIELDS = {"none": 2, "centers": 3, "all": 4}
 
 
 def train_rbf(
@@ -170,33 +175,33 @@ def train_rbf(
     tol: float,
     max_iter: int,
 ) -> tuple[RbfParameters, dict[str, Any]]:
-    """The network after all stages, each of which starts where the last has ended."""
+    """Train in stages, each of which starts from the result of the one before."""
     n, reports = rows.total(_chunk_weight), []
     for adapt in stages:
-        moving = _TRAINED_PARTS[adapt]
-        cost = _make_objective(rows, net, adapt, loss, alpha, n)
+        n_fields = _TRAINED_FIELDS[adapt]
+        objective = _make_objective(rows, net, adapt, loss, alpha, n)
         precision = float(np.finfo(rows.dtype).eps)
-        start = _flatten(net[:moving])
-        found = lbfgs(cost, start, tol=tol, max_iter=max_iter, precision=precision)
-        net = _replace_trained(net, found.x, moving)
-        reports.append(found.report)
+        start = _flatten(net[:n_fields])
+        minimum = lbfgs(objective, start, tol=tol, max_iter=max_iter, precision=precision)
+        net = _replace_trained(net, minimum.x, n_fields)
+        reports.append(minimum.report)
     return net, _join_reports(reports)
 
 
 def _make_objective(
     rows: Rows, net: RbfParameters, adapt: str, loss: Loss, alpha: float, n: float
 ) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
-    """Mean loss plus penalty and its slope, as a function of the vector of what learns."""
-    moving = _TRAINED_PARTS[adapt]
+    """Mean loss plus penalty and its gradient, as a function of the trained parameters."""
+    n_fields = _TRAINED_FIELDS[adapt]
 
-    def cost(x: np.ndarray) -> tuple[float, np.ndarray]:
-        at = _replace_trained(net, x, moving)
+    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
+        at = _replace_trained(net, x, n_fields)
         sums = rows.total(loss_and_gradient, loss, at.cast(rows.dtype), adapt)
-        slope = _flatten(sums.slope[:moving]) / n
-        slope[: at.coef.size] += alpha * at.coef.ravel()
-        return sums.loss / n + alpha / 2 * float((at.coef**2).sum()), slope
+        gradient = _flatten(sums.gradient[:n_fields]) / n
+        gradient[: at.coef.size] += alpha * at.coef.ravel()
+        return sums.loss / n + alpha / 2 * float((at.coef**2).sum()), gradient
 
-    return cost
+    return objective
 
 
 def _chunk_weight(chunk: Chunk) -> float:
@@ -209,21 +214,21 @@ def _flatten(parts: Any) -> np.ndarray:
     return np.concatenate([np.asarray(part, np.float64).ravel() for part in parts])
 
 
-def _replace_trained(net: RbfParameters, x: np.ndarray, moving: int) -> RbfParameters:
-    """The network whose first parts are those of a vector."""
-    ends = np.cumsum([part.size for part in net[:moving]])[:-1]
-    parts = zip(np.split(x, ends), net[:moving], strict=True)
-    return RbfParameters(*(new.reshape(old.shape) for new, old in parts), *net[moving:])
+def _replace_trained(net: RbfParameters, x: np.ndarray, n_fields: int) -> RbfParameters:
+    """The network with its leading fields taken from a vector."""
+    ends = np.cumsum([part.size for part in net[:n_fields]])[:-1]
+    parts = zip(np.split(x, ends), net[:n_fields], strict=True)
+    return RbfParameters(*(new.reshape(old.shape) for new, old in parts), *net[n_fields:])
 
 
 def _join_reports(reports: list[dict[str, Any]]) -> dict[str, Any]:
-    """One report of descents after each other."""
+    """One report of consecutive minimizations."""
     objective = [report["history_"]["objective"] for report in reports]
     seconds = [report["history_"]["seconds"] for report in reports]
-    begun = np.cumsum([0.0, *(each[-1] for each in seconds[:-1])])
-    since = [start + each for start, each in zip(begun, seconds, strict=True)]
+    starts = np.cumsum([0.0, *(stage[-1] for stage in seconds[:-1])])
+    elapsed = [start + stage for start, stage in zip(starts, seconds, strict=True)]
     return {
         "n_iter_": sum(report["n_iter_"] for report in reports),
         "converged_": reports[-1]["converged_"],
-        "history_": {"objective": np.concatenate(objective), "seconds": np.concatenate(since)},
+        "history_": {"objective": np.concatenate(objective), "seconds": np.concatenate(elapsed)},
     }

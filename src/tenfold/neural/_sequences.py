@@ -21,7 +21,7 @@ from tenfold.neural.network import Network, forward
 def make_sequence_batch(
     X: Any, order: np.ndarray, network: Network, dtype: Any
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Some sequences as (n, steps, numbers), and which steps are there: (n, steps), None if all.
+    """Sequences padded to (n_rows, n_steps, n_features), and the mask (None if all steps exist).
 
     Examples
     --------
@@ -38,7 +38,7 @@ def make_sequence_batch(
 
 
 def _pad(part: Ragged, steps: int, dtype: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Sequences filled up with zeros to a number of steps, and which steps are there."""
+    """Sequences padded with zeros to a number of steps, and the mask of the steps that exist."""
     mask = np.arange(steps) < part.lengths[:, None]
     x = np.zeros((*mask.shape, *part.values.shape[1:]), dtype)
     x[mask] = part.values
@@ -48,20 +48,23 @@ def _pad(part: Ragged, steps: int, dtype: Any) -> tuple[np.ndarray, np.ndarray |
 def _pad_to_longest(
     X: Ragged, order: np.ndarray, network: Network, dtype: Any
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Sequences that are all filled up to the longest of the fit."""
+    """Sequences padded to the longest of the fit."""
     part, steps = X[order], network.shape[0]
     if part.lengths.max(initial=0) > steps:
         raise ValueError(
-            f"a sequence has {part.lengths.max()} steps, but what layers give is as long as the "
+            f"a sequence has {part.lengths.max()} steps, but layer outputs are as long as the "
             f"longest sequence of the fit, {steps}: cut it"
         )
     return _pad(part, steps, dtype)
 
 
-def sequence_outputs(chunk: Chunk, task: NetworkObjective, params: list[np.ndarray]) -> np.ndarray:
-    """What every layer gives: all sequences need one length."""
-    ragged = isinstance(chunk.X, Ragged)
-    return layer_outputs(chunk, task._replace(intake=_pad_to_longest) if ragged else task, params)
+def sequence_outputs(
+    chunk: Chunk, objective: NetworkObjective, params: list[np.ndarray]
+) -> np.ndarray:
+    """Outputs of all layers, for sequences padded to one length."""
+    if isinstance(chunk.X, Ragged):
+        objective = objective._replace(make_batch=_pad_to_longest)
+    return layer_outputs(chunk, objective, params)
 
 
 def is_ragged(X: Any) -> bool:
@@ -82,7 +85,7 @@ def is_ragged(X: Any) -> bool:
 
 
 def is_rectangular(X: Any) -> bool:
-    """Whether a list of arrays may as well be the rows of a matrix.
+    """Whether a list of arrays could be the rows of a matrix.
 
     Examples
     --------
@@ -106,17 +109,17 @@ def has_step_targets(X: np.ndarray, y: Any) -> bool:
 
 
 def has_sequence_layer(layers: Sequence[Layer]) -> bool:
-    """Whether a layer is made for sequences."""
+    """Whether one of the layers is for sequences."""
     return any(isinstance(a, Embedding) or hasattr(_unwrap(a), "all_states") for a in layers)
 
 
 def _unwrap(layer: Any) -> Any:
-    """The layer itself, or that which it reads in both directions."""
+    """The layer itself, or the one inside of `Bidirectional`."""
     return getattr(layer, "layer", layer)
 
 
 def check_stepwise_layers(layers: Sequence[Layer]) -> None:
-    """Raise an error if a layer would take the filling of short sequences for steps."""
+    """Raise an error if a layer would mix the padding of short sequences with their steps."""
     from tenfold.neural.layers.conv import Conv1d, Conv2d
     from tenfold.neural.layers.normalization import BatchNorm
     from tenfold.neural.layers.pooling import AveragePool, MaxPool
@@ -125,9 +128,9 @@ def check_stepwise_layers(layers: Sequence[Layer]) -> None:
     mixing = (AveragePool, BatchNorm, Conv1d, Conv2d, Flatten, MaxPool, Reshape)
     for number, layer in enumerate(layers):
         if getattr(_unwrap(layer), "all_states", True) is False:
-            return  # the last state is no sequence any more
+            return  # the last state is not a sequence
         if isinstance(layer, mixing):
-            raise ValueError(  # noqa: TRY004  it is the sequences that do not suit
+            raise ValueError(  # noqa: TRY004  the type of the layer is not wrong by itself
                 f"layer {number}, {type(layer).__name__}, mixes the steps of a sequence and cannot "
                 "take sequences of different lengths: put a recurrent layer before it, or give "
                 "sequences of one length as an array"
@@ -135,29 +138,29 @@ def check_stepwise_layers(layers: Sequence[Layer]) -> None:
 
 
 class SequenceExtent(NamedTuple):
-    """How long sequences are, and how large their numbers."""
+    """Number of steps of the longest sequence, and the largest value."""
 
     steps: int
-    number: float
+    max_value: float
 
     def merge(self, other: SequenceExtent) -> SequenceExtent:
-        return SequenceExtent(max(self.steps, other.steps), max(self.number, other.number))
+        return SequenceExtent(max(self.steps, other.steps), max(self.max_value, other.max_value))
 
 
 def sequence_extent(chunk: Chunk) -> SequenceExtent:
-    """Steps of the longest sequence (1 if rows are flat), and the largest number."""
+    """Steps of the longest sequence (1 if rows are flat), and the largest value."""
     if not isinstance(chunk.X, Ragged):
         return SequenceExtent(1, float(chunk.X.max(initial=0)))
     return SequenceExtent(int(chunk.X.lengths.max(initial=1)), float(chunk.X.values.max(initial=0)))
 
 
 class StepwiseLoss(NamedTuple):
-    r"""The sum of a loss over the steps of a sequence [003, lecture 11].
+    r"""The sum of a loss over the steps of a sequence.
 
     .. math:: \sum_{t=1}^{T_i} \ell(z_{it}, y_{it})
 
-    So all steps count the same, and where the loss of a step is a negative log-likelihood, this is
-    that of the sequence. A mean over each sequence would favour what happens in short ones.
+    All steps have the same weight. If the loss of a step is a negative log-likelihood, this is that
+    of the sequence; a mean over each sequence would give more weight to steps of short ones.
 
     Parameters
     ----------
@@ -168,7 +171,8 @@ class StepwiseLoss(NamedTuple):
     --------
     >>> from tenfold.neural.losses import HalfSquaredError
     >>> y = Ragged(np.array([1.0, 3.0, 5.0]), np.array([0, 1, 3]))
-    >>> StepwiseLoss(HalfSquaredError()).both(np.zeros((2, 2, 1)), y, None)[0]  # (1 + 9 + 25) / 2
+    >>> loss = StepwiseLoss(HalfSquaredError())  # (1 + 9 + 25) / 2
+    >>> loss.value_and_gradient(np.zeros((2, 2, 1)), y, None)[0]
     17.5
     """
 
@@ -183,64 +187,69 @@ class StepwiseLoss(NamedTuple):
         return self.loss.units(targets)
 
     def value_and_gradient(self, z: np.ndarray, y: Ragged, w: np.ndarray | None) -> LossAndGradient:
-        there, slope = np.arange(z.shape[1]) < y.lengths[:, None], np.zeros_like(z)
-        if not there.any():
-            return 0.0, slope
-        share = None if w is None else np.repeat(w, y.lengths)
-        value, slope[there] = self.loss.value_and_gradient(z[there], y.values, share)
-        return value, slope
+        exists, gradient = np.arange(z.shape[1]) < y.lengths[:, None], np.zeros_like(z)
+        if not exists.any():
+            return 0.0, gradient
+        step_weights = None if w is None else np.repeat(w, y.lengths)
+        value, gradient[exists] = self.loss.value_and_gradient(z[exists], y.values, step_weights)
+        return value, gradient
 
     def inverse_link(self, z: np.ndarray) -> np.ndarray:
         return self.loss.inverse_link(z)
 
 
-def predict_steps(chunk: Chunk, task: NetworkObjective, params: list[np.ndarray]) -> np.ndarray:
-    """For each sequence an array: probabilities of classes, or predicted numbers, of its steps."""
-    found, lengths, row = np.empty(chunk.rows, object), chunk.X.lengths, 0
-    for x, way in iterate_batches(chunk, task, params):
-        for z in forward(task.network, params, x, way)[0]:
-            found[row] = task.loss.inverse_link(z[: lengths[row]])
+def predict_steps(
+    chunk: Chunk, objective: NetworkObjective, params: list[np.ndarray]
+) -> np.ndarray:
+    """For each sequence an array: probabilities of classes, or predicted values, of its steps."""
+    predictions, lengths, row = np.empty(chunk.rows, object), chunk.X.lengths, 0
+    for x, context in iterate_batches(chunk, objective, params):
+        for z in forward(objective.network, params, x, context)[0]:
+            predictions[row] = objective.loss.inverse_link(z[: lengths[row]])
             row += 1
-    return found
+    return predictions
 
 
 def _validation_losses(
-    chunk: Chunk, task: NetworkObjective, params: list[np.ndarray], held: np.ndarray
+    chunk: Chunk, objective: NetworkObjective, params: list[np.ndarray], held_out: np.ndarray
 ) -> np.ndarray:
-    """The loss of each sequence that is held back; zero for the others."""
-    found, mine = np.zeros(chunk.rows), np.flatnonzero(held[chunk.first :][: chunk.rows])
-    if len(mine):
-        row = iter(mine)
-        for x, way in iterate_batches(Chunk(chunk.X[mine]), task, params):
-            for z, i in zip(forward(task.network, params, x, way)[0], row, strict=False):
-                found[i] = task.loss.value_and_gradient(z[None], chunk.y[[i]], None)[0]
-    return found
+    """The loss of each sequence held out; zero for the others."""
+    losses = np.zeros(chunk.rows)
+    rows = np.flatnonzero(held_out[chunk.first :][: chunk.rows])
+    if len(rows):
+        row = iter(rows)
+        for x, context in iterate_batches(Chunk(chunk.X[rows]), objective, params):
+            for z, i in zip(forward(objective.network, params, x, context)[0], row, strict=False):
+                losses[i] = objective.loss.value_and_gradient(z[None], chunk.y[[i]], None)[0]
+    return losses
 
 
 class SequenceValidationSet(ValidationSet):
-    """Sequences held back, by the loss of their steps."""
+    """Sequences held out, measured by the loss of their steps."""
 
-    def error(self, rows: Rows, task: NetworkObjective, params: list[np.ndarray]) -> float:
+    def error(self, rows: Rows, objective: NetworkObjective, params: list[np.ndarray]) -> float:
         """Mean loss of a sequence."""
-        each = rows.each(_validation_losses, task, params, self.rows)[self.rows]
-        return float(self.w @ each / self.w.sum())
+        losses = rows.each(_validation_losses, objective, params, self.rows)[self.rows]
+        return float(self.w @ losses / self.w.sum())
 
 
-def hold_out_sequences(rows: Rows, share: float, rng: np.random.Generator) -> SequenceValidationSet:
-    """Hold a share of the sequences back, with all their steps."""
+def hold_out_sequences(
+    rows: Rows, fraction: float, rng: np.random.Generator
+) -> SequenceValidationSet:
+    """Hold out a random fraction of the sequences, with all their steps."""
     source = _sequence_source(rows)
     plain = SequenceSource(source.values, source.offsets, np.zeros(rows.n_rows), source.w)
-    return SequenceValidationSet(*hold_out(Rows(plain), share, rng, None))
+    return SequenceValidationSet(*hold_out(Rows(plain), fraction, rng, None))
 
 
 class LabeledSteps(Rows):
-    """Sequences whose steps have labels; leaves see their numbers.
+    """Sequences whose steps have labels, encoded as class indices.
 
     Parameters
     ----------
     rows : Rows
-        Sequences whose targets are numbers into `names`.
-    names : (k,) array
+        Sequences whose targets are indices into `names`.
+    names : (n_classes,) array
         Sorted labels.
     """
 
@@ -265,16 +274,16 @@ class LabeledSteps(Rows):
 
 
 def encode_step_labels(rows: Rows) -> LabeledSteps:
-    """Number the labels of all steps."""
+    """Encode the labels of all steps as class indices."""
     names, codes = np.unique(_sequence_source(rows).y.values, return_inverse=True)
     return LabeledSteps(_replace_step_targets(rows, codes), names)
 
 
 def _sequence_source(rows: Rows) -> SequenceSource:
-    """The sequences themselves."""
+    """The source of sequences in memory; an error if there is none."""
     if not isinstance(rows.source, SequenceSource):
-        place = type(rows.source).__name__
-        raise TypeError(f"labels of steps cannot be read from {place}: give lists of arrays")
+        kind = type(rows.source).__name__
+        raise TypeError(f"labels of steps cannot be read from {kind}: give lists of arrays")
     return rows.source
 
 
@@ -282,5 +291,5 @@ def _replace_step_targets(rows: Rows, targets: np.ndarray) -> Rows:
     """The same sequences with other targets of their steps."""
     source = _sequence_source(rows)
     y = Ragged(targets, source.y.offsets)
-    again = SequenceSource(source.values, source.offsets, y, source.w)
-    return Rows(again, engine=rows.engine, allow_nan=rows.allow_nan)
+    replaced = SequenceSource(source.values, source.offsets, y, source.w)
+    return Rows(replaced, engine=rows.engine, allow_nan=rows.allow_nan)

@@ -1,252 +1,278 @@
-"""Training: epochs of minibatch steps, or L-BFGS on all rows."""
+"""Training: epochs of minibatch steps, or L-BFGS on all rows.
+
+Minibatch steps minimize
+
+    mean loss + l2 / 2 |W|^2 + l1 |W|_1
+
+over the weights W of all layers (arrays of two and more axes; biases are not penalized). The order
+of rows depends on the seed alone, and the parts of a batch on its size alone. So arrays, files and
+a cluster give the same network, to the bit, and so does a training that was stopped and resumed:
+all that a step depends on is in `TrainingState`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 import numpy as np
 
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.engine.shuffle import ShuffledBlock
-from tenfold.neural._fused_mlp import FusedTrainer, make_fused_trainer
+from tenfold.neural._fused_mlp import make_fused_trainer
 from tenfold.neural._fused_optimizers import step_constants, update_in_place
-from tenfold.neural._inference import INFERENCE_BATCH_ROWS, ValidationSet
+from tenfold.neural._inference import ValidationSet
 from tenfold.neural._minibatch import BatchGradient, GradientWorkers, part_gradient, split_batch
-from tenfold.neural._training_config import NetworkObjective, StoppingRule, TrainingConfig
+from tenfold.neural._training_config import (
+    NetworkObjective,
+    StepResult,
+    StoppingRule,
+    TrainingConfig,
+    TrainingState,
+)
+from tenfold.neural._tuning import INFERENCE_BATCH_ROWS
 from tenfold.neural.layers.base import PassContext
 from tenfold.neural.network import Network, flatten_params, unflatten_params
 from tenfold.optim.convergence import Minimum, until_converged
 from tenfold.optim.optimizers import Optimizer, clip_norm, clip_value, init_state
 from tenfold.optim.quasi_newton import lbfgs
 
-_MIN_RATE_FACTOR = 1e-6  # an adaptive rate that is smaller is not divided any more
-_BUFFER_MOMENTUM = 0.1  # share of a batch in running statistics
+_MIN_RATE_FACTOR = 1e-6  # a learning rate that was reduced by more is not reduced any further
+_BUFFER_MOMENTUM = 0.1  # weight of a new batch in running statistics
+_MIN_RELATIVE_GAIN = 2e-9  # of L-BFGS: the gradient of a non-smooth loss (ReLU) may never vanish
 
 
-class TrainingState(NamedTuple):
-    """Where a training stands between two epochs: all that a checkpoint must keep."""
-
-    params: list[np.ndarray]
-    memory: list[Any]  # of the rule
-    t: int = 0  # steps done
-    factor: float = 1.0  # by which an adaptive rate has fallen
-    best: float = np.inf  # least value of what is watched
-    waited: int = 0  # epochs in a row without a gain
-    best_params: list[np.ndarray] | None = None  # where the least value was, if that is kept
-    losses: tuple = ()  # mean loss of each epoch with penalties
-    watched: tuple = ()  # what was watched instead, if anything
+def initial_state(params: list[np.ndarray], optimizer: Optimizer) -> TrainingState:
+    """The state before the first step."""
+    return TrainingState(params, init_state(optimizer, params))
 
 
-def initial_state(params: list[np.ndarray], rule: Optimizer) -> TrainingState:
-    """A course at its start."""
-    return TrainingState(params, init_state(rule, params))
+class Trainer(Protocol):
+    """Minibatch steps over the rows of a block."""
+
+    def run_block(
+        self, state: TrainingState, block: ShuffledBlock, order: np.ndarray, seed: int
+    ) -> Iterator[StepResult]:
+        """Step through the rows `order`; `seed` is that of random layers in this epoch."""
+        ...
+
+
+class MinibatchTrainer:
+    """Steps of any network, one minibatch at a time."""
+
+    def __init__(
+        self,
+        objective: NetworkObjective,
+        params: list[np.ndarray],
+        config: TrainingConfig,
+    ) -> None:
+        self.workers, self.config = GradientWorkers(objective, config.part_rows), config
+
+    def run_block(
+        self, state: TrainingState, block: ShuffledBlock, order: np.ndarray, seed: int
+    ) -> Iterator[StepResult]:
+        """See `Trainer`."""
+        network = self.workers.objective.network
+        for start in range(0, len(order), self.config.batch_size):
+            batch = order[start : start + self.config.batch_size]
+            gradient = self.workers.gradient(state.params, block, batch, seed + state.step)
+            state = apply_step(state, gradient, network, self.config)
+            yield state, gradient.loss, gradient.weight
+
+
+# Ways to train, fastest first; each returns None for networks that it does not support.
+TRAINERS: tuple[Callable[[NetworkObjective, list, TrainingConfig], Trainer | None], ...] = (
+    make_fused_trainer,
+    MinibatchTrainer,
+)
+
+
+def make_trainer(
+    objective: NetworkObjective, params: list[np.ndarray], config: TrainingConfig
+) -> Trainer:
+    """The first of `TRAINERS` that supports the network."""
+    trainers = (make(objective, params, config) for make in TRAINERS)
+    return next(trainer for trainer in trainers if trainer is not None)
 
 
 def train(
-    task: NetworkObjective,
+    objective: NetworkObjective,
     rows: Rows,
-    course: TrainingState,
-    plan: TrainingConfig,
-    stop: StoppingRule,
+    state: TrainingState,
+    config: TrainingConfig,
+    stopping: StoppingRule,
     seed: int,
-    held: ValidationSet | None = None,
+    validation: ValidationSet | None = None,
 ) -> until_converged[TrainingState]:
-    """Epoch after epoch; parameters are changed in place.
+    """Train epoch by epoch; parameters are changed in place.
 
     Parameters
     ----------
-    task : Task
+    objective : NetworkObjective
         Network and loss.
     rows : Rows
-        What to learn from.
-    course : Course
-        Where to begin: `initial_state(params, rule)`, or where another training has ended.
-    plan, stop : Plan, Stop
-        How to step, and when to end.
+        Training rows.
+    state : TrainingState
+        `initial_state(params, optimizer)`, or the last state of another training.
+    config, stopping : TrainingConfig, StoppingRule
+        How to step, and when to stop.
     seed : int
-        Decides the orders and what is random in layers.
-    held : Held, optional
-        Early stopping: the parameters with the least error on rows held back are kept.
+        Of the orders and of random layers.
+    validation : ValidationSet, optional
+        Early stopping: the parameters with the least error on these rows are kept.
 
     Returns
     -------
-    until_still
-        `state` is the course at the end, `report` its history.
+    until_converged
+        `state` is the last state, `report` the history.
     """
-    workers = GradientWorkers(task, plan.part_rows), make_fused_trainer(task, course.params, plan)
-    back = None if held is None else held.rows
-    loop = until_converged(course, tol=0.0, max_iter=stop.epochs)
+    trainer = make_trainer(objective, state.params, config)
+    held_out = None if validation is None else validation.rows
+    loop = until_converged(state, tol=0.0, max_iter=stopping.epochs)
     for before in loop:
-        course, loss = run_epoch(workers, rows, before, plan, [seed, loop.n_iter], back)
-        value = None if held is None else held.error(rows, task, course.params)
-        course = _record_epoch(course, loss, value, stop)
-        change = float(stop.tol is None or course.waited <= stop.patience)
-        loop.update(course, objective=loss, change=change)
+        epoch_seed = [seed, loop.n_iter]
+        state, loss = run_epoch(trainer, objective, rows, before, config, epoch_seed, held_out)
+        error = None if validation is None else validation.error(rows, objective, state.params)
+        state = _record_epoch(state, loss, error, stopping)
+        change = float(stopping.tol is None or state.stale_epochs <= stopping.patience)
+        loop.update(state, objective=loss, change=change)
     return loop
 
 
 def run_epoch(
-    workers: tuple[GradientWorkers, FusedTrainer | None],
+    trainer: Trainer,
+    objective: NetworkObjective,
     rows: Rows,
-    course: TrainingState,
-    plan: TrainingConfig,
+    state: TrainingState,
+    config: TrainingConfig,
     seed: list[int],
-    held: np.ndarray | None,
+    held_out: np.ndarray | None,
 ) -> tuple[TrainingState, float]:
-    """Every row once, but for those held back; the mean loss along the way, with penalties."""
-    draw = np.random.default_rng(seed)
-    order_seed, step_seed = (int(number) for number in draw.integers(2**31, size=2))
-    (crew, walk), loss, weight = workers, 0.0, 0.0
-    for block in rows.blocks(order_seed if plan.shuffle else None):
-        order = block.order if held is None else block.order[~held[block.numbers]]
-        if walk is None:
-            visits = _minibatch_steps(crew, course, block, order, plan, step_seed)
-        else:
-            visits = _fused_steps(walk, course, block, order)
-        for here, more, of in visits:
-            course, loss, weight = here, loss + more, weight + of
-    _check_finite(loss, course.t)
-    return course, loss / max(weight, 1e-300) + _penalty(course.params, crew.task.network, plan)
-
-
-_StepResult = tuple[
-    TrainingState, float, float
-]  # where the training stands, loss and weight of the rows
-
-
-def _minibatch_steps(
-    crew: GradientWorkers,
-    course: TrainingState,
-    block: ShuffledBlock,
-    order: np.ndarray,
-    plan: TrainingConfig,
-    seed: int,
-) -> Iterator[_StepResult]:
-    """Batch after batch of a block, one step each."""
-    for start in range(0, len(order), plan.batch_size):
-        batch = order[start : start + plan.batch_size]
-        gradient = crew.gradient(course.params, block, batch, seed + course.t)
-        course = apply_step(course, gradient, crew.task.network, plan)
-        yield course, gradient.loss, gradient.weight
-
-
-def _fused_steps(
-    walk: FusedTrainer, course: TrainingState, block: ShuffledBlock, order: np.ndarray
-) -> Iterator[_StepResult]:
-    """The same in compiled stretches of many steps."""
-    for rows in walk.stretches(block, order):
-        loss, weight, memory = walk(rows, course.params, course.memory, course.t, course.factor)
-        course = course._replace(memory=memory, t=course.t + walk.steps(rows))
-        yield course, loss, weight
+    """Every row once, except those held out; the mean loss of the steps, with penalties."""
+    rng = np.random.default_rng(seed)
+    order_seed, step_seed = (int(number) for number in rng.integers(2**31, size=2))
+    loss, weight = 0.0, 0.0
+    for block in rows.blocks(order_seed if config.shuffle else None):
+        order = block.order if held_out is None else block.order[~held_out[block.numbers]]
+        for result in trainer.run_block(state, block, order, step_seed):
+            state, loss, weight = result[0], loss + result[1], weight + result[2]
+    _check_finite(loss, state.step)
+    return state, loss / max(weight, 1e-300) + _penalty(state.params, objective.network, config)
 
 
 def apply_step(
-    course: TrainingState, gradient: BatchGradient, network: Network, plan: TrainingConfig
+    state: TrainingState, gradient: BatchGradient, network: Network, config: TrainingConfig
 ) -> TrainingState:
-    """One step, in place."""
-    slopes, scale = gradient.slopes, 1 / gradient.weight if gradient.weight > 0 else 0.0
-    t, rate = course.t + 1, plan.rate(course.t + 1) * course.factor
-    if plan.clip_norm is not None or plan.clip_value is not None:
-        slopes, scale = _clip_gradient(slopes, scale, network, plan), 1.0
-    dtype = course.params[0].dtype
-    step = (rate, step_constants(plan.rule, t, rate, dtype))
-    bare, pulled = (np.array([scale, *more], dtype) for more in ((0, 0), (plan.l2, plan.l1)))
-    memory = list(course.memory)
-    for i, learned in enumerate(network.learned):
-        theta = course.params[i]
-        if learned:
-            pull = pulled if theta.ndim > 1 else bare
-            memory[i] = update_in_place(plan.rule, theta, slopes[i], memory[i], step, pull)
+    """One step of the optimizer; parameters are changed in place."""
+    arrays, scale = gradient.arrays, 1 / gradient.weight if gradient.weight > 0 else 0.0
+    step, rate = state.step + 1, config.schedule(state.step + 1) * state.rate_factor
+    if config.clip_norm is not None or config.clip_value is not None:
+        arrays, scale = _clip_gradient(arrays, scale, network, config), 1.0
+    dtype = state.params[0].dtype
+    constants = (rate, step_constants(config.optimizer, step, rate, dtype))
+    penalty_of_biases = np.array([scale, 0, 0], dtype)
+    penalty_of_weights = np.array([scale, config.l2, config.l1], dtype)
+    optimizer_state = list(state.optimizer_state)
+    for i, trainable in enumerate(network.trainable):
+        theta = state.params[i]
+        if trainable:
+            penalty = penalty_of_weights if theta.ndim > 1 else penalty_of_biases
+            optimizer_state[i] = update_in_place(
+                config.optimizer, theta, arrays[i], optimizer_state[i], constants, penalty
+            )
         else:
-            mean = gradient.slopes[i] / dtype.type(gradient.parts)
+            mean = gradient.arrays[i] / dtype.type(gradient.parts)
             theta += dtype.type(_BUFFER_MOMENTUM) * (mean - theta)
-    return course._replace(t=t, memory=memory)
+    return state._replace(step=step, optimizer_state=optimizer_state)
 
 
 def _clip_gradient(
-    slopes: list[np.ndarray], scale: float, network: Network, plan: TrainingConfig
+    arrays: list[np.ndarray], scale: float, network: Network, config: TrainingConfig
 ) -> list:
-    """The mean gradient, no longer than asked for; running statistics are none of it."""
-    marks = network.learned
-    own = [s * s.dtype.type(scale) for s, learned in zip(slopes, marks, strict=True) if learned]
-    own = own if plan.clip_value is None else clip_value(own, plan.clip_value)
-    own = iter(own if plan.clip_norm is None else clip_norm(own, plan.clip_norm))
-    return [next(own) if learned else None for learned in marks]
+    """The mean gradient, clipped; running statistics are not part of it."""
+    flags = network.trainable
+    clipped: Any = [a * a.dtype.type(scale) for a, on in zip(arrays, flags, strict=True) if on]
+    clipped = clipped if config.clip_value is None else clip_value(clipped, config.clip_value)
+    clipped = iter(clipped if config.clip_norm is None else clip_norm(clipped, config.clip_norm))
+    return [next(clipped) if trainable else None for trainable in flags]
 
 
-def _penalty(params: list[np.ndarray], network: Network, plan: TrainingConfig) -> float:
-    """What the weights cost."""
-    if not (plan.l1 or plan.l2):
+def _penalty(params: list[np.ndarray], network: Network, config: TrainingConfig) -> float:
+    """L2 and L1 penalty of the weights."""
+    if not (config.l1 or config.l2):
         return 0.0
-    weights = [p for p, on in zip(params, network.learned, strict=True) if on and p.ndim > 1]
+    weights = [p for p, on in zip(params, network.trainable, strict=True) if on and p.ndim > 1]
     squares = sum(float(np.vdot(W, W)) for W in weights)
-    sizes = sum(float(np.abs(W).sum(dtype=np.float64)) for W in weights) if plan.l1 else 0.0
-    return plan.l2 / 2 * squares + plan.l1 * sizes
+    sizes = sum(float(np.abs(W).sum(dtype=np.float64)) for W in weights) if config.l1 else 0.0
+    return config.l2 / 2 * squares + config.l1 * sizes
 
 
 def _check_finite(loss: float, steps: int) -> None:
-    """Raise an error if the loss has grown past all numbers."""
+    """Raise an error if the loss is infinite or NaN."""
     if not np.isfinite(loss):
         raise ValueError(
-            f"the loss is not finite after {steps} steps. Standardise the columns "
+            f"the loss is not finite after {steps} steps. Standardize the columns "
             "(sklearn.preprocessing.StandardScaler), take a smaller learning rate, or clip the "
             "gradient."
         )
 
 
 def _record_epoch(
-    course: TrainingState, loss: float, value: float | None, stop: StoppingRule
+    state: TrainingState, loss: float, validation_error: float | None, stopping: StoppingRule
 ) -> TrainingState:
-    """Whether the epoch has gained anything."""
-    watched = loss if value is None else value
-    stale = watched > course.best - (stop.tol or 0.0)
-    waited, factor = course.waited + 1 if stale else 0, course.factor
-    best_params = course.best_params
-    if value is not None and watched < course.best:
-        best_params = [p.copy() for p in course.params]
-    if stop.slower and waited > stop.patience and factor > _MIN_RATE_FACTOR:
-        waited, factor = 0, factor / 5
-    return course._replace(
-        waited=waited,
-        factor=factor,
-        best=min(course.best, watched),
+    """The state with the loss of an epoch, and whether the epoch was an improvement."""
+    monitored = loss if validation_error is None else validation_error
+    is_stale = monitored > state.best - (stopping.tol or 0.0)
+    stale_epochs, rate_factor = state.stale_epochs + 1 if is_stale else 0, state.rate_factor
+    best_params, errors = state.best_params, state.validation_errors
+    if validation_error is not None:
+        errors = (*errors, validation_error)
+        if monitored < state.best:
+            best_params = [p.copy() for p in state.params]
+    is_patience_over = stale_epochs > stopping.patience
+    if stopping.adaptive_rate and is_patience_over and rate_factor > _MIN_RATE_FACTOR:
+        stale_epochs, rate_factor = 0, rate_factor / 5
+    return state._replace(
+        stale_epochs=stale_epochs,
+        rate_factor=rate_factor,
+        best=min(state.best, monitored),
         best_params=best_params,
-        losses=(*course.losses, loss),
-        watched=course.watched if value is None else (*course.watched, value),
+        losses=(*state.losses, loss),
+        validation_errors=errors,
     )
 
 
-_MIN_RELATIVE_GAIN = (
-    2e-9  # share of the value: a loss with kinks (ReLU) may never have a slope of zero
-)
-
-
 def _chunk_gradient(
-    chunk: Chunk, task: NetworkObjective, params: list[np.ndarray]
+    chunk: Chunk, objective: NetworkObjective, params: list[np.ndarray]
 ) -> tuple[float, float, np.ndarray]:
-    """Loss, weight and slope of a chunk, a few rows at a time."""
+    """Loss, weight and gradient of a chunk, a few rows at a time."""
     block = ShuffledBlock(*chunk[:3], np.arange(chunk.rows), np.arange(chunk.rows))
-    loss, weight, slope = 0.0, 0.0, np.zeros(sum(p.size for p in params))
+    loss, weight, gradient = 0.0, 0.0, np.zeros(sum(p.size for p in params))
     for a, b in split_batch(chunk.rows, INFERENCE_BATCH_ROWS):
-        part = part_gradient(task, params, block, block.order[a:b], PassContext(True, 0, a))
+        part = part_gradient(objective, params, block, block.order[a:b], PassContext(True, 0, a))
         loss, weight = loss + part.loss, weight + part.weight
-        slope += flatten_params(part.slopes)
-    return loss, weight, slope
+        gradient += flatten_params(part.arrays)
+    return loss, weight, gradient
 
 
 def train_lbfgs(
-    task: NetworkObjective, rows: Rows, params: list[np.ndarray], alpha: float, **settings: Any
+    objective: NetworkObjective,
+    rows: Rows,
+    params: list[np.ndarray],
+    alpha: float,
+    **settings: Any,
 ) -> tuple[list[np.ndarray], Minimum]:
-    """Minimise the mean loss + alpha / (2 n) |W|^2 over all rows by L-BFGS."""
-    penalised = flatten_params([np.full(p.shape, float(p.ndim > 1)) for p in params])
+    """Minimize the mean loss + alpha / (2 n) |W|^2 over all rows by L-BFGS."""
+    is_weight = flatten_params([np.full(p.shape, float(p.ndim > 1)) for p in params])
 
-    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        loss, weight, slope = rows.total(_chunk_gradient, task, unflatten_params(flat, params))
-        pull = alpha * penalised * flat
-        return float((loss + pull @ flat / 2) / weight), (slope + pull) / weight
+    def value_and_gradient(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        at = unflatten_params(flat, params)
+        loss, weight, gradient = rows.total(_chunk_gradient, objective, at)
+        decay = alpha * is_weight * flat
+        return float((loss + decay @ flat / 2) / weight), (gradient + decay) / weight
 
     precision = max(float(np.finfo(params[0].dtype).eps), _MIN_RELATIVE_GAIN)
-    found = lbfgs(objective, flatten_params(params).astype(float), precision=precision, **settings)
-    return unflatten_params(found.x, params), found
+    start = flatten_params(params).astype(float)
+    minimum = lbfgs(value_and_gradient, start, precision=precision, **settings)
+    return unflatten_params(minimum.x, params), minimum

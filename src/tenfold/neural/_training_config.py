@@ -1,4 +1,4 @@
-"""What is trained (network, loss, batches), how (optimizer, penalties, clipping) and when it stops."""
+"""What is trained (network, loss, batches), how (optimizer, penalties), and the training state."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tenfold.optim.schedules import ConstantRate, Schedule
 
 
 class TrainingConfig(NamedTuple):
-    """How a network learns.
+    """How a network is trained.
 
     Attributes
     ----------
-    rule, rate : a stepper of `tenfold.optim.optimizers` and a rate of `tenfold.optim.schedules`
-    batch_size, part_rows : rows of a step, and of the parts in which threads share it
-    l2, l1 : penalties of weights
-    clip_norm, clip_value : longest gradient, and largest entry
-    shuffle : whether each epoch has a random order of its own
+    optimizer, schedule : of `tenfold.optim.optimizers` and `tenfold.optim.schedules`
+    batch_size, part_rows : rows of a minibatch, and of the parts into which threads split it
+    l2, l1 : penalties of the weights
+    clip_norm, clip_value : largest norm of the gradient, and largest entry
+    shuffle : whether each epoch draws a new random order
     """
 
-    rule: Optimizer = Adam()
-    rate: Schedule = ConstantRate(0.001)
+    optimizer: Optimizer = Adam()
+    schedule: Schedule = ConstantRate(0.001)
     batch_size: int = 128
     part_rows: int | None = None
     l2: float = 0.0
@@ -36,15 +36,16 @@ class TrainingConfig(NamedTuple):
 
 
 class StoppingRule(NamedTuple):
-    """When to stop: after `patience` epochs in a row without a gain of `tol`, after `epochs`.
+    """Stop after `patience` epochs in a row that improve by less than `tol`, or after `epochs`.
 
-    `tol=None` never looks. `slower`: divide the rate by five instead, as long as it is not tiny.
+    With `tol=None`, only `epochs` counts. `adaptive_rate`: divide the learning rate by five instead
+    of stopping, until it is tiny.
     """
 
     epochs: int
     tol: float | None = None
     patience: int = 10
-    slower: bool = False
+    adaptive_rate: bool = False
 
 
 BatchInput = Callable[[Any, np.ndarray, Network, Any], tuple[np.ndarray, np.ndarray | None]]
@@ -53,14 +54,31 @@ BatchInput = Callable[[Any, np.ndarray, Network, Any], tuple[np.ndarray, np.ndar
 def make_dense_batch(
     X: Any, order: np.ndarray, network: Network, dtype: Any
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Some rows as the network takes them, and no mask."""
+    """The rows `order` of X in the network's input shape, and no mask."""
     x = np.take(X, order, axis=0) if isinstance(X, np.ndarray) else X[order].toarray()
     return x.astype(dtype, copy=False).reshape(len(order), *network.shape), None
 
 
 class NetworkObjective(NamedTuple):
-    """What is learned: a network, its loss, and how rows enter it."""
+    """What is minimized: the loss of a network, and how rows become its input."""
 
     network: Network
     loss: Any
-    intake: BatchInput = make_dense_batch
+    make_batch: BatchInput = make_dense_batch
+
+
+class TrainingState(NamedTuple):
+    """State of a training between two epochs: all that a checkpoint must hold."""
+
+    params: list[np.ndarray]
+    optimizer_state: list[Any]
+    step: int = 0  # steps done
+    rate_factor: float = 1.0  # by which an adaptive learning rate has been reduced
+    best: float = np.inf  # least monitored value
+    stale_epochs: int = 0  # epochs in a row without an improvement
+    best_params: list[np.ndarray] | None = None  # those with the least validation error
+    losses: tuple = ()  # mean loss of each epoch with penalties
+    validation_errors: tuple = ()  # of each epoch, with early stopping
+
+
+StepResult = tuple[TrainingState, float, float]  # state after it, loss and weight of its rows

@@ -1,4 +1,8 @@
-"""Image augmentation: random transforms, as a function and as a layer."""
+"""Image augmentation: random transforms, as a function and as a layer.
+
+The transform of a row depends only on the seed and on the index of the row, so any batch, file or
+cluster gives the same images.
+"""
 
 from __future__ import annotations
 
@@ -15,36 +19,36 @@ from tenfold.neural.layers.base import PassContext, Shape
 
 
 class Shift(NamedTuple):
-    """Move each image by up to `most` pixels along both axes; zeros come in.
+    """Shift each image by up to `max_shift` pixels along both axes, filled with zeros.
 
     Parameters
     ----------
-    most : int
-        Largest shift.
+    max_shift : int
+        Largest shift in pixels.
     """
 
-    most: int = 2
+    max_shift: int = 2
 
-    def draws(self, shape: Shape) -> int:
+    def n_uniforms(self, shape: Shape) -> int:
         return 2
 
     def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
-        at = _to_integers(u, 2 * self.most + 1)
-        return _crop(images, self.most, images.shape[1:3], at)
+        at = _to_integers(u, 2 * self.max_shift + 1)
+        return _crop(images, self.max_shift, images.shape[1:3], at)
 
 
 class RandomPadding(NamedTuple):
-    """Put each image somewhere in a field of zeros that is `thickness` pixels wider and higher.
+    """Place each image at random in a field of zeros that is `thickness` pixels wider and higher.
 
     Parameters
     ----------
     thickness : int
-        The r of [001, 3.4].
+        Pixels that are added to height and width.
     """
 
     thickness: int = 10
 
-    def draws(self, shape: Shape) -> int:
+    def n_uniforms(self, shape: Shape) -> int:
         return 2
 
     def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -54,7 +58,7 @@ class RandomPadding(NamedTuple):
 
 
 class Rotate(NamedTuple):
-    """Turn each image about its middle by up to so many degrees, either way.
+    """Rotate each image about its center by up to `degrees`, in both directions.
 
     Parameters
     ----------
@@ -64,7 +68,7 @@ class Rotate(NamedTuple):
 
     degrees: float = 10.0
 
-    def draws(self, shape: Shape) -> int:
+    def n_uniforms(self, shape: Shape) -> int:
         return 1
 
     def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -72,83 +76,85 @@ class Rotate(NamedTuple):
 
 
 class Flip(NamedTuple):
-    """Mirror some of the images.
+    """Flip a random part of the images.
 
     Parameters
     ----------
-    chance : float
-        Share of the images that are mirrored.
+    probability : float
+        Probability that an image is flipped.
     vertical : bool
-        Upside down, instead of left to right.
+        Flip upside down, instead of left to right.
     """
 
-    chance: float = 0.5
+    probability: float = 0.5
     vertical: bool = False
 
-    def draws(self, shape: Shape) -> int:
+    def n_uniforms(self, shape: Shape) -> int:
         return 1
 
     def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
-        other = images[:, ::-1] if self.vertical else images[:, :, ::-1]
-        return np.where(u[:, 0, None, None, None] < self.chance, other, images)
+        flipped = images[:, ::-1] if self.vertical else images[:, :, ::-1]
+        return np.where(u[:, 0, None, None, None] < self.probability, flipped, images)
 
 
 class Brightness(NamedTuple):
-    """Make each image brighter or darker: a number is added to all of its pixels.
+    """Add a random number to all pixels of each image.
 
     Parameters
     ----------
-    most : float
-        Largest number that is added or taken away.
+    max_change : float
+        Largest number that is added or subtracted.
     low, high : float
-        Where pixels are cut off.
+        Range to which pixels are clipped.
     """
 
-    most: float = 0.2
+    max_change: float = 0.2
     low: float = 0.0
     high: float = 1.0
 
-    def draws(self, shape: Shape) -> int:
+    def n_uniforms(self, shape: Shape) -> int:
         return 1
 
     def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
-        return np.clip(images + self.most * _to_symmetric(u, images), self.low, self.high)
+        return np.clip(images + self.max_change * _to_symmetric(u, images), self.low, self.high)
 
 
 class Contrast(NamedTuple):
-    """Make the ink of each image thicker or thinner: its pixels are multiplied by a number.
+    """Multiply all pixels of each image by a random factor.
 
     Parameters
     ----------
-    most : float
-        Largest change of the factor from one.
+    max_change : float
+        Largest deviation of the factor from one.
     low, high : float
-        Where pixels are cut off.
+        Range to which pixels are clipped.
     """
 
-    most: float = 0.2
+    max_change: float = 0.2
     low: float = 0.0
     high: float = 1.0
 
-    def draws(self, shape: Shape) -> int:
+    def n_uniforms(self, shape: Shape) -> int:
         return 1
 
     def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
-        return np.clip(images * (1 + self.most * _to_symmetric(u, images)), self.low, self.high)
+        return np.clip(
+            images * (1 + self.max_change * _to_symmetric(u, images)), self.low, self.high
+        )
 
 
 class GaussianNoise(NamedTuple):
-    """Add a normal number to every pixel.
+    """Add Gaussian noise to every pixel.
 
     Parameters
     ----------
     deviation : float
-        Standard deviation of the numbers.
+        Standard deviation of the noise.
     """
 
     deviation: float = 0.1
 
-    def draws(self, shape: Shape) -> int:
+    def n_uniforms(self, shape: Shape) -> int:
         return int(np.prod(shape))
 
     def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -157,7 +163,7 @@ class GaussianNoise(NamedTuple):
 
 
 def _to_integers(u: np.ndarray, n: int) -> np.ndarray:
-    """Uniform numbers as 0, ..., n - 1."""
+    """Uniform numbers in [0, 1) as integers 0, ..., n - 1."""
     return (u * n).astype(np.int64)
 
 
@@ -167,14 +173,14 @@ def _to_symmetric(u: np.ndarray, images: np.ndarray) -> np.ndarray:
 
 
 def _crop(images: np.ndarray, margin: int, size: tuple[int, int], at: np.ndarray) -> np.ndarray:
-    """A window of a size at (row, column) of each image, which gets a margin of zeros first."""
-    wide = np.pad(images, [(0, 0), (margin, margin), (margin, margin), (0, 0)])
-    windows = sliding_window_view(wide, size, axis=(1, 2))  # (n, rows, columns, c, h, w)
+    """The window of a size at (row, column) of each image, padded with a margin of zeros."""
+    padded = np.pad(images, [(0, 0), (margin, margin), (margin, margin), (0, 0)])
+    windows = sliding_window_view(padded, size, axis=(1, 2))  # (n, rows, columns, c, h, w)
     return np.moveaxis(windows[np.arange(len(images)), at[:, 0], at[:, 1]], 1, -1)
 
 
 def rotate_images(images: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """Each image turned about its middle, counter-clockwise; a pixel is mixed of four."""
+    """Images rotated counter-clockwise about their centers, with bilinear interpolation."""
     out = np.zeros_like(images)
     _rotate_bilinear(np.ascontiguousarray(images), np.cos(angles), np.sin(angles), out)
     return out
@@ -182,65 +188,68 @@ def rotate_images(images: np.ndarray, angles: np.ndarray) -> np.ndarray:
 
 @njit(cache=True, nogil=True)
 def _rotate_bilinear(images, cosines, sines, out):  # noqa: ANN001, ANN202
-    """Add to each pixel of `out` the four pixels that lie around the place it comes from."""
+    """Add to each pixel of `out` the weighted four pixels around the place it comes from."""
     n, height, width, channels = images.shape
-    middle, centre = (height - 1) / 2, (width - 1) / 2
+    mid_row, mid_column = (height - 1) / 2, (width - 1) / 2
     for i in range(n):
         for y in range(height):
             for x in range(width):
-                row = cosines[i] * (y - middle) + sines[i] * (x - centre) + middle
-                column = cosines[i] * (x - centre) - sines[i] * (y - middle) + centre
+                row = cosines[i] * (y - mid_row) + sines[i] * (x - mid_column) + mid_row
+                column = cosines[i] * (x - mid_column) - sines[i] * (y - mid_row) + mid_column
                 top, left = int(np.floor(row)), int(np.floor(column))
                 for a in range(max(top, 0), min(top + 2, height)):
                     for b in range(max(left, 0), min(left + 2, width)):
-                        share = (1 - abs(row - a)) * (1 - abs(column - b))
+                        weight = (1 - abs(row - a)) * (1 - abs(column - b))
                         for c in range(channels):
-                            out[i, y, x, c] += share * images[i, a, b, c]
+                            out[i, y, x, c] += weight * images[i, a, b, c]
 
 
-_SEED_STRIDE = 1_000_003  # between the seeds of changes that follow each other
+_SEED_STRIDE = 1_000_003  # between the seeds of consecutive transforms
 
 
 class ImageTransform(Protocol):
-    """A random change of images (n, h, w, c), from `draws(shape)` uniform numbers for each."""
+    """A random transform of images (n_rows, height, width, channels).
 
-    def draws(self, shape: Shape) -> int:
-        """How many random numbers an image of a shape needs."""
+    Each image gets `n_uniforms(shape)` uniform random numbers.
+    """
+
+    def n_uniforms(self, shape: Shape) -> int:
+        """How many random numbers the transform of an image of a shape needs."""
         ...
 
     def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """The changed images, in a new array."""
+        """The transformed images, in a new array."""
         ...
 
 
 def augment(
     images: Any,
-    changes: Sequence[ImageTransform],
+    transforms: Sequence[ImageTransform],
     *,
     seed: int = 0,
-    first: int = 0,
+    first_row: int = 0,
     shape: Shape | None = None,
 ) -> np.ndarray:
-    """Images after some random changes, one after the other.
+    """Apply random transforms to images, one after the other.
 
     Parameters
     ----------
-    images : (n, h, w) or (n, h, w, c) array
-        The images; (n, p) rows with `shape`.
-    changes : sequence of changes
-        `Shift`, `Rotate`, `Mirror`, `Brightness`, `Density`, `Noise`, `RandomPadding` (see
-        `tenfold.neural.augmentation`), or a class of your own with the same two methods.
+    images : (n_rows, height, width) or (n_rows, height, width, channels) array
+        The images; flat rows with `shape`.
+    transforms : sequence of transforms
+        `Shift`, `Rotate`, `Flip`, `Brightness`, `Contrast`, `GaussianNoise`, `RandomPadding`, or an
+        object with the two methods of `tenfold.neural.augmentation.ImageTransform`.
     seed : int
-        Another seed gives other changes.
-    first : int
-        Number of the first image: row i of these is row first + i of all.
-    shape : (h, w) or (h, w, c), optional
-        Shape of the image of a row; the result has rows again.
+        Seed of the random numbers.
+    first_row : int
+        Index of the first image: row i of these has the random numbers of row first_row + i.
+    shape : (height, width) or (height, width, channels), optional
+        Image shape of flat rows; the result is flat again.
 
     Returns
     -------
     array
-        As many images; `RandomPadding` makes them larger.
+        The transformed images; `RandomPadding` makes them larger.
 
     Examples
     --------
@@ -252,30 +261,30 @@ def augment(
     """
     images = np.asarray(images)
     images = images if images.dtype.kind == "f" else images.astype(np.float32)
-    whole_shape = images.shape if shape is None else (len(images), *shape)
-    if len(whole_shape) not in {3, 4}:
+    full_shape = images.shape if shape is None else (len(images), *shape)
+    if len(full_shape) not in {3, 4}:
         raise ValueError(
             f"images are (n, height, width) or (n, height, width, channels), not {images.shape}: "
             "for flat rows give shape=(height, width)"
         )
-    grey = len(whole_shape) == 3
-    x = images.reshape(*whole_shape, 1) if grey else images.reshape(whole_shape)
-    for number, change in enumerate(changes):
-        k = change.draws(x.shape[1:])
-        x = change(x, uniforms(seed + _SEED_STRIDE * number, first, len(x), k))
+    is_gray = len(full_shape) == 3
+    x = images.reshape(*full_shape, 1) if is_gray else images.reshape(full_shape)
+    for number, transform in enumerate(transforms):
+        k = transform.n_uniforms(x.shape[1:])
+        x = transform(x, uniforms(seed + _SEED_STRIDE * number, first_row, len(x), k))
     if shape is not None:
         return np.ascontiguousarray(x).reshape(len(x), -1)
-    return np.ascontiguousarray(x[..., 0] if grey else x)
+    return np.ascontiguousarray(x[..., 0] if is_gray else x)
 
 
 class Augment(NamedTuple):
-    """A layer that changes images while training, and lets them pass when predicting.
+    """A layer that transforms images at random in training, and is the identity in prediction.
 
-    It comes first in a network; the changes must keep the size of the images.
+    It must be the first layer; the transforms must keep the size of the images.
 
     Parameters
     ----------
-    changes : tuple of changes
+    transforms : tuple of transforms
         As for `augment`.
 
     Examples
@@ -286,25 +295,29 @@ class Augment(NamedTuple):
     True
     """
 
-    changes: tuple = (Shift(),)
+    transforms: tuple = (Shift(),)
 
-    def output(self, shape: Shape) -> Shape:
-        after = augment(np.zeros((1, *shape), np.float32), self.changes).shape[1:]
+    def output_shape(self, shape: Shape) -> Shape:
+        after = augment(np.zeros((1, *shape), np.float32), self.transforms).shape[1:]
         if len(shape) != 3 or after != shape:
-            raise ValueError(f"Augment must keep images (h, w, c) as large as they are, {shape}")
+            raise ValueError(
+                f"Augment must keep the shape (height, width, channels) of images, {shape}"
+            )
         return shape
 
-    def begin(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
+    def init_params(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
         return []
 
-    def forward(self, params: list, x: np.ndarray, way: PassContext) -> tuple[np.ndarray, Any]:
-        if not way.training:
+    def forward(self, params: list, x: np.ndarray, context: PassContext) -> tuple[np.ndarray, Any]:
+        if not context.training:
             return x, False
-        return augment(x, self.changes, seed=way.seed, first=way.first), True
+        return augment(x, self.transforms, seed=context.seed, first_row=context.first_row), True
 
     def backward(
-        self, params: list, kept: Any, slope: np.ndarray, *, need_input: bool = True
+        self, params: list, cache: Any, gradient: np.ndarray, *, need_input: bool = True
     ) -> tuple[np.ndarray | None, list[np.ndarray]]:
-        if kept and need_input:
-            raise ValueError("Augment comes first in a network: it has no slopes while training")
-        return slope if need_input else None, []
+        if cache and need_input:
+            raise ValueError(
+                "Augment must be the first layer: it has no input gradient in training"
+            )
+        return gradient if need_input else None, []

@@ -25,12 +25,13 @@ _COUNT = Interval(Integral, 1, None, closed="left")
 
 
 class ConvClassifier(NetworkClassifier):
-    r"""Convolutional network: kernels and pools, then dense layers, one score per class at the end.
+    r"""Convolutional network for image classification.
 
-    Each number in `filters` is a layer of kernels with ReLU and a pool after it, as long as the
-    image has room for two windows; each in `hidden` a dense layer. It learns by Adam, with a rate
-    that falls along half a cosine, and softmax cross-entropy. For other stacks take
-    `SequentialClassifier`. [001, 3.4; 003, unit 3, lect. 12; 004, 4.4]
+    Each entry of `filters` is a convolutional layer with ReLU, followed by max pooling as long as
+    the image holds two windows along an axis; each entry of `hidden` is a dense layer with ReLU.
+    The loss is the softmax cross-entropy, the optimizer AdamW with cosine decay of the learning
+    rate.
+    For other architectures use `SequentialClassifier`.
 
     Parameters
     ----------
@@ -39,31 +40,31 @@ class ConvClassifier(NetworkClassifier):
     kernel : int
         Height and width of kernels.
     pool : int
-        Height and width of the windows of which the largest number is taken.
+        Height and width of the windows of max pooling.
     hidden : tuple of int
         Units of each dense layer.
     dropout : float
-        Share of numbers left out before each dense layer while the network learns.
+        Dropout rate before each dense layer.
     padding : int or "same"
         Zeros around images before each convolution.
     image_shape : tuple of int, optional
         (height, width) or (height, width, channels) of flat rows; by default that of X if it has
-        more than two axes, a square if the number of columns is one, and else one line.
+        more than two axes, a square if the number of columns is a square number, else one line.
     epochs : int
-        How often every row is seen.
+        Number of epochs.
     batch_size : int
-        Rows of a step.
+        Rows of a minibatch.
     learning_rate : float
-        Of the first step; it falls to zero at the last.
+        Initial learning rate; it decreases to zero at the last step.
     decay : float
-        By which weights shrink by themselves (AdamW), per unit of the rate.
+        Weight decay of AdamW, per unit of the learning rate.
     early_stopping, validation_fraction, patience : bool, float, int
-        Whether to hold a share of the rows back, keep the parameters that had the fewest errors
-        there, and stop after so many epochs without fewer.
+        Whether to hold out a fraction of the rows, keep the parameters with the lowest error rate
+        there, and stop after so many epochs without an improvement.
     warm_start : bool
         Whether to start from the parameters of the last fit.
     random_state : int, optional
-        Seed of the start, the orders and the dropout.
+        Seed of the initialization, the orders and dropout.
     n_jobs : int, optional
         Number of threads; all by default.
     verbose : int
@@ -71,11 +72,22 @@ class ConvClassifier(NetworkClassifier):
 
     Attributes
     ----------
-    classes_ : (k,) labels
+    classes_ : (n_classes,) labels
     network_, params_ : the layers with their shapes, and all parameters, one flat list
     loss_curve_ : mean loss of each epoch
     n_iter_, t_ : epochs and steps
     history_ : the same as `loss_curve_` ("objective"), and "seconds"
+
+    See Also
+    --------
+    SequentialClassifier, MLPClassifier
+
+    References
+    ----------
+    Y. LeCun, L. Bottou, Y. Bengio, P. Haffner (1998), "Gradient-based learning applied to document
+    recognition".
+    I. Loshchilov, F. Hutter (2017), "SGDR: stochastic gradient descent with warm restarts".
+    I. Loshchilov, F. Hutter (2019), "Decoupled weight decay regularization".
 
     Examples
     --------
@@ -160,36 +172,36 @@ class ConvClassifier(NetworkClassifier):
         shape = _image_shape(self.row_shape_, self.image_shape)
         layers: list[Layer] = [Reshape(shape)]
         for filters in self.filters:
-            kernels = Conv2d(filters, self.kernel, "relu", padding=self.padding)
-            shape, layers = kernels.output(shape), [*layers, kernels]
-            high, wide = (self.pool if side >= 2 * self.pool else 1 for side in shape[:2])
-            if high * wide > 1:
-                pool = MaxPool((high, wide))
-                shape, layers = pool.output(shape), [*layers, pool]
-        rest = [Dropout(self.dropout)] if self.dropout else []
-        dense = [layer for units in self.hidden for layer in (*rest, Dense(units, "relu"))]
-        return [*layers, Flatten(), *dense, *rest, Dense()]
+            conv = Conv2d(filters, self.kernel, "relu", padding=self.padding)
+            shape, layers = conv.output_shape(shape), [*layers, conv]
+            height, width = (self.pool if side >= 2 * self.pool else 1 for side in shape[:2])
+            if height * width > 1:
+                pool = MaxPool((height, width))
+                shape, layers = pool.output_shape(shape), [*layers, pool]
+        dropout = [Dropout(self.dropout)] if self.dropout else []
+        dense = [layer for units in self.hidden for layer in (*dropout, Dense(units, "relu"))]
+        return [*layers, Flatten(), *dense, *dropout, Dense()]
 
     def _loss(self, targets: int) -> Any:
         return CrossEntropy()
 
-    def _plan(self, rows: Rows) -> TrainingConfig:
+    def _training_config(self, rows: Rows) -> TrainingConfig:
         steps = self.epochs * -(-rows.n_rows // self.batch_size)
         return TrainingConfig(
             AdamW(self.decay), CosineDecay(self.learning_rate, steps), self.batch_size
         )
 
-    def _stop(self) -> StoppingRule:
+    def _stopping_rule(self) -> StoppingRule:
         return StoppingRule(self.epochs, 0.0 if self.early_stopping else None, self.patience)
 
-    def _results(self, task: Any, loop: Any) -> dict[str, Any]:
-        return super()._results(task, loop) | {"converged_": True}
+    def _results(self, objective: Any, loop: Any) -> dict[str, Any]:
+        return super()._results(objective, loop) | {"converged_": True}
 
 
 def _image_shape(shape: Shape, given: Any) -> Shape:
-    """The shape of images: given, that of the rows, a square, or one line."""
-    found = tuple(given or shape)
-    if len(found) == 1:
-        side = isqrt(found[0])
-        found = (side, side) if side * side == found[0] else (1, found[0])
-    return (*found, 1) if len(found) == 2 else found
+    """(height, width, channels) of images, see `ConvClassifier`."""
+    shape = tuple(given or shape)
+    if len(shape) == 1:
+        side = isqrt(shape[0])
+        shape = (side, side) if side * side == shape[0] else (1, shape[0])
+    return (*shape, 1) if len(shape) == 2 else shape

@@ -15,51 +15,51 @@ from tenfold.neural._training_config import NetworkObjective
 from tenfold.neural.layers.base import PassContext
 from tenfold.neural.network import backward, forward, forward_layers
 
-_MAX_ROWS = 256  # rows
+_MAX_ROWS = 256  # rows that `gradient_report` uses
 
 
 class NetworkProbe(NamedTuple):
-    """A network with some rows inside.
+    """A network, and some rows as its input.
 
     Attributes
     ----------
-    task : network, loss and how rows enter
+    objective : network, loss and how rows become its input
     params : parameters, in float64
-    x, mask : rows as the network takes them, and which steps of sequences are there
-    y : targets; class numbers of a classifier
+    x, mask : rows in the input shape, and which steps of sequences exist
+    y : targets; class indices of a classifier
     """
 
-    task: NetworkObjective
+    objective: NetworkObjective
     params: list[np.ndarray]
     x: np.ndarray
     mask: np.ndarray | None
     y: np.ndarray
 
 
-def probe_network(model: Any, X: Any, y: Any = None, *, most: int = _MAX_ROWS) -> NetworkProbe:
-    """The network of a model, fitted or not, with the first rows of X inside."""
+def probe_network(model: Any, X: Any, y: Any = None, *, max_rows: int = _MAX_ROWS) -> NetworkProbe:
+    """The network of a model, trained or newly initialized, and the first rows of X."""
     check_network(model)
     if hasattr(model, "params_"):
-        task, params = model._task(), model.params_  # noqa: SLF001
+        objective, params = model._objective(), model.params_  # noqa: SLF001
         rows = model._rows(X, None, reset=False)  # noqa: SLF001
-        targets = None if y is None else encode_targets(model, y)[:most]
+        targets = None if y is None else encode_targets(model, y)[:max_rows]
     else:
-        rows, task, params = initialize_network(model, X, y)
+        rows, objective, params = initialize_network(model, X, y)
         targets = None
-    some = rows.take(np.arange(min(most, rows.n_rows)))
+    some = rows.take(np.arange(min(max_rows, rows.n_rows)))
     params = [array.astype(np.float64) for array in params]
-    x, mask = task.intake(some.X, np.arange(some.rows), task.network, np.float64)
-    return NetworkProbe(task, params, x, mask, some.y if targets is None else targets)
+    x, mask = objective.make_batch(some.X, np.arange(some.rows), objective.network, np.float64)
+    return NetworkProbe(objective, params, x, mask, some.y if targets is None else targets)
 
 
 def initialize_network(
     model: Any, X: Any, y: Any
 ) -> tuple[Rows, NetworkObjective, list[np.ndarray]]:
-    """Rows, network and first parameters of a model that learns from these rows."""
+    """Training rows, network and initial parameters of a model."""
     check_network(model)
     model = clone(model)
     rows = model._training_rows(X, y, None)  # noqa: SLF001
-    return (rows, *model._begun(rows, model._rng()))  # noqa: SLF001
+    return (rows, *model._initialize(rows, model._rng()))  # noqa: SLF001
 
 
 def check_network(model: Any) -> None:
@@ -69,34 +69,36 @@ def check_network(model: Any) -> None:
 
 
 def encode_targets(model: Any, y: Any) -> np.ndarray:
-    """Targets as the loss of a fitted model wants them."""
+    """Targets of the loss of a fitted model: class indices, or values."""
     y = np.asarray(y)
     if not hasattr(model, "classes_"):
         return y
-    strange = ~np.isin(y, model.classes_)
-    if strange.any():
-        first = y[strange].tolist()[0]
-        raise ValueError(f"the label {first!r} was not there when the model was fitted")
+    unknown = ~np.isin(y, model.classes_)
+    if unknown.any():
+        first = y[unknown].tolist()[0]
+        raise ValueError(f"the label {first!r} was not in the training data of the model")
     return np.searchsorted(model.classes_, y)
 
 
-def layer_gradients(look: NetworkProbe, slope: np.ndarray) -> tuple[list, list[list[np.ndarray]]]:
-    """Slopes in the input of each layer, and in the parameters of each, from that in the end."""
-    network, params = look.task.network, look.params
-    _, kept = forward(network, params, look.x, PassContext(mask=look.mask))
+def layer_gradients(
+    probe: NetworkProbe, gradient: np.ndarray
+) -> tuple[list, list[list[np.ndarray]]]:
+    """Gradients in the input and in the parameters of each layer, from that in the output."""
+    network, params = probe.objective.network, probe.params
+    _, caches = forward(network, params, probe.x, PassContext(mask=probe.mask))
     at_inputs, at_params = [], []
     parts = network.parts(params)
     for number in reversed(range(len(network.layers))):
         layer = network.layers[number]
-        down, own = layer.backward(parts[number], kept[number], slope, need_input=True)
-        slope = np.asarray(down)
-        at_inputs.append(slope.copy())  # the layer below may overwrite it
+        dx, own = layer.backward(parts[number], caches[number], gradient, need_input=True)
+        gradient = np.asarray(dx)
+        at_inputs.append(gradient.copy())  # the layer below may overwrite it
         at_params.append(own)
     return at_inputs[::-1], at_params[::-1]
 
 
 def saliency(model: Any, X: Any, which: Any = None) -> np.ndarray:
-    """Slope of a score by every number of each row: what the network looks at.
+    """Gradient of a score in the input of each row.
 
     Parameters
     ----------
@@ -105,13 +107,18 @@ def saliency(model: Any, X: Any, which: Any = None) -> np.ndarray:
     X : array, table, path
         The rows.
     which : label or int, optional
-        The class whose score is meant, by default the most probable one of each row; for a
-        regressor, the number of the column, by default 0.
+        The class of the score, by default the most probable one of each row; for a regressor, the
+        index of the target column, by default 0.
 
     Returns
     -------
-    (n, ...) array
-        A row's numbers in the shape that the network sees.
+    (n_rows, ...) array
+        Gradients in the input shape of the network.
+
+    References
+    ----------
+    K. Simonyan, A. Vedaldi, A. Zisserman (2014), "Deep inside convolutional networks: visualising
+    image classification models and saliency maps".
 
     Examples
     --------
@@ -122,41 +129,43 @@ def saliency(model: Any, X: Any, which: Any = None) -> np.ndarray:
     >>> saliency(model, X[:100]).mean(axis=0).round(1).tolist()
     [1.0, -2.0, -0.0]
     """
-    look = probe_network(model, X, most=2**62)
-    network = look.task.network
-    z, kept = forward(network, look.params, look.x, PassContext(mask=look.mask))
-    slope = _score_gradient(z.reshape(len(z), -1), model, which).reshape(z.shape)
-    found, _ = backward(network, look.params, kept, slope, need_input=True)
-    return np.asarray(found)
+    probe = probe_network(model, X, max_rows=2**62)
+    network = probe.objective.network
+    z, caches = forward(network, probe.params, probe.x, PassContext(mask=probe.mask))
+    gradient = _score_gradient(z.reshape(len(z), -1), model, which).reshape(z.shape)
+    dx, _ = backward(network, probe.params, caches, gradient, need_input=True)
+    return np.asarray(dx)
 
 
 def _score_gradient(z: np.ndarray, model: Any, which: Any) -> np.ndarray:
-    """One in the score that is meant; of one score for two classes, minus one for the first."""
+    """Gradient 1 in the chosen score; of one score for two classes, -1 for the first class."""
     classes = hasattr(model, "classes_")
-    alone = classes and z.shape[1] == 1
+    single_score = classes and z.shape[1] == 1
     if which is not None:
         number = int(encode_targets(model, [which])[0]) if classes else which
         chosen = np.full(len(z), number)
-    elif alone:
+    elif single_score:
         chosen = (z[:, 0] > 0).astype(int)
     else:
         chosen = z.argmax(axis=1) if classes else np.zeros(len(z), int)
-    slope = np.zeros_like(z)
-    slope[np.arange(len(z)), 0 if alone else chosen] = 2 * chosen - 1 if alone else 1
-    return slope
+    gradient = np.zeros_like(z)
+    gradient[np.arange(len(z)), 0 if single_score else chosen] = (
+        2 * chosen - 1 if single_score else 1
+    )
+    return gradient
 
 
 def training_snapshots(model: Any, X: Any, y: Any, at: Iterable[int]) -> list[Any]:
-    """Copies of a model as it stands after some epochs of one training.
+    """Copies of a model after some epochs of one training.
 
     Parameters
     ----------
     model : network
         Not changed.
     X, y : rows and targets
-        What to learn from.
+        Training data.
     at : iterable of int
-        Numbers of epochs; 0 is the start.
+        Numbers of epochs; 0 is the initialization.
 
     Returns
     -------
@@ -170,65 +179,62 @@ def training_snapshots(model: Any, X: Any, y: Any, at: Iterable[int]) -> list[An
     >>> [m.n_iter_ for m in training_snapshots(MLPClassifier(random_state=0), X, y, (1, 3))]
     [1, 3]
     """
-    wanted, model = sorted(set(at)), clone(model)
-    more = {"classes": np.unique(y)} if hasattr(model, "predict_proba") else {}
-    taken = []
-    if 0 in wanted:
-        model.partial_fit(X, y, **more)
-        taken.append(_initial_snapshot(model, X, y))
+    epochs, model = sorted(set(at)), clone(model)
+    labels = {"classes": np.unique(y)} if hasattr(model, "predict_proba") else {}
+    copies = []
+    if 0 in epochs:
+        model.partial_fit(X, y, **labels)
+        copies.append(_initial_snapshot(model, X, y))
         model = clone(model)
-    for epoch in range(1, max(wanted) + 1):
-        model.partial_fit(X, y, **more)
-        if epoch in wanted:
-            taken.append(_copy_model(model))
-    return taken
+    for epoch in range(1, max(epochs) + 1):
+        model.partial_fit(X, y, **labels)
+        if epoch in epochs:
+            copies.append(_copy_model(model))
+    return copies
 
 
 def _initial_snapshot(model: Any, X: Any, y: Any) -> Any:
-    first = _copy_model(model)
-    first.params_, first.n_iter_ = initialize_network(model, X, y)[2], 0
-    return first
+    initial = _copy_model(model)
+    initial.params_, initial.n_iter_ = initialize_network(model, X, y)[2], 0
+    return initial
 
 
 def _copy_model(model: Any) -> Any:
     """A copy that further training of the model does not change."""
-    again = copy(model)
-    again.params_ = [array.copy() for array in model.params_]
-    return again
+    copied = copy(model)
+    copied.params_ = [array.copy() for array in model.params_]
+    return copied
 
 
-_VANISHING_RATIO, _EXPLODING_RATIO = (
-    1e-3,
-    1e3,
-)  # share of the last layer's slope that is left at the first
+_VANISHING_RATIO, _EXPLODING_RATIO = 1e-3, 1e3  # gradient at the first over that at the last layer
 
 
 class LayerGradients(NamedTuple):
-    """What passes through a layer.
+    """Signal and gradient at a layer.
 
     Attributes
     ----------
-    layer : its name
-    signal : root mean square of what it gives
-    slope : root mean square, over rows, of the length of the loss's slope in what it gives
-    weights : length of the slope of the mean loss in its weights (0 if it has none)
-    dead : share of its units that give the same for all rows
+    layer : class name of the layer
+    signal : root mean square of its output
+    gradient : root mean square, over rows, of the norm of the loss's gradient in its output
+    weights : norm of the gradient of the mean loss in its parameters (0 if it has none)
+    dead : fraction of its units whose output is the same for all rows
     """
 
     layer: str
     signal: float
-    slope: float
+    gradient: float
     weights: float
     dead: float
 
 
 class GradientReport(NamedTuple):
-    """Slopes of all layers, and whether they vanish or explode on their way to the first.
+    """Gradients at all layers, and whether they vanish or explode towards the first.
 
     Attributes
     ----------
-    layers : list of LayerSlopes, from the first to the last
-    ratio : slope in the first layer with weights over that in the last
+    layers : list of LayerGradients, from the first to the last
+    ratio : gradient at the first layer with parameters over that at the last
     per_layer : the factor from each such layer to the one before
     verdict : "vanishing", "exploding" or "steady"
     """
@@ -239,32 +245,37 @@ class GradientReport(NamedTuple):
     verdict: str
 
     def __str__(self) -> str:
-        head = f"{'layer':12s} {'signal':>9s} {'slope':>9s} {'weights':>9s} {'dead':>6s}"
+        head = f"{'layer':12s} {'signal':>9s} {'gradient':>9s} {'weights':>9s} {'dead':>6s}"
         lines = [
-            f"{each.layer:12s} {each.signal:9.2e} {each.slope:9.2e} {each.weights:9.2e} "
-            f"{each.dead:6.1%}"
-            for each in self.layers
+            f"{row.layer:12s} {row.signal:9.2e} {row.gradient:9.2e} {row.weights:9.2e} "
+            f"{row.dead:6.1%}"
+            for row in self.layers
         ]
-        end = f"{self.verdict}: the slope changes by {self.per_layer:.3g} from layer to layer"
-        return "\n".join([head, *lines, end])
+        factor = f"the gradient changes by a factor of {self.per_layer:.3g} from layer to layer"
+        return "\n".join([head, *lines, f"{self.verdict}: {factor}"])
 
 
 def gradient_report(model: Any, X: Any, y: Any) -> GradientReport:
-    """Measure how slopes fare on their way back through a network.
+    """Detect vanishing and exploding gradients in a network.
 
-    The chain rule multiplies by a Jacobian at every layer: where these are small, the slopes of the
-    first layers vanish, where they are large, they explode [003, unit 3, lect. 9].
+    The chain rule multiplies by a Jacobian at every layer: where these are small, the gradients of
+    the first layers vanish, where they are large, they explode.
 
     Parameters
     ----------
     model : network
-        Fitted, or not: then as it would start.
+        Trained, or not: then with its initial parameters.
     X, y : rows and targets
-        Of which the first 256 are looked at.
+        Of which the first 256 are used.
 
     Returns
     -------
     GradientReport
+
+    References
+    ----------
+    Y. Bengio, P. Simard, P. Frasconi (1994), "Learning long-term dependencies with gradient descent
+    is difficult".
 
     Examples
     --------
@@ -275,39 +286,37 @@ def gradient_report(model: Any, X: Any, y: Any) -> GradientReport:
     >>> gradient_report(deep, X, X[:, 0] > 0).verdict
     'vanishing'
     """
-    look = probe_network(model, X, y)
-    z, _ = forward(look.task.network, look.params, look.x, PassContext(mask=look.mask))
-    _, slope = look.task.loss.value_and_gradient(z, look.y, None)
-    at_inputs, at_params = layer_gradients(look, slope.copy())
-    at_outputs = [*at_inputs[1:], slope]
-    layers = _summarize_layers(look, at_outputs, at_params)
-    there = [each.slope for each in layers if each.weights > 0]
-    ratio = there[0] / there[-1] if len(there) > 1 and there[-1] > 0 else 1.0
-    per_layer = ratio ** (1 / max(len(there) - 1, 1))
-    verdict = (
-        "vanishing"
-        if ratio < _VANISHING_RATIO
-        else "exploding"
-        if ratio > _EXPLODING_RATIO
-        else "steady"
-    )
+    probe = probe_network(model, X, y)
+    z, _ = forward(probe.objective.network, probe.params, probe.x, PassContext(mask=probe.mask))
+    _, gradient = probe.objective.loss.value_and_gradient(z, probe.y, None)
+    at_inputs, at_params = layer_gradients(probe, gradient.copy())
+    at_outputs = [*at_inputs[1:], gradient]
+    layers = _summarize_layers(probe, at_outputs, at_params)
+    norms = [layer.gradient for layer in layers if layer.weights > 0]
+    ratio = norms[0] / norms[-1] if len(norms) > 1 and norms[-1] > 0 else 1.0
+    per_layer = ratio ** (1 / max(len(norms) - 1, 1))
+    verdict = "steady"
+    if ratio < _VANISHING_RATIO:
+        verdict = "vanishing"
+    elif ratio > _EXPLODING_RATIO:
+        verdict = "exploding"
     return GradientReport(layers, ratio, per_layer, verdict)
 
 
 def _summarize_layers(
-    look: NetworkProbe, at_outputs: list, at_params: list
+    probe: NetworkProbe, at_outputs: list, at_params: list
 ) -> list[LayerGradients]:
-    n = len(look.x)
-    given = forward_layers(look.task.network, look.params, look.x, PassContext(mask=look.mask))
+    n, network = len(probe.x), probe.objective.network
+    outputs = forward_layers(network, probe.params, probe.x, PassContext(mask=probe.mask))
     return [
         LayerGradients(
             type(layer).__name__,
             float(np.sqrt(np.mean(out**2))),
-            float(np.sqrt(np.sum(slope**2) / n)),
+            float(np.sqrt(np.sum(gradient**2) / n)),
             float(np.sqrt(sum(np.sum((part / n) ** 2) for part in own))),
             float(np.mean(np.ptp(out.reshape(n, -1), axis=0) == 0)),
         )
-        for layer, out, slope, own in zip(
-            look.task.network.layers, given, at_outputs, at_params, strict=True
+        for layer, out, gradient, own in zip(
+            network.layers, outputs, at_outputs, at_params, strict=True
         )
     ]

@@ -1,4 +1,11 @@
-"""Losses of the network's output: their sum over rows and the gradient in each number."""
+"""Losses of a network's output: their sum over rows, and the gradient in the output.
+
+Most take *scores*, any real numbers, and define how scores become probabilities (`inverse_link`);
+`Likelihood` takes the probabilities of a layer such as `Softmax`. The single-score losses of
+`tenfold.math.losses` define squared, logistic and hinge loss; `PointwiseLoss` adapts any of them,
+and the forms here, which keep the type of the scores and allow several columns or classes, are
+tested against them.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +18,24 @@ from scipy.special import expit
 
 from tenfold._compiled.gemm import ENTRY_OPTIONS
 from tenfold.math.links import softmax
+from tenfold.math.losses import HingeLoss
 from tenfold.math.losses import Loss as ScoreLoss
 
-LossAndGradient = tuple[
-    float, np.ndarray
-]  # the loss, summed over rows, and its slope in each number
+LossAndGradient = tuple[float, np.ndarray]  # loss summed over rows, gradient in the output
+
+_MIN_PROBABILITY = 1e-7  # lower bound of probabilities in logarithms
+_HALF_LOG_2_PI = 0.9189385332046727
+_ZERO, _ONE = np.float32(0), np.float32(1)
 
 
-def _weighted_sum(each: np.ndarray, slope: np.ndarray, w: np.ndarray | None) -> LossAndGradient:
-    """Weigh rows; sums are in float64."""
+def _weighted_sum(
+    losses: np.ndarray, gradient: np.ndarray, w: np.ndarray | None
+) -> LossAndGradient:
+    """Loss summed over rows in float64, and gradient, with weights of rows."""
     if w is None:
-        return float(each.sum(dtype=np.float64)), slope
-    slope *= w.astype(slope.dtype).reshape(-1, *[1] * (slope.ndim - 1))
-    return float(each.astype(np.float64) @ w), slope
+        return float(losses.sum(dtype=np.float64)), gradient
+    gradient *= w.astype(gradient.dtype).reshape(-1, *[1] * (gradient.ndim - 1))
+    return float(losses.astype(np.float64) @ w), gradient
 
 
 def _match_shape(y: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -37,12 +49,12 @@ def _both_classes(p: np.ndarray) -> np.ndarray:
 
 
 class PointwiseLoss(NamedTuple):
-    """Any loss of `tenfold.math.losses`, of one score per column of the target.
+    """Any loss of `tenfold.math.losses`, of one score per target column.
 
     Parameters
     ----------
-    loss : loss of a score
-        For instance `tenfold.math.losses.HuberLoss()`; those of signs take two classes.
+    loss : Loss
+        For instance `tenfold.math.losses.HuberLoss()`; losses of signs take two classes.
     """
 
     loss: Any
@@ -60,11 +72,13 @@ class PointwiseLoss(NamedTuple):
         self, z: np.ndarray, y: np.ndarray, w: np.ndarray | None
     ) -> LossAndGradient:
         if self.loss.labels == "classes":  # class-major scores, (k, n)
-            each, slope = self.loss.value_and_gradient(np.ascontiguousarray(z.T), y)
-            return _weighted_sum(each, np.ascontiguousarray(slope.T), w)
+            losses, gradient = self.loss.value_and_gradient(np.ascontiguousarray(z.T), y)
+            return _weighted_sum(losses, np.ascontiguousarray(gradient.T), w)
         y = _match_shape(y, z)
-        each, slope = self.loss.value_and_gradient(z, 2 * y - 1 if self.labels == "classes" else y)
-        return _weighted_sum(each.reshape(len(z), -1).sum(axis=1), slope.astype(z.dtype), w)
+        y = 2 * y - 1 if self.labels == "classes" else y
+        losses, gradient = self.loss.value_and_gradient(z, y)
+        row_losses = losses.reshape(len(z), -1).sum(axis=1)
+        return _weighted_sum(row_losses, gradient.astype(z.dtype), w)
 
     def inverse_link(self, z: np.ndarray) -> np.ndarray:
         if self.labels == "numbers":
@@ -72,61 +86,55 @@ class PointwiseLoss(NamedTuple):
         return softmax(z) if self.loss.labels == "classes" else _both_classes(expit(z))
 
 
-_MIN_PROBABILITY = (
-    1e-7  # probabilities are kept this far from zero, or their logarithm would be infinite
-)
-_HALF_LOG_2_PI = 0.9189385332046727
-_ZERO, _ONE = np.float32(0), np.float32(1)
-
-
 class NetworkLoss(Protocol):
     """What a loss must have.
 
-    `labels` says what targets are: "classes" (numbers 0, 1, ...) or "numbers".
+    `labels` is the kind of targets: "classes" (0, 1, ...) or "numbers".
     """
 
     labels: str
 
     def units(self, targets: int) -> int:
-        """Numbers that the last layer must give for so many classes, or columns of targets."""
+        """Units of the last layer for a number of classes, or of target columns."""
         ...
 
     def value_and_gradient(
         self, z: np.ndarray, y: np.ndarray, w: np.ndarray | None
     ) -> LossAndGradient:
-        """The loss, summed over rows with their weights, and its slope in z (new memory)."""
+        """The weighted sum of the loss over rows, and its gradient in z, in a new array."""
         ...
 
     def inverse_link(self, z: np.ndarray) -> np.ndarray:
-        """What is predicted: probabilities of all classes, (n, k), or numbers, (n, q)."""
+        """Predictions: probabilities (n_rows, n_classes), or values (n_rows, n_targets)."""
         ...
 
 
 @njit(**ENTRY_OPTIONS)
-def softmax_cross_entropy(z, at, y, first, n, k, smoothing, each, each_at, slope, to):  # noqa: ANN001, ANN201
-    """Cross-entropy of each row's scores, and its slope; a share `smoothing` is for all classes.
+def softmax_cross_entropy(z, z_at, y, first, n, k, smoothing, losses, losses_at, gradient, to_at):  # noqa: ANN001, ANN201
+    """Cross-entropy of each row, and its gradient in the scores, with label smoothing.
 
-    Arrays are flat: n rows of k scores from `at` on, labels from `first` on.
+    Arrays are flat: n rows of k scores from `z_at` on, labels from `first` on; losses are written
+    from `losses_at`, gradients from `to_at` on.
     """
     share = smoothing / np.float32(k)
-    size, here, there = np.uint64(k), np.uint64(at), np.uint64(to)
+    size, row, to = np.uint64(k), np.uint64(z_at), np.uint64(to_at)
     for i in range(n):
-        top, mean, total = z[here], _ZERO, _ZERO
+        top, mean, total = z[row], _ZERO, _ZERO
         for j in range(size):
-            top = z[here + j] if z[here + j] > top else top  # noqa: FURB136  compiles faster
+            top = z[row + j] if z[row + j] > top else top  # noqa: FURB136  compiles faster
         for j in range(size):
-            away = z[here + j] - top
-            part = math.exp(away)
-            slope[there + j] = part
-            total += part
-            mean += away
+            shifted = z[row + j] - top
+            exponential = math.exp(shifted)
+            gradient[to + j] = exponential
+            total += exponential
+            mean += shifted
         for j in range(size):
-            slope[there + j] = slope[there + j] / total - share
-        own = np.int64(y[first + i])
-        slope[to + i * k + own] -= _ONE - smoothing
-        loss = math.log(total) - (_ONE - smoothing) * (z[at + i * k + own] - top)
-        each[each_at + i] = loss - share * mean
-        here, there = here + size, there + size
+            gradient[to + j] = gradient[to + j] / total - share
+        label = np.int64(y[first + i])
+        gradient[to_at + i * k + label] -= _ONE - smoothing
+        loss = math.log(total) - (_ONE - smoothing) * (z[z_at + i * k + label] - top)
+        losses[losses_at + i] = loss - share * mean
+        row, to = row + size, to + size
 
 
 class CrossEntropy(NamedTuple):
@@ -137,7 +145,7 @@ class CrossEntropy(NamedTuple):
     Parameters
     ----------
     smoothing : float
-        Share of each target that is spread over all classes.
+        Label smoothing: fraction of each target that is spread over all classes.
     """
 
     smoothing: float = 0.0
@@ -149,17 +157,17 @@ class CrossEntropy(NamedTuple):
     def value_and_gradient(
         self, z: np.ndarray, y: np.ndarray, w: np.ndarray | None
     ) -> LossAndGradient:
-        each, slope = np.empty(len(z), z.dtype), np.empty_like(z)
+        losses, gradient = np.empty(len(z), z.dtype), np.empty_like(z)
         flat, smoothing, (n, k) = z.reshape(-1), z.dtype.type(self.smoothing), z.shape
-        softmax_cross_entropy(flat, 0, y, 0, n, k, smoothing, each, 0, slope.reshape(-1), 0)
-        return _weighted_sum(each, slope, w)
+        softmax_cross_entropy(flat, 0, y, 0, n, k, smoothing, losses, 0, gradient.reshape(-1), 0)
+        return _weighted_sum(losses, gradient, w)
 
     def inverse_link(self, z: np.ndarray) -> np.ndarray:
         return softmax(z)
 
 
 class BinaryCrossEntropy(NamedTuple):
-    r"""Cross-entropy of one score per yes-or-no target: :math:`\log(1 + e^z) - y z`.
+    r"""Binary cross-entropy of scores: :math:`\log(1 + e^z) - y z` for targets 0 and 1.
 
     The negative log-likelihood of Bernoulli targets, of one column (two classes) or of several.
     """
@@ -175,15 +183,20 @@ class BinaryCrossEntropy(NamedTuple):
         self, z: np.ndarray, y: np.ndarray, w: np.ndarray | None
     ) -> LossAndGradient:
         y = _match_shape(y, z)
-        each = np.logaddexp(z, 0) - y * z
-        return _weighted_sum(each.reshape(len(z), -1).sum(axis=1), expit(z) - y, w)
+        losses = np.logaddexp(z, 0) - y * z
+        return _weighted_sum(losses.reshape(len(z), -1).sum(axis=1), expit(z) - y, w)
 
     def inverse_link(self, z: np.ndarray) -> np.ndarray:
         return _both_classes(expit(z))
 
 
 class MulticlassHinge(NamedTuple):
-    r"""Margins: :math:`\sum_{j \ne y} \max(0, 1 + z_j - z_y)`, or of one score for two classes."""
+    r"""Multiclass hinge loss :math:`\sum_{j \ne y} \max(0, 1 + z_j - z_y)`; binary for one score.
+
+    References
+    ----------
+    J. Weston, C. Watkins (1999), "Support vector machines for multi-class pattern recognition".
+    """
 
     labels = "classes"
 
@@ -195,22 +208,22 @@ class MulticlassHinge(NamedTuple):
     ) -> LossAndGradient:
         if z.shape[1] == 1:
             sign = (2 * _match_shape(y, z) - 1).astype(z.dtype)
-            short = np.maximum(1 - sign * z, 0)
-            return _weighted_sum(short[:, 0], np.where(short > 0, -sign, 0).astype(z.dtype), w)
+            losses, gradient = HingeLoss().value_and_gradient(z, sign)
+            return _weighted_sum(losses[:, 0], gradient, w)
         rows = np.arange(len(z))
-        short = np.maximum(1 + z - z[rows, y][:, None], 0)
-        short[rows, y] = 0
-        slope = (short > 0).astype(z.dtype)
-        slope[rows, y] = -slope.sum(axis=1)
-        return _weighted_sum(short.sum(axis=1), slope, w)
+        violations = np.maximum(1 + z - z[rows, y][:, None], 0)
+        violations[rows, y] = 0
+        gradient = (violations > 0).astype(z.dtype)
+        gradient[rows, y] = -gradient.sum(axis=1)
+        return _weighted_sum(violations.sum(axis=1), gradient, w)
 
     def inverse_link(self, z: np.ndarray) -> np.ndarray:
-        """Scores are not probabilities; theirs is the order, which is all that `predict` needs."""
+        """Monotone functions of the scores, which are no probabilities but have their order."""
         return _both_classes(expit(2 * z)) if z.shape[1] == 1 else softmax(z)
 
 
 class HalfSquaredError(NamedTuple):
-    r""":math:`\tfrac12 \lVert z - y \rVert^2` over all columns of the target.
+    r""":math:`\tfrac12 \lVert z - y \rVert^2` over all target columns.
 
     The negative log-likelihood of a Gaussian of variance one, up to a constant.
     """
@@ -223,9 +236,9 @@ class HalfSquaredError(NamedTuple):
     def value_and_gradient(
         self, z: np.ndarray, y: np.ndarray, w: np.ndarray | None
     ) -> LossAndGradient:
-        slope = z - _match_shape(y, z)
-        each = np.einsum("ij,ij->i", *(2 * [slope.reshape(len(z), -1)])) / 2
-        return _weighted_sum(each, slope, w)
+        gradient = z - _match_shape(y, z)
+        losses = np.einsum("ij,ij->i", *(2 * [gradient.reshape(len(z), -1)])) / 2
+        return _weighted_sum(losses, gradient, w)
 
     def inverse_link(self, z: np.ndarray) -> np.ndarray:
         return z
@@ -236,7 +249,7 @@ class GaussianLikelihood(NamedTuple):
 
     .. math:: \tfrac12 \big[ \log 2\pi + s + (y - m)^2 e^{-s} \big]
 
-    The last layer gives all means first, then all log-variances.
+    The output holds all means first, then all log-variances.
     """
 
     labels = "numbers"
@@ -248,21 +261,22 @@ class GaussianLikelihood(NamedTuple):
         self, z: np.ndarray, y: np.ndarray, w: np.ndarray | None
     ) -> LossAndGradient:
         mean, log_variance = np.split(z, 2, axis=1)
-        away = mean - _match_shape(y, mean)
+        residual = mean - _match_shape(y, mean)
         precision = np.exp(-log_variance)
-        squares = away * away * precision
-        each = ((log_variance + squares) / 2 + _HALF_LOG_2_PI).sum(axis=1)
-        return _weighted_sum(each, np.hstack([away * precision, (1 - squares) / 2]), w)
+        squares = residual * residual * precision
+        losses = ((log_variance + squares) / 2 + _HALF_LOG_2_PI).sum(axis=1)
+        gradient = np.hstack([residual * precision, (1 - squares) / 2])
+        return _weighted_sum(losses, gradient, w)
 
     def inverse_link(self, z: np.ndarray) -> np.ndarray:
         return np.split(z, 2, axis=1)[0]
 
 
 class Likelihood(NamedTuple):
-    r"""Negative log of the probability that the last layer gives to what happened.
+    r"""Negative log-likelihood of predicted probabilities.
 
-    For layers that end in `Softmax` (one probability per class) or in "sigmoid" (one number, the
-    probability of the second class): categorical and Bernoulli likelihood.
+    For networks that end in `Softmax` (one probability per class) or in "sigmoid" (the probability
+    of the second class): categorical and Bernoulli likelihood.
     """
 
     labels = "classes"
@@ -273,14 +287,14 @@ class Likelihood(NamedTuple):
     def value_and_gradient(
         self, z: np.ndarray, y: np.ndarray, w: np.ndarray | None
     ) -> LossAndGradient:
-        slope, rows = np.zeros_like(z), np.arange(len(z))
+        gradient, rows = np.zeros_like(z), np.arange(len(z))
         if z.shape[1] == 1:
             sign = 2 * _match_shape(y, z) - 1
             p = np.maximum(np.where(sign > 0, z, 1 - z), _MIN_PROBABILITY)
             return _weighted_sum(-np.log(p[:, 0]), (-sign / p).astype(z.dtype), w)
         p = np.maximum(z[rows, y], _MIN_PROBABILITY)
-        slope[rows, y] = -1 / p
-        return _weighted_sum(-np.log(p), slope, w)
+        gradient[rows, y] = -1 / p
+        return _weighted_sum(-np.log(p), gradient, w)
 
     def inverse_link(self, z: np.ndarray) -> np.ndarray:
         return _both_classes(z)
@@ -297,7 +311,7 @@ LOSSES: dict[str, Any] = {
 
 
 def as_loss(name: Any) -> Any:
-    """A loss from its name; losses of `tenfold.math.losses` are taken score by score."""
+    """A loss from its name; losses of `tenfold.math.losses` become a `PointwiseLoss`."""
     if isinstance(name, ScoreLoss):
         return PointwiseLoss(name)
     if not isinstance(name, str):
@@ -305,6 +319,6 @@ def as_loss(name: Any) -> Any:
     if name not in LOSSES:
         raise ValueError(
             f"there is no loss {name!r}: take one of {sorted(LOSSES)}, or an object such as "
-            "tenfold.maths.losses.Huber()"
+            "tenfold.math.losses.HuberLoss()"
         )
     return LOSSES[name]

@@ -30,7 +30,7 @@ _ACTIVATIONS = {
 
 
 class MLPBase(NetworkEstimator):
-    """What `MLPClassifier` and `MLPRegressor` share."""
+    """Base of `MLPClassifier` and `MLPRegressor`."""
 
     _sparse_ok = True
     _in_laws = {"learning_rate_init": 0.05, "tol": 1.0, "n_iter_no_change": 2}  # a few epochs
@@ -58,158 +58,6 @@ class MLPBase(NetworkEstimator):
         "epsilon": [_POSITIVE],
         "n_iter_no_change": [_COUNT, Options(Real, {np.inf})],
     }
-
-    def _layers(self, targets: int) -> Sequence[Layer]:
-        sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes, int))
-        if (sizes <= 0).any():
-            raise ValueError(f"hidden_layer_sizes must be > 0, got {sizes.tolist()}.")
-        hidden = [Dense(int(n), self.activation, start="glorot_uniform") for n in sizes]
-        return [*hidden, Dense()]
-
-    def _dtype(self, rows: Rows) -> Any:
-        """L-BFGS compares nearby values, which needs the digits of the rows."""
-        return rows.dtype if self.solver == "lbfgs" else np.float32
-
-    def _plan(self, rows: Rows) -> TrainingConfig:
-        size = min(200 if self.batch_size == "auto" else self.batch_size, rows.n_rows)
-        eta = self.learning_rate_init
-        falls = self.solver == "sgd" and self.learning_rate == "invscaling"
-        rate = (
-            inverse_scaling(eta * size**-self.power_t, self.power_t) if falls else ConstantRate(eta)
-        )
-        return TrainingConfig(self._rule(), rate, size, l2=self.alpha / size, shuffle=self.shuffle)
-
-    def _rule(self) -> Any:
-        if self.solver == "adam":
-            return Adam(self.beta_1, self.beta_2, self.epsilon)
-        if self.momentum == 0:
-            return SGD()
-        return (Nesterov if self.nesterovs_momentum else Momentum)(self.momentum)
-
-    def _stop(self) -> StoppingRule:
-        slower = self.solver == "sgd" and self.learning_rate == "adaptive"
-        return StoppingRule(self.max_iter, self.tol, self.n_iter_no_change, slower)
-
-    def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        if self.solver != "lbfgs":
-            return super()._fit(rows, rng) | self._sizes(rows)
-        task, params = self._begun(rows, rng)
-        found = train_lbfgs(task, rows, params, self.alpha, tol=self.tol, max_iter=self.max_iter)
-        learned = {"network_": task.network, "params_": found[0], "loss_": found[1].value}
-        return learned | {"t_": found[1].report["n_iter_"]} | found[1].report | self._sizes(rows)
-
-    def _results(self, task: Any, loop: Any) -> dict[str, Any]:
-        course = loop.state
-        found = super()._results(task, loop) | {"loss_": course.losses[-1]}
-        if not self.early_stopping:
-            return found | {"best_loss_": course.best}
-        scores = [1 - value for value in course.watched]
-        return found | {"validation_scores_": scores, "best_validation_score_": max(scores)}
-
-    def _sizes(self, rows: Rows) -> dict[str, Any]:
-        """What scikit-learn tells about the layers."""
-        targets = self._targets(rows)
-        units = self._loss(targets).units(targets)
-        depth = np.size(self.hidden_layer_sizes)
-        return {"n_layers_": int(depth) + 2, "n_outputs_": units}
-
-    def _more(self, rows: Rows) -> None:
-        if self.solver == "lbfgs":
-            raise AttributeError(
-                "partial_fit is only available for stochastic optimizers: solver='lbfgs' needs all "
-                "rows at each step"
-            )
-        super()._more(rows)
-        self._set_learned(self._sizes(rows))
-
-    @property
-    def coefs_(self) -> list[np.ndarray]:
-        """Weights of each layer, (inputs, units)."""
-        return self.params_[::2]
-
-    @property
-    def intercepts_(self) -> list[np.ndarray]:
-        """Constants of each layer, (units,)."""
-        return self.params_[1::2]
-
-
-class MLPClassifier(MLPBase, NetworkClassifier):
-    r"""Multi-layer perceptron: dense layers, and one score per class at the end.
-
-    .. math:: \min_W \frac1n \sum_i -\log \mathrm{softmax}(f_W(x_i))_{y_i}
-              + \frac{\alpha}{2 B} \lVert W \rVert^2
-
-    B is the number of rows of a batch; two classes need one score and take the binary
-    cross-entropy. Parameters and attributes are those of `sklearn.neural_network.MLPClassifier`.
-    What differs: the network learns in float32 (with "lbfgs" in the type of the rows), rows held
-    back for `early_stopping` are drawn without regard to their class, there are more activations,
-    several labels per row are not supported, and `max_fun` does not exist. The order of rows
-    depends on the seed alone: arrays, files, and any number of threads give the same bits.
-    [001, 3.1; 003, unit 3; 004, ch. 4]
-
-    Parameters
-    ----------
-    hidden_layer_sizes : tuple of int
-        Units of each hidden layer; with none it is softmax regression.
-    activation : str
-        "relu", "tanh", "logistic", "identity", or one of "leaky_relu", "elu", "gelu", "silu",
-        "softplus".
-    solver : {"adam", "sgd", "lbfgs"}
-        Steps on batches, or on all rows.
-    alpha : float
-        Strength of the L2 penalty of the weights.
-    batch_size : int or "auto"
-        Rows of a step; "auto" is 200, or all if there are fewer.
-    learning_rate : {"constant", "invscaling", "adaptive"}
-        For "sgd": as it is, falling with t^-power_t, or divided by 5 when nothing is gained.
-    learning_rate_init : float
-        Length of the first step.
-    power_t : float
-        Power of "invscaling".
-    max_iter : int
-        Most epochs, or steps of "lbfgs".
-    shuffle : bool
-        Whether each epoch has a random order of its own.
-    random_state : int, optional
-        Seed of the start and the orders.
-    tol : float
-        Stop when more than `n_iter_no_change` epochs in a row have gained less than this.
-    verbose : int
-        Whether to show progress, as `tenfold.progress()` does.
-    warm_start : bool
-        Whether to start from the weights of the last fit.
-    momentum, nesterovs_momentum : float, bool
-        For "sgd": how much of the last step is kept, and whether to look ahead.
-    early_stopping : bool
-        Whether to hold rows back, watch their accuracy, and keep the weights that were best there.
-    validation_fraction : float
-        Share of the rows held back.
-    beta_1, beta_2, epsilon : float
-        Settings of "adam".
-    n_iter_no_change : int
-        See `tol`.
-
-    Attributes
-    ----------
-    classes_ : (k,) labels
-    coefs_, intercepts_ : weights (inputs, units) and constants (units,) of each layer
-    loss_, best_loss_ : mean loss of the last epoch, and the least, with the penalty
-    loss_curve_ : mean loss of each epoch
-    validation_scores_, best_validation_score_ : accuracy on the rows held back
-    n_iter_, t_, converged_ : epochs, steps, and whether the fit stopped by itself
-    n_layers_, n_outputs_, out_activation_ : layers with input and output, scores, their function
-    history_ : loss of each epoch ("objective"), and "seconds"
-    network_, params_ : layers, and all parameters, one flat list
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from tenfold import MLPClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = MLPClassifier((10,), solver="lbfgs", random_state=0, max_iter=500).fit(X, y)
-    >>> bool(model.score(X, y) > 0.97)
-    True
-    """
 
     def __init__(
         self,
@@ -260,12 +108,177 @@ class MLPClassifier(MLPBase, NetworkClassifier):
         self.epsilon = epsilon
         self.n_iter_no_change = n_iter_no_change
 
+    def _layers(self, targets: int) -> Sequence[Layer]:
+        sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes, int))
+        if (sizes <= 0).any():
+            raise ValueError(f"hidden_layer_sizes must be > 0, got {sizes.tolist()}.")
+        hidden = [Dense(int(n), self.activation, init="glorot_uniform") for n in sizes]
+        return [*hidden, Dense()]
+
+    def _dtype(self, rows: Rows) -> Any:
+        """The type of the rows for L-BFGS, whose line search compares nearby values."""
+        return rows.dtype if self.solver == "lbfgs" else np.float32
+
+    def _training_config(self, rows: Rows) -> TrainingConfig:
+        size = min(200 if self.batch_size == "auto" else self.batch_size, rows.n_rows)
+        rate = self.learning_rate_init
+        schedule: Any = ConstantRate(rate)
+        if self.solver == "sgd" and self.learning_rate == "invscaling":
+            schedule = inverse_scaling(rate * size**-self.power_t, self.power_t)
+        return TrainingConfig(
+            self._optimizer(), schedule, size, l2=self.alpha / size, shuffle=self.shuffle
+        )
+
+    def _optimizer(self) -> Any:
+        if self.solver == "adam":
+            return Adam(self.beta_1, self.beta_2, self.epsilon)
+        if self.momentum == 0:
+            return SGD()
+        return (Nesterov if self.nesterovs_momentum else Momentum)(self.momentum)
+
+    def _stopping_rule(self) -> StoppingRule:
+        adaptive_rate = self.solver == "sgd" and self.learning_rate == "adaptive"
+        return StoppingRule(self.max_iter, self.tol, self.n_iter_no_change, adaptive_rate)
+
+    def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        if self.solver != "lbfgs":
+            return super()._fit(rows, rng) | self._layer_counts(rows)
+        objective, params = self._initialize(rows, rng)
+        params, minimum = train_lbfgs(
+            objective, rows, params, self.alpha, tol=self.tol, max_iter=self.max_iter
+        )
+        learned = {"network_": objective.network, "params_": params, "loss_": minimum.value}
+        steps = {"t_": minimum.report["n_iter_"]}
+        return learned | steps | minimum.report | self._layer_counts(rows)
+
+    def _results(self, objective: Any, loop: Any) -> dict[str, Any]:
+        state = loop.state
+        learned = super()._results(objective, loop) | {"loss_": state.losses[-1]}
+        if not self.early_stopping:
+            return learned | {"best_loss_": state.best}
+        scores = [1 - value for value in state.validation_errors]
+        return learned | {"validation_scores_": scores, "best_validation_score_": max(scores)}
+
+    def _layer_counts(self, rows: Rows) -> dict[str, Any]:
+        """Numbers of layers and outputs, as scikit-learn counts them."""
+        targets = self._n_targets(rows)
+        units = self._loss(targets).units(targets)
+        depth = np.size(self.hidden_layer_sizes)
+        return {"n_layers_": int(depth) + 2, "n_outputs_": units}
+
+    def _train_one_epoch(self, rows: Rows) -> None:
+        if self.solver == "lbfgs":
+            raise AttributeError(
+                "partial_fit is only available for stochastic optimizers: solver='lbfgs' needs all "
+                "rows at each step"
+            )
+        super()._train_one_epoch(rows)
+        self._set_learned(self._layer_counts(rows))
+
+    @property
+    def coefs_(self) -> list[np.ndarray]:
+        """Weights of each layer, (inputs, units)."""
+        return self.params_[::2]
+
+    @property
+    def intercepts_(self) -> list[np.ndarray]:
+        """Biases of each layer, (units,)."""
+        return self.params_[1::2]
+
+
+class MLPClassifier(MLPBase, NetworkClassifier):
+    r"""Multi-layer perceptron classifier.
+
+    .. math:: \min_W \frac1n \sum_i -\log \mathrm{softmax}(f_W(x_i))_{y_i}
+              + \frac{\alpha}{2 B} \lVert W \rVert^2
+
+    B is the batch size; two classes have one score and the binary cross-entropy. Parameters and
+    attributes are those of `sklearn.neural_network.MLPClassifier`. Differences: the network is
+    trained in float32 (with "lbfgs" in the type of the rows), the rows held out for
+    `early_stopping` are not stratified, there are more activations, several labels per row are not
+    supported, and there is no `max_fun`. The order of rows depends on the seed alone: arrays,
+    files, and any number of threads give the same bits.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : tuple of int
+        Units of each hidden layer; without any it is softmax regression.
+    activation : str
+        "relu", "tanh", "logistic", "identity", or one of "leaky_relu", "elu", "gelu", "silu",
+        "softplus".
+    solver : {"adam", "sgd", "lbfgs"}
+        Optimizer: minibatch steps ("adam", "sgd"), or L-BFGS on all rows.
+    alpha : float
+        Strength of the L2 penalty of the weights.
+    batch_size : int or "auto"
+        Rows of a minibatch; "auto" is 200, or all rows if there are fewer.
+    learning_rate : {"constant", "invscaling", "adaptive"}
+        For "sgd": constant, decreasing as t^-power_t, or divided by 5 when the loss stagnates.
+    learning_rate_init : float
+        Initial learning rate.
+    power_t : float
+        Exponent of "invscaling".
+    max_iter : int
+        Maximal number of epochs, or of iterations of "lbfgs".
+    shuffle : bool
+        Whether each epoch draws a new random order.
+    random_state : int, optional
+        Seed of the initialization and the orders.
+    tol : float
+        Stop when more than `n_iter_no_change` epochs in a row improve the loss by less than this.
+    verbose : int
+        Whether to show progress, as `tenfold.progress()` does.
+    warm_start : bool
+        Whether to start from the parameters of the last fit.
+    momentum, nesterovs_momentum : float, bool
+        For "sgd": momentum, and whether it is Nesterov's.
+    early_stopping : bool
+        Whether to hold out rows, monitor their accuracy, and keep the parameters that maximize it.
+    validation_fraction : float
+        Fraction of the rows held out.
+    beta_1, beta_2, epsilon : float
+        Parameters of "adam".
+    n_iter_no_change : int
+        See `tol`.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) labels
+    coefs_, intercepts_ : weights (inputs, units) and biases (units,) of each layer
+    loss_, best_loss_ : mean loss of the last epoch and of the best one, with the penalty
+    loss_curve_ : mean loss of each epoch
+    validation_scores_, best_validation_score_ : accuracy on the rows held out
+    n_iter_, t_, converged_ : epochs, steps, and whether the fit stopped by itself
+    n_layers_, n_outputs_, out_activation_ : numbers of layers (with input and output) and scores
+    history_ : loss of each epoch ("objective"), and "seconds"
+    network_, params_ : layers, and all parameters, one flat list
+
+    See Also
+    --------
+    MLPRegressor, SequentialClassifier, ConvClassifier
+
+    References
+    ----------
+    D. E. Rumelhart, G. E. Hinton, R. J. Williams (1986), "Learning representations by
+    back-propagating errors".
+    D. P. Kingma, J. Ba (2015), "Adam: a method for stochastic optimization".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tenfold import MLPClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MLPClassifier((10,), solver="lbfgs", random_state=0, max_iter=500).fit(X, y)
+    >>> bool(model.score(X, y) > 0.97)
+    True
+    """
+
     def _loss(self, targets: int) -> Any:
         return BinaryCrossEntropy() if targets == 2 else CrossEntropy()
 
     @property
     def out_activation_(self) -> str:
-        """What makes probabilities of scores."""
+        """Function that maps scores to probabilities."""
         return "logistic" if self.n_outputs_ == 1 else "softmax"
 
 
@@ -273,39 +286,43 @@ _REGRESSION_LOSSES = {"squared_error": HalfSquaredError(), "poisson": PointwiseL
 
 
 class MLPRegressor(MLPBase, NetworkRegressor):
-    r"""Multi-layer perceptron for numbers: dense layers, and one number per column of the target.
+    r"""Multi-layer perceptron regressor, for one or several target columns.
 
     .. math:: \min_W \frac1n \sum_i \tfrac12 \lVert f_W(x_i) - y_i \rVert^2
               + \frac{\alpha}{2 B} \lVert W \rVert^2
 
-    Parameters and attributes are those of `sklearn.neural_network.MLPRegressor`; what differs is
-    said at `MLPClassifier`. The loss of several columns is their sum, and scikit-learn reports
-    their mean; the steps are the same. [003, unit 3; 004, ch. 4]
+    Parameters and attributes are those of `sklearn.neural_network.MLPRegressor`; for differences
+    see `MLPClassifier`. The loss of several columns is their sum, where scikit-learn reports their
+    mean; the steps are the same.
 
     Parameters
     ----------
     loss : {"squared_error", "poisson"}
-        Squared error, or that of counts, whose logarithm the network then predicts.
+        Squared error, or the Poisson loss of counts, with a log link.
     hidden_layer_sizes, activation, solver, alpha : see `MLPClassifier`
-        Layers, how to minimise, and the penalty.
+        Layers, optimizer and penalty.
     batch_size, learning_rate, learning_rate_init, power_t : see `MLPClassifier`
-        Size and length of the steps.
+        Batch size and learning rate.
     max_iter, shuffle, random_state, tol, verbose, warm_start : see `MLPClassifier`
-        Epochs, their order, when to stop, progress, and where to start.
+        Epochs, their order, stopping, progress and initialization.
     momentum, nesterovs_momentum, beta_1, beta_2, epsilon : see `MLPClassifier`
-        Settings of "sgd" and "adam".
+        Parameters of "sgd" and "adam".
     early_stopping, validation_fraction, n_iter_no_change : see `MLPClassifier`
-        Whether to watch the R^2 of rows held back.
+        Whether to monitor R^2 on rows held out.
 
     Attributes
     ----------
-    coefs_, intercepts_ : weights (inputs, units) and constants (units,) of each layer
-    loss_, best_loss_, loss_curve_ : mean loss of the last epoch, the least, and of each
-    validation_scores_, best_validation_score_ : R^2 on the rows held back
+    coefs_, intercepts_ : weights (inputs, units) and biases (units,) of each layer
+    loss_, best_loss_, loss_curve_ : mean loss of the last epoch, of the best one, and of each
+    validation_scores_, best_validation_score_ : R^2 on the rows held out
     n_iter_, t_, converged_ : epochs, steps, and whether the fit stopped by itself
-    n_layers_, n_outputs_, out_activation_ : layers with input and output, numbers, their function
+    n_layers_, n_outputs_, out_activation_ : numbers of layers (with input and output) and outputs
     history_ : loss of each epoch ("objective"), and "seconds"
     network_, params_ : layers, and all parameters, one flat list
+
+    See Also
+    --------
+    MLPClassifier, SequentialRegressor
 
     Examples
     --------
@@ -351,33 +368,35 @@ class MLPRegressor(MLPBase, NetworkRegressor):
         n_iter_no_change: Any = 10,
     ) -> None:
         self.loss = loss
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.solver = solver
-        self.alpha = alpha
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.learning_rate_init = learning_rate_init
-        self.power_t = power_t
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.tol = tol
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.momentum = momentum
-        self.nesterovs_momentum = nesterovs_momentum
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
-        self.n_iter_no_change = n_iter_no_change
+        super().__init__(
+            hidden_layer_sizes,
+            activation,
+            solver=solver,
+            alpha=alpha,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            learning_rate_init=learning_rate_init,
+            power_t=power_t,
+            max_iter=max_iter,
+            shuffle=shuffle,
+            random_state=random_state,
+            tol=tol,
+            verbose=verbose,
+            warm_start=warm_start,
+            momentum=momentum,
+            nesterovs_momentum=nesterovs_momentum,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            beta_1=beta_1,
+            beta_2=beta_2,
+            epsilon=epsilon,
+            n_iter_no_change=n_iter_no_change,
+        )
 
     def _loss(self, targets: int) -> Any:
         return _REGRESSION_LOSSES[self.loss]
 
     @property
     def out_activation_(self) -> str:
-        """What makes predictions of scores."""
+        """Function that maps scores to predictions."""
         return "exp" if self.loss == "poisson" else "identity"

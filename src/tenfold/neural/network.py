@@ -1,9 +1,9 @@
 """A network: layers in sequence, with forward and backward pass.
 
-    a_0 = x,   a_l = layer_l(a_{l-1}),        and back:   slope_{l-1} = slope_l d a_l / d a_{l-1}
+    a_0 = x,   a_l = layer_l(a_{l-1});      gradient_{l-1} = gradient_l d a_l / d a_{l-1}
 
-The pull-back is the chain rule from the last layer to the first; each layer hands on the slope in
-its input and keeps that in its parameters [001, 3.2; 003, unit 3; 004, 4.3].
+The backward pass is the chain rule from the last layer to the first: each layer returns the
+gradient in its input and in its parameters.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ import numpy as np
 
 from tenfold.neural.layers.base import Layer, PassContext, Shape, count_buffers
 
-SEEDS_PER_STEP = 1024  # layers of a network have seeds of their own
+SEEDS_PER_STEP = 1024  # each layer of a network has a seed of its own in every step
 _INFERENCE = PassContext()
 
 
 class Network(NamedTuple):
-    """Layers that fit together.
+    """Layers whose shapes match.
 
     Attributes
     ----------
     layers : the layers
-    shape : shape of one row that enters
+    shape : shape of one input row
     sizes : number of parameter arrays of each layer
     """
 
@@ -45,12 +45,12 @@ class Network(NamedTuple):
         return [params[a:b] for a, b in pairwise(accumulate(self.sizes, initial=0))]
 
     @property
-    def learned(self) -> list[bool]:
-        """For each array whether it is learned by gradients; the others are running statistics."""
-        marks = []
+    def trainable(self) -> list[bool]:
+        """For each array whether gradients train it; the others are running statistics."""
+        flags = []
         for layer, size in zip(self.layers, self.sizes, strict=True):
-            marks += [True] * (size - count_buffers(layer)) + [False] * count_buffers(layer)
-        return marks
+            flags += [True] * (size - count_buffers(layer)) + [False] * count_buffers(layer)
+        return flags
 
 
 def layer_shapes(layers: Sequence[Layer], shape: Shape) -> list[Shape]:
@@ -58,9 +58,9 @@ def layer_shapes(layers: Sequence[Layer], shape: Shape) -> list[Shape]:
     shapes = []
     for number, layer in enumerate(layers):
         try:
-            shape = layer.output(shape)
-        except ValueError as problem:
-            raise ValueError(f"layer {number}: {problem}") from problem
+            shape = layer.output_shape(shape)
+        except ValueError as error:
+            raise ValueError(f"layer {number}: {error}") from error
         shapes.append(shape)
     return shapes
 
@@ -68,7 +68,7 @@ def layer_shapes(layers: Sequence[Layer], shape: Shape) -> list[Shape]:
 def build_network(
     layers: Sequence[Layer], shape: Shape, rng: np.random.Generator, dtype: Any = np.float32
 ) -> tuple[Network, list[np.ndarray]]:
-    """A network for rows of a shape, and parameters to start from.
+    """A network for rows of a shape, and its initial parameters.
 
     Parameters
     ----------
@@ -91,10 +91,10 @@ def build_network(
     >>> network.shapes, count_parameters(params)
     ([(4,), (1,)], 17)
     """
-    before = [shape, *layer_shapes(layers, shape)[:-1]]
-    own = [layer.begin(s, rng, dtype) for layer, s in zip(layers, before, strict=True)]
-    network = Network(tuple(layers), tuple(shape), tuple(len(part) for part in own))
-    return network, [array for part in own for array in part]
+    inputs = [shape, *layer_shapes(layers, shape)[:-1]]
+    arrays = [layer.init_params(s, rng, dtype) for layer, s in zip(layers, inputs, strict=True)]
+    network = Network(tuple(layers), tuple(shape), tuple(len(part) for part in arrays))
+    return network, [array for part in arrays for array in part]
 
 
 def count_parameters(params: list) -> int:
@@ -102,79 +102,80 @@ def count_parameters(params: list) -> int:
     return sum(array.size for array in params)
 
 
-def forward(
-    network: Network, params: list, x: np.ndarray, way: PassContext = _INFERENCE
-) -> tuple[np.ndarray, list]:
-    """What the last layer gives, and what `backward` needs from each layer."""
-    kept, seed = [], way.seed
-    for number, (layer, own) in enumerate(zip(network.layers, network.parts(params), strict=True)):
-        way = PassContext(way.training, seed + number, way.first, way.mask)
-        x, memory = layer.forward(own, x, way)
-        if way.mask is not None:
-            way = way._replace(mask=_mask_after(layer, way))
-        kept.append(memory)
-    return x, kept
-
-
-def _mask_after(layer: Layer, way: PassContext) -> np.ndarray | None:
-    """Which steps of a sequence are there after a layer."""
-    change = getattr(layer, "mask", None)
-    return way.mask if change is None else change(way)
-
-
-def backward(
-    network: Network, params: list, kept: list, slope: np.ndarray, *, need_input: bool = False
-) -> tuple[np.ndarray | None, list[np.ndarray]]:
-    """Slopes in the input, if needed, and in all parameters."""
-    slopes: list[list[np.ndarray]] = []
-    parts = network.parts(params)
-    for number in reversed(range(len(network.layers))):
-        layer, own = network.layers[number], parts[number]
-        down, mine = layer.backward(
-            own, kept[number], slope, need_input=need_input or any(network.sizes[:number])
-        )
-        kept[number] = None  # memory is free for the layers below
-        slopes.append(mine)
-        if down is None:
-            slopes += [[] for _ in range(number)]
-            break
-        slope = down
-    return slope if need_input else None, [array for part in reversed(slopes) for array in part]
-
-
-def forward_layers(
-    network: Network, params: list, x: np.ndarray, way: PassContext = _INFERENCE
-) -> list[np.ndarray]:
-    """What every layer gives [003, unit 3, lect. 8]."""
-    given = []
-    for layer, own in zip(network.layers, network.parts(params), strict=True):
-        x, _ = layer.forward(own, x, way)
-        way = way._replace(mask=_mask_after(layer, way))
-        given.append(x)
-    return given
-
-
 def flatten_params(params: list[np.ndarray]) -> np.ndarray:
-    """All numbers in a row."""
+    """All parameters as one vector."""
     return np.concatenate([p.reshape(-1) for p in params])
 
 
 def unflatten_params(flat: np.ndarray, like: list[np.ndarray]) -> list[np.ndarray]:
-    """The parameters again, in the shapes and types of `like`."""
+    """Inverse of `flatten_params`, with the shapes and types of `like`."""
     ends = np.cumsum([0, *(p.size for p in like)])
     parts = [flat[a:b] for a, b in pairwise(ends)]
     return [part.reshape(p.shape).astype(p.dtype) for part, p in zip(parts, like, strict=True)]
 
 
+def forward(
+    network: Network, params: list, x: np.ndarray, context: PassContext = _INFERENCE
+) -> tuple[np.ndarray, list]:
+    """Output of the last layer, and the caches of all layers for `backward`."""
+    caches, seed = [], context.seed
+    for number, (layer, own) in enumerate(zip(network.layers, network.parts(params), strict=True)):
+        context = PassContext(context.training, seed + number, context.first_row, context.mask)
+        x, cache = layer.forward(own, x, context)
+        if context.mask is not None:
+            context = context._replace(mask=_mask_after(layer, context))
+        caches.append(cache)
+    return x, caches
+
+
+def _mask_after(layer: Layer, context: PassContext) -> np.ndarray | None:
+    """Which steps of a sequence exist after a layer."""
+    transform = getattr(layer, "mask", None)
+    return context.mask if transform is None else transform(context)
+
+
+def backward(
+    network: Network, params: list, caches: list, gradient: np.ndarray, *, need_input: bool = False
+) -> tuple[np.ndarray | None, list[np.ndarray]]:
+    """Gradients in the input, if needed, and in all parameters; `caches` are released."""
+    gradients: list[list[np.ndarray]] = []
+    parts = network.parts(params)
+    for number in reversed(range(len(network.layers))):
+        layer, own = network.layers[number], parts[number]
+        input_gradient, param_gradients = layer.backward(
+            own, caches[number], gradient, need_input=need_input or any(network.sizes[:number])
+        )
+        caches[number] = None  # frees memory for the layers below
+        gradients.append(param_gradients)
+        if input_gradient is None:
+            gradients += [[] for _ in range(number)]
+            break
+        gradient = input_gradient
+    in_order = [array for part in reversed(gradients) for array in part]
+    return gradient if need_input else None, in_order
+
+
+def forward_layers(
+    network: Network, params: list, x: np.ndarray, context: PassContext = _INFERENCE
+) -> list[np.ndarray]:
+    """Output of every layer."""
+    outputs = []
+    for layer, own in zip(network.layers, network.parts(params), strict=True):
+        x, _ = layer.forward(own, x, context)
+        context = context._replace(mask=_mask_after(layer, context))
+        outputs.append(x)
+    return outputs
+
+
 class LayerSize(NamedTuple):
-    """What a layer gives, and how many numbers it learns.
+    """Output and number of parameters of a layer.
 
     Attributes
     ----------
-    layer : its name
+    layer : class name of the layer
     output : shape of one row after it
-    numbers : how many numbers that is
-    parameters : how many it has
+    numbers : number of values in that shape
+    parameters : number of parameters
     """
 
     layer: str
@@ -184,14 +185,14 @@ class LayerSize(NamedTuple):
 
 
 def layer_sizes(layers: Sequence[Layer], shape: Shape) -> list[LayerSize]:
-    """Shape and number of parameters of each layer of a network.
+    """Output shape and number of parameters of each layer of a network.
 
     Parameters
     ----------
     layers : sequence of layers
         From the first to the last.
     shape : tuple of int
-        Shape of one row: (p,), (height, width, channels), (steps, p).
+        Shape of one row: (n_features,), (height, width, channels) or (n_steps, n_features).
 
     Returns
     -------

@@ -32,73 +32,82 @@ def _has_probabilities(model: RbfNetwork) -> bool:
 
 
 class RbfNetwork(Classifier):
-    r"""A classifier by radial basis functions, fixed or adaptive.
+    r"""Radial basis function network for classification, with fixed or trained basis functions.
 
     .. math:: z(x) = W \phi(x) + b, \qquad
               \phi_k(x) = \exp\left(-\lVert x - r_k \rVert^2 / s_k^2\right)
 
-    The centres r are rows drawn at random or the centres of clusters. The weights are set from the
-    labels of the centres, or trained: the mean loss plus :math:`\tfrac\alpha2 \lVert W \rVert^2`
-    is made small. With `adapt`, centres (and widths) then learn together with the weights, so the
-    loss on the training rows is never above that of the fixed basis. Distances need columns of
-    like scale: standardise first. With as many centres as rows, weights from the labels and small
-    widths it is the nearest-neighbour classifier. [000, 1.7.2-1.7.4]
+    The centers r are random rows or the centers of clusters. The weights are set from the labels of
+    the centers, or trained: they minimize the mean loss plus
+    :math:`\tfrac\alpha2 \lVert W \rVert^2`. With `adapt`, centers (and widths) are then trained
+    together with the weights, so the training loss is never above that with fixed centers.
+    Distances need columns of like scale: standardize first. With as many centers as rows, weights
+    from the labels and small widths, it is the nearest-neighbor classifier.
 
     Parameters
     ----------
-    n_centres : int
-        Number K of centres.
-    centres : {"random", "kmeans"} or (K, p) array
-        Where they lie: on different rows drawn at random, in the middle of clusters, or as given.
-    width : "auto", float or (K,) array
-        Width s; the notes take 1. "auto" is the root of the sum of the columns' variances.
+    n_centers : int
+        Number of centers.
+    centers : {"random", "kmeans"} or (n_centers, n_features) array
+        Different random rows, centers of clusters, or given centers.
+    width : "auto", float or (n_centers,) array
+        Width s; "auto" is the root of the sum of the columns' variances.
     weights : {"trained", "labels"}
-        "labels": each centre votes for its own class, that of the drawn row, or of most rows that
-        are nearest to it.
+        Whether weights are trained, or each center votes for one class: that of the drawn row, or
+        of most rows that are nearest to it.
     loss : {"cross_entropy", "squared_hinge"}
-        Of trained weights: logistic or softmax regression, or a support vector machine (one class
-        against all others) in the bumps.
-    adapt : {"none", "centres", "all"}
-        What learns besides the weights: nothing, the centres, or centres and widths.
+        Loss of trained weights: logistic or softmax regression, or a support vector machine
+        (one-vs-rest) on the basis functions.
+    adapt : {"none", "centers", "all"}
+        What is trained besides the weights: nothing, the centers, or centers and widths.
     alpha : float
         Strength of the penalty on the weights.
     tol : float
-        Converged when no entry of the slope exceeds this.
+        Converged when no entry of the gradient exceeds this.
     max_iter : int
-        Most rounds of L-BFGS, for the weights and again for all together.
+        Maximal number of iterations of L-BFGS, for the weights and again for all parameters.
     verbose : int
         Whether to show progress, as `tenfold.progress()` does.
     random_state : int, optional
-        Seed of the centres.
+        Seed of the centers.
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    centres_ : (K, p) centres
-    widths_ : (K,) widths
-    coef_ : (1, K) or (k, K) weights
-    intercept_ : (1,) or (k,) constants
-    n_iter_, converged_, history_ : as in all iterative models; with weights="labels" there are none
+    classes_ : (n_classes,) labels
+    centers_ : (n_centers, n_features) centers
+    widths_ : (n_centers,) widths
+    coef_ : (1, n_centers) or (n_classes, n_centers) weights
+    intercept_ : (1,) or (n_classes,) intercepts
+    n_iter_, converged_, history_ : as in all iterative models; not with weights="labels"
+
+    See Also
+    --------
+    RadialFeatures, KMeans, LogisticRegression
+
+    References
+    ----------
+    D. S. Broomhead, D. Lowe (1988), "Multivariable functional interpolation and adaptive networks".
+    J. Moody, C. J. Darken (1989), "Fast learning in networks of locally-tuned processing units".
 
     Examples
     --------
     >>> import numpy as np
     >>> from tenfold import RbfNetwork
     >>> corners = np.array([[-1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]])
-    >>> by_hand = RbfNetwork(centres=corners, width=1.0, weights="labels")
-    >>> by_hand.fit(corners, [1, 1, 0, 0]).decision_function(corners).round(6).tolist()
+    >>> model = RbfNetwork(centers=corners, width=1.0, weights="labels")
+    >>> model.fit(corners, [1, 1, 0, 0]).decision_function(corners).round(6).tolist()
     [0.963704, 0.963704, -0.963704, -0.963704]
     """
 
     _draws = True
     _min_classes = 2
     _parameter_constraints = {
-        "n_centres": [Interval(Integral, 1, None, closed="left")],
-        "centres": [StrOptions({"random", "kmeans"}), "array-like"],
+        "n_centers": [Interval(Integral, 1, None, closed="left")],
+        "centers": [StrOptions({"random", "kmeans"}), "array-like"],
         "width": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like"],
         "weights": [StrOptions({"trained", "labels"})],
         "loss": [StrOptions({"cross_entropy", "squared_hinge"})],
-        "adapt": [StrOptions({"none", "centres", "all"})],
+        "adapt": [StrOptions({"none", "centers", "all"})],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -108,9 +117,9 @@ class RbfNetwork(Classifier):
 
     def __init__(
         self,
-        n_centres: int = 10,
+        n_centers: int = 10,
         *,
-        centres: Any = "random",
+        centers: Any = "random",
         width: Any = "auto",
         weights: str = "trained",
         loss: str = "cross_entropy",
@@ -121,8 +130,8 @@ class RbfNetwork(Classifier):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.n_centres = n_centres
-        self.centres = centres
+        self.n_centers = n_centers
+        self.centers = centers
         self.width = width
         self.weights = weights
         self.loss = loss
@@ -136,69 +145,72 @@ class RbfNetwork(Classifier):
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         if self.weights == "labels" and self.adapt != "none":
             raise ValueError("weights='labels' are not learned: adapt needs weights='trained'")
-        centres, labels = self._basis(rows, rng)
-        widths = self._widths(rows, len(centres))
+        centers, labels = self._choose_centers(rows, rng)
+        log_widths = self._log_widths(rows, len(centers))
         if self.weights == "labels":
-            return self._named(self._by_votes(rows, centres, widths, labels), rows.dtype)
+            params = self._params_from_labels(rows, centers, log_widths, labels)
+            return self._learned_attributes(params, rows.dtype)
         m = 1 if len(self.classes_) == 2 else len(self.classes_)
-        start = RbfParameters(np.zeros((m, len(centres))), np.zeros(m), centres, widths)
+        start = RbfParameters(np.zeros((m, len(centers))), np.zeros(m), centers, log_widths)
         settings = (self._loss(), self.alpha, self.tol, self.max_iter)
-        net, report = train_rbf(rows, start, list(dict.fromkeys(["none", self.adapt])), *settings)
-        return {**self._named(net, rows.dtype), **report}
+        stages = list(dict.fromkeys(["none", self.adapt]))
+        params, report = train_rbf(rows, start, stages, *settings)
+        return {**self._learned_attributes(params, rows.dtype), **report}
 
-    def _named(self, net: RbfParameters, dtype: np.dtype) -> dict[str, Any]:
-        net = net.cast(dtype)
+    def _learned_attributes(self, params: RbfParameters, dtype: np.dtype) -> dict[str, Any]:
+        params = params.cast(dtype)
         return {
-            "coef_": net.coef,
-            "intercept_": net.intercept,
-            "centres_": net.centres,
-            "widths_": np.exp(net.widths),
+            "coef_": params.coef,
+            "intercept_": params.intercept,
+            "centers_": params.centers,
+            "widths_": np.exp(params.log_widths),
         }
 
-    def _basis(self, rows: Rows, rng: np.random.Generator) -> tuple[np.ndarray, Any]:
-        """Centres, and their class numbers where they are rows."""
-        if not isinstance(self.centres, str):
-            centres = np.array(self.centres, rows.dtype)
-            if centres.ndim != 2 or centres.shape[1] != rows.n_features:
+    def _choose_centers(self, rows: Rows, rng: np.random.Generator) -> tuple[np.ndarray, Any]:
+        """Centers, and their class indices where they are rows."""
+        if not isinstance(self.centers, str):
+            centers = np.array(self.centers, rows.dtype)
+            if centers.ndim != 2 or centers.shape[1] != rows.n_features:
                 raise ValueError(
-                    f"centres have shape {centres.shape}; {rows.n_features} columns need "
-                    f"(number of centres, {rows.n_features})"
+                    f"centers have shape {centers.shape}; {rows.n_features} columns need "
+                    f"(number of centers, {rows.n_features})"
                 )
-            return centres, None
-        if self.centres == "kmeans":
-            return kmeans_centers(rows, self.n_centres, rng), None
-        drawn = rows.sample(self.n_centres, int(rng.integers(2**31)))
+            return centers, None
+        if self.centers == "kmeans":
+            return kmeans_centers(rows, self.n_centers, rng), None
+        drawn = rows.sample(self.n_centers, int(rng.integers(2**31)))
         return drawn.X.copy(), drawn.y
 
-    def _widths(self, rows: Rows, k: int) -> np.ndarray:
-        """Logs of the widths."""
+    def _log_widths(self, rows: Rows, k: int) -> np.ndarray:
+        """Logarithms of the widths."""
         width = root_total_variance(rows) if isinstance(self.width, str) else self.width
         if np.ndim(width) and np.shape(width) != (k,):
-            raise ValueError(f"{np.size(width)} widths for {k} centres")
+            raise ValueError(f"{np.size(width)} widths for {k} centers")
         return np.log(np.broadcast_to(np.asarray(width, np.float64), k))
 
-    def _by_votes(
-        self, rows: Rows, centres: np.ndarray, widths: np.ndarray, labels: Any
+    def _params_from_labels(
+        self, rows: Rows, centers: np.ndarray, log_widths: np.ndarray, labels: Any
     ) -> RbfParameters:
+        """Weights by which each center votes for its class."""
         k = len(self.classes_)
-        labels = rows.total(class_votes, centres, k).argmax(axis=1) if labels is None else labels
-        own = np.eye(k)[labels].T
-        coef = own if k > 2 else own[1:] - own[:1]
-        return RbfParameters(coef, np.zeros(len(coef)), centres, widths)
+        labels = rows.total(class_votes, centers, k).argmax(axis=1) if labels is None else labels
+        votes = np.eye(k)[labels].T
+        coef = votes if k > 2 else votes[1:] - votes[:1]
+        return RbfParameters(coef, np.zeros(len(coef)), centers, log_widths)
 
     def _loss(self) -> Loss:
         if self.loss == "squared_hinge":
             return SquaredHingeLoss()
         return LogisticLoss() if len(self.classes_) == 2 else SoftmaxLoss()
 
-    def _net(self) -> RbfParameters:
-        return RbfParameters(self.coef_, self.intercept_, self.centres_, np.log(self.widths_))
+    def _params(self) -> RbfParameters:
+        return RbfParameters(self.coef_, self.intercept_, self.centers_, np.log(self.widths_))
 
     def _scorer(self) -> tuple:
-        return class_scores, self._net()
+        return class_scores, self._params()
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of each row: (n,) for the second of two classes, else (n, k).
+        """Scores: (n_rows,) for the second of two classes, else (n_rows, n_classes).
 
         Parameters
         ----------
@@ -206,12 +218,12 @@ class RbfNetwork(Classifier):
             The rows.
         """
         check_is_fitted(self)
-        Z = self._each(X, rbf_scores, self._net())
+        Z = self._each(X, rbf_scores, self._params())
         return Z[:, 0] if len(self.coef_) == 1 else Z
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class for each row, (n, k); of trained cross-entropy.
+        """Probabilities (n_rows, n_classes), if weights are trained with the cross-entropy.
 
         Parameters
         ----------
@@ -219,4 +231,4 @@ class RbfNetwork(Classifier):
             The rows.
         """
         check_is_fitted(self)
-        return softmax(self._each(X, class_scores, self._net()))
+        return softmax(self._each(X, class_scores, self._params()))

@@ -25,7 +25,7 @@ _COUNT = Interval(Integral, 1, None, closed="left")
 
 
 class RecurrentBase(SequentialBase):
-    """What both models of sequences share."""
+    """Base of `RecurrentClassifier` and `RecurrentRegressor`."""
 
     _in_laws = {"cell": "rnn", "units": 16, "epochs": 4, "batch_size": 32, "learning_rate": 0.03}
     l1, clip_value, shuffle = 0.0, None, True
@@ -91,21 +91,21 @@ class RecurrentBase(SequentialBase):
         self.verbose = verbose
 
     def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
-        """As of every stack; a flat row has one number a step."""
+        """As of every sequential model; a flat row has one value per step."""
         rows = super()._rows(X, y, w, reset=reset)
         if reset and len(self.row_shape_) == 1:
             self.row_shape_ = (rows.n_features, 1)
         return rows
 
-    def _reads_steps(self) -> bool:
+    def _takes_sequences(self) -> bool:
         return True
 
-    def _begun(
+    def _initialize(
         self, rows: Rows, rng: np.random.Generator
     ) -> tuple[NetworkObjective, list[np.ndarray]]:
         if self.embedding is not None:
-            self.n_symbols_ = self.symbols or int(rows.total(sequence_extent).number) + 1
-        return super()._begun(rows, rng)
+            self.n_symbols_ = self.symbols or int(rows.total(sequence_extent).max_value) + 1
+        return super()._initialize(rows, rng)
 
     def _layers(self, targets: int) -> Sequence[Layer]:
         units: Any = [self.units] if isinstance(self.units, Integral) else self.units
@@ -113,66 +113,77 @@ class RecurrentBase(SequentialBase):
         if self.embedding is not None:
             layers.append(Embedding(self.n_symbols_, self.embedding))
         for number, width in enumerate(units, 1):
-            every = self.per_step_ or number < len(units)
-            layer = _CELLS[self.cell](width, all_states=every, truncate=self.truncate)
+            all_states = self.per_step_ or number < len(units)
+            layer = _CELLS[self.cell](width, all_states=all_states, truncate=self.truncate)
             layers.append(Bidirectional(layer) if self.bidirectional else layer)
         return [*layers, Dense()]
 
 
 class RecurrentClassifier(RecurrentBase, NetworkClassifier):
-    """A classifier of sequences: the last state of a recurrent network, and a softmax of it.
+    """Recurrent network for classification of sequences, or of their steps.
 
-    The objective and the way of training are those of `SequentialClassifier`; slopes flow back
-    through all steps of a sequence (back-propagation through time). [003, lecture 10; 004, 4.6]
+    The scores are a linear function of the last state. Objective and training are those of
+    `SequentialClassifier`; gradients flow back through all steps of a sequence (backpropagation
+    through time).
 
-    Sequences come as a list of arrays of different lengths, (steps, numbers), or (steps,) for
-    series and symbols; as an array (n, steps, numbers); or flat, as tables and files are: then each
-    column is a step, unless `input_shape` says otherwise.
+    Sequences are lists of arrays of different lengths, (n_steps, n_features), or (n_steps,) for
+    series and symbols; arrays (n_rows, n_steps, n_features); or flat rows, as in tables and files:
+    then each column is a step, unless `input_shape` is given.
 
-    If y is a list of arrays, a label for each step, the network says a label at each step, from
-    its state there; the loss of a sequence is the sum over its steps, and what is predicted is a
-    list of arrays.
+    If y is a list of arrays, with a label for each step, the network predicts a label at each step
+    from the state there; the loss of a sequence is the sum over its steps, and predictions are
+    lists of arrays.
 
     Parameters
     ----------
     cell : "lstm", "gru", "gated" or "rnn"
-        What the state is made of: `Lstm`, `Gru`, `GatedRnn` or `Rnn` of `tenfold.neural`.
+        Recurrent layer: `Lstm`, `Gru`, `GatedRnn` or `Rnn` of `tenfold.neural`.
     units : int or list of int
-        Numbers in the state; several make layers on layers.
+        Size of the state; a list for several layers.
     bidirectional : bool
-        Whether sequences are also read from the end.
+        Whether a second layer reads sequences from the end.
     embedding : int, optional
-        Steps are symbols 0, 1, ...; numbers in the vector that is learned for each.
+        Steps are symbols 0, 1, ...; length of the vector that is learned for each.
     symbols : int, optional
-        How many symbols there are; by default one more than the largest of the fit.
+        Number of symbols; by default one more than the largest of the fit.
     truncate : int, optional
-        Slopes flow back over at most so many steps, which is faster on long sequences.
+        Gradients flow back over at most so many steps (truncated backpropagation through time).
     loss, optimizer, learning_rate, epochs, batch_size, part_rows : see `SequentialClassifier`
-        What is learned, and how.
+        Loss and optimization.
     l2 : float
         Penalty of the weights.
     clip_norm : float, optional
-        Longest gradient: those of long sequences may explode.
+        Largest norm of the gradient: those of long sequences may explode.
     tol, patience, early_stopping, validation_fraction : see `SequentialClassifier`
-        When to stop.
+        Stopping.
     input_shape : tuple of int, optional
-        (steps, numbers), if X is flat.
+        (n_steps, n_features), if X is flat.
     warm_start, random_state, n_jobs, verbose : see `SequentialClassifier`
-        The rest.
+        As there.
 
     Attributes
     ----------
-    classes_ : (k,) labels
+    classes_ : (n_classes,) labels
     network_, params_ : the layers with their shapes, and all parameters, one flat list
     ragged_, per_step_ : whether X was a list of sequences, and whether their steps had labels
-    n_symbols_ : how many symbols there are, with `embedding`
+    n_symbols_ : number of symbols, with `embedding`
     loss_curve_ : mean loss of each epoch, with penalties
     n_iter_, t_ : epochs and steps
     history_ : the same as `loss_curve_` ("objective"), and "seconds"
 
+    See Also
+    --------
+    RecurrentRegressor, SequentialClassifier
+
+    References
+    ----------
+    S. Hochreiter, J. Schmidhuber (1997), "Long short-term memory".
+    K. Cho, B. van Merrienboer, C. Gulcehre, D. Bahdanau, F. Bougares, H. Schwenk, Y. Bengio (2014),
+    "Learning phrase representations using RNN encoder-decoder for statistical machine translation".
+
     Examples
     --------
-    Which symbol came first? Plain averages of the steps cannot tell.
+    Which symbol came first? Averages over the steps do not contain it.
 
     >>> import numpy as np
     >>> from tenfold import RecurrentClassifier
@@ -184,33 +195,37 @@ class RecurrentClassifier(RecurrentBase, NetworkClassifier):
     True
     """
 
-    _usual_loss = "cross_entropy"
+    _default_loss = "cross_entropy"
 
 
 class RecurrentRegressor(RecurrentBase, NetworkRegressor):
-    """A model of numbers that sequences lead to: the last state of a recurrent network.
+    """Recurrent network for regression on sequences, or on their steps.
 
-    Parameters and the forms of sequences are those of `RecurrentClassifier`: y has a number for
-    each sequence, or for each of its steps. For the next value of a series make rows of its last
-    ones with `tenfold.datasets.make_windows`.
+    Parameters and sequences are those of `RecurrentClassifier`: y has a value for each sequence, or
+    for each of its steps. To forecast a series, make rows of its last values with
+    `tenfold.datasets.make_windows`.
 
     Parameters
     ----------
     cell, units, bidirectional, embedding, symbols, truncate : see `RecurrentClassifier`
-        The network.
+        Network.
     loss : str or loss
         "squared" ("auto"), "gaussian", or a loss of `tenfold.math.losses`.
     optimizer, learning_rate, epochs, batch_size, part_rows, l2, clip_norm : as there
-        How to step.
+        Optimization.
     tol, patience, early_stopping, validation_fraction : see `SequentialClassifier`
-        When to stop.
+        Stopping.
     input_shape, warm_start, random_state, n_jobs, verbose : see `RecurrentClassifier`
-        The rest.
+        As there.
 
     Attributes
     ----------
     network_, params_, ragged_, per_step_, n_symbols_, loss_curve_, n_iter_, t_, history_
         As of `RecurrentClassifier`.
+
+    See Also
+    --------
+    RecurrentClassifier, SequentialRegressor
 
     Examples
     --------

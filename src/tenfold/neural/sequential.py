@@ -49,15 +49,15 @@ _DEFAULT_LAYERS = (Dense(32, "relu"), Dense())
 
 
 class SequentialBase(NetworkEstimator):
-    """Parameters that both classes share."""
+    """Parameters and training of models that are given their layers."""
 
-    _usual_loss = "squared"
-    _intake = staticmethod(make_sequence_batch)
+    _default_loss = "squared"
+    _make_batch = staticmethod(make_sequence_batch)
     _in_laws = {"epochs": 4, "learning_rate": 0.05}
     _parameter_constraints = {
         "layers": ["array-like", tuple],
-        "loss": [StrOptions({"auto", *LOSSES}), HasMethods(["both"])],
-        "optimizer": [StrOptions(set(_OPTIMIZERS)), HasMethods(["begin", "move"])],
+        "loss": [StrOptions({"auto", *LOSSES}), HasMethods(["value_and_gradient"])],
+        "optimizer": [StrOptions(set(_OPTIMIZERS)), HasMethods(["update"])],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), callable],
         "epochs": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
@@ -129,14 +129,14 @@ class SequentialBase(NetworkEstimator):
         return self.layers
 
     def _loss(self, targets: int) -> Any:
-        loss = as_loss(self._usual_loss if self.loss == "auto" else self.loss)
+        loss = as_loss(self._default_loss if self.loss == "auto" else self.loss)
         return StepwiseLoss(loss) if self.per_step_ else loss
 
     def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
-        """Sequences of different lengths are a list of arrays, and so are targets of steps."""
+        """Rows; sequences of different lengths are lists of arrays, and so are targets of steps."""
         if isinstance(X, np.ndarray) and (has_step_targets(X, y) or (not reset and self.ragged_)):
             X = list(X)
-        if is_ragged(X) and (self._reads_steps() or not is_rectangular(X)):
+        if is_ragged(X) and (self._takes_sequences() or not is_rectangular(X)):
             X, y, w = from_sequences(X, y, w), None, None
         rows = super()._rows(X, y, w, reset=reset)
         if reset:
@@ -144,123 +144,123 @@ class SequentialBase(NetworkEstimator):
             self.ragged_, self.per_step_ = (isinstance(part, Ragged) for part in one[:2])
             if self.ragged_:
                 self.row_shape_ = (rows.total(sequence_extent).steps, rows.n_features)
-        is_labelled = isinstance(self, ClassifierMixin) and rows.source.has_target
-        return encode_step_labels(rows) if self.per_step_ and is_labelled else rows
+        has_labels = isinstance(self, ClassifierMixin) and rows.source.has_target
+        return encode_step_labels(rows) if self.per_step_ and has_labels else rows
 
-    def _reads_steps(self) -> bool:
-        """Whether these are layers of sequences."""
+    def _takes_sequences(self) -> bool:
+        """Whether lists of arrays are sequences, not rows of a matrix."""
         return has_sequence_layer(self.layers)
 
-    def _begun(
+    def _initialize(
         self, rows: Rows, rng: np.random.Generator
     ) -> tuple[NetworkObjective, list[np.ndarray]]:
         if self.ragged_:
-            check_stepwise_layers(self._layers(self._targets(rows)))
-        return super()._begun(rows, rng)
+            check_stepwise_layers(self._layers(self._n_targets(rows)))
+        return super()._initialize(rows, rng)
 
-    def _held(self, rows: Rows, rng: np.random.Generator) -> ValidationSet | None:
+    def _validation_set(self, rows: Rows, rng: np.random.Generator) -> ValidationSet | None:
         if self.early_stopping and self.per_step_:
             return hold_out_sequences(rows, self.validation_fraction, rng)
-        return super()._held(rows, rng)
+        return super()._validation_set(rows, rng)
 
-    def _said(self, X: Any, leaf: Any) -> Any:
-        """As of every network; a list with an array for each sequence where steps are judged."""
+    def _apply_to_rows(self, X: Any, chunk_function: Any) -> Any:
+        """As of every network; a list of arrays, one per sequence, where steps have targets."""
         check_is_fitted(self)
-        if leaf is layer_outputs:
-            return super()._said(X, sequence_outputs)
+        if chunk_function is layer_outputs:
+            return super()._apply_to_rows(X, sequence_outputs)
         if self.per_step_:
-            return list(super()._said(X, predict_steps))
-        return super()._said(X, leaf)
+            return list(super()._apply_to_rows(X, predict_steps))
+        return super()._apply_to_rows(X, chunk_function)
 
     def _shape(self) -> Shape | None:
         return None if self.input_shape is None else tuple(self.input_shape)
 
-    def _measure(self) -> Any:
+    def _validation_measure(self) -> Any:
         return mean_loss
 
-    def _plan(self, rows: Rows) -> TrainingConfig:
+    def _training_config(self, rows: Rows) -> TrainingConfig:
         names = ("batch_size", "part_rows", "l2", "l1", "clip_norm", "clip_value", "shuffle")
-        rule = _OPTIMIZERS.get(self.optimizer, self.optimizer)
+        optimizer = _OPTIMIZERS.get(self.optimizer, self.optimizer)
         settings = {name: getattr(self, name) for name in names}
-        return TrainingConfig(rule, self._rate(rows), **settings)
+        return TrainingConfig(optimizer, self._schedule(rows), **settings)
 
-    def _rate(self, rows: Rows) -> Schedule:
-        """The learning rate; a cosine without an end ends with the last epoch."""
-        rate = as_schedule(self.learning_rate)
-        if isinstance(rate, CosineDecay) and rate.steps is None:
-            return rate._replace(steps=self.epochs * -(-rows.n_rows // self.batch_size))
-        return rate
+    def _schedule(self, rows: Rows) -> Schedule:
+        """The learning rate; a cosine without a number of steps ends with the last epoch."""
+        schedule = as_schedule(self.learning_rate)
+        if isinstance(schedule, CosineDecay) and schedule.steps is None:
+            return schedule._replace(steps=self.epochs * -(-rows.n_rows // self.batch_size))
+        return schedule
 
-    def _stop(self) -> StoppingRule:
+    def _stopping_rule(self) -> StoppingRule:
         tol = 0.0 if self.early_stopping and self.tol is None else self.tol
         return StoppingRule(self.epochs, tol, self.patience)
 
-    def _results(self, task: Any, loop: Any) -> dict[str, Any]:
-        """Who asks for epochs has them; that is no lack of convergence."""
-        found = super()._results(task, loop)
-        watched = np.array(loop.state.watched)
-        curve = {"validation_losses_": watched} if self.early_stopping else {}
-        return found | curve | {"converged_": True}
+    def _results(self, objective: Any, loop: Any) -> dict[str, Any]:
+        """As of every network; a fit that has run all its epochs counts as converged."""
+        learned = super()._results(objective, loop) | {"converged_": True}
+        if self.early_stopping:
+            learned["validation_losses_"] = np.array(loop.state.validation_errors)
+        return learned
 
 
 class SequentialClassifier(SequentialBase, NetworkClassifier):
-    r"""A classifier made of any layers.
+    r"""Neural network classifier made of any layers.
 
     .. math:: \min_\theta \frac1n \sum_i \omega_i \, \ell(f_\theta(x_i), y_i)
               + \tfrac{\lambda_2}{2} \lVert W \rVert^2 + \lambda_1 \lVert W \rVert_1
 
-    The network f learns in float32 by steps on random batches. The order of rows depends on the
-    seed alone, and a batch is cut into parts of `part_rows` rows whatever the number of threads:
-    arrays, files larger than memory and any number of threads give the same bits, and so does a fit
-    that was stopped and resumed under `tenfold.checkpoint`. [001, ch. 3; 003, unit 3; 004, ch. 4]
+    The network f is trained in float32 on random minibatches. The order of rows depends on the seed
+    alone, and a batch is split into parts of `part_rows` rows for any number of threads: arrays,
+    files larger than memory and any number of threads give the same bits, and so does a fit that
+    was stopped and resumed under `tenfold.checkpoint`.
 
-    Sequences of different lengths come as a list of arrays, (steps, numbers), or (steps,) for
-    series and symbols. Layers then see them one step at a time (`Dense`, `Embedding`, `Dropout`,
-    `LayerNorm`) until a recurrent layer has made its last state of them. If y is a list of arrays
-    too, a label for each step, the last layer must give scores for each step: recurrent layers do
-    so with `all_states=True`. The loss of a sequence is then the sum over its steps, and what is
-    predicted is a list of arrays.
+    Sequences of different lengths are lists of arrays, (n_steps, n_features), or (n_steps,) for
+    series and symbols. Layers act on them step by step (`Dense`, `Embedding`, `Dropout`,
+    `LayerNorm`) until a recurrent layer returns its last state. If y is also a list of arrays, with
+    a label for each step, the last layer must give scores for each step (recurrent layers with
+    `all_states=True`); the loss of a sequence is then the sum over its steps, and predictions are
+    lists of arrays.
 
     Parameters
     ----------
     layers : sequence of layers
         From the first to the last, see `tenfold.neural`. The last gives one score for each class;
-        `Dense()` without a number takes as many units as that needs.
+        `Dense()` without a number of units takes as many as the loss needs.
     loss : str or loss
         "cross_entropy" ("auto"), "binary_cross_entropy" (two classes, one score), "hinge",
-        "likelihood" (after a layer of probabilities), or a loss of `tenfold.math.losses`.
-    optimizer : str or stepper
+        "likelihood" (of probabilities, after `Softmax`), or a loss of `tenfold.math.losses`.
+    optimizer : str or optimizer
         "adam", "adamw", "sgd", "momentum", "nesterov", "rmsprop", "adagrad", or one of
-        `tenfold.optim.optimizers` with settings of its own.
+        `tenfold.optim.optimizers`.
     learning_rate : float or callable
-        Length of step t = 1, 2, ...; see `tenfold.optim.schedules`.
+        Learning rate, or a function of the step t = 1, 2, ...; see `tenfold.optim.schedules`.
     epochs : int
-        How often every row is seen, at most.
+        Maximal number of epochs.
     batch_size : int
-        Rows of a step; not more than 16384.
+        Rows of a minibatch; at most 16384.
     part_rows : int, optional
-        Rows of the parts of a batch that threads share out: 128 in dense networks, 64 where there
-        are images, else 32. Other numbers give other bits.
+        Rows of the parts of a batch that threads process: by default 128 in small dense networks,
+        64 in large ones and for images, 32 for sequences. Other numbers give other bits.
     l2, l1 : float
-        Penalties of the weights; constants are free.
+        Penalties of the weights; biases are not penalized.
     clip_norm, clip_value : float, optional
-        Longest gradient, and its largest entry.
+        Largest norm of the gradient, and largest entry.
     tol : float, optional
         Stop when `patience` epochs in a row have not lowered the loss by this much.
     patience : int
         See `tol`; with `early_stopping` also without it.
     early_stopping : bool
-        Whether to hold rows back, watch their loss, and keep the parameters that were best there.
+        Whether to hold out rows, monitor their loss, and keep the parameters that minimize it.
     validation_fraction : float
-        Share of the rows held back.
+        Fraction of the rows held out.
     shuffle : bool
-        Whether each epoch has a random order of its own.
+        Whether each epoch draws a new random order.
     input_shape : tuple of int, optional
         Shape of a row, if X is flat: (28, 28, 1) for images, channels last.
     warm_start : bool
         Whether to start from the parameters of the last fit.
     random_state : int, optional
-        Seed of the start, the orders and of what is random in layers.
+        Seed of the initialization, the orders and random layers.
     n_jobs : int, optional
         Number of threads; all by default.
     verbose : int
@@ -268,17 +268,26 @@ class SequentialClassifier(SequentialBase, NetworkClassifier):
 
     Attributes
     ----------
-    classes_ : (k,) labels
+    classes_ : (n_classes,) labels
     network_, params_ : the layers with their shapes, and all parameters, one flat list
     ragged_, per_step_ : whether X was a list of sequences, and whether their steps had labels
     loss_curve_ : mean loss of each epoch, with penalties
-    validation_losses_ : loss of the rows held back, with `early_stopping`
+    validation_losses_ : loss of the rows held out, with `early_stopping`
     n_iter_, t_ : epochs and steps
     history_ : the same as `loss_curve_` ("objective"), and "seconds"
 
+    See Also
+    --------
+    SequentialRegressor, MLPClassifier, ConvClassifier, RecurrentClassifier
+
+    References
+    ----------
+    I. Goodfellow, Y. Bengio, A. Courville (2016), "Deep learning".
+    D. P. Kingma, J. Ba (2015), "Adam: a method for stochastic optimization".
+
     Examples
     --------
-    The exclusive or, which no line can tell apart:
+    The exclusive or, which is not linearly separable:
 
     >>> import numpy as np
     >>> from tenfold.neural import Dense
@@ -290,29 +299,29 @@ class SequentialClassifier(SequentialBase, NetworkClassifier):
     array([0, 1, 1, 0])
     """
 
-    _usual_loss = "cross_entropy"
+    _default_loss = "cross_entropy"
 
 
 class SequentialRegressor(SequentialBase, NetworkRegressor):
-    """A model of numbers made of any layers.
+    """Neural network regressor made of any layers.
 
-    The objective, the forms of sequences and all parameters are those of `SequentialClassifier`.
+    Objective, sequences and parameters are those of `SequentialClassifier`.
 
     Parameters
     ----------
     layers : sequence of layers
-        From the first to the last; the last gives one number for each column of the target.
+        From the first to the last; the last gives one value for each target column.
     loss : str or loss
-        "squared" ("auto"), "gaussian" (mean and variance are both learned), or a loss of
+        "squared" ("auto"), "gaussian" (mean and variance are learned), or a loss of
         `tenfold.math.losses` such as `Huber()`.
     optimizer, learning_rate, epochs, batch_size, part_rows : see `SequentialClassifier`
-        How to step.
+        Optimization.
     l2, l1, clip_norm, clip_value : see `SequentialClassifier`
-        Penalties, and limits of the gradient.
+        Penalties and gradient clipping.
     tol, patience, early_stopping, validation_fraction : see `SequentialClassifier`
-        When to stop.
+        Stopping.
     shuffle, input_shape, warm_start, random_state, n_jobs, verbose : see `SequentialClassifier`
-        The rest.
+        As there.
 
     Attributes
     ----------
@@ -321,6 +330,10 @@ class SequentialRegressor(SequentialBase, NetworkRegressor):
     loss_curve_ : mean loss of each epoch, with penalties
     n_iter_, t_ : epochs and steps
     history_ : the same as `loss_curve_` ("objective"), and "seconds"
+
+    See Also
+    --------
+    SequentialClassifier, MLPRegressor, RecurrentRegressor
 
     Examples
     --------
@@ -336,14 +349,14 @@ class SequentialRegressor(SequentialBase, NetworkRegressor):
 
 
 def Sequential(layers: Sequence[Layer], loss: Any, **settings: Any) -> Any:  # noqa: N802
-    """A model of any layers: a classifier or a regressor, as the loss says.
+    """A network of any layers: a classifier or a regressor, depending on the loss.
 
     Parameters
     ----------
     layers : sequence of layers
         From the first to the last.
     loss : str or loss
-        "cross_entropy" and others of labels, "squared" and others of numbers.
+        "cross_entropy" and other classification losses, or "squared" and other regression losses.
     **settings
         Parameters of `SequentialClassifier` or `SequentialRegressor`.
 

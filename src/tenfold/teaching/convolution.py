@@ -1,7 +1,7 @@
 """Convolution, cross-correlation and pooling as functions, and what they do to sizes.
 
-Layers of networks compute the cross-correlation, as everybody's do: the flip that convolution means
-makes no difference where the filter is learned [003, unit 3]. Images are channels-last.
+Convolutional layers compute the cross-correlation: the flip of the filter in a convolution makes no
+difference where the filter is learned. Images are channels-last.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 
 def output_size(size: int, window: int, stride: int = 1, padding: int = 0) -> int:
-    r"""How many places a window takes along an axis.
+    r"""Number of positions of a window along an axis.
 
     .. math:: \lfloor (a + 2p - r) / s \rfloor + 1
 
@@ -24,13 +24,13 @@ def output_size(size: int, window: int, stride: int = 1, padding: int = 0) -> in
     window : int
         Length r of the window.
     stride : int
-        Step s from one place to the next.
+        Step s between positions.
     padding : int
         Zeros p that are added at each end.
 
     Examples
     --------
-    Twice a 5 x 5 filter and a 2 x 2 pool, from 28, 38 and 48 pixels [001, Ex. 3.4.2]:
+    Twice a 5 x 5 filter and a 2 x 2 pool, from 28, 38 and 48 pixels:
 
     >>> def twice(a):
     ...     for window, stride in [(5, 1), (2, 2), (5, 1), (2, 2)]:
@@ -59,7 +59,7 @@ def cross_correlate(x: Any, w: Any, *, stride: int = 1, padding: Any = 0) -> np.
     stride : int
         Step of the window along each axis.
     padding : int, "full" or "same"
-        Zeros at each end of each axis; "full" takes every place where the filter meets x at all,
+        Zeros at each end of each axis; "full" takes every position where the filter overlaps x,
         "same" keeps the size (of filters of odd length).
 
     Returns
@@ -68,8 +68,6 @@ def cross_correlate(x: Any, w: Any, *, stride: int = 1, padding: Any = 0) -> np.
 
     Examples
     --------
-    The examples of [003, unit 3]:
-
     >>> cross_correlate([1, 2, 3], [1, 2], padding="full").tolist()
     [2, 5, 8, 3]
     >>> x = [[1, 1, 2, 1, 1], [3, 1, 4, 1, 1], [1, 3, 1, 2, 2], [1, 2, 1, 1, 1], [1, 1, 2, 1, 1]]
@@ -97,7 +95,7 @@ def _padding_width(padding: Any, window: int) -> int:
 
 
 def convolve(x: Any, w: Any, *, stride: int = 1, padding: Any = 0) -> np.ndarray:
-    """Convolution: `cross_correlate` with the filter turned round along the axes of the image.
+    """Convolution: `cross_correlate` with the filter flipped along the axes of the image.
 
     Parameters
     ----------
@@ -117,8 +115,8 @@ def convolve(x: Any, w: Any, *, stride: int = 1, padding: Any = 0) -> np.ndarray
     >>> convolve([1, 2, 3], [1, 2], padding="full").tolist()
     [1, 4, 7, 6]
     """
-    turned = np.flip(np.asarray(w), axis=tuple(range(min(np.ndim(x), 2))))
-    return cross_correlate(x, turned, stride=stride, padding=padding)
+    flipped = np.flip(np.asarray(w), axis=tuple(range(min(np.ndim(x), 2))))
+    return cross_correlate(x, flipped, stride=stride, padding=padding)
 
 
 def pool(x: Any, window: int = 2, *, stride: int | None = None, how: str = "max") -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The loss landscape of a network: surfaces through its parameters, and symmetries of its minima."""
+"""The loss landscape of a network: surfaces through its parameters, symmetries of its minima."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class LossSurface(NamedTuple):
 
     Attributes
     ----------
-    a, b : (steps,) how far along each direction
-    loss : (steps, steps) mean loss; rows belong to a
+    a, b : (n_steps,) positions along each direction
+    loss : (n_steps, n_steps) mean loss; rows belong to a
     """
 
     a: np.ndarray
@@ -46,27 +46,32 @@ def loss_surface(
 ) -> LossSurface:
     """Mean loss on a plane through the parameters of a fitted network.
 
-    Random directions are as long as the parameters they change, unit by unit: a network that is
-    scaled up looks the same (Li and others, 2018). [001, 3.2]
+    Random directions are normalized to the norm of the weights of each unit, so that the surface
+    does not depend on the scale of the weights.
 
     Parameters
     ----------
     model : fitted network
-        In the middle of the plane.
+        Its parameters are the center of the plane.
     X, y : arrays
         Rows and targets (some thousands: each point is one pass).
     span : float
-        How far to go each way, in lengths of the directions.
+        Largest position in both directions, in lengths of the directions.
     steps : int
         Points along each direction.
     directions : pair of lists of arrays, optional
-        Two directions, each like `model.params_`; the difference to another model's, say.
+        Two directions, each like `model.params_`; for instance the difference to another model's.
     random_state : int
         Seed of the random directions.
 
     Returns
     -------
-    Surface
+    LossSurface
+
+    References
+    ----------
+    H. Li, Z. Xu, G. Taylor, C. Studer, T. Goldstein (2018), "Visualizing the loss landscape of
+    neural nets".
 
     Examples
     --------
@@ -75,48 +80,50 @@ def loss_surface(
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> y = X[:, 0] * X[:, 1]
     >>> model = MLPRegressor(solver="lbfgs", tol=0.01, random_state=0).fit(X, y)
-    >>> found = loss_surface(model, X, y, steps=5)
-    >>> bool(found.loss[2, 2] == found.loss.min())
+    >>> surface = loss_surface(model, X, y, steps=5)
+    >>> bool(surface.loss[2, 2] == surface.loss.min())
     True
     """
     check_is_fitted(model)
     check_network(model)
     params = [array.astype(np.float64) for array in model.params_]
     pair = directions or [_random_direction(params, random_state, number) for number in range(2)]
-    for each in pair:
-        if [np.shape(d) for d in each] != [p.shape for p in params]:
+    for direction in pair:
+        if [np.shape(d) for d in direction] != [p.shape for p in params]:
             raise ValueError("a direction is a list of arrays like those of model.params_")
-    places = np.linspace(-span, span, steps)
+    positions = np.linspace(-span, span, steps)
     X, labels = np.asarray(X), encode_targets(model, y)
-    rows, task = Rows(ArraySource(X.reshape(len(X), -1), labels)), model._task()  # noqa: SLF001
+    rows = Rows(ArraySource(X.reshape(len(X), -1), labels))
+    objective = model._objective()  # noqa: SLF001
     loss = [
-        [rows.total(_chunk_loss, task, _shift_params(params, pair, a, b)) for b in places]
-        for a in places
+        [rows.total(_chunk_loss, objective, _shift_params(params, pair, a, b)) for b in positions]
+        for a in positions
     ]
-    return LossSurface(places, places, np.array(loss) / len(X))
+    return LossSurface(positions, positions, np.array(loss) / len(X))
 
 
-def _chunk_loss(chunk: Chunk, task: NetworkObjective, params: list[np.ndarray]) -> float:
+def _chunk_loss(chunk: Chunk, objective: NetworkObjective, params: list[np.ndarray]) -> float:
     """Loss of a chunk."""
-    return task.loss.value_and_gradient(output_scores(chunk, task, params), chunk.y, None)[0]
+    z = output_scores(chunk, objective, params)
+    return objective.loss.value_and_gradient(z, chunk.y, None)[0]
 
 
 def _shift_params(params: list[np.ndarray], pair: Any, a: float, b: float) -> list[np.ndarray]:
-    """Parameters some way along two directions."""
+    """Parameters + a times the first direction + b times the second."""
     return [p + a * d + b * e for p, d, e in zip(params, *pair, strict=True)]
 
 
 def _random_direction(params: list[np.ndarray], seed: int, number: int) -> list[np.ndarray]:
-    """A random direction, for each unit as long as its own weights; constants stay."""
+    """A random direction with the norm of the weights for each unit, zero for biases."""
     rng = np.random.default_rng([seed, number])
-    found = []
+    direction = []
     for array in params:
         draw = rng.standard_normal(array.shape)
         axes = tuple(range(array.ndim - 1))
         length = np.sqrt((draw**2).sum(axis=axes, keepdims=True))
-        own = np.sqrt((array**2).sum(axis=axes, keepdims=True))
-        found.append(draw / length * own if array.ndim > 1 else np.zeros_like(array))
-    return found
+        norm = np.sqrt((array**2).sum(axis=axes, keepdims=True))
+        direction.append(draw / length * norm if array.ndim > 1 else np.zeros_like(array))
+    return direction
 
 
 _ODD_ACTIVATIONS = {"linear", "identity", "tanh"}  # f(-z) = -f(z)
@@ -125,8 +132,8 @@ _ODD_ACTIVATIONS = {"linear", "identity", "tanh"}  # f(-z) = -f(z)
 def permute_units(model: Any, layer: int, order: Any) -> Any:
     """The same network with the units of a hidden layer in another order.
 
-    The columns of its weights, its constants, and the rows of the next layer's weights move
-    together, so nothing changes for who looks from outside. There are M! orders of M units.
+    The columns of its weights, its biases, and the rows of the next layer's weights are permuted
+    together, which leaves the function of the network unchanged. M units have M! orders.
 
     Parameters
     ----------
@@ -135,7 +142,7 @@ def permute_units(model: Any, layer: int, order: Any) -> Any:
     layer : int
         Number of a `Dense` layer, from 0.
     order : (M,) array
-        Which unit comes first, second, ...
+        Index of the unit that becomes the first, second, ...
 
     Returns
     -------
@@ -156,16 +163,16 @@ def permute_units(model: Any, layer: int, order: Any) -> Any:
     if not np.array_equal(np.sort(order), np.arange(units)):
         raise ValueError(f"order must hold each of 0, ..., {units - 1} once, not {order}")
     params = [array.copy() for array in model.params_]
-    for place in before:
-        params[place] = params[place][..., order]
+    for index in before:
+        params[index] = params[index][..., order]
     params[after] = params[after][order]
     return _replace_params(model, params)
 
 
 def flip_units(model: Any, layer: int, units: Any) -> Any:
-    """The same network with the signs of all weights into and out of some units turned round.
+    """The same network with the signs of all weights into and out of some units flipped.
 
-    For activations that are odd, as tanh is: f(-z) = -f(z). There are 2^M choices of M units.
+    For odd activations, f(-z) = -f(z), such as tanh. M units have 2^M choices.
 
     Parameters
     ----------
@@ -174,7 +181,7 @@ def flip_units(model: Any, layer: int, units: Any) -> Any:
     layer : int
         Number of a `Dense` layer, from 0.
     units : array of int
-        Which units.
+        Indices of the units.
 
     Returns
     -------
@@ -184,17 +191,17 @@ def flip_units(model: Any, layer: int, units: Any) -> Any:
     name = as_activation(model.network_.layers[layer].activation).name
     if name not in _ODD_ACTIVATIONS:
         raise ValueError(
-            f"{name!r} is not odd: only units with {sorted(_ODD_ACTIVATIONS)} can be turned round"
+            f"{name!r} is not odd: only units with {sorted(_ODD_ACTIVATIONS)} can be flipped"
         )
     params = [array.copy() for array in model.params_]
-    for place in before:
-        params[place][..., units] *= -1
+    for index in before:
+        params[index][..., units] *= -1
     params[after][units] *= -1
     return _replace_params(model, params)
 
 
 def count_symmetries(model: Any) -> int:
-    """How many settings of the weights give the same network: at least so many equal minima.
+    """Number of parameter vectors with the same function, so that minima come in such numbers.
 
     M! for each hidden layer of M dense units, times 2^M where the activation is odd.
 
@@ -215,26 +222,27 @@ def count_symmetries(model: Any) -> int:
     check_is_fitted(model)
     check_network(model)
     layers, total = model.network_.layers, 1
-    for here, following in pairwise(layers):
-        if isinstance(here, Dense) and isinstance(following, Dense):
-            units, odd = here.units or 0, as_activation(here.activation).name in _ODD_ACTIVATIONS
-            total *= factorial(units) * 2 ** (units if odd else 0)
+    for layer, following in pairwise(layers):
+        if isinstance(layer, Dense) and isinstance(following, Dense):
+            units = layer.units or 0
+            is_odd = as_activation(layer.activation).name in _ODD_ACTIVATIONS
+            total *= factorial(units) * 2 ** (units if is_odd else 0)
     return total
 
 
 def _hidden_layer(model: Any, layer: int) -> tuple[list[int], int, int]:
-    """Places of the arrays that lead into a hidden layer, and of those that lead out; its units."""
+    """Indices of the parameters into a hidden layer, of the weights out of it, and its units."""
     check_is_fitted(model)
     check_network(model)
     layers, sizes = model.network_.layers, model.network_.sizes
     pair = layers[layer : layer + 2] if layer >= 0 else ()
-    if len(pair) < 2 or not all(isinstance(each, Dense) for each in pair):
+    if len(pair) < 2 or not all(isinstance(dense, Dense) for dense in pair):
         raise ValueError(f"layer {layer} is no Dense layer with another Dense layer after it")
     first = sum(sizes[:layer])
     return list(range(first, first + sizes[layer])), first + sizes[layer], int(pair[0].units)
 
 
 def _replace_params(model: Any, params: list[np.ndarray]) -> Any:
-    again = copy(model)
-    again.params_ = [np.ascontiguousarray(array) for array in params]
-    return again
+    copied = copy(model)
+    copied.params_ = [np.ascontiguousarray(array) for array in params]
+    return copied

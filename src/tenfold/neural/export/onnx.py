@@ -1,4 +1,9 @@
-"""Export of networks to ONNX files."""
+"""Export of networks to ONNX files.
+
+Each layer adds operators to a graph and returns the name of its output. Operators on images and
+series are channels-first in ONNX, so they are enclosed in two transpositions, which runtimes remove
+where they cancel. Recurrent operators are time-major and stack directions.
+"""
 
 from __future__ import annotations
 
@@ -40,22 +45,23 @@ from tenfold.neural.losses import (
     PointwiseLoss,
 )
 
-_OPSET = 20  # of 2023: every program that reads ONNX today knows it
+_OPSET = 20  # of 2023
+_FLOAT, _INT32, _INT64, _STRING = 1, 6, 7, 8  # codes of types in ONNX
 
 
 def _import_onnx() -> Any:
-    """The library, or what to do if it is not there."""
+    """The onnx package; an error that names the extra if it is not installed."""
     try:
         import onnx
-    except ModuleNotFoundError as problem:
+    except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             "to_onnx needs the package onnx: pip install 'tenfold[export]'"
-        ) from problem
+        ) from error
     return onnx
 
 
 class OnnxGraph:
-    """Nodes and constants, each with a name of its own."""
+    """Nodes and constants of an ONNX graph, each with a unique name."""
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
@@ -63,25 +69,22 @@ class OnnxGraph:
         self.lengths = ""  # name of the lengths of sequences; ONNX takes "" for none
 
     def add(self, operator: str, *inputs: Any, outputs: int = 1, **settings: Any) -> Any:
-        """Add a node; inputs are names or arrays. Returns the name of its (last) output.
-
-        Of several outputs the names are a list.
-        """
+        """Add a node; inputs are names or arrays. Returns the name of its output, or a list."""
         names = [self.constant(i) if isinstance(i, np.ndarray) else i for i in inputs]
-        made = [f"{operator.lower()}_{len(self.nodes)}_{k}" for k in range(outputs)]
-        self.nodes.append(_import_onnx().helper.make_node(operator, names, made, **settings))
-        return made if outputs > 1 else made[0]
+        results = [f"{operator.lower()}_{len(self.nodes)}_{k}" for k in range(outputs)]
+        self.nodes.append(_import_onnx().helper.make_node(operator, names, results, **settings))
+        return results if outputs > 1 else results[0]
 
     def constant(self, array: np.ndarray) -> str:
-        """Add a constant; real numbers are single precision."""
+        """Add a constant; floating-point numbers become float32."""
         array = array.astype(np.float32) if array.dtype.kind == "f" else array
         name = f"constant_{len(self.constants)}"
         self.constants.append(_import_onnx().numpy_helper.from_array(array, name))
         return name
 
-    def name(self, now: str, then: str) -> None:
-        """Give a result the name by which the world knows it."""
-        self.nodes.append(_import_onnx().helper.make_node("Identity", [now], [then]))
+    def name(self, result: str, name: str) -> None:
+        """Name a result of the graph."""
+        self.nodes.append(_import_onnx().helper.make_node("Identity", [result], [name]))
 
     def save(self, inputs: list[Any], outputs: list[Any], path: str | Path) -> None:
         """Check the graph and write it."""
@@ -109,7 +112,7 @@ _OPERATORS_WITH_ALPHA = {"leaky_relu": "LeakyRelu", "elu": "Elu"}
 
 @singledispatch
 def _add_layer(layer: Any, graph: OnnxGraph, params: list[np.ndarray], x: str, shape: Shape) -> str:
-    """Add a layer to a graph: `x` goes in, rows of `shape`. Returns the name of what comes out."""
+    """Add a layer with input `x`, rows of `shape`; returns the name of its output."""
     raise TypeError(f"{type(layer).__name__} has no counterpart in ONNX")
 
 
@@ -119,18 +122,18 @@ def _(layer: Activation, graph: OnnxGraph, params: list[np.ndarray], x: str, sha
     if name == "linear":
         return x
     if name in _OPERATORS_WITH_ALPHA:
-        return graph.add(_OPERATORS_WITH_ALPHA[name], x, alpha=float(layer.number))
+        return graph.add(_OPERATORS_WITH_ALPHA[name], x, alpha=float(layer.alpha_value))
     if name == "silu":
         return graph.add("Mul", x, graph.add("Sigmoid", x))
     if name == "step":
-        return graph.add("Cast", graph.add("Greater", x, np.zeros((), np.float32)), to=1)
+        return graph.add("Cast", graph.add("Greater", x, np.zeros((), np.float32)), to=_FLOAT)
     return graph.add(_OPERATORS[name], x)
 
 
 @_add_layer.register(Softmax)
 def _(layer: Softmax, graph: OnnxGraph, params: list[np.ndarray], x: str, shape: Shape) -> str:
-    cooled = graph.add("Div", x, np.array(layer.temperature, np.float32))
-    return graph.add("Softmax", cooled, axis=-1)
+    scaled = graph.add("Div", x, np.array(layer.temperature, np.float32))
+    return graph.add("Softmax", scaled, axis=-1)
 
 
 @_add_layer.register(Dense)
@@ -143,10 +146,10 @@ def _(layer: Dense, graph: OnnxGraph, params: list[np.ndarray], x: str, shape: S
 
 @_add_layer.register(Embedding)
 def _(layer: Embedding, graph: OnnxGraph, params: list[np.ndarray], x: str, shape: Shape) -> str:
-    numbers = graph.add("Cast", x, to=7)  # whole, 64 bits
+    indices = graph.add("Cast", x, to=_INT64)
     if len(shape) == 2:
-        numbers = graph.add("Squeeze", numbers, np.array([2]))
-    return graph.add("Gather", params[0], numbers)
+        indices = graph.add("Squeeze", indices, np.array([2]))
+    return graph.add("Gather", params[0], indices)
 
 
 @_add_layer.register(Dropout)
@@ -157,13 +160,13 @@ def _(layer: Dropout, graph: OnnxGraph, params: list[np.ndarray], x: str, shape:
 @_add_layer.register(Flatten)
 @_add_layer.register(Reshape)
 def _(layer: Any, graph: OnnxGraph, params: list[np.ndarray], x: str, shape: Shape) -> str:
-    return graph.add("Reshape", x, np.array([-1, *layer.output(shape)]))
+    return graph.add("Reshape", x, np.array([-1, *layer.output_shape(shape)]))
 
 
 @_add_layer.register(BatchNorm)
 def _(layer: BatchNorm, graph: OnnxGraph, params: list[np.ndarray], x: str, shape: Shape) -> str:
-    stretch, shift, mean, variance = (array.astype(np.float64) for array in params)
-    factor = stretch / np.sqrt(variance + layer.eps)
+    scale, shift, mean, variance = (array.astype(np.float64) for array in params)
+    factor = scale / np.sqrt(variance + layer.eps)
     return graph.add("Add", graph.add("Mul", x, factor), shift - mean * factor)
 
 
@@ -175,25 +178,17 @@ def _(layer: LayerNorm, graph: OnnxGraph, params: list[np.ndarray], x: str, shap
 @_add_layer.register(Conv2d)
 def _(layer: Conv2d, graph: OnnxGraph, params: list[np.ndarray], x: str, shape: Shape) -> str:
     W = params[0].transpose(3, 2, 0, 1)
-    settings = {"strides": as_pair(layer.stride), "pads": 2 * layer.around}
-    return _add_activation(
-        layer,
-        graph,
-        _add_channels_first(graph, "Conv", x, shape, W, *params[1:], **settings),
-        shape,
-    )
+    settings = {"strides": as_pair(layer.stride), "pads": 2 * layer.pad_widths}
+    z = _add_channels_first(graph, "Conv", x, shape, W, *params[1:], **settings)
+    return _add_activation(layer, graph, z, shape)
 
 
 @_add_layer.register(Conv1d)
 def _(layer: Conv1d, graph: OnnxGraph, params: list[np.ndarray], x: str, shape: Shape) -> str:
     W = params[0].transpose(2, 1, 0)
-    settings = {"strides": [layer.stride], "pads": 2 * layer.flat.around[1:]}
-    return _add_activation(
-        layer,
-        graph,
-        _add_channels_first(graph, "Conv", x, shape, W, *params[1:], **settings),
-        shape,
-    )
+    settings = {"strides": [layer.stride], "pads": 2 * layer.as_conv2d.pad_widths[1:]}
+    z = _add_channels_first(graph, "Conv", x, shape, W, *params[1:], **settings)
+    return _add_activation(layer, graph, z, shape)
 
 
 @_add_layer.register(MaxPool)
@@ -207,7 +202,7 @@ def _(layer: AveragePool, graph: OnnxGraph, params: list[np.ndarray], x: str, sh
 
 
 def _pool_attributes(layer: Any, shape: Shape) -> dict[str, Any]:
-    """Windows of a pooling layer, without the row of one that series have."""
+    """Windows of a pooling layer, of one axis for series."""
     axes = len(shape) - 1
     size, stride = pool_window(layer, shape)
     return {"kernel_shape": size[-axes:], "strides": stride[-axes:]}
@@ -216,17 +211,16 @@ def _pool_attributes(layer: Any, shape: Shape) -> dict[str, Any]:
 def _add_channels_first(
     graph: OnnxGraph, operator: str, x: str, shape: Shape, *inputs: np.ndarray, **settings: Any
 ) -> str:
-    """An operator on channels-first images or series, and back."""
+    """Add an operator on channels-first images or series between two transpositions."""
     axes = list(range(1, len(shape)))
-    first = graph.add("Transpose", x, perm=[0, len(shape), *axes])
-    done = graph.add(operator, first, *inputs, **settings)
-    return graph.add("Transpose", done, perm=[0, *(axis + 1 for axis in axes), 1])
+    channels_first = graph.add("Transpose", x, perm=[0, len(shape), *axes])
+    result = graph.add(operator, channels_first, *inputs, **settings)
+    return graph.add("Transpose", result, perm=[0, *(axis + 1 for axis in axes), 1])
 
 
 def _add_activation(layer: Any, graph: OnnxGraph, z: str, shape: Shape) -> str:
-    """What the function after a layer makes of its scores."""
-    function: Activation = as_activation(layer.activation)
-    return _add_layer(function, graph, [], z, shape)
+    """Add the activation of a layer."""
+    return _add_layer(as_activation(layer.activation), graph, [], z, shape)
 
 
 _GATE_ORDERS = {"RNN": [0], "GRU": [1, 0, 2], "LSTM": [0, 3, 1, 2]}  # z, r, n; i, o, f, g
@@ -244,44 +238,43 @@ def _(layer: Any, graph: OnnxGraph, params: list[np.ndarray], x: str, shape: Sha
 def _(
     layer: Bidirectional, graph: OnnxGraph, params: list[np.ndarray], x: str, shape: Shape
 ) -> str:
-    return _add_recurrent(
-        layer.layer, graph, [recurrent_weights(layer.layer, p) for p in split_directions(params)], x
-    )
+    weights = [recurrent_weights(layer.layer, p) for p in split_directions(params)]
+    return _add_recurrent(layer.layer, graph, weights, x)
 
 
-def _add_recurrent(layer: Any, graph: OnnxGraph, ways: list[DirectionWeights], x: str) -> str:
-    """All states or the last one, of one direction or two side by side."""
-    kind = ways[0].kind
-    arrays = [way.ordered(_GATE_ORDERS[kind]) for way in ways]
-    W, R = (np.stack([way[i] for way in arrays]) for i in range(2))
-    B = np.stack([np.concatenate(way[2:]) for way in arrays])
-    settings = _recurrent_attributes(layer, kind, len(ways))
-    along = graph.add("Transpose", x, perm=[1, 0, 2])
-    states, last, *_ = graph.add(kind, along, W, R, B, graph.lengths, **settings)
-    width = len(ways) * layer.units
-    if layer.all_states:  # (steps, ways, n, units)
+def _add_recurrent(layer: Any, graph: OnnxGraph, directions: list[DirectionWeights], x: str) -> str:
+    """Add a layer of one or two directions, which returns all states or the last one."""
+    kind = directions[0].kind
+    arrays = [direction.reorder(_GATE_ORDERS[kind]) for direction in directions]
+    W, R = (np.stack([weights[i] for weights in arrays]) for i in range(2))
+    B = np.stack([np.concatenate(weights[2:]) for weights in arrays])
+    settings = _recurrent_attributes(layer, kind, len(directions))
+    time_major = graph.add("Transpose", x, perm=[1, 0, 2])
+    states, last, *_ = graph.add(kind, time_major, W, R, B, graph.lengths, **settings)
+    width = len(directions) * layer.units
+    if layer.all_states:  # (n_steps, n_directions, n_rows, units)
         by_row = graph.add("Transpose", states, perm=[2, 0, 1, 3])
         return graph.add("Reshape", by_row, np.array([0, 0, width]))
     return graph.add("Reshape", graph.add("Transpose", last, perm=[1, 0, 2]), np.array([-1, width]))
 
 
-def _recurrent_attributes(layer: Any, kind: str, ways: int) -> dict[str, Any]:
+def _recurrent_attributes(layer: Any, kind: str, n_directions: int) -> dict[str, Any]:
     """Attributes of the operator."""
     settings: dict[str, Any] = {
         "hidden_size": layer.units,
-        "direction": "forward" if ways == 1 else "bidirectional",
+        "direction": "forward" if n_directions == 1 else "bidirectional",
         "outputs": 3 if kind == "LSTM" else 2,
     }
     if kind == "GRU":
         settings["linear_before_reset"] = 1
     if kind == "RNN":
-        settings["activations"] = [layer.activation.capitalize()] * ways
+        settings["activations"] = [layer.activation.capitalize()] * n_directions
     return settings
 
 
 @singledispatch
 def _add_inverse_link(loss: Any, graph: OnnxGraph, z: str, width: int) -> str:
-    """Probabilities of all classes, or numbers, from `width` numbers a row."""
+    """Add the inverse link of a loss: probabilities of classes, or values, from `width` scores."""
     raise TypeError(f"{type(loss).__name__} has no counterpart in ONNX")
 
 
@@ -327,22 +320,20 @@ def _(loss: PointwiseLoss, graph: OnnxGraph, z: str, width: int) -> str:
 
 
 def _add_both_classes(graph: OnnxGraph, p: str, width: int) -> str:
-    """Probabilities of both classes, from those of the second alone."""
+    """Add the probabilities of both classes, from those of the second."""
     if width > 1:
         return p
     return graph.add("Concat", graph.add("Sub", np.ones(1, np.float32), p), p, axis=-1)
 
 
-_FLOAT, _INT32, _INT64, _STRING = 1, 6, 7, 8  # ONNX's numbers of types
-
-
 def to_onnx(model: Any, path: str | Path) -> None:
     """Write a fitted network as an ONNX file.
 
-    The input `X` has rows of the shape `model.row_shape_`, in single precision (symbols: 64-bit
-    integers). A model that was fitted on sequences of different lengths takes them padded, and
-    their `lengths`, 32-bit integers. A classifier gives `label` and `probabilities`, a regressor
-    `prediction`. The file computes in single precision.
+    The input `X` has rows of the shape `model.row_shape_` in float32 (symbols: int64). A model that
+    was fitted on sequences of different lengths takes them padded, with their `lengths` in int32.
+    The outputs of a classifier are `label` and `probabilities`, that of a regressor is
+    `prediction`.
+    The graph computes in float32.
 
     Parameters
     ----------
@@ -360,8 +351,8 @@ def to_onnx(model: Any, path: str | Path) -> None:
     >>> to_onnx(model, getfixture("tmp_path") / "model.onnx")
     >>> import onnxruntime
     >>> session = onnxruntime.InferenceSession(getfixture("tmp_path") / "model.onnx")
-    >>> label, chances = session.run(None, {"X": X})
-    >>> bool((label == model.predict(X)).all()), _add_inverse_link.shape
+    >>> label, probabilities = session.run(None, {"X": X})
+    >>> bool((label == model.predict(X)).all()), probabilities.shape
     (True, (4, 2))
     """
     check_is_fitted(model)
@@ -370,14 +361,15 @@ def to_onnx(model: Any, path: str | Path) -> None:
     x, shapes = "X", [network.shape, *network.shapes]
     for number, params in enumerate(network.parts(model.params_)):
         x = _add_layer(network.layers[number], graph, params, x, shapes[number])
-    width, loss = prod(shapes[-1]), model._task().loss  # noqa: SLF001
-    said = _add_inverse_link(loss, graph, graph.add("Reshape", x, np.array([-1, width])), width)
+    width, loss = prod(shapes[-1]), model._objective().loss  # noqa: SLF001
+    scores = graph.add("Reshape", x, np.array([-1, width]))
+    predictions = _add_inverse_link(loss, graph, scores, width)
     columns = loss.inverse_link(np.zeros((1, width), np.float32)).shape[1]
-    graph.save(inputs, _graph_outputs(model, graph, said, columns), path)
+    graph.save(inputs, _graph_outputs(model, graph, predictions, columns), path)
 
 
 def _graph_inputs(model: Any, graph: OnnxGraph) -> list[Any]:
-    """What goes in: rows, and lengths where sequences have lengths of their own."""
+    """Inputs of the graph: rows, and lengths of sequences where they differ."""
     value = _import_onnx().helper.make_tensor_value_info
     kind = _INT64 if isinstance(model.network_.layers[0], Embedding) else _FLOAT
     if not getattr(model, "ragged_", False):
@@ -389,22 +381,22 @@ def _graph_inputs(model: Any, graph: OnnxGraph) -> list[Any]:
     ]
 
 
-def _graph_outputs(model: Any, graph: OnnxGraph, said: str, columns: int) -> list[Any]:
-    """What comes out: labels and probabilities, or numbers."""
+def _graph_outputs(model: Any, graph: OnnxGraph, predictions: str, columns: int) -> list[Any]:
+    """Outputs of the graph: labels and probabilities, or predicted values."""
     value = _import_onnx().helper.make_tensor_value_info
     if is_classifier(model):
         kind, classes = _encode_classes(model.classes_)
-        best = graph.add("ArgMax", said, axis=1, keepdims=0)
+        best = graph.add("ArgMax", predictions, axis=1, keepdims=0)
         graph.name(graph.add("Gather", classes, best), "label")
-        graph.name(said, "probabilities")
+        graph.name(predictions, "probabilities")
         return [value("label", kind, ["n"]), value("probabilities", _FLOAT, ["n", columns])]
-    said = graph.add("Squeeze", said, np.array([1])) if columns == 1 else said
-    graph.name(said, "prediction")
+    predictions = graph.add("Squeeze", predictions, np.array([1])) if columns == 1 else predictions
+    graph.name(predictions, "prediction")
     return [value("prediction", _FLOAT, ["n"] if columns == 1 else ["n", columns])]
 
 
 def _encode_classes(classes: np.ndarray) -> tuple[int, np.ndarray]:
-    """Labels as ONNX knows them, and the number of their type."""
+    """Labels in a type of ONNX, and the code of the type."""
     if classes.dtype.kind in "iub":
         return _INT64, classes.astype(np.int64)
     if classes.dtype.kind == "f":

@@ -1,6 +1,11 @@
-"""Compiled recurrent cells, and their forward and backward pass along sequences."""
+"""Compiled recurrent cells, and their forward and backward pass along sequences.
 
-# ruff: noqa: ANN001, ANN202 - the compiler knows the types
+`_cell_forward` advances some sequences by one step, `_cell_backward` propagates gradients back
+through it; both loop over a few rows at a time, which the compiler vectorizes. Arrays over steps
+are time-major. The products of the inputs with their weights are computed for all steps at once
+before the forward pass; gradients of weights follow after the backward pass, in one product each.
+"""
+
 from __future__ import annotations
 
 import math
@@ -13,8 +18,9 @@ from tenfold._compiled.gemm import ENTRY_OPTIONS, INNER_OPTIONS, matmul
 
 _ROW_OPTIONS = INNER_OPTIONS | {"fastmath": {"contract"}}
 
-# kinds of cells: LSTM, GRU, gated, and plain ones, of which some cut off below zero. What a walk
-# meets None for is not compiled.
+# Kinds of cells as flags (lstm, gru, gated, relu): relu is False for tanh cells, True for ReLU
+# cells.
+# Branches for flags that are None are not compiled.
 LSTM_CELL, GRU_CELL, GATED_CELL = (
     (True, None, None, None),
     (None, True, None, None),
@@ -30,16 +36,19 @@ def _fast_tanh(x):
 
 @overload(_fast_tanh, jit_options={"error_model": "numpy", "fastmath": {"contract"}})
 def _overload_fast_tanh(x):
-    """In single precision by a polynomial: e^y - 1 for y = x / 16, doubled five times."""
-    if x != types.float32:
-        return lambda x: math.tanh(x)  # noqa: PLW0108  numba wants a function of Python
-    zero, half, one, two, most = (np.float32(c) for c in (0, 0.5, 1, 2, 10))
-    c3, c4, c5, c6, c7, c8 = (np.float32(1 / math.factorial(k)) for k in range(3, 9))
-    part = np.float32(1 / 16)
+    """In float32 by a polynomial: e^y - 1 for y = |x| / 16, and five doublings of y.
 
-    def quick(x):
+    |x| is cut at 10, where tanh is 1 in float32.
+    """
+    if x != types.float32:
+        return lambda x: math.tanh(x)  # noqa: PLW0108  numba needs a Python function
+    zero, half, one, two, limit = (np.float32(c) for c in (0, 0.5, 1, 2, 10))
+    c3, c4, c5, c6, c7, c8 = (np.float32(1 / math.factorial(k)) for k in range(3, 9))
+    sixteenth = np.float32(1 / 16)
+
+    def polynomial_tanh(x):
         y = abs(x)
-        y = part * (most if y > most else y)  # noqa: FURB136  NaN stays NaN
+        y = sixteenth * (limit if y > limit else y)  # noqa: FURB136  NaN stays NaN
         p = ((((c8 * y + c7) * y + c6) * y + c5) * y + c4) * y + c3
         e = ((p * y + half) * y + one) * y
         for _ in range(5):
@@ -47,7 +56,7 @@ def _overload_fast_tanh(x):
         z = e / (e + two)
         return -z if x < zero else z
 
-    return quick
+    return polynomial_tanh
 
 
 @njit(**_ROW_OPTIONS)
@@ -74,14 +83,14 @@ def _interpolate(gate, old, new, out):
 
 
 @njit(**_ROW_OPTIONS)
-def _interpolate_backward(gate, old, new, slope):
-    """From the slope of a blend to those of the gate and of a squashed `new`, in their places."""
+def _interpolate_backward(gate, old, new, gradient):
+    """Gradients in the gate and before the tanh of `new`, in place; that in `old` in `gradient`."""
     one = gate.dtype.type(1)
-    for j in range(len(slope)):
-        g, n, s = gate[j], new[j], slope[j]
+    for j in range(len(gradient)):
+        g, n, s = gate[j], new[j], gradient[j]
         new[j] = s * g * (one - n * n)
         gate[j] = s * (n - old[j]) * g * (one - g)
-        slope[j] = s * (one - g)
+        gradient[j] = s * (one - g)
 
 
 @njit(**_ROW_OPTIONS)
@@ -108,13 +117,13 @@ def _clear(a):
 
 
 @njit(**_ROW_OPTIONS)
-def _rnn_backward(relu, a, slope):
-    """From the slope of a squashed or rectified row to that of what went in."""
+def _rnn_backward(relu, a, gradient):
+    """Gradient before the tanh or ReLU, in place of its value; `gradient` becomes zero."""
     one = a.dtype.type(1)
     for j in range(len(a)):
-        bend = a.dtype.type(a[j] > 0) if relu else one - a[j] * a[j]
-        a[j] = slope[j] * bend
-        slope[j] = 0
+        derivative = a.dtype.type(a[j] > 0) if relu else one - a[j] * a[j]
+        a[j] = gradient[j] * derivative
+        gradient[j] = 0
 
 
 @njit(**_ROW_OPTIONS)
@@ -132,96 +141,96 @@ def _gru_candidate(a, bias, reset, memory):
 
 
 @njit(**_ROW_OPTIONS)
-def _gru_candidate_backward(slope, reset, back, side):
-    """Slopes of the reset gate and, in `side`, of what came back from the old state."""
-    one = slope.dtype.type(1)
-    for j in range(len(slope)):
+def _gru_candidate_backward(gradient, reset, back, state_term):
+    """Gradients in the reset gate, in place, and in the state term, in `state_term`."""
+    one = gradient.dtype.type(1)
+    for j in range(len(gradient)):
         r = reset[j]
-        side[j] = slope[j] * r
-        reset[j] = slope[j] * back[j] * r * (one - r)
+        state_term[j] = gradient[j] * r
+        reset[j] = gradient[j] * back[j] * r * (one - r)
 
 
 @njit(**_ROW_OPTIONS)
-def _lstm_memory(keep, take, new, old, out):
-    """Keep old + take new."""
+def _lstm_memory(forget, input_gate, new, old, out):
+    """Forget gate times old memory + input gate times candidate."""
     for j in range(len(out)):
-        out[j] = keep[j] * old[j] + take[j] * new[j]
+        out[j] = forget[j] * old[j] + input_gate[j] * new[j]
 
 
 @njit(**_ROW_OPTIONS)
 def _lstm_output(gate, memory, out):
-    """Gate tanh(memory)."""
+    """Output gate times tanh(memory)."""
     for j in range(len(out)):
         out[j] = gate[j] * _fast_tanh(memory[j])
 
 
 @njit(**_ROW_OPTIONS)
-def _lstm_output_backward(gate, memory, slope, memory_slope):
-    """From the slope of what is shown to those of its gate, in its place, and of the memory."""
+def _lstm_output_backward(gate, memory, gradient, memory_gradient):
+    """Gradients in the output gate, in place, and, added, in the memory; clears `gradient`."""
     one = gate.dtype.type(1)
-    for j in range(len(slope)):
-        o, seen, s = gate[j], _fast_tanh(memory[j]), slope[j]
-        memory_slope[j] += s * o * (one - seen * seen)
-        gate[j] = s * seen * o * (one - o)
-        slope[j] = 0
+    for j in range(len(gradient)):
+        o, t, s = gate[j], _fast_tanh(memory[j]), gradient[j]
+        memory_gradient[j] += s * o * (one - t * t)
+        gate[j] = s * t * o * (one - o)
+        gradient[j] = 0
 
 
 @njit(**_ROW_OPTIONS)
-def _lstm_input_backward(take, new, memory_slope):
-    """From the slope of the memory to those of what was taken and its gate, in their places."""
-    one = take.dtype.type(1)
-    for j in range(len(take)):
-        i, g, s = take[j], new[j], memory_slope[j]
-        take[j] = s * g * i * (one - i)
+def _lstm_input_backward(input_gate, new, memory_gradient):
+    """Gradients in the input gate and before the tanh of the candidate, in place."""
+    one = input_gate.dtype.type(1)
+    for j in range(len(input_gate)):
+        i, g, s = input_gate[j], new[j], memory_gradient[j]
+        input_gate[j] = s * g * i * (one - i)
         new[j] = s * i * (one - g * g)
 
 
 @njit(**_ROW_OPTIONS)
-def _lstm_forget_backward(keep, old, memory_slope):
-    """From the slope of the memory to that of the gate that kept it, and of the old memory."""
-    one = keep.dtype.type(1)
-    for j in range(len(keep)):
-        f, s = keep[j], memory_slope[j]
-        keep[j] = s * old[j] * f * (one - f)
-        memory_slope[j] = s * f
+def _lstm_forget_backward(forget, old, memory_gradient):
+    """Gradients in the forget gate, in place, and in the old memory."""
+    one = forget.dtype.type(1)
+    for j in range(len(forget)):
+        f, s = forget[j], memory_gradient[j]
+        forget[j] = s * old[j] * f * (one - f)
+        memory_gradient[j] = s * f
 
 
 @njit(**_ROW_OPTIONS)
-def _gru_update_backward(keep, new, old, slope):
-    """As `_interpolate_backward` where the gate says how much of the old stays."""
-    one = keep.dtype.type(1)
-    for j in range(len(slope)):
-        z, n, s = keep[j], new[j], slope[j]
+def _gru_update_backward(update, new, old, gradient):
+    """As `_interpolate_backward`, with a gate that weighs the old state."""
+    one = update.dtype.type(1)
+    for j in range(len(gradient)):
+        z, n, s = update[j], new[j], gradient[j]
         new[j] = s * (one - z) * (one - n * n)
-        keep[j] = s * (old[j] - n) * z * (one - z)
-        slope[j] = s * z
+        update[j] = s * (old[j] - n) * z * (one - z)
+        gradient[j] = s * z
 
 
 @njit(inline="always", **_ROW_OPTIONS)
 def _cell_forward(
-    lstm, gru, gated, relu, here, gates, back, bias, scale, old, new, old_memory, memory
+    lstm, gru, gated, relu, exists, gates, back, bias, scale, old, new, old_memory, memory
 ):
-    """One step of some sequences; those that are not `here` (empty: all are) stay as they are.
+    """One step of some sequences; where none `exists` (empty: all do), the state stays.
 
-    `gates` hold what the input says to them, then the gates; `back` is what the old state says.
+    `gates` holds the input terms of the gates, then the gates; `back` the terms of the old state.
     """
     u = new.shape[1]
     for i in range(len(new)):
         a = gates[i]
-        if len(here) and not here[i]:
+        if len(exists) and not exists[i]:
             _copy(old[i], new[i])
             _copy(old_memory[i], memory[i])
             continue
-        if lstm is not None:  # take, keep, new, show
+        if lstm is not None:  # input, forget, candidate, output
             _activate_gates(a, back[i], bias, scale)
             _lstm_memory(a[u : 2 * u], a[:u], a[2 * u : 3 * u], old_memory[i], memory[i])
             _lstm_output(a[3 * u :], memory[i], new[i])
-        if gru is not None:  # reset, keep, new
+        if gru is not None:  # reset, update, candidate
             _activate_gates(a[: 2 * u], back[i], bias, scale)
             _gru_state_term(back[i][2 * u :], bias[3 * u :], memory[i])
             _gru_candidate(a[2 * u :], bias[2 * u :], a[:u], memory[i])
             _interpolate(a[u : 2 * u], a[2 * u :], old[i], new[i])
-        if gated is not None:  # gate, new
+        if gated is not None:  # gate, candidate
             _activate_gates(a, back[i], bias, scale)
             _interpolate(a[:u], old[i], a[u:], new[i])
         if relu is not None:
@@ -233,30 +242,33 @@ def _cell_forward(
 
 
 @njit(inline="always", **_ROW_OPTIONS)
-def _cell_backward(lstm, gru, gated, relu, here, gates, side, old, slope, old_memory, memory, down):
-    """Slopes of what went into the gates, in their place; of the old state, in `slope`.
+def _cell_backward(
+    lstm, gru, gated, relu, exists, gates, state_term, old, gradient, old_memory, memory,
+    memory_gradient,
+):  # fmt: skip
+    """Gradients before the activations, in place of the gates; in the old state, in `gradient`.
 
-    `down` are those of the memory.
+    `memory_gradient` is that in the memory, `state_term` that in the terms of the old state.
     """
-    u = slope.shape[1]
-    for i in range(len(slope)):
+    u = gradient.shape[1]
+    for i in range(len(gradient)):
         a = gates[i]
-        if len(here) and not here[i]:
+        if len(exists) and not exists[i]:
             _clear(a)
-            _clear(side[i])
+            _clear(state_term[i])
             continue
         if lstm is not None:
-            _lstm_output_backward(a[3 * u :], memory[i], slope[i], down[i])
-            _lstm_input_backward(a[:u], a[2 * u : 3 * u], down[i])
-            _lstm_forget_backward(a[u : 2 * u], old_memory[i], down[i])
+            _lstm_output_backward(a[3 * u :], memory[i], gradient[i], memory_gradient[i])
+            _lstm_input_backward(a[:u], a[2 * u : 3 * u], memory_gradient[i])
+            _lstm_forget_backward(a[u : 2 * u], old_memory[i], memory_gradient[i])
         if gru is not None:
-            _gru_update_backward(a[u : 2 * u], a[2 * u :], old[i], slope[i])
-            _gru_candidate_backward(a[2 * u :], a[:u], memory[i], side[i][2 * u :])
-            _copy(a[: 2 * u], side[i])
+            _gru_update_backward(a[u : 2 * u], a[2 * u :], old[i], gradient[i])
+            _gru_candidate_backward(a[2 * u :], a[:u], memory[i], state_term[i][2 * u :])
+            _copy(a[: 2 * u], state_term[i])
         if gated is not None:
-            _interpolate_backward(a[:u], old[i], a[u:], slope[i])
+            _interpolate_backward(a[:u], old[i], a[u:], gradient[i])
         if relu is not None:
-            _rnn_backward(relu, a, slope[i])
+            _rnn_backward(relu, a, gradient[i])
 
 
 _SEQUENCE_OPTIONS = ENTRY_OPTIONS | {"fastmath": {"contract"}}
@@ -264,78 +276,79 @@ _SEQUENCE_OPTIONS = ENTRY_OPTIONS | {"fastmath": {"contract"}}
 
 @njit(**_SEQUENCE_OPTIONS)
 def sequence_forward(
-    lstm, gru, gated, relu, gates, back, weights, bias, scale, there, states, memory
+    lstm, gru, gated, relu, gates, back, weights, bias, scale, mask, states, memory
 ):
-    """Walk from the first step to the last.
+    """Run a layer from the first step to the last.
 
     Parameters
     ----------
     lstm, gru, gated, relu : bool or None
-        Which cell, see `cells`.
+        Kind of cell, see `LSTM_CELL`.
     gates : (t, n, g) array
-        What the inputs say to the gates; overwritten by the gates.
+        Input terms of the gates; overwritten by the gates.
     back : (n, g) array
-        Memory for what the old state says: zeros, as the first state.
+        Workspace for the terms of the old state; zeros, as the first state is.
     weights : (u, g) array
         Weights of the old state.
     bias : (g,) array, or (g + u,) for the GRU
-        Offsets.
+        Biases.
     scale : (g,) array
-        1 for gates that are a tanh, 1/2 for those that are a sigmoid.
-    there : (t, n) bool array
-        Which steps are there; empty if all are.
+        1 for gates with a tanh, 1/2 for those with a sigmoid.
+    mask : (t, n) bool array
+        Which steps exist; empty if all do.
     states, memory : (t + 1, n, u) arrays
-        States, of which the first is given; what cells keep besides, or arrays of no width.
+        States, of which the first is given; memory of the cells, of width 0 if they have none.
     """
-    n, u, g, lies = len(back), len(weights), back.shape[1], len(back) < 0
+    n, u, g, plain = len(back), len(weights), back.shape[1], len(back) < 0
     for t in range(len(gates)):
         if t:
-            matmul(states, t * n * u, lies, weights, 0, lies, back, 0, n, u, g)
-        here, old, new = there[t if len(there) else 0], states[t], states[t + 1]
+            matmul(states, t * n * u, plain, weights, 0, plain, back, 0, n, u, g)
+        exists, old, new = mask[t if len(mask) else 0], states[t], states[t + 1]
         _cell_forward(
-            lstm, gru, gated, relu, here, gates[t], back, bias, scale, old, new,
+            lstm, gru, gated, relu, exists, gates[t], back, bias, scale, old, new,
             memory[t], memory[t + 1],
         )  # fmt: skip
 
 
 @njit(**_SEQUENCE_OPTIONS)
 def sequence_backward(
-    lstm, gru, gated, relu, gates, side, weights, there, flows, slopes, slope, through, states,
-    memory, down,
+    lstm, gru, gated, relu, gates, state_term, weights, mask, gradient_mask, state_gradients,
+    gradient, propagated, states, memory, memory_gradient,
 ):  # fmt: skip
-    """Walk back from the last step to the first.
+    """Propagate gradients from the last step to the first.
 
     Parameters
     ----------
-    lstm, gru, gated, relu, there, states, memory
-        As `sequence_forward` had and left them.
+    lstm, gru, gated, relu, mask, states, memory
+        As after `sequence_forward`.
     gates : (t, n, g) array
-        The gates; overwritten by the slopes of what went into them.
-    side : (t, n, g) array
-        Slopes of what came back from the old states; `gates` itself unless they differ.
+        The gates; overwritten by the gradients before their activations.
+    state_term : (t, n, g) array
+        Gradients in the terms of the old states; `gates` itself unless they differ.
     weights : (g, u) array
         Weights of the old state, transposed.
-    flows : (t, n) bool array
-        Whether slopes flow from a step to the one before; empty if all do.
-    slopes : (t, n, u) array
-        Slopes of all states, zero where no step is; empty if only the last one is looked at.
-    slope : (n, u) array
-        Slopes of the last state; overwritten.
+    gradient_mask : (t, n) bool array
+        Whether gradients flow from a step to the one before; empty if all do.
+    state_gradients : (t, n, u) array
+        Gradients in all states, zero where no step exists; empty if only the last state is used.
+    gradient : (n, u) array
+        Gradients in the last state; overwritten.
     """
-    n, u, g, lies = len(slope), slope.shape[1], len(weights), len(slope) < 0
+    n, u, g, plain = len(gradient), gradient.shape[1], len(weights), len(gradient) < 0
     for t in range(len(gates) - 1, -1, -1):
-        here = there[t if len(there) else 0]
-        if len(slopes):
-            for i in range(len(slope)):
-                _add(slope[i], slopes[t, i])
-        old, kept = memory[t], memory[t + 1]
+        exists = mask[t if len(mask) else 0]
+        if len(state_gradients):
+            for i in range(len(gradient)):
+                _add(gradient[i], state_gradients[t, i])
+        old, new = memory[t], memory[t + 1]
         _cell_backward(
-            lstm, gru, gated, relu, here, gates[t], side[t], states[t], slope, old, kept, down
+            lstm, gru, gated, relu, exists, gates[t], state_term[t], states[t], gradient, old, new,
+            memory_gradient,
         )  # fmt: skip
-        matmul(side, t * n * g, lies, weights, 0, lies, through, 0, n, g, u)
-        for i in range(len(slope)):
-            if len(flows) and not flows[t, i]:
-                _clear(slope[i])
-                _clear(down[i])
+        matmul(state_term, t * n * g, plain, weights, 0, plain, propagated, 0, n, g, u)
+        for i in range(len(gradient)):
+            if len(gradient_mask) and not gradient_mask[t, i]:
+                _clear(gradient[i])
+                _clear(memory_gradient[i])
             else:
-                _add(slope[i], through[i])
+                _add(gradient[i], propagated[i])

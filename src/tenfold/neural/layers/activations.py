@@ -1,14 +1,13 @@
 """Activation functions and the softmax, as parts of other layers or as layers of their own.
 
-Most slopes can be told from the value alone, sigmoid' = a (1 - a), tanh' = 1 - a^2, and such
-functions overwrite their input where nobody else needs it. [000, 1.7.4; 001, 3.1; 003, unit 3;
-004, 4.1]
+Most derivatives are functions of the value alone, sigmoid' = a (1 - a), tanh' = 1 - a^2; such
+activations overwrite their input.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from functools import cache
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -22,15 +21,22 @@ _ROOT_HALF, _NORMAL_DENSITY_AT_0 = sqrt(0.5), sqrt(0.5 / np.pi)
 
 
 class ActivationFunction(NamedTuple):
-    """Value of z (which may be overwritten), and slope in z from what was kept: value or z."""
+    """An activation and its derivative.
+
+    Attributes
+    ----------
+    value : of (z, alpha); z may be overwritten
+    backward : of (cache, gradient, alpha), the gradient in z
+    caches_input : whether the cache is z, not the value
+    """
 
     value: Callable[[np.ndarray, float], np.ndarray]
-    pull: Callable[[np.ndarray, np.ndarray, float], np.ndarray]
-    keeps_input: bool = False
+    backward: Callable[[np.ndarray, np.ndarray, float], np.ndarray]
+    caches_input: bool = False
 
 
-def _scale_gradient(slope: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    return np.multiply(slope, factor, out=slope)
+def _scale_gradient(gradient: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    return np.multiply(gradient, factor, out=gradient)
 
 
 def _relu(z: np.ndarray, _: float) -> np.ndarray:
@@ -41,58 +47,59 @@ def _leaky_relu(z: np.ndarray, alpha: float) -> np.ndarray:
     return np.maximum(z, z * z.dtype.type(alpha), out=z)
 
 
-def _leaky_relu_backward(a: np.ndarray, slope: np.ndarray, alpha: float) -> np.ndarray:
-    return _scale_gradient(slope, np.where(a > 0, a.dtype.type(1), a.dtype.type(alpha)))
+def _leaky_relu_backward(a: np.ndarray, gradient: np.ndarray, alpha: float) -> np.ndarray:
+    return _scale_gradient(gradient, np.where(a > 0, a.dtype.type(1), a.dtype.type(alpha)))
 
 
 def _elu(z: np.ndarray, alpha: float) -> np.ndarray:
     return np.where(z > 0, z, z.dtype.type(alpha) * np.expm1(np.minimum(z, 0)))
 
 
-def _elu_backward(a: np.ndarray, slope: np.ndarray, alpha: float) -> np.ndarray:
-    return _scale_gradient(slope, np.where(a > 0, a.dtype.type(1), a + a.dtype.type(alpha)))
+def _elu_backward(a: np.ndarray, gradient: np.ndarray, alpha: float) -> np.ndarray:
+    return _scale_gradient(gradient, np.where(a > 0, a.dtype.type(1), a + a.dtype.type(alpha)))
 
 
 def _gelu(z: np.ndarray, _: float) -> np.ndarray:
     return z * _normal_cdf(z)
 
 
-def _gelu_backward(z: np.ndarray, slope: np.ndarray, _: float) -> np.ndarray:
+def _gelu_backward(z: np.ndarray, gradient: np.ndarray, _: float) -> np.ndarray:
     density = np.exp(-z * z / 2) * z.dtype.type(_NORMAL_DENSITY_AT_0)
-    return _scale_gradient(slope, _normal_cdf(z) + z * density)
+    return _scale_gradient(gradient, _normal_cdf(z) + z * density)
 
 
 def _normal_cdf(z: np.ndarray) -> np.ndarray:
     return (1 + erf(z * z.dtype.type(_ROOT_HALF))) / 2
 
 
-def _silu_backward(z: np.ndarray, slope: np.ndarray, _: float) -> np.ndarray:
-    share = expit(z)
-    return _scale_gradient(slope, share * (1 + z * (1 - share)))
+def _silu_backward(z: np.ndarray, gradient: np.ndarray, _: float) -> np.ndarray:
+    sigmoid = expit(z)
+    return _scale_gradient(gradient, sigmoid * (1 + z * (1 - sigmoid)))
 
 
-def _no_gradient(_: np.ndarray, slope: np.ndarray, __: float) -> np.ndarray:  # noqa: ARG001
+def _no_gradient(_: np.ndarray, gradient: np.ndarray, __: float) -> np.ndarray:  # noqa: ARG001
     raise ValueError(
-        "a step has slope zero almost everywhere, so nothing can be learned through it: train with "
-        "'sigmoid' or 'tanh', and put the step in afterwards"
+        "a step has gradient zero almost everywhere, so nothing can be learned through it: train "
+        "with 'sigmoid' or 'tanh', and replace it by the step afterwards"
     )
 
 
 ACTIVATIONS: dict[str, ActivationFunction] = {
-    "linear": ActivationFunction(lambda z, _: z, lambda _, slope, __: slope),
-    "relu": ActivationFunction(_relu, lambda a, slope, _: _scale_gradient(slope, a > 0)),
+    "linear": ActivationFunction(lambda z, _: z, lambda _, gradient, __: gradient),
+    "relu": ActivationFunction(_relu, lambda a, gradient, _: _scale_gradient(gradient, a > 0)),
     "leaky_relu": ActivationFunction(_leaky_relu, _leaky_relu_backward),
     "elu": ActivationFunction(_elu, _elu_backward),
-    "gelu": ActivationFunction(_gelu, _gelu_backward, keeps_input=True),
-    "silu": ActivationFunction(lambda z, _: z * expit(z), _silu_backward, keeps_input=True),
+    "gelu": ActivationFunction(_gelu, _gelu_backward, caches_input=True),
+    "silu": ActivationFunction(lambda z, _: z * expit(z), _silu_backward, caches_input=True),
     "softplus": ActivationFunction(
-        lambda z, _: np.logaddexp(z, 0), lambda a, slope, _: _scale_gradient(slope, -np.expm1(-a))
+        lambda z, _: np.logaddexp(z, 0),
+        lambda a, gradient, _: _scale_gradient(gradient, -np.expm1(-a)),
     ),
     "sigmoid": ActivationFunction(
-        lambda z, _: expit(z, out=z), lambda a, slope, _: _scale_gradient(slope, a * (1 - a))
+        lambda z, _: expit(z, out=z), lambda a, gradient, _: _scale_gradient(gradient, a * (1 - a))
     ),
     "tanh": ActivationFunction(
-        lambda z, _: np.tanh(z, out=z), lambda a, slope, _: _scale_gradient(slope, 1 - a * a)
+        lambda z, _: np.tanh(z, out=z), lambda a, gradient, _: _scale_gradient(gradient, 1 - a * a)
     ),
     "step": ActivationFunction(lambda z, _: (z > 0).astype(z.dtype), _no_gradient),
     "sign": ActivationFunction(lambda z, _: np.sign(z), _no_gradient),
@@ -102,20 +109,30 @@ ALIASES = {"identity": "linear", "logistic": "sigmoid", "swish": "silu"}
 
 
 class Activation(NamedTuple):
-    """A function of each number.
+    """An activation function, applied to each value.
 
     Parameters
     ----------
     name : str
         "linear", "relu", "leaky_relu", "elu", "gelu", "silu", "softplus", "sigmoid", "tanh"; "step"
-        and "sign" for passes forward only. Also "identity", "logistic" and "swish".
+        and "sign" for forward passes only. Also "identity", "logistic" and "swish".
     alpha : float, optional
-        Slope of "leaky_relu" below zero (0.01), depth of "elu" (1).
+        Slope of "leaky_relu" below zero (0.01), scale of "elu" below zero (1).
+
+    See Also
+    --------
+    Softmax, Dense
+
+    References
+    ----------
+    D.-A. Clevert, T. Unterthiner, S. Hochreiter (2016), "Fast and accurate deep network learning by
+    exponential linear units (ELUs)".
+    D. Hendrycks, K. Gimpel (2016), "Gaussian error linear units (GELUs)".
 
     Examples
     --------
     >>> import numpy as np
-    >>> a, kept = Activation("relu").forward([], np.array([[-1.0, 2.0]]), PassContext())
+    >>> a, cache = Activation("relu").forward([], np.array([[-1.0, 2.0]]), PassContext())
     >>> a
     array([[0., 2.]])
     """
@@ -124,63 +141,67 @@ class Activation(NamedTuple):
     alpha: float | None = None
 
     @property
-    def bend(self) -> ActivationFunction:
+    def function(self) -> ActivationFunction:
+        """The activation and its derivative; an error if the name is unknown."""
         name = ALIASES.get(self.name, self.name)
         if name not in ACTIVATIONS:
-            known = sorted({*ACTIVATIONS, *ALIASES})
-            raise ValueError(f"there is no activation {self.name!r}: take one of {known}")
+            names = sorted({*ACTIVATIONS, *ALIASES})
+            raise ValueError(f"there is no activation {self.name!r}: take one of {names}")
         return ACTIVATIONS[name]
 
     @property
-    def number(self) -> float:
+    def alpha_value(self) -> float:
+        """`alpha`, or its default."""
         return _DEFAULT_ALPHAS.get(self.name, 0.0) if self.alpha is None else self.alpha
 
-    def output(self, shape: Shape) -> Shape:
-        self.bend  # noqa: B018  is there such a function?
+    def output_shape(self, shape: Shape) -> Shape:
+        self.function  # noqa: B018  raises if the name is unknown
         return shape
 
-    def begin(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
+    def init_params(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
         return []
 
-    def forward(self, params: list, x: np.ndarray, way: PassContext) -> tuple[np.ndarray, Any]:
+    def forward(self, params: list, x: np.ndarray, context: PassContext) -> tuple[np.ndarray, Any]:
         return self.apply(x.copy())
 
     def backward(
-        self, params: list, kept: Any, slope: np.ndarray, *, need_input: bool = True
+        self, params: list, cache: Any, gradient: np.ndarray, *, need_input: bool = True
     ) -> tuple[np.ndarray, list[np.ndarray]]:
-        return self.backpropagate(kept, slope), []
+        return self.backpropagate(cache, gradient), []
 
     def apply(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Value, and what `pulled` needs; z belongs to this function."""
-        bend = self.bend
-        if bend.keeps_input:
-            return bend.value(z, self.number), z
-        a = bend.value(z, self.number)
+        """Value, and the cache for `backpropagate`; z may be overwritten."""
+        function = self.function
+        if function.caches_input:
+            return function.value(z, self.alpha_value), z
+        a = function.value(z, self.alpha_value)
         return a, a
 
-    def backpropagate(self, kept: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        """The slope in z, written over that in the value where possible."""
-        return self.bend.pull(kept, slope, self.number)
+    def backpropagate(self, cache: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """The gradient in z, in the memory of `gradient` where possible."""
+        return self.function.backward(cache, gradient, self.alpha_value)
 
 
-@cache
-def as_activation(of: Activation | str | None) -> Activation:
+@functools.cache
+def as_activation(activation: Activation | str | None) -> Activation:
     """An activation from its name; None is "linear"."""
-    return of if isinstance(of, Activation) else Activation(of or "linear")
+    if isinstance(activation, Activation):
+        return activation
+    return Activation(activation or "linear")
 
 
 class Softmax(NamedTuple):
-    r"""Shares that sum to one over the last axis.
+    r"""Softmax over the last axis: probabilities that sum to one.
 
     .. math:: p_j = \frac{e^{z_j / T}}{\sum_l e^{z_l / T}}
 
-    Losses of scores ("cross_entropy") want no such layer before them: they take scores and are
-    exact where shares are 0 or 1. With this layer at the end take the loss "likelihood".
+    Losses of scores ("cross_entropy") need no such layer before them: they take scores and are
+    exact where probabilities are 0 or 1. With this layer at the end take the loss "likelihood".
 
     Parameters
     ----------
     temperature : float
-        T; large numbers make all shares equal, small ones let the largest win.
+        T; large values make the probabilities equal, small ones approach the maximum.
 
     Examples
     --------
@@ -191,18 +212,18 @@ class Softmax(NamedTuple):
 
     temperature: float = 1.0
 
-    def output(self, shape: Shape) -> Shape:
+    def output_shape(self, shape: Shape) -> Shape:
         return shape
 
-    def begin(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
+    def init_params(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
         return []
 
-    def forward(self, params: list, x: np.ndarray, way: PassContext) -> tuple[np.ndarray, Any]:
+    def forward(self, params: list, x: np.ndarray, context: PassContext) -> tuple[np.ndarray, Any]:
         p = softmax(x, self.temperature)
         return p, p
 
     def backward(
-        self, params: list, kept: Any, slope: np.ndarray, *, need_input: bool = True
+        self, params: list, cache: Any, gradient: np.ndarray, *, need_input: bool = True
     ) -> tuple[np.ndarray, list[np.ndarray]]:
-        mean = (kept * slope).sum(axis=-1, keepdims=True)
-        return kept * (slope - mean) / kept.dtype.type(self.temperature), []
+        mean = (cache * gradient).sum(axis=-1, keepdims=True)
+        return cache * (gradient - mean) / cache.dtype.type(self.temperature), []

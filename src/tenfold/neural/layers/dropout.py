@@ -12,15 +12,20 @@ from tenfold.neural.layers.base import PassContext, Shape
 
 
 class Dropout(NamedTuple):
-    """Set a share of the numbers to zero, and enlarge the others so that sums keep their size.
+    """Dropout: set a random fraction of the values to zero in training, and scale up the others.
 
-    Which ones depends on the seed of the step and on the row of the batch, so not on threads. When
-    a network predicts, nothing is left out.
+    The choice depends on the seed of the step and on the row of the batch, not on threads. In
+    prediction the layer is the identity.
 
     Parameters
     ----------
-    share : float
-        Of the numbers, which are left out.
+    rate : float
+        Fraction of the values that are set to zero.
+
+    References
+    ----------
+    N. Srivastava, G. Hinton, A. Krizhevsky, I. Sutskever, R. Salakhutdinov (2014), "Dropout: a
+    simple way to prevent neural networks from overfitting".
 
     Examples
     --------
@@ -30,25 +35,26 @@ class Dropout(NamedTuple):
     [0.0, 2.0]
     """
 
-    share: float = 0.5
+    rate: float = 0.5
 
-    def output(self, shape: Shape) -> Shape:
-        if not 0 <= self.share < 1:
-            raise ValueError(f"Dropout({self.share}): the share must be at least 0 and below 1")
+    def output_shape(self, shape: Shape) -> Shape:
+        if not 0 <= self.rate < 1:
+            raise ValueError(f"Dropout({self.rate}): the rate must be at least 0 and below 1")
         return shape
 
-    def begin(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
+    def init_params(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
         return []
 
-    def forward(self, params: list, x: np.ndarray, way: PassContext) -> tuple[np.ndarray, Any]:
-        if not way.training or self.share == 0:
+    def forward(self, params: list, x: np.ndarray, context: PassContext) -> tuple[np.ndarray, Any]:
+        if not context.training or self.rate == 0:
             return x, None
-        draws = uniforms(way.seed, way.first, len(x), prod(x.shape[1:])).reshape(x.shape)
-        factor = (draws >= self.share) * x.dtype.type(1 / (1 - self.share))
+        size = prod(x.shape[1:])
+        draws = uniforms(context.seed, context.first_row, len(x), size).reshape(x.shape)
+        factor = (draws >= self.rate) * x.dtype.type(1 / (1 - self.rate))
         factor = factor.astype(x.dtype, copy=False)
         return x * factor, factor
 
     def backward(
-        self, params: list, kept: Any, slope: np.ndarray, *, need_input: bool = True
+        self, params: list, cache: Any, gradient: np.ndarray, *, need_input: bool = True
     ) -> tuple[np.ndarray, list[np.ndarray]]:
-        return slope if kept is None else np.multiply(slope, kept, out=slope), []
+        return gradient if cache is None else np.multiply(gradient, cache, out=gradient), []

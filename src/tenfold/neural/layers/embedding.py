@@ -17,11 +17,11 @@ class Embedding(NamedTuple):
     Parameters
     ----------
     symbols : int
-        How many there are; they are numbered 0, 1, ...
+        Number of symbols; they are numbered 0, 1, ...
     width : int
-        Numbers in a vector.
-    start : str or float
-        Where the table begins, see `tenfold.neural.initializers`.
+        Length of a vector.
+    init : str or float
+        Initializer of the table, see `tenfold.neural.initializers`.
 
     Examples
     --------
@@ -34,38 +34,38 @@ class Embedding(NamedTuple):
 
     symbols: int
     width: int
-    start: str | float = 1.0
+    init: str | float = 1.0
 
-    def output(self, shape: Shape) -> Shape:
+    def output_shape(self, shape: Shape) -> Shape:
         if not (len(shape) == 1 or (len(shape) == 2 and shape[1] == 1)):
             raise shape_error(self, shape, "(steps,) or (steps, 1)")
         return (shape[0], self.width)
 
-    def begin(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
-        return [initialize_weights(self.start, None, (self.symbols, self.width), rng, dtype)]
+    def init_params(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
+        return [initialize_weights(self.init, None, (self.symbols, self.width), rng, dtype)]
 
-    def forward(self, params: list, x: np.ndarray, way: PassContext) -> tuple[np.ndarray, Any]:
-        numbers = self.numbers(x)
-        return np.take(params[0], numbers, axis=0), (x.shape, numbers)
+    def forward(self, params: list, x: np.ndarray, context: PassContext) -> tuple[np.ndarray, Any]:
+        indices = self.indices(x)
+        return np.take(params[0], indices, axis=0), (x.shape, indices)
 
-    def numbers(self, x: np.ndarray) -> np.ndarray:
-        """Numbers of the symbols, (n, steps)."""
-        numbers = x.reshape(x.shape[:2]).astype(np.int64)
-        wrong = (numbers < 0) | (numbers >= self.symbols) | (numbers != x.reshape(x.shape[:2]))
-        if wrong.any():
-            row, step = np.argwhere(wrong)[0]
+    def indices(self, x: np.ndarray) -> np.ndarray:
+        """Symbols as integers, (n_rows, n_steps); an error if a value is no symbol."""
+        indices = x.reshape(x.shape[:2]).astype(np.int64)
+        invalid = (indices < 0) | (indices >= self.symbols) | (indices != x.reshape(x.shape[:2]))
+        if invalid.any():
+            row, step = np.argwhere(invalid)[0]
             raise ValueError(
                 f"step {step} of a sequence is {x[row, step].item()}, which is no symbol: "
                 f"Embedding({self.symbols}, ...) takes whole numbers from 0 to {self.symbols - 1}"
             )
-        return numbers
+        return indices
 
     def backward(
-        self, params: list, kept: Any, slope: np.ndarray, *, need_input: bool = True
+        self, params: list, cache: Any, gradient: np.ndarray, *, need_input: bool = True
     ) -> tuple[np.ndarray | None, list[np.ndarray]]:
-        shape, numbers = kept
-        slopes = np.zeros_like(params[0])
-        rows = np.ascontiguousarray(slope).reshape(-1, self.width)
+        shape, indices = cache
+        table_gradient = np.zeros_like(params[0])
+        rows = np.ascontiguousarray(gradient).reshape(-1, self.width)
         counts = np.zeros(self.symbols)
-        add_rows_by_label(rows, rows[:0, 0], numbers.reshape(-1), slopes, counts)
-        return np.zeros(shape, slope.dtype) if need_input else None, [slopes]
+        add_rows_by_label(rows, rows[:0, 0], indices.reshape(-1), table_gradient, counts)
+        return np.zeros(shape, gradient.dtype) if need_input else None, [table_gradient]

@@ -13,111 +13,136 @@ from tenfold.neural.layers.base import PassContext, Shape
 
 
 def _standardize(x: np.ndarray, axes: tuple[int, ...], eps: float) -> tuple[np.ndarray, ...]:
-    """X at mean zero and variance one over some axes; what it was divided by, mean, variance."""
+    """X with mean zero and variance one over some axes; standard deviation, mean, variance."""
     mean = x.mean(axis=axes, keepdims=True)
-    away = x - mean
-    variance = (away * away).mean(axis=axes, keepdims=True)
-    size = np.sqrt(variance + x.dtype.type(eps))
-    away /= size
-    return away, size, mean, variance
+    centered = x - mean
+    variance = (centered * centered).mean(axis=axes, keepdims=True)
+    deviation = np.sqrt(variance + x.dtype.type(eps))
+    centered /= deviation
+    return centered, deviation, mean, variance
 
 
 def _standardize_backward(
-    normal: np.ndarray, size: np.ndarray, slope: np.ndarray, axes: Any
+    normalized: np.ndarray, deviation: np.ndarray, gradient: np.ndarray, axes: Any
 ) -> np.ndarray:
-    """Slope in x from that in the standardised x, through mean and variance too."""
-    mean = slope.mean(axis=axes, keepdims=True)
-    along = (slope * normal).mean(axis=axes, keepdims=True)
-    return (slope - mean - normal * along) / size
+    """Gradient in x from that in the standardized x, through mean and variance too."""
+    mean = gradient.mean(axis=axes, keepdims=True)
+    projection = (gradient * normalized).mean(axis=axes, keepdims=True)
+    return (gradient - mean - normalized * projection) / deviation
 
 
 class BatchNorm(NamedTuple):
-    """Standardise each channel (the last axis) over rows and places.
+    """Batch normalization: standardize each channel (the last axis) over rows and places.
 
-    While a network learns, means and variances are those of the part of the batch at hand (32 to
-    128 rows, see `part_rows`: a "ghost batch"), so that a step does not depend on the number of
-    threads. Running means of them, a tenth of each batch, serve predictions.
+    In training, means and variances are those of the current part of the batch (32 to 128 rows, see
+    `part_rows`: a "ghost batch"), so that a step does not depend on the number of threads. In
+    prediction they are running means, updated by a tenth with each batch.
 
     Parameters
     ----------
     eps : float
         Added to variances.
+
+    See Also
+    --------
+    LayerNorm
+
+    References
+    ----------
+    S. Ioffe, C. Szegedy (2015), "Batch normalization: accelerating deep network training by
+    reducing internal covariate shift".
+    E. Hoffer, I. Hubara, D. Soudry (2017), "Train longer, generalize better: closing the
+    generalization gap in large batch training of neural networks".
 
     Examples
     --------
     >>> import numpy as np
     >>> layer, x = BatchNorm(), np.array([[1.0], [3.0]])
-    >>> params = layer.begin((1,), np.random.default_rng(0), np.float64)
+    >>> params = layer.init_params((1,), np.random.default_rng(0), np.float64)
     >>> layer.forward(params, x, PassContext(training=True))[0].round(2).ravel()
     array([-1.,  1.])
     """
 
     eps: float = 1e-5
-    buffers = 2  # running mean and variance
+    n_buffers = 2  # running mean and variance
 
-    def output(self, shape: Shape) -> Shape:
+    def output_shape(self, shape: Shape) -> Shape:
         return shape
 
-    def begin(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
+    def init_params(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
         one, zero = np.ones(shape[-1], dtype), np.zeros(shape[-1], dtype)
         return [one, zero, zero.copy(), one.copy()]
 
-    def forward(self, params: list, x: np.ndarray, way: PassContext) -> tuple[np.ndarray, Any]:
-        stretch, shift, mean, variance = params
-        if not way.training:
-            factor = stretch / np.sqrt(variance + x.dtype.type(self.eps))
-            normal = (x - mean) / np.sqrt(variance + x.dtype.type(self.eps))
-            return normal * stretch + shift, (normal, factor, None)
-        normal, size, *own = _standardize(x, tuple(range(x.ndim - 1)), self.eps)
-        return normal * stretch + shift, (normal, size, [part.reshape(-1) for part in own])
+    def forward(self, params: list, x: np.ndarray, context: PassContext) -> tuple[np.ndarray, Any]:
+        scale, shift, mean, variance = params
+        if not context.training:
+            factor = scale / np.sqrt(variance + x.dtype.type(self.eps))
+            normalized = (x - mean) / np.sqrt(variance + x.dtype.type(self.eps))
+            return normalized * scale + shift, (normalized, factor, None)
+        axes = tuple(range(x.ndim - 1))
+        normalized, deviation, *moments = _standardize(x, axes, self.eps)
+        batch_moments = [moment.reshape(-1) for moment in moments]
+        return normalized * scale + shift, (normalized, deviation, batch_moments)
 
     def backward(
-        self, params: list, kept: Any, slope: np.ndarray, *, need_input: bool = True
+        self, params: list, cache: Any, gradient: np.ndarray, *, need_input: bool = True
     ) -> tuple[np.ndarray | None, list[np.ndarray]]:
-        normal, size, own = kept
-        axes = tuple(range(slope.ndim - 1))
-        slopes = [(slope * normal).sum(axis=axes), slope.sum(axis=axes)]
-        if own is None:  # a network that predicts: statistics are numbers like others
-            return slope * size, [*slopes, np.zeros_like(params[2]), np.zeros_like(params[3])]
-        dx = _standardize_backward(normal, size, slope * params[0], axes) if need_input else None
-        return dx, [*slopes, *own]
+        normalized, divisor, batch_moments = cache
+        axes = tuple(range(gradient.ndim - 1))
+        gradients = [(gradient * normalized).sum(axis=axes), gradient.sum(axis=axes)]
+        if batch_moments is None:  # inference: running statistics are constants
+            of_buffers = [np.zeros_like(params[2]), np.zeros_like(params[3])]
+            return gradient * divisor, [*gradients, *of_buffers]
+        dx = None
+        if need_input:
+            dx = _standardize_backward(normalized, divisor, gradient * params[0], axes)
+        return dx, [*gradients, *batch_moments]
 
 
 class LayerNorm(NamedTuple):
-    """Standardise each row (at each place or step) over its last axis.
+    """Layer normalization: standardize each row (at each place or step) over its last axis.
 
     Parameters
     ----------
     eps : float
         Added to variances.
 
+    See Also
+    --------
+    BatchNorm
+
+    References
+    ----------
+    J. L. Ba, J. R. Kiros, G. E. Hinton (2016), "Layer normalization".
+
     Examples
     --------
     >>> import numpy as np
     >>> layer, x = LayerNorm(), np.array([[1.0, 3.0]])
-    >>> params = layer.begin((2,), np.random.default_rng(0), np.float64)
+    >>> params = layer.init_params((2,), np.random.default_rng(0), np.float64)
     >>> layer.forward(params, x, PassContext())[0].round(2)
     array([[-1.,  1.]])
     """
 
     eps: float = 1e-5
 
-    def output(self, shape: Shape) -> Shape:
+    def output_shape(self, shape: Shape) -> Shape:
         return shape
 
-    def begin(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
+    def init_params(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
         return [np.ones(shape[-1], dtype), np.zeros(shape[-1], dtype)]
 
-    def forward(self, params: list, x: np.ndarray, way: PassContext) -> tuple[np.ndarray, Any]:
-        normal, size, *_ = _standardize(x, (-1,), self.eps)
-        return normal * params[0] + params[1], (normal, size)
+    def forward(self, params: list, x: np.ndarray, context: PassContext) -> tuple[np.ndarray, Any]:
+        normalized, deviation, *_ = _standardize(x, (-1,), self.eps)
+        return normalized * params[0] + params[1], (normalized, deviation)
 
     def backward(
-        self, params: list, kept: Any, slope: np.ndarray, *, need_input: bool = True
+        self, params: list, cache: Any, gradient: np.ndarray, *, need_input: bool = True
     ) -> tuple[np.ndarray | None, list[np.ndarray]]:
-        normal, size = kept
-        axes = tuple(range(slope.ndim - 1))
-        slopes = [(slope * normal).sum(axis=axes), slope.sum(axis=axes)]
-        return _standardize_backward(
-            normal, size, slope * params[0], (-1,)
-        ) if need_input else None, slopes
+        normalized, deviation = cache
+        axes = tuple(range(gradient.ndim - 1))
+        gradients = [(gradient * normalized).sum(axis=axes), gradient.sum(axis=axes)]
+        if not need_input:
+            return None, gradients
+        scaled = gradient * params[0]
+        return _standardize_backward(normalized, deviation, scaled, (-1,)), gradients

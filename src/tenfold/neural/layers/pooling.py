@@ -1,4 +1,8 @@
-"""Max pooling and average pooling, with their compiled loops."""
+"""Max pooling and average pooling over small windows, channel by channel, with compiled loops.
+
+The output changes little if the input is shifted by less than a window. Offsets in the compiled
+loops are unsigned, see `tenfold._compiled.gemm`.
+"""
 
 from __future__ import annotations
 
@@ -8,96 +12,97 @@ import numpy as np
 from numba import njit
 
 from tenfold.neural._buffer_pool import empty, zeros
-from tenfold.neural.layers._conv_numba import ZERO
 from tenfold.neural.layers.base import PassContext, Shape, shape_error
 from tenfold.neural.layers.conv import Pair, as_pair
+
+_ZERO = np.float32(0)  # the integer 0 would promote float32 to float64
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _pixel_offset(shape, image, i, j):  # noqa: ANN001, ANN202
-    """Where the channels of a pixel begin."""
+    """Offset of the channels of a pixel."""
     return np.uint64(((image * shape[1] + i) * shape[2] + j) * shape[3])
 
 
 @njit(cache=True, nogil=True)
 def _max_pool(x, size, stride, y):  # noqa: ANN001, ANN202  (n, h, w, c) -> (n, oh, ow, c)
-    """Largest number of each window."""
+    """Largest value of each window."""
     n, oh, ow, _ = y.shape
-    c, of, to = np.uint64(y.shape[3]), x.reshape(-1), y.reshape(-1)
+    c, source, to = np.uint64(y.shape[3]), x.reshape(-1), y.reshape(-1)
     for image in range(n):
         for i in range(oh):
             for j in range(ow):
                 best = _pixel_offset(y.shape, image, i, j)
                 for k in range(size[0]):
                     for m in range(size[1]):
-                        here = _pixel_offset(x.shape, image, i * stride[0] + k, j * stride[1] + m)
+                        pixel = _pixel_offset(x.shape, image, i * stride[0] + k, j * stride[1] + m)
                         if k == 0 and m == 0:
                             for t in range(c):
-                                to[best + t] = of[here + t]
+                                to[best + t] = source[pixel + t]
                         else:
                             for t in range(c):
-                                new, old = of[here + t], to[best + t]
+                                new, old = source[pixel + t], to[best + t]
                                 to[best + t] = new if new > old else old  # noqa: FURB136  faster
 
 
 @njit(cache=True, nogil=True)
-def _max_pool_backward(x, y, size, stride, slope, dx):  # noqa: ANN001, ANN202
-    """Give the slope of each window to its first largest number; `dx` is added to."""
+def _max_pool_backward(x, y, size, stride, gradient, dx):  # noqa: ANN001, ANN202
+    """Add the gradient of each window to `dx` at its first largest value."""
     n, oh, ow, _ = y.shape
-    c, of, values = np.uint64(y.shape[3]), x.reshape(-1), y.reshape(-1)
-    down, to = slope.reshape(-1), dx.reshape(-1)
-    left = np.empty(c, x.dtype)
+    c, source, values = np.uint64(y.shape[3]), x.reshape(-1), y.reshape(-1)
+    flat, to = gradient.reshape(-1), dx.reshape(-1)
+    remaining = np.empty(c, x.dtype)
     for image in range(n):
         for i in range(oh):
             for j in range(ow):
                 best = _pixel_offset(y.shape, image, i, j)
                 for t in range(c):
-                    left[t] = down[best + t]
+                    remaining[t] = flat[best + t]
                 for k in range(size[0]):
                     for m in range(size[1]):
-                        here = _pixel_offset(x.shape, image, i * stride[0] + k, j * stride[1] + m)
+                        pixel = _pixel_offset(x.shape, image, i * stride[0] + k, j * stride[1] + m)
                         for t in range(c):
-                            hit = of[here + t] == values[best + t]
-                            to[here + t] += left[t] if hit else ZERO
-                            left[t] = ZERO if hit else left[t]
+                            hit = source[pixel + t] == values[best + t]
+                            to[pixel + t] += remaining[t] if hit else _ZERO
+                            remaining[t] = _ZERO if hit else remaining[t]
 
 
 @njit(cache=True, nogil=True)
 def _average_pool(x, size, stride, y):  # noqa: ANN001, ANN202
-    """Mean of each window; `y` is added to."""
+    """Add the mean of each window to `y`."""
     n, oh, ow, _ = y.shape
-    c, of, to = np.uint64(y.shape[3]), x.reshape(-1), y.reshape(-1)
-    share = x.dtype.type(1 / (size[0] * size[1]))
+    c, source, to = np.uint64(y.shape[3]), x.reshape(-1), y.reshape(-1)
+    fraction = x.dtype.type(1 / (size[0] * size[1]))
     for image in range(n):
         for i in range(oh):
             for j in range(ow):
                 total = _pixel_offset(y.shape, image, i, j)
                 for k in range(size[0]):
                     for m in range(size[1]):
-                        here = _pixel_offset(x.shape, image, i * stride[0] + k, j * stride[1] + m)
+                        pixel = _pixel_offset(x.shape, image, i * stride[0] + k, j * stride[1] + m)
                         for t in range(c):
-                            to[total + t] += share * of[here + t]
+                            to[total + t] += fraction * source[pixel + t]
 
 
 @njit(cache=True, nogil=True)
-def _average_pool_backward(size, stride, slope, dx):  # noqa: ANN001, ANN202
-    """Share the slope of each window among its numbers; `dx` is added to."""
-    n, oh, ow, _ = slope.shape
-    c, down, to = np.uint64(slope.shape[3]), slope.reshape(-1), dx.reshape(-1)
-    share = dx.dtype.type(1 / (size[0] * size[1]))
+def _average_pool_backward(size, stride, gradient, dx):  # noqa: ANN001, ANN202
+    """Add equal fractions of the gradient of each window to `dx`."""
+    n, oh, ow, _ = gradient.shape
+    c, flat, to = np.uint64(gradient.shape[3]), gradient.reshape(-1), dx.reshape(-1)
+    fraction = dx.dtype.type(1 / (size[0] * size[1]))
     for image in range(n):
         for i in range(oh):
             for j in range(ow):
-                total = _pixel_offset(slope.shape, image, i, j)
+                total = _pixel_offset(gradient.shape, image, i, j)
                 for k in range(size[0]):
                     for m in range(size[1]):
-                        here = _pixel_offset(dx.shape, image, i * stride[0] + k, j * stride[1] + m)
+                        pixel = _pixel_offset(dx.shape, image, i * stride[0] + k, j * stride[1] + m)
                         for t in range(c):
-                            to[here + t] += share * down[total + t]
+                            to[pixel + t] += fraction * flat[total + t]
 
 
 class PoolWindow(NamedTuple):
-    """Windows on rows of a shape: images (h, w, c), or series (t, c) as images of one row."""
+    """Windows over images (height, width, channels), or series as images of one row."""
 
     size: Pair
     stride: Pair
@@ -105,13 +110,13 @@ class PoolWindow(NamedTuple):
     def images(self, x: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(x[:, None] if x.ndim == 3 else x)
 
-    def output(self, shape: Shape) -> Shape:
-        *place, c = shape if len(shape) == 3 else (1, *shape)
-        return *((p - s) // t + 1 for p, s, t in zip(place, *self, strict=True)), c
+    def output_shape(self, shape: Shape) -> Shape:
+        *places, c = shape if len(shape) == 3 else (1, *shape)
+        return *((p - s) // t + 1 for p, s, t in zip(places, *self, strict=True)), c
 
 
 def pool_window(layer: Any, shape: Shape) -> PoolWindow:
-    """The windows of a pooling layer, checked; `size=None` is one window over all."""
+    """The windows of a pooling layer, validated; `size=None` is one window over all places."""
     if len(shape) not in (2, 3):
         raise shape_error(layer, shape, "(height, width, channels) or (steps, channels)")
     places = shape[:-1] if len(shape) == 3 else (1, shape[0])
@@ -125,49 +130,49 @@ def pool_window(layer: Any, shape: Shape) -> PoolWindow:
 
 
 class MaxPool(NamedTuple):
-    """The largest number of each window, channel by channel.
+    """Max pooling: the largest value of each window, channel by channel.
 
     Parameters
     ----------
     size : int, pair or None
         Height and width of a window (of series: steps); None for one window over all places.
     stride : int or pair, optional
-        How far a window moves; its size by default. What does not fill a window is left out.
+        Step of the window; its size by default. Incomplete windows at the edges are dropped.
 
     Examples
     --------
-    >>> MaxPool(2).output((13, 13, 32)), MaxPool(None).output((5, 5, 64))
+    >>> MaxPool(2).output_shape((13, 13, 32)), MaxPool(None).output_shape((5, 5, 64))
     ((6, 6, 32), (1, 1, 64))
     """
 
     size: int | Pair | None = 2
     stride: int | Pair | None = None
 
-    def output(self, shape: Shape) -> Shape:
-        return pool_window(self, shape).output(shape)[-len(shape) :]
+    def output_shape(self, shape: Shape) -> Shape:
+        return pool_window(self, shape).output_shape(shape)[-len(shape) :]
 
-    def begin(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
+    def init_params(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
         return []
 
-    def forward(self, params: list, x: np.ndarray, way: PassContext) -> tuple[np.ndarray, Any]:
-        panes = pool_window(self, x.shape[1:])
-        images = panes.images(x)
-        y = empty((len(x), *panes.output(x.shape[1:])), x.dtype)
-        _max_pool(images, *panes, y)
+    def forward(self, params: list, x: np.ndarray, context: PassContext) -> tuple[np.ndarray, Any]:
+        windows = pool_window(self, x.shape[1:])
+        images = windows.images(x)
+        y = empty((len(x), *windows.output_shape(x.shape[1:])), x.dtype)
+        _max_pool(images, *windows, y)
         return y.reshape(len(x), *y.shape[-len(x.shape) + 1 :]), (images, y, x.shape)
 
     def backward(
-        self, params: list, kept: Any, slope: np.ndarray, *, need_input: bool = True
+        self, params: list, cache: Any, gradient: np.ndarray, *, need_input: bool = True
     ) -> tuple[np.ndarray, list[np.ndarray]]:
-        images, y, shape = kept
+        images, y, shape = cache
         dx = zeros(images.shape, images.dtype)
-        slope = np.ascontiguousarray(slope.reshape(y.shape))
-        _max_pool_backward(images, y, *pool_window(self, shape[1:]), slope, dx)
+        gradient = np.ascontiguousarray(gradient.reshape(y.shape))
+        _max_pool_backward(images, y, *pool_window(self, shape[1:]), gradient, dx)
         return dx.reshape(shape), []
 
 
 class AveragePool(NamedTuple):
-    """The mean of each window, channel by channel.
+    """Average pooling: the mean of each window, channel by channel.
 
     Parameters
     ----------
@@ -176,31 +181,31 @@ class AveragePool(NamedTuple):
 
     Examples
     --------
-    >>> AveragePool((1, 4)).output((1, 12, 2))
+    >>> AveragePool((1, 4)).output_shape((1, 12, 2))
     (1, 3, 2)
     """
 
     size: int | Pair | None = 2
     stride: int | Pair | None = None
 
-    def output(self, shape: Shape) -> Shape:
-        return pool_window(self, shape).output(shape)[-len(shape) :]
+    def output_shape(self, shape: Shape) -> Shape:
+        return pool_window(self, shape).output_shape(shape)[-len(shape) :]
 
-    def begin(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
+    def init_params(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
         return []
 
-    def forward(self, params: list, x: np.ndarray, way: PassContext) -> tuple[np.ndarray, Any]:
-        panes = pool_window(self, x.shape[1:])
-        y = zeros((len(x), *panes.output(x.shape[1:])), x.dtype)
-        _average_pool(panes.images(x), *panes, y)
+    def forward(self, params: list, x: np.ndarray, context: PassContext) -> tuple[np.ndarray, Any]:
+        windows = pool_window(self, x.shape[1:])
+        y = zeros((len(x), *windows.output_shape(x.shape[1:])), x.dtype)
+        _average_pool(windows.images(x), *windows, y)
         return y.reshape(len(x), *y.shape[-len(x.shape) + 1 :]), (y.shape, x.shape)
 
     def backward(
-        self, params: list, kept: Any, slope: np.ndarray, *, need_input: bool = True
+        self, params: list, cache: Any, gradient: np.ndarray, *, need_input: bool = True
     ) -> tuple[np.ndarray, list[np.ndarray]]:
-        small, shape = kept
-        dx = zeros(shape if len(shape) == 4 else (shape[0], 1, *shape[1:]), slope.dtype)
+        pooled, shape = cache
+        dx = zeros(shape if len(shape) == 4 else (shape[0], 1, *shape[1:]), gradient.dtype)
         _average_pool_backward(
-            *pool_window(self, shape[1:]), np.ascontiguousarray(slope.reshape(small)), dx
+            *pool_window(self, shape[1:]), np.ascontiguousarray(gradient.reshape(pooled)), dx
         )
         return dx.reshape(shape), []

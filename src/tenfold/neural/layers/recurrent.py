@@ -20,25 +20,26 @@ from tenfold.neural.layers._recurrent_numba import (
 from tenfold.neural.layers.base import PassContext, Shape, shape_error
 
 _Flag = bool | None
-CellKind = tuple[_Flag, _Flag, _Flag, _Flag]  # one of those of `cells`
+CellKind = tuple[_Flag, _Flag, _Flag, _Flag]  # such as `LSTM_CELL`
 
 
 class RecurrentCache(NamedTuple):
-    """What the way back needs of the way along: all arrays are time-major."""
+    """What the backward pass needs of the forward pass; all arrays are time-major."""
 
     x: np.ndarray  # (t, n, p)
     gates: np.ndarray  # (t, n, g u)
     states: np.ndarray  # (t + 1, n, u)
-    memory: np.ndarray  # (t + 1, n, u), or no width
-    there: np.ndarray  # (t, n), or empty
+    memory: np.ndarray  # (t + 1, n, u), or width 0
+    mask: np.ndarray  # (t, n), or empty if all steps exist
 
 
 class RecurrentLayer:
-    """What layers with a state share; they differ in the cell.
+    """Base of recurrent layers, which differ in the cell.
 
-    Parameters are the weights of the input (p, g u) and of the old state (u, g u), and the offset
-    (g u,), for g gates side by side. Weights begin as in Keras: Glorot for the input, orthogonal
-    for the state, offsets zero.
+    Parameters are the weights of the input (p, g u) and of the old state (u, g u), and the bias
+    (g u,), for p features, u units and g gates side by side. Initialization is that of Keras:
+    Glorot for the input, orthogonal for the state, biases zero. The initial state is zero; steps
+    that the mask excludes leave it unchanged.
     """
 
     __slots__ = ()
@@ -46,116 +47,132 @@ class RecurrentLayer:
     all_states: bool
     truncate: int | None
     cell: CellKind = TANH_CELL
-    gates: tuple[float, ...] = (1.0,)  # 1 for a tanh, 1/2 for a sigmoid
-    keeps = False  # whether the cell keeps more than its state
+    gate_scales: tuple[float, ...] = (1.0,)  # 1 for a tanh, 1/2 for a sigmoid
+    has_memory = False  # whether the cell stores more than its state
 
-    def kind(self) -> CellKind:
-        """Which cell."""
+    def cell_kind(self) -> CellKind:
+        """Kind of cell; an error if the settings name none."""
         return self.cell
 
-    def output(self, shape: Shape) -> Shape:
+    def output_shape(self, shape: Shape) -> Shape:
         if len(shape) != 2:
             raise shape_error(self, shape, "(steps, numbers)")  # pyright: ignore[reportArgumentType]
-        self.kind()  # is there such a cell?
+        self.cell_kind()  # raises if the activation is unknown
         if self.truncate is not None and self.truncate < 1:
             raise ValueError(f"truncate={self.truncate}: give a number of steps, at least 1")
         return (shape[0], self.units) if self.all_states else (self.units,)
 
-    def mask(self, way: PassContext) -> np.ndarray | None:
-        """The last state is no sequence any more."""
-        return way.mask if self.all_states else None
+    def mask(self, context: PassContext) -> np.ndarray | None:
+        """The mask of all states; the last state is no sequence."""
+        return context.mask if self.all_states else None
 
-    def begin(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
-        u, g = self.units, self.gates
+    def init_params(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
+        u, g = self.units, self.gate_scales
         W = [initialize_weights("glorot_uniform", None, (shape[-1], u), rng, dtype) for _ in g]
         U = [initialize_weights("orthogonal", None, (u, u), rng, dtype) for _ in g]
-        return [np.hstack(W), np.hstack(U), self.offset(dtype)]
+        return [np.hstack(W), np.hstack(U), self.initial_bias(dtype)]
 
-    def offset(self, dtype: Any) -> np.ndarray:
-        """Offset to start from."""
-        return np.zeros(len(self.gates) * self.units, dtype)
+    def initial_bias(self, dtype: Any) -> np.ndarray:
+        """Biases before training."""
+        return np.zeros(len(self.gate_scales) * self.units, dtype)
 
     def scale(self, dtype: Any) -> np.ndarray:
-        """What kind of gate each number goes into."""
-        return np.repeat(np.array(self.gates, dtype), self.units)
+        """For each gate of each unit, 1 for a tanh and 1/2 for a sigmoid."""
+        return np.repeat(np.array(self.gate_scales, dtype), self.units)
 
     def forward(
-        self, params: list, x: np.ndarray, way: PassContext
+        self, params: list, x: np.ndarray, context: PassContext
     ) -> tuple[np.ndarray, RecurrentCache]:
         W, U, b = params
         n, t, _ = x.shape
         x = _to_time_major(x, W.dtype)
-        there = np.zeros((0, 0), bool) if way.mask is None else np.ascontiguousarray(way.mask.T)
+        mask = np.zeros((0, 0), bool)
+        if context.mask is not None:
+            mask = np.ascontiguousarray(context.mask.T)
         states = _empty_states((t + 1, n, self.units), W.dtype)
-        memory = _empty_states((t + 1, n, self.units if self.keeps else 0), W.dtype)
+        memory = _empty_states((t + 1, n, self.units if self.has_memory else 0), W.dtype)
         gates, back = empty((t, n, W.shape[1]), W.dtype), np.zeros((n, W.shape[1]), W.dtype)
         np.matmul(_merge_steps(x), W, out=_merge_steps(gates))
         scale = self.scale(W.dtype)
         sequence_forward(
-            *self.kind(), gates, back, _copy_aligned(U), b, scale, there, states, memory
+            *self.cell_kind(), gates, back, _copy_aligned(U), b, scale, mask, states, memory
         )
-        walk = RecurrentCache(x, gates, states, memory, there)
-        return self.shown(walk), walk
+        cache = RecurrentCache(x, gates, states, memory, mask)
+        return self._output(cache), cache
 
-    def shown(self, walk: RecurrentCache) -> np.ndarray:
-        """The last state, or all of them: zero at steps that are not there."""
+    def _output(self, cache: RecurrentCache) -> np.ndarray:
+        """The last state, or all of them, zero at steps that do not exist."""
         if not self.all_states:
-            return walk.states[-1].copy()
-        states = np.ascontiguousarray(walk.states[1:].swapaxes(0, 1))
-        return states * walk.there.T[:, :, None] if len(walk.there) else states
+            return cache.states[-1].copy()
+        states = np.ascontiguousarray(cache.states[1:].swapaxes(0, 1))
+        return states * cache.mask.T[:, :, None] if len(cache.mask) else states
 
     def backward(
-        self, params: list, kept: RecurrentCache, slope: np.ndarray, *, need_input: bool = True
+        self,
+        params: list,
+        cache: RecurrentCache,
+        gradient: np.ndarray,
+        *,
+        need_input: bool = True,
     ) -> tuple[np.ndarray | None, list[np.ndarray]]:
-        """As of every layer, but `kept` serves once: the gates are overwritten."""
+        """As of every layer, but the cache serves once: its gates are overwritten."""
         W, U, _ = params
-        x, gates, states, memory, there = kept
-        slopes = states[:0]
+        x, gates, states, memory, mask = cache
+        state_gradients = states[:0]
         last = np.zeros_like(states[0])
         if self.all_states:
-            slopes = _to_time_major(slope, W.dtype)
-            slopes = slopes * there[:, :, None] if len(there) else slopes
+            state_gradients = _to_time_major(gradient, W.dtype)
+            if len(mask):
+                state_gradients = state_gradients * mask[:, :, None]
         else:
-            last += slope
-        side = empty(gates.shape, gates.dtype) if self.cell == GRU_CELL else gates
-        flows, through, down = self.flows(kept), np.empty_like(last), np.zeros_like(memory[0])
-        how = side, _copy_aligned(U.T), there, flows, slopes, last, through, states, memory, down
-        sequence_backward(*self.kind(), gates, *how)
-        into, returned = (
-            _merge_steps(gates),
-            _merge_steps(side),
-        )  # slopes of what the input and the old state say
-        offset = into.sum(axis=0)
-        if self.cell == GRU_CELL:  # it adds one offset to what comes back from the old state
-            offset = np.append(offset, returned[:, 2 * self.units :].sum(axis=0))
-        own = [_merge_steps(x).T @ into, _merge_steps(states[: len(x)]).T @ returned, offset]
+            last += gradient
+        state_terms = empty(gates.shape, gates.dtype) if self.cell == GRU_CELL else gates
+        sequence_backward(
+            *self.cell_kind(),
+            gates,
+            state_terms,
+            _copy_aligned(U.T),
+            mask,
+            self._gradient_mask(cache),
+            state_gradients,
+            last,
+            np.empty_like(last),
+            states,
+            memory,
+            np.zeros_like(memory[0]),
+        )
+        of_inputs, of_states = _merge_steps(gates), _merge_steps(state_terms)
+        db = of_inputs.sum(axis=0)
+        if self.cell == GRU_CELL:  # it has one more bias, of the state term of the candidate
+            db = np.append(db, of_states[:, 2 * self.units :].sum(axis=0))
+        dW, dU = _merge_steps(x).T @ of_inputs, _merge_steps(states[: len(x)]).T @ of_states
         if not need_input:
-            return None, own
-        return np.matmul(into, W.T).reshape(x.shape).swapaxes(0, 1), own
+            return None, [dW, dU, db]
+        return np.matmul(of_inputs, W.T).reshape(x.shape).swapaxes(0, 1), [dW, dU, db]
 
-    def flows(self, walk: RecurrentCache) -> np.ndarray:
-        """Where slopes flow from a step to the one before: every `truncate` steps they do not."""
+    def _gradient_mask(self, cache: RecurrentCache) -> np.ndarray:
+        """Where gradients flow from a step to the one before; not at every `truncate`-th step."""
         if self.truncate is None:
-            return walk.there[:0]
-        there = walk.there if len(walk.there) else np.ones(walk.x.shape[:2], bool)
-        left = there[::-1].cumsum(axis=0)[::-1]  # steps from here to the end of each sequence
-        return ~there | (left % self.truncate != 0)
+            return cache.mask[:0]
+        exists = cache.mask if len(cache.mask) else np.ones(cache.x.shape[:2], bool)
+        remaining = exists[::-1].cumsum(axis=0)[::-1]  # steps to the end of each sequence
+        return ~exists | (remaining % self.truncate != 0)
 
 
 def _merge_steps(x: np.ndarray) -> np.ndarray:
-    """All steps of all rows below each other."""
+    """All steps of all rows as rows of one matrix."""
     return x.reshape(-1, x.shape[2])
 
 
 def _to_time_major(x: np.ndarray, dtype: Any) -> np.ndarray:
-    """Steps before rows."""
-    turned = empty((x.shape[1], x.shape[0], *x.shape[2:]), dtype)
-    turned[:] = x.swapaxes(0, 1)
-    return turned
+    """A copy whose first axis are the steps."""
+    time_major = empty((x.shape[1], x.shape[0], *x.shape[2:]), dtype)
+    time_major[:] = x.swapaxes(0, 1)
+    return time_major
 
 
 def _empty_states(shape: Shape, dtype: Any) -> np.ndarray:
-    """An array over the steps, of which the first is zero; a walk sets the others."""
+    """An array over the steps, zero at the first and not initialized at the others."""
     array = empty(shape, dtype)
     array[0] = 0
     return array
@@ -163,9 +180,9 @@ def _empty_states(shape: Shape, dtype: Any) -> np.ndarray:
 
 def _copy_aligned(array: np.ndarray) -> np.ndarray:
     """A copy that begins at a multiple of 64 bytes: products with it take half the time."""
-    room = np.empty(array.size + 64 // array.itemsize, array.dtype)
-    start = -room.ctypes.data % 64 // array.itemsize
-    copy = room[start : start + array.size].reshape(array.shape)
+    buffer = np.empty(array.size + 64 // array.itemsize, array.dtype)
+    start = -buffer.ctypes.data % 64 // array.itemsize
+    copy = buffer[start : start + array.size].reshape(array.shape)
     copy[:] = array
     return copy
 
@@ -174,7 +191,7 @@ _RNN_CELLS = {"tanh": TANH_CELL, "relu": RELU_CELL}
 
 
 class RecurrentSettings(NamedTuple):
-    """What recurrent layers have in common; see `RecurrentLayer`."""
+    """Parameters of recurrent layers; see `Rnn`."""
 
     units: int
     all_states: bool = False
@@ -182,7 +199,7 @@ class RecurrentSettings(NamedTuple):
 
 
 class RnnSettings(NamedTuple):
-    """Those of other layers, and the function of the state."""
+    """Parameters of recurrent layers with a choice of activation; see `Rnn`."""
 
     units: int
     activation: str = "tanh"
@@ -191,27 +208,37 @@ class RnnSettings(NamedTuple):
 
 
 class Rnn(RecurrentLayer, RnnSettings):
-    r"""A plain recurrent layer [003, lecture 10; 004, 4.6].
+    r"""Simple recurrent layer (Elman network).
 
     .. math:: s_t = \varphi(x_t W + s_{t-1} U + b)
 
     Parameters
     ----------
     units : int
-        Numbers in the state s.
+        Size of the state s.
     activation : "tanh" or "relu"
-        The function of the score.
+        Activation function.
     all_states : bool
-        Whether the states of all steps come out, (steps, units); else the last one, (units,).
+        Whether the output are the states of all steps, (steps, units), or the last one, (units,).
     truncate : int, optional
-        Slopes flow back over at most so many steps, counted in pieces from the end of a sequence.
+        Truncated backpropagation through time: gradients flow back over at most so many steps; a
+        sequence is divided into such pieces from its end.
+
+    See Also
+    --------
+    GatedRnn, Gru, Lstm, Bidirectional, tenfold.RecurrentClassifier
+
+    References
+    ----------
+    J. L. Elman (1990), "Finding structure in time".
+    P. J. Werbos (1990), "Backpropagation through time: what it does and how to do it".
 
     Examples
     --------
     >>> import numpy as np
     >>> from tenfold.neural import PassContext
     >>> layer = Rnn(2)
-    >>> layer.output((5, 3))
+    >>> layer.output_shape((5, 3))
     (2,)
     >>> W, U, b = np.zeros((3, 2)), np.eye(2), np.array([0.0, 1.0])
     >>> state, _ = layer.forward([W, U, b], np.zeros((1, 2, 3)), PassContext())  # tanh(tanh(b) + b)
@@ -221,14 +248,14 @@ class Rnn(RecurrentLayer, RnnSettings):
 
     __slots__ = ()
 
-    def kind(self) -> CellKind:
+    def cell_kind(self) -> CellKind:
         if self.activation not in _RNN_CELLS:
             raise ValueError(f"activation={self.activation!r}: take one of {sorted(_RNN_CELLS)}")
         return _RNN_CELLS[self.activation]
 
 
 class GatedRnn(RecurrentLayer, RecurrentSettings):
-    r"""A state that a gate lets through or holds: the simple gated network of 003, lecture 10.
+    r"""Recurrent layer with one gate, which interpolates between the old state and a candidate.
 
     .. math:: g_t = \sigma(x_t W_g + s_{t-1} U_g + b_g), \qquad
               s_t = (1 - g_t) \circ s_{t-1} + g_t \circ \tanh(x_t W_s + s_{t-1} U_s + b_s)
@@ -240,127 +267,145 @@ class GatedRnn(RecurrentLayer, RecurrentSettings):
 
     Examples
     --------
-    >>> GatedRnn(4, all_states=True).output((5, 3))
+    >>> GatedRnn(4, all_states=True).output_shape((5, 3))
     (5, 4)
     """
 
     __slots__ = ()
-    gates = (0.5, 1.0)
+    gate_scales = (0.5, 1.0)
     cell = GATED_CELL
 
 
 class Gru(RecurrentLayer, RecurrentSettings):
-    r"""A gated recurrent unit, in the form of PyTorch and Keras (`reset_after`).
+    r"""Gated recurrent unit (GRU), in the form of PyTorch and Keras (`reset_after`).
 
     .. math:: r_t &= \sigma(x_t W_r + s_{t-1} U_r + b_r), \qquad
               z_t = \sigma(x_t W_z + s_{t-1} U_z + b_z) \\
               n_t &= \tanh(x_t W_n + b_n + r_t \circ (s_{t-1} U_n + b_m)) \\
               s_t &= (1 - z_t) \circ n_t + z_t \circ s_{t-1}
 
-    The gates lie side by side as r, z, n; the offset is (4 units,): those of the gates, then b_m.
+    The gates are stored side by side as r, z, n; the bias is (4 units,): those of the gates, then
+    b_m.
 
     Parameters
     ----------
     units, all_states, truncate
         As of `Rnn`.
 
+    References
+    ----------
+    K. Cho, B. van Merrienboer, C. Gulcehre, D. Bahdanau, F. Bougares, H. Schwenk, Y. Bengio (2014),
+    "Learning phrase representations using RNN encoder-decoder for statistical machine translation".
+
     Examples
     --------
     >>> import numpy as np
-    >>> [p.shape for p in Gru(4).begin((5, 3), np.random.default_rng(0), np.float32)]
+    >>> [p.shape for p in Gru(4).init_params((5, 3), np.random.default_rng(0), np.float32)]
     [(3, 12), (4, 12), (16,)]
     """
 
     __slots__ = ()
-    gates = (0.5, 0.5, 1.0)
+    gate_scales = (0.5, 0.5, 1.0)
     cell = GRU_CELL
-    keeps = True
+    has_memory = True
 
-    def offset(self, dtype: Any) -> np.ndarray:
+    def initial_bias(self, dtype: Any) -> np.ndarray:
         return np.zeros(4 * self.units, dtype)
 
 
 class Lstm(RecurrentLayer, RecurrentSettings):
-    r"""Long short-term memory, in the form of PyTorch and Keras [003, lecture 10].
+    r"""Long short-term memory (LSTM), in the form of PyTorch and Keras.
 
     .. math:: (i_t, f_t, o_t) &= \sigma(x_t W_{ifo} + h_{t-1} U_{ifo} + b_{ifo}) \\
               c_t &= f_t \circ c_{t-1} + i_t \circ \tanh(x_t W_g + h_{t-1} U_g + b_g) \\
               h_t &= o_t \circ \tanh(c_t)
 
-    What comes out is h. The gates lie side by side as i, f, g, o. The offset of the forget gate
-    begins at 1, so that the memory holds at first.
+    The output is h. The gates are stored side by side as i, f, g, o. The bias of the forget gate
+    starts at 1, so that the memory is retained at first.
 
     Parameters
     ----------
     units, all_states, truncate
         As of `Rnn`.
 
+    References
+    ----------
+    S. Hochreiter, J. Schmidhuber (1997), "Long short-term memory".
+    F. A. Gers, J. Schmidhuber, F. Cummins (2000), "Learning to forget: continual prediction with
+    LSTM".
+
     Examples
     --------
     >>> import numpy as np
-    >>> [p.shape for p in Lstm(4).begin((5, 3), np.random.default_rng(0), np.float32)]
+    >>> [p.shape for p in Lstm(4).init_params((5, 3), np.random.default_rng(0), np.float32)]
     [(3, 16), (4, 16), (16,)]
     """
 
     __slots__ = ()
-    gates = (0.5, 0.5, 1.0, 0.5)
+    gate_scales = (0.5, 0.5, 1.0, 0.5)
     cell = LSTM_CELL
-    keeps = True
+    has_memory = True
 
-    def offset(self, dtype: Any) -> np.ndarray:
+    def initial_bias(self, dtype: Any) -> np.ndarray:
         return np.repeat(np.array([0, 1, 0, 0], dtype), self.units)
 
 
 class Bidirectional(NamedTuple):
-    """Two layers with a state, of which one reads backwards; what both say, side by side.
+    """Two recurrent layers, one of which reads backwards; their outputs are concatenated.
 
-    Each reads to its own end: of the backward one, the last state is that after the first step.
+    Each reads to its own end: the last state of the backward layer is that after the first step.
 
     Parameters
     ----------
     layer : recurrent layer
         Settings of both, for instance `Lstm(32)`.
 
+    References
+    ----------
+    M. Schuster, K. K. Paliwal (1997), "Bidirectional recurrent neural networks".
+
     Examples
     --------
     >>> from tenfold.neural import Lstm
-    >>> Bidirectional(Lstm(32)).output((28, 4))
+    >>> Bidirectional(Lstm(32)).output_shape((28, 4))
     (64,)
     """
 
     layer: Any
 
-    def output(self, shape: Shape) -> Shape:
-        *steps, units = self.layer.output(shape)
+    def output_shape(self, shape: Shape) -> Shape:
+        *steps, units = self.layer.output_shape(shape)
         return (*steps, 2 * units)
 
-    def mask(self, way: PassContext) -> np.ndarray | None:
-        return self.layer.mask(way)
+    def mask(self, context: PassContext) -> np.ndarray | None:
+        return self.layer.mask(context)
 
-    def begin(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
-        return self.layer.begin(shape, rng, dtype) + self.layer.begin(shape, rng, dtype)
+    def init_params(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
+        return self.layer.init_params(shape, rng, dtype) + self.layer.init_params(shape, rng, dtype)
 
-    def forward(self, params: list, x: np.ndarray, way: PassContext) -> tuple[np.ndarray, Any]:
-        ahead, back = split_directions(params)
-        turned = None if way.mask is None else way.mask[:, ::-1]
-        a, a_kept = self.layer.forward(ahead, x, way)
-        b, b_kept = self.layer.forward(back, x[:, ::-1], way._replace(mask=turned))
-        return np.concatenate([a, self.turned(b)], axis=-1), (a_kept, b_kept)
+    def forward(self, params: list, x: np.ndarray, context: PassContext) -> tuple[np.ndarray, Any]:
+        params_a, params_b = split_directions(params)
+        reversed_mask = None if context.mask is None else context.mask[:, ::-1]
+        a, cache_a = self.layer.forward(params_a, x, context)
+        b, cache_b = self.layer.forward(params_b, x[:, ::-1], context._replace(mask=reversed_mask))
+        return np.concatenate([a, self._reverse(b)], axis=-1), (cache_a, cache_b)
 
-    def turned(self, states: np.ndarray) -> np.ndarray:
-        """All states in the other order; a last state as it is."""
+    def _reverse(self, states: np.ndarray) -> np.ndarray:
+        """All states in reverse order; a last state unchanged."""
         return states[:, ::-1] if self.layer.all_states else states
 
     def backward(
-        self, params: list, kept: Any, slope: np.ndarray, *, need_input: bool = True
+        self, params: list, cache: Any, gradient: np.ndarray, *, need_input: bool = True
     ) -> tuple[np.ndarray | None, list[np.ndarray]]:
-        a_slope, b_slope = np.split(slope, 2, axis=-1)
-        (ahead, back), (a_kept, b_kept) = split_directions(params), kept
-        a, a_own = self.layer.backward(ahead, a_kept, a_slope, need_input=need_input)
-        b, b_own = self.layer.backward(back, b_kept, self.turned(b_slope), need_input=need_input)
-        return None if a is None or b is None else a + b[:, ::-1], a_own + b_own
+        gradient_a, gradient_b = np.split(gradient, 2, axis=-1)
+        (params_a, params_b), (cache_a, cache_b) = split_directions(params), cache
+        dx_a, own_a = self.layer.backward(params_a, cache_a, gradient_a, need_input=need_input)
+        gradient_b = self._reverse(gradient_b)
+        dx_b, own_b = self.layer.backward(params_b, cache_b, gradient_b, need_input=need_input)
+        dx = None if dx_a is None or dx_b is None else dx_a + dx_b[:, ::-1]
+        return dx, own_a + own_b
 
 
 def split_directions(params: list) -> tuple[list, list]:
-    """Parameters of the layer that reads on, and of the one that reads back."""
+    """Parameters of the layer that reads forward, and of the one that reads backward."""
     return params[: len(params) // 2], params[len(params) // 2 :]

@@ -11,60 +11,60 @@ from tenfold.neural.layers.base import PassContext, Shape, shape_error
 
 
 class Flatten(NamedTuple):
-    """All numbers of a row one after the other: between images and dense layers.
+    """All values of a row as a vector: between convolutional and dense layers.
 
     Examples
     --------
-    >>> Flatten().output((5, 5, 64))
+    >>> Flatten().output_shape((5, 5, 64))
     (1600,)
     """
 
-    def output(self, shape: Shape) -> Shape:
+    def output_shape(self, shape: Shape) -> Shape:
         return (prod(shape),)
 
-    def begin(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
+    def init_params(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
         return []
 
-    def forward(self, params: list, x: np.ndarray, way: PassContext) -> tuple[np.ndarray, Any]:
+    def forward(self, params: list, x: np.ndarray, context: PassContext) -> tuple[np.ndarray, Any]:
         return x.reshape(len(x), -1), x.shape
 
     def backward(
-        self, params: list, kept: Any, slope: np.ndarray, *, need_input: bool = True
+        self, params: list, cache: Any, gradient: np.ndarray, *, need_input: bool = True
     ) -> tuple[np.ndarray, list[np.ndarray]]:
-        return slope.reshape(kept), []
+        return gradient.reshape(cache), []
 
-    def mask(self, way: PassContext) -> np.ndarray | None:
+    def mask(self, context: PassContext) -> np.ndarray | None:
         return None
 
 
 class Reshape(NamedTuple):
-    """The numbers of a row in another shape.
+    """The values of a row in another shape.
 
     Parameters
     ----------
     shape : tuple of int
-        The shape.
+        The new shape of a row.
 
     Examples
     --------
-    >>> Reshape((28, 28, 1)).output((784,))
+    >>> Reshape((28, 28, 1)).output_shape((784,))
     (28, 28, 1)
     """
 
     shape: Shape
 
-    def output(self, shape: Shape) -> Shape:
+    def output_shape(self, shape: Shape) -> Shape:
         if prod(shape) != prod(self.shape):
             raise shape_error(self, shape, f"of {prod(self.shape)} numbers")
         return tuple(self.shape)
 
-    def begin(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
+    def init_params(self, shape: Shape, rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
         return []
 
-    def forward(self, params: list, x: np.ndarray, way: PassContext) -> tuple[np.ndarray, Any]:
+    def forward(self, params: list, x: np.ndarray, context: PassContext) -> tuple[np.ndarray, Any]:
         return x.reshape(len(x), *self.shape), x.shape
 
     def backward(
-        self, params: list, kept: Any, slope: np.ndarray, *, need_input: bool = True
+        self, params: list, cache: Any, gradient: np.ndarray, *, need_input: bool = True
     ) -> tuple[np.ndarray, list[np.ndarray]]:
-        return slope.reshape(kept), []
+        return gradient.reshape(cache), []
