@@ -18,11 +18,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from tenfold import KMeans
-from tenfold.cluster.cluster_features import ClusterFeatures
-from tenfold.cluster.n_clusters import choose_k
+from tenfold import ClusterFeatures, KMeans, choose_k
 from tenfold.cluster.profiles import compare_clusterings, profile_clusters
-from tenfold.plot.clusters import cluster_scatter, elbow, silhouettes
+from tenfold.plot import cluster_scatter, elbow, silhouettes
 
 X, y = make_blobs(300, centers=[[0, 0], [5, 0], [0, 5], [5, 5]], random_state=0)
 model = KMeans(n_init=3, random_state=0)

@@ -17,7 +17,7 @@ from sklearn.datasets import make_circles, make_moons
 from sklearn.preprocessing import StandardScaler
 
 from tenfold import GaussianMixture, KernelKMeans, KMeans, choose_k, lloyd_steps
-from tenfold.plot.clusters import elbow
+from tenfold.plot import elbow
 from tenfold.plot.style import MUTED_COLOR, TEXT_COLOR, palette_color, palette_marker, style_axes
 
 

@@ -15,11 +15,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_sample_image
 
-from tenfold import KMeans
-from tenfold.cluster.color_quantization import image_bits, quantize
-from tenfold.cluster.kmedoids import KMedoids
-from tenfold.cluster.n_clusters import choose_k
-from tenfold.plot.clusters import elbow
+from tenfold import KMeans, KMedoids, choose_k, quantize
+from tenfold.cluster.color_quantization import image_bits
+from tenfold.plot import elbow
 from tenfold.plot.style import palette_color, palette_marker, style_axes
 
 size = image_bits(1024 * 1024, 32)

@@ -12,11 +12,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_iris, make_moons
 
-from tenfold import KMeans
-from tenfold.cluster.agglomerative import AgglomerativeClustering
+from tenfold import AgglomerativeClustering, KMeans
 from tenfold.cluster.dendrogram import linkage_matrix
 from tenfold.cluster.profiles import compare_clusterings
-from tenfold.plot.clusters import cluster_scatter, dendrogram
+from tenfold.plot import cluster_scatter, dendrogram
 from tenfold.plot.style import style_axes
 
 points = np.array([[0.0], [1.0], [3.0], [7.0]])

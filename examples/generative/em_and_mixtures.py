@@ -13,14 +13,10 @@ components without ever seeing who belongs where. [000, 4.2.1; 002, ch. 8; 003, 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tenfold import KMeans
-from tenfold.inference.em import LikelihoodDecreasedError, expectation_maximization
+from tenfold import GaussianMixture, KMeans, MixtureModel, MultinomialMixture, choose_components
+from tenfold.inference import LikelihoodDecreasedError, expectation_maximization
 from tenfold.mixture._gaussian import GaussianParameters
-from tenfold.mixture.discrete import MultinomialMixture
-from tenfold.mixture.gaussian_mixture import GaussianMixture
-from tenfold.mixture.mixture_model import MixtureModel
-from tenfold.mixture.n_components import choose_components
-from tenfold.plot.mixtures import em_steps, mixture
+from tenfold.plot import em_steps, mixture
 from tenfold.plot.style import palette_color, style_axes
 from tenfold.teaching.em_steps import e_step, elbo_terms, m_step
 

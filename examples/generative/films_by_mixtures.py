@@ -22,8 +22,8 @@ from fractions import Fraction
 import matplotlib.pyplot as plt
 import numpy as np
 
+from tenfold import GaussianMixture
 from tenfold.datasets import fetch_netflix_ratings
-from tenfold.mixture.gaussian_mixture import GaussianMixture
 from tenfold.optim import alternating_minimization
 from tenfold.plot.style import TEXT_COLOR, palette_color, style_axes
 

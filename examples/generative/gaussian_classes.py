@@ -14,10 +14,14 @@ densities the covariance decides the boundary. [004, 3.6 and its figure; 003, un
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tenfold import GaussianNB, LogisticRegression, plot
-from tenfold.discriminant.gaussian_classifier import GaussianClassifier
-from tenfold.discriminant.lda import LinearDiscriminantAnalysis
-from tenfold.discriminant.qda import QuadraticDiscriminantAnalysis
+from tenfold import (
+    GaussianClassifier,
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    LogisticRegression,
+    QuadraticDiscriminantAnalysis,
+    plot,
+)
 from tenfold.plot.style import palette_color, palette_marker, style_axes
 
 rng = np.random.default_rng(4)

@@ -13,10 +13,15 @@ stands beside logistic regression. [001, 2.7; 002, ch. 5]
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tenfold import GaussianNB, LogisticRegression, datasets
-from tenfold.naive_bayes.categorical import CategoricalNB
-from tenfold.naive_bayes.discrete import BernoulliNB, MultinomialNB
-from tenfold.naive_bayes.mixed import MixedNB
+from tenfold import (
+    BernoulliNB,
+    CategoricalNB,
+    GaussianNB,
+    LogisticRegression,
+    MixedNB,
+    MultinomialNB,
+    datasets,
+)
 from tenfold.plot.style import palette_color, style_axes
 
 words = np.array([[70.0, 20, 15, 40, 90], [73, 65, 98, 20, 120]])

@@ -16,8 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.naive_bayes import MultinomialNB
 
-from tenfold import GaussianNB, LogisticRegression, datasets, plot
-from tenfold.linear.probit import ProbitRegression
+from tenfold import GaussianNB, LogisticRegression, ProbitRegression, datasets, plot
 
 rng = np.random.default_rng(0)
 if os.environ.get("TENFOLD_DATA"):

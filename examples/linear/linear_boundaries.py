@@ -14,9 +14,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 
-from tenfold import LogisticRegression, plot
-from tenfold.inspection.multiclass_ambiguity import is_ambiguous
-from tenfold.linear.least_squares_classifier import LeastSquaresClassifier
+from tenfold import LeastSquaresClassifier, LogisticRegression, plot
+from tenfold.inspection import is_ambiguous
 from tenfold.plot.style import TEXT_COLOR, palette_color, palette_marker, style_axes
 
 rng = np.random.default_rng(2)

@@ -13,9 +13,8 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from tenfold import FunctionFeatures, LinearRegression, hat_matrix, plot
-from tenfold.inspection.leverage import regression_diagnostics
-from tenfold.linear.quantile import QuantileRegressor
+from tenfold import FunctionFeatures, LinearRegression, QuantileRegressor, hat_matrix, plot
+from tenfold.inspection import regression_diagnostics
 from tenfold.math.losses import AbsoluteLoss
 from tenfold.plot.style import MUTED_COLOR, TEXT_COLOR, palette_color, style_axes
 

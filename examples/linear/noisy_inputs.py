@@ -18,8 +18,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
-from tenfold import LogisticRegression, datasets
-from tenfold.linear.probit import ProbitRegression
+from tenfold import LogisticRegression, ProbitRegression, datasets
 from tenfold.plot.style import palette_color, palette_marker, style_axes
 
 HERE = bool(os.environ.get("TENFOLD_DATA"))

@@ -13,8 +13,7 @@ be wrong. [003, unit 1, lect. 1 and 2, homework 1; 004, 3.5]
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tenfold.linear.separability import novikoff_bound
-from tenfold.linear.stochastic.perceptron import Perceptron, perceptron_step
+from tenfold import Perceptron, novikoff_bound, perceptron_step
 from tenfold.plot.style import TEXT_COLOR, palette_color, palette_marker, style_axes
 
 theta, _ = perceptron_step([2, 4], -1, [0, 0])

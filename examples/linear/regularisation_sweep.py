@@ -18,9 +18,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from tenfold import LinearSVC, SGDClassifier
 from tenfold.datasets import load_breast_cancer
-from tenfold.linear.stochastic.sgd import SGDClassifier
-from tenfold.linear.svm.linear_svc import LinearSVC
 from tenfold.linear.svm.margins import c_from_strength
 from tenfold.plot.style import palette_color, palette_marker, style_axes
 

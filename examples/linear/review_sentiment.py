@@ -16,9 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
-from tenfold import datasets
-from tenfold.linear.stochastic.pegasos import Pegasos
-from tenfold.linear.stochastic.perceptron import Perceptron
+from tenfold import Pegasos, Perceptron, datasets
 from tenfold.plot.style import palette_color, style_axes
 
 KIND = ["delicious", "great", "love", "best", "perfect", "happy", "tasty", "favorite"]

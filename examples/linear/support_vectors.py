@@ -14,9 +14,7 @@ depends on the points at the margin alone. [002, 6.3; 003, unit 1, lect. 4; 004,
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tenfold import LogisticRegression, plot
-from tenfold.linear.svm.hard_margin_solver import hard_margin
-from tenfold.linear.svm.linear_svc import LinearSVC
+from tenfold import LinearSVC, LogisticRegression, hard_margin, plot
 from tenfold.linear.svm.margins import (
     c_from_strength,
     margin_path,

@@ -18,11 +18,18 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from tenfold import BernoulliNB, LogisticRegression, MLPClassifier, datasets, neural, plot
+from tenfold import (
+    BernoulliNB,
+    LogisticRegression,
+    MLPClassifier,
+    SequentialClassifier,
+    datasets,
+    neural,
+    plot,
+)
 from tenfold.neural import Conv2d, Dense, Flatten, MaxPool, RandomPadding
-from tenfold.neural.sequential import SequentialClassifier
 from tenfold.plot.style import palette_color, style_axes
-from tenfold.teaching.convolution import convolve, cross_correlate, pool
+from tenfold.teaching import convolve, cross_correlate, pool
 
 warnings.simplefilter("ignore", ConvergenceWarning)  # networks have a number of epochs here
 image = [[1, 1, 2, 1, 1], [3, 1, 4, 1, 1], [1, 3, 1, 2, 2], [1, 2, 1, 1, 1], [1, 1, 2, 1, 1]]

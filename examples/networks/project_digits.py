@@ -20,9 +20,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from tenfold import ConvClassifier, LogisticRegression, MLPClassifier, datasets
+from tenfold import (
+    ConvClassifier,
+    LogisticRegression,
+    MLPClassifier,
+    SequentialClassifier,
+    SequentialRegressor,
+    datasets,
+)
 from tenfold.neural import Conv2d, Dense, Dropout, Flatten, MaxPool, losses
-from tenfold.neural.sequential import SequentialClassifier, SequentialRegressor
 from tenfold.plot.style import palette_color, style_axes
 from tenfold.teaching import autodiff
 

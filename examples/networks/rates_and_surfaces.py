@@ -16,11 +16,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from tenfold import MLPRegressor, datasets, neural, plot
+from tenfold import MLPRegressor, SequentialClassifier, datasets, neural, plot
 from tenfold.neural import Dense
-from tenfold.neural.sequential import SequentialClassifier
 from tenfold.plot.style import legend_outside, palette_color, style_axes
-from tenfold.teaching.loss_landscape import loss_surface, permute_units
+from tenfold.teaching import loss_surface, permute_units
 
 warnings.simplefilter("ignore", ConvergenceWarning)  # some descents are cut short
 X, y = datasets.make_rings(600, radii=(0.7, 1.4, 2.1), noise=0.12, random_state=0)

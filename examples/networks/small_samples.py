@@ -18,9 +18,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from tenfold import MLPClassifier, datasets, neural
+from tenfold import MLPClassifier, SequentialClassifier, datasets, neural
 from tenfold.neural import Conv2d, Dense, Flatten, MaxPool, RandomPadding
-from tenfold.neural.sequential import SequentialClassifier
 from tenfold.plot.style import palette_color, style_axes
 
 warnings.simplefilter("ignore", ConvergenceWarning)  # networks have a number of epochs here
