@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import DegenerateDataWarning, binomtest, bootstrap, t
 
-_PROPORTION_METHODS = ("wilson", "exact")  # as scipy calls them; "exact" is Clopper and Pearson's
+_PROPORTION_METHODS = ("wilson", "exact")  # SciPy's names; "exact" is Clopper-Pearson
 _BOOTSTRAP_METHODS = {"bca": "BCa", "percentile": "percentile"}
 
 
 class ConfidenceInterval(NamedTuple):
-    """A value, and where it may lie.
+    """A value with its confidence interval.
 
     Attributes
     ----------
-    value : what was measured
-    low, high : ends of the interval
-    level : share of such intervals that contain the truth
-    method : how it was found
+    value : the point estimate
+    low, high : confidence limits
+    level : confidence level
+    method : name of the method
     """
 
     value: float
@@ -41,22 +41,22 @@ class ConfidenceInterval(NamedTuple):
 def error_interval(
     wrong: int, n: int, *, level: float = 0.95, method: str = "wilson"
 ) -> ConfidenceInterval:
-    r"""Interval of an error rate: so many wrong out of n.
+    r"""Confidence interval of an error rate: `wrong` errors in n predictions.
 
     Parameters
     ----------
     wrong, n : int
-        Wrong answers, and all answers, on rows that no model has seen.
+        Number of errors, and of predictions, on rows not used for training.
     level : float
-        Share of such intervals that contain the truth.
+        Confidence level.
     method : {"wilson", "exact", "hoeffding"}
-        Wilson's is near the level, Clopper and Pearson's exact one never below it, Hoeffding's
-        :math:`\pm \sqrt{\log(2 / (1 - \text{level})) / 2n}` is the widest and holds for any cost
-        between 0 and 1.
+        The coverage of Wilson's is near the level, that of the exact one (Clopper-Pearson) never
+        below it; Hoeffding's :math:`\pm \sqrt{\log(2 / (1 - \text{level})) / 2n}` is the widest and
+        holds for any loss between 0 and 1.
 
     Returns
     -------
-    Interval
+    ConfidenceInterval
 
     Examples
     --------
@@ -67,16 +67,16 @@ def error_interval(
     """
     if not 0 <= wrong <= n or n < 1:
         raise ValueError(f"{wrong} of {n} answers cannot be wrong")
-    share = wrong / n
+    rate = wrong / n
     if method == "hoeffding":
-        half = sqrt(log(2 / (1 - _validate_level(level))) / (2 * n))
+        margin = sqrt(log(2 / (1 - _validate_level(level))) / (2 * n))
         return ConfidenceInterval(
-            share, max(share - half, 0.0), min(share + half, 1.0), level, method
+            rate, max(rate - margin, 0.0), min(rate + margin, 1.0), level, method
         )
     if method not in _PROPORTION_METHODS:
         raise ValueError(f"method={method!r}: there are {[*_PROPORTION_METHODS, 'hoeffding']}")
-    ends = binomtest(int(wrong), int(n)).proportion_ci(_validate_level(level), method)
-    return ConfidenceInterval(share, float(ends.low), float(ends.high), level, method)
+    limits = binomtest(int(wrong), int(n)).proportion_ci(_validate_level(level), method)
+    return ConfidenceInterval(rate, float(limits.low), float(limits.high), level, method)
 
 
 def bootstrap_interval(
@@ -88,39 +88,39 @@ def bootstrap_interval(
     draws: int = 2000,
     seed: int = 0,
 ) -> ConfidenceInterval:
-    """Interval of any metric of predictions, by drawing rows again and again.
+    """Bootstrap confidence interval of any metric of predictions.
 
-    The metric is computed of as many rows, drawn with replacement, `draws` times; "bca" also leaves
-    each row out once, to correct bias and skewness, and so asks for the metric n times more.
+    The metric is computed on `draws` resamples of the rows; "bca" also leaves each row out once, to
+    correct bias and skewness, which takes n more evaluations.
 
     Parameters
     ----------
     metric : callable
         ``metric(y, predicted)``, such as those of `sklearn.metrics`.
-    y : (n,) array
+    y : array of shape (n_rows,)
         True values or labels.
-    *predicted : arrays of n rows
-        What the metric takes after y.
+    *predicted : arrays of n_rows rows
+        Further arguments of the metric.
     level : float
-        Share of such intervals that contain the truth.
+        Confidence level.
     method : {"bca", "percentile"}
-        Bias-corrected and accelerated, or plain quantiles of the draws.
+        Bias-corrected and accelerated, or quantiles of the resampled values.
     draws : int
-        How often rows are drawn.
+        Number of resamples.
     seed : int
-        The same seed gives the same draws.
+        Seed of the resamples.
 
     Returns
     -------
-    Interval
+    ConfidenceInterval
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn.metrics import mean_absolute_error
     >>> y = np.arange(50.0)
-    >>> found = bootstrap_interval(mean_absolute_error, y, y + np.tile([0.0, 2.0], 25))
-    >>> found.low < found.value == 1.0 < found.high
+    >>> interval = bootstrap_interval(mean_absolute_error, y, y + np.tile([0.0, 2.0], 25))
+    >>> interval.low < interval.value == 1.0 < interval.high
     True
     """
     value, low, high, _ = bootstrap_metric(metric, (y, *predicted), level, method, draws, seed)
@@ -130,13 +130,13 @@ def bootstrap_interval(
 def bootstrap_metric(
     metric: Callable[..., float], columns: Any, level: float, method: str, draws: int, seed: int
 ) -> tuple[float, float, float, np.ndarray]:
-    """The metric of all rows, both ends of its interval, and its values for rows drawn again."""
+    """The metric of all rows, its confidence limits, and its bootstrap distribution."""
     if method not in _BOOTSTRAP_METHODS:
         raise ValueError(f"method={method!r}: there are {list(_BOOTSTRAP_METHODS)}")
     columns = [np.asarray(column) for column in columns]
     rows = np.arange(len(columns[0]))
 
-    def of(rows: np.ndarray) -> float:
+    def evaluate(rows: np.ndarray) -> float:
         return float(metric(*(column[rows] for column in columns)))
 
     options: dict[str, Any] = {
@@ -145,30 +145,33 @@ def bootstrap_metric(
         "rng": seed,
     }
     with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
-        warnings.simplefilter("ignore", DegenerateDataWarning)  # an error below says more
-        found = bootstrap(
-            (rows,), of, confidence_level=_validate_level(level), vectorized=False, **options
+        warnings.simplefilter("ignore", DegenerateDataWarning)  # the error below is more specific
+        result = bootstrap(
+            (rows,), evaluate, confidence_level=_validate_level(level), vectorized=False, **options
         )
-    low, high = map(float, found.confidence_interval)
+    low, high = map(float, result.confidence_interval)
     if not np.isfinite([low, high]).all():
         raise ValueError(
-            "the metric is the same, or undefined, for rows drawn again: there are too few rows, "
-            "or no mistakes. For an error rate use error_interval, else try method='percentile'"
+            "the metric is constant, or undefined, on the resamples: there are too few rows, or "
+            "no errors. For an error rate use error_interval, else try method='percentile'"
         )
-    return of(rows), low, high, found.bootstrap_distribution
+    return evaluate(rows), low, high, result.bootstrap_distribution
 
 
 def fold_interval(
     scores: Any, *, ratio: float | None = None, level: float = 0.95
 ) -> ConfidenceInterval:
-    r"""Interval of the mean score over folds, whose training sets overlap.
+    r"""Confidence interval of the mean score over folds with overlapping training sets.
 
     .. math:: \bar s \pm t_{J-1} \sqrt{(1 / J + \rho) \, \hat\sigma^2}, \quad
               \rho = n_\text{test} / n_\text{train}
 
-    Folds share most of their training rows, so their scores are no independent draws, and the plain
-    :math:`\hat\sigma / \sqrt J` is too small; the added :math:`\rho` is Nadeau and Bengio's
-    correction.
+    Folds share most of their training rows, so their scores are dependent and the standard error
+    :math:`\hat\sigma / \sqrt J` is too small; :math:`\rho` corrects it.
+
+    References
+    ----------
+    C. Nadeau and Y. Bengio (2003), "Inference for the generalization error", Machine Learning 52.
 
     Parameters
     ----------
@@ -177,11 +180,11 @@ def fold_interval(
     ratio : float, optional
         Test rows per training row; by default that of k folds, 1 / (k - 1).
     level : float
-        Share of such intervals that contain the truth, about.
+        Confidence level (approximate).
 
     Returns
     -------
-    Interval
+    ConfidenceInterval
 
     Examples
     --------
@@ -189,8 +192,8 @@ def fold_interval(
     0.9 (95 % interval 0.8706 to 0.9294, corrected t)
     """
     mean, error, freedom = corrected_mean(scores, ratio)
-    half = float(t.ppf((1 + _validate_level(level)) / 2, freedom)) * error
-    return ConfidenceInterval(mean, mean - half, mean + half, level, "corrected t")
+    margin = float(t.ppf((1 + _validate_level(level)) / 2, freedom)) * error
+    return ConfidenceInterval(mean, mean - margin, mean + margin, level, "corrected t")
 
 
 def corrected_mean(scores: Any, ratio: float | None = None) -> tuple[float, float, int]:

@@ -21,15 +21,15 @@ from tenfold.model_selection.confidence_intervals import (
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a test says of two models; printed, it is a sentence.
+    """Result of a test of two models; prints as a sentence.
 
     Attributes
     ----------
-    difference : score of the first less that of the second
-    p_value : how often a difference at least as large is seen if both are equally good
-    statistic : what the test computes
-    test : its name
-    interval : Interval of the difference, None if the test knows none
+    difference : score of the first minus that of the second
+    p_value : probability of a difference at least as large if both are equally good
+    statistic : the test statistic
+    test : name of the test
+    interval : ConfidenceInterval of the difference, None if the test has none
     """
 
     difference: float
@@ -39,21 +39,21 @@ class Comparison:
     interval: ConfidenceInterval | None = None
 
     def sentence(self, first: str = "the first", second: str = "the second") -> str:
-        """The result in plain words.
+        """The result as a sentence.
 
         Parameters
         ----------
         first, second : str
-            What to call the models.
+            Names of the models.
         """
-        luck = f"of equally good models, {100 * self.p_value:.2g} % would differ as much"
+        chance = f"of equally good models, {100 * self.p_value:.2g} % would differ as much"
         if self.difference == 0:
             return f"{first} and {second} score the same ({self.test})"
         better, worse = (first, second) if self.difference > 0 else (second, first)
         verdict = f"{better} is better than {worse} by {abs(self.difference):.3g}"
-        return f"{verdict}{self._between()}; {luck} ({self.test})"
+        return f"{verdict}{self._format_interval()}; {chance} ({self.test})"
 
-    def _between(self) -> str:
+    def _format_interval(self) -> str:
         if self.interval is None:
             return ""
         low, high = sorted(np.sign(self.difference) * np.array(self.interval[1:3]))
@@ -70,16 +70,20 @@ def corrected_t_test(
 
     .. math:: t = \bar d \big/ \sqrt{(1 / J + n_\text{test} / n_\text{train}) \, \hat\sigma_d^2}
 
-    The plain paired t test takes folds for independent and finds differences where there are none.
+    The uncorrected paired t test treats folds as independent and rejects too often.
+
+    References
+    ----------
+    C. Nadeau and Y. Bengio (2003), "Inference for the generalization error", Machine Learning 52.
 
     Parameters
     ----------
     first, second : (folds,) or (repeats, folds) arrays
-        Scores of both models, greater is better, fold by fold.
+        Scores of both models, greater is better, per fold.
     ratio : float, optional
         Test rows per training row; by default that of k folds, 1 / (k - 1).
     level : float
-        Of the interval of the difference.
+        Confidence level of the interval of the difference.
 
     Returns
     -------
@@ -96,25 +100,25 @@ def corrected_t_test(
     name = "corrected resampled t test"
     if error == 0:
         return Comparison(mean, float(mean == 0), np.copysign(np.inf, mean) if mean else 0.0, name)
-    half = float(t.ppf((1 + level) / 2, freedom)) * error
+    margin = float(t.ppf((1 + level) / 2, freedom)) * error
     p = float(2 * t.sf(abs(mean / error), freedom))
-    ends = ConfidenceInterval(mean, mean - half, mean + half, level, name)
-    return Comparison(mean, p, mean / error, name, ends)
+    interval = ConfidenceInterval(mean, mean - margin, mean + margin, level, name)
+    return Comparison(mean, p, mean / error, name, interval)
 
 
 def mcnemar_test(y: Any, first: Any, second: Any, *, level: float = 0.95) -> Comparison:
-    """Compare two classifiers on the same test rows, by those that only one of them gets right.
+    """Compare two classifiers on the same test rows by McNemar's exact test.
 
-    Under equal accuracy the rows that one gets right and the other wrong fall either way like a
-    fair coin; the test is exact (binomial). The interval, Clopper and Pearson's, takes the number
-    of such rows as given.
+    Under equal accuracy, the rows that only one classifier predicts correctly are split between
+    them like a fair coin (binomial). The Clopper-Pearson interval is conditional on the number of
+    such rows.
 
     Parameters
     ----------
     y, first, second : (n,) arrays
-        True labels, and those that the two models predict.
+        True labels, and the predictions of the two models.
     level : float
-        Of the interval of the difference of accuracies.
+        Confidence level of the interval of the difference of accuracies.
 
     Returns
     -------
@@ -123,33 +127,35 @@ def mcnemar_test(y: Any, first: Any, second: Any, *, level: float = 0.95) -> Com
     Examples
     --------
     >>> y = [1] * 20
-    >>> found = mcnemar_test(y, [1] * 19 + [0], [1] * 12 + [0] * 7 + [1])
-    >>> found.difference, round(found.p_value, 4)
+    >>> result = mcnemar_test(y, [1] * 19 + [0], [1] * 12 + [0] * 7 + [1])
+    >>> result.difference, round(result.p_value, 4)
     (0.3, 0.0703)
     """
     y, first, second = map(np.asarray, (y, first, second))
     wins = int(((first == y) & (second != y)).sum())
     losses = int(((first != y) & (second == y)).sum())
     name = "McNemar's exact test"
-    apart, n = wins + losses, len(y)
-    if apart == 0:
+    n_discordant, n = wins + losses, len(y)
+    if n_discordant == 0:
         return Comparison(0.0, 1.0, 0.0, name)
-    share = error_interval(wins, apart, level=level, method="exact")
-    low, high = ((2 * end - 1) * apart / n for end in (share.low, share.high))
+    share = error_interval(wins, n_discordant, level=level, method="exact")
+    low, high = ((2 * end - 1) * n_discordant / n for end in (share.low, share.high))
     difference = (wins - losses) / n
-    ends = ConfidenceInterval(difference, low, high, level, name)
-    return Comparison(difference, float(binomtest(wins, apart).pvalue), float(wins), name, ends)
+    interval = ConfidenceInterval(difference, low, high, level, name)
+    return Comparison(
+        difference, float(binomtest(wins, n_discordant).pvalue), float(wins), name, interval
+    )
 
 
 def wilcoxon_test(first: Any, second: Any) -> Comparison:
-    """Compare scores on several data sets by the ranks of their differences (Wilcoxon).
+    """Compare scores on several data sets by Wilcoxon's signed-rank test.
 
     Meant for one score per data set: folds of one data set are not independent.
 
     Parameters
     ----------
     first, second : (m,) arrays
-        Scores of both models, greater is better, set by set.
+        Scores of both models, greater is better, per data set.
 
     Returns
     -------
@@ -157,16 +163,16 @@ def wilcoxon_test(first: Any, second: Any) -> Comparison:
 
     Examples
     --------
-    >>> found = wilcoxon_test([0.9, 0.8, 0.7, 0.95, 0.6], [0.8, 0.75, 0.68, 0.8, 0.59])
-    >>> found.p_value
+    >>> result = wilcoxon_test([0.9, 0.8, 0.7, 0.95, 0.6], [0.8, 0.75, 0.68, 0.8, 0.59])
+    >>> result.p_value
     0.0625
     """
     d = _differences(first, second)
     name = "Wilcoxon signed-rank test"
     if not d.any():
         return Comparison(0.0, 1.0, 0.0, name)
-    found: Any = wilcoxon(d.ravel())
-    return Comparison(float(d.mean()), float(found.pvalue), float(found.statistic), name)
+    result: Any = wilcoxon(d.ravel())
+    return Comparison(float(d.mean()), float(result.pvalue), float(result.statistic), name)
 
 
 def bootstrap_difference(
@@ -180,34 +186,36 @@ def bootstrap_difference(
     draws: int = 2000,
     seed: int = 0,
 ) -> Comparison:
-    """Compare two models on the same test rows by any metric, drawing rows again and again.
+    """Compare two models on the same test rows by the bootstrap of any metric.
 
     Parameters
     ----------
     metric : callable
         ``metric(y, predicted)``, greater is better.
     y, first, second : arrays of n rows
-        True values, and what the two models predict.
+        True values, and the predictions of the two models.
     level : float
-        Of the interval of the difference.
+        Confidence level of the interval of the difference.
     method : {"percentile", "bca"}
         As in `bootstrap_interval`.
     draws : int
-        How often rows are drawn.
+        Number of resamples.
     seed : int
-        The same seed gives the same draws.
+        Seed of the resamples.
 
     Returns
     -------
     Comparison
-        Its p-value is twice the share of draws on the other side of zero, and at least 2 / draws.
+        Its p-value is twice the share of resamples on the other side of zero, at least 2 / draws.
     """
 
-    def gap(y: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
+    def metric_difference(y: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
         return metric(y, a) - metric(y, b)
 
-    d, low, high, drawn = bootstrap_metric(gap, (y, first, second), level, method, draws, seed)
-    p = 2 * max(min(np.mean(drawn <= 0), np.mean(drawn >= 0)), 1 / draws)
+    d, low, high, resampled = bootstrap_metric(
+        metric_difference, (y, first, second), level, method, draws, seed
+    )
+    p = 2 * max(min(np.mean(resampled <= 0), np.mean(resampled >= 0)), 1 / draws)
     name = "bootstrap of the difference"
     return Comparison(
         d, float(min(p, 1.0)), d, name, ConfidenceInterval(d, low, high, level, method)
@@ -224,7 +232,12 @@ def _differences(first: Any, second: Any) -> np.ndarray:
 def five_by_two_test(
     first: Any, second: Any, X: Any, y: Any, *, scoring: Any = None, seed: int = 0
 ) -> Comparison:
-    """Compare two models by five times two folds (Dietterich's 5x2 t test).
+    """Compare two models by five repetitions of two-fold cross-validation (5x2 t test).
+
+    References
+    ----------
+    T. G. Dietterich (1998), "Approximate statistical tests for comparing supervised classification
+    learning algorithms", Neural Computation 10.
 
     Parameters
     ----------
@@ -237,16 +250,16 @@ def five_by_two_test(
     scoring : str or callable, optional
         As in scikit-learn; the models' own `score` by default.
     seed : int
-        Of the five halvings, which are the same for both models.
+        Seed of the five splits, which are the same for both models.
 
     Returns
     -------
     Comparison
     """
-    halving = StratifiedKFold if is_classifier(first) else KFold
-    cuts = [halving(2, shuffle=True, random_state=seed + i) for i in range(5)]
+    splitter = StratifiedKFold if is_classifier(first) else KFold
+    splits = [splitter(2, shuffle=True, random_state=seed + i) for i in range(5)]
     a, b = (
-        np.array([cross_val_score(model, X, y, scoring=scoring, cv=cut) for cut in cuts])
+        np.array([cross_val_score(model, X, y, scoring=scoring, cv=split) for split in splits])
         for model in (first, second)
     )
     return five_by_two_from_differences(a - b)
@@ -263,7 +276,7 @@ def five_by_two_from_differences(differences: Any) -> Comparison:
     Parameters
     ----------
     differences : (5, 2) array
-        Score of the first model less that of the second, for both halves of five halvings.
+        Score of the first model minus that of the second, for both folds of five splits.
 
     Returns
     -------
@@ -271,9 +284,11 @@ def five_by_two_from_differences(differences: Any) -> Comparison:
     """
     d = np.asarray(differences, float)
     if d.shape != (5, 2):
-        raise ValueError(f"5 halvings have differences of shape (5, 2), not {d.shape}")
-    spread = np.sqrt(2 * d.var(axis=1).mean())
+        raise ValueError(
+            f"five splits into two folds have differences of shape (5, 2), not {d.shape}"
+        )
+    scale = np.sqrt(2 * d.var(axis=1).mean())
     with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = float(np.nan_to_num(d[0, 0] / spread, posinf=np.inf, neginf=-np.inf))
+        statistic = float(np.nan_to_num(d[0, 0] / scale, posinf=np.inf, neginf=-np.inf))
     p = float(2 * t.sf(abs(statistic), 5))
     return Comparison(float(d.mean()), p, statistic, "5x2 cross-validated t test")
