@@ -159,7 +159,7 @@ def test_small_parts_are_warned_of_with_their_standard_error():
 def test_impossible_parts_are_refused():
     with pytest.raises(ValueError, match="add up to 1"):
         part_sizes(100, (0.7, 0.7))
-    with pytest.raises(ValueError, match="one gets no row"):
+    with pytest.raises(ValueError, match="one is empty"):
         part_sizes(3, (0.9, 0.05, 0.05))
     with pytest.raises(TypeError, match="split_rows"):
         split_train_validation_test("rows.parquet")
@@ -176,13 +176,13 @@ def test_a_sealed_test_counts_and_warns_from_the_second_opening(line):
     X, y = line
     sealed, model = SealedTest(X[100:], y[100:]), LinearRegression().fit(X[:100], y[:100])
     assert sealed.score(model) == model.score(X[100:], y[100:])
-    with pytest.warns(ReusedTestWarning, match=r"opened 2 times.*no longer honest.*0\.56 standard"):
+    with pytest.warns(ReusedTestWarning, match=r"used 2 times.*optimistic.*0\.56 standard"):
         mse = sealed.score(model, "neg_mean_squared_error")
     assert mse == -mean_squared_error(y[100:], model.predict(X[100:]))
-    with pytest.warns(ReusedTestWarning, match="opened 3 times"):
+    with pytest.warns(ReusedTestWarning, match="used 3 times"):
         assert sealed.open()[1] is not None
     assert (sealed.openings, len(sealed.scores)) == (3, 2)
-    assert repr(sealed) == "SealedTest(100 rows, opened 3 times)"
+    assert repr(sealed) == "SealedTest(100 rows, used 3 times)"
 
 
 @pytest.mark.parametrize("how", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])
@@ -475,7 +475,7 @@ def test_early_stopping_follows_scikit_learns_rules():
 
 def test_rounds_that_do_not_suffice_are_warned_of(noisy):
     model = EarlyStopping(SklearnSGDClassifier(random_state=0), max_rounds=2)
-    with pytest.warns(ConvergenceWarning, match="Raise max_rounds"):
+    with pytest.warns(ConvergenceWarning, match="increase max_rounds"):
         model.fit(*noisy)
 
 
@@ -486,7 +486,7 @@ def test_models_without_rounds_are_refused(noisy):
         EarlyStopping(make_pipeline(StandardScaler(), SGDClassifier())).fit(*noisy)
     with pytest.raises(TypeError, match="counts further rounds"):
         EarlyStopping(HistGradientBoostingClassifier()).fit(*noisy)
-    with pytest.raises(ValueError, match="no finite number in 5 rounds"):
+    with pytest.raises(ValueError, match="not finite in 5 rounds"):
         EarlyStopping(SklearnPerceptron(), scoring=lambda *_: np.nan).fit(*noisy)
 
 
@@ -599,7 +599,7 @@ def test_the_training_score_takes_the_largest_degree():
     assert found.on_training == 9
     assert 3 <= found.on_held_out <= 5
     assert found.loss > 0
-    assert "takes 9, rows held out take" in str(found)
+    assert "chooses 9, the validation score" in str(found)
     assert "agree on 1" in str(training_choice([1, 2], [1, 0], [1, 0]))
 
 

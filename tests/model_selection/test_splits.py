@@ -81,8 +81,8 @@ def test_time_never_runs_backwards():
         ("ten", 10, "a number, 'loo'"),
         (3.5, 10, "a number, 'loo'"),
         ([([0, 1], [10])], 10, "from 0 to 9"),
-        ([], 10, "no parts"),
-        (sk.StratifiedKFold(3), 10, "looks at classes"),
+        ([], 10, "no folds"),
+        (sk.StratifiedKFold(3), 10, "needs classes"),
     ],
 )
 def test_splits_that_make_no_sense_are_refused(folds, n, says):

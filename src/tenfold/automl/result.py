@@ -14,6 +14,7 @@ import numpy as np
 
 from tenfold.engine.atomic import write_atomic
 from tenfold.model_selection.confidence_intervals import ConfidenceInterval, fold_interval
+from tenfold.model_selection.cross_validation import format_leaderboard
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Attempt:
     note: str | None = None
     predictions: np.ndarray | None = None
     fold_params: list[dict[str, Any]] = field(default_factory=list)
-    yardstick: bool = False
+    is_reference: bool = False
 
     @property
     def finished(self) -> bool:
@@ -218,17 +219,16 @@ class Study:
 
     def leaderboard(self) -> str:
         """The finished attempts as a table of text, the best first; the chosen one is marked."""
-        width = max(len(each.title) for each in self.ranked) + 2
-        lines = [f"{'model':<{width}}  {self.metric:>12}  {'95 % interval':>19}  {'seconds':>8}"]
-        return "\n".join(lines + [self._line(each, width) for each in self.ranked])
-
-    def _line(self, attempt: Attempt, width: int) -> str:
-        name = f"{'*' if attempt is self.chosen else ' '} {attempt.title}"
-        ends = ""
-        if len(attempt.scores) > 1:
-            at = attempt.interval()
-            ends = f"{at.low:.4f} to {at.high:.4f}"
-        return f"{name:<{width}}  {attempt.mean:>12.4f}  {ends:>19}  {attempt.seconds:>8.2f}"
+        rows = [
+            (
+                f"{'*' if attempt is self.chosen else ' '} {attempt.title}",
+                attempt.mean,
+                attempt.interval() if len(attempt.scores) > 1 else None,
+                attempt.seconds,
+            )
+            for attempt in self.ranked
+        ]
+        return format_leaderboard(self.metric, rows)
 
     def metrics(self) -> dict[str, Any]:
         """Everything that was measured, in types that JSON has."""
@@ -298,7 +298,7 @@ def _attempt_to_dict(attempt: Attempt) -> dict[str, Any]:
         "params": attempt.params,
         "seconds": attempt.seconds,
         "eligible": attempt.eligible,
-        "yardstick": attempt.yardstick,
+        "yardstick": attempt.is_reference,
         "note": attempt.note,
     }
 

@@ -1,7 +1,7 @@
 """Pipelines of affine transforms and least squares, cross-validated from second moments alone.
 
-Each step before the last is a map z = (x - shift) A, and moments are transformed by it as well. So the
-moments of [X y] in each cell, from one pass, are enough to fit every pipeline on every fold.
+Each step before the last is a map z = (x - shift) A, and moments are transformed by it as well. So
+the moments of [X y] in each cell, from one pass, are enough to fit every pipeline on every fold.
 """
 
 from __future__ import annotations

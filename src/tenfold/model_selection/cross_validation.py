@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,27 +16,27 @@ from tenfold.model_selection.splits import Split, make_splits
 
 
 class CVResult(dict):
-    """What a cross-validation found: scikit-learn's keys, and the mean with its error.
+    """Scores of a cross-validation, a dict with the keys of scikit-learn.
 
     Attributes
     ----------
-    names : names of the scores; the first is the one that decides
+    names : names of the metrics; the first one decides
     """
 
-    def __init__(self, found: dict[str, Any], names: list[str]) -> None:
-        super().__init__(found)
+    def __init__(self, values: dict[str, Any], names: list[str]) -> None:
+        super().__init__(values)
         self.names = names
 
     def scores(self, name: str | None = None) -> np.ndarray:
-        """A score of each part (by default the first)."""
+        """Scores of each fold, by default of the first metric."""
         return self[self._key(name)]
 
     def mean(self, name: str | None = None) -> float:
-        """Mean over the parts of a score (by default the first)."""
+        """Mean score over the folds, by default of the first metric."""
         return float(np.mean(self.scores(name)))
 
     def standard_error(self, name: str | None = None) -> float:
-        """Standard error of that mean, as if the parts were independent."""
+        """Standard error of that mean, as if folds were independent."""
         scores = self.scores(name)
         return float(np.std(scores, ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else np.nan
 
@@ -46,7 +46,7 @@ class CVResult(dict):
     def __str__(self) -> str:
         lines = [
             f"{name}: {self.mean(name):.4f} ± {self.standard_error(name):.4f} "
-            f"(mean of {len(self.scores(name))} parts ± standard error)"
+            f"(mean of {len(self.scores(name))} folds ± standard error)"
             for name in self.names
         ]
         return "\n".join(lines)
@@ -64,12 +64,12 @@ def cross_validate(
     return_train_score: bool = False,
     return_estimator: bool = False,
 ) -> CVResult:
-    """Judge a model on rows that it has not seen, for all folds together.
+    """Score a model by cross-validation, all folds together.
 
-    One-pass models (`Ridge`, `GaussianNB`, ...) are fitted on all folds in one walk over the data:
-    a statistic per fold, merged without the held-out one. Others walk in step, so that a pass over
-    the data serves all folds. Works on arrays, files larger than memory and clusters. [000, 1.4;
-    001, 2.3; 003, recitation 1; 004, 2.8]
+    One-pass models (`Ridge`, `GaussianNB`, ...) are fitted on all folds in one pass over the data:
+    a statistic per fold, merged without the held-out one. Fits of other models run in lockstep, so
+    that a pass over the data serves all folds. Works on arrays, files larger than memory and
+    clusters.
 
     Parameters
     ----------
@@ -80,24 +80,36 @@ def cross_validate(
     y : array or column name, optional
         Target, or labels.
     folds : int, "loo", scikit-learn splitter, or pairs of arrays of row numbers
-        A number means stretches of rows that follow each other, of equal class shares for a
-        classifier, as in scikit-learn; "loo" leaves out one row at a time.
+        A number means consecutive folds without shuffling, stratified for a classifier, as in
+        scikit-learn; "loo" leaves out one row at a time.
     scoring : str, Metric, list of them, or callable, optional
-        Names as in scikit-learn. By default accuracy, R^2, or what the model's own `score` says.
+        Names as in scikit-learn. By default accuracy, R^2, or the model's own `score`.
         A callable `f(model, X, y)`, and names that are not in `tenfold.metrics.METRICS`, need data
         in memory.
-    groups : (n,) array, optional
-        Rows of one group stay together.
+    groups : (n_rows,) array, optional
+        Rows of one group are in one fold.
     sample_weight : array or column name, optional
-        Weights of rows, in fitting and (of tenfold's models) in judging.
+        Weights of rows, for fitting and (models of tenfold) for scoring.
     return_train_score, return_estimator : bool
         Whether to add the scores on the training rows, and the fitted models.
 
     Returns
     -------
-    Validation
-        A dict with `test_score` (or `test_NAME` for several), `fit_time`, `score_time` per part;
-        prints as mean and standard error. Times of shared walks are divided evenly.
+    CVResult
+        A dict with `test_score` (or `test_NAME` for several), `fit_time`, `score_time` per fold;
+        prints as mean and standard error. Times of shared passes are divided evenly.
+
+    See Also
+    --------
+    Search : Choose parameters by cross-validation.
+    learning_curve : Scores against the number of training rows.
+    validation_curve : Scores against a parameter.
+
+    References
+    ----------
+    M. Stone (1974), Cross-validatory choice and assessment of statistical predictions.
+    R. Kohavi (1995), A study of cross-validation and bootstrap for accuracy estimation and model
+    selection.
 
     Examples
     --------
@@ -105,46 +117,44 @@ def cross_validate(
     >>> from tenfold import Ridge, cross_validate
     >>> X, y = load_diabetes(return_X_y=True)
     >>> print(cross_validate(Ridge(alpha=0.1), X, y, scoring="neg_root_mean_squared_error"))
-    neg_root_mean_squared_error: -54.4735 ± 1.9322 (mean of 10 parts ± standard error)
+    neg_root_mean_squared_error: -54.4735 ± 1.9322 (mean of 10 folds ± standard error)
     """
-    trial = make_evaluator(
+    evaluator = make_evaluator(
         model, X, y, folds=folds, scoring=scoring, groups=groups, sample_weight=sample_weight
     )
-    trial.keeps_models = return_estimator
-    found = trial.run([{}], train=return_train_score)
-    names = trial.names
-    several = isinstance(scoring, list | tuple | dict)
-    keys = names if several else ["score"]
-    parts = len(found.test)
+    evaluator.keeps_models = return_estimator
+    scores = evaluator.run([{}], train=return_train_score)
+    is_multimetric = isinstance(scoring, list | tuple | dict)
+    keys = evaluator.names if is_multimetric else ["score"]
+    n_folds = len(scores.test)
     result: dict[str, Any] = {
-        "fit_time": np.full(parts, found.fit_seconds / parts),
-        "score_time": np.full(parts, found.score_seconds / parts),
+        "fit_time": np.full(n_folds, scores.fit_seconds / n_folds),
+        "score_time": np.full(n_folds, scores.score_seconds / n_folds),
     }
     if return_estimator:
-        result["estimator"] = [row[0] for row in found.models]
+        result["estimator"] = [models[0] for models in scores.models]
     for m, key in enumerate(keys):
-        result[f"test_{key}"] = found.test[:, 0, m]
-        if found.train is not None:
-            result[f"train_{key}"] = found.train[:, 0, m]
-    return CVResult(result, names)
+        result[f"test_{key}"] = scores.test[:, 0, m]
+        if scores.train is not None:
+            result[f"train_{key}"] = scores.train[:, 0, m]
+    return CVResult(result, evaluator.names)
 
 
 class Leaderboard:
-    """Models judged on the same folds, the best first.
+    """Models scored on the same folds, the best first.
 
     Attributes
     ----------
     names : names of the models, the best first
     results : their `CVResult` by name
-    score : name of the deciding score
+    score : name of the deciding metric
     """
 
     def __init__(self, results: Mapping[str, CVResult]) -> None:
-        self.given = list(results)
-        order = sorted(results, key=lambda name: -results[name].mean())
-        self.results = {name: results[name] for name in order}
-        self.names = order
-        self.score = results[order[0]].names[0]
+        self._given = list(results)
+        self.names = sorted(results, key=lambda name: -results[name].mean())
+        self.results = {name: results[name] for name in self.names}
+        self.score = results[self.names[0]].names[0]
 
     def scores(self, name: str) -> np.ndarray:
         """The deciding scores of a model, fold by fold.
@@ -152,19 +162,19 @@ class Leaderboard:
         Parameters
         ----------
         name : str
-            Of the model.
+            Name of the model.
         """
         return self.results[name].scores()
 
     def interval(self, name: str, level: float = 0.95) -> ConfidenceInterval:
-        """Interval of a model's mean score, corrected for folds that share training rows.
+        """Confidence interval of a mean score, corrected for folds that share training rows.
 
         Parameters
         ----------
         name : str
-            Of the model.
+            Name of the model.
         level : float
-            Of the interval.
+            Confidence level.
         """
         return fold_interval(self.scores(name), level=level)
 
@@ -174,7 +184,7 @@ class Leaderboard:
         Parameters
         ----------
         name : str
-            Of the model.
+            Name of the model.
         """
         return corrected_t_test(self.scores(self.names[0]), self.scores(name))
 
@@ -187,18 +197,45 @@ class Leaderboard:
             Names, the simplest first; by default in the order in which they were given.
         """
         best = self.results[self.names[0]]
-        bar = best.mean() - best.standard_error()
-        return next(n for n in order or self.given if self.results[n].mean() >= bar)
+        threshold = best.mean() - best.standard_error()
+        return next(n for n in order or self._given if self.results[n].mean() >= threshold)
 
     def __str__(self) -> str:
-        width = max(len(name) for name in [*self.names, "model"])
-        lines = [f"{'model':<{width}}  {self.score:>12}  {'95 % interval':>19}  {'seconds':>8}"]
-        for name in self.names:
-            at, found = self.interval(name), self.results[name]
-            ends = f"{at.low:.4f} to {at.high:.4f}"
-            took = found["fit_time"].sum() + found["score_time"].sum()
-            lines.append(f"{name:<{width}}  {found.mean():>12.4f}  {ends:>19}  {took:>8.2f}")
-        return "\n".join(lines)
+        rows = [
+            (name, result.mean(), self.interval(name), _total_seconds(result))
+            for name, result in self.results.items()
+        ]
+        return format_leaderboard(self.score, rows)
+
+
+def _total_seconds(result: CVResult) -> float:
+    return float(result["fit_time"].sum() + result["score_time"].sum())
+
+
+def format_leaderboard(
+    metric: str, rows: Sequence[tuple[str, float, ConfidenceInterval | None, float]]
+) -> str:
+    """A table of text: name, mean score, its interval, and seconds of each model.
+
+    Parameters
+    ----------
+    metric : str
+        Name of the score.
+    rows : sequence of (name, mean, interval, seconds)
+        The models in their order; the interval may be None.
+
+    Examples
+    --------
+    >>> print(format_leaderboard("r2", [("Ridge", 0.5, None, 0.25)]))
+    model            r2        95 % interval   seconds
+    Ridge        0.5000                           0.25
+    """
+    width = max(len(name) for name in [*(row[0] for row in rows), "model"])
+    lines = [f"{'model':<{width}}  {metric:>12}  {'95 % interval':>19}  {'seconds':>8}"]
+    for name, mean, interval, seconds in rows:
+        ends = "" if interval is None else f"{interval.low:.4f} to {interval.high:.4f}"
+        lines.append(f"{name:<{width}}  {mean:>12.4f}  {ends:>19}  {seconds:>8.2f}")
+    return "\n".join(lines)
 
 
 def compare(
@@ -211,12 +248,12 @@ def compare(
     groups: Any = None,
     sample_weight: Any = None,
 ) -> Leaderboard:
-    """Judge models of any family on the same folds; a `Search` among them chooses for itself.
+    """Score several models on the same folds; a `Search` among them tunes its model in each fold.
 
     Parameters
     ----------
     models : dict from names to estimators
-        Given from the simplest to the most complex, if `Leaderboard.simplest` is to be asked.
+        In the order of simplicity, the simplest first, if `Leaderboard.simplest` is used.
     X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
         The rows.
     y : array or column name, optional
@@ -227,6 +264,11 @@ def compare(
     Returns
     -------
     Leaderboard
+
+    See Also
+    --------
+    cross_validate : Scores of one model.
+    corrected_t_test : Compare two models.
 
     Examples
     --------
@@ -241,26 +283,26 @@ def compare(
     (['softmax', 'naive Bayes'], 'softmax')
     """
     if not models:
-        raise ValueError("there are no models to compare")
+        raise ValueError("there are no models to compare: give at least one")
     shared = _shared_splits(models, X, y, folds, groups)
-    found = {
+    results = {
         name: cross_validate(
             model, X, y, folds=shared, scoring=scoring, sample_weight=sample_weight
         )
         for name, model in models.items()
     }
-    return Leaderboard(found)
+    return Leaderboard(results)
 
 
 def _shared_splits(
     models: Mapping[str, Any], X: Any, y: Any, folds: Any, groups: Any
 ) -> list[Split]:
-    """Splits that are made once, so that random splitters give the same to all."""
+    """Splits that are drawn once, so that all models get the same."""
     first = next(iter(models.values()))
     if is_native(first):
         data = open_cv_data(first, X, y, None)
         n, labels = data.rows.n_rows, data.codes
     else:
-        whole, target, _ = load_in_memory(X, y, None)
-        n, labels = len(whole), target
+        X, labels, _ = load_in_memory(X, y, None)
+        n = len(X)
     return make_splits(folds, n, labels, groups, stratify=is_classifier(first))

@@ -13,14 +13,14 @@ _DEFAULT_SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
 
 
 class ScoreCurve(NamedTuple):
-    """Scores of models that differ in one thing.
+    """Scores of a model against its number of training rows, or against one parameter.
 
     Attributes
     ----------
-    what : what differs: "training rows", or the name of a parameter
-    values : (m,) its values
-    train, test : (m, parts) scores on the rows that were learned from, and on others
-    score : name of the score
+    what : "training rows", or the name of a parameter
+    values : (n_values,) its values
+    train, test : (n_values, n_folds) scores on training and on test rows
+    score : name of the metric
     """
 
     what: str
@@ -31,12 +31,12 @@ class ScoreCurve(NamedTuple):
 
     @property
     def gap(self) -> np.ndarray:
-        """How much better the models look on the rows that they learned from, (m,)."""
+        """Mean training score minus mean test score, (n_values,)."""
         return self.train.mean(axis=1) - self.test.mean(axis=1)
 
     @property
     def best(self) -> Any:
-        """The value with the best mean held-out score."""
+        """The value with the best mean test score."""
         return self.values[int(np.nanargmax(self.test.mean(axis=1)))]
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ def learning_curve(
     sample_weight: Any = None,
     random_state: int = 0,
 ) -> ScoreCurve:
-    """Scores against the number of training rows; all sizes and folds in the same walks.
+    """Scores against the number of training rows; all sizes and folds share their passes.
 
     Parameters
     ----------
@@ -71,16 +71,21 @@ def learning_curve(
     y : array or column name, optional
         Target, or labels.
     shares : array
-        Shares of the training rows, in (0, 1]; rows of a smaller share are among the larger's.
+        Shares of the training rows, in (0, 1]; the rows of a smaller share are nested.
     folds, scoring, groups, sample_weight
         As in `cross_validate`.
     random_state : int
-        For the draw of rows.
+        Seed of the subsamples.
 
     Returns
     -------
     Curve
-        Its `values` are numbers of training rows, means over the parts.
+        Its `values` are numbers of training rows, averaged over the folds.
+
+    See Also
+    --------
+    validation_curve : Scores against one parameter.
+    cross_validate : Scores on all training rows.
 
     Examples
     --------
@@ -91,23 +96,23 @@ def learning_curve(
     >>> curve.values.tolist(), bool(curve.gap[0] > curve.gap[1])
     ([24, 120], True)
     """
-    wanted = np.asarray(shares, dtype=float)
-    if not ((wanted > 0) & (wanted <= 1)).all():
+    sizes = np.asarray(shares, dtype=float)
+    if not ((sizes > 0) & (sizes <= 1)).all():
         raise ValueError(f"shares={shares!r} of the training rows must lie in (0, 1]")
-    trial = make_evaluator(
+    evaluator = make_evaluator(
         model, X, y, folds=folds, scoring=scoring, groups=groups, sample_weight=sample_weight
     )
-    splits = [learning_curve_split(split, wanted, random_state) for split in trial.splits]
-    found = concatenate_splits([trial.on_split(split, [{}], train=True) for split in splits])
-    sizes = np.concatenate([_training_sizes(split, len(wanted)) for split in splits])
-    train, test = (a[:, 0, 0].reshape(-1, len(wanted)).T for a in found.both)
-    values = sizes.mean(axis=0).round().astype(int)
-    return ScoreCurve("training rows", values, train, test, trial.names[0])
+    splits = [learning_curve_split(split, sizes, random_state) for split in evaluator.splits]
+    scores = concatenate_splits([evaluator.on_split(split, [{}], train=True) for split in splits])
+    n_rows = np.concatenate([_training_sizes(split, len(sizes)) for split in splits])
+    train, test = (a[:, 0, 0].reshape(-1, len(sizes)).T for a in scores.both)
+    values = n_rows.mean(axis=0).round().astype(int)
+    return ScoreCurve("training rows", values, train, test, evaluator.names[0])
 
 
-def _training_sizes(split: Split, shares: int) -> np.ndarray:
+def _training_sizes(split: Split, n_shares: int) -> np.ndarray:
     counts = np.bincount(split.cell, minlength=len(split.train[0]))
-    return (split.train @ counts).reshape(-1, shares)
+    return (split.train @ counts).reshape(-1, n_shares)
 
 
 def validation_curve(
@@ -122,14 +127,14 @@ def validation_curve(
     groups: Any = None,
     sample_weight: Any = None,
 ) -> ScoreCurve:
-    """Scores against the values of one parameter; all values and folds in the same walks.
+    """Scores against the values of one parameter; all values and folds share their passes.
 
     Parameters
     ----------
     model : estimator
         The model.
     name : str
-        Its parameter.
+        Name of the parameter.
     values : array
         Values to try.
     X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
@@ -143,6 +148,11 @@ def validation_curve(
     -------
     Curve
 
+    See Also
+    --------
+    learning_curve : Scores against the number of training rows.
+    Search : Choose parameters by cross-validation.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -154,9 +164,9 @@ def validation_curve(
                  0.1     0.5129     0.4633     0.0495
                 10.0     0.1763     0.1407     0.0355
     """
-    trial = make_evaluator(
+    evaluator = make_evaluator(
         model, X, y, folds=folds, scoring=scoring, groups=groups, sample_weight=sample_weight
     )
-    found = trial.run([{name: value} for value in values], train=True)
-    train, test = (a[:, :, 0].T for a in found.both)
-    return ScoreCurve(name, np.asarray(values), train, test, trial.names[0])
+    scores = evaluator.run([{name: value} for value in values], train=True)
+    train, test = (a[:, :, 0].T for a in scores.both)
+    return ScoreCurve(name, np.asarray(values), train, test, evaluator.names[0])

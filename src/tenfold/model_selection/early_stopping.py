@@ -23,7 +23,7 @@ from tenfold.model_selection.holdout import draw_parts, part_sizes
 
 
 class TrainingPart(NamedTuple):
-    """Rows of one part, with weights if there are some."""
+    """Rows, target and weights of a part."""
 
     X: Any
     y: Any
@@ -31,22 +31,22 @@ class TrainingPart(NamedTuple):
 
     @classmethod
     def of(cls, X: Any, y: Any, w: Any, rows: np.ndarray) -> TrainingPart:
-        """These rows of the whole."""
+        """The part of these rows."""
         weights = {} if w is None else {"sample_weight": safe_indexing(w, rows)}
         return cls(safe_indexing(X, rows), safe_indexing(y, rows), weights)
 
 
 def make_incremental(model: Any) -> Any:
-    """A fresh copy of the model that learns one round per call."""
+    """An unfitted copy of the model that is trained for one round per call."""
     if isinstance(model, OnePass):
-        raise TypeError(f"{type(model).__name__} learns in one pass: there is nothing to stop")
-    fresh: Any = clone(model)
-    if hasattr(fresh, "partial_fit"):
-        return fresh
-    settings = set(fresh.get_params())
-    trees = "max_leaf_nodes" in settings  # whose max_iter counts from the first round
-    if {"warm_start", "max_iter"} <= settings and not trees:
-        return fresh.set_params(warm_start=True, max_iter=1)
+        raise TypeError(f"{type(model).__name__} is fitted in one pass: there is nothing to stop")
+    copy: Any = clone(model)
+    if hasattr(copy, "partial_fit"):
+        return copy
+    params = set(copy.get_params())
+    is_boosting = "max_leaf_nodes" in params  # its max_iter counts from the first round
+    if {"warm_start", "max_iter"} <= params and not is_boosting:
+        return copy.set_params(warm_start=True, max_iter=1)
     raise TypeError(
         f"{type(model).__name__} cannot be trained in rounds: it has neither partial_fit nor "
         "warm_start with a max_iter that counts further rounds. In a pipeline, wrap the last step, "
@@ -54,51 +54,52 @@ def make_incremental(model: Any) -> Any:
     )
 
 
-def train_one_round(model: Any, rows: TrainingPart, classes: np.ndarray | None) -> None:
-    """Train one round."""
+def train_one_round(model: Any, part: TrainingPart, classes: np.ndarray | None) -> None:
+    """Train for one round."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # one round is not meant to converge
         if not hasattr(model, "partial_fit"):
-            model.fit(rows.X, rows.y, **rows.weights)
+            model.fit(part.X, part.y, **part.weights)
         elif classes is None:
-            model.partial_fit(rows.X, rows.y, **rows.weights)
+            model.partial_fit(part.X, part.y, **part.weights)
         else:
-            model.partial_fit(rows.X, rows.y, classes=classes, **rows.weights)
+            model.partial_fit(part.X, part.y, classes=classes, **part.weights)
 
 
 class StoppingMonitor:
-    """What rounds have brought, and the model of the best of them; the first of equally good."""
+    """Scores of the rounds, and the model of the best one; the first of equally good ones."""
 
-    def __init__(self, patience: int, tol: float, most: int) -> None:
-        self.patience, self.tol, self.most = patience, tol, most
+    def __init__(self, patience: int, tol: float, max_rounds: int) -> None:
+        self.patience, self.tol, self.max_rounds = patience, tol, max_rounds
         self.rounds: list[tuple[float, float, float]] = []
         self.best_model: Any = None
         self.best_round, self.best_score = 0, -inf
-        self.gain_round, self.to_beat = 0, -inf  # of the last gain that counts
+        self.gain_round, self.threshold = 0, -inf  # of the last gain that exceeds tol
 
-    def add(self, model: Any, train: float, held_out: float, seconds: float) -> None:
-        """Note the scores of a round; a score that is no number is never the best."""
-        self.rounds.append((train, held_out, seconds))
-        if held_out > self.best_score:
+    def add(self, model: Any, train: float, validation: float, seconds: float) -> None:
+        """Add the scores of a round; NaN is never the best."""
+        self.rounds.append((train, validation, seconds))
+        if validation > self.best_score:
             self.best_model = deepcopy(model)
-            self.best_round, self.best_score = len(self.rounds), held_out
-        if held_out > self.to_beat:
-            self.gain_round, self.to_beat = len(self.rounds), held_out + self.tol * abs(held_out)
+            self.best_round, self.best_score = len(self.rounds), validation
+        if validation > self.threshold:
+            self.gain_round = len(self.rounds)
+            self.threshold = validation + self.tol * abs(validation)
 
     @property
-    def stale(self) -> bool:
-        """Whether there was no gain that counts for as long as patience lasts."""
+    def is_stale(self) -> bool:
+        """Whether the last `patience` rounds brought no gain."""
         return len(self.rounds) - self.gain_round >= self.patience
 
     @property
-    def ended(self) -> bool:
-        """Whether training is over."""
-        if self.best_round == 0 and self.stale:
+    def is_finished(self) -> bool:
+        """Whether to stop training."""
+        if self.best_round == 0 and self.is_stale:
             raise ValueError(
-                f"the score of the rows held out is no finite number in {len(self.rounds)} rounds: "
+                f"the validation score is not finite in {len(self.rounds)} rounds: "
                 "scale the columns, or lower the learning rate"
             )
-        return self.stale or len(self.rounds) >= self.most
+        return self.is_stale or len(self.rounds) >= self.max_rounds
 
 
 def _has(name: str) -> Any:
@@ -112,37 +113,45 @@ def _has(name: str) -> Any:
 
 
 class EarlyStopping(MetaEstimatorMixin, BaseEstimator):
-    """Train in rounds, watch rows held out, return the best round.
+    """Early stopping: train in rounds until the validation score no longer improves.
 
     A round is one `partial_fit` on the training rows, or, for models without it, one warm start
-    with `max_iter=1`. After `patience` rounds without a gain on the rows held out training ends.
-    What is kept is the model of the best round, not of the last. [000, 1.4]
+    with `max_iter=1`. Training stops after `patience` rounds without a gain on the validation rows;
+    the model of the best round is kept, not that of the last.
 
     Parameters
     ----------
     model : classifier or regressor
         With `partial_fit`, or with the parameters `warm_start` and `max_iter`.
     validation : float
-        Share of the rows held out; for a classifier as much of each class.
+        Share of the validation rows; stratified for a classifier.
     patience : int
         Rounds without a gain after which to stop.
     tol : float
-        Gain, as a share of the score, that does not count; the best round is kept all the same.
+        Relative gain of the score that is ignored by `patience`; the best round is kept anyway.
     scoring : str or callable, optional
         As in scikit-learn; the model's own `score` by default.
     max_rounds : int
-        Most rounds.
+        Maximum number of rounds.
     seed : int
-        Of the rows held out.
+        Seed of the validation rows.
 
     Attributes
     ----------
     estimator_ : the model of the best round
-    best_round_, best_score_ : which it is, from 1, and its score on the rows held out
-    n_rounds_ : rounds that were trained
+    best_round_, best_score_ : its number, from 1, and its validation score
+    n_rounds_ : number of rounds
     history_ : "train" and "validation" scores of each round, and "seconds" since the start
-    validation_rows_ : numbers of the rows held out
+    validation_rows_ : indices of the validation rows
     classes_ : labels of a classifier
+
+    See Also
+    --------
+    Search : Choose parameters by cross-validation.
+
+    References
+    ----------
+    L. Prechelt (1998), Early stopping - but when?
 
     Examples
     --------
@@ -186,7 +195,7 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):
         self.seed = seed
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train until rows held out say stop.
+        """Train until the validation score no longer improves.
 
         Parameters
         ----------
@@ -195,7 +204,7 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):
         y : array
             Their target.
         sample_weight : array, optional
-            Weight of each row, in training and in the scores.
+            Weight of each row, for training and scoring.
 
         Returns
         -------
@@ -208,39 +217,43 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):
         model = make_incremental(self.model)
         scorer: Any = check_scoring(self.model, self.scoring)
         labels = np.asarray(y) if is_classifier(self.model) else None
-        rows = self._cut(num_samples(X), labels)
-        learned, held = (TrainingPart.of(X, y, sample_weight, part) for part in rows)
+        rows = self._split_rows(num_samples(X), labels)
+        train, validation = (TrainingPart.of(X, y, sample_weight, part) for part in rows)
         classes = None if labels is None else np.unique(labels)
-        course = StoppingMonitor(self.patience, self.tol, self.max_rounds)
+        monitor = StoppingMonitor(self.patience, self.tol, self.max_rounds)
         started = perf_counter()
-        while not course.ended:
-            train_one_round(model, learned, classes)
+        while not monitor.is_finished:
+            train_one_round(model, train, classes)
             seconds = perf_counter() - started
-            train, held_out = (float(scorer(model, a.X, a.y, **a.weights)) for a in (learned, held))
-            course.add(model, train, held_out, seconds)
-        self.estimator_, self.validation_rows_ = course.best_model, rows[1]
-        self._keep(course)
+            train_score, validation_score = (
+                float(scorer(model, part.X, part.y, **part.weights)) for part in (train, validation)
+            )
+            monitor.add(model, train_score, validation_score, seconds)
+        self.estimator_, self.validation_rows_ = monitor.best_model, rows[1]
+        self._set_attributes(monitor)
         return self
 
-    def _cut(self, n: int, labels: np.ndarray | None) -> list[np.ndarray]:
-        """Rows to learn from and rows held out; by class where every class has rows for both."""
+    def _split_rows(self, n: int, labels: np.ndarray | None) -> list[np.ndarray]:
+        """Training and validation rows; stratified if every class has rows for both."""
         if n < 2:
-            raise ValueError(f"n_samples = {n}: some rows learn and others are held out")
+            raise ValueError(
+                f"n_samples = {n}: at least 2 rows are needed, for training and validation"
+            )
         sizes = part_sizes(n, (1 - self.validation, self.validation))
         if labels is not None:
             counts = np.unique(labels, return_counts=True)[1]
             labels = labels if counts.min() > 1 and min(sizes) >= len(counts) else None
         return draw_parts(np.arange(n), sizes, self.seed, labels)
 
-    def _keep(self, course: StoppingMonitor) -> None:
+    def _set_attributes(self, monitor: StoppingMonitor) -> None:
         names = ("train", "validation", "seconds")
-        self.history_ = dict(zip(names, np.array(course.rounds).T, strict=True))
-        self.best_round_, self.best_score_ = course.best_round, course.best_score
-        self.n_rounds_ = len(course.rounds)
-        if not course.stale:
+        self.history_ = dict(zip(names, np.array(monitor.rounds).T, strict=True))
+        self.best_round_, self.best_score_ = monitor.best_round, monitor.best_score
+        self.n_rounds_ = len(monitor.rounds)
+        if not monitor.is_stale:
             warnings.warn(
                 f"all {self.n_rounds_} rounds were used and round {self.best_round_} was the best: "
-                "more may be better. Raise max_rounds",
+                "increase max_rounds",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -256,7 +269,7 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):
         return self.estimator_.n_features_in_
 
     def predict(self, X: Any) -> np.ndarray:
-        """What the model of the best round predicts.
+        """Predictions of the model of the best round.
 
         Parameters
         ----------
@@ -280,7 +293,7 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):
 
     @_has("decision_function")
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of the model of the best round.
+        """Decision function of the model of the best round.
 
         Parameters
         ----------

@@ -17,17 +17,17 @@ _MAX_STANDARD_ERROR = 0.05  # of an error rate near one half; reached with 100 r
 
 
 class SmallPartWarning(UserWarning):
-    """A part is so small that what is measured on it says little."""
+    """A part is too small for a reliable score."""
 
 
 class Part(NamedTuple):
-    """Some of the rows.
+    """A part of the rows.
 
     Attributes
     ----------
-    X : the rows, of the kind that was given
-    y : their target, None if none was given
-    rows : (m,) their row numbers in the whole, rising
+    X : the rows, of the same type as the input
+    y : their target, or None
+    rows : (n_part,) ascending row indices
     """
 
     X: Any
@@ -43,19 +43,19 @@ def split_train_validation_test(
     seed: int | None = 0,
     stratify: bool = False,
 ) -> list[Part]:
-    """Split rows at random into training, validation and test part.
+    """Split rows at random into training, validation and test parts.
 
-    Learn from the first, choose by the second, and open the third once, at the end
-    (`SealedTest` counts). [000, 1.4; 002, 3.2]
+    Fit on the first, choose on the second, and evaluate on the third once, at the end
+    (`SealedTest` counts).
 
     Parameters
     ----------
     X : array, sparse matrix, table or list
-        The rows. For files and clusters, `split_rows` gives row numbers.
+        The rows. For files and clusters, `split_rows` gives row indices.
     y : array or column name, optional
         Their target.
     shares : sequence of float
-        Share of each part; what is left by rounding goes to the largest remainders.
+        Share of each part, rounded by the largest remainder.
     seed : int or None
         The same seed gives the same parts.
     stratify : bool
@@ -64,6 +64,11 @@ def split_train_validation_test(
     Returns
     -------
     list of Part
+
+    See Also
+    --------
+    split_train_test : Two parts.
+    split_rows : Row indices only.
 
     Examples
     --------
@@ -78,22 +83,22 @@ def split_train_validation_test(
     """
     if is_rows_like(X):
         raise TypeError(
-            "rows of files and clusters stay where they are: split their numbers with "
+            "rows of files and clusters are not copied: split their indices with "
             "split_rows(n_rows, shares)"
         )
-    named = isinstance(y, str)
+    is_name = isinstance(y, str)
     if stratify and y is None:
-        raise ValueError("stratify=True needs y, the classes that each part gets its share of")
-    labels = np.asarray(X[y] if named else y) if stratify else None
+        raise ValueError("stratify=True needs y, the classes")
+    labels = np.asarray(X[y] if is_name else y) if stratify else None
     parts = split_rows(num_samples(X), shares, seed=seed, labels=labels)
-    targets = [y if named or y is None else safe_indexing(y, rows) for rows in parts]
+    targets = [y if is_name or y is None else safe_indexing(y, rows) for rows in parts]
     return [Part(safe_indexing(X, rows), t, rows) for rows, t in zip(parts, targets, strict=True)]
 
 
 def split_train_test(
     X: Any, y: Any = None, *, test: float = 0.2, seed: int | None = 0, stratify: bool = False
 ) -> list[Part]:
-    """Split rows at random into a part to learn from and one held out.
+    """Split rows at random into a training and a test part.
 
     Parameters
     ----------
@@ -102,7 +107,7 @@ def split_train_test(
     y : array or column name, optional
         Their target.
     test : float
-        Share that is held out.
+        Share of the test part.
     seed : int or None
         The same seed gives the same parts.
     stratify : bool
@@ -124,28 +129,28 @@ def split_train_test(
 def split_rows(
     n: int, shares: Sequence[float] = (0.7, 0.1, 0.2), *, seed: int | None = 0, labels: Any = None
 ) -> list[np.ndarray]:
-    """Row numbers of parts that are disjoint, random, and together all rows.
+    """Row indices of random, disjoint parts that cover all rows.
 
     Parameters
     ----------
     n : int
-        How many rows there are.
+        Number of rows.
     shares : sequence of float
-        Share of each part; the first is the one to learn from.
+        Share of each part; the first is the training part.
     seed : int or None
         The same seed gives the same parts.
-    labels : (n,) array, optional
-        Classes, of which each part gets the same share.
+    labels : (n_rows,) array, optional
+        Classes, for a stratified split.
 
     Returns
     -------
     list of arrays
-        Row numbers of each part, rising.
+        Ascending row indices of each part.
 
     Warns
     -----
     SmallPartWarning
-        If a part that is to be judged by is too small to say much.
+        If a validation or test part is too small for a reliable score.
 
     Examples
     --------
@@ -162,17 +167,19 @@ def split_rows(
 def draw_parts(
     rows: np.ndarray, sizes: Sequence[int], seed: Any, labels: Any = None
 ) -> list[np.ndarray]:
-    """The rows, in parts of these sizes: the later ones are drawn, the first is what is left."""
-    parts, left = [], rows
+    """Random parts of these sizes, each in ascending order."""
+    parts, remaining = [], rows
     for size in reversed(sizes[1:]):
-        classes = None if labels is None else labels[left]
-        left, part = train_test_split(left, test_size=size, random_state=seed, stratify=classes)
+        classes = None if labels is None else labels[remaining]
+        remaining, part = train_test_split(
+            remaining, test_size=size, random_state=seed, stratify=classes
+        )
         parts.append(np.sort(part))
-    return [np.sort(left), *reversed(parts)]
+    return [np.sort(remaining), *reversed(parts)]
 
 
 def part_sizes(n: int, shares: Sequence[float]) -> list[int]:
-    """Whole numbers that add up to n, as near to the shares as they can be.
+    """Integers that add up to n, nearest to the shares.
 
     Examples
     --------
@@ -187,7 +194,7 @@ def part_sizes(n: int, shares: Sequence[float]) -> list[int]:
     for i in by_remainder[: n - sum(sizes)]:
         sizes[i] += 1
     if min(sizes) < 1:
-        raise ValueError(f"{n} rows are too few for parts of {tuple(shares)}: one gets no row")
+        raise ValueError(f"{n} rows are too few for parts of {tuple(shares)}: one is empty")
     return sizes
 
 

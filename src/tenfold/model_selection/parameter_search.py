@@ -33,25 +33,25 @@ from tenfold.model_selection.search_strategies import (
 
 
 def cv_results_table(
-    candidates: list[dict[str, Any]], found: FoldScores, names: list[str]
+    candidates: list[dict[str, Any]], scores: FoldScores, names: list[str]
 ) -> dict[str, Any]:
-    """`cv_results_`: a column per parameter, part and statistic, a row per candidate."""
-    parts, n, _ = found.test.shape
+    """`cv_results_`: a column per parameter, fold and statistic, a row per candidate."""
+    n_folds, n, _ = scores.test.shape
     results: dict[str, Any] = {}
-    for key, seconds in (("fit", found.fit_seconds), ("score", found.score_seconds)):
-        results[f"mean_{key}_time"] = np.full(n, seconds / (parts * n))
+    for key, seconds in (("fit", scores.fit_seconds), ("score", scores.score_seconds)):
+        results[f"mean_{key}_time"] = np.full(n, seconds / (n_folds * n))
         results[f"std_{key}_time"] = np.zeros(n)
     results |= _param_columns(candidates)
     results["params"] = candidates
     for m, name in enumerate(names):
-        results |= _score_columns(found.test[:, :, m], "test", name)
-        if found.train is not None:
-            results |= _score_columns(found.train[:, :, m], "train", name)
+        results |= _score_columns(scores.test[:, :, m], "test", name)
+        if scores.train is not None:
+            results |= _score_columns(scores.train[:, :, m], "train", name)
     return results
 
 
 def _param_columns(candidates: list[dict[str, Any]]) -> dict[str, np.ma.MaskedArray]:
-    """Values of each parameter; masked where a candidate leaves it alone."""
+    """Values of each parameter; masked where a candidate does not set it."""
     names = sorted({name for each in candidates for name in each})
     columns = {}
     for name in names:
@@ -67,7 +67,7 @@ def _param_columns(candidates: list[dict[str, Any]]) -> dict[str, np.ma.MaskedAr
 
 
 def _score_columns(scores: np.ndarray, kind: str, name: str) -> dict[str, np.ndarray]:
-    """Scores of each part, their mean and spread, and the ranks."""
+    """Scores of each fold, their mean and standard deviation, and the ranks."""
     columns = {f"split{p}_{kind}_{name}": row for p, row in enumerate(scores)}
     mean = scores.mean(axis=0)
     columns[f"mean_{kind}_{name}"], columns[f"std_{kind}_{name}"] = mean, scores.std(axis=0)
@@ -85,53 +85,64 @@ def _has(method: str) -> Callable[[Any], bool]:
 
 
 class Search(Estimator):
-    """Choose the settings of a model by cross-validation.
+    """Choose the parameters of a model by cross-validation.
 
-    All folds and all candidates share walks over the data: one-pass models need one walk for the
-    whole grid (and one more to judge what moments cannot), others walk in step and start from the
-    coefficients of the candidate before. Attributes have scikit-learn's names. Nested
-    cross-validation is `cross_validate(Search(...), X, y)`. [000, 1.4; 002, ch. 3; 003, recitation
-    1; 004, 2.8]
+    All folds and all candidates share passes over the data: one-pass models need one pass for the
+    whole grid (and one more for scores that do not follow from moments), others are fitted in
+    lockstep with warm starts. Attributes have scikit-learn's names. Nested cross-validation is
+    `cross_validate(Search(...), X, y)`.
 
     Parameters
     ----------
     model : estimator
-        Whose settings are chosen.
+        Whose parameters are chosen.
     grid : dict or list of dicts
         Names of parameters and the values to try; for how="sampled" also distributions with `rvs`.
     folds : int, "loo", scikit-learn splitter, or pairs of arrays of row numbers
         As in `cross_validate`.
     scoring : str, Metric, list of them, or callable, optional
-        Of several the first decides. By default accuracy, or R^2.
+        The first of several decides. By default accuracy, or R^2.
     how : {"grid", "sampled", "refined", "halving"}
-        Every combination; `n_candidates` draws; a grid that is made finer `rounds` times around
-        the best; or all on few rows first, then the best of them on more.
+        Every combination; `n_candidates` random ones; a grid that is refined `rounds` times around
+        the best; or successive halving: all on few rows first, then the best of them on more.
     n_candidates : int
-        Draws of how="sampled".
+        Random candidates of how="sampled".
     rounds : int
         Refinements of how="refined".
     factor : float
-        For how="halving": one in so many goes on, to so many times the rows.
+        For how="halving": the best 1 / factor continue, on factor times the rows.
     rule : {"best", "one_standard_error"} or callable
-        Which candidate wins: the best mean score; the simplest within one standard error of it; or
-        the number that `rule(cv_results_)` returns.
+        Which candidate is chosen: the best mean score; the simplest within one standard error of
+        it; or the index that `rule(cv_results_)` returns.
     simpler : dict, optional
         "low" or "high" for each parameter, for rule="one_standard_error": which values are simpler.
     cost : callable, optional
-        `cost(params)` is taken off the score of a candidate: what its resources are worth.
+        `cost(params)` is subtracted from the score of a candidate.
     refit : bool
         Whether to fit the chosen model on all rows.
     return_train_score : bool
         Whether `cv_results_` has scores on the training rows.
     random_state : int, optional
-        For draws of candidates and of rows.
+        Seed of random candidates and of subsamples.
 
     Attributes
     ----------
-    best_params_, best_score_, best_index_ : the chosen settings
+    best_params_, best_score_, best_index_ : the chosen parameters
     best_estimator_ : the model, fitted on all rows
     cv_results_ : scores of every candidate
-    n_splits_, refit_time_ : number of parts; seconds of the last fit
+    n_splits_, refit_time_ : number of folds; seconds of the last fit
+
+    See Also
+    --------
+    cross_validate : Scores of one model.
+    validation_curve : Scores against one parameter.
+    EarlyStopping : Choose the number of iterations.
+
+    References
+    ----------
+    J. Bergstra, Y. Bengio (2012), Random search for hyper-parameter optimization.
+    K. Jamieson, A. Talwalkar (2016), Non-stochastic best arm identification and hyperparameter
+    optimization.
 
     Examples
     --------
@@ -193,7 +204,7 @@ class Search(Estimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Judge all candidates, choose one, and fit it on all rows.
+        """Score all candidates, choose one, and fit it on all rows.
 
         Parameters
         ----------
@@ -202,16 +213,16 @@ class Search(Estimator):
         y : array or column name, optional
             Target, or labels.
         sample_weight : array or column name, optional
-            Weights of rows, in fitting and judging.
-        groups : (n,) array, optional
-            Rows of one group stay together.
+            Weights of rows, for fitting and scoring.
+        groups : (n_rows,) array, optional
+            Rows of one group are in one fold.
 
         Returns
         -------
         self
         """
         self._validate_params()
-        trial = make_evaluator(
+        evaluator = make_evaluator(
             self.model,
             X,
             y,
@@ -220,51 +231,54 @@ class Search(Estimator):
             groups=groups,
             sample_weight=sample_weight,
         )
-        names = trial.names if isinstance(self.scoring, list | tuple | dict) else ["score"]
-        candidates, found, last = self._tried(trial)
-        self.cv_results_ = cv_results_table(candidates, found, names)
-        self.n_splits_ = len(found.test)
+        names = evaluator.names if isinstance(self.scoring, list | tuple | dict) else ["score"]
+        candidates, scores, eligible = self._run_strategy(evaluator)
+        self.cv_results_ = cv_results_table(candidates, scores, names)
+        self.n_splits_ = len(scores.test)
         self.multimetric_ = len(names) > 1
-        self.best_index_ = self._chosen(candidates, found.test[:, :, 0], last)
+        self.best_index_ = self._choose(candidates, scores.test[:, :, 0], eligible)
         self.best_params_ = candidates[self.best_index_]
-        self.best_score_ = float(found.test[:, self.best_index_, 0].mean())
-        self._take_over(trial)
+        self.best_score_ = float(scores.test[:, self.best_index_, 0].mean())
+        self._refit_best(evaluator)
         return self
 
-    def _tried(self, trial: Evaluator) -> SearchResult:
-        """Judge the candidates that `how` leads to."""
+    def _run_strategy(self, evaluator: Evaluator) -> SearchResult:
+        """Score the candidates of the strategy `how`."""
         train = self.return_train_score
         if self.how == "sampled":
-            drawn = sample_candidates(self.grid, self.n_candidates, self.random_state)
-            return search_all(trial, drawn, train=train)
-        first = grid_candidates(self.grid)
+            candidates = sample_candidates(self.grid, self.n_candidates, self.random_state)
+            return search_all(evaluator, candidates, train=train)
+        candidates = grid_candidates(self.grid)
         if self.how == "halving":
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            return successive_halving(trial, first, self._worth, self.factor, seed, train=train)
+            return successive_halving(
+                evaluator, candidates, self._utility, self.factor, seed, train=train
+            )
         rounds = self.rounds if self.how == "refined" else 0
-        return refine_search(trial, first, self._worth, rounds, train=train)
+        return refine_search(evaluator, candidates, self._utility, rounds, train=train)
 
-    def _worth(self, candidates: Candidates, scores: np.ndarray) -> np.ndarray:
-        """Scores less what the candidates cost."""
+    def _utility(self, candidates: Candidates, scores: np.ndarray) -> np.ndarray:
+        """Scores less the costs of the candidates."""
         if self.cost is None:
             return scores
         return scores - np.array([float(self.cost(each)) for each in candidates])
 
-    def _chosen(self, candidates: Candidates, scores: np.ndarray, last: list[int]) -> int:
+    def _choose(self, candidates: Candidates, scores: np.ndarray, eligible: list[int]) -> int:
         rule: Any = self.rule
         if callable(rule):
             return int(cast("Any", rule)(self.cv_results_))
-        worth = self._worth(candidates, scores)[:, last]
+        utility = self._utility(candidates, scores)[:, eligible]
         if rule == "best":
-            return last[best_candidate(worth)]
-        return last[one_standard_error(worth, [candidates[i] for i in last], self.simpler)]
+            return eligible[best_candidate(utility)]
+        params = [candidates[i] for i in eligible]
+        return eligible[one_standard_error(utility, params, self.simpler)]
 
-    def _take_over(self, trial: Evaluator) -> None:
-        """Fit the chosen model on all rows, and know what it knows."""
+    def _refit_best(self, evaluator: Evaluator) -> None:
+        """Fit the chosen model on all rows, and copy the attributes of its inputs."""
         if not self.refit:
             return
         start = perf_counter()
-        self.best_estimator_ = trial.refit(self.best_params_)
+        self.best_estimator_ = evaluator.refit(self.best_params_)
         self.refit_time_ = perf_counter() - start
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
             if hasattr(self.best_estimator_, name):
@@ -275,7 +289,7 @@ class Search(Estimator):
         return is_native(self.model)
 
     def _training_rows(self, X: Any, y: Any, w: Any) -> Rows:
-        """The rows as the model opens them: for the folds of a nested cross-validation."""
+        """The rows as the model opens them, for the folds of a nested cross-validation."""
         inner = clone_with_params(self.model)
         rows = inner._training_rows(X, y, w)
         vars(self).update({k: v for k, v in vars(inner).items() if k.endswith("_in_")})
@@ -292,7 +306,7 @@ class Search(Estimator):
 
     @available_if(_has("predict"))
     def predict(self, X: Any) -> np.ndarray:
-        """What the chosen model predicts for each row.
+        """Predictions of the chosen model.
 
         Parameters
         ----------
@@ -303,7 +317,7 @@ class Search(Estimator):
 
     @available_if(_has("predict_proba"))
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class for each row, (n, k).
+        """Class probabilities of the chosen model, (n_rows, n_classes).
 
         Parameters
         ----------
@@ -314,7 +328,7 @@ class Search(Estimator):
 
     @available_if(_has("decision_function"))
     def decision_function(self, X: Any) -> np.ndarray:
-        """Score of each row.
+        """Decision function of the chosen model.
 
         Parameters
         ----------
@@ -325,7 +339,7 @@ class Search(Estimator):
 
     @available_if(_has("transform"))
     def transform(self, X: Any) -> np.ndarray:
-        """What the chosen model makes of each row.
+        """Transform rows by the chosen model.
 
         Parameters
         ----------
@@ -335,7 +349,7 @@ class Search(Estimator):
         return self._best().transform(X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The deciding score of the chosen model on other rows.
+        """The deciding score of the chosen model.
 
         Parameters
         ----------
@@ -349,18 +363,18 @@ class Search(Estimator):
         first = self.scoring[0] if isinstance(self.scoring, list | tuple) else self.scoring
         if callable(first):
             return float(cast("Any", first)(self._best(), X, y))
-        wanted = None if first is None else [first]
-        found = evaluate(self._best(), X, y, metrics=wanted, sample_weight=sample_weight)
-        return next(iter(found.values()))
+        metrics = None if first is None else [first]
+        scores = evaluate(self._best(), X, y, metrics=metrics, sample_weight=sample_weight)
+        return next(iter(scores.values()))
 
 
 def search(model: Any, grid: Any, X: Any, y: Any = None, **options: Any) -> Search:
-    """Choose the settings of a model: `Search(model, grid, ...).fit(X, y)`.
+    """Choose the parameters of a model: `Search(model, grid, ...).fit(X, y)`.
 
     Parameters
     ----------
     model : estimator
-        Whose settings are chosen.
+        Whose parameters are chosen.
     grid : dict or list of dicts
         Names of parameters and the values to try.
     X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
@@ -383,5 +397,5 @@ def search(model: Any, grid: Any, X: Any, y: Any = None, **options: Any) -> Sear
     >>> search(GaussianNB(), {"var_smoothing": [1e-9, 1e-3, 0.1]}, X, y, folds=5).best_params_
     {'var_smoothing': 1e-09}
     """
-    of_fit = {name: options.pop(name) for name in ("sample_weight", "groups") if name in options}
-    return Search(model, grid, **options).fit(X, y, **of_fit)
+    fit_options = {n: options.pop(n) for n in ("sample_weight", "groups") if n in options}
+    return Search(model, grid, **options).fit(X, y, **fit_options)

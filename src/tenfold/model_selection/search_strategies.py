@@ -1,4 +1,4 @@
-"""Search strategies (grid, random, refinement, successive halving) and the rules that pick a candidate."""
+"""Search strategies (grid, random, refinement, successive halving) and selection rules."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _SIMPLER_VALUES = {
 
 
 def best_candidate(scores: np.ndarray) -> int:
-    """Number of the candidate with the largest mean score; the first of equal ones.
+    """Index of the candidate with the largest mean score; the first of equal ones.
 
     Parameters
     ----------
-    scores : (parts, candidates) array
-        Larger is better; NaN never wins.
+    scores : (n_folds, n_candidates) array
+        Larger is better; NaN is never chosen.
     """
     mean = scores.mean(axis=0)
     if np.isnan(mean).all():
@@ -48,21 +48,25 @@ def best_candidate(scores: np.ndarray) -> int:
 def one_standard_error(
     scores: np.ndarray, params: list[dict[str, Any]], simpler: Mapping[str, str] | None = None
 ) -> int:
-    """Number of the simplest candidate within one standard error of the best.
+    """Index of the simplest candidate within one standard error of the best.
 
     Parameters
     ----------
-    scores : (parts, candidates) array
+    scores : (n_folds, n_candidates) array
         Larger is better.
     params : list of dict
         The candidates.
     simpler : dict, optional
-        "low" or "high" for each parameter: which values make a simpler model. Known by itself are
-        C, alpha, degree, n_components and others.
+        "low" or "high" for each parameter: which values make a simpler model. Known are C, alpha,
+        degree, n_components and others.
 
     Returns
     -------
     int
+
+    References
+    ----------
+    L. Breiman, J. Friedman, R. Olshen, C. Stone (1984), Classification and Regression Trees.
 
     Examples
     --------
@@ -71,34 +75,36 @@ def one_standard_error(
     >>> one_standard_error(scores, [{"C": 0.1}, {"C": 1.0}, {"C": 10.0}])
     1
     """
-    top = best_candidate(scores)
-    error = scores[:, top].std(ddof=1) / np.sqrt(len(scores))
-    near = np.flatnonzero(scores.mean(axis=0) >= scores[:, top].mean() - error)
-    order = complexity_keys(params, simpler)
-    return int(min(near, key=lambda i: (order[i], -scores[:, i].mean())))
+    best = best_candidate(scores)
+    error = scores[:, best].std(ddof=1) / np.sqrt(len(scores))
+    eligible = np.flatnonzero(scores.mean(axis=0) >= scores[:, best].mean() - error)
+    keys = complexity_keys(params, simpler)
+    return int(min(eligible, key=lambda i: (keys[i], -scores[:, i].mean())))
 
 
 def complexity_keys(params: list[dict[str, Any]], simpler: Mapping[str, str] | None) -> list[tuple]:
-    """A key for each candidate, smaller for simpler ones."""
-    known = _SIMPLER_VALUES | dict(simpler or {})
-    names = [name for name in params[0] if name.rpartition("__")[2] in known or name in known]
+    """A sort key for each candidate, smaller for simpler ones."""
+    directions = _SIMPLER_VALUES | dict(simpler or {})
+    names = [n for n in params[0] if n.rpartition("__")[2] in directions or n in directions]
     if not names:
         raise ValueError(
-            f"which of {list(params[0])} makes a model simpler? Say it: "
+            f"it is not known which values of {list(params[0])} make a model simpler: give "
             "simpler={'name': 'low'} (or 'high')"
         )
-    return [tuple(_key(each[name], _direction(known, name)) for name in names) for each in params]
+    return [
+        tuple(_key(each[name], _direction(directions, name)) for name in names) for each in params
+    ]
 
 
-def _direction(known: Mapping[str, str], name: str) -> str:
-    return known.get(name) or known[name.rpartition("__")[2]]
+def _direction(directions: Mapping[str, str], name: str) -> str:
+    return directions.get(name) or directions[name.rpartition("__")[2]]
 
 
 def _key(value: Any, direction: str) -> float:
     return float(value) if direction == "low" else -float(value)
 
 
-_REFINE_SPAN = 3.0  # span on either side of the best value that a refinement looks at, at first
+_REFINE_SPAN = 3.0  # factor by which a refinement exceeds a best value at the edge of the grid
 
 
 def grid_candidates(grid: Any) -> list[dict[str, Any]]:
@@ -111,9 +117,9 @@ def grid_candidates(grid: Any) -> list[dict[str, Any]]:
 
 def sample_candidates(grid: Any, n: int, seed: Any) -> list[dict[str, Any]]:
     """`n` draws; values may be lists or distributions of scipy.stats."""
-    lists = all(not hasattr(values, "rvs") for values in _grid_values(grid))
-    most = len(ParameterGrid(grid)) if lists else n
-    return list(ParameterSampler(grid, min(n, most), random_state=seed))
+    is_finite = all(not hasattr(values, "rvs") for values in _grid_values(grid))
+    limit = len(ParameterGrid(grid)) if is_finite else n
+    return list(ParameterSampler(grid, min(n, limit), random_state=seed))
 
 
 def _grid_values(grid: Any) -> list[Any]:
@@ -124,10 +130,10 @@ def _grid_values(grid: Any) -> list[Any]:
 def refine_grid(
     tried: list[dict[str, Any]], best: dict[str, Any], per_parameter: int = 5
 ) -> list[dict[str, Any]]:
-    """New settings between the neighbours of the best one, for every number among them.
+    """A finer grid around the best candidate, between its neighbors.
 
-    Values that were tried in equal ratios are refined in equal ratios, others in equal steps. Whole
-    numbers stay whole. Parameters that are no numbers keep their best value.
+    Log-spaced values are refined in equal ratios, others in equal steps; integers stay integers.
+    Parameters that are not numbers keep their best value.
 
     Examples
     --------
@@ -136,145 +142,146 @@ def refine_grid(
     [0.316, 3.162]
     """
     grid = {name: _values_around(tried, name, value, per_parameter) for name, value in best.items()}
-    known = {repr(sorted(each.items())) for each in tried}
-    return [each for each in ParameterGrid(grid) if repr(sorted(each.items())) not in known]
+    keys = {repr(sorted(each.items())) for each in tried}
+    return [each for each in ParameterGrid(grid) if repr(sorted(each.items())) not in keys]
 
 
 def _values_around(tried: list[dict[str, Any]], name: str, value: Any, n: int) -> list[Any]:
-    """Values around one that was tried, up to half-way to its neighbours on either side."""
+    """Values around the best one, up to half-way to its neighbors on either side."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return [value]
-    whole = isinstance(value, Integral)
-    value = value if whole else float(value)
-    seen = sorted({float(each[name]) for each in tried if isinstance(each.get(name), Real)})
-    by_ratio = seen[0] > 0 and _is_log_spaced(seen)
-    scale = np.log if by_ratio else np.asarray
-    at = [float(scale(v)) for v in seen]
-    here = float(scale(value))
-    i = at.index(here)
-    wide = np.log(_REFINE_SPAN) if by_ratio else max(abs(here), 1.0) / _REFINE_SPAN
-    low = here - (here - at[i - 1] if i else wide) / 2
-    high = here + (at[i + 1] - here if i + 1 < len(at) else wide) / 2
+    is_integer = isinstance(value, Integral)
+    value = value if is_integer else float(value)
+    values = sorted({float(each[name]) for each in tried if isinstance(each.get(name), Real)})
+    is_log = values[0] > 0 and _is_log_spaced(values)
+    transform = np.log if is_log else np.asarray
+    grid = [float(transform(v)) for v in values]
+    center = float(transform(value))
+    i = grid.index(center)
+    margin = np.log(_REFINE_SPAN) if is_log else max(abs(center), 1.0) / _REFINE_SPAN
+    low = center - (center - grid[i - 1] if i else margin) / 2
+    high = center + (grid[i + 1] - center if i + 1 < len(grid) else margin) / 2
     points = np.linspace(low, high, n)
-    points = np.exp(points) if by_ratio else points
-    if whole:
+    points = np.exp(points) if is_log else points
+    if is_integer:
         return sorted({round(p) for p in points.tolist()} | {int(value)})
     return sorted({*points.tolist(), value}) if n % 2 == 0 else _replace_nearest(points, value)
 
 
 def _replace_nearest(points: np.ndarray, value: Any) -> list[Any]:
-    """The points, their middle being the value itself to the last digit."""
-    middle = int(np.argmin(np.abs(points - value)))
-    return [value if i == middle else float(p) for i, p in enumerate(points)]
+    """The points, the nearest one replaced by the value itself."""
+    nearest = int(np.argmin(np.abs(points - value)))
+    return [value if i == nearest else float(p) for i, p in enumerate(points)]
 
 
-def _is_log_spaced(seen: list[float]) -> bool:
+def _is_log_spaced(values: list[float]) -> bool:
     """Whether values are spread over ratios rather than steps."""
-    return len(seen) < 2 or seen[-1] / seen[0] > 2 * len(seen)
+    return len(values) < 2 or values[-1] / values[0] > 2 * len(values)
 
 
-_MIN_ROWS_PER_FOLD = 50  # per part, in the first round
+_MIN_ROWS_PER_FOLD = 50  # in the first iteration of successive halving
 
 
-def halving_shares(n: int, parts: int, candidates: int, factor: float) -> list[float]:
-    """Shares of the rows in each round; the last is all of them.
+def halving_shares(n_rows: int, n_folds: int, n_candidates: int, factor: float) -> list[float]:
+    """Shares of the rows in each iteration; the last is all of them.
 
     Examples
     --------
     >>> halving_shares(100_000, 10, 27, 3.0)
     [0.1111111111111111, 0.3333333333333333, 1.0]
     """
-    rounds = int(np.ceil(np.log(max(candidates, 1)) / np.log(factor)))
-    most = int(np.log(max(n / (_MIN_ROWS_PER_FOLD * parts), 1.0)) / np.log(factor))
-    return [factor**-r for r in range(min(rounds - 1, most), 0, -1)] + [1.0]
+    n_iterations = int(np.ceil(np.log(max(n_candidates, 1)) / np.log(factor)))
+    limit = int(np.log(max(n_rows / (_MIN_ROWS_PER_FOLD * n_folds), 1.0)) / np.log(factor))
+    return [factor**-i for i in range(min(n_iterations - 1, limit), 0, -1)] + [1.0]
 
 
 def subsample_split(split: Split, share: float, seed: int) -> Split:
-    """The same parts with a share of the rows; rows of a smaller share are among the larger's."""
+    """The same folds with a share of the rows; the rows of a smaller share are nested."""
     if share >= 1:
         return split
-    cells = len(split.train[0])
-    out = np.random.default_rng(seed).random(len(split.cell)) >= share
-    cell = np.where(out, cells, split.cell.astype(np.int32))
+    n_cells = len(split.train[0])
+    is_unused = np.random.default_rng(seed).random(len(split.cell)) >= share
+    cell = np.where(is_unused, n_cells, split.cell.astype(np.int32))
     train, test = (np.pad(np.stack(list(part)), ((0, 0), (0, 1))) for part in split[1:])
-    return Split(cell.astype(np.min_scalar_type(cells)), train, test)
+    return Split(cell.astype(np.min_scalar_type(n_cells)), train, test)
 
 
 def survivors(scores: np.ndarray, factor: float) -> list[int]:
-    """Numbers of the best candidates, one in `factor`, at least one, in their order."""
+    """Indices of the best candidates, one in `factor`, at least one, in their order."""
     mean = np.nan_to_num(scores.mean(axis=0), nan=-np.inf)
-    keep = max(int(np.ceil(len(mean) / factor)), 1)
-    return sorted(np.argsort(-mean, kind="stable")[:keep].tolist())
+    n_kept = max(int(np.ceil(len(mean) / factor)), 1)
+    return sorted(np.argsort(-mean, kind="stable")[:n_kept].tolist())
 
 
-Utility = Callable[[Candidates, np.ndarray], np.ndarray]  # scores (parts, candidates) less costs
+Utility = Callable[[Candidates, np.ndarray], np.ndarray]  # scores (folds, candidates) less costs
 
 
 class SearchResult(NamedTuple):
-    """Candidates that were judged, what was found, and the numbers of those that may win."""
+    """Candidates, their scores, and the indices of those that may be chosen."""
 
     candidates: Candidates
-    found: FoldScores
-    may_win: list[int]
+    scores: FoldScores
+    eligible: list[int]
 
-    def and_then(self, candidates: Candidates, found: FoldScores) -> SearchResult:
-        """With more candidates, all of which may win too."""
-        known = len(self.candidates)
-        more = list(range(known, known + len(candidates)))
-        both = concatenate_candidates(self.found, found)
-        return SearchResult(self.candidates + candidates, both, self.may_win + more)
+    def extend(self, candidates: Candidates, scores: FoldScores) -> SearchResult:
+        """With more candidates, all of which are eligible."""
+        n = len(self.candidates)
+        added = list(range(n, n + len(candidates)))
+        joined = concatenate_candidates(self.scores, scores)
+        return SearchResult(self.candidates + candidates, joined, self.eligible + added)
 
 
-def search_all(trial: Evaluator, candidates: Candidates, *, train: bool) -> SearchResult:
-    """Judge every candidate."""
-    return SearchResult(
-        candidates, trial.run(candidates, train=train), list(range(len(candidates)))
-    )
+def search_all(evaluator: Evaluator, candidates: Candidates, *, train: bool) -> SearchResult:
+    """Score every candidate."""
+    scores = evaluator.run(candidates, train=train)
+    return SearchResult(candidates, scores, list(range(len(candidates))))
 
 
 def refine_search(
-    trial: Evaluator, candidates: Candidates, worth: Utility, rounds: int, *, train: bool
+    evaluator: Evaluator, candidates: Candidates, utility: Utility, rounds: int, *, train: bool
 ) -> SearchResult:
-    """Judge a grid, then finer ones around the best, so many times."""
-    tried = search_all(trial, candidates, train=train)
+    """Score a grid, then finer ones around the best candidate."""
+    result = search_all(evaluator, candidates, train=train)
     for _ in range(rounds):
-        top = best_candidate(worth(tried.candidates, tried.found.test[:, :, 0]))
-        new = refine_grid(tried.candidates, tried.candidates[top])
-        if not new:
+        best = best_candidate(utility(result.candidates, result.scores.test[:, :, 0]))
+        finer = refine_grid(result.candidates, result.candidates[best])
+        if not finer:
             break
-        tried = tried.and_then(new, trial.run(new, train=train))
-    return tried
+        result = result.extend(finer, evaluator.run(finer, train=train))
+    return result
 
 
 def successive_halving(
-    trial: Evaluator,
+    evaluator: Evaluator,
     candidates: Candidates,
-    worth: Utility,
+    utility: Utility,
     factor: float,
     seed: int,
     *,
     train: bool,
 ) -> SearchResult:
-    """Judge all on few rows, one in `factor` of them on `factor` times as many, and so on."""
-    parts = sum(split.parts for split in trial.splits)
-    rows = len(trial.splits[0].cell)
-    tried: SearchResult | None = None
-    for share in halving_shares(rows, parts, len(candidates), factor):
-        thin = [subsample_split(split, share, seed) for split in trial.splits]
-        here = concatenate_splits(
-            [trial.on_split(split, candidates, train=train) for split in thin]
+    """Score all on few rows, one in `factor` of them on `factor` times as many, and so on."""
+    n_folds = sum(split.parts for split in evaluator.splits)
+    n_rows = len(evaluator.splits[0].cell)
+    result: SearchResult | None = None
+    for share in halving_shares(n_rows, n_folds, len(candidates), factor):
+        splits = [subsample_split(split, share, seed) for split in evaluator.splits]
+        scores = concatenate_splits(
+            [evaluator.on_split(split, candidates, train=train) for split in splits]
         )
-        now = SearchResult(candidates, here, list(range(len(candidates))))
-        tried = now if tried is None else tried._replace(may_win=[]).and_then(candidates, here)
-        keep = survivors(worth(candidates, here.test[:, :, 0]), factor)
-        candidates = [candidates[i] for i in keep]
-    if tried is None:
+        if result is None:
+            result = SearchResult(candidates, scores, list(range(len(candidates))))
+        else:
+            result = result._replace(eligible=[]).extend(candidates, scores)
+        kept = survivors(utility(candidates, scores.test[:, :, 0]), factor)
+        candidates = [candidates[i] for i in kept]
+    if result is None:
         raise ValueError("there are no candidates")
-    return tried
+    return result
 
 
 def concatenate_candidates(a: FoldScores, b: FoldScores) -> FoldScores:
-    """The candidates of two runs one after the other."""
+    """The candidates of both."""
     train = None
     if a.train is not None and b.train is not None:
         train = np.concatenate([a.train, b.train], axis=1)

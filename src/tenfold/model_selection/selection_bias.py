@@ -1,4 +1,4 @@
-"""Selection bias: how optimistic the best of many scores is, and a test set that counts its uses."""
+"""Selection bias: the optimism of the best of many scores; a test set that counts its uses."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tenfold.base._sklearn import num_samples
 
 
 class ChosenOnTrainingWarning(UserWarning):
-    """Models are compared on rows that they have learned."""
+    """Models are compared on rows that they were trained on."""
 
 
 def expected_maximum(tries: int) -> float:
-    r"""Expected largest of so many standard normal numbers.
+    r"""Expected maximum of independent standard normal variables.
 
     .. math:: E \max_i z_i = \int z \, k \varphi(z) \Phi(z)^{k-1} \, dz
 
-    Of k equally good models the best score is so many standard errors too good.
+    The best score of k equally good models is too good by so many standard errors.
 
     Parameters
     ----------
     tries : int
-        How many, k.
+        Number of variables, k.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def expected_maximum(tries: int) -> float:
     [0.0, 0.5642, 1.5388, 2.5076]
     """
     if tries < 1:
-        raise ValueError(f"tries={tries}: at least one is needed")
+        raise ValueError(f"tries={tries} must be at least 1")
     if tries == 1:
         return 0.0
     return float(
@@ -49,14 +49,14 @@ def _maximum_density(z: float, tries: int) -> float:
 
 
 class BestOf(NamedTuple):
-    """What taking the best of many tries does, over many repetitions.
+    """Simulated scores of the best of many equally good models.
 
     Attributes
     ----------
-    accuracy : what every model truly achieves
-    best : (repeats,) score of the one that looked best, on the rows that it was chosen by
-    fresh : (repeats,) score of the same one on fresh rows
-    expected : optimism that the normal approximation foretells
+    accuracy : true accuracy of every model
+    best : (n_repeats,) score of the chosen model on the rows that it was chosen by
+    fresh : (n_repeats,) its score on new rows
+    expected : optimism by the normal approximation
     """
 
     accuracy: float
@@ -66,7 +66,7 @@ class BestOf(NamedTuple):
 
     @property
     def optimism(self) -> float:
-        """How much better the best score is than the truth, on average."""
+        """Mean of the best score minus the true accuracy."""
         return float(self.best.mean() - self.accuracy)
 
 
@@ -78,22 +78,22 @@ def simulate_best_of(
     repeats: int = 2000,
     seed: int = 0,
 ) -> BestOf:
-    r"""How much too good the best mark is, if an exam is taken 100 times.
+    r"""Simulate the optimism of choosing the best of many equally good models.
 
-    Models that are all equally good are scored on the same number of rows; the best score is kept.
-    It exceeds the truth by about :math:`E \max_i z_i \sqrt{a (1 - a) / n}`. On fresh rows the same
-    model is as good as any. [002, 3.2]
+    Models of equal accuracy a are scored on n rows each; the best score is kept. It exceeds the
+    true accuracy by about :math:`E \max_i z_i \sqrt{a (1 - a) / n}`. On new rows the chosen model
+    is as good as any.
 
     Parameters
     ----------
     tries : int
-        Models, or settings, that are tried.
+        Number of models or parameter settings.
     rows : int
-        Rows of the set by which they are compared, n.
+        Rows that they are compared on, n.
     accuracy : float
-        True share of right answers of every one of them, a.
+        True accuracy of each of them, a.
     repeats : int
-        How often all this is repeated.
+        Number of simulations.
     seed : int
         The same seed gives the same figures.
 
@@ -110,21 +110,21 @@ def simulate_best_of(
     0.8
     """
     if not 0 <= accuracy <= 1:
-        raise ValueError(f"accuracy={accuracy} is no share of right answers: give one in [0, 1]")
+        raise ValueError(f"accuracy={accuracy} must lie in [0, 1]")
     rng = np.random.default_rng(seed)
-    right = rng.binomial(rows, accuracy, (repeats, tries)).max(axis=1)
+    best = rng.binomial(rows, accuracy, (repeats, tries)).max(axis=1)
     fresh = rng.binomial(rows, accuracy, repeats)
-    spread = float(np.sqrt(accuracy * (1 - accuracy) / rows))
-    return BestOf(accuracy, right / rows, fresh / rows, expected_maximum(tries) * spread)
+    error = float(np.sqrt(accuracy * (1 - accuracy) / rows))
+    return BestOf(accuracy, best / rows, fresh / rows, expected_maximum(tries) * error)
 
 
 class TrainingChoice(NamedTuple):
-    """What the training score would choose, and what rows held out choose.
+    """The choice by the training score, and the choice by the validation score.
 
     Attributes
     ----------
     on_training, on_held_out : the two values
-    loss : how much worse the first is on rows held out
+    loss : difference of their validation scores
     """
 
     on_training: Any
@@ -133,30 +133,29 @@ class TrainingChoice(NamedTuple):
 
     def __str__(self) -> str:
         if self.on_training == self.on_held_out:
-            return f"training score and rows held out agree on {self.on_training}"
+            return f"training and validation scores agree on {self.on_training}"
         return (
-            f"the training score takes {self.on_training}, rows held out take {self.on_held_out}: "
-            f"choosing on the training set costs {self.loss:.3g}"
+            f"the training score chooses {self.on_training}, the validation score "
+            f"{self.on_held_out}: choosing on the training set costs {self.loss:.3g}"
         )
 
 
 def training_choice(values: Any, train_scores: Any, held_out_scores: Any) -> TrainingChoice:
-    """Compare what the training score chooses with what rows held out choose.
+    """Compare the choice by the training score with the choice by the validation score.
 
-    The training score takes the largest degree, or no penalty at all (C = 0): whatever fits best.
-    [000, 1.4; 002, 3.2]
+    The training score chooses whatever fits best: the largest degree, or no penalty at all.
 
     Parameters
     ----------
     values : sequence
-        Degrees, penalties, or whatever was tried.
-    train_scores, held_out_scores : (m,) or (m, folds) arrays
+        Degrees, penalties or other parameters.
+    train_scores, held_out_scores : (n_values,) or (n_values, n_folds) arrays
         Scores of each value, greater is better.
 
     Examples
     --------
     >>> print(training_choice([1, 3, 9], [-0.3, -0.1, 0.0], [-0.35, -0.15, -2.0]))
-    the training score takes 9, rows held out take 3: choosing on the training set costs 1.85
+    the training score chooses 9, the validation score 3: choosing on the training set costs 1.85
     """
     train, held = (
         np.asarray(a, float).reshape(len(values), -1).mean(axis=1)
@@ -167,18 +166,18 @@ def training_choice(values: Any, train_scores: Any, held_out_scores: Any) -> Tra
 
 
 def warn_if_chosen_on_training(learned: Any, judged: Any) -> int:
-    """Warn if rows by which models are compared are rows that they have learned.
+    """Warn if models are compared on rows that they were trained on.
 
     Parameters
     ----------
-    learned, judged : (n, p) and (m, p) arrays or tables
-        Rows of the training, and rows by which the choice is made; add the target as a column where
-        equal rows may come from different examples.
+    learned, judged : (n_train, n_features) and (n_rows, n_features) arrays or tables
+        Training rows, and rows that models are compared on; add the target as a column if equal
+        rows may be different examples.
 
     Returns
     -------
     int
-        How many of the rows that judge were learned.
+        How many of the rows were trained on.
 
     Warns
     -----
@@ -191,17 +190,17 @@ def warn_if_chosen_on_training(learned: Any, judged: Any) -> int:
     >>> warn_if_chosen_on_training(np.eye(3), np.eye(3) + 1)
     0
     """
-    known = set(_rows_as_bytes(learned))
-    seen = sum(row in known for row in _rows_as_bytes(judged))
-    if seen:
+    train_rows = set(_rows_as_bytes(learned))
+    n_seen = sum(row in train_rows for row in _rows_as_bytes(judged))
+    if n_seen:
         warnings.warn(
-            f"{seen} of the {len(judged)} rows by which models are compared were learned: such a "
-            "comparison takes the largest degree and no penalty at all, whatever is true. Hold "
-            "rows out with three_way, or cross-validate",
+            f"{n_seen} of the {len(judged)} rows of the comparison are training rows: this "
+            "favors the most flexible model. Hold rows out with "
+            "split_train_validation_test, or cross-validate",
             ChosenOnTrainingWarning,
             stacklevel=2,
         )
-    return seen
+    return n_seen
 
 
 def _rows_as_bytes(X: Any) -> list[bytes]:
@@ -210,21 +209,21 @@ def _rows_as_bytes(X: Any) -> list[bytes]:
 
 
 class ReusedTestWarning(UserWarning):
-    """A test set was looked at again, so that its figures are too good."""
+    """A test set was used again, so that its scores are too optimistic."""
 
 
 class AccessRecord(NamedTuple):
-    """One look at the test set: whose score, and which; both None if the rows were handed out."""
+    """One use of the test set: model and score; both None if the rows were returned."""
 
     model: str | None
     score: float | None
 
 
 class SealedTest:
-    """A test set that counts its openings: the first is free, every later one warns.
+    """A test set that counts its uses: every one after the first warns.
 
-    Whoever looks at the test set, changes the model and looks again chooses by the test set, and
-    the best score is then too good. "Never ever touch your test data." [000, 1.4; 002, 3.2]
+    Who evaluates on the test set, changes the model and evaluates again chooses by the test set,
+    and the best score is then too optimistic.
 
     Parameters
     ----------
@@ -236,9 +235,18 @@ class SealedTest:
     Attributes
     ----------
     openings : int
-        How often it was opened; a copy or pickle remembers it.
-    log : list of Opening
-        Who was scored, and with what result.
+        Number of uses; kept by copies and pickles.
+    log : list of AccessRecord
+        Model and score of each use.
+
+    See Also
+    --------
+    split_train_validation_test : Hold out a test part.
+    expected_maximum : How optimistic the best of many scores is.
+
+    References
+    ----------
+    C. Dwork et al. (2015), The reusable holdout: preserving validity in adaptive data analysis.
 
     Examples
     --------
@@ -247,7 +255,7 @@ class SealedTest:
     >>> X = np.arange(20.0)[:, None]
     >>> sealed = SealedTest(X[10:], 2 * X[10:, 0])
     >>> sealed
-    SealedTest(10 rows, never opened)
+    SealedTest(10 rows, never used)
     >>> round(sealed.score(LinearRegression().fit(X[:10], 2 * X[:10, 0])), 6)
     1.0
     >>> sealed.openings, sealed.scores
@@ -262,21 +270,21 @@ class SealedTest:
 
     @property
     def openings(self) -> int:
-        """How often the set was opened."""
+        """Number of uses."""
         return len(self.log)
 
     @property
     def scores(self) -> list[float]:
-        """All scores so far, rounded for nobody: the best of them is too good."""
+        """All scores so far; the best of them is too optimistic."""
         return [opening.score for opening in self.log if opening.score is not None]
 
     def score(self, model: Any, scoring: Any = None) -> float:
-        """Score of a fitted model, which counts as an opening.
+        """Score of a fitted model; counts as a use.
 
         Parameters
         ----------
         model : fitted model
-            It is asked, not changed.
+            Evaluated on the test set.
         scoring : str or callable, optional
             As in scikit-learn; the model's own `score` by default.
 
@@ -287,7 +295,7 @@ class SealedTest:
         Warns
         -----
         SeenTestWarning
-            From the second opening on.
+            From the second use on.
         """
         scorer: Any = check_scoring(model, scoring)
         score = float(scorer(model, self._X, self._y))
@@ -295,7 +303,7 @@ class SealedTest:
         return score
 
     def open(self) -> tuple[Any, Any]:
-        """Hand out the rows and their target, which counts as an opening.
+        """The rows and their target; counts as a use.
 
         Returns
         -------
@@ -304,7 +312,7 @@ class SealedTest:
         Warns
         -----
         SeenTestWarning
-            From the second opening on.
+            From the second use on.
         """
         self._count(AccessRecord(None, None))
         return self._X, self._y
@@ -313,15 +321,14 @@ class SealedTest:
         self.log.append(opening)
         if self.openings > 1:
             warnings.warn(
-                f"this test set has now been opened {self.openings} times: its figures are no "
-                f"longer honest. Of {self.openings} equally good models the best looks "
-                f"{expected_maximum(self.openings):.2f} standard errors too good. Choose by a "
-                "validation part or cross-validation, and hold out fresh rows for the verdict",
+                f"this test set was used {self.openings} times: its scores are optimistic. The "
+                f"best of {self.openings} equally good models scores "
+                f"{expected_maximum(self.openings):.2f} standard errors too high. Choose by a "
+                "validation part or cross-validation, and hold out new rows for the test",
                 ReusedTestWarning,
                 stacklevel=3,
             )
 
     def __repr__(self) -> str:
-        seen = {0: "never opened", 1: "opened once"}
-        often = seen.get(self.openings, f"opened {self.openings} times")
-        return f"SealedTest({num_samples(self._X)} rows, {often})"
+        uses = {0: "never used", 1: "used once"}.get(self.openings, f"used {self.openings} times")
+        return f"SealedTest({num_samples(self._X)} rows, {uses})"

@@ -1,8 +1,8 @@
 """Cross-validation splits: a cell number per row, and the cells each part trains and is tested on.
 
-Rows of one cell are never parted. A part of a cross-validation learns from the rows of some cells
-and is judged on those of others, so one small number per row describes ten folds of any data set,
-and a statistic per cell is enough to fit all ten.
+Rows of one cell are never separated. A fold trains on the rows of some cells and is tested on those
+of others, so one small integer per row describes ten folds of any data set, and a statistic per
+cell is enough to fit all ten.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from sklearn.utils import check_random_state
 
 
 class Split(NamedTuple):
-    """Cells of rows, and which of them each part learns from and is judged on.
+    """Cells of rows, and which of them each fold trains and is tested on.
 
     Attributes
     ----------
-    cell : (n,) number of each row's cell
-    train, test : for each part, (cells,) whether its cells belong to it
+    cell : (n_rows,) index of each row's cell
+    train, test : for each fold, (n_cells,) whether a cell belongs to it
     """
 
     cell: np.ndarray
@@ -36,34 +36,34 @@ class Split(NamedTuple):
 
     @property
     def parts(self) -> int:
-        """How many parts there are."""
+        """Number of folds."""
         return len(self.test)
 
     def rows(self, cells: np.ndarray) -> np.ndarray:
-        """Numbers of the rows that lie in these cells."""
+        """Indices of the rows in these cells."""
         return np.flatnonzero(cells[self.cell])
 
 
 def k_fold_split(cell: np.ndarray, k: int) -> Split:
-    """Each of k cells is the test part once; all others are learned from."""
+    """Each of k cells is the test part of one fold; all others are its training part."""
     test = np.eye(k, dtype=bool)
     return Split(to_smallest_dtype(cell), ~test, test)
 
 
 def to_smallest_dtype(cell: np.ndarray) -> np.ndarray:
-    """Cell numbers in as few bytes as they need."""
+    """Cell indices in the smallest unsigned integer type."""
     return cell.astype(np.min_scalar_type(int(cell.max(initial=0))))
 
 
 def contiguous_folds(n: int, k: int) -> Split:
-    """Folds of rows that follow each other, as even as possible."""
+    """Consecutive folds of sizes that differ by at most one row."""
     sizes = np.full(k, n // k)
     sizes[: n % k] += 1
     return k_fold_split(np.repeat(np.arange(k, dtype=np.int32), sizes), k)
 
 
 def random_folds(n: int, k: int, seed: Any) -> Split:
-    """The same sizes, rows drawn at random."""
+    """Shuffled folds of sizes that differ by at most one row."""
     order = check_random_state(seed).permutation(n)
     folds = contiguous_folds(n, k)
     cell = np.empty_like(folds.cell)
@@ -72,54 +72,62 @@ def random_folds(n: int, k: int, seed: Any) -> Split:
 
 
 def time_series_split(n: int, k: int) -> Split:
-    """Part i learns from the first i + 1 stretches of rows and is judged on the next."""
+    """Fold i trains on the first i + 1 blocks of consecutive rows and is tested on the next.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows, in the order of time.
+    k : int
+        Number of folds.
+    """
     length = n // (k + 1)
     cell = np.repeat(np.arange(k + 1), [n - k * length, *[length] * k])
-    at, number = np.arange(k)[:, None], np.arange(k + 1)
-    return Split(to_smallest_dtype(cell), number <= at, number == at + 1)
+    fold, block = np.arange(k)[:, None], np.arange(k + 1)
+    return Split(to_smallest_dtype(cell), block <= fold, block == fold + 1)
 
 
 def two_part_split(n: int, train: np.ndarray, test: np.ndarray) -> Split:
-    """One part that learns from some rows and is judged on others; the rest stay out."""
+    """One fold with given training and test rows; other rows are unused."""
     cell = np.full(n, 2, np.uint8)
     cell[train], cell[test] = 0, 1
     return Split(cell, np.array([[True, False, False]]), np.array([[False, True, False]]))
 
 
 def learning_curve_split(split: Split, shares: np.ndarray, seed: int) -> Split:
-    """A split whose parts are those of another, each with growing shares of its training rows."""
+    """The folds of another split, each with growing shares of its training rows."""
     draws = np.random.default_rng(seed).permutation(len(split.cell))
     band = np.searchsorted(np.append(shares, 2.0) * len(draws), draws, "right")
-    bands = len(shares) + 1
-    cell = split.cell.astype(np.int64) * bands + band
-    upto = np.arange(bands) <= np.arange(len(shares))[:, None]  # (shares, bands)
-    train = [np.outer(part, upto_j).ravel() for part in split.train for upto_j in upto]
-    test = [np.repeat(part, bands) for part in split.test for _ in shares]
+    n_bands = len(shares) + 1
+    cell = split.cell.astype(np.int64) * n_bands + band
+    is_used = np.arange(n_bands) <= np.arange(len(shares))[:, None]  # (n_shares, n_bands)
+    train = [np.outer(fold, bands).ravel() for fold in split.train for bands in is_used]
+    test = [np.repeat(fold, n_bands) for fold in split.test for _ in shares]
     return Split(to_smallest_dtype(cell), np.array(train), np.array(test))
 
 
 def make_splits(
     folds: Any, n: int, y: np.ndarray | None = None, groups: Any = None, *, stratify: bool = False
 ) -> list[Split]:
-    """The splits that `folds` asks for.
+    """The splits that `folds` describes.
 
     Parameters
     ----------
     folds : int, "loo", scikit-learn splitter, pairs of arrays of row numbers, or list of Split
-        A number means what it means in scikit-learn: stretches of rows, stratified for classes.
+        A number means what it means in scikit-learn: consecutive folds, stratified for classes.
     n : int
-        How many rows there are.
-    y : (n,) array, optional
-        Class numbers; for a splitter that looks at them, any target.
-    groups : (n,) array, optional
-        Rows of one group stay together.
+        Number of rows.
+    y : (n_rows,) array, optional
+        Class indices; for a splitter that uses it, any target.
+    groups : (n_rows,) array, optional
+        Rows of one group are in one fold.
     stratify : bool
         Whether a number of folds means stratified ones.
 
     Returns
     -------
     list of Split
-        One that serves all parts if no row is tested twice, else several.
+        One for all folds if no row is tested twice, else several.
 
     Examples
     --------
@@ -145,12 +153,12 @@ def make_splits(
 
 
 def is_leave_one_out(split: Split) -> bool:
-    """Whether each part leaves out one row."""
+    """Whether each fold leaves out one row."""
     return isinstance(split.test, _OneHotRows)
 
 
 class _OneHotRows:
-    """Row i of a unit matrix of bools, made when it is asked for."""
+    """Rows of a boolean identity matrix, computed on access."""
 
     def __init__(self, n: int) -> None:
         self.n = n
@@ -165,7 +173,7 @@ class _OneHotRows:
 
 
 class _ComplementRows(_OneHotRows):
-    """The complement."""
+    """Rows of its complement."""
 
     def __getitem__(self, i: int) -> np.ndarray:
         return ~super().__getitem__(i)
@@ -173,9 +181,7 @@ class _ComplementRows(_OneHotRows):
 
 def _default_splitter(k: int, n: int, groups: Any, *, stratify: bool) -> Any:
     if k < 2:
-        raise ValueError(
-            f"folds={k}: at least 2 are needed; for one part use tenfold.select.two_way"
-        )
+        raise ValueError(f"folds={k}: at least 2 are needed; for one split use split_train_test")
     _require_rows(n, k)
     if groups is not None:
         return GroupKFold(k)
@@ -191,18 +197,18 @@ def _row_pairs(folds: Any, n: int, y: np.ndarray | None, groups: Any) -> Iterabl
     if not (hasattr(folds, "split") or isinstance(folds, Iterable)) or isinstance(folds, str):
         raise TypeError(
             f"folds={folds!r}: give a number, 'loo', a splitter of scikit-learn, or pairs of row "
-            "numbers (train, test)"
+            "indices (train, test)"
         )
     splitter: Any = folds
     if not hasattr(splitter, "split"):
         return splitter
     if isinstance(folds, BaseCrossValidator) and y is None and "Stratified" in type(folds).__name__:
-        raise ValueError(f"{folds} looks at classes, and there are none: use KFold")
+        raise ValueError(f"{folds} needs classes, and there are none: use KFold")
     return splitter.split(np.zeros((n, 0)), y, groups)
 
 
 def _splits_from_pairs(pairs: Iterable, n: int) -> list[Split]:
-    """One split of whole folds while the pairs allow it; else one for each pair."""
+    """One split if the test parts are disjoint folds; else one for each pair."""
     cell, splits, k = np.full(n, -1, np.int32), [], 0
     for train, test in pairs:
         train, test = _validate_rows(train, n), _validate_rows(test, n)
@@ -213,13 +219,13 @@ def _splits_from_pairs(pairs: Iterable, n: int) -> list[Split]:
             splits.append(two_part_split(n, train, test))
         k += 1
     if k == 0:
-        raise ValueError("the splitter gave no parts")
+        raise ValueError("the splitter gave no folds: give at least one pair")
     if splits:
         return splits
-    if (cell == -1).any():  # some rows are never tested: a cell of their own
-        alone = np.where(cell == -1, k, cell)
+    if (cell == -1).any():  # rows that are never tested have their own cell
+        cell = np.where(cell == -1, k, cell)
         test = np.eye(k, k + 1, dtype=bool)
-        return [Split(to_smallest_dtype(alone), ~test, test)]
+        return [Split(to_smallest_dtype(cell), ~test, test)]
     return [k_fold_split(cell, k)]
 
 
@@ -233,5 +239,5 @@ def _validate_rows(rows: Any, n: int) -> np.ndarray:
     rows = np.asarray(rows)
     rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64, copy=False)
     if not len(rows) or rows.min() < 0 or rows.max() >= n:
-        raise ValueError(f"a part must hold row numbers from 0 to {n - 1}, and at least one")
+        raise ValueError(f"a part must hold row indices from 0 to {n - 1}, and at least one")
     return rows
