@@ -13,6 +13,7 @@ ways. [000, 2.2 and 2.3; 001, appendix A; 002, 1.5 and 8.1]
 import matplotlib.pyplot as plt
 import numpy as np
 
+from tenfold import BayesianLearner
 from tenfold.distributions import (
     Bernoulli,
     Beta,
@@ -23,7 +24,6 @@ from tenfold.distributions import (
     Gaussian,
     Uniform,
 )
-from tenfold.inference.bayesian_learner import BayesianLearner
 from tenfold.math.links import log_sigmoid, normal_cdf, sigmoid
 from tenfold.plot.style import palette_color, style_axes
 from tenfold.teaching.probability import (
@@ -41,7 +41,7 @@ figure, panels = plt.subplots(2, 2, figsize=(9, 5.6), layout="constrained", shar
 cases = [("normal", Gaussian(0.0, 1.0), -4, 4), ("Gamma(3, 1)", Gamma(3.0, 1.0), 0, 10)]
 for (name, density, low, high), (top, bottom) in zip(cases, panels.T, strict=True):
     measure, x = ContinuousDistribution.of(density), np.linspace(low, high, 201)
-    mean, mode, deviation = measure.mean, measure.modes()[0], measure.deviation
+    mean, mode, deviation = measure.mean, measure.modes()[0], measure.standard_deviation
     f = np.exp(density.log_density(x))
     top.plot(x, f, color=palette_color(0))
     near = np.abs(x - mean) <= deviation
@@ -124,8 +124,8 @@ print("given a negative result:", test.given(result="negative").distribution("pa
 # in a drawer: which one was it? And without a drawer, a uniform belief becomes Beta(8, 4).
 flips = np.repeat([1, 0], [7, 3])
 coins = FiniteDistribution([0.2, 0.5, 0.8])
-found = coins.updated([Binomial(10, p).log_density([7])[0] for p in coins.outcomes])
-again = found.posterior.updated([Binomial(10, p).log_density([3])[0] for p in coins.outcomes])
+found = coins.update([Binomial(10, p).log_density([7])[0] for p in coins.outcomes])
+again = found.posterior.update([Binomial(10, p).log_density([3])[0] for p in coins.outcomes])
 print("              in the notes             | here")
 print(f"P(7 of 10)    0.1064                   | {np.exp(found.log_evidence):.4f}")
 print(f"posterior     0.0025 0.3670 0.6305     | {' '.join(f'{p:.4f}' for p in found.posterior.p)}")
@@ -149,7 +149,7 @@ middle.set(xlabel="probability of heads", ylabel="belief", xticks=coins.values)
 middle.legend(frameon=False)
 coin = Bernoulli(prior=Beta(1, 1))
 for number, n in enumerate((0, 3, 10)):
-    belief = coin.learned(flips[::-1][:n]).prior if n else coin.prior
+    belief = coin.update(flips[::-1][:n]).prior if n else coin.prior
     label = f"after {n}: Beta({belief.a:g}, {belief.b:g})"
     right.plot(p, np.exp(belief.log_density(p)), color=palette_color(number), label=label)
 right.set(xlabel="probability of heads", ylabel="density of the belief", ylim=(0, None))
@@ -166,7 +166,7 @@ ratings = rng.choice(stars.values, (20000, 64), p=stars.p)
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
 long = rng.choice(stars.values, (5, 3000), p=stars.p).cumsum(axis=1) / np.arange(1, 3001)
 left.plot(np.arange(1, 3001), long.T, color=palette_color(0), lw=0.8, alpha=0.6)
-band = 2 * stars.deviation / np.sqrt(np.arange(1, 3001))
+band = 2 * stars.standard_deviation / np.sqrt(np.arange(1, 3001))
 left.fill_between(
     np.arange(1, 3001), stars.mean - band, stars.mean + band, color="0.9", label="two deviations"
 )
@@ -175,7 +175,7 @@ left.set(xscale="log", ylim=(1, 5), xlabel="ratings", ylabel="average of the fir
 left.legend(frameon=False)
 z = np.linspace(-3.5, 3.5, 200)
 for number, n in enumerate((1, 4, 64)):
-    Z = (ratings[:, :n].mean(axis=1) - stars.mean) / (stars.deviation / np.sqrt(n))
+    Z = (ratings[:, :n].mean(axis=1) - stars.mean) / (stars.standard_deviation / np.sqrt(n))
     levels, counts = np.unique(Z.round(9), return_counts=True)
     right.step(
         levels,
@@ -282,6 +282,4 @@ print("guess Q                   bound    + divergence = log p(x)")
 for Q in ([1 / 3, 1 / 3, 1 / 3], [0.0, 0.5, 0.5], found.posterior.p):
     terms = evidence_decomposition(log_joint, Q)
     shares = " ".join(f"{share:.4f}" for share in Q)
-    print(
-        f"{shares}    {terms.bound:7.4f}  + {terms.divergence:.4f}     = {terms.log_evidence:.4f}"
-    )
+    print(f"{shares}    {terms.elbo:7.4f}  + {terms.divergence:.4f}     = {terms.log_evidence:.4f}")

@@ -150,8 +150,8 @@ for n in (14, 100, 1000, 10_000):
 # in 10. The posterior is the prior of what comes next: 3 heads in 10, and the outer two are as
 # likely as each other, as after 10 of 20 at once. (The notes go on from rounded numbers.)
 coins = FiniteDistribution([0.2, 0.5, 0.8])
-seven = coins.updated([Binomial(10, p).log_density([7])[0] for p in coins.outcomes])
-again = seven.posterior.updated([Binomial(10, p).log_density([3])[0] for p in coins.outcomes])
+seven = coins.update([Binomial(10, p).log_density([7])[0] for p in coins.outcomes])
+again = seven.posterior.update([Binomial(10, p).log_density([3])[0] for p in coins.outcomes])
 print("              in the notes             | here")
 print(f"P(7 of 10)    0.1064                   | {np.exp(seven.log_evidence):.4f}")
 print(f"posterior     0.0025 0.3670 0.6305     | {' '.join(f'{p:.4f}' for p in seven.posterior.p)}")
@@ -170,7 +170,7 @@ for number, (name, heads, tails) in enumerate(
     [("before", 0, 0), ("7 of 10", 7, 3), ("10 of 20", 10, 10)]
 ):
     flips = np.repeat([1, 0], [heads, tails])
-    belief = coin.learned(flips).prior if heads else coin.prior
+    belief = coin.update(flips).prior if heads else coin.prior
     name = f"{name}: Beta({belief.a:g}, {belief.b:g})"
     right.plot(
         grid, np.exp(belief.log_density(grid)), color=palette_color(number), lw=2, label=name

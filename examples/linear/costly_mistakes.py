@@ -185,5 +185,5 @@ plt.show()
 
 print(f"0-1 loss: {bayes_estimate(belief, 'zero-one'):g}, the most probable value")
 mean, least = bayes_estimate(belief), expected_loss(belief, bayes_estimate(belief))
-values, chances = belief.tidy()
+values, chances = belief.sorted_distribution()
 print(f"squares: least loss {least:.4f}, the variance {chances @ (values - mean) ** 2:.4f}")

@@ -93,7 +93,7 @@ A = add_intercept_column(np.hstack([one_hot(stars), quality]))
 B = pseudo_inverse(A)
 print(
     "Penrose:",
-    penrose_conditions(A, B).hold(),
+    penrose_conditions(A, B).are_satisfied(),
     "| new columns:",
     gram_schmidt(A).Q.shape[1],
     "of",

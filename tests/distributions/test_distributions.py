@@ -93,7 +93,7 @@ PARAMETERS = {"p", "rate", "shape", "a", "b", "low", "high", "mean", "covariance
 @pytest.mark.parametrize("density", COLUMNS, ids=repr)
 def test_columns_agree_with_scipy(density):
     x = np.append(draws(density)[:, 0], [-3.0, 0.0, 0.5, 1.0, 2.0, 50.0])
-    law = density.frozen()
+    law = density.to_scipy()
     its = law.logpmf(x) if hasattr(law, "pmf") and hasattr(law.dist, "_pmf") else law.logpdf(x)
     assert_allclose(density.log_density(x), its, rtol=1e-10, atol=1e-12)
     assert_allclose(density.cdf(x), law.cdf(x))
@@ -212,9 +212,9 @@ def test_weights_are_repetitions_and_parts_merge(density):
     X = draws(density, 60)
     w = np.random.default_rng(1).integers(0, 4, 60)
     s = density.statistic(X, w)
-    weighted, repeated = density.fitted(s), density.fit(np.repeat(X, w, axis=0))
+    weighted, repeated = density.fit_statistic(s), density.fit(np.repeat(X, w, axis=0))
     parts = [density.statistic(X[i::3], w[i::3]) for i in range(3)]
-    merged = density.fitted(merge(parts[0], merge(parts[1], parts[2])))
+    merged = density.fit_statistic(merge(parts[0], merge(parts[1], parts[2])))
     if isinstance(density, Independent):
         weighted, repeated, merged = (d.columns[0] for d in (weighted, repeated, merged))
     assert_allclose(flat(weighted), flat(repeated), rtol=1e-8)
@@ -306,11 +306,11 @@ def test_any_formula_is_fitted():
         formula, np.ones(2), lambda n, t, rng: rng.gamma(t[0], 1 / t[1], n), bounds
     )
     s = own.statistic(x[:100], w[:100]).merge(own.statistic(x[100:], w[100:]))
-    assert_allclose(own.fitted(s).theta, found.theta, rtol=1e-6)
+    assert_allclose(own.fit_statistic(s).theta, found.theta, rtol=1e-6)
     assert draws(own, 5).shape == (5, 1)
     with pytest.raises(ValueError, match="not finite at the start"):
         maximum_likelihood(formula, x, [-1.0, 1.0])
-    with pytest.raises(ValueError, match="no way to draw"):
+    with pytest.raises(ValueError, match="cannot be sampled"):
         draws(CustomDistribution(formula, np.ones(2)))
 
 
@@ -320,7 +320,7 @@ def test_any_formula_is_fitted():
 @pytest.mark.parametrize("density", ALL, ids=repr)
 def test_no_weight_changes_nothing(density):
     X = draws(density, 5)
-    same = density.fitted(density.statistic(X, np.zeros(5)))
+    same = density.fit_statistic(density.statistic(X, np.zeros(5)))
     if not isinstance(density, Independent):
         assert_array_equal(flat(same), flat(density))
 
@@ -420,11 +420,11 @@ def beliefs(prior):
 @pytest.mark.parametrize("density", CONJUGATE, ids=repr)
 def test_sequential_updates_are_the_batch_update(density):  # [001, A.7; 004, 2.7]
     X = draws(density, 30)
-    batch = density.learned(X)
-    steps = density.learned(X[:7]).learned(X[7:8]).learned(X[8:])
+    batch = density.update(X)
+    steps = density.update(X[:7]).update(X[7:8]).update(X[8:])
     assert_allclose(beliefs(steps.prior), beliefs(batch.prior), rtol=1e-10)
     together = density.log_evidence(X)
-    apart = density.log_evidence(X[:7]) + density.learned(X[:7]).log_evidence(X[7:])
+    apart = density.log_evidence(X[:7]) + density.update(X[:7]).log_evidence(X[7:])
     assert_allclose(apart, together, rtol=1e-10)
     assert_allclose(density.log_evidence(X, np.zeros(30)), 0, atol=1e-9)
 
@@ -482,7 +482,7 @@ def test_evidence_is_the_integral():
 
 def test_next_row_of_an_unknown_gaussian_is_a_t():
     belief = NormalInverseWishart(np.zeros(3), 2.0, 5.0, np.eye(3))
-    known = Gaussian(MEAN, C, prior=belief).learned(draws(Gaussian(MEAN, C), 9))
+    known = Gaussian(MEAN, C, prior=belief).update(draws(Gaussian(MEAN, C), 9))
     row = np.array([[0.3, -1.0, 1.0]])
     assert_allclose(known.log_evidence(row), known.prior.predictive().logpdf(row[0]))
     law = stats.invwishart(5.0, np.eye(3)).logpdf(C) + stats.multivariate_normal(
@@ -509,14 +509,14 @@ def test_next_row_of_an_unknown_gaussian_is_a_t():
 
 def test_belief_about_a_coin():  # [001, A.7]
     flips = np.repeat([1, 0], [7, 3])
-    flat_prior = Bernoulli(prior=Beta(1, 1)).learned(flips)
+    flat_prior = Bernoulli(prior=Beta(1, 1)).update(flips)
     assert (flat_prior.prior.a, flat_prior.prior.b) == (8, 4)
     assert_allclose(np.exp(Binomial(10, prior=Beta(1, 1)).log_evidence([7])), 1 / 11)
     assert_allclose(
         np.exp(Bernoulli(prior=Beta(1, 1)).log_evidence(flips)), 1 / (special.comb(10, 7) * 11)
     )
     a, b = 2.0, 5.0
-    after = Bernoulli(prior=Beta(a, b)).learned(flips).prior
+    after = Bernoulli(prior=Beta(a, b)).update(flips).prior
     assert_allclose(after.mean, (a + 7) / (a + b + 10))  # the best guess of p
     assert_allclose(after.variance, 9 * 8 / (17**2 * 18))
     assert_allclose(Bernoulli(prior=Beta(1, 1)).fit(flips).p, 0.7)  # a flat prior: most likely

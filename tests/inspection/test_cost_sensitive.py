@@ -291,7 +291,7 @@ def test_guesses_about_a_normal(loss, q):
     belief = NormalBelief(np.array([1.0, -3.0]), np.array([2.0, 0.5]))
     best = bayes_estimate(belief, loss, q)
     for i in range(2):
-        one = NormalBelief(belief.mean[i], belief.deviation[i])
+        one = NormalBelief(belief.mean[i], belief.standard_deviation[i])
         found = optimize.minimize_scalar(lambda g, one=one: float(expected_loss(one, g, loss, q)))
         assert best[i] == pytest.approx(found.x, abs=1e-5)
         values = stats.norm.ppf((np.arange(20000) + 0.5) / 20000, *one)  # as a sample

@@ -298,7 +298,7 @@ def test_worked_numbers_of_planes():
     assert not plane.contains([1, 4])
     assert plane.value([1, 4]) == 2
     assert_array_equal(plane.coefficients, [2, 2, -8])
-    assert_allclose(plane.scaled().coefficients, np.array([1, 1, -4]) / np.sqrt(2))
+    assert_allclose(plane.normalized().coefficients, np.array([1, 1, -4]) / np.sqrt(2))
     other = Hyperplane([1, 1], -4)
     assert other.same_as(plane)
     assert other.signed_distance([6, 2]) == pytest.approx(2 * np.sqrt(2))
@@ -324,7 +324,7 @@ def test_planes_change_form(parts):
     ]
     for form in forms:
         assert form.same_as(plane, 1e-6)
-    scaled = plane.scaled()  # 003 E2: the distance of the origin up to sign
+    scaled = plane.normalized()  # 003 E2: the distance of the origin up to sign
     assert abs(scaled.offset) == pytest.approx(norm(plane.point), abs=1e-9)
     foot = plane.project(x)  # 003 A007, 004 5-02
     assert plane.contains(foot, 1e-7)
@@ -352,9 +352,9 @@ def test_planes_refuse_what_is_none():
 def test_pseudo_inverse(A):
     B = pseudo_inverse(A)  # 001 1-03, 002 E44, 004 2-13
     assert_allclose(B, np.linalg.pinv(A), atol=1e-9)
-    assert penrose_conditions(A, B).hold()
+    assert penrose_conditions(A, B).are_satisfied()
     if A.any():
-        assert not penrose_conditions(A, B + 0.01).hold()  # it is the only one
+        assert not penrose_conditions(A, B + 0.01).are_satisfied()  # it is the only one
     if np.linalg.matrix_rank(A) == A.shape[1]:
         assert_allclose(B @ A, np.eye(A.shape[1]), atol=1e-9)
         assert_allclose(B, np.linalg.solve(A.T @ A, A.T), atol=1e-7)

@@ -39,7 +39,7 @@ class ClassDensityStatistics(NamedTuple):
 
 def _is_mergeable(density: Any) -> bool:
     """Whether a density learns from a statistic."""
-    return hasattr(density, "statistic") and hasattr(density, "fitted")
+    return hasattr(density, "statistic") and hasattr(density, "fit_statistic")
 
 
 _VARIANCE_FLOOR = 1e-6  # added to the variances of the default density
@@ -137,7 +137,7 @@ class GenerativeClassifier(BayesRuleClassifier):
                 f"{type(self._density).__name__} has no statistic(X, w): call fit with all rows, "
                 "or give the density statistic(X, w) and fitted(statistic)"
             )
-        fitted = [None if p is None else self._density.fitted(p) for p in s.parts]
+        fitted = [None if p is None else self._density.fit_statistic(p) for p in s.parts]
         return self._attributes(s.n, fitted, dtype)
 
     def _attributes(self, n: np.ndarray, fitted: list[Any], dtype: np.dtype) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""Probability distributions: log-density, draws, weighted maximum likelihood, conjugate priors, statistics that merge."""
+"""Probability distributions: log-densities, draws, weighted fits, conjugate priors.
+
+Fits are by maximum likelihood, or by the posterior mode, from sufficient statistics that merge.
+"""
 
 from tenfold._lazy import attach, modules_of_names
 

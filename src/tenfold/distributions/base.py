@@ -1,8 +1,8 @@
-"""What every density offers, and what those of independent columns share.
+"""The protocol of distributions, and base classes with what most of them share.
 
-Rows are (n, p); a vector of n numbers is taken for n rows of one column. Parameters are numbers, or
-arrays with an entry for each column. Zeros are safe: a value that cannot occur has the log-density
-minus infinity, and 0 log 0 is 0.
+Rows are (n_rows, n_columns); a vector stands for rows of one column. Parameters are numbers, or
+arrays with an entry for each column. Values outside of the support have log-density -inf, and
+0 log 0 is 0.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ import numpy as np
 
 
 class Distribution(Protocol):
-    """The verbs of a density; any object that has them can be used in mixtures and classifiers."""
+    """What mixtures and generative classifiers need of a distribution."""
 
     def log_density(self, X: Any) -> np.ndarray:
-        """Log of the density, or of the probability, of each row (n,)."""
+        """Log of the density, or of the probability, of each row, (n_rows,)."""
         ...
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw n rows, (n, p)."""
+        """Draw n rows, (n, n_columns)."""
         ...
 
     def statistic(self, X: Any, w: Any = None) -> Any:
-        """All that weighted rows say about the parameters; two of them merge."""
+        """The sufficient statistic of weighted rows; statistics of two parts merge."""
         ...
 
-    def fitted(self, statistic: Any) -> Distribution:
-        """The most likely density; the most probable one if there is a prior."""
+    def fit_statistic(self, statistic: Any) -> Distribution:
+        """The maximum-likelihood fit; with a prior, the posterior mode."""
         ...
 
 
@@ -39,7 +39,7 @@ class WeightedSums(NamedTuple):
     Attributes
     ----------
     n : total weight
-    total : sums, (p,) or several lines of them
+    total : sums, (n_columns,), or (n_sums, n_columns)
     """
 
     n: float
@@ -50,90 +50,90 @@ class WeightedSums(NamedTuple):
 
 
 class FittableDistribution:
-    """Fitting from rows, and what follows from a conjugate prior."""
+    """Base class: fits from rows, and conjugate priors."""
 
     prior: Any = None
-    conjugate: ClassVar[tuple[type, ...]] = ()  # priors whose posterior is of the same kind
+    conjugate_priors: ClassVar[tuple[type, ...]] = ()  # types of conjugate priors
 
     def is_conjugate(self, prior: Any) -> bool:
-        """Whether this prior has a posterior of the same kind."""
-        return isinstance(prior, self.conjugate)
+        """Whether a prior is conjugate: its posterior is of the same family."""
+        return isinstance(prior, self.conjugate_priors)
 
     def fit(self, X: Any, w: Any = None) -> Self:
-        """The density fitted to rows with weights w (1 each by default)."""
-        return self.fitted(self.statistic(X, w))
+        """The distribution fitted to rows with weights w (1 each by default)."""
+        return self.fit_statistic(self.statistic(X, w))
 
     def statistic(self, X: Any, w: Any = None) -> Any:
         raise NotImplementedError
 
-    def fitted(self, statistic: Any) -> Self:
+    def fit_statistic(self, statistic: Any) -> Self:
         raise NotImplementedError
 
     def log_density(self, X: Any) -> np.ndarray:
         raise NotImplementedError
 
     def posterior(self, statistic: Any) -> Any:
-        """The belief about the parameter after the data: the prior, updated."""
+        """The posterior distribution of the parameter."""
         raise NotImplementedError
 
-    def at(self, parameter: Any) -> Self:
-        """The density with another parameter, the one that the prior is about."""
+    def with_parameter(self, parameter: Any) -> Self:
+        """The distribution with another value of the parameter that the prior is about."""
         raise NotImplementedError
 
-    def learned(self, X: Any, w: Any = None) -> Self:
-        """The same density with the posterior in the place of the prior: a sequential update."""
+    def update(self, X: Any, w: Any = None) -> Self:
+        """The same distribution with the posterior as its prior: a sequential update."""
         return replace(self, prior=self.posterior(self.statistic(X, w)))  # type: ignore[type-var]
 
     def log_evidence(self, X: Any, w: Any = None) -> float:
-        r"""Log of the probability of all rows, whatever the parameter is.
+        r"""Log marginal likelihood of the rows: the parameter is integrated out.
 
         .. math:: \log p(X) = \log p(X \mid \theta) + \log p(\theta) - \log p(\theta \mid X)
 
-        The right side is the same for every parameter; the posterior mean is taken
-        (the mode where that may not exist).
+        The right side is the same for every parameter; it is computed at the posterior mean (at
+        the mode where the mean may not exist).
         """
         X, w = as_rows(X), as_weights(X, w)
         posterior = self.posterior(self.statistic(X, w))
-        theta = self._inside(posterior)
+        theta = self._interior_parameter(posterior)
         ratio = self.prior.log_density(as_parameter_row(theta)) - posterior.log_density(
             as_parameter_row(theta)
         )
-        heavy = w > 0
-        fit = w[heavy] @ self.at(theta).log_density(X[heavy])
+        weighted = w > 0
+        fit = w[weighted] @ self.with_parameter(theta).log_density(X[weighted])
         return float(fit + np.sum(ratio))
 
-    def _inside(self, posterior: Any) -> Any:
-        """A parameter that the posterior thinks possible."""
+    def _interior_parameter(self, posterior: Any) -> Any:
+        """A parameter in the support of the posterior."""
         return posterior.mean
 
 
 class ColumnwiseDistribution(FittableDistribution):
-    """Independent columns, each with its own parameter: log-densities add up."""
+    """Base class of independent columns with a parameter each: log-densities add up."""
 
     def log_density(self, X: Any) -> np.ndarray:
-        """Log-density of each row, (n,)."""
-        return self.entry_logs(as_rows(X)).sum(axis=1)
+        """Log-density of each row, (n_rows,)."""
+        return self.log_density_entries(as_rows(X)).sum(axis=1)
 
-    def entry_logs(self, X: np.ndarray) -> np.ndarray:
-        """Log-density of each entry, (n, p)."""
+    def log_density_entries(self, X: np.ndarray) -> np.ndarray:
+        """Log-density of each entry, (n_rows, n_columns)."""
         raise NotImplementedError
 
     def statistic(self, X: Any, w: Any = None) -> Any:
-        """Weight of the rows and sum of each column, if the density does not ask for more."""
+        """Weight of the rows and weighted sum of each column."""
         X = as_rows(X)
         return weighted_sums(as_weights(X, w), X)
 
-    def frozen(self) -> Any:
-        """The same as a frozen distribution of scipy.stats: cdf, quantiles, higher moments."""
+    def to_scipy(self) -> Any:
+        """The same as a frozen distribution of scipy.stats, for quantiles and higher moments."""
         raise NotImplementedError
 
     def cdf(self, X: Any) -> np.ndarray:
-        """Probability that no entry exceeds that of the row, (n,)."""
-        return self.frozen().cdf(as_rows(X)).prod(axis=1)
+        """Joint distribution function at each row, (n_rows,)."""
+        return self.to_scipy().cdf(as_rows(X)).prod(axis=1)
 
 
 def as_rows(X: Any) -> np.ndarray:
-    """Rows (n, p) in float64."""
+    """Rows (n_rows, n_columns) in float64."""
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
     return X[:, None] if X.ndim == 1 else X
 
@@ -145,30 +145,30 @@ def as_weights(X: Any, w: Any) -> np.ndarray:
 
 
 def as_parameter_row(theta: Any) -> Any:
-    """A parameter, number or vector, as a single row; several parameters stay as they are."""
+    """A parameter, number or vector, as a single row; a tuple of parameters unchanged."""
     return theta if isinstance(theta, tuple) else np.atleast_2d(np.asarray(theta, np.float64))
 
 
-def weighted_sums(w: np.ndarray, *lines: np.ndarray) -> WeightedSums:
-    """Weighted sums of rows and of functions of them; rows without weight are not looked at."""
-    heavy = w > 0
-    totals = [w[heavy] @ line[heavy] for line in lines]
+def weighted_sums(w: np.ndarray, *arrays: np.ndarray) -> WeightedSums:
+    """Weighted sums of arrays over rows; rows of weight 0 are left out."""
+    weighted = w > 0
+    totals = [w[weighted] @ array[weighted] for array in arrays]
     return WeightedSums(float(w.sum()), totals[0] if len(totals) == 1 else np.stack(totals))
 
 
 def scalar_if_single(values: Any) -> Any:
-    """A parameter, that of a single column as a plain number."""
+    """A parameter; that of a single column as a Python float."""
     return float(np.asarray(values).item()) if np.shape(values) in {(), (1,)} else values
 
 
 def is_integer_between(x: Any, low: Any = 0, high: Any = np.inf) -> np.ndarray:
-    """Whether entries are whole numbers from low to high."""
+    """Whether entries are integers from low to high."""
     return (x >= low) & (x <= high) & (x == np.floor(x))
 
 
 def require_conjugate_prior(density: FittableDistribution, kinds: str) -> Any:
-    """The prior of a density, if there is one that is conjugate."""
+    """The prior of a distribution; an error if it is not conjugate."""
     if not density.is_conjugate(density.prior):
-        found = type(density.prior).__name__
-        raise ValueError(f"{type(density).__name__} needs prior={kinds}, got {found}")
+        given = type(density.prior).__name__
+        raise ValueError(f"{type(density).__name__} needs prior={kinds}, got {given}")
     return density.prior

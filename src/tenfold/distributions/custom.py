@@ -12,7 +12,7 @@ from tenfold.distributions.base import FittableDistribution, as_rows, as_weights
 
 
 class StoredRows(NamedTuple):
-    """The rows themselves: what a density says that has no smaller statistic."""
+    """The rows themselves, the statistic of a distribution without a sufficient one."""
 
     X: np.ndarray
     w: np.ndarray
@@ -22,13 +22,13 @@ class StoredRows(NamedTuple):
 
 
 class MaximumLikelihoodEstimate(NamedTuple):
-    """Parameters of the highest likelihood.
+    """Maximum-likelihood parameters.
 
     Attributes
     ----------
-    theta : (d,) parameters
-    log_likelihood : weighted sum of the log-densities there
-    converged : whether the search ended of its own
+    theta : (n_parameters,) parameters
+    log_likelihood : weighted sum of the log-densities
+    converged : whether the search met its tolerances
     """
 
     theta: np.ndarray
@@ -44,30 +44,30 @@ def maximum_likelihood(
     w: Any = None,
     bounds: Any = None,
 ) -> MaximumLikelihoodEstimate:
-    r"""The parameters that make weighted rows most likely, by numeric search.
+    r"""Maximum-likelihood parameters for weighted rows, by the Nelder-Mead simplex search.
 
     .. math:: \hat\theta = \arg\max_\theta \sum_i w_i \log f(x_i; \theta)
 
     Parameters
     ----------
     log_density : callable
-        Rows (n, p) and parameters (d,) to the log-density of each row, (n,).
-    X : (n, p) or (n,) array
+        Maps rows (n_rows, n_columns) and parameters (n_parameters,) to log-densities (n_rows,).
+    X : (n_rows, n_columns) or (n_rows,) array
         Rows.
     start : float or (d,) array
-        Where the search begins; the log-density must be finite there.
-    w : (n,) array, optional
+        Where the search starts; the log-density must be finite there.
+    w : (n_rows,) array, optional
         Weights.
     bounds : (low, high) for each parameter, optional
-        Where the search stays; None is no bound. Without any, a simplex search needs no slope.
+        Bounds of the search; None is no bound.
 
     Examples
     --------
-    Waiting times: the most likely rate is one over their mean. [001, A.6]
+    The maximum-likelihood rate of waiting times is one over their mean.
 
     >>> f = lambda X, theta: np.log(theta[0]) - theta[0] * X[:, 0]
-    >>> found = maximum_likelihood(f, [1.0, 2.0, 3.0], 1.0, bounds=[(1e-9, None)])
-    >>> round(float(found.theta[0]), 5)
+    >>> estimate = maximum_likelihood(f, [1.0, 2.0, 3.0], 1.0, bounds=[(1e-9, None)])
+    >>> round(float(estimate.theta[0]), 5)
     0.5
     """
     from scipy.optimize import minimize
@@ -83,29 +83,29 @@ def maximum_likelihood(
 
     if not np.isfinite(cost(initial)):
         raise ValueError(f"the log-density is not finite at the start, {initial}")
-    fine = {"xatol": 1e-9, "fatol": 1e-13, "maxiter": 2000 * len(initial), "maxfev": 10**6}
-    found = minimize(cost, initial, method="Nelder-Mead", bounds=bounds, options=fine)
-    for _ in range(2):  # a simplex may collapse early: a fresh one starts where it ended
-        found = minimize(cost, found.x, method="Nelder-Mead", bounds=bounds, options=fine)
-    return MaximumLikelihoodEstimate(found.x, -float(found.fun) * scale, bool(found.success))
+    options = {"xatol": 1e-9, "fatol": 1e-13, "maxiter": 2000 * len(initial), "maxfev": 10**6}
+    result = minimize(cost, initial, method="Nelder-Mead", bounds=bounds, options=options)
+    for _ in range(2):  # a simplex may collapse early: restart where it ended
+        result = minimize(cost, result.x, method="Nelder-Mead", bounds=bounds, options=options)
+    return MaximumLikelihoodEstimate(result.x, -float(result.fun) * scale, bool(result.success))
 
 
 @dataclass(frozen=True)
 class CustomDistribution(FittableDistribution):
-    """A density from a user's formula, fitted by numeric search.
+    """A distribution given by its log-density, fitted by numeric search.
 
-    Its statistic is the rows themselves: it fits into mixtures and classifiers, in memory.
+    Its statistic is the rows themselves, so that mixtures and classifiers keep them in memory.
 
     Parameters
     ----------
     formula : callable
-        Rows (n, p) and parameters (d,) to the log-density of each row, (n,).
-    theta : (d,) array
+        Maps rows (n_rows, n_columns) and parameters (n_parameters,) to log-densities (n_rows,).
+    theta : (n_parameters,) array
         Parameters; a fit starts from them.
     draw : callable, optional
-        `draw(n, theta, rng)`, rows (n, p).
+        `draw(n, theta, rng)`, rows (n, n_columns).
     bounds : (low, high) for each parameter, optional
-        Where a fit stays.
+        Bounds of a fit.
 
     Examples
     --------
@@ -125,16 +125,18 @@ class CustomDistribution(FittableDistribution):
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         if self.draw is None:
-            raise ValueError("no way to draw: give draw=, a function of (n, theta, rng)")
+            raise ValueError(
+                "this distribution cannot be sampled: give draw=, a function of (n, theta, rng)"
+            )
         return as_rows(self.draw(n, np.asarray(self.theta), rng))
 
     def statistic(self, X: Any, w: Any = None) -> StoredRows:
         X = as_rows(X)
         return StoredRows(X, as_weights(X, w))
 
-    def fitted(self, statistic: StoredRows) -> CustomDistribution:
+    def fit_statistic(self, statistic: StoredRows) -> CustomDistribution:
         if not statistic.w.sum() > 0:
             return self
         X, w = statistic
-        found = maximum_likelihood(self.formula, X, self.theta, w=w, bounds=self.bounds)
-        return replace(self, theta=found.theta)
+        estimate = maximum_likelihood(self.formula, X, self.theta, w=w, bounds=self.bounds)
+        return replace(self, theta=estimate.theta)

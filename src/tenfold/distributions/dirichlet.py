@@ -19,16 +19,16 @@ from tenfold.distributions.base import (
     weighted_sums,
 )
 
-PROBABILITY_SUM_TOLERANCE = 1e-8  # by which shares may miss 1
+PROBABILITY_SUM_TOLERANCE = 1e-8  # of the sum of shares that is taken for 1
 
 
 @dataclass(frozen=True)
 class Beta(ColumnwiseDistribution):
-    r"""Beta density of shares: the belief about a coin after a - 1 heads and b - 1 tails.
+    r"""Beta distribution of a share between 0 and 1; the conjugate prior of a success probability.
 
     .. math:: f(x) = x^{a - 1} (1 - x)^{b - 1} / B(a, b)
 
-    Weighted maximum likelihood by Newton's method on digamma functions. [001, A.7]
+    The weighted maximum-likelihood fit is by Newton's method.
 
     Parameters
     ----------
@@ -37,15 +37,15 @@ class Beta(ColumnwiseDistribution):
 
     Examples
     --------
-    >>> belief = Beta(8, 4)
-    >>> round(belief.mean, 4), belief.mode, round(belief.variance, 4)
+    >>> prior = Beta(8, 4)
+    >>> round(prior.mean, 4), prior.mode, round(prior.variance, 4)
     (0.6667, 0.7, 0.0171)
     """
 
     a: Any = 1.0
     b: Any = 1.0
 
-    def entry_logs(self, X: np.ndarray) -> np.ndarray:
+    def log_density_entries(self, X: np.ndarray) -> np.ndarray:
         a, b = np.asarray(self.a, np.float64), np.asarray(self.b, np.float64)
         inside = (X >= 0) & (X <= 1)
         X = np.where(inside, X, 0.5)
@@ -57,17 +57,17 @@ class Beta(ColumnwiseDistribution):
         return rng.beta(self.a, self.b, (n, np.size(np.asarray(self.a) + np.asarray(self.b))))
 
     def statistic(self, X: Any, w: Any = None) -> WeightedSums:
-        """Sums of the logs of the shares, and of what is left."""
+        """Sums of log x and log (1 - x)."""
         X = as_rows(X)
         return weighted_sums(as_weights(X, w), safe_log(X), safe_log(1 - X))
 
-    def fitted(self, statistic: WeightedSums) -> Beta:
+    def fit_statistic(self, statistic: WeightedSums) -> Beta:
         if not statistic.n > 0:
             return self
         a, b = np.array([fit_dirichlet_concentration(m) for m in statistic.total.T / statistic.n]).T
         return Beta(scalar_if_single(a), scalar_if_single(b))
 
-    def frozen(self) -> Any:
+    def to_scipy(self) -> Any:
         from scipy.stats import beta
 
         return beta(self.a, self.b)
@@ -82,30 +82,30 @@ class Beta(ColumnwiseDistribution):
 
     @property
     def mode(self) -> Any:
-        """The peak; an end if the density grows towards it, the mean if it has no single peak."""
-        above, below = np.maximum(np.subtract(self.a, 1), 0), np.maximum(np.subtract(self.b, 1), 0)
-        total = above + below
-        return scalar_if_single(np.where(total > 0, above / np.maximum(total, TINY), self.mean))
+        """The mode; an end if the density grows towards it, the mean if there is no single mode."""
+        left, right = np.maximum(np.subtract(self.a, 1), 0), np.maximum(np.subtract(self.b, 1), 0)
+        total = left + right
+        return scalar_if_single(np.where(total > 0, left / np.maximum(total, TINY), self.mean))
 
 
 @dataclass(frozen=True)
 class Dirichlet(FittableDistribution):
-    r"""Dirichlet density of rows of shares that sum to 1: the belief about a die.
+    r"""Dirichlet distribution of rows of shares that sum to 1.
 
     .. math:: f(x) = \frac{\Gamma(\sum_j a_j)}{\prod_j \Gamma(a_j)} \prod_j x_j^{a_j - 1}
 
-    With two shares it is `Beta`. Weighted maximum likelihood by Newton's method (Minka 2000).
-    [004, 9]
+    With two shares it is `Beta`; it is the conjugate prior of category probabilities. The weighted
+    maximum-likelihood fit is by Newton's method (Minka, 2000, Estimating a Dirichlet distribution).
 
     Parameters
     ----------
-    a : (k,) array
-        Positive; a_j - 1 can be read as counts that were seen.
+    a : (n_categories,) array
+        Positive concentrations; a_j - 1 acts as a count of category j.
 
     Examples
     --------
-    >>> belief = Dirichlet(np.array([3.0, 2.0, 1.0]))
-    >>> belief.mean.round(3).tolist(), belief.mode.round(3).tolist()
+    >>> prior = Dirichlet(np.array([3.0, 2.0, 1.0]))
+    >>> prior.mean.round(3).tolist(), prior.mode.round(3).tolist()
     ([0.5, 0.333, 0.167], [0.667, 0.333, 0.0])
     """
 
@@ -128,7 +128,7 @@ class Dirichlet(FittableDistribution):
         X = as_rows(X)
         return weighted_sums(as_weights(X, w), safe_log(X))
 
-    def fitted(self, statistic: WeightedSums) -> Dirichlet:
+    def fit_statistic(self, statistic: WeightedSums) -> Dirichlet:
         if not statistic.n > 0:
             return self
         return Dirichlet(fit_dirichlet_concentration(statistic.total / statistic.n))
@@ -143,6 +143,6 @@ class Dirichlet(FittableDistribution):
 
     @property
     def mode(self) -> np.ndarray:
-        """The peak; shares with a_j < 1 are 0 there; the mean if there is no single peak."""
+        """The mode; shares with a_j < 1 are 0 there; the mean if there is no single mode."""
         above = np.maximum(np.asarray(self.a) - 1, 0)
         return above / above.sum() if above.sum() > 0 else self.mean

@@ -25,54 +25,52 @@ from tenfold.distributions.gamma import Gamma
 
 @dataclass(frozen=True)
 class Bernoulli(ColumnwiseDistribution):
-    r"""Flips of coins: each entry is 1 with probability p, else 0.
+    r"""Bernoulli distribution: each entry is 1 with probability p, else 0.
 
     .. math:: \log p(x) = x \log p + (1 - x) \log (1 - p), \qquad \hat p = \bar x
-
-    [000, 2.2; 001, A.2 and A.6; 002, 1.5; 003, unit 4]
 
     Parameters
     ----------
     p : float or (p,) array
         Probability of 1.
     prior : Beta, optional
-        What is believed of p before the data; then `fitted` is the mode of the posterior.
+        Prior of p; `fit_statistic` then gives the posterior mode.
 
     Examples
     --------
     >>> coin = Bernoulli().fit([1, 0, 1, 1])
     >>> coin.p, round(float(coin.log_density([1])[0]), 4)
     (0.75, -0.2877)
-    >>> Bernoulli(prior=Beta(2, 2)).learned([1, 0, 1, 1]).prior
+    >>> Bernoulli(prior=Beta(2, 2)).update([1, 0, 1, 1]).prior
     Beta(a=5.0, b=3.0)
     """
 
-    conjugate = (Beta,)
+    conjugate_priors = (Beta,)
     p: Any = 0.5
     prior: Beta | None = None
 
     def __post_init__(self) -> None:
         _check_probability(self.p)
 
-    def entry_logs(self, X: np.ndarray) -> np.ndarray:
-        possible = is_integer_between(X, 0, 1)
-        X = np.where(possible, X, 0)
+    def log_density_entries(self, X: np.ndarray) -> np.ndarray:
+        in_support = is_integer_between(X, 0, 1)
+        X = np.where(in_support, X, 0)
         logs = xlogy(X, self.p) + xlog1py(1 - X, np.negative(self.p))
-        return np.where(possible, logs, -np.inf)
+        return np.where(in_support, logs, -np.inf)
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         return (rng.random((n, np.size(self.p))) < self.p).astype(np.float64)
 
-    def fitted(self, statistic: WeightedSums) -> Bernoulli:
+    def fit_statistic(self, statistic: WeightedSums) -> Bernoulli:
         return _fit_success_probability(self, statistic, statistic.n)
 
     def posterior(self, statistic: WeightedSums) -> Beta:
         return _beta_posterior(self, statistic.total, statistic.n)
 
-    def at(self, parameter: Any) -> Bernoulli:
+    def with_parameter(self, parameter: Any) -> Bernoulli:
         return replace(self, p=parameter)
 
-    def frozen(self) -> Any:
+    def to_scipy(self) -> Any:
         from scipy.stats import bernoulli
 
         return bernoulli(self.p)
@@ -88,20 +86,18 @@ class Bernoulli(ColumnwiseDistribution):
 
 @dataclass(frozen=True)
 class Binomial(ColumnwiseDistribution):
-    r"""Heads among `trials` flips of a coin.
+    r"""Binomial distribution: the number of successes in `trials` independent trials.
 
     .. math:: p(x) = \binom{t}{x} p^x (1 - p)^{t - x}
-
-    [001, A.3 and A.7; 003, unit 4]
 
     Parameters
     ----------
     trials : int or (p,) array
-        Flips for each entry.
+        Number of trials.
     p : float or (p,) array
-        Probability of heads.
+        Probability of success.
     prior : Beta, optional
-        What is believed of p before the data.
+        Prior of p.
 
     Examples
     --------
@@ -110,7 +106,7 @@ class Binomial(ColumnwiseDistribution):
     (0.5, 0.2461)
     """
 
-    conjugate = (Beta,)
+    conjugate_priors = (Beta,)
     trials: Any
     p: Any = 0.5
     prior: Beta | None = None
@@ -118,28 +114,28 @@ class Binomial(ColumnwiseDistribution):
     def __post_init__(self) -> None:
         _check_probability(self.p)
 
-    def entry_logs(self, X: np.ndarray) -> np.ndarray:
+    def log_density_entries(self, X: np.ndarray) -> np.ndarray:
         t = np.asarray(self.trials, np.float64)
-        possible = is_integer_between(X, 0, t)
-        X = np.where(possible, X, 0)
-        ways = gammaln(t + 1) - gammaln(X + 1) - gammaln(t - X + 1)
-        logs = ways + xlogy(X, self.p) + xlog1py(t - X, np.negative(self.p))
-        return np.where(possible, logs, -np.inf)
+        in_support = is_integer_between(X, 0, t)
+        X = np.where(in_support, X, 0)
+        log_binomial = gammaln(t + 1) - gammaln(X + 1) - gammaln(t - X + 1)
+        logs = log_binomial + xlogy(X, self.p) + xlog1py(t - X, np.negative(self.p))
+        return np.where(in_support, logs, -np.inf)
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         p = np.size(np.asarray(self.p) + np.asarray(self.trials))
         return rng.binomial(self.trials, self.p, (n, p)).astype(np.float64)
 
-    def fitted(self, statistic: WeightedSums) -> Binomial:
+    def fit_statistic(self, statistic: WeightedSums) -> Binomial:
         return _fit_success_probability(self, statistic, statistic.n * np.asarray(self.trials))
 
     def posterior(self, statistic: WeightedSums) -> Beta:
         return _beta_posterior(self, statistic.total, statistic.n * np.asarray(self.trials))
 
-    def at(self, parameter: Any) -> Binomial:
+    def with_parameter(self, parameter: Any) -> Binomial:
         return replace(self, p=parameter)
 
-    def frozen(self) -> Any:
+    def to_scipy(self) -> Any:
         from scipy.stats import binom
 
         return binom(self.trials, self.p)
@@ -153,28 +149,32 @@ class Binomial(ColumnwiseDistribution):
         return self.mean * (1 - np.asarray(self.p))
 
 
-def _beta_posterior(coin: ColumnwiseDistribution, heads: np.ndarray, flips: Any) -> Beta:
-    """Belief about a coin after some flips."""
-    before = require_conjugate_prior(coin, "Beta(a, b)")
-    return Beta(scalar_if_single(before.a + heads), scalar_if_single(before.b + flips - heads))
+def _beta_posterior(density: ColumnwiseDistribution, successes: np.ndarray, trials: Any) -> Beta:
+    """Posterior of a success probability."""
+    prior = require_conjugate_prior(density, "Beta(a, b)")
+    return Beta(
+        scalar_if_single(prior.a + successes), scalar_if_single(prior.b + trials - successes)
+    )
 
 
-def _fit_success_probability(density: Any, statistic: WeightedSums, flips: Any) -> Any:
-    """A coin with the most likely share of heads; unchanged by no flips at all."""
+def _fit_success_probability(density: Any, statistic: WeightedSums, trials: Any) -> Any:
+    """The density with the most likely success probability; unchanged without any trials."""
     if density.prior is not None:
-        return density.at(density.posterior(statistic).mode)
-    return density.at(scalar_if_single(statistic.total / flips)) if np.all(flips > 0) else density
+        return density.with_parameter(density.posterior(statistic).mode)
+    if not np.all(trials > 0):
+        return density
+    return density.with_parameter(scalar_if_single(statistic.total / trials))
 
 
 def _check_probability(p: Any) -> None:
-    """Complain about what is no probability."""
+    """Raise an error unless all entries are probabilities."""
     if not np.all((np.asarray(p) >= 0) & (np.asarray(p) <= 1)):  # also true of NaN
         raise ValueError(f"probabilities lie between 0 and 1, got p={p}")
 
 
 @dataclass(frozen=True)
 class Poisson(ColumnwiseDistribution):
-    r"""Counts of events that come independently, at a constant rate.
+    r"""Poisson distribution: counts of independent events at a constant rate.
 
     .. math:: \log p(x) = x \log \lambda - \lambda - \log x!, \qquad \hat\lambda = \bar x
 
@@ -183,41 +183,45 @@ class Poisson(ColumnwiseDistribution):
     rate : float or (p,) array
         Expected count.
     prior : Gamma, optional
-        What is believed of the rate before the data; then `fitted` is the mode of the posterior.
+        Prior of the rate; `fit_statistic` then gives the posterior mode.
 
     Examples
     --------
     >>> Poisson().fit([0, 2, 4]).rate
     2.0
-    >>> Poisson(prior=Gamma(2, 1)).learned([0, 2, 4]).prior
+    >>> Poisson(prior=Gamma(2, 1)).update([0, 2, 4]).prior
     Gamma(shape=8.0, rate=4.0)
     """
 
-    conjugate = (Gamma,)
+    conjugate_priors = (Gamma,)
     rate: Any = 1.0
     prior: Gamma | None = None
 
-    def entry_logs(self, X: np.ndarray) -> np.ndarray:
-        possible = is_integer_between(X)
-        X = np.where(possible, X, 0)
-        return np.where(possible, xlogy(X, self.rate) - self.rate - gammaln(X + 1), -np.inf)
+    def log_density_entries(self, X: np.ndarray) -> np.ndarray:
+        in_support = is_integer_between(X)
+        X = np.where(in_support, X, 0)
+        return np.where(in_support, xlogy(X, self.rate) - self.rate - gammaln(X + 1), -np.inf)
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         return rng.poisson(self.rate, (n, np.size(self.rate))).astype(np.float64)
 
-    def fitted(self, statistic: WeightedSums) -> Poisson:
+    def fit_statistic(self, statistic: WeightedSums) -> Poisson:
         if self.prior is not None:
-            return self.at(self.posterior(statistic).mode)
-        return self.at(scalar_if_single(statistic.total / statistic.n)) if statistic.n > 0 else self
+            return self.with_parameter(self.posterior(statistic).mode)
+        return (
+            self.with_parameter(scalar_if_single(statistic.total / statistic.n))
+            if statistic.n > 0
+            else self
+        )
 
     def posterior(self, statistic: WeightedSums) -> Gamma:
         prior = require_conjugate_prior(self, "Gamma(shape, rate)")
         return Gamma(scalar_if_single(prior.shape + statistic.total), prior.rate + statistic.n)
 
-    def at(self, parameter: Any) -> Poisson:
+    def with_parameter(self, parameter: Any) -> Poisson:
         return replace(self, rate=parameter)
 
-    def frozen(self) -> Any:
+    def to_scipy(self) -> Any:
         from scipy.stats import poisson
 
         return poisson(self.rate)
@@ -233,18 +237,16 @@ class Poisson(ColumnwiseDistribution):
 
 @dataclass(frozen=True)
 class Categorical(FittableDistribution):
-    r"""One of k categories: rows of one column with the number of a category, 0 to k - 1.
+    r"""Categorical distribution: rows of one column with a category index, 0 to n_categories - 1.
 
     .. math:: \log p(x) = \log p_x, \qquad \hat p_j = n_j / n
 
-    [000, 1.5 and 2.2; 003, unit 4]
-
     Parameters
     ----------
-    p : (k,) array
-        Probabilities; before a fit they only say how many categories there are.
+    p : (n_categories,) array
+        Probabilities; before a fit, their number alone matters.
     prior : Dirichlet, optional
-        What is believed of p before the data; then `fitted` is the mode of the posterior.
+        Prior of p; `fit_statistic` then gives the posterior mode.
 
     Examples
     --------
@@ -255,7 +257,7 @@ class Categorical(FittableDistribution):
     [0.286, 0.143, 0.571]
     """
 
-    conjugate = (Dirichlet,)
+    conjugate_priors = (Dirichlet,)
     p: Any
     prior: Dirichlet | None = None
 
@@ -264,10 +266,10 @@ class Categorical(FittableDistribution):
 
     def log_density(self, X: Any) -> np.ndarray:
         X = as_rows(X)[:, 0]
-        possible = is_integer_between(X, 0, len(self.p) - 1)
+        in_support = is_integer_between(X, 0, len(self.p) - 1)
         with np.errstate(divide="ignore"):
             logs = np.log(np.asarray(self.p, np.float64))
-        return np.where(possible, logs[np.where(possible, X, 0).astype(np.intp)], -np.inf)
+        return np.where(in_support, logs[np.where(in_support, X, 0).astype(np.intp)], -np.inf)
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         return rng.choice(len(self.p), n, p=self.p)[:, None].astype(np.float64)
@@ -277,38 +279,38 @@ class Categorical(FittableDistribution):
         X = as_rows(X)[:, 0]
         w = as_weights(X, w)
         if not is_integer_between(X, 0, len(self.p) - 1).all():
-            raise ValueError(f"categories are whole numbers from 0 to {len(self.p) - 1}")
+            raise ValueError(f"categories are integers from 0 to {len(self.p) - 1}")
         return WeightedSums(float(w.sum()), np.bincount(X.astype(np.intp), w, len(self.p)))
 
-    def fitted(self, statistic: WeightedSums) -> Categorical:
+    def fit_statistic(self, statistic: WeightedSums) -> Categorical:
         return _fit_category_probabilities(self, statistic)
 
     def posterior(self, statistic: WeightedSums) -> Dirichlet:
         return _dirichlet_posterior(self, statistic)
 
-    def at(self, parameter: Any) -> Categorical:
+    def with_parameter(self, parameter: Any) -> Categorical:
         return replace(self, p=np.ravel(parameter))
 
 
 @dataclass(frozen=True)
 class Multinomial(FittableDistribution):
-    r"""Counts of k words (or any categories) in a document, given its length.
+    r"""Multinomial distribution: counts of words (or other categories) given their total.
 
     .. math:: p(x) = \frac{(\sum_j x_j)!}{\prod_j x_j!} \prod_j p_j^{x_j}
 
-    As a sequence the document has one order, and the factor in front is 1. The rows may be sparse.
-    Counts may be fractions: a share of a document. [001, 2.7; 003, unit 4]
+    For one sequence of words (`ordered`) the multinomial coefficient is left out. Rows may be
+    sparse, and counts may be fractions.
 
     Parameters
     ----------
-    p : (k,) array, optional
+    p : (n_words,) array, optional
         Probability of each word; not needed for a fit.
     ordered : bool
-        Whether a row stands for one sequence of words, not for all sequences with these counts.
+        Whether a row stands for one sequence, not for all sequences with these counts.
     trials : int
-        Words in a document that is drawn.
+        Words in each row that `sample` draws.
     prior : Dirichlet, optional
-        What is believed of p before the data; then `fitted` is the mode of the posterior.
+        Prior of p; `fit_statistic` then gives the posterior mode.
 
     Examples
     --------
@@ -319,7 +321,7 @@ class Multinomial(FittableDistribution):
     [0.063, 0.148148]
     """
 
-    conjugate = (Dirichlet,)
+    conjugate_priors = (Dirichlet,)
     p: Any = None
     ordered: bool = False
     trials: int = 1
@@ -339,31 +341,31 @@ class Multinomial(FittableDistribution):
         return rng.multinomial(self.trials, self.p, n).astype(np.float64)
 
     def sequence(self, length: int, rng: np.random.Generator) -> np.ndarray:
-        """A document: the numbers of its words, (length,)."""
+        """Draw a sequence of word indices, (length,)."""
         return rng.choice(len(self.p), length, p=self.p)
 
     def statistic(self, X: Any, w: Any = None) -> WeightedSums:
-        """Weight of the rows, and of each word."""
+        """Weight of the rows, and weighted count of each word."""
         X = _as_count_rows(X)
         return weighted_sums(as_weights(X, w), X)
 
-    def fitted(self, statistic: WeightedSums) -> Multinomial:
+    def fit_statistic(self, statistic: WeightedSums) -> Multinomial:
         return _fit_category_probabilities(self, statistic)
 
     def posterior(self, statistic: WeightedSums) -> Dirichlet:
         return _dirichlet_posterior(self, statistic)
 
-    def at(self, parameter: Any) -> Multinomial:
+    def with_parameter(self, parameter: Any) -> Multinomial:
         return replace(self, p=np.ravel(parameter))
 
 
 def _as_count_rows(X: Any) -> Any:
-    """Rows of counts; sparse ones stay sparse."""
+    """Rows of counts; sparse matrices stay sparse."""
     return X.tocsr() if hasattr(X, "tocsr") else as_rows(X)
 
 
 def _log_multinomial_coefficient(X: Any) -> np.ndarray:
-    """Log of the number of sequences that have the counts of a row, (n,)."""
+    """Log of the multinomial coefficient of each row, (n_rows,)."""
     total = np.asarray(X.sum(axis=1)).ravel()
     if not isinstance(X, np.ndarray):
         X = X.copy()
@@ -373,11 +375,11 @@ def _log_multinomial_coefficient(X: Any) -> np.ndarray:
 
 
 def multinomial_coefficient(counts: Any) -> np.ndarray:
-    """How many sequences have the counts of a row, (n,).
+    """Number of sequences with the counts of each row, (n_rows,).
 
     Examples
     --------
-    IT WILL RAIN IT WILL: [003, unit 4]
+    The words of IT WILL RAIN IT WILL:
 
     >>> multinomial_coefficient([[2, 2, 1]]).round(6).tolist()
     [30.0]
@@ -386,22 +388,22 @@ def multinomial_coefficient(counts: Any) -> np.ndarray:
 
 
 def _dirichlet_posterior(density: FittableDistribution, statistic: WeightedSums) -> Dirichlet:
-    """Belief about shares after some counts."""
+    """Posterior of category probabilities."""
     return Dirichlet(
         np.asarray(require_conjugate_prior(density, "Dirichlet(a)").a) + statistic.total
     )
 
 
 def _fit_category_probabilities(density: Any, statistic: WeightedSums) -> Any:
-    """The density with the most likely shares; unchanged by no counts at all."""
+    """The density with the most likely probabilities; unchanged without any counts."""
     if density.prior is not None:
-        return density.at(density.posterior(statistic).mode)
+        return density.with_parameter(density.posterior(statistic).mode)
     total = statistic.total.sum()
-    return density.at(statistic.total / total) if total > 0 else density
+    return density.with_parameter(statistic.total / total) if total > 0 else density
 
 
 def _check_probabilities(p: Any) -> None:
-    """Complain about what are no probabilities of categories."""
+    """Raise an error unless p is a probability vector."""
     p = np.asarray(p, np.float64)
     if p.ndim != 1 or not (p >= 0).all() or abs(p.sum() - 1) > PROBABILITY_SUM_TOLERANCE:
         raise ValueError(f"probabilities must not be negative and must sum to 1, got {p}")

@@ -9,12 +9,12 @@ import numpy as np
 
 from tenfold.math.links import log_sum_exp
 
-PROBABILITY_SUM_TOLERANCE = 1e-8  # by which probabilities may miss 1
-_TIE_TOLERANCE = 1e-12  # relative difference of probabilities that is rounding
+PROBABILITY_SUM_TOLERANCE = 1e-8  # of the sum of probabilities that is taken for 1
+_TIE_TOLERANCE = 1e-12  # relative difference of probabilities that counts as rounding
 
 
 class RandomVariable:
-    """Moments of a random number, from its expectations."""
+    """Base class: moments of a random variable from its expectations."""
 
     def expectation(self, f: Callable[[Any], Any]) -> Any:
         """Mean of f."""
@@ -26,12 +26,12 @@ class RandomVariable:
 
     @property
     def variance(self) -> Any:
-        """Mean squared distance from the mean."""
+        """Mean squared deviation from the mean."""
         return self.central_moment(2)
 
     @property
-    def deviation(self) -> Any:
-        """Standard deviation, in the unit of the numbers."""
+    def standard_deviation(self) -> Any:
+        """Square root of the variance."""
         return np.sqrt(self.variance)
 
     def central_moment(self, order: int) -> Any:
@@ -40,27 +40,25 @@ class RandomVariable:
         return self.expectation(lambda x: (x - mean) ** order)
 
     def skewness(self, *, raw: bool = False) -> Any:
-        """Third central moment; divided by the cube of the deviation unless it is asked for raw."""
+        """Third central moment, divided by the cubed standard deviation unless `raw`."""
         third = self.central_moment(3)
-        return third if raw else third / self.deviation**3
+        return third if raw else third / self.standard_deviation**3
 
     def kurtosis(self, *, raw: bool = False) -> Any:
-        """Fourth central moment; divided by the squared variance unless raw (3 for a normal)."""
+        """Fourth central moment, divided by the squared variance unless `raw` (3 for a normal)."""
         fourth = self.central_moment(4)
         return fourth if raw else fourth / self.variance**2
 
 
 class BayesUpdate(NamedTuple):
-    """What Bayes' rule gives: the posterior, and the log-probability of the data."""
+    """Result of Bayes' rule: the posterior, and the log marginal likelihood of the data."""
 
     posterior: FiniteDistribution
     log_evidence: float
 
 
 class FiniteDistribution(RandomVariable):
-    """Probabilities of finitely many outcomes.
-
-    [000, 2.2; 001, A.1 and A.2]
+    """A distribution of finitely many outcomes.
 
     Parameters
     ----------
@@ -71,15 +69,15 @@ class FiniteDistribution(RandomVariable):
 
     Examples
     --------
-    Stars that a film was given: the mean is a rating that hardly anybody gave. [000, 2.2]
+    Ratings of a film: the mean is a rating of low probability.
 
     >>> stars = FiniteDistribution([1, 2, 3, 4, 5], [0.3, 0.2, 0.05, 0.15, 0.3])
     >>> round(stars.mean, 4), stars.modes(), round(stars.variance, 4), round(stars.pmf(3), 4)
     (2.95, [1, 5], 2.7475, 0.05)
 
-    Two dice whose sum is 5: [001, A.1]
+    Two dice whose sum is 5:
 
-    >>> dice = FiniteDistribution(range(1, 7)).times(FiniteDistribution(range(1, 7)))
+    >>> dice = FiniteDistribution(range(1, 7)).product(FiniteDistribution(range(1, 7)))
     >>> round(dice.probability(lambda roll: sum(roll) == 5), 6)
     0.111111
     """
@@ -89,7 +87,7 @@ class FiniteDistribution(RandomVariable):
         k = len(self.outcomes)
         self.p = np.full(k, 1 / k) if p is None else np.asarray(p, np.float64)
         if self.p.shape != (k,) or len(set(self.outcomes)) < k:
-            raise ValueError("a probability for each outcome, please, and no outcome twice")
+            raise ValueError("give a probability for each outcome, and no outcome twice")
         if not (self.p >= 0).all() or abs(self.p.sum() - 1) > PROBABILITY_SUM_TOLERANCE:
             raise ValueError(
                 f"probabilities must not be negative and must sum to 1, got {self.p} with the sum "
@@ -98,7 +96,7 @@ class FiniteDistribution(RandomVariable):
 
     def __repr__(self) -> str:
         pairs = zip(self.outcomes, self.p.tolist(), strict=True)
-        return f"FiniteMeasure({', '.join(f'{x!r}: {p:.4g}' for x, p in pairs)})"
+        return f"FiniteDistribution({', '.join(f'{x!r}: {p:.4g}' for x, p in pairs)})"
 
     @property
     def values(self) -> np.ndarray:
@@ -106,7 +104,7 @@ class FiniteDistribution(RandomVariable):
         return np.asarray(self.outcomes)
 
     def pmf(self, outcome: Any) -> float:
-        """Probability of one outcome; 0 if it is none."""
+        """Probability of one outcome; 0 if it is not among them."""
         return float(sum(p for x, p in zip(self.outcomes, self.p, strict=True) if x == outcome))
 
     def cdf(self, x: Any) -> np.ndarray:
@@ -119,12 +117,12 @@ class FiniteDistribution(RandomVariable):
         return float(sum(p for x, p in zip(self.outcomes, self.p, strict=True) if inside(x)))
 
     def expectation(self, f: Callable[[Any], Any]) -> Any:
-        """Mean of f, which gets all outcomes as an array and returns a value or a row for each."""
+        """Mean of f, which maps the array of outcomes to a value or a row for each."""
         mean = self.p @ np.asarray(f(self.values))
         return float(mean) if np.ndim(mean) == 0 else mean
 
     def modes(self, *, local: bool = False) -> list[Any]:
-        """All outcomes of the highest probability; `local`: all that beat both neighbours."""
+        """All outcomes of the highest probability; `local`: all local maxima."""
         if not local:
             top = self.p.max()
             return [
@@ -138,7 +136,7 @@ class FiniteDistribution(RandomVariable):
         return [self.outcomes[i] for i in order[high]]
 
     def image(self, f: Callable[[Any], Any]) -> FiniteDistribution:
-        """The measure of f of an outcome, which is called with one at a time: a random variable.
+        """The distribution of f(outcome), the image of this one under f.
 
         Examples
         --------
@@ -150,8 +148,8 @@ class FiniteDistribution(RandomVariable):
             sums[f(x)] = sums.get(f(x), 0.0) + p
         return FiniteDistribution(sums, list(sums.values()))
 
-    def times(self, other: FiniteDistribution) -> FiniteDistribution:
-        """The measure of pairs of independent outcomes."""
+    def product(self, other: FiniteDistribution) -> FiniteDistribution:
+        """The distribution of pairs of independent outcomes."""
         pairs = [(x, y) for x in self.outcomes for y in other.outcomes]
         return FiniteDistribution(pairs, np.multiply.outer(self.p, other.p).ravel())
 
@@ -159,20 +157,20 @@ class FiniteDistribution(RandomVariable):
         """Draw n outcomes."""
         return [self.outcomes[i] for i in rng.choice(len(self.p), n, p=self.p)]
 
-    def updated(self, log_likelihood: Any) -> BayesUpdate:
-        r"""Bayes' rule: what is believed after data with these log-probabilities, (k,).
+    def update(self, log_likelihood: Any) -> BayesUpdate:
+        r"""Bayes' rule: the posterior after data with these log-likelihoods, (n_outcomes,).
 
         .. math:: p(\theta \mid x) = \frac{p(x \mid \theta)\, p(\theta)}
                   {\sum_{\theta'} p(x \mid \theta')\, p(\theta')}
 
         Examples
         --------
-        Three coins, and 7 heads in 10 flips: [001, A.7]
+        Three coins, and 7 heads in 10 flips:
 
         >>> from tenfold.distributions import Binomial
         >>> coins = FiniteDistribution([0.2, 0.5, 0.8])
-        >>> seen = coins.updated([Binomial(10, p).log_density([7])[0] for p in coins.outcomes])
-        >>> round(float(np.exp(seen.log_evidence)), 4), seen.posterior.p.round(4).tolist()
+        >>> result = coins.update([Binomial(10, p).log_density([7])[0] for p in coins.outcomes])
+        >>> round(float(np.exp(result.log_evidence)), 4), result.posterior.p.round(4).tolist()
         (0.1064, [0.0025, 0.367, 0.6305])
         """
         with np.errstate(divide="ignore"):

@@ -19,17 +19,17 @@ from tenfold.distributions.base import (
     weighted_sums,
 )
 
-_MIN_MEAN = 1e-300  # a mean waiting time of zero would make the rate infinite
+_MIN_MEAN = 1e-300  # a mean of zero would make the rate infinite
 
 
 @dataclass(frozen=True)
 class Gamma(ColumnwiseDistribution):
-    r"""Gamma density of positive numbers.
+    r"""Gamma distribution of positive numbers.
 
     .. math:: \log f(x) = k \log \beta + (k - 1) \log x - \beta x - \log \Gamma(k)
 
-    The most likely shape solves :math:`\log k - \psi(k) = \log \bar x - \overline{\log x}`,
-    found by Newton's method; the rate is k over the mean. [000, 2.2]
+    The maximum-likelihood shape solves :math:`\log k - \psi(k) = \log \bar x - \overline{\log x}`,
+    found by Newton's method; the rate is k over the mean.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ class Gamma(ColumnwiseDistribution):
     shape: Any = 1.0
     rate: Any = 1.0
 
-    def entry_logs(self, X: np.ndarray) -> np.ndarray:
+    def log_density_entries(self, X: np.ndarray) -> np.ndarray:
         k, rate = np.asarray(self.shape, np.float64), np.asarray(self.rate, np.float64)
-        X, out = np.maximum(X, 0), X < 0
+        X, outside = np.maximum(X, 0), X < 0
         with np.errstate(divide="ignore"):
             logs = k * np.log(rate) + xlogy(k - 1, X) - rate * X - gammaln(k)
-        return np.where(out, -np.inf, logs)
+        return np.where(outside, -np.inf, logs)
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         p = np.size(np.asarray(self.shape) + np.asarray(self.rate))
@@ -64,14 +64,14 @@ class Gamma(ColumnwiseDistribution):
         X = as_rows(X)
         return weighted_sums(as_weights(X, w), X, safe_log(X))
 
-    def fitted(self, statistic: WeightedSums) -> Gamma:
+    def fit_statistic(self, statistic: WeightedSums) -> Gamma:
         if not statistic.n > 0:
             return self
         mean, logs = statistic.total / statistic.n
         shape = solve_gamma_shape(safe_log(mean) - logs)
         return Gamma(scalar_if_single(shape), scalar_if_single(shape / np.maximum(mean, _MIN_MEAN)))
 
-    def frozen(self) -> Any:
+    def to_scipy(self) -> Any:
         from scipy.stats import gamma
 
         return gamma(self.shape, scale=1 / np.asarray(self.rate))
@@ -91,52 +91,52 @@ class Gamma(ColumnwiseDistribution):
 
 @dataclass(frozen=True)
 class Exponential(ColumnwiseDistribution):
-    r"""Time until the next of events that come at a constant rate.
+    r"""Exponential distribution: the time until the next event at a constant rate.
 
     .. math:: f(x) = \lambda e^{-\lambda x}, \qquad \hat\lambda = 1 / \bar x
-
-    [001, A.3, A.5 and A.6]
 
     Parameters
     ----------
     rate : float or (p,) array
-        Events a unit of time.
+        Events per unit of time.
     prior : Gamma, optional
-        What is believed of the rate before the data; then `fitted` is the mode of the posterior.
+        Prior of the rate; `fit_statistic` then gives the posterior mode.
 
     Examples
     --------
     >>> Exponential().fit([1.0, 2.0, 3.0]).rate
     0.5
-    >>> Exponential(prior=Gamma(1, 1)).learned([1.0, 2.0, 3.0]).prior
+    >>> Exponential(prior=Gamma(1, 1)).update([1.0, 2.0, 3.0]).prior
     Gamma(shape=4.0, rate=7.0)
     """
 
-    conjugate = (Gamma,)
+    conjugate_priors = (Gamma,)
     rate: Any = 1.0
     prior: Gamma | None = None
 
-    def entry_logs(self, X: np.ndarray) -> np.ndarray:
+    def log_density_entries(self, X: np.ndarray) -> np.ndarray:
         return np.where(X < 0, -np.inf, np.log(self.rate) - self.rate * np.maximum(X, 0))
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         return rng.exponential(1 / np.asarray(self.rate), (n, np.size(self.rate)))
 
-    def fitted(self, statistic: WeightedSums) -> Exponential:
+    def fit_statistic(self, statistic: WeightedSums) -> Exponential:
         if self.prior is not None:
-            return self.at(self.posterior(statistic).mode)
+            return self.with_parameter(self.posterior(statistic).mode)
         if not statistic.n > 0:
             return self
-        return self.at(scalar_if_single(1 / np.maximum(statistic.total / statistic.n, _MIN_MEAN)))
+        return self.with_parameter(
+            scalar_if_single(1 / np.maximum(statistic.total / statistic.n, _MIN_MEAN))
+        )
 
     def posterior(self, statistic: WeightedSums) -> Gamma:
         prior = require_conjugate_prior(self, "Gamma(shape, rate)")
         return Gamma(prior.shape + statistic.n, scalar_if_single(prior.rate + statistic.total))
 
-    def at(self, parameter: Any) -> Exponential:
+    def with_parameter(self, parameter: Any) -> Exponential:
         return replace(self, rate=parameter)
 
-    def frozen(self) -> Any:
+    def to_scipy(self) -> Any:
         from scipy.stats import expon
 
         return expon(scale=1 / np.asarray(self.rate))

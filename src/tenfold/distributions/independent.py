@@ -1,4 +1,4 @@
-"""Independent columns, each with a density of its own kind."""
+"""Independent columns with distributions of different families."""
 
 from __future__ import annotations
 
@@ -23,14 +23,12 @@ class ColumnStatistics(NamedTuple):
 
 @dataclass(frozen=True)
 class Independent(FittableDistribution):
-    """Independent columns with a density each: naive Bayes with any density per column.
-
-    [004, 3.6]
+    """Independent columns with a distribution each: naive Bayes with any family per column.
 
     Parameters
     ----------
-    columns : tuple of densities
-        One for each column; each sees rows of one column.
+    columns : tuple of distributions
+        One for each column; each is fitted to rows of one column.
 
     Examples
     --------
@@ -55,9 +53,9 @@ class Independent(FittableDistribution):
             tuple(d.statistic(X[:, [j]], w) for j, d in enumerate(self.columns))
         )
 
-    def fitted(self, statistic: ColumnStatistics) -> Independent:
+    def fit_statistic(self, statistic: ColumnStatistics) -> Independent:
         pairs = zip(self.columns, statistic.parts, strict=True)
-        return Independent(tuple(d.fitted(part) for d, part in pairs))
+        return Independent(tuple(d.fit_statistic(part) for d, part in pairs))
 
     def _checked(self, X: Any) -> np.ndarray:
         X = as_rows(X)

@@ -22,35 +22,35 @@ LOG_2_PI = 1.8378770664093453
 
 @dataclass(frozen=True)
 class Gaussian(FittableDistribution):
-    r"""The normal density of rows.
+    r"""Normal distribution of rows.
 
     .. math:: \log \mathcal N(x; \mu, \Sigma) = -\tfrac12 \big[p \log 2\pi + \log \lvert\Sigma\rvert
               + (x - \mu)^\top \Sigma^{-1} (x - \mu)\big]
 
-    Most likely are the mean of the rows and their covariance with 1/n; of the spherical density,
-    the mean of the variances. [000, 2.2; 001, 3.2 and A.6; 002, 8.1; 003, unit 4]
+    The maximum-likelihood fit is the mean of the rows and their covariance with 1/n; for the
+    spherical kind, the mean of the variances.
 
     Parameters
     ----------
-    mean : float or (p,) array
-        Centre.
-    covariance : float, (p,) or (p, p) array
-        A number is the variance of each column, a vector has one for each, a matrix is itself.
+    mean : float or (n_columns,) array
+        The mean.
+    covariance : float, (n_columns,) or (n_columns, n_columns) array
+        One variance for all columns, one for each, or the covariance matrix.
     kind : {"full", "diagonal", "spherical"}
-        The covariance that is fitted.
+        Form of the covariance that a fit estimates.
     floor : float
         Added to fitted variances, for columns that do not vary.
     prior : Gaussian, NormalInverseWishart or NormalInverseGamma, optional
-        A Gaussian is the belief about the mean, and the covariance is known. The others are beliefs
-        about both: for a full covariance, and for a diagonal one. Then `fitted` is the mode of the
-        posterior.
+        A Gaussian is a prior of the mean, with known covariance. The others are priors of mean and
+        covariance: of a full covariance, and of a diagonal one. `fit_statistic` then gives the
+        posterior mode.
 
     Examples
     --------
     >>> g = Gaussian().fit([[1.0], [3.0]])
     >>> g.mean.tolist(), g.covariance.tolist(), g.log_density([2.0]).round(4).tolist()
     ([2.0], [[1.0]], [-0.9189])
-    >>> known = Gaussian(0.0, 4.0, prior=Gaussian(0.0, 1.0)).learned([2.0, 4.0, 6.0, 8.0])
+    >>> known = Gaussian(0.0, 4.0, prior=Gaussian(0.0, 1.0)).update([2.0, 4.0, 6.0, 8.0])
     >>> known.prior.mean.tolist(), known.prior.covariance.tolist()
     ([2.5], [[0.5]])
     """
@@ -66,12 +66,12 @@ class Gaussian(FittableDistribution):
             raise ValueError(f"kind must be one of {_COVARIANCE_KINDS}, got {self.kind!r}")
 
     def is_conjugate(self, prior: Any) -> bool:
-        """Whether this is a belief about the mean, or about mean and covariance."""
-        return isinstance(prior, Gaussian) or hasattr(prior, "updated")
+        """Whether this is a prior of the mean, or of mean and covariance."""
+        return isinstance(prior, Gaussian | NormalInverseWishart | NormalInverseGamma)
 
     @property
-    def centre(self) -> np.ndarray:
-        """The mean as a vector, (p,)."""
+    def center(self) -> np.ndarray:
+        """The mean as a vector, (n_columns,)."""
         C = np.asarray(self.covariance, np.float64)
         return np.broadcast_to(np.asarray(self.mean, np.float64), self._size(C)).astype(np.float64)
 
@@ -79,19 +79,19 @@ class Gaussian(FittableDistribution):
         return max(np.size(self.mean), C.shape[0] if C.ndim else 1)
 
     @property
-    def matrix(self) -> np.ndarray:
-        """The covariance as a matrix, (p, p)."""
+    def covariance_matrix(self) -> np.ndarray:
+        """The covariance as a matrix, (n_columns, n_columns)."""
         C = np.asarray(self.covariance, np.float64)
         return C if C.ndim == 2 else np.diag(np.broadcast_to(C, self._size(C)))
 
     @property
     def variance(self) -> np.ndarray:
-        """Variance of each column, (p,)."""
+        """Variance of each column, (n_columns,)."""
         C = np.asarray(self.covariance, np.float64)
         return C.diagonal() if C.ndim == 2 else np.broadcast_to(C, self._size(C)).copy()
 
     def log_density(self, X: Any) -> np.ndarray:
-        D = as_rows(X) - self.centre
+        D = as_rows(X) - self.center
         if np.ndim(self.covariance) == 2:
             root = self._root()
             Z = np.linalg.solve(root, D.T)
@@ -112,16 +112,16 @@ class Gaussian(FittableDistribution):
             ) from error
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw n rows; a singular covariance is no obstacle."""
-        mean = self.centre
-        steps = rng.standard_normal((n, len(mean)))
+        """Draw n rows; the covariance may be singular."""
+        mean = self.center
+        draws = rng.standard_normal((n, len(mean)))
         if np.ndim(self.covariance) < 2:
-            return mean + steps * np.sqrt(self.variance)
-        values, V = np.linalg.eigh(self.matrix)
-        return mean + steps @ (V * np.sqrt(np.maximum(values, 0))).T
+            return mean + draws * np.sqrt(self.variance)
+        values, V = np.linalg.eigh(self.covariance_matrix)
+        return mean + draws @ (V * np.sqrt(np.maximum(values, 0))).T
 
     def statistic(self, X: Any, w: Any = None) -> Moments | ClassMoments:
-        """Weight, mean and scatter of rows; without products of columns if not needed."""
+        """Weight, mean and scatter of rows; variances alone unless the kind is full."""
         X = as_rows(X)
         w = as_weights(X, w)
         X, w = X[w > 0], w[w > 0]
@@ -134,10 +134,10 @@ class Gaussian(FittableDistribution):
         squares = (D * D).sum(axis=0)
         return ClassMoments(np.array([n]), (origin + shift)[None], squares[None])
 
-    def fitted(self, statistic: Moments | ClassMoments) -> Gaussian:
+    def fit_statistic(self, statistic: Moments | ClassMoments) -> Gaussian:
         n, mean, scatter = _unpack_moments(statistic)
         if self.prior is not None:
-            return self.at(self.posterior(statistic).mode)
+            return self.with_parameter(self.posterior(statistic).mode)
         if not n > 0:
             return self
         C = scatter / n
@@ -147,27 +147,28 @@ class Gaussian(FittableDistribution):
         return replace(self, mean=mean, covariance=C + ridge)
 
     def posterior(self, statistic: Moments | ClassMoments) -> Any:
-        """Belief about the mean, or about mean and covariance, after the data."""
+        """Posterior of the mean, or of mean and covariance."""
         prior = require_conjugate_prior(self, "Gaussian(...) or NormalInverseWishart(...)")
         n, mean, scatter = _unpack_moments(statistic)
         if not isinstance(prior, Gaussian):
-            return prior.updated(n, mean, scatter, self.kind)
-        rows = n * np.linalg.inv(replace(self, mean=mean).matrix)
-        before = np.linalg.inv(replace(prior, mean=np.broadcast_to(prior.mean, mean.shape)).matrix)
-        S = np.linalg.inv(before + rows)
-        return Gaussian(S @ (before @ np.broadcast_to(prior.mean, mean.shape) + rows @ mean), S)
+            return prior.update(n, mean, scatter, self.kind)
+        data_precision = n * np.linalg.inv(replace(self, mean=mean).covariance_matrix)
+        prior_mean = np.broadcast_to(prior.mean, mean.shape)
+        precision = np.linalg.inv(replace(prior, mean=prior_mean).covariance_matrix)
+        S = np.linalg.inv(precision + data_precision)
+        return Gaussian(S @ (precision @ prior_mean + data_precision @ mean), S)
 
-    def at(self, parameter: Any) -> Gaussian:
-        """The density with another mean, or another (mean, covariance)."""
+    def with_parameter(self, parameter: Any) -> Gaussian:
+        """The distribution with another mean, or another (mean, covariance)."""
         if isinstance(parameter, tuple):
             return replace(self, mean=parameter[0], covariance=parameter[1])
         return replace(self, mean=np.ravel(parameter))
 
     @property
     def mode(self) -> np.ndarray:
-        return self.centre
+        return self.center
 
-    def _inside(self, posterior: Any) -> Any:
+    def _interior_parameter(self, posterior: Any) -> Any:
         return posterior.mode
 
 
@@ -192,73 +193,77 @@ class NormalParameters(NamedTuple):
 
 @dataclass(frozen=True)
 class NormalInverseWishart:
-    r"""Belief about mean and full covariance of a Gaussian in p dimensions.
+    r"""Conjugate prior of the mean and the full covariance of a Gaussian.
 
     .. math:: \Sigma \sim \mathrm{IW}(\Psi, \nu), \qquad
               \mu \mid \Sigma \sim \mathcal N(m, \Sigma / \kappa)
 
-    After n rows with mean x and scatter S about it, kappa and nu grow by n, m moves to
+    After n rows with mean x and scatter S, kappa and nu grow by n, m becomes
     (kappa m + n x) / (kappa + n), and Psi grows by S and by
     :math:`\tfrac{\kappa n}{\kappa + n} (x - m)(x - m)^\top`.
 
     Parameters
     ----------
-    centre : (p,) array
-        m, the expected mean.
+    center : (n_columns,) array
+        m, the prior mean of the mean.
     strength : float
-        kappa: how many rows the belief in the centre is worth.
-    freedom : float
-        nu, above p - 1: how many rows the belief in the covariance is worth.
-    scale : (p, p) array
-        Psi: scatter of those rows.
+        kappa, the weight of the center in rows.
+    degrees_of_freedom : float
+        nu, above n_columns - 1: the weight of the scale in rows.
+    scale : (n_columns, n_columns) array
+        Psi, the scatter of those rows.
 
     Examples
     --------
     >>> from tenfold.distributions import Gaussian
-    >>> belief = NormalInverseWishart(np.zeros(1), 1.0, 3.0, np.eye(1))
-    >>> after = Gaussian(prior=belief).learned([1.0, 3.0]).prior
-    >>> after.centre.round(4).tolist(), after.strength, after.freedom, after.scale.round(4).tolist()
-    ([1.3333], 3.0, 5.0, [[5.6667]])
+    >>> prior = NormalInverseWishart(np.zeros(1), 1.0, 3.0, np.eye(1))
+    >>> after = Gaussian(prior=prior).update([1.0, 3.0]).prior
+    >>> after.center.round(4).tolist(), after.strength, after.degrees_of_freedom
+    ([1.3333], 3.0, 5.0)
+    >>> after.scale.round(4).tolist()
+    [[5.6667]]
     """
 
-    centre: Any
+    center: Any
     strength: float
-    freedom: float
+    degrees_of_freedom: float
     scale: Any
 
-    def updated(
+    def update(
         self, n: float, mean: np.ndarray, scatter: np.ndarray, kind: str
     ) -> NormalInverseWishart:
-        """The belief after rows with this weight, mean and scatter."""
+        """The posterior after rows with this weight, mean and scatter."""
         if kind != "full":
-            raise ValueError(f"this belief is about full covariances, not {kind!r} ones")
-        strength, moved = self.strength + n, mean - self.centre
-        centre = self.centre + n / strength * moved
-        between = self.strength * n / strength * np.multiply.outer(moved, moved)
+            raise ValueError(f"this prior is of full covariances, not of {kind!r} ones")
+        strength, shift = self.strength + n, mean - self.center
+        center = self.center + n / strength * shift
+        between = self.strength * n / strength * np.multiply.outer(shift, shift)
         return NormalInverseWishart(
-            centre, strength, self.freedom + n, self.scale + scatter + between
+            center, strength, self.degrees_of_freedom + n, self.scale + scatter + between
         )
 
     @property
     def mode(self) -> NormalParameters:
-        """The most probable mean and covariance together."""
-        p = len(self.centre)
-        return NormalParameters(self.centre, self.scale / (self.freedom + p + 2))
+        """The joint mode of mean and covariance."""
+        p = len(self.center)
+        return NormalParameters(self.center, self.scale / (self.degrees_of_freedom + p + 2))
 
     @property
     def mean(self) -> NormalParameters:
-        """The expected mean and covariance; the latter needs freedom > p + 1."""
-        spare = self.freedom - len(self.centre) - 1
-        if spare <= 0:
-            raise ValueError(f"the covariance has no mean with freedom={self.freedom}")
-        return NormalParameters(self.centre, self.scale / spare)
+        """The expected mean and covariance; the latter needs degrees_of_freedom > n_columns + 1."""
+        excess = self.degrees_of_freedom - len(self.center) - 1
+        if excess <= 0:
+            raise ValueError(
+                f"the covariance has no mean with degrees_of_freedom={self.degrees_of_freedom}"
+            )
+        return NormalParameters(self.center, self.scale / excess)
 
     def log_density(self, parameters: tuple[np.ndarray, np.ndarray]) -> float:
         """Log-density of a mean and a covariance."""
         mu, S = parameters
-        p, nu = len(self.centre), self.freedom
+        p, nu = len(self.center), self.degrees_of_freedom
         log_S, log_scale = np.linalg.slogdet(S)[1], np.linalg.slogdet(self.scale)[1]
-        D = np.asarray(mu) - self.centre
+        D = np.asarray(mu) - self.center
         wishart = 0.5 * nu * (log_scale - p * np.log(2)) - _multivariate_log_gamma(nu / 2, p)
         wishart -= 0.5 * ((nu + p + 1) * log_S + np.trace(np.linalg.solve(S, self.scale)))
         square = self.strength * D @ np.linalg.solve(S, D)
@@ -269,92 +274,92 @@ class NormalInverseWishart:
         """Draws of mean (n, p) and covariance (n, p, p)."""
         from scipy.stats import invwishart
 
-        p = len(self.centre)
-        S = np.reshape(invwishart(self.freedom, self.scale).rvs(n, rng), (n, p, p))
-        steps = rng.standard_normal((n, p, 1))
-        moved = (np.linalg.cholesky(S) @ steps)[:, :, 0] / np.sqrt(self.strength)
-        return NormalParameters(self.centre + moved, S)
+        p = len(self.center)
+        S = np.reshape(invwishart(self.degrees_of_freedom, self.scale).rvs(n, rng), (n, p, p))
+        draws = rng.standard_normal((n, p, 1))
+        shift = (np.linalg.cholesky(S) @ draws)[:, :, 0] / np.sqrt(self.strength)
+        return NormalParameters(self.center + shift, S)
 
     def predictive(self) -> Any:
-        """Density of the next row: a multivariate t of scipy.stats."""
+        """Posterior predictive distribution: a multivariate t of scipy.stats."""
         from scipy.stats import multivariate_t
 
-        freedom: Any = self.freedom - len(self.centre) + 1
-        shape: Any = np.asarray(self.scale) * (self.strength + 1) / (self.strength * freedom)
-        return multivariate_t(self.centre, shape, df=freedom)
+        df: Any = self.degrees_of_freedom - len(self.center) + 1
+        shape: Any = np.asarray(self.scale) * (self.strength + 1) / (self.strength * df)
+        return multivariate_t(self.center, shape, df=df)
 
 
 def _multivariate_log_gamma(a: float, p: int) -> float:
-    """Log of the Gamma function of p dimensions."""
+    """Log of the multivariate gamma function in p dimensions."""
     return float(p * (p - 1) / 4 * np.log(np.pi) + gammaln(a - 0.5 * np.arange(p)).sum())
 
 
 @dataclass(frozen=True)
 class NormalInverseGamma:
-    r"""Belief about mean and variance of each column of a diagonal Gaussian.
+    r"""Conjugate prior of the means and variances of a diagonal Gaussian.
 
     .. math:: \sigma_j^2 \sim \mathrm{IG}(a, b_j), \qquad
               \mu_j \mid \sigma_j^2 \sim \mathcal N(m_j, \sigma_j^2 / \kappa)
 
     Parameters
     ----------
-    centre : (p,) array
-        m, the expected means.
+    center : (n_columns,) array
+        m, the prior mean of the means.
     strength : float
-        kappa: how many rows the belief in the centre is worth.
+        kappa, the weight of the center in rows.
     shape : float
-        a: half the number of rows that the belief in the variances is worth.
-    scale : (p,) array
-        b: half the sums of squares of those rows.
+        a, half the weight of the scale in rows.
+    scale : (n_columns,) array
+        b, half the sums of squares of those rows.
 
     Examples
     --------
     >>> from tenfold.distributions import Gaussian
-    >>> belief = NormalInverseGamma(np.zeros(1), 1.0, 1.5, np.array([0.5]))
-    >>> after = Gaussian(kind="diagonal", prior=belief).learned([1.0, 3.0]).prior
-    >>> after.centre.round(4).tolist(), after.shape, after.scale.round(4).tolist()
+    >>> prior = NormalInverseGamma(np.zeros(1), 1.0, 1.5, np.array([0.5]))
+    >>> after = Gaussian(kind="diagonal", prior=prior).update([1.0, 3.0]).prior
+    >>> after.center.round(4).tolist(), after.shape, after.scale.round(4).tolist()
     ([1.3333], 2.5, [2.8333])
     """
 
-    centre: Any
+    center: Any
     strength: float
     shape: float
     scale: Any
 
-    def updated(
+    def update(
         self, n: float, mean: np.ndarray, scatter: np.ndarray, kind: str
     ) -> NormalInverseGamma:
-        """The belief after rows with this weight, mean and sums of squares."""
+        """The posterior after rows with this weight, mean and sums of squares."""
         if kind != "diagonal":
-            raise ValueError(f"this belief is about diagonal covariances, not {kind!r} ones")
-        strength, moved = self.strength + n, mean - self.centre
-        between = self.strength * n / strength * moved**2
-        centre = self.centre + n / strength * moved
+            raise ValueError(f"this prior is of diagonal covariances, not of {kind!r} ones")
+        strength, shift = self.strength + n, mean - self.center
+        between = self.strength * n / strength * shift**2
+        center = self.center + n / strength * shift
         scale = self.scale + 0.5 * (scatter + between)
-        return NormalInverseGamma(centre, strength, self.shape + 0.5 * n, scale)
+        return NormalInverseGamma(center, strength, self.shape + 0.5 * n, scale)
 
     @property
     def mode(self) -> NormalParameters:
-        """The most probable means and variances together."""
-        return NormalParameters(self.centre, np.asarray(self.scale) / (self.shape + 1.5))
+        """The joint mode of means and variances."""
+        return NormalParameters(self.center, np.asarray(self.scale) / (self.shape + 1.5))
 
     @property
     def mean(self) -> NormalParameters:
         """The expected means and variances; the latter need shape > 1."""
         if self.shape <= 1:
             raise ValueError(f"the variances have no mean with shape={self.shape}")
-        return NormalParameters(self.centre, np.asarray(self.scale) / (self.shape - 1))
+        return NormalParameters(self.center, np.asarray(self.scale) / (self.shape - 1))
 
     def log_density(self, parameters: tuple[np.ndarray, np.ndarray]) -> float:
         """Log-density of means and variances."""
         mu, v = map(np.asarray, parameters)
         a, b = self.shape, np.asarray(self.scale, np.float64)
         gamma = a * np.log(b) - gammaln(a) - (a + 1) * np.log(v) - b / v
-        square = self.strength * (mu - self.centre) ** 2 / v
+        square = self.strength * (mu - self.center) ** 2 / v
         return float((gamma - 0.5 * (LOG_2_PI + np.log(v / self.strength) + square)).sum())
 
     def sample(self, n: int, rng: np.random.Generator) -> NormalParameters:
         """Draws of means (n, p) and variances (n, p)."""
-        v = self.scale / rng.gamma(self.shape, size=(n, len(self.centre)))
-        steps = rng.standard_normal((n, len(self.centre)))
-        return NormalParameters(self.centre + steps * np.sqrt(v / self.strength), v)
+        v = self.scale / rng.gamma(self.shape, size=(n, len(self.center)))
+        draws = rng.standard_normal((n, len(self.center)))
+        return NormalParameters(self.center + draws * np.sqrt(v / self.strength), v)

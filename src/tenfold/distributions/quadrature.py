@@ -1,8 +1,8 @@
-r"""Points and weights that integrate against a density: Gaussian quadrature.
+r"""Gaussian quadrature: nodes and weights for expectations under a distribution.
 
-The points are the eigenvalues of the matrix of the three-term recurrence of the polynomials that
-are orthogonal under the density (Golub and Welsch 1969); n points are exact for all polynomials up
-to degree 2 n - 1, so moments are exact.
+The nodes are the eigenvalues of the tridiagonal matrix of the three-term recurrence of the
+orthogonal polynomials (Golub and Welsch, 1969, Calculation of Gauss quadrature rules); n nodes are
+exact for all polynomials up to degree 2 n - 1.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from tenfold.distributions.gamma import Exponential, Gamma
 from tenfold.distributions.normal import Gaussian
 from tenfold.distributions.uniform import Uniform
 
-_MAX_GRID_DIMENSIONS = 3  # of a grid of nodes: with more, draws are better
+_MAX_GRID_DIMENSIONS = 3  # of a tensor grid; beyond it, draws are used
 
 
 class QuadratureNodes(NamedTuple):
-    """Points (n,) or (n, d) and their weights (n,), which sum to 1."""
+    """Nodes (n,) or (n, n_dimensions) and their weights (n,), which sum to 1."""
 
     points: np.ndarray
     weights: np.ndarray
 
 
 def gauss_quadrature(density: Any, n: int = 32) -> QuadratureNodes:
-    r"""Points and weights with :math:`E f(X) \approx \sum_i w_i f(x_i)`.
+    r"""Nodes and weights with :math:`E f(X) \approx \sum_i w_i f(x_i)`.
 
     Parameters
     ----------
     density : Gaussian, Gamma, Exponential, Beta or Uniform of one column
-        Whose expectations are wanted.
+        The distribution.
     n : int
-        Points.
+        Number of nodes.
 
     Examples
     --------
@@ -48,9 +48,9 @@ def gauss_quadrature(density: Any, n: int = 32) -> QuadratureNodes:
     """
     k = np.arange(1, n)
     if isinstance(density, Gaussian):
-        centre, deviation = density.centre.item(), np.sqrt(density.variance.item())
+        mean, deviation = density.center.item(), np.sqrt(density.variance.item())
         x, w = _golub_welsch(np.zeros(n), np.sqrt(k))
-        return QuadratureNodes(centre + deviation * x, w)
+        return QuadratureNodes(mean + deviation * x, w)
     if isinstance(density, Gamma | Exponential):
         shape = np.asarray(getattr(density, "shape", 1.0), np.float64).item()
         x, w = _golub_welsch(2 * np.arange(n) + shape, np.sqrt(k * (k + shape - 1)))
@@ -78,7 +78,7 @@ def _jacobi_nodes(a: float, b: float, n: int) -> QuadratureNodes:
 
 
 def _golub_welsch(diagonal: np.ndarray, beside: np.ndarray) -> QuadratureNodes:
-    """Nodes from a recurrence."""
+    """Nodes from the coefficients of a recurrence."""
     from scipy.linalg import eigh_tridiagonal
 
     points, V = eigh_tridiagonal(diagonal, beside)
@@ -86,19 +86,19 @@ def _golub_welsch(diagonal: np.ndarray, beside: np.ndarray) -> QuadratureNodes:
 
 
 def quadrature_nodes(belief: Any, n: int = 64, draws: int = 4096) -> QuadratureNodes:
-    """Weighted points (m, d) that stand for a belief about d numbers.
+    """Weighted nodes (n_nodes, n_dimensions) for expectations under a distribution.
 
-    In up to three dimensions a grid of quadrature nodes; in more, draws with a fixed seed, those of
-    a Gaussian with exactly its mean and covariance.
+    In up to three dimensions a tensor grid of quadrature nodes; in more, draws with a fixed seed,
+    for a Gaussian with exactly its mean and covariance.
 
     Parameters
     ----------
     belief : Gaussian, Beta, Gamma, Dirichlet, or any density
-        What is believed.
+        The distribution.
     n : int
-        Nodes in one dimension; two have 3/8 of it each, three 3/16.
+        Nodes in one dimension; 3/8 of it along each of two axes, 3/16 along each of three.
     draws : int
-        Points in more dimensions.
+        Number of draws in more dimensions.
 
     Examples
     --------
@@ -107,9 +107,9 @@ def quadrature_nodes(belief: Any, n: int = 64, draws: int = 4096) -> QuadratureN
     [0.5, 0.333333, 0.166667]
     """
     if isinstance(belief, Gaussian):
-        values, V = np.linalg.eigh(belief.matrix)
+        values, V = np.linalg.eigh(belief.covariance_matrix)
         Z, w = standard_normal_nodes(len(values), n, draws)
-        return QuadratureNodes(belief.centre + Z @ (V * np.sqrt(np.maximum(values, 0))).T, w)
+        return QuadratureNodes(belief.center + Z @ (V * np.sqrt(np.maximum(values, 0))).T, w)
     if isinstance(belief, Dirichlet) and len(belief.a) - 1 <= _MAX_GRID_DIMENSIONS:
         return _stick_breaking_nodes(np.asarray(belief.a, np.float64), n)
     sides = _split_columns(belief)
@@ -122,7 +122,7 @@ def quadrature_nodes(belief: Any, n: int = 64, draws: int = 4096) -> QuadratureN
 
 
 def _split_columns(belief: Any) -> list[Any]:
-    """A density of each column, if that has quadrature nodes."""
+    """The distribution of each column, if there is a quadrature rule for it."""
     if not isinstance(belief, Beta | Gamma | Exponential | Uniform):
         return []
     names = [name for name in belief.__dataclass_fields__ if name != "prior"]
@@ -131,7 +131,7 @@ def _split_columns(belief: Any) -> list[Any]:
 
 
 def standard_normal_nodes(d: int, n: int, draws: int) -> QuadratureNodes:
-    """Nodes of d independent standard normal numbers."""
+    """Nodes of d independent standard normal variables."""
     if d <= _MAX_GRID_DIMENSIONS:
         return _tensor_grid([gauss_quadrature(Gaussian(), _nodes_per_axis(n, d))] * d)
     half = np.random.default_rng(0).standard_normal((max(draws // 2, 2 * d), d))
@@ -141,19 +141,19 @@ def standard_normal_nodes(d: int, n: int, draws: int) -> QuadratureNodes:
 
 
 def _nodes_per_axis(n: int, d: int) -> int:
-    """Nodes along each side of a grid."""
+    """Nodes along each axis of a tensor grid."""
     return {1: n, 2: 3 * n // 8, 3: 3 * n // 16}[d] or 1
 
 
 def _tensor_grid(sides: list[QuadratureNodes]) -> QuadratureNodes:
-    """All combinations of the nodes of several numbers."""
+    """All combinations of the nodes along several axes."""
     points = np.meshgrid(*(side.points for side in sides), indexing="ij")
     w = reduce(np.multiply.outer, [side.weights for side in sides])
     return QuadratureNodes(np.stack([p.ravel() for p in points], axis=1), w.ravel())
 
 
 def _stick_breaking_nodes(a: np.ndarray, n: int) -> QuadratureNodes:
-    """Nodes of shares: each takes a Beta share of what those before it left."""
+    """Nodes of a Dirichlet distribution by stick breaking: Beta shares of what is left."""
     k = len(a)
     sides = [_jacobi_nodes(a[j], a[j + 1 :].sum(), _nodes_per_axis(n, k - 1)) for j in range(k - 1)]
     cuts, w = _tensor_grid(sides)

@@ -17,7 +17,7 @@ from tenfold.distributions.base import (
 
 
 class ColumnExtremes(NamedTuple):
-    """Smallest and largest entry of each column, of rows that weigh anything."""
+    """Smallest and largest entry of each column, over rows of positive weight."""
 
     n: float
     low: np.ndarray
@@ -40,9 +40,7 @@ def _column_extremes(X: Any, w: Any) -> ColumnExtremes:
 
 @dataclass(frozen=True)
 class Uniform(ColumnwiseDistribution):
-    """Uniform density between low and high; the most likely ends are the extremes of the data.
-
-    [000, 2.2; 001, A.3]
+    """Uniform distribution from low to high; a fit takes the extremes of the data.
 
     Parameters
     ----------
@@ -60,7 +58,7 @@ class Uniform(ColumnwiseDistribution):
     low: Any = 0.0
     high: Any = 1.0
 
-    def entry_logs(self, X: np.ndarray) -> np.ndarray:
+    def log_density_entries(self, X: np.ndarray) -> np.ndarray:
         width = np.subtract(self.high, self.low)
         if not np.all(width > 0):
             raise ValueError(f"no density between {self.low} and {self.high}: the data do not vary")
@@ -73,14 +71,14 @@ class Uniform(ColumnwiseDistribution):
     def statistic(self, X: Any, w: Any = None) -> ColumnExtremes:
         return _column_extremes(X, w)
 
-    def fitted(self, statistic: ColumnExtremes) -> Uniform:
+    def fit_statistic(self, statistic: ColumnExtremes) -> Uniform:
         return (
             Uniform(scalar_if_single(statistic.low), scalar_if_single(statistic.high))
             if statistic.n > 0
             else self
         )
 
-    def frozen(self) -> Any:
+    def to_scipy(self) -> Any:
         from scipy.stats import uniform
 
         return uniform(self.low, np.subtract(self.high, self.low))
@@ -96,14 +94,12 @@ class Uniform(ColumnwiseDistribution):
 
 @dataclass(frozen=True)
 class DiscreteUniform(ColumnwiseDistribution):
-    """All whole numbers from low to high are equally likely.
-
-    [000, 2.2; 001, A.1 and A.2]
+    """Uniform distribution on the integers from low to high.
 
     Parameters
     ----------
     low, high : int or (p,) arrays
-        Ends; both can occur.
+        Ends; both are included.
 
     Examples
     --------
@@ -115,7 +111,7 @@ class DiscreteUniform(ColumnwiseDistribution):
     low: Any = 0
     high: Any = 1
 
-    def entry_logs(self, X: np.ndarray) -> np.ndarray:
+    def log_density_entries(self, X: np.ndarray) -> np.ndarray:
         return np.where(is_integer_between(X, self.low, self.high), -np.log(self._count), -np.inf)
 
     @property
@@ -130,12 +126,12 @@ class DiscreteUniform(ColumnwiseDistribution):
     def statistic(self, X: Any, w: Any = None) -> ColumnExtremes:
         return _column_extremes(X, w)
 
-    def fitted(self, statistic: ColumnExtremes) -> DiscreteUniform:
+    def fit_statistic(self, statistic: ColumnExtremes) -> DiscreteUniform:
         if not statistic.n > 0:
             return self
         return DiscreteUniform(scalar_if_single(statistic.low), scalar_if_single(statistic.high))
 
-    def frozen(self) -> Any:
+    def to_scipy(self) -> Any:
         from scipy.stats import randint
 
         return randint(self.low, np.add(self.high, 1))

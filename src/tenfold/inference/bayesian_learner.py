@@ -193,8 +193,10 @@ class BayesianLearner:
         if not hasattr(self.likelihood, "log_density"):
             return np.asarray(self.likelihood(thetas, *data), np.float64)
         if isinstance(self.likelihood, ColumnwiseDistribution) and thetas.shape[1] == 1:
-            return self.likelihood.at(thetas[:, 0]).entry_logs(as_rows(*data)).T
-        at = [self.likelihood.at(theta) for theta in thetas]
+            return (
+                self.likelihood.with_parameter(thetas[:, 0]).log_density_entries(as_rows(*data)).T
+            )
+        at = [self.likelihood.with_parameter(theta) for theta in thetas]
         return np.stack([density.log_density(*data) for density in at])
 
     def _is_finite(self) -> bool:
@@ -206,7 +208,7 @@ class BayesianLearner:
 
     def _finite(self, data: tuple) -> WeightedPosterior:
         points = self.prior.values.astype(np.float64).reshape(len(self.prior.p), -1)
-        update = self.prior.updated(self.log_likelihood(points, *data).sum(axis=1))
+        update = self.prior.update(self.log_likelihood(points, *data).sum(axis=1))
         p = update.posterior.p
         return self.summarize(
             data, points, p, points[p.argmax()], update.log_evidence, update.posterior
@@ -218,7 +220,7 @@ class BayesianLearner:
         if isinstance(distribution.mode, tuple):
             raise TypeError(
                 "a prior of mean and covariance has no parameter vector: use "
-                "Gaussian(prior=...).learned(X)"
+                "Gaussian(prior=...).update(X)"
             )
         points, p = quadrature_nodes(distribution, nodes, draws)
         mode, evidence = np.atleast_1d(distribution.mode), density.log_evidence(*data)

@@ -107,7 +107,7 @@ def _gaussian_posterior(
     """A Gaussian posterior, with quadrature nodes as points."""
     points, w = quadrature_nodes(distribution, nodes, draws)
     summary = learner.summarize(data, points, w, mode, evidence, distribution)
-    return summary._replace(mean=distribution.centre, covariance=distribution.matrix)
+    return summary._replace(mean=distribution.center, covariance=distribution.covariance_matrix)
 
 
 def variational(

@@ -46,8 +46,8 @@ class _DensityComponents(NamedTuple):
 
 def _fit_density(density: Any, statistic: Any) -> Any:
     """The density fitted to a statistic."""
-    if hasattr(density, "fitted"):
-        return density.fitted(statistic)
+    if hasattr(density, "fit_statistic"):
+        return density.fit_statistic(statistic)
     return density.from_statistic(statistic)
 
 

@@ -1,7 +1,7 @@
 """Bayes estimators: the point estimate of least expected loss, for each loss.
 
 Squared loss asks for the mean, absolute loss for the median, the quantile (pinball) loss for a
-quantile, and 0-1 loss for the mode. [001, 1.3]
+quantile, and 0-1 loss for the mode.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 from tenfold.math.links import as_float_array, normal_cdf, normal_pdf, normal_quantile
 
 _LOSSES = ("squared", "absolute", "quantile", "zero-one")
-_QUANTILE_ROUNDING = 1e-12  # shares are sums of decimals: 0.1 + 0.2 is enough for the quantile 0.3
+_QUANTILE_ROUNDING = 1e-12  # of cumulated probabilities: 0.1 + 0.2 reaches the quantile 0.3
 
 
 class FiniteBelief(NamedTuple):
-    """A number that is one of a few, or of a sample.
+    """A discrete belief about a number, or a sample.
 
     Attributes
     ----------
@@ -28,8 +28,8 @@ class FiniteBelief(NamedTuple):
     values: Any
     probabilities: Any = None
 
-    def tidy(self) -> tuple[np.ndarray, np.ndarray]:
-        """Different values in ascending order, and their probabilities."""
+    def sorted_distribution(self) -> tuple[np.ndarray, np.ndarray]:
+        """Distinct values in ascending order, and their probabilities."""
         all_values = as_float_array(self.values)
         order = all_values.argsort(kind="stable")
         values, first = np.unique(all_values[order], return_index=True)
@@ -45,7 +45,7 @@ class FiniteBelief(NamedTuple):
 
 
 class NormalBelief(NamedTuple):
-    """A number with a normal distribution, or many; as in `NormalBelief(*model.predict(X, True))`.
+    """A normal belief about a number, or about many: `NormalBelief(*model.predict(X, True))`.
 
     Attributes
     ----------
@@ -53,24 +53,23 @@ class NormalBelief(NamedTuple):
     """
 
     mean: Any
-    deviation: Any
+    standard_deviation: Any
 
 
 def bayes_estimate(
     belief: FiniteBelief | NormalBelief, loss: str = "squared", q: float = 0.5
 ) -> np.ndarray:
-    """The guess of least expected loss; the smallest one where several are equally good.
+    """The estimate of least expected loss; the smallest of several equally good ones.
 
     Parameters
     ----------
     belief : Finite or Normal
-        What is known about the number.
+        The distribution of the number.
     loss : {"squared", "absolute", "quantile", "zero-one"}
-        What it costs to be off by e: `e^2`; `|e|`; q e if the guess is too low and (q - 1) e if it
-        is too high; 1 unless e = 0 (the density counts for `NormalBelief`).
+        Loss of an error e: `e^2`; `|e|`; q e if the estimate is too low and (q - 1) e if it is too
+        high; 1 unless e = 0 (for `NormalBelief`, the density counts).
     q : float
-        The quantile. If a guess that is too low costs a per unit, and b if too high, it is
-        a / (a + b).
+        The quantile. With costs of a per unit too low and b per unit too high, it is a / (a + b).
 
     Examples
     --------
@@ -84,7 +83,7 @@ def bayes_estimate(
     if isinstance(belief, NormalBelief):
         mean, deviation = map(as_float_array, belief)
         return mean if loss in ("squared", "zero-one") else mean + deviation * normal_quantile(q)
-    values, p = belief.tidy()
+    values, p = belief.sorted_distribution()
     if loss == "squared":
         return p @ values
     if loss == "zero-one":
@@ -95,7 +94,7 @@ def bayes_estimate(
 def expected_loss(
     belief: FiniteBelief | NormalBelief, estimate: Any, loss: str = "squared", q: float = 0.5
 ) -> np.ndarray:
-    """Expected loss of a guess, with the losses of `bayes_estimate`.
+    """Expected loss of an estimate, with the losses of `bayes_estimate`.
 
     Examples
     --------
@@ -107,7 +106,7 @@ def expected_loss(
     if isinstance(belief, NormalBelief):
         mean, deviation = map(as_float_array, belief)
         return _expected_normal_loss(mean, deviation, estimate, loss, q)
-    values, p = belief.tidy()
+    values, p = belief.sorted_distribution()
     return (p * _elementwise_loss(values - estimate[..., None], loss, q)).sum(axis=-1)
 
 

@@ -1,7 +1,6 @@
-"""Lengths, angles and projections; hyperplanes in each of their forms.
+"""Norms, angles and projections; hyperplanes in each of their forms.
 
-Vectors lie along the last axis, so that a matrix is a list of vectors. [001, 4.4; 003, unit 0;
-004, ch. 5]
+Vectors lie along the last axis, so that a matrix is a list of vectors.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ def norm(x: Any, order: float = 2) -> np.ndarray:
     """
     if not order >= 1:
         raise ValueError(f"an l-norm needs l >= 1, got {order}: below, it is no norm")
-    size = np.abs(as_float_array(x))
-    top = size.max(axis=-1, keepdims=True, initial=0)
+    magnitude = np.abs(as_float_array(x))
+    top = magnitude.max(axis=-1, keepdims=True, initial=0)
     if np.isinf(order):
         return top[..., 0]
-    shares = size / np.where((top > 0) & np.isfinite(top), top, 1)  # squares of 1e200 overflow
+    shares = magnitude / np.where((top > 0) & np.isfinite(top), top, 1)  # squares of 1e200 overflow
     return (shares**order).sum(axis=-1) ** (1 / order) * np.where(np.isinf(top), 1, top)[..., 0]
 
 
@@ -195,14 +194,17 @@ class Hyperplane:
         """Points that span the plane, (d, d)."""
         return self.point + np.vstack([np.zeros(len(self.normal)), self.directions])
 
-    def scaled(self) -> Hyperplane:
+    def normalized(self) -> Hyperplane:
         """The same plane with a normal of length one; `|offset|` is the distance of the origin."""
         length = float(norm(self.normal))
         return Hyperplane(self.normal / length, self.offset / length)
 
     def same_as(self, other: Hyperplane, tol: float = 1e-9) -> bool:
         """Whether the coefficients are multiples of each other, with either sign."""
-        a, b = unit_vector(self.scaled().coefficients), unit_vector(other.scaled().coefficients)
+        a, b = (
+            unit_vector(self.normalized().coefficients),
+            unit_vector(other.normalized().coefficients),
+        )
         return bool(min(norm(a - b), norm(a + b)) <= tol)
 
     def value(self, x: Any) -> np.ndarray:

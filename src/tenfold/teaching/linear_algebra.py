@@ -1,7 +1,4 @@
-"""Theorems of linear algebra that can be run: each result comes with what proves it.
-
-[001, 1.2, 4.4; 003, unit 0; 004, 2.6]
-"""
+"""Theorems of linear algebra as algorithms: each result comes with its certificate."""
 
 from __future__ import annotations
 
@@ -14,19 +11,19 @@ import numpy as np
 from tenfold.math.links import as_float_array
 
 _EPS = float(np.finfo(np.float64).eps)
-_MAX_ITERATIONS = 40  # of an iteration that triples its digits in a round
+_MAX_ITERATIONS = 40  # of Rayleigh quotient iteration, which converges cubically
 
 
 class PenroseResiduals(NamedTuple):
-    """How far B is from the pseudo-inverse of A: four relative residuals, 0 for it alone."""
+    """Relative residuals of the four Penrose conditions; all are 0 for the pseudo-inverse alone."""
 
     aba: float  # of A B A = A
     bab: float  # of B A B = B
     ab: float  # of A B being symmetric
     ba: float  # of B A being symmetric
 
-    def hold(self, tol: float = 1e-8) -> bool:
-        """Whether all four conditions hold, up to rounding."""
+    def are_satisfied(self, tol: float = 1e-8) -> bool:
+        """Whether all four conditions hold up to `tol`."""
         return max(self) <= tol
 
 
@@ -57,12 +54,15 @@ def pseudo_inverse(A: Any, tol: float | None = None) -> np.ndarray:
 
 
 def penrose_conditions(A: Any, B: Any) -> PenroseResiduals:
-    """The four Penrose conditions, which the pseudo-inverse B of A alone fulfils.
+    """Residuals of the four Penrose conditions, which only the pseudo-inverse B of A satisfies.
 
     Examples
     --------
     >>> A = np.array([[1.0, 2.0], [2.0, 4.0], [0.0, 0.0]])
-    >>> penrose_conditions(A, pseudo_inverse(A)).hold(), penrose_conditions(A, A.T).hold()
+    >>> (
+    ...     penrose_conditions(A, pseudo_inverse(A)).are_satisfied(),
+    ...     penrose_conditions(A, A.T).are_satisfied(),
+    ... )
     (True, False)
     """
     A, B = as_float_array(A), as_float_array(B)
@@ -95,10 +95,10 @@ class OrthonormalBasis(NamedTuple):
 
 
 def gram_schmidt(A: Any, tol: float | None = None) -> OrthonormalBasis:
-    """Make the columns orthonormal one after the other; dependent ones are left out.
+    """Orthonormalize the columns in order; dependent ones are left out.
 
-    Modified Gram-Schmidt, each column cleaned twice: then Q is orthonormal to machine precision
-    however skew the columns are. The first r columns of Q span what the first r independent columns
+    Modified Gram-Schmidt with reorthogonalization: Q is orthonormal to machine precision for any
+    condition of the columns. The first r columns of Q span what the first r independent columns
     of A span. A basis is all that results: it holds no eigenvectors.
 
     Parameters
@@ -106,7 +106,7 @@ def gram_schmidt(A: Any, tol: float | None = None) -> OrthonormalBasis:
     A : (n, d) array
         Columns.
     tol : float, optional
-        A column is dependent when no more than this share of its length is left; 10 max(n, d)
+        A column is dependent if its residual is at most this share of its length; 10 max(n, d)
         machine epsilons by default.
 
     Examples
@@ -118,38 +118,38 @@ def gram_schmidt(A: Any, tol: float | None = None) -> OrthonormalBasis:
     A = as_float_array(A)
     n, d = A.shape
     top = np.abs(A).max(axis=0, initial=0)
-    left = A / np.where(top > 0, top, 1)
-    length = np.linalg.norm(left, axis=0)
-    share = 10 * max(n, d) * float(np.finfo(left.dtype).eps) if tol is None else tol
-    Q, R = np.zeros((n, min(n, d)), left.dtype), np.zeros((min(n, d), d), left.dtype)
+    columns = A / np.where(top > 0, top, 1)
+    length = np.linalg.norm(columns, axis=0)
+    threshold = 10 * max(n, d) * float(np.finfo(columns.dtype).eps) if tol is None else tol
+    Q, R = np.zeros((n, min(n, d)), columns.dtype), np.zeros((min(n, d), d), columns.dtype)
     kept: list[int] = []
     for j in range(d):
         r = len(kept)
-        again = Q[:, :r].T @ left[:, j]
-        R[:r, j] += again
-        rest = left[:, j] - Q[:, :r] @ again
-        size = np.linalg.norm(rest)
-        if size > share * length[j] and r < n:
-            Q[:, r] = rest / size
-            R[r, j], R[r, j + 1 :] = size, Q[:, r] @ left[:, j + 1 :]
-            left[:, j + 1 :] -= np.outer(Q[:, r], R[r, j + 1 :])
+        correction = Q[:, :r].T @ columns[:, j]
+        R[:r, j] += correction
+        residual = columns[:, j] - Q[:, :r] @ correction
+        size = np.linalg.norm(residual)
+        if size > threshold * length[j] and r < n:
+            Q[:, r] = residual / size
+            R[r, j], R[r, j + 1 :] = size, Q[:, r] @ columns[:, j + 1 :]
+            columns[:, j + 1 :] -= np.outer(Q[:, r], R[r, j + 1 :])
             kept.append(j)
     return OrthonormalBasis(Q[:, : len(kept)], R[: len(kept)] * top, np.array(kept, int))
 
 
 class EigenDecomposition(NamedTuple):
-    """A symmetric matrix as V diag(values) V'; the note's U is V', with eigenvectors as rows."""
+    """A symmetric matrix as V diag(values) V'."""
 
     values: np.ndarray  # (d,) eigenvalues, the largest first
     vectors: np.ndarray  # (d, d) orthonormal eigenvectors, as columns
 
 
 def spectral_theorem(A: Any) -> EigenDecomposition:
-    """All eigenvectors of a symmetric matrix, as the theorem is proved: one, then the rest.
+    """Eigendecomposition of a symmetric matrix by deflation, as in the proof of the theorem.
 
-    A symmetric matrix has a real eigenvector v. A mirror that turns v into the first axis leaves a
-    matrix with the eigenvalue in the corner and a smaller symmetric matrix beside it, and so on
-    [001, Ex. 4.4.4]. For large matrices `np.linalg.eigh` is faster.
+    A symmetric matrix has a real eigenvector v. The Householder reflection that maps v to the first
+    axis leaves the eigenvalue in the corner and a smaller symmetric matrix, and so on. For large
+    matrices `np.linalg.eigh` is faster.
 
     Examples
     --------
@@ -159,39 +159,39 @@ def spectral_theorem(A: Any) -> EigenDecomposition:
     """
     A = np.array(A, float)
     if A.ndim != 2 or _relative_difference(A, A.T) > 1e-10:
-        raise ValueError("the spectral theorem is about symmetric matrices: this one is not")
+        raise ValueError("the spectral theorem needs a symmetric matrix")
     size = np.abs(A).max(initial=0) or 1.0
     A, V = A / size, np.eye(len(A))
     for k in range(len(A) - 1):
-        mirror = _reflection(_eigenvector(A[k:, k:]))
-        A[k:, k:] = mirror @ A[k:, k:] @ mirror
-        V[:, k:] = V[:, k:] @ mirror
+        H = _reflection(_eigenvector(A[k:, k:]))
+        A[k:, k:] = H @ A[k:, k:] @ H
+        V[:, k:] = V[:, k:] @ H
     order = np.argsort(-A.diagonal(), kind="stable")
     return EigenDecomposition(A.diagonal()[order] * size, V[:, order])
 
 
 def _eigenvector(A: np.ndarray) -> np.ndarray:
-    """One eigenvector of length one, by Rayleigh's quotient; the entries of A are at most 1."""
+    """A unit eigenvector by Rayleigh quotient iteration; the entries of A are at most 1."""
     v = np.random.default_rng(0).uniform(0.1, 1.0, len(A))
-    for again in range(_MAX_ITERATIONS):
+    for iteration in range(_MAX_ITERATIONS):
         v = v / np.linalg.norm(v)
         value = v @ A @ v
         if np.linalg.norm(A @ v - value * v) <= 4 * _EPS * len(A):
             break
-        with suppress(np.linalg.LinAlgError):  # the next round shifts a little further
-            v = np.linalg.solve(A - (value + again * _EPS) * np.eye(len(A)), v)
+        with suppress(np.linalg.LinAlgError):  # the next iteration shifts a little further
+            v = np.linalg.solve(A - (value + iteration * _EPS) * np.eye(len(A)), v)
     return v
 
 
 def _reflection(v: np.ndarray) -> np.ndarray:
-    """The mirror that turns a vector of length one into plus or minus the first axis."""
+    """The Householder reflection that maps a unit vector to plus or minus the first axis."""
     u = v.copy()
     u[0] += 1.0 if v[0] >= 0 else -1.0
     return np.eye(len(v)) - np.outer(u, u) * (2 / (u @ u))
 
 
 def cyclic_traces(*matrices: Any) -> np.ndarray:
-    """Traces of a product in all cyclic orders, which are equal: tr ABC = tr BCA = tr CAB.
+    """Traces of a product in all cyclic orders: tr ABC = tr BCA = tr CAB.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Reverse-mode automatic differentiation of functions written in NumPy, and checks by finite differences."""
+"""Reverse-mode automatic differentiation of NumPy functions, and checks of derivatives."""
 
 from tenfold._lazy import attach, modules_of_names
 

@@ -1,10 +1,10 @@
-"""Pulls of functions that work number by number.
+"""Vector-Jacobian products of elementwise functions.
 
-Where two arguments of a maximum are equal, each has half of the slope; the absolute value has slope
-zero at zero.
+Where two arguments of a maximum are equal, each gets half of the gradient; the derivative of the
+absolute value at zero is zero.
 """
 
-# ruff: noqa: ARG001, ARG005 - a pull is given all there is, and few need all
+# ruff: noqa: ARG001, ARG005 - all VJPs have the same signature
 
 from __future__ import annotations
 
@@ -17,42 +17,43 @@ from scipy import special
 from tenfold.teaching.autodiff.tracer import NON_DIFFERENTIABLE, VJP, VJP_RULES
 
 
-def unbroadcast(slope: Any, shape: tuple[int, ...]) -> Any:
-    """Undo broadcasting: the sum over the copies of each number."""
-    extra = np.ndim(slope) - len(shape)
-    copied = [extra + i for i, n in enumerate(shape) if n == 1 and np.shape(slope)[extra + i] != 1]
+def unbroadcast(gradient: Any, shape: tuple[int, ...]) -> Any:
+    """The adjoint of broadcasting: sums over the copies of each entry."""
+    extra = np.ndim(gradient) - len(shape)
+    sizes = np.shape(gradient)
+    copied = [extra + i for i, n in enumerate(shape) if n == 1 and sizes[extra + i] != 1]
     axes = (*range(extra), *copied)
-    return np.reshape(np.sum(slope, axis=axes), shape) if axes else slope
+    return np.reshape(np.sum(gradient, axis=axes), shape) if axes else gradient
 
 
 def _elementwise_vjps(*parts: Callable[..., Any]) -> Callable[[int], VJP]:
-    """Pulls by position of a function that broadcasts."""
+    """VJPs by position of a function that broadcasts."""
 
-    def pull_of(i: int) -> VJP:
-        def pull(slope: Any, result: Any, *args: Any) -> Any:
-            return unbroadcast(parts[i](slope, result, *args), np.shape(args[i]))
+    def vjp_of(i: int) -> VJP:
+        def vjp(gradient: Any, result: Any, *args: Any) -> Any:
+            return unbroadcast(parts[i](gradient, result, *args), np.shape(args[i]))
 
-        return pull
+        return vjp
 
-    return pull_of
+    return vjp_of
 
 
 def _vjp_power_base(g: Any, y: Any, a: Any, b: Any) -> Any:
-    """Slope of a^b by a; a constant (b = 0) has none, at a = 0 too."""
+    """With respect to the base a of a^b; zero for b = 0, also at a = 0."""
     return g * b * a ** np.where(np.equal(b, 0), 1.0, b - 1)
 
 
 def _vjp_power_exponent(g: Any, y: Any, a: Any, b: Any) -> Any:
-    """Slope of a^b by b; taken as zero where a is not positive."""
+    """With respect to the exponent b of a^b; zero where a is not positive."""
     return g * y * np.log(np.where(np.greater(a, 0), a, 1.0))
 
 
 def _tie_share(chosen: Any, other: Any) -> Any:
-    """One where an argument was chosen, half where both are equal."""
+    """1 where an argument was chosen, 1/2 where both are equal."""
     return 0.5 * (1.0 + chosen - other)
 
 
-UNARY_VJPS: dict[np.ufunc, Callable[..., Any]] = {  # slope g, result y, argument x
+UNARY_VJPS: dict[np.ufunc, Callable[..., Any]] = {  # gradient g, result y, argument x
     np.absolute: lambda g, y, x: g * np.sign(x),
     np.arccos: lambda g, y, x: -g / np.sqrt(1 - x * x),
     np.arcsin: lambda g, y, x: g / np.sqrt(1 - x * x),
@@ -110,8 +111,8 @@ BINARY_VJPS: dict[np.ufunc, tuple[Callable[..., Any], Callable[..., Any]]] = {
     special.xlogy: (lambda g, y, a, b: g * np.log(b), lambda g, y, a, b: g * a / b),
 }
 
-VJP_RULES.update({ufunc: _elementwise_vjps(pull) for ufunc, pull in UNARY_VJPS.items()})
-VJP_RULES.update({ufunc: _elementwise_vjps(*pulls) for ufunc, pulls in BINARY_VJPS.items()})
+VJP_RULES.update({ufunc: _elementwise_vjps(vjp) for ufunc, vjp in UNARY_VJPS.items()})
+VJP_RULES.update({ufunc: _elementwise_vjps(*vjps) for ufunc, vjps in BINARY_VJPS.items()})
 VJP_RULES[np.where] = _elementwise_vjps(
     lambda g, y, c, a, b: np.zeros(np.shape(c)),
     lambda g, y, c, a, b: np.where(c, g, 0.0),

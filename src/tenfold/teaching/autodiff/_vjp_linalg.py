@@ -1,6 +1,6 @@
 """Vector-Jacobian products of matrix products, solves, factorizations, norms and eigenvalues."""
 
-# ruff: noqa: ARG001, ARG005 - a pull is given all there is, and few need all
+# ruff: noqa: ARG001, ARG005 - all VJPs have the same signature
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def _dot(a: Any, b: Any) -> Any:
 
 
 def _vjp_einsum(i: int) -> VJP:
-    """Pull of an operand of `np.einsum`; the subscripts are argument 0."""
+    """VJP of an operand of `np.einsum`; the subscripts are argument 0."""
 
-    def pull(g: Any, y: Any, subscripts: str, *operands: Any) -> Any:
+    def vjp(g: Any, y: Any, subscripts: str, *operands: Any) -> Any:
         inputs, result = _parse_subscripts(subscripts)
         mine, others = inputs[i - 1], [*inputs[: i - 1], *inputs[i:]]
         rest = [*operands[: i - 1], *operands[i:]]
         there = [letter for letter in mine if any(letter in each for each in [result, *others])]
-        slope = np.einsum(f"{','.join([result, *others])}->{''.join(there)}", g, *rest)
+        gradient = np.einsum(f"{','.join([result, *others])}->{''.join(there)}", g, *rest)
         alone = tuple(at for at, letter in enumerate(mine) if letter not in there)
-        return np.broadcast_to(np.expand_dims(slope, alone), np.shape(operands[i - 1]))
+        return np.broadcast_to(np.expand_dims(gradient, alone), np.shape(operands[i - 1]))
 
-    return pull
+    return vjp
 
 
 def _parse_subscripts(text: str) -> tuple[list[str], str]:
@@ -74,9 +74,9 @@ def _parse_subscripts(text: str) -> tuple[list[str], str]:
 
 
 def _vjp_solve(i: int) -> VJP:
-    """Pull of the solution of A x = b, by A and by b."""
+    """VJP of the solution of A x = b, by A and by b."""
 
-    def pull(g: Any, x: Any, A: Any, b: Any) -> Any:
+    def vjp(g: Any, x: Any, A: Any, b: Any) -> Any:
         back = np.linalg.solve(_transpose_matrices(A), g)
         if i == 1:
             return unbroadcast(back, np.shape(b))
@@ -85,11 +85,11 @@ def _vjp_solve(i: int) -> VJP:
         )
         return unbroadcast(-(column @ row), np.shape(A))
 
-    return pull
+    return vjp
 
 
 def _vjp_cholesky(g: Any, L: Any, A: Any) -> Any:
-    """Pull of the Cholesky factor, symmetric as the matrix is."""
+    """VJP of the Cholesky factor, symmetric as the matrix is."""
     inner = np.tril(_transpose_matrices(L) @ g)
     inner = inner - 0.5 * inner * np.eye(np.shape(L)[-1])
     half = np.linalg.solve(
@@ -109,7 +109,7 @@ def _log_abs_det(A: Any) -> Any:
     lambda g, y, x, axis=None: expand_reduced(g / np.where(np.greater(y, 0), y, 1.0), x, axis) * x
 )
 def _euclidean_norm(x: Any, axis: Any = None) -> Any:
-    """Euclidean length; its slope at zero is taken as zero."""
+    """Euclidean norm; its gradient at zero is zero."""
     return np.sqrt(np.sum(x * x, axis=axis))
 
 
@@ -128,12 +128,12 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, *, keepdims: bool = False) 
 
 
 def _vjp_inverse(g: Any, y: Any, A: Any) -> Any:
-    """Pull of the inverse."""
+    """VJP of the inverse."""
     return -_transpose_matrices(y) @ g @ _transpose_matrices(y)
 
 
 def _vjp_determinant(g: Any, y: Any, A: Any) -> Any:
-    """Pull of the determinant."""
+    """VJP of the determinant."""
     return (g * y)[..., None, None] * _transpose_matrices(np.linalg.inv(A))
 
 
@@ -160,17 +160,17 @@ COMPOSITE_RULES.update(
 
 
 def _vjp_eigenvalues(g: Any, values: Any, A: Any) -> Any:
-    """Pull of the eigenvalues: the sum of g_i v_i v_i'."""
+    """VJP of the eigenvalues: the sum of g_i v_i v_i'."""
     V = _eigenvectors(A)
     return (V * g[..., None, :]) @ _transpose_matrices(V)
 
 
 def _vjp_eigenvectors(g: Any, V: Any, A: Any) -> Any:
-    """Pull of the eigenvectors; eigenvalues that are equal have none of their own."""
+    """VJP of the eigenvectors; eigenvalues that are equal have none of their own."""
     values, size = _eigenvalues(A), np.shape(V)[-1]
     gaps = values[..., None, :] - values[..., :, None]
     if np.any((np.abs(gaps) < 1e-12 * np.max(np.abs(values))) & ~np.eye(size, dtype=bool)):
-        raise ValueError("eigenvectors of equal eigenvalues have no slope: any rotation would do")
+        raise ValueError("eigenvectors of equal eigenvalues are not differentiable")
     inner = (_transpose_matrices(V) @ g) * (1 - np.eye(size)) / (gaps + np.eye(size))
     whole = V @ inner @ _transpose_matrices(V)
     return 0.5 * (whole + _transpose_matrices(whole))

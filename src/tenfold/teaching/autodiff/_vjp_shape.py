@@ -1,6 +1,6 @@
 """Vector-Jacobian products of sums, of extrema, and of functions that move entries about."""
 
-# ruff: noqa: ARG001, ARG005 - a pull is given all there is, and few need all
+# ruff: noqa: ARG001, ARG005 - all VJPs have the same signature
 
 from __future__ import annotations
 
@@ -19,47 +19,47 @@ from tenfold.teaching.autodiff.tracer import (
 )
 
 
-def expand_reduced(slope: Any, x: Any, axis: Any, *, keepdims: bool = False) -> Any:
-    """The slope of each sum, for each number that went into it."""
+def expand_reduced(gradient: Any, x: Any, axis: Any, *, keepdims: bool = False) -> Any:
+    """The gradient of each reduction, broadcast to the entries that it is of."""
     if axis is not None and not keepdims:
         axes = axis if isinstance(axis, tuple) else (axis,)
-        slope = np.expand_dims(slope, tuple(a % np.ndim(x) for a in axes))
-    return np.broadcast_to(slope, np.shape(x))
+        gradient = np.expand_dims(gradient, tuple(a % np.ndim(x) for a in axes))
+    return np.broadcast_to(gradient, np.shape(x))
 
 
 def _vjp_sum(g: Any, y: Any, x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """Pull of a sum."""
+    """VJP of a sum."""
     return expand_reduced(g, x, axis, keepdims=keepdims)
 
 
 def _vjp_extremum(g: Any, y: Any, x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """Pull of the largest or smallest number; equal ones share the slope."""
+    """VJP of the largest or smallest number; equal ones share the gradient."""
     best = np.equal(x, expand_reduced(primal(y), x, axis, keepdims=keepdims))
     shares = best / best.sum(axis=axis, keepdims=True)
     return expand_reduced(g, x, axis, keepdims=keepdims) * shares
 
 
 def _vjp_prod(g: Any, y: Any, x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """Pull of a product of numbers none of which is zero."""
+    """VJP of a product of numbers none of which is zero."""
     if not np.all(np.not_equal(x, 0)):
-        raise ValueError("the slope of np.prod is not there where a number is zero")
+        raise ValueError("np.prod has no gradient here where an entry is zero")
     return expand_reduced(g * y, x, axis, keepdims=keepdims) / x
 
 
 def _vjp_cumsum(g: Any, y: Any, x: Any, axis: Any = None) -> Any:
-    """Pull of running sums: running sums from the end."""
+    """VJP of running sums: running sums from the end."""
     back = np.flip(np.cumsum(np.flip(g, axis=axis or 0), axis=axis or 0), axis=axis or 0)
     return np.reshape(back, np.shape(x))
 
 
-def first_argument_vjp(pull: VJP) -> Any:
-    """Pulls of a function of which the first argument alone has a slope."""
-    return lambda _: pull
+def first_argument_vjp(vjp: VJP) -> Any:
+    """VJPs of a function of which the first argument alone has a gradient."""
+    return lambda _: vjp
 
 
 @primitive(lambda g, y, part, index, shape: g[index])
 def _scatter_add(part: Any, index: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """An array of zeros, with numbers added at an index: the pull of indexing."""
+    """An array of zeros, with numbers added at an index: the vjp of indexing."""
     whole = np.zeros(shape, np.result_type(part))
     np.add.at(whole, index, part)
     return whole
@@ -72,16 +72,16 @@ def _get_item(x: Any, index: Any) -> Any:
 
 
 def _vjp_concatenate(i: int) -> VJP:
-    """Pull of the i-th of the arrays that were put behind each other; the 0-th is the axis."""
+    """VJP of the i-th of the arrays that were put behind each other; the 0-th is the axis."""
 
-    def pull(g: Any, y: Any, axis: int, *parts: Any) -> Any:
+    def vjp(g: Any, y: Any, axis: int, *parts: Any) -> Any:
         ends = np.cumsum([np.shape(part)[axis] for part in parts])
         last = int(ends[i - 1])
         index = [slice(None)] * np.ndim(g)
         index[axis] = slice(last - np.shape(parts[i - 1])[axis], last)
         return g[tuple(index)]
 
-    return pull
+    return vjp
 
 
 @primitive()
@@ -106,12 +106,12 @@ def _stack(parts: Any, axis: int = 0) -> Any:
 
 
 def _vjp_transpose(g: Any, y: Any, x: Any, axes: Any = None) -> Any:
-    """Pull of a transposition: back to the old order."""
+    """VJP of a transposition: back to the old order."""
     return np.transpose(g, None if axes is None else np.argsort([a % np.ndim(x) for a in axes]))
 
 
 def _vjp_diag(g: Any, y: Any, x: Any, k: int = 0) -> Any:
-    """Pull of `np.diag`: of a matrix a vector, of a vector a matrix."""
+    """VJP of `np.diag`: of a matrix a vector, of a vector a matrix."""
     if np.ndim(x) == 1:
         return np.diag(g, k)
     rows = np.arange(np.shape(y)[0]) + max(-k, 0)
@@ -119,12 +119,12 @@ def _vjp_diag(g: Any, y: Any, x: Any, k: int = 0) -> Any:
 
 
 def _vjp_reshape(g: Any, y: Any, x: Any, *_: Any, **__: Any) -> Any:
-    """Pull of a function that keeps the numbers and their order."""
+    """VJP of a function that keeps the numbers and their order."""
     return np.reshape(g, np.shape(x))
 
 
 def _vjp_broadcast(g: Any, y: Any, x: Any, shape: Any) -> Any:
-    """Pull of broadcasting: the sum over the copies."""
+    """VJP of broadcasting: the sum over the copies."""
     return unbroadcast(g, np.shape(x))
 
 

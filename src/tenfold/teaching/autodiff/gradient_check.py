@@ -11,20 +11,20 @@ from tenfold.teaching.autodiff.reverse_mode import as_differentiable, grad, hess
 
 _RELATIVE_STEP = (
     np.finfo(np.float64).eps ** 0.2
-)  # where rounding and the fourth-order rule err alike
+)  # balances rounding and the error of the fourth-order rule
 
 
 class GradientCheck(NamedTuple):
-    """Whether slopes agree with finite differences, and where they differ most.
+    """Whether derivatives agree with finite differences, and where they differ most.
 
-    It is true in an `if` when they agree.
+    Its truth value is `agrees`.
     """
 
     agrees: bool
-    error: float  # the largest difference, as a share of the largest slope (or of one)
-    where: tuple[int, ...]  # index of that entry
-    given: np.ndarray
-    measured: np.ndarray
+    error: float  # the largest difference, relative to the largest derivative (at least 1)
+    where: tuple[int, ...]  # index of the largest difference
+    analytic: np.ndarray
+    numerical: np.ndarray
 
     def __bool__(self) -> bool:
         return self.agrees
@@ -33,18 +33,18 @@ class GradientCheck(NamedTuple):
 def numerical_jacobian(
     f: Callable[..., Any], x: Any, *args: Any, step: float = _RELATIVE_STEP
 ) -> np.ndarray:
-    """Slopes of all results by all entries of x, by differences of the fourth order.
+    """The Jacobian of f at x by central differences of fourth order.
 
     Parameters
     ----------
     f : callable
-        `f(x, *args)` gives a number or an array.
+        `f(x, *args)` returns a number or an array.
     x : array
-        Where.
+        The point.
     *args
         Further arguments.
     step : float
-        Length of the steps, times the size of the entry where that is above one.
+        Step, times the magnitude of the entry where that is above 1.
 
     Returns
     -------
@@ -67,29 +67,29 @@ def numerical_jacobian(
 def _central_difference(
     f: Callable[..., Any], x: np.ndarray, at: tuple, args: tuple, h: float
 ) -> np.ndarray:
-    def moved(times: int) -> np.ndarray:
-        there = x.copy()
-        there[at] += times * h
-        return np.asarray(f(there, *args), np.float64)
+    def shifted(steps: int) -> np.ndarray:
+        point = x.copy()
+        point[at] += steps * h
+        return np.asarray(f(point, *args), np.float64)
 
-    return (8 * (moved(1) - moved(-1)) - (moved(2) - moved(-2))) / (12 * h)
+    return (8 * (shifted(1) - shifted(-1)) - (shifted(2) - shifted(-2))) / (12 * h)
 
 
 def numerical_gradient(
     f: Callable[..., Any], x: Any, *args: Any, step: float = _RELATIVE_STEP
 ) -> np.ndarray:
-    """Slope of one number by all entries of x, by differences of the fourth order.
+    """The gradient of f at x by central differences of fourth order.
 
     Parameters
     ----------
     f : callable
-        `f(x, *args)` gives a number.
+        `f(x, *args)` returns a number.
     x : array
-        Where.
+        The point.
     *args
         Further arguments.
     step : float
-        Length of the steps, times the size of the entry where that is above one.
+        Step, times the magnitude of the entry where that is above 1.
 
     Returns
     -------
@@ -112,15 +112,15 @@ def check_gradient(
     Parameters
     ----------
     f : callable
-        `f(x, *args)` gives a number.
+        `f(x, *args)` returns a number.
     x : array
-        Where.
-    slope : array or callable, optional
-        The gradient, or the function of `(x, *args)` that gives it; that of `grad` by default.
+        The point.
+    analytic : array or callable, optional
+        The gradient, or a function of `(x, *args)` that returns it; by default that of `grad`.
     *args
         Further arguments of both.
     tol : float
-        Largest difference allowed, as a share of the largest slope (or of one, if that is more).
+        Largest difference allowed, relative to the largest derivative (at least 1).
 
     Returns
     -------
@@ -149,22 +149,22 @@ def check_jacobian(
     Parameters
     ----------
     f : callable
-        `f(x, *args)` gives an array.
+        `f(x, *args)` returns an array.
     x : array
-        Where.
-    slope : array or callable, optional
-        The Jacobian, or the function that gives it; that of `jacobian` by default.
+        The point.
+    analytic : array or callable, optional
+        The Jacobian, or a function that returns it; by default that of `jacobian`.
     *args
         Further arguments of both.
     tol : float
-        Largest difference allowed, as a share of the largest slope (or of one, if that is more).
+        Largest difference allowed, relative to the largest derivative (at least 1).
 
     Returns
     -------
     Check
     """
-    measured = numerical_jacobian(f, x, *args)
-    return _compare(jacobian(f) if analytic is None else analytic, measured, x, args, tol)
+    numerical = numerical_jacobian(f, x, *args)
+    return _compare(jacobian(f) if analytic is None else analytic, numerical, x, args, tol)
 
 
 def check_hessian(
@@ -175,30 +175,34 @@ def check_hessian(
     Parameters
     ----------
     f : callable
-        `f(x, *args)` gives a number, written so that `grad` can differentiate it.
+        `f(x, *args)` returns a number, in functions that `grad` can differentiate.
     x : array
-        Where.
-    bend : array or callable, optional
-        The Hessian, or the function that gives it; that of `hessian` by default.
+        The point.
+    analytic : array or callable, optional
+        The Hessian, or a function that returns it; by default that of `hessian`.
     *args
         Further arguments of both.
     tol : float
-        Largest difference allowed, as a share of the largest entry (or of one, if that is more).
+        Largest difference allowed, relative to the largest entry (at least 1).
 
     Returns
     -------
     Check
     """
-    measured = numerical_jacobian(grad(f), x, *args)
-    return _compare(hessian(f) if analytic is None else analytic, measured, x, args, tol)
+    numerical = numerical_jacobian(grad(f), x, *args)
+    return _compare(hessian(f) if analytic is None else analytic, numerical, x, args, tol)
 
 
-def _compare(given: Any, measured: np.ndarray, x: Any, args: tuple, tol: float) -> GradientCheck:
-    given = np.asarray(given(x, *args) if callable(given) else given, np.float64)
-    if given.shape != measured.shape:
-        raise ValueError(f"the slope has shape {given.shape}, not {measured.shape}")
-    gap = np.abs(given - measured) / max(1.0, np.abs(measured).max(initial=0.0))
-    gap = np.where(np.isfinite(gap), gap, np.inf)
-    where = tuple(int(i) for i in np.unravel_index(gap.argmax(), gap.shape)) if gap.size else ()
-    error = float(gap.max(initial=0.0))
-    return GradientCheck(error <= tol, error, where, given, measured)
+def _compare(
+    analytic: Any, numerical: np.ndarray, x: Any, args: tuple, tol: float
+) -> GradientCheck:
+    value = analytic(x, *args) if callable(analytic) else analytic
+    analytic = np.asarray(value, np.float64)
+    if analytic.shape != numerical.shape:
+        raise ValueError(f"the derivative has shape {analytic.shape}, not {numerical.shape}")
+    errors = np.abs(analytic - numerical) / max(1.0, np.abs(numerical).max(initial=0.0))
+    errors = np.where(np.isfinite(errors), errors, np.inf)
+    index = np.unravel_index(errors.argmax(), errors.shape) if errors.size else ()
+    error = float(errors.max(initial=0.0))
+    where = tuple(int(i) for i in index)
+    return GradientCheck(error <= tol, error, where, analytic, numerical)

@@ -7,11 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from tenfold.teaching.autodiff import (  # noqa: F401 - they register the rules
+    _numpy_composites,
+    _vjp_elementwise,
+    _vjp_linalg,
+    _vjp_shape,
+)
 from tenfold.teaching.autodiff.tracer import Tracer, backpropagate, is_traced, start_trace
 
 
 def flatten_pytree(tree: Any) -> tuple[list, Callable[[list], Any]]:
-    """The arrays of a structure in order, and the function that puts others in their place."""
+    """The arrays of nested lists, tuples and dicts, and a function that rebuilds the structure."""
     if isinstance(tree, dict):
         return _flatten_children(
             list(tree.values()), lambda parts: dict(zip(tree, parts, strict=True))
@@ -24,80 +30,79 @@ def flatten_pytree(tree: Any) -> tuple[list, Callable[[list], Any]]:
 
 
 def _flatten_children(
-    parts: list, together: Callable[[list], Any]
+    children: list, combine: Callable[[list], Any]
 ) -> tuple[list, Callable[[list], Any]]:
-    inner = [flatten_pytree(part) for part in parts]
+    flat = [flatten_pytree(child) for child in children]
 
     def rebuild(arrays: list) -> Any:
-        rest = iter(arrays)
-        return together([again([next(rest) for _ in own]) for own, again in inner])
+        remaining = iter(arrays)
+        return combine([build([next(remaining) for _ in leaves]) for leaves, build in flat])
 
-    return [array for own, _ in inner for array in own], rebuild
+    return [array for leaves, _ in flat for array in leaves], rebuild
 
 
 def as_differentiable(x: Any) -> Any:
-    """Numbers that have slopes: whole ones become floats; traced ones stay."""
-    from tenfold.teaching.autodiff.tracer import Tracer
-
+    """An array of floats; integers become float64, tracers stay."""
     if isinstance(x, Tracer):
         return x
     x = np.asarray(x)
     if x.dtype.kind not in "iubf":
-        raise TypeError(f"derivatives are taken by real numbers, not by {x.dtype}")
+        raise TypeError(f"derivatives are taken with respect to real numbers, not {x.dtype}")
     return x if x.dtype.kind == "f" else x.astype(np.float64)
 
 
 class ReverseTrace:
-    """One evaluation of a function, and the way back from it, as often as one likes."""
+    """One evaluation of a function, and vector-Jacobian products of it, any number of times."""
 
     def __init__(self, f: Callable[..., Any], args: tuple, wrt: Any, options: dict) -> None:
-        several = isinstance(wrt, tuple)
-        values, self.rebuild = flatten_pytree(tuple(args[i] for i in wrt) if several else args[wrt])
-        self.starts = start_trace([as_differentiable(value) for value in values])
-        traced = self.rebuild(list(self.starts))
-        given = dict(zip(wrt, traced, strict=True)) if several else {wrt % len(args): traced}
-        self.end: Any = f(*(given.get(i, arg) for i, arg in enumerate(args)), **options)
-        if isinstance(self.end, list | tuple) and is_traced(self.end):
-            self.end = np.stack(self.end)
+        is_tuple = isinstance(wrt, tuple)
+        selected = tuple(args[i] for i in wrt) if is_tuple else args[wrt]
+        values, self.rebuild = flatten_pytree(selected)
+        self.inputs = start_trace([as_differentiable(value) for value in values])
+        traced = self.rebuild(list(self.inputs))
+        replaced = dict(zip(wrt, traced, strict=True)) if is_tuple else {wrt % len(args): traced}
+        self.output: Any = f(*(replaced.get(i, arg) for i, arg in enumerate(args)), **options)
+        if isinstance(self.output, list | tuple) and is_traced(self.output):
+            self.output = np.stack(self.output)
 
     @property
     def value(self) -> Any:
-        """What the function gave."""
-        return self.end.value if self._mine() else self.end
+        """The value of the function."""
+        return self.output.value if self._depends_on_inputs() else self.output
 
-    def _mine(self) -> bool:
-        return isinstance(self.end, Tracer) and self.end.level == self.starts[0].level
+    def _depends_on_inputs(self) -> bool:
+        return isinstance(self.output, Tracer) and self.output.level == self.inputs[0].level
 
-    def back(self, slope: Any) -> list:
-        """Slopes by the arrays, from the slope by the value."""
-        if not self._mine():  # the value does not depend on them
-            return [np.zeros_like(each) for each in self.starts]
-        found = backpropagate(self.end, slope, self.starts)
-        return [_cast_like(each, a) for each, a in zip(found, self.starts, strict=True)]
+    def vjp(self, gradient: Any) -> list:
+        """Gradients with respect to the inputs, from that with respect to the value."""
+        if not self._depends_on_inputs():
+            return [np.zeros_like(x) for x in self.inputs]
+        gradients = backpropagate(self.output, gradient, self.inputs)
+        return [_cast_like(g, x) for g, x in zip(gradients, self.inputs, strict=True)]
 
 
-def _cast_like(slope: Any, x: Tracer) -> Any:
-    """A slope that no outer trace needs, with the precision of its array; a number by a number."""
-    return slope if isinstance(slope, Tracer) else np.asarray(slope, x.dtype)[()]
+def _cast_like(gradient: Any, x: Tracer) -> Any:
+    """A gradient in the dtype of its array, unless an outer trace differentiates it."""
+    return gradient if isinstance(gradient, Tracer) else np.asarray(gradient, x.dtype)[()]
 
 
 def value_and_grad(f: Callable[..., Any], wrt: int | tuple[int, ...] = 0) -> Callable[..., Any]:
-    r"""The function that gives the value of `f` and its gradient.
+    r"""A function that returns the value of `f` and its gradient.
 
     .. math:: x \mapsto (f(x), \nabla f(x))
 
     `f` is ordinary NumPy: arithmetic, `exp`, `sum`, `@`, `reshape`, indexing, `where`,
-    `linalg.solve`, ... It is run once on arrays that remember how they were made; then one way back
-    gives all slopes. A function without a rule raises an error that says so. The result is a
-    function of the same arguments, and can be differentiated again. [000, 1.2; 003, 1; 004, 4.4]
+    `linalg.solve`, ... It runs once, on arrays that record the operations; one backward pass then
+    gives all derivatives. A function without a rule raises `NoRuleError`. The result is a function
+    of the same arguments, and can be differentiated again.
 
     Parameters
     ----------
     f : callable
-        Gives one number.
+        Returns one number.
     wrt : int or tuple of int
-        Number of the argument (or arguments) to differentiate by. It may be an array, a number, or
-        a list, tuple or dict of them; the gradient looks the same.
+        Position of the argument (or arguments) to differentiate with respect to: an array, a
+        number, or a list, tuple or dict of them; the gradient has the same structure.
 
     Returns
     -------
@@ -110,26 +115,26 @@ def value_and_grad(f: Callable[..., Any], wrt: int | tuple[int, ...] = 0) -> Cal
     >>> def cost(w, X, y):
     ...     return np.mean(np.logaddexp(0, -y * (X @ w)))
     >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, -1.0])
-    >>> value, slope = value_and_grad(cost)(np.zeros(2), X, y)
-    >>> round(float(value), 4), slope.tolist()
+    >>> value, gradient = value_and_grad(cost)(np.zeros(2), X, y)
+    >>> round(float(value), 4), gradient.tolist()
     (0.6931, [-0.25, 0.25])
 
-    With `tenfold.optim.minimize` it fits:
+    With `tenfold.optim.minimize` it fits a model:
 
     >>> from tenfold import optim
     >>> ridge = value_and_grad(lambda w: cost(w, X, y) + 0.5 * w @ w)
-    >>> solve.minimise(ridge, np.zeros(2)).x.round(3).tolist()
+    >>> optim.minimize(ridge, np.zeros(2)).x.round(3).tolist()
     [0.222, -0.222]
     """
 
     def both(*args: Any, **options: Any) -> tuple[Any, Any]:
-        walk = ReverseTrace(f, args, wrt, options)
-        if np.size(walk.value) != 1:
+        trace = ReverseTrace(f, args, wrt, options)
+        if np.size(trace.value) != 1:
             raise ValueError(
-                f"a gradient needs one number, and the function gave shape {np.shape(walk.value)}: "
-                "sum it, or take jacobian"
+                f"a gradient needs one number, but the function returned shape "
+                f"{np.shape(trace.value)}: sum it, or use jacobian"
             )
-        return walk.value, walk.rebuild(walk.back(np.ones_like(walk.value)))
+        return trace.value, trace.rebuild(trace.vjp(np.ones_like(trace.value)))
 
     return both
 
@@ -140,9 +145,9 @@ def grad(f: Callable[..., Any], wrt: int | tuple[int, ...] = 0) -> Callable[...,
     Parameters
     ----------
     f : callable
-        Gives one number.
+        Returns one number.
     wrt : int or tuple of int
-        Number of the argument (or arguments) to differentiate by.
+        Position of the argument (or arguments) to differentiate with respect to.
 
     Returns
     -------
@@ -157,16 +162,16 @@ def grad(f: Callable[..., Any], wrt: int | tuple[int, ...] = 0) -> Callable[...,
 
 
 def jacobian(f: Callable[..., Any], wrt: int = 0) -> Callable[..., Any]:
-    """All slopes of all results: an array of the shape of the result, then of the argument.
+    """The Jacobian of `f`: an array of the shape of the result, then of the argument.
 
-    `f` runs once; there is one way back for each number of the result.
+    `f` runs once; there is one backward pass for each entry of the result.
 
     Parameters
     ----------
     f : callable
-        Gives an array (or a list of numbers).
+        Returns an array (or a list of numbers).
     wrt : int
-        Number of the argument to differentiate by, an array.
+        Position of the argument to differentiate with respect to, an array.
 
     Returns
     -------
@@ -179,28 +184,30 @@ def jacobian(f: Callable[..., Any], wrt: int = 0) -> Callable[..., Any]:
     [[5.0, 3.0], [6.0, 0.0]]
     """
 
-    def slope_of_each(*args: Any, **options: Any) -> Any:
-        walk = ReverseTrace(f, args, wrt, options)
-        if len(walk.starts) != 1:
-            raise TypeError("jacobian takes the slopes by one array: join several into one")
-        shape, own = np.shape(walk.value), np.shape(walk.starts[0])
-        units = np.eye(np.size(walk.value), dtype=np.result_type(walk.value)).reshape(-1, *shape)
-        return np.reshape(np.stack([walk.back(unit)[0] for unit in units]), (*shape, *own))
+    def evaluate(*args: Any, **options: Any) -> Any:
+        trace = ReverseTrace(f, args, wrt, options)
+        if len(trace.inputs) != 1:
+            raise TypeError(
+                "jacobian differentiates with respect to one array: concatenate several"
+            )
+        shape, input_shape = np.shape(trace.value), np.shape(trace.inputs[0])
+        units = np.eye(np.size(trace.value), dtype=np.result_type(trace.value)).reshape(-1, *shape)
+        return np.reshape(np.stack([trace.vjp(unit)[0] for unit in units]), (*shape, *input_shape))
 
-    return slope_of_each
+    return evaluate
 
 
 def hessian(f: Callable[..., Any], wrt: int = 0) -> Callable[..., Any]:
     """The second derivatives of `f`: an array of the shape of the argument, twice.
 
-    The way back is traced once, and one way back through it gives each row.
+    The backward pass is traced once, and one backward pass through it gives each row.
 
     Parameters
     ----------
     f : callable
-        Gives one number.
+        Returns one number.
     wrt : int
-        Number of the argument to differentiate by, an array.
+        Position of the argument to differentiate with respect to, an array.
 
     Returns
     -------
@@ -216,14 +223,14 @@ def hessian(f: Callable[..., Any], wrt: int = 0) -> Callable[..., Any]:
 
 
 def hvp(f: Callable[..., Any], wrt: int = 0) -> Callable[..., Any]:
-    """The product of the Hessian with a vector, without the Hessian.
+    """Hessian-vector products, without the Hessian.
 
     Parameters
     ----------
     f : callable
-        Gives one number.
+        Returns one number.
     wrt : int
-        Number of the argument to differentiate by, an array.
+        Position of the argument to differentiate with respect to, an array.
 
     Returns
     -------

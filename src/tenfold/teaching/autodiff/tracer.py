@@ -1,12 +1,12 @@
-"""Arrays that remember how they were made, and the way back through what they remember.
+"""Tracers: arrays that record the operations on them, and backpropagation through the record.
 
-A `Tracer` array holds a value and, for each array that it was made from, a *pull*: the function
-that turns a slope by the result into a slope by that array. NumPy hands its calls over to it
-(`__array_ufunc__`, `__array_function__`); the rules for each of its functions stand in `pointwise`,
-`shaping`, `products`, `eigen` and `composed`.
+A `Tracer` holds a value and, for each parent that it was computed from, a vector-Jacobian product
+(VJP): the function that maps the gradient with respect to the result to the gradient with respect
+to the parent. NumPy dispatches its functions to tracers (`__array_ufunc__`, `__array_function__`);
+the rules are in `_vjp_elementwise`, `_vjp_shape`, `_vjp_linalg` and `_numpy_composites`.
 
-The value may itself be traced, by a trace that began earlier. So the pulls of an inner trace are
-traced by the outer one, and second derivatives need nothing of their own.
+The value may be a tracer of an outer trace. The VJPs of an inner trace are then traced by the outer
+one: higher derivatives need no rules of their own.
 """
 
 from __future__ import annotations
@@ -19,30 +19,29 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-VJP = Callable[..., Any]  # pull(slope by the result, result, *arguments, **options)
+VJP = Callable[..., Any]  # vjp(gradient of the result, result, *arguments, **options)
 
-VJP_RULES: dict[
-    Callable, Callable[[int], VJP]
-] = {}  # of each function: the pull of its i-th argument
-COMPOSITE_RULES: dict[Callable, Callable] = {}  # functions that are written as others
-NON_DIFFERENTIABLE: set[Callable] = set()  # functions without a slope: comparisons, shapes, signs
-UFUNC_REDUCTIONS: dict[np.ufunc, Callable] = {}  # what `ufunc.reduce` is called elsewhere
-ARRAY_METHODS: dict[str, Callable] = {}  # of arrays, as functions
+# the VJP of the i-th argument of each function
+VJP_RULES: dict[Callable, Callable[[int], VJP]] = {}
+COMPOSITE_RULES: dict[Callable, Callable] = {}  # functions as compositions of others
+NON_DIFFERENTIABLE: set[Callable] = set()  # with zero derivative: comparisons, shapes, signs
+UFUNC_REDUCTIONS: dict[np.ufunc, Callable] = {}  # the function of each `ufunc.reduce`
+ARRAY_METHODS: dict[str, Callable] = {}  # the function of each method of arrays
 
 _serial = count()
 
 
 class NoRuleError(TypeError):
-    """A function of arrays that cannot be differentiated here."""
+    """A function of arrays without a differentiation rule."""
 
 
 class Tracer(NDArrayOperatorsMixin):
-    """An array, or a number, that remembers how it was made."""
+    """An array, or a number, that records how it was computed."""
 
     __array_priority__ = 1000
 
-    def __init__(self, value: Any, level: int, made_from: tuple = ()) -> None:
-        self.value, self.level, self.parents = value, level, made_from
+    def __init__(self, value: Any, level: int, parents: tuple = ()) -> None:
+        self.value, self.level, self.parents = value, level, parents
         self.serial = next(_serial)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
@@ -63,8 +62,9 @@ class Tracer(NDArrayOperatorsMixin):
 
     def __array__(self, *args: Any, **options: Any) -> np.ndarray:
         raise NoRuleError(
-            "a traced array would become a plain one and lose its slope. Instead of np.array([a, "
-            "b]) write np.stack([a, b]); instead of z[i] = a, np.where or np.concatenate; "
+            "a traced array would become a plain one and lose its gradient. Instead of "
+            "np.array([a, b]) write np.stack([a, b]); instead of z[i] = a, np.where or "
+            "np.concatenate; "
             "functions of other libraries than NumPy need derivatives of their own"
         )
 
@@ -96,7 +96,7 @@ class Tracer(NDArrayOperatorsMixin):
         raise AttributeError(f"a traced array has no {name!r}: use a function of NumPy")
 
     def __repr__(self) -> str:
-        return f"Traced({self.value!r})"
+        return f"Tracer({self.value!r})"
 
 
 def is_traced(x: Any) -> bool:
@@ -107,14 +107,14 @@ def is_traced(x: Any) -> bool:
 
 
 def primal(x: Any) -> Any:
-    """The numbers themselves, without any trace."""
+    """The value without any trace."""
     while isinstance(x, Tracer):
         x = x.value
-    return [primal(each) for each in x] if isinstance(x, list | tuple) and is_traced(x) else x
+    return [primal(part) for part in x] if isinstance(x, list | tuple) and is_traced(x) else x
 
 
 def _dispatch(function: Callable, args: Any, options: Any) -> Any:
-    """The result of a function of which some arguments are traced."""
+    """Apply a function of which some arguments are traced."""
     if function in COMPOSITE_RULES:
         return COMPOSITE_RULES[function](*args, **options)
     if function in NON_DIFFERENTIABLE:
@@ -123,7 +123,7 @@ def _dispatch(function: Callable, args: Any, options: Any) -> Any:
         name = getattr(function, "__name__", str(function))
         raise NoRuleError(
             f"{name} has no derivative here: write it with other functions of NumPy, or take "
-            "finite differences (tenfold.maths.numerical_gradient)"
+            "finite differences (tenfold.teaching.autodiff.numerical_gradient)"
         )
     if any(map(is_traced, options.values())):
         raise NoRuleError(f"arrays are given to {function.__name__} by position, not by name")
@@ -131,22 +131,22 @@ def _dispatch(function: Callable, args: Any, options: Any) -> Any:
 
 
 def _record(function: Callable, args: tuple, options: dict) -> Tracer:
-    """The result with its pulls, in the newest of the traces that the arguments belong to."""
+    """Apply a function and record its VJPs in the innermost trace of its arguments."""
     level = max(arg.level for arg in args if isinstance(arg, Tracer))
-    mine = [i for i, arg in enumerate(args) if isinstance(arg, Tracer) and arg.level == level]
-    values = [arg.value if i in mine else arg for i, arg in enumerate(args)]
+    traced = [i for i, arg in enumerate(args) if isinstance(arg, Tracer) and arg.level == level]
+    values = [arg.value if i in traced else arg for i, arg in enumerate(args)]
     result = function(*values, **options)
-    pull_of = VJP_RULES[function]
-    back = tuple((args[i], partial(_apply_vjp, pull_of(i), result, values, options)) for i in mine)
-    return Tracer(result, level, back)
+    vjp_of = VJP_RULES[function]
+    vjps = (partial(_apply_vjp, vjp_of(i), result, values, options) for i in traced)
+    return Tracer(result, level, tuple(zip((args[i] for i in traced), vjps, strict=True)))
 
 
-def _apply_vjp(pull: VJP, result: Any, values: list, options: dict, slope: Any) -> Any:
-    return pull(slope, result, *values, **options)
+def _apply_vjp(vjp: VJP, result: Any, values: list, options: dict, gradient: Any) -> Any:
+    return vjp(gradient, result, *values, **options)
 
 
-def primitive(*pulls: VJP) -> Callable[[Callable], Callable]:
-    """Give a function of our own a pull for each of its first arguments."""
+def primitive(*vjps: VJP) -> Callable[[Callable], Callable]:
+    """Decorator: a function with a VJP for each of its first arguments."""
 
     def make(function: Callable) -> Callable:
         @wraps(function)
@@ -155,29 +155,29 @@ def primitive(*pulls: VJP) -> Callable[[Callable], Callable]:
                 return _record(called, args, options)
             return function(*args, **options)
 
-        VJP_RULES[called] = pulls.__getitem__ if len(pulls) != 1 else lambda _: pulls[0]
+        VJP_RULES[called] = vjps.__getitem__ if len(vjps) != 1 else lambda _: vjps[0]
         return called
 
     return make
 
 
 def start_trace(values: list) -> list[Tracer]:
-    """Begin a trace at these arrays."""
+    """Start a trace with these arrays as inputs."""
     level = next(_serial)
     return [Tracer(value, level) for value in values]
 
 
-def backpropagate(end: Tracer, slope: Any, starts: list[Tracer]) -> list:
-    """Slopes by where a trace began, from the slope by where it ended."""
-    waiting = {end.serial: end}
-    found = {end.serial: slope}
-    while waiting:
-        node = waiting.pop(max(waiting))  # younger ones first: all that it was used for is done
-        for parent, pull in node.parents:
-            more = pull(found[node.serial])
-            old = found.get(parent.serial)
-            found[parent.serial] = more if old is None else old + more
-            waiting[parent.serial] = parent
+def backpropagate(output: Tracer, gradient: Any, inputs: list[Tracer]) -> list:
+    """Gradients with respect to the inputs of a trace, from that with respect to its output."""
+    pending = {output.serial: output}
+    gradients = {output.serial: gradient}
+    while pending:
+        node = pending.pop(max(pending))  # newest first: all its children are done
+        for parent, vjp in node.parents:
+            term = vjp(gradients[node.serial])
+            total = gradients.get(parent.serial)
+            gradients[parent.serial] = term if total is None else total + term
+            pending[parent.serial] = parent
         if node.parents:
-            del found[node.serial]
-    return [found.get(each.serial, np.zeros_like(primal(each))) for each in starts]
+            del gradients[node.serial]
+    return [gradients.get(x.serial, np.zeros_like(primal(x))) for x in inputs]

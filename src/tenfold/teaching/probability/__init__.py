@@ -1,4 +1,4 @@
-"""Probability to calculate with: joint tables, conditional expectation, information, Gaussians, sample moments."""
+"""Probability to calculate with: joint tables, conditional expectation, information."""
 
 from tenfold._lazy import attach, modules_of_names
 

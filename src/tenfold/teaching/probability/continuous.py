@@ -9,9 +9,9 @@ import numpy as np
 
 from tenfold.distributions.finite import RandomVariable
 
-_PEAK_GRID_POINTS = 4001  # points between which a peak is looked for
-_PEAK_SEARCH_DEVIATIONS = 10.0  # deviations from the mean beyond which no peak is looked for
-_PEAK_TIE_TOLERANCE = 1e-9  # relative difference of two peaks that is none
+_PEAK_GRID_POINTS = 4001  # points of the grid that is searched for modes
+_PEAK_SEARCH_DEVIATIONS = 10.0  # standard deviations about the mean that are searched
+_PEAK_TIE_TOLERANCE = 1e-9  # relative difference of two maxima that counts as a tie
 
 
 def _integrate(f: Callable[[float], float], low: float, high: float) -> float:
@@ -22,16 +22,14 @@ def _integrate(f: Callable[[float], float], low: float, high: float) -> float:
 
 
 class ContinuousDistribution(RandomVariable):
-    r"""A random number with a density.
+    r"""A random variable with a density.
 
     .. math:: F(x) = \int_{-\infty}^x f(t)\,dt, \qquad E\,g(X) = \int g(x) f(x)\,dx
-
-    [000, 2.2; 001, A.2]
 
     Parameters
     ----------
     pdf : callable
-        Density of a number.
+        The density.
     low, high : float
         Ends of its support.
 
@@ -56,8 +54,10 @@ class ContinuousDistribution(RandomVariable):
 
     @classmethod
     def of(cls, density: Any) -> ContinuousDistribution:
-        """The measure of a density of one column; its support is the one of scipy.stats."""
-        low, high = density.frozen().support() if hasattr(density, "frozen") else (-np.inf, np.inf)
+        """From a distribution of one column; the support is that of scipy.stats."""
+        low, high = (
+            density.to_scipy().support() if hasattr(density, "to_scipy") else (-np.inf, np.inf)
+        )
         return cls(lambda x: float(np.exp(density.log_density([x])[0])), low, high)
 
     def probability(self, low: float, high: float) -> float:
@@ -70,13 +70,13 @@ class ContinuousDistribution(RandomVariable):
         return self.probability(-np.inf, x)
 
     def expectation(self, f: Callable[[float], float]) -> float:
-        """Mean of f, which gets one number at a time."""
+        """Mean of f, a function of one number."""
         return _integrate(lambda x: f(x) * self.pdf(x), self.low, self.high)
 
     def modes(self, *, local: bool = False) -> list[float]:
-        """The highest peaks of the density; `local`: all peaks. A flat top counts by its middle."""
-        low = max(self.low, self.mean - _PEAK_SEARCH_DEVIATIONS * self.deviation)
-        high = min(self.high, self.mean + _PEAK_SEARCH_DEVIATIONS * self.deviation)
+        """The global modes; `local`: all local maxima. A plateau counts by its middle."""
+        low = max(self.low, self.mean - _PEAK_SEARCH_DEVIATIONS * self.standard_deviation)
+        high = min(self.high, self.mean + _PEAK_SEARCH_DEVIATIONS * self.standard_deviation)
         x = np.linspace(low, high, _PEAK_GRID_POINTS)
         f = np.array([self.pdf(point) for point in x])
         peaks = [self._peak(x, first, last) for first, last in _find_peaks(f)]
@@ -88,21 +88,21 @@ class ContinuousDistribution(RandomVariable):
         ]
 
     def _peak(self, x: np.ndarray, first: int, last: int) -> float:
-        """The top of the density near points first to last of a grid."""
+        """The maximum of the density near points first to last of a grid."""
         from scipy.optimize import minimize_scalar
 
         if last > first:
             return float((x[first] + x[last]) / 2)
         ends = x[max(first - 1, 0)], x[min(last + 1, len(x) - 1)]
         options = {"xatol": 1e-10 * (1 + abs(x[first]))}
-        found = minimize_scalar(
+        result = minimize_scalar(
             lambda t: -self.pdf(t), bounds=ends, method="bounded", options=options
         )
-        return float(found.x) if self.pdf(found.x) >= self.pdf(x[first]) else float(x[first])
+        return float(result.x) if self.pdf(result.x) >= self.pdf(x[first]) else float(x[first])
 
 
 def _find_peaks(f: np.ndarray) -> list[tuple[int, int]]:
-    """First and last place of each stretch of equal values that is higher than both neighbours."""
+    """First and last index of each plateau that is higher than both neighbors."""
     starts = np.flatnonzero(np.append(True, f[1:] != f[:-1]))
     ends = np.append(starts[1:] - 1, len(f) - 1)
     heights = np.concatenate([[-np.inf], f[starts], [-np.inf]])
@@ -111,11 +111,9 @@ def _find_peaks(f: np.ndarray) -> list[tuple[int, int]]:
 
 
 class JointDensity:
-    r"""A density of two numbers: marginals, conditionals, independence.
+    r"""A density of two random variables: marginals, conditionals, independence.
 
     .. math:: f(x) = \int f(x, y)\,dy, \qquad f(x \mid y) = f(x, y) / f(y)
-
-    [000, 2.2 and Fig. 2.2; 001, A.5]
 
     Parameters
     ----------
@@ -126,7 +124,7 @@ class JointDensity:
 
     Examples
     --------
-    Two independent waiting times have exponential marginals: [001, A.5]
+    Two independent waiting times have exponential marginals:
 
     >>> both = JointDensity(lambda x, y: 4 * np.exp(-2 * (x + y)), (0, np.inf), (0, np.inf))
     >>> round(both.marginal("x").pdf(0.5), 6), both.independent()
@@ -142,7 +140,7 @@ class JointDensity:
         self.pdf, self.ends = pdf, {"x": x, "y": y}
 
     def marginal(self, name: str) -> ContinuousDistribution:
-        """Density of one of the two, "x" or "y", whatever the other is."""
+        """Marginal density of "x" or "y"."""
         other = "y" if name == "x" else "x"
 
         low, high = self.ends[name]
@@ -158,10 +156,10 @@ class JointDensity:
         return self.pdf(t, s) if name == "x" else self.pdf(s, t)
 
     def given(self, name: str, value: float) -> ContinuousDistribution:
-        """Density of the other one, if the one called `name` has this value."""
+        """Conditional density of the other variable, given that `name` has this value."""
         height = self.marginal(name).pdf(value)
         if not height > 0:
-            raise ValueError(f"{name} = {value} has density zero: nothing is known given it")
+            raise ValueError(f"{name} = {value} has density zero: nothing can be conditioned on it")
         other = "y" if name == "x" else "x"
         return ContinuousDistribution(
             lambda s: self._at(name, value, s) / height, *self.ends[other]
@@ -182,7 +180,7 @@ class JointDensity:
 
 
 def _interval_points(low: float, high: float, n: int) -> np.ndarray:
-    """Points of an interval, finite or not, all over it."""
+    """Points spread over an interval, finite or not."""
     u = (np.arange(n) + 0.5) / n
     if np.isfinite(low) and np.isfinite(high):
         return low + u * (high - low)

@@ -1,7 +1,4 @@
-"""Gaussians under affine maps, their marginals, conditionals and ellipses.
-
-[001, 3.2; 002, 8.1; 003, unit 4]
-"""
+"""Gaussians under affine maps, their marginals, conditionals and ellipses."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from tenfold.distributions.normal import Gaussian
 
 
 def transform_gaussian(density: Gaussian, A: Any, b: Any = 0.0, noise: Any = 0.0) -> Gaussian:
-    r"""The density of A x + b + e, with independent Gaussian noise e.
+    r"""The distribution of A x + b + e, with independent Gaussian noise e.
 
     .. math:: x \sim \mathcal N(\mu, \Sigma) \;\Rightarrow\;
               A x + b + e \sim \mathcal N(A\mu + b,\; A \Sigma A^\top + N)
@@ -21,12 +18,12 @@ def transform_gaussian(density: Gaussian, A: Any, b: Any = 0.0, noise: Any = 0.0
     Parameters
     ----------
     density : Gaussian
-        Of x, (p,).
-    A : float or (q, p) array
-        A number stretches all columns.
-    b : float or (q,) array
+        Of x.
+    A : float or (n_outputs, n_columns) array
+        A number multiplies all columns.
+    b : float or (n_outputs,) array
         Shift.
-    noise : float, (q,) or (q, q) array
+    noise : float, (n_outputs,) or (n_outputs, n_outputs) array
         Covariance of the noise.
 
     Examples
@@ -35,7 +32,7 @@ def transform_gaussian(density: Gaussian, A: Any, b: Any = 0.0, noise: Any = 0.0
     >>> moved.mean.tolist(), moved.covariance.tolist()
     ([4.0], [[36.0]])
     """
-    mean, C = density.centre, density.matrix
+    mean, C = density.center, density.covariance_matrix
     A = np.asarray(A, np.float64)
     A = A * np.eye(len(mean)) if A.ndim == 0 else np.atleast_2d(A)
     noise = np.asarray(noise, np.float64)
@@ -44,7 +41,7 @@ def transform_gaussian(density: Gaussian, A: Any, b: Any = 0.0, noise: Any = 0.0
 
 
 def marginalize_gaussian(density: Gaussian, columns: Any) -> Gaussian:
-    """The density of some columns, whatever the others are.
+    """The marginal distribution of some columns.
 
     Examples
     --------
@@ -56,11 +53,11 @@ def marginalize_gaussian(density: Gaussian, columns: Any) -> Gaussian:
     ([5.0], [[2.0]])
     """
     keep = np.atleast_1d(columns)
-    return Gaussian(density.centre[keep], density.matrix[np.ix_(keep, keep)])
+    return Gaussian(density.center[keep], density.covariance_matrix[np.ix_(keep, keep)])
 
 
 def condition_gaussian(density: Gaussian, columns: Any, values: Any) -> Gaussian:
-    r"""The density of the other columns, if these have the given values.
+    r"""The conditional distribution of the other columns, given values of these.
 
     .. math:: \mu_a + \Sigma_{ab} \Sigma_{bb}^{-1} (x_b - \mu_b), \qquad
               \Sigma_{aa} - \Sigma_{ab} \Sigma_{bb}^{-1} \Sigma_{ba}
@@ -72,44 +69,45 @@ def condition_gaussian(density: Gaussian, columns: Any, values: Any) -> Gaussian
     >>> first.mean.tolist(), first.covariance.tolist()
     ([1.0], [[0.75]])
     """
-    mean, C = density.centre, density.matrix
-    known = np.atleast_1d(columns)
-    rest = np.setdiff1d(np.arange(len(mean)), known % len(mean))
-    aa, ab, bb = (C[np.ix_(r, c)] for r, c in ((rest, rest), (rest, known), (known, known)))
+    mean, C = density.center, density.covariance_matrix
+    b = np.atleast_1d(columns)
+    a = np.setdiff1d(np.arange(len(mean)), b % len(mean))
+    aa, ab, bb = (C[np.ix_(r, c)] for r, c in ((a, a), (a, b), (b, b)))
     gain = np.linalg.lstsq(bb, ab.T, rcond=None)[0].T
-    moved = mean[rest] + gain @ (np.atleast_1d(values) - mean[known])
-    left = aa - gain @ ab.T
-    return Gaussian(moved, (left + left.T) / 2)
+    conditional_mean = mean[a] + gain @ (np.atleast_1d(values) - mean[b])
+    covariance = aa - gain @ ab.T
+    return Gaussian(conditional_mean, (covariance + covariance.T) / 2)
 
 
 class DensityEllipse(NamedTuple):
-    """An ellipse of equal density, as a plot needs it.
+    """An ellipse of equal density.
 
     Attributes
     ----------
-    centre : (2,)
-    radii : (2,) half of the long and of the short axis
-    angle : from the first axis to the long one, anticlockwise, in radians
+    center : (2,)
+    radii : (2,) the semi-major and the semi-minor axis
+    angle : from the first coordinate axis to the major axis, anticlockwise, in radians
     """
 
-    centre: np.ndarray
+    center: np.ndarray
     radii: np.ndarray
     angle: float
 
     def points(self, n: int = 200) -> np.ndarray:
-        """Points all round it, (n, 2); the last is the first."""
-        turn = np.linspace(0, 2 * np.pi, n)
-        flat = np.stack([np.cos(turn), np.sin(turn)], axis=1) * self.radii
+        """Points of the ellipse, (n, 2); the last is the first."""
+        phase = np.linspace(0, 2 * np.pi, n)
+        aligned = np.stack([np.cos(phase), np.sin(phase)], axis=1) * self.radii
         c, s = np.cos(self.angle), np.sin(self.angle)
-        return self.centre + flat @ np.array([[c, s], [-s, c]])
+        return self.center + aligned @ np.array([[c, s], [-s, c]])
 
 
 def density_ellipse(
     density: Gaussian, deviations: float = 2.0, *, mass: float | None = None
 ) -> DensityEllipse:
-    r"""The ellipse that lies so many deviations from the mean, or that holds a share of the mass.
+    r"""The ellipse at a number of standard deviations from the mean, or of a probability mass.
 
-    In two dimensions r deviations hold :math:`1 - e^{-r^2/2}`: 39, 86 and 99 % for 1, 2 and 3.
+    In two dimensions r standard deviations contain :math:`1 - e^{-r^2/2}`: 39, 86 and 99 % for
+    1, 2 and 3.
 
     Examples
     --------
@@ -117,13 +115,13 @@ def density_ellipse(
     >>> (tilted.radii**2).round(6).tolist(), round(float(np.degrees(tilted.angle)), 6)
     ([1.5, 0.5], 45.0)
     """
-    if len(density.centre) != 2:
+    if len(density.center) != 2:
         raise ValueError("an ellipse needs two columns: take a marginal of two first")
     if mass is not None:
         deviations = float(np.sqrt(-2 * np.log1p(-mass)))
-    values, V = np.linalg.eigh(density.matrix)
+    values, V = np.linalg.eigh(density.covariance_matrix)
     x, y = V[:, 1]
     angle = np.arctan2(y, x) % np.pi
     return DensityEllipse(
-        density.centre, deviations * np.sqrt(np.maximum(values[::-1], 0)), float(angle)
+        density.center, deviations * np.sqrt(np.maximum(values[::-1], 0)), float(angle)
     )

@@ -1,6 +1,6 @@
-r"""Entropy, cross-entropy and divergence; the inequalities about them; the exact bound of EM.
+r"""Entropy, cross-entropy and divergence, their inequalities, and the evidence lower bound.
 
-All in nats, along the last axis, with 0 log 0 = 0. [000, 4.1; 001, 2.8 and 4.6; 002, 2.3 and 8.4]
+All in nats, along the last axis, with 0 log 0 = 0.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ class EvidenceDecomposition(NamedTuple):
     Attributes
     ----------
     log_evidence : log p(x)
-    expected : mean of log p(x, z) under Q
+    expected_log_joint : mean of log p(x, z) under Q
     entropy : entropy of Q
-    divergence : KL(Q || p(z | x)), what the bound `expected + entropy` lacks
+    divergence : KL(Q || p(z | x)), the gap of the lower bound
     """
 
     log_evidence: Any
-    expected: Any
+    expected_log_joint: Any
     entropy: Any
     divergence: Any
 
     @property
-    def bound(self) -> Any:
-        """The part without the divergence: never above log p(x)."""
-        return self.expected + self.entropy
+    def elbo(self) -> Any:
+        """Evidence lower bound: expected log joint plus entropy, never above log p(x)."""
+        return self.expected_log_joint + self.entropy
 
 
 def entropy(p: Any) -> np.ndarray:
-    r"""Entropy :math:`-\sum_i p_i \log p_i`: 0 for a certain outcome, log k if all are equal.
+    r"""Entropy :math:`-\sum_i p_i \log p_i`: 0 for a certain outcome, at most log k.
 
     Examples
     --------
@@ -113,14 +113,14 @@ def jensen_inequality(f: Callable[[np.ndarray], Any], values: Any, p: Any) -> In
 
 
 def complete_log_likelihood(log_joint: Any, z: Any) -> float:
-    r"""Log-likelihood of rows whose hidden causes z are known: :math:`\sum_i \log p(x_i, z_i)`.
+    r"""Complete-data log-likelihood :math:`\sum_i \log p(x_i, z_i)`, for known latent variables.
 
     Parameters
     ----------
     log_joint : (n, k) array
         log p(x_i, z = j).
     z : (n,) array
-        Number of the cause of each row.
+        Index of the latent class of each row.
 
     Examples
     --------
@@ -132,11 +132,11 @@ def complete_log_likelihood(log_joint: Any, z: Any) -> float:
 
 
 def expected_complete_log_likelihood(log_joint: Any, R: Any) -> float:
-    r"""Mean of the complete log-likelihood if cause j of row i has the probability R_ij.
+    r"""Expected complete-data log-likelihood under responsibilities R.
 
     .. math:: \sum_i \sum_j R_{ij} \log p(x_i, z_i = j)
 
-    What the M-step of EM maximises. A cause of probability 0 counts nothing. [002, 8.4]
+    The M-step of EM maximizes it. Classes of responsibility 0 contribute nothing.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def _weighted_logs(Q: Any, logs: Any) -> np.ndarray:
 
 
 def evidence_decomposition(log_joint: Any, Q: Any) -> EvidenceDecomposition:
-    r"""The log-evidence as an exact sum, for any belief Q about the hidden cause.
+    r"""The log-evidence as an exact sum, for any distribution Q of the latent variable.
 
     .. math:: \log p(x) = E_Q \log p(x, z) + H(Q) + \mathrm{KL}(Q \,\|\, p(z \mid x))
 
@@ -164,12 +164,12 @@ def evidence_decomposition(log_joint: Any, Q: Any) -> EvidenceDecomposition:
     log_joint : (k,) or (n, k) array
         log p(x, z = j).
     Q : the same shape
-        Probabilities of the causes.
+        Probabilities of the latent classes.
 
     Examples
     --------
     >>> terms = evidence_decomposition(np.log([0.1, 0.3]), [0.5, 0.5])
-    >>> bool(np.isclose(terms.log_evidence, terms.bound + terms.divergence))
+    >>> bool(np.isclose(terms.log_evidence, terms.elbo + terms.divergence))
     True
     >>> float(evidence_decomposition(np.log([0.1, 0.3]), [0.25, 0.75]).divergence.round(12))
     0.0

@@ -16,18 +16,16 @@ class JointTable:
     .. math:: p(x) = \sum_y p(x, y), \qquad p(x \mid y) = \frac{p(x, y)}{p(y)}, \qquad
               p(y \mid x) = \frac{p(x \mid y)\, p(y)}{p(x)}
 
-    [000, 2.2; 001, A.5 and A.7]
-
     Parameters
     ----------
     p : array
         Probabilities, an axis for each variable.
     axes : dict
-        For each variable, in the order of the axes, its name and its values.
+        Name and values of each variable, in the order of the axes.
 
     Examples
     --------
-    A test for a rare disease is right in 95 % of all cases. It is positive: [001, A.7]
+    A test for a rare disease is right in 95 % of all cases. It is positive:
 
     >>> test = JointTable.from_conditional(
     ...     FiniteDistribution(["ill", "well"], [0.05, 0.95]),
@@ -35,7 +33,7 @@ class JointTable:
     ...     ("patient", "result"),
     ...     ["positive", "negative"],
     ... )
-    >>> test.given(result="positive").measure("patient")
+    >>> test.given(result="positive").distribution("patient")
     FiniteDistribution('ill': 0.5, 'well': 0.5)
     >>> test.independent("patient", "result")
     False
@@ -67,11 +65,11 @@ class JointTable:
         >>> JointTable.from_rows({"x": [0, 0, 1, 1], "y": [0, 1, 1, 1]}).p.tolist()
         [[0.25, 0.25], [0.0, 0.5]]
         """
-        found = {name: np.unique(np.asarray(v), return_inverse=True) for name, v in columns.items()}
-        places = tuple(inverse for _, inverse in found.values())
-        p = np.zeros([len(values) for values, _ in found.values()])
-        np.add.at(p, places, 1.0 if w is None else np.asarray(w, np.float64))
-        return cls(p / p.sum(), {name: values.tolist() for name, (values, _) in found.items()})
+        encoded = {n: np.unique(np.asarray(v), return_inverse=True) for n, v in columns.items()}
+        indices = tuple(inverse for _, inverse in encoded.values())
+        p = np.zeros([len(values) for values, _ in encoded.values()])
+        np.add.at(p, indices, 1.0 if w is None else np.asarray(w, np.float64))
+        return cls(p / p.sum(), {name: values.tolist() for name, (values, _) in encoded.items()})
 
     def _place(self, *names: str) -> list[int]:
         order = list(self.axes)
@@ -87,10 +85,10 @@ class JointTable:
         return JointTable(p, {name: self.axes[name] for name in names})
 
     def given(self, **values: Any) -> JointTable:
-        """The table of the other variables, if these have the given values."""
+        """The conditional table of the other variables, given values of these."""
         p = self._slice(values)
         if not p.sum() > 0:
-            raise ValueError(f"{values} has probability zero: nothing is known given it")
+            raise ValueError(f"{values} has probability zero: nothing can be conditioned on it")
         rest = {name: v for name, v in self.axes.items() if name not in values}
         return JointTable(p / p.sum(), rest)
 
@@ -120,13 +118,13 @@ class JointTable:
         return FiniteDistribution(self.axes[name], self.marginal(name).p)
 
     def expectation(self, f: Callable[..., Any], *names: str) -> float:
-        """Mean of f of the named variables, which it gets as arrays that broadcast."""
+        """Mean of f of the named variables, given as arrays that broadcast."""
         table = self.marginal(*names)
         grid = np.meshgrid(*table.axes.values(), indexing="ij", sparse=True)
         return float((table.p * f(*grid)).sum())
 
     def dependence(self, x: str, y: str, given: Sequence[str] = ()) -> float:
-        """By how much p(x, y, z) and p(x | z) p(y | z) p(z) differ at most."""
+        """The largest difference of p(x, y, z) and p(x | z) p(y | z) p(z)."""
         table = self.marginal(x, y, *given)
         p = table.p
         total = p.sum(axis=(0, 1), keepdims=True)
@@ -139,7 +137,7 @@ class JointTable:
 
         Examples
         --------
-        Two readings of the same hidden coin depend on each other, unless the coin is known:
+        Two tosses of an unknown coin are dependent, but independent given the coin:
 
         >>> p = np.stack([0.5 * np.outer(q, q) for q in ([0.9, 0.1], [0.2, 0.8])])
         >>> table = JointTable(p, {"coin": [0, 1], "first": [0, 1], "second": [0, 1]})

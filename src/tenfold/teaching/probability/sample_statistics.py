@@ -2,8 +2,6 @@ r"""Mean, variance, covariance and correlation of data, with 1/n.
 
 .. math:: S_{jk} = \frac1n \sum_i (x_{ij} - \bar x_j)(x_{ik} - \bar x_k), \qquad
           S = \frac1n \sum_i (x_i - \bar x)(x_i - \bar x)^\top
-
-[001, 4.4; 002, 8.1]
 """
 
 from __future__ import annotations
@@ -18,14 +16,14 @@ from tenfold.stats.moments import Moments
 
 
 class SampleStatistics(NamedTuple):
-    """How data lie.
+    """Mean, variances and correlations of data.
 
     Attributes
     ----------
-    mean : (p,)
-    variance : (p,) of each column
-    covariance : (p, p)
-    correlation : (p, p); NaN for columns that do not vary
+    mean : (n_columns,)
+    variance : (n_columns,) of each column
+    covariance : (n_columns, n_columns)
+    correlation : (n_columns, n_columns); NaN for constant columns
     total : mean squared distance of the rows from the mean, the sum of the variances
     """
 
@@ -37,7 +35,7 @@ class SampleStatistics(NamedTuple):
 
 
 def sample_moments(X: Any, w: Any = None) -> Moments:
-    """Weight, mean and scatter of rows: parts of the data `merge` to those of all.
+    """Weight, mean and scatter of rows; moments of parts `merge` to those of the whole.
 
     Examples
     --------
@@ -45,10 +43,10 @@ def sample_moments(X: Any, w: Any = None) -> Moments:
     >>> summarize_moments(a.merge(b)).variance.round(4).tolist()
     [4.6667]
     """
-    found = Gaussian().statistic(X, w)
-    if not isinstance(found, Moments) or not found.n > 0:
-        raise ValueError("no rows that weigh anything")
-    return found
+    moments = Gaussian().statistic(X, w)
+    if not isinstance(moments, Moments) or not moments.n > 0:
+        raise ValueError("there are no rows of positive weight")
+    return moments
 
 
 def summarize_moments(moments: Moments) -> SampleStatistics:
@@ -68,7 +66,7 @@ def summarize_moments(moments: Moments) -> SampleStatistics:
 
 
 def sample_covariance(x: Any, y: Any, w: Any = None) -> float:
-    """Covariance of two columns, the entry form; the variance if they are the same.
+    """Covariance of two columns, one entry of the matrix; the variance if they are the same.
 
     Examples
     --------
@@ -76,6 +74,6 @@ def sample_covariance(x: Any, y: Any, w: Any = None) -> float:
     4.0
     """
     x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
-    share = as_weights(x, w)
-    share = share / share.sum()
-    return float(share @ ((x - share @ x) * (y - share @ y)))
+    p = as_weights(x, w)
+    p = p / p.sum()
+    return float(p @ ((x - p @ x) * (y - p @ y)))
