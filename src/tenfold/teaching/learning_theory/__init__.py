@@ -1,4 +1,4 @@
-"""Learning theory."""
+"""Learning theory: risk minimization, generalization bounds, the bias-variance decomposition."""
 
 from tenfold._lazy import attach, modules_of_names
 

@@ -1,4 +1,14 @@
-"""Bias-variance decomposition by simulation, and error against model complexity."""
+r"""Bias-variance decomposition by simulation, and error against model complexity.
+
+.. math:: E_{D, y} (y - f_D(x))^2 = \underbrace{\sigma^2(x)}_{\text{noise}}
+          + \underbrace{(f(x) - \bar f(x))^2}_{\text{bias}^2}
+          + \underbrace{E_D (\bar f(x) - f_D(x))^2}_{\text{variance}}
+
+f is the true function, f_D the fit to training set D, and f-bar its mean over training sets.
+
+References: S. Geman, E. Bienenstock, R. Doursat (1992), Neural networks and the bias/variance
+dilemma.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +20,21 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 DataGenerator = Callable[[int, np.random.Generator], tuple[Any, np.ndarray]]
-_NOISE_ROWS = 20_000  # drawn to estimate a noise that is not told
+_NOISE_ROWS = 20_000  # drawn to estimate an unknown noise variance
 
 
 @dataclass(frozen=True)
 class NoisyCurve:
-    """Fresh data of one number from another: ``generator(n, rng)`` gives X and y.
+    """A data generator of one noisy function: ``generator(n, rng)`` gives X and y.
 
     Parameters
     ----------
     curve : callable
-        The truth, of an array of numbers.
+        The true function, of an array.
     low, high : float
-        Where x lies, evenly.
+        Limits of x, which is uniform.
     noise : float
-        Standard deviation of what is added.
+        Standard deviation of the Gaussian noise.
 
     Examples
     --------
@@ -55,7 +65,7 @@ class NoisyCurve:
 
 
 class ErrorDecomposition(NamedTuple):
-    """Averages over x: noise + bias2 + variance = error; `training` is the error on own rows."""
+    """Averages over x: noise + bias2 + variance = error; `training` is the training error."""
 
     noise: float
     bias2: float
@@ -65,15 +75,15 @@ class ErrorDecomposition(NamedTuple):
 
 
 class BiasVariance(NamedTuple):
-    """What a model learns from many training sets, at the same points.
+    """Fits of a model to many training sets, at the same points.
 
     Attributes
     ----------
-    x : (m, p) points
-    truth : (m,) true values there
-    noise : (m,) variance of y there
-    fits : (repeats, m) what was learned from each training set
-    training_errors : (repeats,) mean squared error of each fit on its own training set
+    x : (n_points, n_features) points
+    truth : (n_points,) true values
+    noise : (n_points,) variance of y
+    fits : (n_repeats, n_points) predictions of the fit to each training set
+    training_errors : (n_repeats,) mean squared error of each fit on its training set
     """
 
     x: Any
@@ -84,30 +94,30 @@ class BiasVariance(NamedTuple):
 
     @property
     def mean_fit(self) -> np.ndarray:
-        """Mean of the fits at each point, (m,)."""
+        """Mean of the fits at each point, (n_points,)."""
         return self.fits.mean(axis=0)
 
     @property
     def bias2(self) -> np.ndarray:
-        """Squared distance of the mean fit from the truth, (m,).
+        """Squared distance of the mean fit from the truth, (n_points,).
 
-        The mean of few fits is itself not sure: on average this is variance / repeats too large.
+        The mean of the fits has an error of its own: this is variance / repeats too large.
         """
         return (self.mean_fit - self.truth) ** 2
 
     @property
     def variance(self) -> np.ndarray:
-        """Mean squared distance of the fits from their mean, (m,)."""
+        """Mean squared distance of the fits from their mean, (n_points,)."""
         return self.fits.var(axis=0)
 
     @property
     def error(self) -> np.ndarray:
-        """Expected squared error of a fresh y, (m,), not computed from the three parts."""
+        """Expected squared error of a new y, (n_points,); not computed from the three parts."""
         return ((self.fits - self.truth) ** 2).mean(axis=0) + self.noise
 
     @property
     def average(self) -> ErrorDecomposition:
-        """All of it, averaged over the points."""
+        """The decomposition, averaged over the points."""
         parts = (self.noise, self.bias2, self.variance, self.error, self.training_errors)
         return ErrorDecomposition(*(float(part.mean()) for part in parts))
 
@@ -123,25 +133,25 @@ def bias_variance(
     x: Any = None,
     seed: int = 0,
 ) -> BiasVariance:
-    """Split the error of a regressor into noise, bias and variance, by simulation.
+    """Decompose the error of a regressor into noise, bias and variance, by simulation.
 
     Parameters
     ----------
     model : regressor
         Cloned for every training set.
     generator : callable
-        ``generator(n, rng)`` gives a fresh X and y, such as `NoisyCurve`.
+        ``generator(n, rng)`` gives new X and y, such as `NoisyCurve`.
     truth : callable, optional
         The true values at rows X; by default the generator's own `truth`.
     noise : float or callable, optional
         Variance of y about the truth, a number or a function of X; by default the generator's
-        `variance`, and if it has none the mean of 20,000 fresh squares.
+        `variance`, or an estimate from 20,000 rows.
     n : int
         Rows of each training set.
     repeats : int
         Number of training sets.
-    x : (m, p) array, optional
-        Where to look; by default 200 fresh rows, so that averages are those of the population.
+    x : (n_points, n_features) array, optional
+        Points; by default 200 new rows, so that averages are those of the population.
     seed : int
         The same seed gives the same training sets, whatever the model.
 
@@ -161,28 +171,28 @@ def bias_variance(
     (1.0, 0.0, 0.04)
     """
     if is_classifier(model):
-        raise TypeError(f"{type(model).__name__} is a classifier: squared errors are of numbers")
-    f, spread = _resolve_truth(generator, truth, noise)
+        raise TypeError(f"{type(model).__name__} is a classifier: squared errors need a regressor")
+    f, noise_of = _resolve_truth(generator, truth, noise)
     points = generator(200, np.random.default_rng([seed, 1]))[0] if x is None else x
     fits, training = [], []
     for repeat in range(repeats):
         X, y = generator(n, np.random.default_rng([seed, 2, repeat]))
-        fresh: Any = clone(model)
-        fitted = fresh.fit(X, y)
+        unfitted: Any = clone(model)
+        fitted = unfitted.fit(X, y)
         fits.append(np.asarray(fitted.predict(points)))
         training.append(np.mean((fitted.predict(X) - y) ** 2))
     target = np.asarray(f(points), float)
-    there = np.broadcast_to(
-        np.asarray(spread(points) if callable(spread) else spread), target.shape
+    variance = np.broadcast_to(
+        np.asarray(noise_of(points) if callable(noise_of) else noise_of), target.shape
     )
-    return BiasVariance(points, target, there, np.array(fits), np.array(training))
+    return BiasVariance(points, target, variance, np.array(fits), np.array(training))
 
 
 def _resolve_truth(generator: DataGenerator, truth: Any, noise: Any) -> tuple[Any, Any]:
-    """Truth and noise: those given, else the generator's own, else an estimate of the noise."""
+    """True function and noise variance: given, of the generator, or (the noise) estimated."""
     truth = getattr(generator, "truth", None) if truth is None else truth
     if truth is None:
-        raise ValueError("the truth is not known: give truth=, the true values at rows X")
+        raise ValueError("the true function is not known: give truth=")
     noise = getattr(generator, "variance", None) if noise is None else noise
     if noise is None:
         X, y = generator(_NOISE_ROWS, np.random.default_rng(0))
@@ -191,12 +201,12 @@ def _resolve_truth(generator: DataGenerator, truth: Any, noise: Any) -> tuple[An
 
 
 class ComplexityCurve(NamedTuple):
-    """The parts of the error for models of growing flexibility.
+    """Error decompositions of models of growing complexity.
 
     Attributes
     ----------
-    values : list, what differs between the models
-    noise, bias2, variance, error, training : (k,) averages over x
+    values : list, complexity of each model
+    noise, bias2, variance, error, training : (n_models,) averages over x
     results : list of BiasVariance
     """
 
@@ -210,7 +220,7 @@ class ComplexityCurve(NamedTuple):
 
     @property
     def best(self) -> Any:
-        """The value of least expected error: the bottom of the U."""
+        """The value of least expected error."""
         return self.values[int(self.error.argmin())]
 
 
@@ -222,9 +232,9 @@ def complexity_curve(
     Parameters
     ----------
     models : dict from values to regressors
-        From stiff to flexible, such as {degree: model}.
+        Of growing complexity, such as {degree: model}.
     generator : callable
-        ``generator(n, rng)`` gives a fresh X and y.
+        ``generator(n, rng)`` gives new X and y.
     **options
         As in `bias_variance`.
 
@@ -240,7 +250,7 @@ def complexity_curve(
 
 
 class ExcessError(NamedTuple):
-    """Excess error over the noise: of the best in the class, and of not finding it."""
+    """Excess error over the noise: approximation error and estimation error."""
 
     structural: float
     estimation: float
@@ -255,22 +265,21 @@ def approximation_and_estimation_error(
     seed: int = 0,
     **options: Any,
 ) -> ExcessError:
-    """How much is lost because the class is too poor, and how much because data are too few.
+    """Approximation error of a model class, and estimation error from finitely many rows.
 
-    Structural: the best function of the class, learned from very many rows without noise, against
-    the truth. Estimation: what the functions learned from n rows lose on top of that. Both in mean
-    squared error above the noise. [002, 3.3; 003, unit 2]
+    Approximation error: of the best function of the class, fitted to very many rows without noise.
+    Estimation error: what fits to n rows add to it. Both in mean squared error above the noise.
 
     Parameters
     ----------
     model : regressor
-        Its class is what it reaches with very many rows; a penalty fades there.
+        Its class is what it fits with very many rows, where a penalty has no effect.
     generator : callable
-        ``generator(n, rng)`` gives a fresh X and y.
+        ``generator(n, rng)`` gives new X and y.
     truth : callable, optional
         The true values at rows X; by default the generator's own `truth`.
     large : int
-        Rows from which the best function is learned.
+        Rows that the best function is fitted to.
     seed : int
         The same seed gives the same training sets.
     **options

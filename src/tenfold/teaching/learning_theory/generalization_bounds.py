@@ -1,8 +1,13 @@
-r"""Generalization bounds of Hoeffding and of Vapnik and Chervonenkis, beside the gap that is measured.
+r"""Generalization bounds of Hoeffding and of Vapnik and Chervonenkis, and measured gaps.
 
 With probability at least :math:`1 - \delta` over the draw of n training rows, expected and
-empirical error differ by no more than these gaps. They fall as :math:`1 / \sqrt n`, and are "often
-too loose". [000, 1.4]
+empirical error differ by no more than these bounds. They decrease as :math:`1 / \sqrt n` and are
+often loose.
+
+References: W. Hoeffding (1963), Probability inequalities for sums of bounded random variables;
+V. Vapnik, A. Chervonenkis (1971), On the uniform convergence of relative frequencies of events to
+their probabilities; T. Cover (1965), Geometrical and statistical properties of systems of linear
+inequalities.
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ _MAX_ROWS = 10**15
 
 
 def hoeffding_bound(n: int, hypotheses: int = 1, delta: float = 0.05) -> float:
-    r"""Largest gap of any of finitely many hypotheses, by Hoeffding's inequality.
+    r"""Bound of the gap of all of finitely many hypotheses, by Hoeffding's inequality.
 
     .. math:: \sqrt{\log(2 |H| / \delta) / (2 n)}
 
@@ -28,9 +33,9 @@ def hoeffding_bound(n: int, hypotheses: int = 1, delta: float = 0.05) -> float:
     n : int
         Training rows.
     hypotheses : int
-        How many there are to choose from, :math:`|H|`; 1 for a machine fixed beforehand.
+        Number of hypotheses, :math:`|H|`; 1 for a model that is fixed beforehand.
     delta : float
-        Probability with which the promise may fail.
+        Probability that the bound fails.
 
     Examples
     --------
@@ -39,17 +44,17 @@ def hoeffding_bound(n: int, hypotheses: int = 1, delta: float = 0.05) -> float:
     """
     _validate(n, delta)
     if hypotheses < 1:
-        raise ValueError(f"hypotheses={hypotheses}: there is at least one")
+        raise ValueError(f"hypotheses={hypotheses} must be at least 1")
     return sqrt((log(2 / delta) + log(hypotheses)) / (2 * n))
 
 
 def hoeffding_sample_size(gap: float, hypotheses: int = 1, delta: float = 0.05) -> int:
-    """Rows that make `hoeffding_bound` as small as this.
+    """Number of rows for which `hoeffding_bound` is at most `gap`.
 
     Parameters
     ----------
     gap : float
-        The gap that is wanted.
+        Largest gap.
     hypotheses, delta
         As in `hoeffding_bound`.
 
@@ -78,7 +83,7 @@ def linear_growth(n: int, vc: int) -> float:
     r"""Log of the labellings :math:`2 \sum_{i=0}^{d-1} \binom{n-1}i` that hyperplanes can give.
 
     Cover's count, exact for n points in general position. In p columns hyperplanes have d = p + 1
-    with a constant, and d = p through the origin.
+    with an intercept, and d = p through the origin.
 
     Parameters
     ----------
@@ -105,11 +110,11 @@ def vc_bound(
     *,
     growth: Callable[[int, int], float] = sauer_growth,
 ) -> float:
-    r"""Largest gap of any hypothesis of a class of finite Vapnik-Chervonenkis dimension.
+    r"""Bound of the gap of all hypotheses of a class of finite Vapnik-Chervonenkis dimension.
 
     .. math:: \sqrt{\frac8n \log \frac{4 \, m(2n)}{\delta}}
 
-    with the growth function m. Above 1 it says nothing.
+    with the growth function m. Above 1 it is vacuous.
 
     Parameters
     ----------
@@ -118,7 +123,7 @@ def vc_bound(
     vc : int
         Vapnik-Chervonenkis dimension; p + 1 for linear classifiers of p columns.
     delta : float
-        Probability with which the promise may fail.
+        Probability that the bound fails.
     growth : callable
         Log of the growth function: `sauer_growth` holds for every class, `linear_growth` is exact
         for linear classifiers.
@@ -139,12 +144,12 @@ def vc_sample_size(
     *,
     growth: Callable[[int, int], float] = sauer_growth,
 ) -> int:
-    """Rows that make `vc_bound` as small as this.
+    """Number of rows for which `vc_bound` is at most `gap`.
 
     Parameters
     ----------
     gap : float
-        The gap that is wanted.
+        Largest gap.
     vc, delta, growth
         As in `vc_bound`.
 
@@ -155,27 +160,27 @@ def vc_sample_size(
     True
     """
     if gap <= 0:
-        raise ValueError(f"gap={gap}: no number of rows is enough for that")
+        raise ValueError(f"gap={gap} must be positive")
     low, high = 0, 1
     while vc_bound(high, vc, delta, growth=growth) > gap:
         low, high = high, 2 * high
         if high > _MAX_ROWS:
-            raise ValueError(f"gap={gap} takes more than {_MAX_ROWS:.0e} rows")
+            raise ValueError(f"gap={gap} needs more than {_MAX_ROWS:.0e} rows")
     while high - low > 1:
         middle = (low + high) // 2
-        wide = vc_bound(middle, vc, delta, growth=growth) > gap
-        low, high = (middle, high) if wide else (low, middle)
+        is_too_few = vc_bound(middle, vc, delta, growth=growth) > gap
+        low, high = (middle, high) if is_too_few else (low, middle)
     return high
 
 
 class GeneralizationGaps(NamedTuple):
-    """Errors of models learned from n rows, again and again.
+    """Training and expected errors of fits to many training sets.
 
     Attributes
     ----------
-    sizes : (k,) numbers of training rows
-    empirical : (k, repeats) error on the training rows
-    expected : (k, repeats) error on a large fresh set
+    sizes : (n_sizes,) numbers of training rows
+    empirical : (n_sizes, n_repeats) error on the training rows
+    expected : (n_sizes, n_repeats) error on a large new set
     """
 
     sizes: np.ndarray
@@ -184,16 +189,16 @@ class GeneralizationGaps(NamedTuple):
 
     @property
     def gaps(self) -> np.ndarray:
-        """Distance of expected and empirical error, (k, repeats)."""
+        """Absolute difference of expected and empirical error, (n_sizes, n_repeats)."""
         return np.abs(self.expected - self.empirical)
 
     def quantile(self, delta: float = 0.05) -> np.ndarray:
-        """The gap that is exceeded with probability delta, to compare with a bound, (k,)."""
+        """The gap that is exceeded with probability delta, to compare with a bound, (n_sizes,)."""
         return np.quantile(self.gaps, 1 - delta, axis=1)
 
     @property
     def power(self) -> float:
-        """Slope of the mean gap against n, both in logs: -1/2 for the law of the square root."""
+        """Slope of log mean gap against log n: -1/2 for a decrease as 1 / sqrt(n)."""
         return float(np.polyfit(np.log(self.sizes), np.log(self.gaps.mean(axis=1)), 1)[0])
 
 
@@ -213,27 +218,27 @@ def measure_generalization_gap(
     model : classifier
         Cloned for every training set.
     generator : callable
-        ``generator(n, rng)`` gives a fresh X and y.
+        ``generator(n, rng)`` gives new X and y.
     sizes : sequence of int
         Numbers of training rows.
     repeats : int
         Training sets of each size.
     fresh : int
-        Rows of the set that stands for the population.
+        Rows of the set that expected errors are measured on.
     seed : int
         The same seed gives the same training sets.
 
     Returns
     -------
-    Gaps
+    GeneralizationGaps
     """
     X_new, y_new = generator(fresh, np.random.default_rng([seed, 1]))
     errors = np.empty((2, len(sizes), repeats))
     for i, n in enumerate(sizes):
         for repeat in range(repeats):
             X, y = generator(n, np.random.default_rng([seed, 2, n, repeat]))
-            blank: Any = clone(model)
-            fitted = blank.fit(X, y)
+            unfitted: Any = clone(model)
+            fitted = unfitted.fit(X, y)
             for which, (rows, labels) in enumerate([(X, y), (X_new, y_new)]):
                 errors[which, i, repeat] = np.mean(fitted.predict(rows) != labels)
     return GeneralizationGaps(np.asarray(sizes), *errors)

@@ -15,21 +15,24 @@ from tenfold.base._sklearn import Interval
 
 
 class MemorizingClassifier(ClassifierMixin, BaseEstimator):
-    """Learns the training rows by heart, and knows nothing else.
+    """A classifier that memorizes its training rows: training error zero, no generalization.
 
-    A row within `radius` of a training row gets that row's label, every other row the first class:
-    training error zero, and no idea beyond. With radius 0 this is the extreme classifier of the
-    notes, +1 in a vanishing area around each +1 example and -1 elsewhere. [003, unit 1]
+    A row within `radius` of a training row gets that row's label, every other row the first class.
+    With an infinite radius this is the nearest-neighbor classifier.
 
     Parameters
     ----------
     radius : float
-        How far memory reaches; infinite is the nearest neighbour.
+        Largest distance to a training row.
 
     Attributes
     ----------
-    classes_ : (k,) labels; the first is given to all that is new
+    classes_ : (n_classes,) labels; the first is predicted far from all training rows
     n_features_in_ : number of columns
+
+    See Also
+    --------
+    NearestCentroid : A simple classifier that generalizes.
 
     Examples
     --------
@@ -46,13 +49,13 @@ class MemorizingClassifier(ClassifierMixin, BaseEstimator):
         self.radius = radius
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Remember the rows.
+        """Store the training rows.
 
         Parameters
         ----------
-        X : (n, p) array
+        X : (n_rows, n_features) array
             The rows.
-        y : (n,) array
+        y : (n_rows,) array
             Their labels.
 
         Returns
@@ -67,19 +70,19 @@ class MemorizingClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The label of the remembered row, where one is near enough; else the first class.
+        """The label of the nearest training row within `radius`, else the first class.
 
         Parameters
         ----------
-        X : (n, p) array
+        X : (n_rows, n_features) array
             The rows.
 
         Returns
         -------
-        (n,) array of labels
+        (n_rows,) array of labels
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         distances, nearest = self._memory.kneighbors(X)
-        known = distances[:, 0] <= self.radius
-        return self.classes_[np.where(known, self._labels[nearest[:, 0]], 0)]
+        is_near = distances[:, 0] <= self.radius
+        return self.classes_[np.where(is_near, self._labels[nearest[:, 0]], 0)]

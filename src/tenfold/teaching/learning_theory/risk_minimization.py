@@ -3,9 +3,11 @@ r"""Empirical risk minimization: the average cost of imitating a reference on a 
 .. math:: \min_{M \in H} \; E_{x \sim p} \, \Delta(M^*(x), M(x)) + \lambda C(M)
           \;\approx\; \frac1N \sum_n \Delta(M^*(x_n), M(x_n)) + \lambda C(M) + \epsilon
 
-The reference machine :math:`M^*` is dear and asked once per example; the user says what a wrong
-answer costs, :math:`\Delta`, and what running a machine costs, :math:`C`. The error of the
-empirical cost falls as :math:`1 / \sqrt N`. [000, 1.1]
+The reference :math:`M^*`, such as an expert, is expensive and evaluated once per example;
+:math:`\Delta` is the cost of an error and :math:`C` that of running a model. The error of the
+empirical risk decreases as :math:`1 / \sqrt N`.
+
+Reference: V. Vapnik (1991), Principles of risk minimization for learning theory.
 """
 
 from __future__ import annotations
@@ -25,17 +27,17 @@ _COSTS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 class MemoizedOracle:
-    """A reference machine that is asked once per example, and remembered.
+    """A reference function that is evaluated once per example.
 
     Parameters
     ----------
     machine : callable
-        Answers of rows X; an expert, a simulation, anything dear.
+        Function of rows X, such as an expert or a simulation.
 
     Attributes
     ----------
     asked : int
-        Examples that the machine was asked about.
+        Number of examples that were evaluated.
 
     Examples
     --------
@@ -52,7 +54,7 @@ class MemoizedOracle:
 
     @property
     def asked(self) -> int:
-        """Examples that the machine was asked about."""
+        """Number of examples that were evaluated."""
         return len(self._answers)
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
@@ -65,18 +67,18 @@ class MemoizedOracle:
 
 
 def per_example_cost(cost: CostSpec, y: Any, answers: Any) -> np.ndarray:
-    """Cost of each answer.
+    """Cost of each prediction.
 
     Parameters
     ----------
     cost : {"zero_one", "squared", "absolute"}, matrix or callable
-        A matrix has a row for each true class and a column for each answer.
+        A matrix has a row for each true class and a column for each predicted class.
     y, answers : (n,) arrays
-        What the reference machine said, and what the machine says.
+        Target, and predictions.
 
     Examples
     --------
-    A false alarm costs 10, a missed thief 100 [000, 1.1]:
+    A false alarm costs 10, a missed case 100:
 
     >>> per_example_cost([[0, 10], [100, 0]], [0, 0, 1, 1], [0, 1, 0, 1]).tolist()
     [0.0, 10.0, 100.0, 0.0]
@@ -88,7 +90,7 @@ def per_example_cost(cost: CostSpec, y: Any, answers: Any) -> np.ndarray:
         return np.asarray(cost, float)[y.astype(int), answers.astype(int)]
     if cost not in _COSTS:
         raise ValueError(
-            f"cost={cost!r}: there are {list(_COSTS)}, matrices, and your own function"
+            f"cost={cost!r}: choose one of {list(_COSTS)}, or give a matrix or a function"
         )
     return _COSTS[cost](y, answers)
 
@@ -103,22 +105,22 @@ def empirical_risk(
     complexity: Callable[[Predictor], float] | None = None,
     strength: float = 0.0,
 ) -> float:
-    r"""Mean cost of a machine on examples, :math:`\sum_n p_n \Delta_n + \lambda C(M)`.
+    r"""Mean cost of a model on examples, :math:`\sum_n p_n \Delta_n + \lambda C(M)`.
 
     Parameters
     ----------
     machine : fitted model or callable
-        What answers.
+        The model.
     X, y : arrays of n rows
-        Examples, and what the reference machine said.
+        Examples, and their target.
     cost : str, matrix or callable
         As in `per_example_cost`.
     weights : (n,) array, optional
-        How much each example matters, such as its probability; all the same by default.
+        Weights of the examples, such as probabilities; equal by default.
     complexity : callable, optional
-        C, what running the machine costs.
+        C, the cost of running the model.
     strength : float
-        The factor lambda of it.
+        Its factor, lambda.
 
     Examples
     --------
@@ -141,20 +143,20 @@ def expected_risk(
     seed: int = 0,
     **options: Any,
 ) -> float:
-    """Expected cost of a machine: exact for finitely many inputs, else of very many drawn.
+    """Expected cost of a model: exact for finitely many inputs, else by simulation.
 
     Parameters
     ----------
     machine : fitted model or callable
-        What answers.
+        The model.
     reference : callable
-        The reference machine.
+        The reference function.
     inputs : pair of arrays, or callable
         All inputs and their probabilities, or ``draw(n, rng)``.
     rows : int
-        How many to draw.
+        Number of simulated inputs.
     seed : int
-        Of the draws.
+        Seed of the simulation.
     **options
         As in `empirical_risk`.
 
@@ -175,14 +177,14 @@ def expected_risk(
 def minimize_empirical_risk(
     machines: Iterable[Predictor], X: Any, y: Any, **options: Any
 ) -> Predictor:
-    """The machine of least empirical cost in a finite hypothesis set; the first of equally good.
+    """The model of least empirical risk among finitely many; the first of equally good ones.
 
     Parameters
     ----------
     machines : iterable
         Fitted models or callables.
     X, y : arrays of n rows
-        Examples, and what the reference machine said.
+        Examples, and their target.
     **options
         As in `empirical_risk`.
     """
@@ -199,7 +201,7 @@ def empirical_risk_experiment(
     seed: int = 0,
     **options: Any,
 ) -> np.ndarray:
-    r"""Empirical costs of samples of growing size: their spread falls as :math:`1 / \sqrt N`.
+    r"""Empirical risk of growing samples: its deviation decreases as :math:`1 / \sqrt N`.
 
     Parameters
     ----------
@@ -208,9 +210,9 @@ def empirical_risk_experiment(
     sizes : sequence of int
         Numbers of examples, N.
     repeats : int
-        Samples of each size.
+        Number of samples of each size.
     seed : int
-        Of the samples.
+        Seed of the samples.
     **options
         As in `empirical_risk`.
 
@@ -227,7 +229,7 @@ def empirical_risk_experiment(
 
 
 def _draw_inputs(inputs: Any, n: int, rng: np.random.Generator) -> np.ndarray:
-    """So many inputs, drawn by their probabilities."""
+    """Random inputs."""
     if callable(inputs):
         return np.asarray(inputs(n, rng))
     X, p = inputs
@@ -235,5 +237,5 @@ def _draw_inputs(inputs: Any, n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _predict(machine: Predictor, X: Any) -> np.ndarray:
-    """What a fitted model, or a function, says of rows."""
+    """Predictions of a fitted model or a function."""
     return np.asarray(machine.predict(X) if hasattr(machine, "predict") else machine(X))
