@@ -420,7 +420,7 @@ def test_adamw_shrinks_apart_from_the_gradient():
     theta, zero = np.array([2.0]), np.zeros(1)
     rule = optimizers.AdamW(decay=0.1)
     assert_allclose(
-        optimizers.apply_update(rule, theta, zero, rule.begin(theta), 0.5)[0], 2 * (1 - 0.05)
+        optimizers.apply_update(rule, theta, zero, rule.init(theta), 0.5)[0], 2 * (1 - 0.05)
     )
 
 
@@ -437,7 +437,7 @@ def test_a_list_of_arrays_steps_like_its_arrays_and_nothing_is_overwritten(rule)
     )
     for part, slope, moved in zip(parts, slopes, together, strict=True):
         assert_array_equal(
-            moved, optimizers.apply_update(rule, part, slope, rule.begin(part), 0.1)[0]
+            moved, optimizers.apply_update(rule, part, slope, rule.init(part), 0.1)[0]
         )
     for part, copy in zip(parts, kept, strict=True):
         assert_array_equal(part, copy)

@@ -33,11 +33,6 @@ class Minimum(NamedTuple):
     gradient: np.ndarray
     report: dict[str, Any]
 
-    @property
-    def slope(self) -> np.ndarray:
-        """The gradient, under its former name."""
-        return self.gradient
-
 
 class until_converged(Generic[LoopState]):  # noqa: N801  reads as a word in a `for` statement
     """Iterate until convergence: yield the state; the body of the loop calls `update`.

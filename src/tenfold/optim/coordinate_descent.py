@@ -26,10 +26,10 @@ class PenalizedQuadratic(NamedTuple):
     l2: np.ndarray
     positive: bool
 
-    def value(self, w: np.ndarray, slope: np.ndarray) -> float:
-        """The objective at w, where `slope` is the negative gradient c - Qw."""
+    def value(self, w: np.ndarray, negative_gradient: np.ndarray) -> float:
+        """The objective at w, where `negative_gradient` is c - Qw."""
         size = self.l1 @ np.abs(w) + 0.5 * self.l2 @ (w * w)
-        return float(size - 0.5 * ((self.c + slope) @ w))
+        return float(size - 0.5 * ((self.c + negative_gradient) @ w))
 
 
 class CoordinateDescentResult(NamedTuple):
@@ -38,13 +38,13 @@ class CoordinateDescentResult(NamedTuple):
     Attributes
     ----------
     w : the point
-    slope : c - Qw there, the negative gradient of the smooth part without l2
+    negative_gradient : c - Qw there, of the smooth part without l2
     n_iter : sweeps over all coordinates
     violation : largest entry of the shortest subgradient
     """
 
     w: np.ndarray
-    slope: np.ndarray
+    negative_gradient: np.ndarray
     n_iter: int
     violation: float
 
@@ -124,9 +124,9 @@ def active_set_step(
             break
         bound = problem.positive | (problem.l1[active] > 0)
         new[active], reached = step_to_sign_change(new[active], target, bound)
-    slope = problem.c - new @ problem.Q
-    lower = problem.value(new, slope) < problem.value(w, g)
-    return (new, slope) if lower else (w, g)
+    negative_gradient = problem.c - new @ problem.Q
+    lower = problem.value(new, negative_gradient) < problem.value(w, g)
+    return (new, negative_gradient) if lower else (w, g)
 
 
 def _minimum_for_signs(

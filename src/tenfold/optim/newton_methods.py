@@ -197,7 +197,7 @@ def irls_step(X: np.ndarray, y: np.ndarray, theta: np.ndarray, loss: Any) -> np.
         Targets in the coding of the loss.
     theta : array of shape (n_features,)
         The current coefficients.
-    loss : object with `slope(z, y)` and `curvature(z, y)`
+    loss : object with `gradient(z, y)` and `curvature(z, y)`
         See `tenfold.math.losses`.
 
     Returns

@@ -2,7 +2,7 @@
 
 An optimizer is a named tuple of its settings with two pure methods for one array,
 
-    begin(theta) -> state,      update(theta, gradient, state, rate) -> (theta, state).
+    init(theta) -> state,      update(theta, gradient, state, rate) -> (theta, state).
 
 `init_state` and `apply_update` do the same for one array or a list of arrays, so the parameters of
 a network need not be flattened. All formulas and defaults are PyTorch's.
@@ -20,7 +20,7 @@ _Update = tuple[np.ndarray, Any]
 class Optimizer(Protocol):
     """Interface of an optimizer."""
 
-    def begin(self, theta: np.ndarray) -> Any: ...
+    def init(self, theta: np.ndarray) -> Any: ...
 
     def update(
         self, theta: np.ndarray, gradient: np.ndarray, state: Any, rate: float
@@ -30,9 +30,9 @@ class Optimizer(Protocol):
 def init_state(optimizer: Optimizer, theta: np.ndarray | list[np.ndarray]) -> Any:
     """The state of an optimizer before its first step."""
     return (
-        [optimizer.begin(part) for part in theta]
+        [optimizer.init(part) for part in theta]
         if isinstance(theta, list)
-        else optimizer.begin(theta)
+        else optimizer.init(theta)
     )
 
 
@@ -77,7 +77,7 @@ def apply_update(
 class SGD(NamedTuple):
     """theta - rate g."""
 
-    def begin(self, theta: np.ndarray) -> tuple:
+    def init(self, theta: np.ndarray) -> tuple:
         return ()
 
     def update(self, theta: np.ndarray, gradient: np.ndarray, state: tuple, rate: float) -> _Update:
@@ -89,7 +89,7 @@ class Momentum(NamedTuple):
 
     momentum: float = 0.9
 
-    def begin(self, theta: np.ndarray) -> np.ndarray:
+    def init(self, theta: np.ndarray) -> np.ndarray:
         return np.zeros_like(theta)
 
     def update(self, theta: np.ndarray, gradient: np.ndarray, state: Any, rate: float) -> _Update:
@@ -102,7 +102,7 @@ class Nesterov(NamedTuple):
 
     momentum: float = 0.9
 
-    def begin(self, theta: np.ndarray) -> np.ndarray:
+    def init(self, theta: np.ndarray) -> np.ndarray:
         return np.zeros_like(theta)
 
     def update(self, theta: np.ndarray, gradient: np.ndarray, state: Any, rate: float) -> _Update:
@@ -115,7 +115,7 @@ class AdaGrad(NamedTuple):
 
     eps: float = 1e-10
 
-    def begin(self, theta: np.ndarray) -> np.ndarray:
+    def init(self, theta: np.ndarray) -> np.ndarray:
         return np.zeros_like(theta)
 
     def update(self, theta: np.ndarray, gradient: np.ndarray, state: Any, rate: float) -> _Update:
@@ -129,7 +129,7 @@ class RMSProp(NamedTuple):
     decay: float = 0.99
     eps: float = 1e-8
 
-    def begin(self, theta: np.ndarray) -> np.ndarray:
+    def init(self, theta: np.ndarray) -> np.ndarray:
         return np.zeros_like(theta)
 
     def update(self, theta: np.ndarray, gradient: np.ndarray, state: Any, rate: float) -> _Update:
@@ -154,7 +154,7 @@ class Adam(NamedTuple):
     eps: float = 1e-8
     decay: float = 0.0
 
-    def begin(self, theta: np.ndarray) -> tuple:
+    def init(self, theta: np.ndarray) -> tuple:
         return np.zeros_like(theta), np.zeros_like(theta), 0
 
     def update(self, theta: np.ndarray, gradient: np.ndarray, state: tuple, rate: float) -> _Update:
