@@ -211,7 +211,7 @@ def test_stopped_at_any_chunk_it_goes_on_from_there(monkeypatch, threads, kind, 
 
 
 def test_ends_without_a_trace_and_begins_anew(tmp_path):
-    Path(".fit.ckpt.4711.part").write_bytes(b"of a run that was killed while it wrote")
+    Path(".fit.ckpt.4711.tmp").write_bytes(b"of a run that was killed while it wrote")
     for _ in range(2):
         start = next(calls)
         with tenfold.checkpoint("fit.ckpt", every=0):
@@ -308,7 +308,7 @@ def other_leaf(chunk, centre):
         (data(chunks=CHUNKS + 1), seen, np.zeros(3), r"rows: \d+ there, \d+ here"),
         (data().astype(np.float32), seen, np.zeros(3), "number type: float64 there, float32 here"),
         (data(), seen, np.ones(3), "its state differs"),
-        (data(), other_leaf, np.zeros(3), r"function: .*\.seen there, .*\.other_leaf here"),
+        (data(), other_leaf, np.zeros(3), r"function: .*:seen there, .*:other_leaf here"),
     ],
 )
 def test_checkpoint_of_another_fit_is_refused(rows, leaf, centre, what):
@@ -379,7 +379,7 @@ def test_checkpoint_of_another_machine_is_used_with_a_warning(monkeypatch):
     monkeypatch.setattr(
         checkpoint_file, "describe_environment", lambda: here | {"BLAS kernels": "abacus"}
     )
-    here = sys.modules["tenfold.engine.environment"].machine()
+    here = sys.modules["tenfold.engine.environment"].describe_environment()
     with pytest.warns(UserWarning, match="abacus here"), tenfold.checkpoint("fit.ckpt"):
         toy_fit(rows)
 
@@ -521,7 +521,7 @@ def test_cluster_keeps_its_passes():
     expected = plain_fit(Rows(ArraySource(X)))
     small = {"processes": False, "n_workers": 2, "threads_per_worker": 1}
     with Client(**small, dashboard_address=":0") as client, tenfold.on(client):
-        rows = Rows(ArraySource(X), engine=sys.modules["tenfold.distributed"].engine())
+        rows = Rows(ArraySource(X), engine=sys.modules["tenfold.distributed"].current_engine())
         with stopped(every=0):
             rows.total(seen, np.zeros(3))
         start = next(calls)

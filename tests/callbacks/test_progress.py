@@ -57,12 +57,12 @@ def screen(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    monkeypatch.setattr(progress, "BETWEEN_LINES", 0.05)
-    monkeypatch.setattr(progress, "SLOW_PASS", 0.03)
+    monkeypatch.setattr(progress, "_SECONDS_BEFORE_BAR", 0.0)
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.05)
+    monkeypatch.setattr(progress, "_SLOW_PASS_SECONDS", 0.03)
     yield
-    assert not progress._Switch.on
-    assert not progress._Switch.taken.locked()
+    assert not progress._ProgressState.on
+    assert not progress._ProgressState.taken.locked()
 
 
 def fit(rows, passes=2, pause=0.02, title="Toy"):
@@ -132,7 +132,7 @@ def test_fits_in_two_threads_show_one_bar(screen):
 
 
 def test_short_fits_show_nothing(screen, monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 60.0)
+    monkeypatch.setattr(progress, "_SECONDS_BEFORE_BAR", 60.0)
     with tenfold.progress():
         fit(opened(), pause=0.0)
     assert screen.getvalue() == ""
@@ -169,11 +169,11 @@ def test_resumed_pass_counts_what_is_known(tmp_path):
 def test_switch_is_a_switch_and_a_block():
     assert repr(tenfold.progress(True)) == "progress is on"
     with tenfold.progress(False):
-        assert not progress.is_on()
+        assert not progress.is_progress_on()
         with tenfold.progress():
-            assert progress.is_on()
-        assert not progress.is_on()
-    assert progress.is_on()
+            assert progress.is_progress_on()
+        assert not progress.is_progress_on()
+    assert progress.is_progress_on()
     tenfold.progress(False)
 
 

@@ -11,7 +11,7 @@ from sklearn.datasets import make_circles
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 
-from tenfold.cluster._kmeans_assign import HamerlyBounds, find_nearest_centers
+from tenfold.cluster._kmeans_assign import assign_rows, center_hint, find_nearest_centers
 from tenfold.cluster.initialization import farthest_first
 from tenfold.cluster.kernel_kmeans import KernelKMeans
 from tenfold.cluster.kmeans import KMeans
@@ -71,9 +71,11 @@ def test_remembered_gaps_change_no_label(seed, k, size, narrow):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(3000, 40)).astype(np.float32 if narrow else np.float64)
     centres = X[:k].copy()
-    memory = HamerlyBounds(enabled=True)
+    bounds = last = None
     for _ in range(6):
-        assert_array_equal(memory.labels(X, centres, 0), find_nearest_centers(X, centres).label)
+        label, bounds = assign_rows(X, bounds, centres, center_hint(centres, last))
+        assert_array_equal(label, find_nearest_centers(X, centres).label)
+        last = centres
         moves = 10**size * rng.normal(size=centres.shape) * rng.random((k, 1))
         centres = (centres + moves).astype(X.dtype)
 
@@ -85,7 +87,7 @@ def test_gaps_save_most_of_the_work(monkeypatch):
     look = module._reassign_rows
     monkeypatch.setattr(
         module,
-        "look_again",
+        "_reassign_rows",
         lambda X, centres, rows, *more: (
             asked.append(len(X) if rows is None else len(rows)),
             look(X, centres, rows, *more),
@@ -93,9 +95,10 @@ def test_gaps_save_most_of_the_work(monkeypatch):
     )
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 48)) + rng.normal(size=(12, 48))[rng.integers(12, size=6000)]
-    memory, centres = HamerlyBounds(enabled=True), X[:12].copy()
+    bounds, last, centres = None, None, X[:12].copy()
     for _ in range(15):
-        label = memory.labels(X, centres, 0)
+        label, bounds = assign_rows(X, bounds, centres, center_hint(centres, last))
+        last = centres
         centres = np.stack([X[label == j].mean(axis=0) for j in range(12)])
     assert sum(asked[-5:]) < 0.2 * 5 * len(X)
 

@@ -499,7 +499,7 @@ def test_scope(client):
 
 def test_importing_rows_imports_no_dask():
     code = (
-        "import sys, tenfold.rows; print([m for m in sys.modules if m in ('dask', 'distributed')])"
+        "import sys, tenfold.engine.rows, tenfold.io.opener; print([m for m in sys.modules if m in ('dask', 'distributed')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

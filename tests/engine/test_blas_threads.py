@@ -32,6 +32,7 @@ def set_counts(n):
 
 @pytest.fixture(autouse=True)
 def two_threads_outside():
+    blas_threads.blas_thread_controls()  # loads every BLAS
     before = ThreadpoolController().select(user_api="blas").limit(limits=BEFORE)
     assert counts() == {BEFORE}
     yield
@@ -62,9 +63,11 @@ class LeafError(Exception):
 
 
 def test_every_blas_is_found():
+    controls = blas_threads.blas_thread_controls()  # loads them
     libraries = [lib for lib in threadpool_info() if lib["user_api"] == "blas"]
-    assert len(blas_threads.blas_thread_controls()) == len(libraries) >= 1
-    assert [dial.get() for dial in blas_threads.blas_thread_controls()] == [BEFORE] * len(libraries)
+    assert len(controls) == len(libraries) >= 1
+    set_counts(BEFORE)
+    assert [control.get() for control in controls] == [BEFORE] * len(libraries)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -236,12 +239,12 @@ FORK = """
 import os, signal, threading
 import numpy as np
 from threadpoolctl import ThreadpoolController, threadpool_info
-from tenfold.rows import Rows, blas
-from tenfold.engine.arrays import Arrays
+from tenfold.engine import Rows, blas_threads
+from tenfold.engine.arrays import ArraySource
 
 signal.alarm(40)
 ThreadpoolController().select(user_api="blas").limit(limits=2)
-rows = Rows(Arrays(np.ones((20_000, 70))))
+rows = Rows(ArraySource(np.ones((20_000, 70))))
 
 def counts(chunk=None):
     return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
@@ -260,7 +263,7 @@ def child():
 print(child(), seen() == ({1}, {2}), child())
 
 # fork while another thread holds the lock
-with blas._limit.lock:
+with blas_threads._limit.lock:
     forking = threading.Thread(target=lambda: print(child()))
     forking.start()
     forking.join()
@@ -270,8 +273,8 @@ INTERRUPT = """
 import signal, threading, time
 import numpy as np, tenfold
 from threadpoolctl import ThreadpoolController, threadpool_info
-from tenfold.rows import Rows
-from tenfold.engine.arrays import Arrays
+from tenfold.engine import Rows
+from tenfold.engine.arrays import ArraySource
 
 signal.alarm(40)
 ThreadpoolController().select(user_api="blas").limit(limits=2)
@@ -290,7 +293,7 @@ def leaf(chunk):
 
 try:
     with tenfold.threads(2):
-        Rows(Arrays(np.ones((3 * 8192, 2)))).total(leaf)
+        Rows(ArraySource(np.ones((3 * 8192, 2)))).total(leaf)
 except KeyboardInterrupt:
     print("interrupted", running[0])
 time.sleep(1)

@@ -961,7 +961,7 @@ def python(code, **environment):
 
 
 def test_the_environment_sets_the_number_of_threads():
-    code = "from tenfold.rows import n_threads; print(n_threads())"
+    code = "from tenfold.engine import n_threads; print(n_threads())"
     assert python(code, TENFOLD_THREADS=" 3 ")[0] == ["3"]
     out, problem = python(code, TENFOLD_THREADS="lots")
     assert not out
@@ -971,11 +971,11 @@ def test_the_environment_sets_the_number_of_threads():
 FORK = """
 import multiprocessing, os, signal, threading, time
 import numpy as np, tenfold
-from tenfold.rows import Rows
-from tenfold.engine.arrays import Arrays
+from tenfold.engine import Rows
+from tenfold.engine.arrays import ArraySource
 
 signal.alarm(40)
-rows = Rows(Arrays(np.random.default_rng(0).normal(size=(50_000, 20))))
+rows = Rows(ArraySource(np.random.default_rng(0).normal(size=(50_000, 20))))
 
 def folded(_=None):
     seen = set()

@@ -27,7 +27,7 @@ def data(seed=0, classes=3):
 def fitted_in_step(model, X, y, split):
     d = open_cv_data(model, X, y, None)
     jobs = [LaneJob(train, tenfold_fit(model)) for train in split.train]
-    return run_in_lockstep(d.rows, split.cell, jobs, d.labels(split)), d
+    return run_in_lockstep(d.rows, split.cell, jobs, d.class_counts(split)), d
 
 
 def tenfold_fit(model):
@@ -182,7 +182,7 @@ def test_no_fit_along_a_flat_path_stays_where_the_last_one_ended():
     d = open_cv_data(model, X, y, None)
     jobs = [LaneJob(train, partial(fit_path, model, path)) for train in split.train]
     for models, train in zip(
-        run_in_lockstep(d.rows, split.cell, jobs, d.labels(split)), split.train, strict=True
+        run_in_lockstep(d.rows, split.cell, jobs, d.class_counts(split)), split.train, strict=True
     ):
         assert all(np.abs(a.coef_ - b.coef_).max() > 0 for a, b in pairwise(models))
         own = train[split.cell]

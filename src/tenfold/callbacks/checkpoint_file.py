@@ -86,7 +86,7 @@ class CheckpointFile:
 
     def remove(self) -> None:
         """Leave nothing behind, also not what runs that were killed had begun to write."""
-        for part in self.path.parent.glob(f".{escape(self.path.name)}.*.part"):
+        for part in self.path.parent.glob(f".{escape(self.path.name)}.*.tmp"):
             part.unlink(missing_ok=True)
         self.path.unlink(missing_ok=True)
 

@@ -200,7 +200,8 @@ class CheckpointReplay:
         if task.f not in self.classes:
             with blas_threads.one_blas_thread():
                 statistic = task.result(next(task.source.chunks(range(1))))
-            self.classes[task.f] = named_classes(statistic)
+            columns = None if task.columns is None else task.columns.written()
+            self.classes[task.f] = named_classes((statistic, columns))
         return self.classes[task.f]
 
     def _assert_owner(self) -> None:

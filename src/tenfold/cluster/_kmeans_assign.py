@@ -1,7 +1,12 @@
-"""Nearest centers of rows, the same for every order of summation, with Hamerly's bounds from iteration to iteration."""
+"""Exact nearest centers of rows, with bounds that are carried from iteration to iteration.
+
+A single-precision search with a rounding bound, a double-precision one for rows in doubt, and the
+differences themselves for what is left: labels do not depend on the order of summation.
+"""
 
 from __future__ import annotations
 
+import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +21,12 @@ _DIRECT_SEARCH_SIZE = 2**16  # steps of the slow way that are sooner done than p
 
 
 class _NearestCenters(NamedTuple):
-    """What is known of rows and their nearest centres."""
+    """Nearest centres of rows, with bounds."""
 
     label: np.ndarray  # (n,) int32, number of the nearest centre
-    gap: np.ndarray  # (n,) how much nearer it is than any other: half the difference of squares
-    radius: np.ndarray  # (n,) distance to it, or a little more
-    length: np.ndarray  # (n,) of the rows themselves
+    gap: np.ndarray  # (n,) lower bound on half the difference of squared distances to any other
+    radius: np.ndarray  # (n,) upper bound on the distance to it
+    length: np.ndarray  # (n,) norm of the row
 
 
 class _PreparedCenters(NamedTuple):
@@ -35,9 +40,14 @@ class _PreparedCenters(NamedTuple):
 
 
 def find_nearest_centers(
-    X: np.ndarray, centres: np.ndarray, single: _PreparedCenters | None = None
+    X: np.ndarray,
+    centres: np.ndarray,
+    single: _PreparedCenters | None = None,
+    length: np.ndarray | None = None,
 ) -> _NearestCenters:
-    """Nearest centre of each row, the first one on a tie; `single` may be known already.
+    """Nearest centre of each row, the first one on a tie.
+
+    The centres in single precision and the norms of the rows are computed unless they are given.
 
     Examples
     --------
@@ -53,15 +63,15 @@ def find_nearest_centers(
     if n * centres.size <= _DIRECT_SEARCH_SIZE:
         _assign_by_differences(X, np.arange(n), centres.astype(np.float64), label)
         return _NearestCenters(label, gap, radius, radius)
-    found = _NearestCenters(label, gap, radius, _row_norms(X))
+    found = _NearestCenters(label, gap, radius, _row_norms(X) if length is None else length)
     _reassign_rows(X, centres, None, found, single)
     return found
 
 
 def _row_norms(X: np.ndarray) -> np.ndarray:
-    """Length of each row."""
-    with np.errstate(over="ignore"):  # such rows stay in doubt
-        return np.sqrt(np.einsum("ij,ij->i", X, X)).astype(np.float64)
+    """Euclidean norm of each row."""
+    with np.errstate(over="ignore"):  # rows of infinite norm are always assigned by differences
+        return np.sqrt(np.einsum("ij,ij->i", X, X))
 
 
 def _reassign_rows(
@@ -70,11 +80,10 @@ def _reassign_rows(
     rows: np.ndarray | None,
     found: _NearestCenters,
     single: _PreparedCenters | None = None,
-    room: _TileWorkspace | None = None,
 ) -> None:
-    """Find the nearest centres of some rows (None: of all) anew; there may be room for it."""
-    rows = np.arange(len(X)) if rows is None else rows
-    room = room or _allocate_workspace(len(rows), X.shape[1])
+    """Compute the nearest centres of some rows (None: of all), and write them into `found`."""
+    room = _thread_workspace(len(X), X.shape[1])
+    rows = room.numbers[: len(X)] if rows is None else rows
     doubts = _assign_by_float32(X, rows, single or _prepare_float32(centres), found, room)
     if not doubts:
         return
@@ -113,14 +122,27 @@ class _TileWorkspace(NamedTuple):
     far: np.ndarray
     wide: np.ndarray
     doubtful: np.ndarray  # (n,)
+    numbers: np.ndarray  # (n,) 0, 1, 2, ...
+
+
+_thread_buffers = threading.local()
+
+
+def _thread_workspace(n: int, d: int) -> _TileWorkspace:
+    """A workspace for up to n rows of d columns that this thread uses again and again."""
+    workspace = getattr(_thread_buffers, "workspace", None)
+    if workspace is None or len(workspace.columns) != d or len(workspace.numbers) < n:
+        workspace = _thread_buffers.workspace = _allocate_workspace(n, d)
+    return workspace
 
 
 def _allocate_workspace(n: int, d: int) -> _TileWorkspace:
-    """Room for n rows of d columns."""
+    """A workspace for n rows of d columns."""
     best, second = np.empty((2, TILE_ROWS), np.float32)
     far, wide = np.empty((2, TILE_ROWS))
     columns, near = aligned_zeros((d, TILE_ROWS), np.float32), np.empty(TILE_ROWS, np.int32)
-    return _TileWorkspace(columns, best, second, near, far, wide, np.empty(n, np.int64))
+    doubtful, numbers = np.empty(n, np.int64), np.arange(n)
+    return _TileWorkspace(columns, best, second, near, far, wide, doubtful, numbers)
 
 
 @njit(cache=True, nogil=True)
@@ -172,7 +194,7 @@ def _assign_by_float64(
             near = scores.argmin(axis=1)
             low = np.take_along_axis(scores, near[:, None], axis=1)[:, 0]
             np.put_along_axis(scores, near[:, None], np.inf, axis=1)
-            x = found.length[some]
+            x = found.length[some].astype(np.float64, copy=False)
             rounding = share * (x * x + x * reach + reach * reach)
             between = scores.min(axis=1) - low - rounding
             sure = (between > 0) & (between < np.inf)
@@ -215,81 +237,80 @@ class _CenterMoves(NamedTuple):
     reach: float  # longest centre
 
 
-class _RunAssignment(NamedTuple):
-    """What is known of a run of rows."""
+class CenterBounds(NamedTuple):
+    """Columns that k-means carries from one iteration to the next, one entry per row."""
 
-    centres: np.ndarray  # to which it belongs
-    found: _NearestCenters
-    room: _TileWorkspace
-    rest: int  # rounds in which gaps are not looked at, since the centres still move too much
+    label: np.ndarray  # int32, number of the nearest centre
+    gap: np.ndarray  # float64, lower bound on half the difference of squares to any other centre
+    radius: np.ndarray  # float64, upper bound on the distance to the nearest centre
+    length: np.ndarray  # norm of the row
+    skip: np.ndarray  # int8, iterations in which the bounds are not tried
 
 
-class HamerlyBounds:
-    """Labels and gaps of runs of rows, and the centres that they belong to.
+class RowNorms(NamedTuple):
+    """The column that k-means carries where bounds would not pay."""
 
-    Parameters
-    ----------
-    enabled : bool
-        Whether anything is kept: rows on a cluster and in files are asked anew each round.
+    length: np.ndarray
+
+
+class CenterHint(NamedTuple):
+    """What all chunks of a pass need of the centres, computed once."""
+
+    prepared: _PreparedCenters
+    moves: _CenterMoves | None  # since the pass that left the bounds
+    with_bounds: bool  # whether bounds pay for centres of this size
+
+
+def center_hint(centres: np.ndarray, last: np.ndarray | None) -> CenterHint:
+    """The hint for a pass with these centres after one with the `last`."""
+    moves, with_bounds = None, centres.size >= _MIN_SIZE_FOR_BOUNDS
+    if last is not None and with_bounds:
+        moves = _center_moves(last.astype(np.float64), centres.astype(np.float64))
+    return CenterHint(_prepare_float32(centres), moves, with_bounds)
+
+
+def assign_rows(
+    X: np.ndarray, columns: CenterBounds | RowNorms | None, centres: np.ndarray, hint: CenterHint
+) -> tuple[np.ndarray, CenterBounds | RowNorms | None]:
+    """Number of the nearest centre of each row, and columns for the next iteration.
+
+    The labels are the same with columns and without; bounds save the search for rows whose
+    nearest centre cannot have changed.
     """
+    n = len(X)
+    if n * centres.size <= _DIRECT_SEARCH_SIZE:
+        return find_nearest_centers(X, centres).label, None
+    length = None if columns is None else columns.length
+    if not hint.with_bounds:
+        found = find_nearest_centers(X, centres, hint.prepared, length)
+        return found.label, RowNorms(found.length)
+    skip = int(columns.skip.max()) if isinstance(columns, CenterBounds) else 0
+    if not isinstance(columns, CenterBounds) or hint.moves is None or skip:
+        found = find_nearest_centers(X, centres, hint.prepared, length)
+        return found.label, CenterBounds(*found, np.full(n, max(skip - 1, 0), np.int8))
+    return _assign_by_bounds(X, columns, centres, hint.prepared, hint.moves)
 
-    def __init__(self, *, enabled: bool) -> None:
-        self.enabled = enabled
-        self.runs: dict[tuple[int, int], _RunAssignment] = {}
-        self.last: tuple[np.ndarray, np.ndarray, _CenterMoves] | None = None
-        self.single: tuple[np.ndarray, _PreparedCenters] | None = None
 
-    def labels(self, X: np.ndarray, centres: np.ndarray, first: int) -> np.ndarray:
-        """Number of the nearest centre of each row of a run that begins at row `first`."""
-        if not self.enabled or len(X) * centres.size <= _DIRECT_SEARCH_SIZE:
-            return find_nearest_centers(X, centres).label
-        place = first, len(X)
-        kept = self.runs.get(place)
-        if kept is None:
-            found = find_nearest_centers(X, centres, self.scaled(centres))
-            kept = _RunAssignment(centres, found, _allocate_workspace(*X.shape), 0)
-        elif kept.rest or centres.size < _MIN_SIZE_FOR_BOUNDS:
-            _reassign_rows(X, centres, None, kept.found, self.scaled(centres), kept.room)
-            kept = kept._replace(centres=centres, rest=max(kept.rest - 1, 0))
-        else:
-            doubts = self.moved(X, kept, centres)
-            kept = kept._replace(
-                centres=centres,
-                rest=_ITERATIONS_WITHOUT_BOUNDS if doubts > _MAX_REASSIGNED_SHARE * len(X) else 0,
-            )
-        self.runs[place] = kept
-        return kept.found.label
-
-    def moved(self, X: np.ndarray, kept: _RunAssignment, centres: np.ndarray) -> int:
-        """Bring a run up to date with the centres; how many rows had to be asked again.
-
-        It is written over in place. Who does it twice, because something disturbed the first time,
-        finds centres that have not moved, or gaps that are a little too narrow: both are right.
-        """
-        found = kept.found
-        doubtful = np.empty(len(X), np.int64)
-        reach = np.full(len(centres), np.inf), np.zeros(len(centres))
-        doubts = _update_bounds(*found[:3], *self.moves(kept.centres, centres), *reach, doubtful)
-        if doubts:
-            some = None if doubts > _MAX_REASSIGNED_SHARE * len(X) else doubtful[:doubts]
-            _reassign_rows(X, centres, some, found, self.scaled(centres), kept.room)
-        return doubts
-
-    def scaled(self, centres: np.ndarray) -> _PreparedCenters:
-        """The centres in single precision; all chunks of a round ask the same."""
-        known = self.single
-        if known is None or known[0] is not centres:
-            self.single = known = centres, _prepare_float32(centres)
-        return known[1]
-
-    def moves(self, old: np.ndarray, new: np.ndarray) -> _CenterMoves:
-        """How the centres moved; all chunks of a round ask the same."""
-        last = self.last
-        if last is not None and last[0] is old and last[1] is new:
-            return last[2]
-        found = _center_moves(old.astype(np.float64), new.astype(np.float64))
-        self.last = old, new, found
-        return found
+def _assign_by_bounds(
+    X: np.ndarray,
+    bounds: CenterBounds,
+    centres: np.ndarray,
+    prepared: _PreparedCenters,
+    moves: _CenterMoves,
+) -> tuple[np.ndarray, CenterBounds]:
+    """Search for the rows alone whose nearest centre may have changed."""
+    n = len(X)
+    label, gap, radius = (column.copy() for column in bounds[:3])
+    found = _NearestCenters(label, gap, radius, bounds.length)
+    doubtful = np.empty(n, np.int64)
+    reach = np.full(len(centres), np.inf), np.zeros(len(centres))
+    doubts = _update_bounds(*found[:3], *moves, *reach, doubtful)
+    many = doubts > _MAX_REASSIGNED_SHARE * n
+    if doubts:
+        rows = None if many else doubtful[:doubts]
+        _reassign_rows(np.ascontiguousarray(X), centres, rows, found, prepared)
+    skip = _ITERATIONS_WITHOUT_BOUNDS if many else 0
+    return found.label, CenterBounds(*found, np.full(n, skip, np.int8))
 
 
 def _center_moves(old: np.ndarray, new: np.ndarray) -> _CenterMoves:

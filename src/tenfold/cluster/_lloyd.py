@@ -1,17 +1,25 @@
-"""One iteration of Lloyd's algorithm: assign each row to its nearest center, move each center to the mean of its rows.
+"""One iteration of Lloyd's algorithm: assign rows to nearest centers, average the rows of each.
 
-Read in order: `summarize_data` (what is known before), `_assignment_sums` (what a pass says), `update_centers` (from one set of
-centres to the next), `_refill_empty_clusters` (clusters that have lost all their rows).
+Read in order: `summarize_data` (before the first pass), `_assignment_sums` (the statistic of a
+pass), `update_centers` (from one set of centers to the next), `_refill_empty_clusters`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tenfold._compiled.reductions import label_sums
-from tenfold.cluster._kmeans_assign import HamerlyBounds, find_nearest_centers
+from tenfold.cluster._kmeans_assign import (
+    CenterBounds,
+    RowNorms,
+    assign_rows,
+    center_hint,
+    find_nearest_centers,
+)
+from tenfold.engine.carried_columns import CarriedColumns, Hint, concatenate_columns, slice_columns
 from tenfold.engine.chunk import Chunk, split_run
 from tenfold.engine.merge_tree import merge_in_order
 from tenfold.engine.rows import Rows
@@ -21,6 +29,9 @@ from tenfold.stats.decorators import on_runs, propagates_nan
 MAX_MEAN_IN_DEVIATIONS = (
     4.0  # columns whose mean is this many deviations from zero are shifted before products
 )
+
+
+CarriedBounds = CenterBounds | RowNorms | None
 
 
 class _ShiftedMoments(NamedTuple):
@@ -54,57 +65,71 @@ def _shift_rows(chunk: Chunk, origin: np.ndarray | None) -> Any:
 
 
 def _nearest_labels(
-    X: Any, centres: np.ndarray, first: int, memory: HamerlyBounds | None
-) -> np.ndarray:
-    """Number of the nearest centre of each row, the first one on a tie."""
+    X: Any, bounds: CarriedBounds, centres: np.ndarray, hint: Hint | None
+) -> tuple[np.ndarray, CarriedBounds]:
+    """Number of the nearest centre of each row, the first one on a tie, and bounds on it."""
     if not isinstance(X, np.ndarray):
-        return nearest_centers(X, centres)
-    if memory is None:
-        return find_nearest_centers(X, centres).label
-    return memory.labels(X, centres, first)
+        return nearest_centers(X, centres), None
+    if hint is None:
+        return find_nearest_centers(X, centres).label, None
+    return assign_rows(X, bounds, centres, hint.value)
 
 
 def _assignment_sums_of_run(
     run: Chunk,
     grid: int,
+    bounds: CarriedBounds,
     centres: np.ndarray,
     origin: np.ndarray | None,
-    memory: HamerlyBounds | None = None,
-) -> _AssignmentSums:
-    """Give each row of a run of chunks to its nearest centre."""
+    hint: Hint,
+) -> tuple[_AssignmentSums, CarriedBounds]:
+    """The same for a run of chunks."""
     if origin is not None or not isinstance(run.X, np.ndarray):
-        return merge_in_order(
-            _assignment_sums(part, centres, origin, memory) for part in split_run(run, grid)
-        )
+        return _merge_parts(_assignment_sums, run, grid, bounds, centres, origin, hint)
     w = np.empty(0, run.X.dtype) if run.w is None else run.w
-    labels = _nearest_labels(run.X, centres, run.first, memory)
-    return _AssignmentSums(*label_sums(run.X, w, labels, len(centres), grid))
+    labels, bounds = _nearest_labels(run.X, bounds, centres, hint)
+    return _AssignmentSums(*label_sums(run.X, w, labels, len(centres), grid)), bounds
+
+
+def _merge_parts(
+    f: Callable[..., tuple[Any, Any]], run: Chunk, grid: int, bounds: Any, *state: Any
+) -> tuple[Any, Any]:
+    """A function of a chunk and its bounds on all chunks of a run."""
+    statistics, columns = [], []
+    for part in split_run(run, grid):
+        first = part.first - run.first
+        own = None if bounds is None else slice_columns(bounds, first, first + part.rows)
+        statistic, column = f(part, own, *state)
+        statistics.append(statistic)
+        columns.append(column)
+    return merge_in_order(statistics), concatenate_columns(columns)
 
 
 @on_runs(_assignment_sums_of_run)
 def _assignment_sums(
     chunk: Chunk,
+    bounds: CarriedBounds,
     centres: np.ndarray,
     origin: np.ndarray | None,
-    memory: HamerlyBounds | None = None,
-) -> _AssignmentSums:
-    """Give each row to its nearest centre."""
+    hint: Hint,
+) -> tuple[_AssignmentSums, CarriedBounds]:
+    """Weights and sums of the rows nearest to each centre, and bounds for the next iteration."""
     X = _shift_rows(chunk, origin)
     k = len(centres)
-    labels = _nearest_labels(X, centres, chunk.first, memory)
+    labels, bounds = _nearest_labels(X, bounds, centres, hint)
     if isinstance(X, np.ndarray):
         w = np.empty(0, X.dtype) if chunk.w is None else chunk.w
-        return _AssignmentSums(*label_sums(X, w, labels, k, chunk.rows))
+        return _AssignmentSums(*label_sums(X, w, labels, k, chunk.rows)), bounds
     from scipy.sparse import csr_array
 
     w = chunk.weights().astype(np.float64)
     hot = csr_array((w, labels, np.arange(chunk.rows + 1)), shape=(chunk.rows, k))
-    return _AssignmentSums(hot.sum(axis=0), (hot.T @ X).toarray())
+    return _AssignmentSums(hot.sum(axis=0), (hot.T @ X).toarray()), None
 
 
 def label_chunk(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> np.ndarray:
     """Number of the nearest centre of each row."""
-    return _nearest_labels(_shift_rows(chunk, origin), centres, chunk.first, None)
+    return _nearest_labels(_shift_rows(chunk, origin), None, centres, None)[0]
 
 
 def inertia(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> float:
@@ -123,11 +148,12 @@ def labels_and_squared_distances(
     chunk: Chunk,
     centres: np.ndarray,
     origin: np.ndarray | None,
-    memory: HamerlyBounds | None = None,
+    bounds: CarriedBounds = None,
+    hint: Hint | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Number of the nearest centre of each row, and its squared distance."""
     X = _shift_rows(chunk, origin)
-    labels = _nearest_labels(X, centres, chunk.first, memory)
+    labels, _ = _nearest_labels(X, bounds, centres, hint)
     return labels, squared_distances_to_assigned(
         X if isinstance(X, np.ndarray) else X.toarray(), labels, centres
     )
@@ -147,29 +173,38 @@ class FinalAssignment(NamedTuple):
 def _final_assignment_of_run(
     run: Chunk,
     grid: int,
+    bounds: CarriedBounds,
     centres: np.ndarray,
     origin: np.ndarray | None,
-    memory: HamerlyBounds | None = None,
-) -> FinalAssignment:
-    """Cost and labels of a run of chunks."""
+    hint: Hint,
+) -> tuple[FinalAssignment, None]:
+    """The same for a run of chunks."""
     if origin is not None:
-        return merge_in_order(
-            final_assignment(part, centres, origin, memory) for part in split_run(run, grid)
-        )
-    labels, squares = labels_and_squared_distances(run, centres, origin, memory)
+        return _merge_parts(_carried_assignment, run, grid, bounds, centres, origin, hint)
+    labels, squares = labels_and_squared_distances(run, centres, origin, bounds, hint)
     parts = split_run(run._replace(X=squares), grid)
-    return FinalAssignment(merge_in_order(float(part.weights() @ part.X) for part in parts), labels)
+    cost = merge_in_order(float(part.weights() @ part.X) for part in parts)
+    return FinalAssignment(cost, labels), None
 
 
 @on_runs(_final_assignment_of_run)
-def final_assignment(
+def _carried_assignment(
     chunk: Chunk,
+    bounds: CarriedBounds,
     centres: np.ndarray,
     origin: np.ndarray | None,
-    memory: HamerlyBounds | None = None,
+    hint: Hint,
+) -> tuple[FinalAssignment, None]:
+    """Cost and labels of a chunk after the last iteration."""
+    labels, squares = labels_and_squared_distances(chunk, centres, origin, bounds, hint)
+    return FinalAssignment(float(chunk.weights() @ squares), labels), None
+
+
+def final_assignment(
+    chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None
 ) -> FinalAssignment:
     """Cost and labels of a chunk."""
-    labels, squares = labels_and_squared_distances(chunk, centres, origin, memory)
+    labels, squares = labels_and_squared_distances(chunk, centres, origin)
     return FinalAssignment(float(chunk.weights() @ squares), labels)
 
 
@@ -241,11 +276,26 @@ def summarize_data(rows: Rows) -> DataSummary:
     return DataSummary(s.n, mean, variance.mean(), squares, origin)
 
 
+class CenterBoundsPass(NamedTuple):
+    """The bounds that the last pass left, and its centres."""
+
+    columns: CarriedColumns | None = None
+    centres: np.ndarray | None = None
+
+    def total(
+        self, f: Callable[..., Any], rows: Rows, centres: np.ndarray, origin: np.ndarray | None
+    ) -> tuple[Any, CenterBoundsPass]:
+        """A pass with other centres, and what it leaves."""
+        hint = Hint(center_hint(centres, self.centres))
+        total, columns = rows.carry(f, self.columns, centres, origin, hint)
+        return total, CenterBoundsPass(columns, centres)
+
+
 def update_centers(
-    rows: Rows, cloud: DataSummary, centres: np.ndarray, memory: HamerlyBounds
-) -> tuple[np.ndarray, float]:
+    rows: Rows, cloud: DataSummary, centres: np.ndarray, last: CenterBoundsPass
+) -> tuple[np.ndarray, float, CenterBoundsPass]:
     """The means of the rows nearest to each centre, and the cost of the centres as they were."""
-    a = rows.total(_assignment_sums, centres.astype(rows.dtype), cloud.origin, memory)
+    a, last = last.total(_assignment_sums, rows, centres.astype(rows.dtype), cloud.origin)
     empty = np.flatnonzero(a.weight == 0)
     means = a.sums / np.where(a.weight > 0, a.weight, 1.0)[:, None]
     within = cloud.squares - float((a.weight * (means**2).sum(axis=1)).sum())
@@ -253,7 +303,17 @@ def update_centers(
     if len(empty):
         a = _refill_empty_clusters(rows, cloud, centres, a, empty)
         means = a.sums / np.where(a.weight > 0, a.weight, 1.0)[:, None]
-    return np.where(a.weight[:, None] > 0, means, centres), before
+    return np.where(a.weight[:, None] > 0, means, centres), before, last
+
+
+def assign_finally(
+    rows: Rows, cloud: DataSummary, centres: np.ndarray, last: CenterBoundsPass
+) -> FinalAssignment:
+    """Cost and labels of all rows at the last centres; the bounds are freed."""
+    end, last = last.total(_carried_assignment, rows, centres.astype(rows.dtype), cloud.origin)
+    if last.columns is not None:
+        last.columns.close()
+    return end
 
 
 def _refill_empty_clusters(

@@ -9,11 +9,11 @@ import numpy as np
 
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.cluster._centroid_base import CentroidClusterer
-from tenfold.cluster._kmeans_assign import HamerlyBounds
 from tenfold.cluster._lloyd import (
+    CenterBoundsPass,
     DataSummary,
     KMeansSolution,
-    final_assignment,
+    assign_finally,
     summarize_data,
     update_centers,
 )
@@ -122,12 +122,12 @@ class KMeans(CentroidClusterer):
         self.algorithm = algorithm
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        self._enough(rows)
+        self._check_row_count(rows)
         cloud = summarize_data(rows)
-        starts = (self._start(rows, rng) for _ in range(self._starts()))
-        found = (self._descend(rows, cloud, start) for start in starts)
+        starts = (self._initial_centers(rows, rng) for _ in range(self._n_initializations()))
+        found = (self._fit_from(rows, cloud, start) for start in starts)
         best = min(found, key=lambda solution: solution.end.cost)
-        self._warn_of_lost_clusters(best.end.labels)
+        self._warn_lost_clusters(best.end.labels)
         centres = best.centres if cloud.origin is None else best.centres + cloud.origin
         return {
             "cluster_centers_": centres.astype(rows.dtype),
@@ -136,9 +136,11 @@ class KMeans(CentroidClusterer):
             **best.report,
         }
 
-    def _start(self, rows: Rows, rng: np.random.Generator, size: int | None = None) -> np.ndarray:
+    def _initial_centers(
+        self, rows: Rows, rng: np.random.Generator, size: int | None = None
+    ) -> np.ndarray:
         """First centres; those of k-means++ on a sample are moved on there until still."""
-        start = super()._start(rows, rng, size)
+        start = super()._initial_centers(rows, rng, size)
         if not isinstance(self.init, str) or self.init != "k-means++":
             return start
         for m in (
@@ -155,20 +157,20 @@ class KMeans(CentroidClusterer):
             start = start if cloud.origin is None else start + cloud.origin
         return start
 
-    def _descend(self, rows: Rows, cloud: DataSummary, start: np.ndarray) -> KMeansSolution:
-        loop, memory = self._moved(rows, cloud, start)
-        end = rows.total(final_assignment, loop.state.astype(rows.dtype), cloud.origin, memory)
+    def _fit_from(self, rows: Rows, cloud: DataSummary, start: np.ndarray) -> KMeansSolution:
+        loop, last = self._moved(rows, cloud, start)
+        end = assign_finally(rows, cloud, loop.state, last)
         return KMeansSolution(loop.state, end, loop.report)
 
     def _moved(
         self, rows: Rows, cloud: DataSummary, start: np.ndarray
-    ) -> tuple[until_converged[np.ndarray], HamerlyBounds]:
-        """Rounds from a start until still."""
+    ) -> tuple[until_converged[np.ndarray], CenterBoundsPass]:
+        """Iterations from a start until convergence."""
         start = start.astype(np.float64)
         start = start if cloud.origin is None else start - cloud.origin
         loop = until_converged(start, tol=self.tol * cloud.variance, max_iter=self.max_iter)
-        memory = HamerlyBounds(enabled=rows.engine is None and isinstance(rows.source, ArraySource))
+        last = CenterBoundsPass()
         for centres in loop:
-            moved, before = update_centers(rows, cloud, centres, memory)
+            moved, before, last = update_centers(rows, cloud, centres, last)
             loop.update(moved, objective=before, change=((moved - centres) ** 2).sum())
-        return loop, memory
+        return loop, last

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import partial
 from time import perf_counter
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, finalize
 
 import numpy as np
 
@@ -40,6 +40,7 @@ from tenfold.distributed.worker import (
     run_placeholder,
     run_task,
 )
+from tenfold.distributed.worker_columns import ColumnsOrder, RemoteColumns
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.environment import describe_environment
 from tenfold.engine.fold import OutputArray, uncovered_runs
@@ -49,6 +50,7 @@ from tenfold.engine.task import FoldTask
 
 _SHORT_PASS_SECONDS = 0.2  # seconds of a pass for which more tasks cost more than they balance
 _MAX_ARGUMENT_BYTES = 2**20  # bytes of state that ride with each task; more is scattered
+_MAX_CLOSED_KEYS = 256  # of garbage-collected columns, sent with each pass that carries columns
 _MAX_ATTEMPTS = 4  # at a pass, when workers die
 
 _current_engine: contextvars.ContextVar[DaskEngine | None] = contextvars.ContextVar(
@@ -110,30 +112,53 @@ class DaskEngine:
         self.seconds = np.inf  # of the last pass
         self.scattered: WeakKeyDictionary[Source, RemoteBlocks] = WeakKeyDictionary()
         self.sent: WeakKeyDictionary[Source, Any] = WeakKeyDictionary()
+        self.closed: list[str] = []  # keys of carried columns that were garbage-collected
 
     def total(
         self, task: FoldTask, tree: MergeTree, done: Callable[[Chunk], None] | None = None
     ) -> None:
         """Add the nodes of every chunk that the tree does not cover; tell `done` of each run."""
 
-        def keep(run: range, nodes: dict) -> None:
-            for node, statistic in nodes.items():
+        def keep(run: range, answer: RunResult) -> None:
+            for node, statistic in answer.result.items():
                 tree.add(node, realign(statistic))
+            self._keep_columns(task, run, answer)
             if done is not None:
                 done(run_placeholder(task.source, run))
 
         start = perf_counter()
-        each = 1 if self.seconds < _SHORT_PASS_SECONDS else 4
-        self._work(task, fold_run, uncovered_runs(iter(self._runs(task.source, each)), tree), keep)
+        runs = self._carried_runs(task)
+        if runs is None:
+            runs = self._runs(task.source, 1 if self.seconds < _SHORT_PASS_SECONDS else 4)
+        self._work(task, fold_run, uncovered_runs(iter(runs), tree), keep)
         self.seconds = perf_counter() - start
+
+    def _carried_runs(self, task: FoldTask) -> list[range] | None:
+        """The runs of a pass with columns: those of the passes before it."""
+        if task.columns is None:
+            return None
+        storage = task.columns.storage
+        if storage.remote is None or storage.remote.client is not self.client:
+            runs = self._runs(task.source, 4)
+            storage.remote = RemoteColumns(self.client, storage.key, runs)
+            finalize(storage, self.closed.append, storage.key)
+        return storage.remote.runs
+
+    def _keep_columns(self, task: FoldTask, run: range, answer: RunResult) -> None:
+        """Remember where the columns of a run are, or take them over."""
+        if task.columns is None:
+            return
+        task.columns.storage.remote.workers[run.start, run.stop] = answer.worker
+        if task.columns.storage.durable:
+            task.columns.write(run_placeholder(task.source, run), answer.columns)
 
     def each(
         self, task: FoldTask, output: OutputArray, done: Callable[[Chunk], None] | None = None
     ) -> None:
         """Fill the output, one entry per row; tell `done` of each run."""
 
-        def keep(run: range, part: np.ndarray) -> None:
-            output.put(run_placeholder(task.source, run), part)
+        def keep(run: range, answer: RunResult) -> None:
+            output.put(run_placeholder(task.source, run), answer.result)
             if done is not None:
                 done(run_placeholder(task.source, run))
 
@@ -191,7 +216,7 @@ class DaskEngine:
         task: FoldTask,
         verb: Callable[[FoldTask, range], RunResult],
         runs: Iterator[range],
-        keep: Callable[[range, Any], None],
+        keep: Callable[[range, RunResult], None],
     ) -> None:
         """Have every run done once; begin again with what is left when workers die."""
         from distributed import CancelledError, KilledWorker
@@ -199,8 +224,8 @@ class DaskEngine:
         left, problem = list(runs), None
         for _ in range(_MAX_ATTEMPTS):
             try:
-                for run, result in self._results(task, verb, tuple(left)):
-                    keep(run, result)
+                for run, answer in self._results(task, verb, tuple(left)):
+                    keep(run, answer)
                     left.remove(run)
                 return
             except (CancelledError, KilledWorker) as lost:
@@ -213,7 +238,7 @@ class DaskEngine:
 
     def _results(
         self, task: FoldTask, verb: Callable[[FoldTask, range], RunResult], runs: tuple[range, ...]
-    ) -> Iterator[tuple[range, Any]]:
+    ) -> Iterator[tuple[range, RunResult]]:
         """Results of runs as they come; the problem with the lowest chunk number is raised."""
         from distributed import as_completed
 
@@ -223,7 +248,7 @@ class DaskEngine:
             for future in as_completed(list(waiting), loop=self.client.loop):
                 run, answer = waiting.pop(future), future.result()
                 if answer.problem is None:
-                    yield run, answer.result
+                    yield run, answer
                 elif worst is None or answer.at < worst[0]:
                     worst = answer.at, answer.problem
                 if worst is not None and all(worst[0] < other.start for other in waiting.values()):
@@ -248,12 +273,61 @@ class DaskEngine:
         blocks = self._blocks(task.source)
         if task.source not in self.sent:
             self.sent[task.source] = self._send(task.source if blocks is None else blocks.source)
-        order = self._send(WorkerTask(verb, *task[1:], dict(np.geterr())))
-        handed = [[] if blocks is None else blocks.of(run) for run in runs]
-        same = [[thing] * len(runs) for thing in (order, self.sent[task.source])]
-        name = f"tenfold-{getattr(task.f, '__name__', 'leaf')}"
-        futures = self.client.map(run_task, *same, runs, handed, key=name, pure=False, retries=2)
-        return dict(zip(futures, runs, strict=True))
+        order = WorkerTask(
+            verb,
+            task.f,
+            task.state,
+            task.classes,
+            task.check,
+            self._columns_order(task),
+            dict(np.geterr()),
+        )
+        same = self._send(order), self.sent[task.source]
+        name = f"tenfold-{getattr(task.f, '__name__', 'chunk-function')}"
+        waiting: dict[Any, range] = {}
+        for worker, members in self._by_worker(task, runs).items():
+            futures = self.client.map(
+                run_task,
+                *([thing] * len(members) for thing in same),
+                members,
+                [[] if blocks is None else blocks.of(run) for run in members],
+                [self._durable_columns(task, run) for run in members],
+                key=name,
+                pure=False,
+                retries=2,
+                workers=[worker] if worker else None,
+                allow_other_workers=bool(worker),
+            )
+            waiting |= dict(zip(futures, members, strict=True))
+        return waiting
+
+    def _by_worker(self, task: FoldTask, runs: tuple[range, ...]) -> dict[str, list[range]]:
+        """The runs, under the address of the worker that has their columns ("": any worker)."""
+        groups: dict[str, list[range]] = {}
+        workers = {} if task.columns is None else task.columns.storage.remote.workers
+        alive = set(self.client.nthreads()) if workers else set()
+        for run in runs:
+            worker = workers.get((run.start, run.stop), "")
+            groups.setdefault(worker if worker in alive else "", []).append(run)
+        return groups
+
+    def _columns_order(self, task: FoldTask) -> ColumnsOrder | None:
+        if task.columns is None:
+            return None
+        columns = task.columns
+        last = columns.last.version if columns.last.is_valid else 0
+        closed = tuple(self.closed[-_MAX_CLOSED_KEYS:])
+        storage = columns.storage
+        return ColumnsOrder(storage.key, last, columns.version, storage.durable, closed)
+
+    def _durable_columns(self, task: FoldTask, run: range) -> Any:
+        """The durable columns of a run, to be sent with the task."""
+        if task.columns is None or not task.columns.storage.durable:
+            return None
+        columns = task.columns.read(run_placeholder(task.source, run))
+        if columns is None or sum(column.nbytes for column in columns) <= _MAX_ARGUMENT_BYTES:
+            return columns
+        return self.client.scatter([columns], hash=False)[0]
 
 
 _compared: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()  # client -> its known workers

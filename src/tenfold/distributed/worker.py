@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.distributed.blocks import realign, realign_chunk
+from tenfold.distributed.worker_columns import ColumnsOrder, WorkerColumns
 from tenfold.engine import blas_threads
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.fold import OutputArray
@@ -27,6 +28,8 @@ class RunResult(NamedTuple):
     result: Any
     problem: Exception | None = None
     at: int = 0  # the chunk of the problem
+    columns: Any = None  # of the run, where they are durable
+    worker: str = ""  # address
 
 
 class WorkerTask(NamedTuple):
@@ -37,17 +40,38 @@ class WorkerTask(NamedTuple):
     state: tuple
     classes: np.ndarray | None
     check: bool
+    columns: ColumnsOrder | None
     errors: dict[str, Any]  # numpy's way with overflow and the like, as the caller has set it
 
 
-def run_task(order: Any, source: Any, run: range, blocks: list[Chunk]) -> RunResult:
-    """Carry out an order on a run of chunks; `blocks` hold them, unless the source is a file."""
+def run_task(
+    order: Any, source: Any, run: range, blocks: list[Chunk], columns: Any = None
+) -> RunResult:
+    """Carry out a task on a run of chunks.
+
+    `blocks` hold the chunks, unless the source is a file; `columns` are the durable columns of
+    the run.
+    """
     order, source = _unpickle(order), _unpickle(source)
     for block in blocks:
         source.held[block.first // source.block_rows] = block
     task = FoldTask(source, order.f, realign(order.state), order.classes, order.check)
+    if order.columns is not None:
+        first = run.start * source.grid
+        task = task._replace(
+            columns=WorkerColumns(order.columns, first, run, realign(_unpickle(columns)))
+        )
     with blas_threads.one_blas_thread(), single_threaded(), np.errstate(**order.errors):
-        return order.verb(task, run)
+        return order.verb(task, run)._replace(worker=_address())
+
+
+def _address() -> str:
+    from distributed import get_worker
+
+    try:
+        return get_worker().address
+    except ValueError:  # not on a worker
+        return ""
 
 
 def _unpickle(thing: Any) -> Any:
@@ -57,12 +81,15 @@ def _unpickle(thing: Any) -> Any:
 def fold_run(task: FoldTask, run: range) -> RunResult:
     """The closed nodes of the tree over a run."""
     tree = MergeTree()
+    task = task.without_rows() if task.skips_rows else task
 
     def handle(chunk: Chunk) -> None:
         tree.add((0, chunk.first // task.source.grid), to_accumulator(task.result(chunk)))
 
     problem = _handle_chunks(task, run, handle)
-    return RunResult(tree.nodes) if problem is None else problem
+    if problem is not None:
+        return problem
+    return RunResult(tree.nodes, columns=None if task.columns is None else task.columns.finish())
 
 
 def map_run(task: FoldTask, run: range) -> RunResult:

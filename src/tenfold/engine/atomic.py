@@ -26,7 +26,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     [('x.txt', 'all of it')]
     """
     path = Path(path)
-    temporary = path.with_name(f".tenfold-{secrets.token_hex(8)}.tmp")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         yield temporary
         _flush_to_disk(temporary)

@@ -40,6 +40,10 @@ class FitMonitor:
         """A chunk was folded."""
         if self.log is not None:
             self.log.done()
+        self.bar_done(chunk)
+
+    def bar_done(self, chunk: Chunk) -> None:
+        """A chunk was folded in a pass that checkpoints record as a whole."""
         if self.bar is not None:
             self.bar.done(chunk)
 

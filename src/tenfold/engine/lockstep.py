@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.engine.carried_columns import Hint
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.hooks import active_monitor
 from tenfold.engine.merge_tree import to_accumulator
 from tenfold.engine.rows import Rows
 from tenfold.engine.subset import RowSelection, SubsetSource
 from tenfold.engine.thread_pool import n_threads, single_threaded
+from tenfold.stats.decorators import DeclaredChunkFunction
 
 _MAX_BATCHED_REQUESTS = 16  # asks that one product answers: more fall out of the cache
 # A fit that starts where another ended asks again what was asked there: a lane remembers.
@@ -243,6 +245,8 @@ def _is_equal(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, tuple | list):
         return len(a) == len(b) and all(map(_is_equal, a, b))
+    if isinstance(a, Hint):
+        return True
     if is_dataclass(a):
         return _is_equal(list(vars(a).values()), list(vars(b).values()))
     return a is b or (isinstance(a, int | float | str | np.generic) and a == b)
@@ -272,7 +276,7 @@ def _batch_groups(asks: list[TotalRequest]) -> list[list[int]]:
     """Asks of one leaf that knows how to answer several at once, a few at a time."""
     by_leaf: dict[Any, list[int]] = {}
     for i, ask in enumerate(asks):
-        if hasattr(ask.f, "together") and ask.recode is None:
+        if _batch_function(ask.f) is not None and ask.recode is None:
             by_leaf.setdefault(ask.f, []).append(i)
     return [
         numbers[start : start + _MAX_BATCHED_REQUESTS]
@@ -280,6 +284,10 @@ def _batch_groups(asks: list[TotalRequest]) -> list[list[int]]:
         for start in range(0, len(numbers), _MAX_BATCHED_REQUESTS)
         if len(numbers) > 1
     ]
+
+
+def _batch_function(f: Callable[..., Any]) -> Callable[..., Any] | None:
+    return f.batch_function if isinstance(f, DeclaredChunkFunction) else None
 
 
 def _batched_answers(
@@ -294,8 +302,8 @@ def _batched_answers(
     masks = None
     if any(counts[asks[i].chosen] < chunk.rows for i in there):
         masks = np.stack([sets[asks[i].chosen].mask(chunk) for i in there])
-    leaf: Any = getattr(asks[there[0]].f, "together")  # noqa: B009 - few leaves have it
-    made = leaf(chunk, masks, [asks[i].state for i in there])
+    batch_function: Any = _batch_function(asks[there[0]].f)
+    made = batch_function(chunk, masks, [asks[i].state for i in there])
     if made is None:
         return {}
     return answers | dict(zip(there, map(to_accumulator, made), strict=True))

@@ -10,6 +10,7 @@ import numpy as np
 
 from tenfold.engine import blas_threads
 from tenfold.engine.atomic import atomic_path
+from tenfold.engine.carried_columns import CarriedColumns, ColumnPass, StatisticOnly
 from tenfold.engine.chunk import Chunk, chunk_numbers
 from tenfold.engine.fold import OutputArray, fold, map_rows
 from tenfold.engine.hooks import active_monitor
@@ -84,23 +85,79 @@ class Rows:
         `f` is a pure function at module level; it returns a new number, array, or (named) tuple
         or dict of them. Float32 sums come back as float64.
         """
-        task = self._task(f, state)
+        return self._fold(self._task(f, state))[0]
+
+    def carry(
+        self,
+        f: Callable[..., Any],
+        columns: CarriedColumns | None,
+        *state: Any,
+        durable: bool = False,
+    ) -> tuple[Any, CarriedColumns]:
+        """A pass that merges statistics and also leaves columns of values per row for the next.
+
+        Parameters
+        ----------
+        f : callable (chunk, columns, *state) -> (statistic, columns)
+            A pure function at module level. The columns that it is given are None or a (named)
+            tuple of read-only arrays with one entry per row of the chunk: what it returned for
+            these rows in the last pass. It returns new arrays, or None for no columns.
+        columns : CarriedColumns or None
+            What the last pass returned; None in the first.
+        *state
+            Further arguments of `f`. A `Hint` among them may not change any result.
+        durable : bool
+            Whether the columns are results. By default they are a memo: `f` must give the same
+            statistic, bit for bit, with columns and with None, and the engine may drop columns at
+            any time (a lost worker, a resumed fit, rows of a cross-validation fold). Durable
+            columns are never dropped, come to this process, and are part of checkpoints.
+
+        Returns
+        -------
+        total : statistic
+            The merged statistics, as `total` returns them.
+        columns : CarriedColumns
+            To be given to the next pass. `columns.array(i)` is a durable column as one array.
+
+        Examples
+        --------
+        >>> import numpy as np, tenfold
+        >>> def largest(chunk, columns, x):  # sums the distances to x, remembers them
+        ...     distance = np.abs(chunk.X[:, 0] - x)
+        ...     return distance.sum(), (distance,)
+        >>> rows = tenfold.open(np.array([[1.0], [2.0], [4.0]]))
+        >>> total, columns = rows.carry(largest, None, 2.0, durable=True)
+        >>> float(total), columns.array(0).tolist()
+        (3.0, [1.0, 0.0, 2.0])
+        """
+        if type(self).total is not Rows.total and not durable:
+            return self.total(StatisticOnly(f), *state), CarriedColumns.empty(self.n_rows)
+        last = columns or CarriedColumns.empty(self.n_rows, durable=durable)
+        task = self._task(f, state)._replace(columns=ColumnPass(last))
+        total, complete = self._fold(task, durable=durable)
+        return total, task.columns.finish(complete=complete)
+
+    def _fold(self, task: FoldTask, *, durable: bool = False) -> tuple[Any, bool]:
+        """The total of a task, and whether its columns are those of all rows."""
         watch = active_monitor()
         if watch is None and self.engine is None and task.chunks == 1:
-            return self._only_chunk(task)
+            return self._only_chunk(task), True
         tree = MergeTree()
         if watch is not None and (known := watch.begin(task, tree)) is not None:
-            return known
-        done = None if watch is None else watch.done
+            return task.columns.restore(known) if durable else (known, False)
+        resumed = bool(tree.nodes)
+        if durable and resumed:  # the nodes of an unfinished pass come without its columns
+            tree = MergeTree()
+        done = None if watch is None else watch.bar_done if durable else watch.done
         if self.engine is None:
-            fold(task, tree, done)
+            fold(task.without_rows() if task.skips_rows else task, tree, done)
         else:
             self.engine.total(task, tree, done)
         self._passed()
         total = tree.close()
         if watch is not None:
-            watch.end(total)
-        return total
+            watch.end((total, task.columns.written()) if durable else total)
+        return total, durable or not resumed
 
     def each(
         self, f: Callable[..., np.ndarray], *state: Any, into: str | Path | None = None
