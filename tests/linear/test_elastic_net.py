@@ -59,13 +59,15 @@ def lazily(request, monkeypatch):
     monkeypatch.setattr("tenfold.linear._lasso_working_set.MIN_BATCH_COLUMNS", 2)
     monkeypatch.setattr(_lasso_gram, "FULL_GRAM_DIVISOR", 2 if request.param == "rest" else 0)
     if request.param == "square":
-        monkeypatch.setattr(_lasso_gram.LazyGram, "_enter_lines", _no_room_for_lines)
+        monkeypatch.setattr(
+            _lasso_gram.LazyGram, "_enter_cross_products", _no_room_for_cross_products
+        )
     return request.param
 
 
-def _no_room_for_lines(gram, _, batch):
-    gram.lines = None
-    gram._enter_square(batch)
+def _no_room_for_cross_products(gram, _, batch):
+    gram.cross_products = None
+    gram._enter_block(batch)
 
 
 # --------------------------------------------------------------------------- optimality, oracles
@@ -449,7 +451,7 @@ def test_coordinate_descent_minimises_a_quadratic(p, rank, seed, positive, ridge
     kept = start.copy()
     found = coordinate_descent(Q, c, l1, l2, start, positive, tol=1e-9, max_iter=20_000)
     assert_array_equal(start, kept)
-    assert_allclose(found.slope, c - Q @ found.w, atol=1e-9)
+    assert_allclose(found.negative_gradient, c - Q @ found.w, atol=1e-9)
     assert found.violation <= 1e-9
 
     def value(w):

@@ -167,13 +167,15 @@ def test_huber_is_convex_in_coefficients_and_scale_together(both, first, second)
     X, y = table()
     f = HuberObjective(Rows(ArraySource(X, y, None)), 1.35, 0.1, 60.0, 1e-12, True)
     a, b = np.insert(both[:4], 3, first), np.insert(both[5:9], 3, second)
-    (u, slope, H), v = f.curve(a), f.curve(b)[0]
-    middle = f.curve((a + b) / 2)[0]
+    (u, slope, H), v = f.value_gradient_hessian(a), f.value_gradient_hessian(b)[0]
+    middle = f.value_gradient_hessian((a + b) / 2)[0]
     assert middle <= (u + v) / 2 + 1e-9 * (u + v)
     assert v >= u + slope @ (b - a) - 1e-9 * (u + v)
     assert np.linalg.eigvalsh(H).min() > -1e-9 * np.abs(H).max()
     steps = 1e-6 * np.eye(5)
-    differences = [(f.slope(a + s)[0] - f.slope(a - s)[0]) / 2e-6 for s in steps]
+    differences = [
+        (f.value_and_gradient(a + s)[0] - f.value_and_gradient(a - s)[0]) / 2e-6 for s in steps
+    ]
     assert_allclose(slope, differences, rtol=1e-4, atol=1e-4 * np.abs(slope).max())
 
 
@@ -296,7 +298,7 @@ def test_near_rows_of_parts_are_those_of_the_whole():
     joint = merge(*parts)
     assert_array_equal(joint.numbers, whole.numbers)
     assert set(range(50, 150)) <= {*whole.numbers}
-    assert_allclose(joint.slope, whole.slope)
+    assert_allclose(joint.gradient, whole.gradient)
     assert joint.loss == pytest.approx(whole.loss)
 
 

@@ -252,18 +252,24 @@ def test_objective_has_the_slope_it_says(link):
     f = CumulativeLinkObjective(Rows(ArraySource(X, y, w)), link, 4, 0.3, float(w.sum()))
     theta = np.array([0.4, -0.2, 0.1, -1.0, 0.3, -0.8])
     steps = 1e-6 * np.eye(6)
-    numeric = [(f.slope(theta + s)[0] - f.slope(theta - s)[0]) / 2e-6 for s in steps]
-    value, gradient, hessian = f.curve(theta)
+    numeric = [
+        (f.value_and_gradient(theta + s)[0] - f.value_and_gradient(theta - s)[0]) / 2e-6
+        for s in steps
+    ]
+    value, gradient, hessian = f.value_gradient_hessian(theta)
     assert_allclose(gradient, numeric, atol=1e-8)
-    assert_allclose(f.slope(theta)[1], gradient, rtol=1e-12)
-    assert f.slope(theta)[0] == value
+    assert_allclose(f.value_and_gradient(theta)[1], gradient, rtol=1e-12)
+    assert f.value_and_gradient(theta)[0] == value
     assert np.linalg.eigvalsh(hessian).min() > 0
     model = OrdinalRegression(0.3 * w.sum(), link=link, tol=1e-12).fit(X, y, w)
     best = np.append(
         model.coef_, unconstrained_thresholds(model.thresholds_)
     )  # there the Hessian is the whole one
-    numeric = [(f.slope(best + s)[1] - f.slope(best - s)[1]) / 2e-6 for s in steps]
-    assert_allclose(f.curve(best)[2], numeric, atol=1e-7)
+    numeric = [
+        (f.value_and_gradient(best + s)[1] - f.value_and_gradient(best - s)[1]) / 2e-6
+        for s in steps
+    ]
+    assert_allclose(f.value_gradient_hessian(best)[2], numeric, atol=1e-7)
 
 
 @pytest.mark.parametrize("link", LINKS)

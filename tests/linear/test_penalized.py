@@ -218,7 +218,7 @@ def test_the_offset_is_free_penalised_or_absent():  # L02
         (PenalizedRegressor(penalty="l1", solver="lbfgs"), "'coordinate' or 'proximal'"),
         (PenalizedRegressor(solver="coordinate"), "'lbfgs' or 'newton-cholesky'"),
         (PenalizedRegressor(penalty="hnorm", solver="coordinate"), "solver='proximal'"),
-        (PenalizedRegressor(LogisticLoss()), "PenalisedClassifier"),
+        (PenalizedRegressor(LogisticLoss()), "PenalizedClassifier"),
         (PenalizedRegressor(penalty="l1", penalize_intercept=True), "'l2' alone"),
         (PenalizedRegressor(solver="lbfgs", rate=0.1), "gd, proximal, sgd"),
     ],
@@ -233,7 +233,7 @@ def test_parts_that_do_not_fit_say_what_would(model, cure):
     [
         (PenalizedClassifier("hinge"), 2, "LinearSVC"),
         (PenalizedClassifier("probit"), 3, "OneVsRestClassifier"),
-        (PenalizedClassifier(HuberLoss()), 2, "PenalisedRegressor"),
+        (PenalizedClassifier(HuberLoss()), 2, "PenalizedRegressor"),
         (LogisticRegression(l1_ratio=0.5, solver="lbfgs"), 2, "'coordinate' or 'proximal'"),
         (LogisticRegression(solver="coordinate"), 2, "L1 part"),
     ],
@@ -282,8 +282,8 @@ def test_the_logistic_slope_is_the_perceptrons_update_with_soft_errors():  # [00
     X, y = votes()
     z = X @ np.array([0.3, 1, 0, 0, -0.2])
     p = 1 / (1 + np.exp(-z))
-    assert_allclose(X.T @ LogisticLoss().slope(z, 2 * y - 1.0), -X.T @ (y - p))
+    assert_allclose(X.T @ LogisticLoss().gradient(z, 2 * y - 1.0), -X.T @ (y - p))
 
 
 def test_named_models_are_public():
-    assert {"PenalisedClassifier", "PenalisedRegressor"} <= set(tenfold.__all__)
+    assert {"PenalizedClassifier", "PenalizedRegressor"} <= set(tenfold.__all__)

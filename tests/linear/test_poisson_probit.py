@@ -107,14 +107,14 @@ def test_probit_slope_and_curvature_are_those_of_the_note():
     z = np.linspace(-5, 5, 41)
     psi, Psi = norm.pdf(z), norm.cdf(z)
     up, down = np.ones_like(z), -np.ones_like(z)
-    assert_allclose(ProbitLoss().slope(z, up), -psi / Psi, rtol=1e-12)
-    assert_allclose(ProbitLoss().slope(z, down), psi / ndtr(-z), rtol=1e-12)
+    assert_allclose(ProbitLoss().gradient(z, up), -psi / Psi, rtol=1e-12)
+    assert_allclose(ProbitLoss().gradient(z, down), psi / ndtr(-z), rtol=1e-12)
     assert_allclose(ProbitLoss().curvature(z, up), psi * (z * Psi + psi) / Psi**2, rtol=1e-9)
     below = psi * (-z * ndtr(-z) + psi) / ndtr(-z) ** 2
     assert_allclose(ProbitLoss().curvature(z, down), below, rtol=1e-9)
     value, slope, curvature = ProbitLoss().value_gradient_curvature(z, up)
     assert_allclose(value, -norm.logcdf(z), rtol=1e-13)
-    assert_array_equal(slope, ProbitLoss().slope(z, up))
+    assert_array_equal(slope, ProbitLoss().gradient(z, up))
     assert_array_equal(curvature, ProbitLoss().curvature(z, up))
 
 
@@ -123,11 +123,14 @@ def test_probit_slope_and_curvature_are_those_of_the_note():
 @given(theta=st.lists(st.floats(-2, 2), min_size=4, max_size=4).map(np.array))
 def test_gradient_and_hessian_by_finite_differences(loss, target, theta):
     f = objective(loss, table()[target])
-    value, slope, H = f.curve(theta)
+    value, slope, H = f.value_gradient_hessian(theta)
     steps = 1e-6 * np.eye(4)
-    ahead, behind = [f.slope(theta + s) for s in steps], [f.slope(theta - s) for s in steps]
+    ahead, behind = (
+        [f.value_and_gradient(theta + s) for s in steps],
+        [f.value_and_gradient(theta - s) for s in steps],
+    )
     differences = [(a[0] - b[0]) / 2e-6 for a, b in zip(ahead, behind, strict=True)]
-    assert f.slope(theta)[0] == pytest.approx(value, rel=1e-12)
+    assert f.value_and_gradient(theta)[0] == pytest.approx(value, rel=1e-12)
     scale = max(1.0, np.abs(H).max())
     assert_allclose(slope, differences, atol=1e-7 * scale * max(1.0, abs(value)))
     bends = [(a[1] - b[1]) / 2e-6 for a, b in zip(ahead, behind, strict=True)]
@@ -180,11 +183,11 @@ def test_probit_fits_from_hopeless_scores():
 
 def test_probit_reports_separable_classes():
     X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
-    with pytest.warns(ConvergenceWarning, match="a plane separates the classes"):
+    with pytest.warns(ConvergenceWarning, match="linearly separable"):
         ProbitRegression(C=np.inf).fit(X, y)
     ProbitRegression(C=1.0).fit(X, y)  # a penalty makes a best
     ProbitRegression(C=np.inf).fit(X, [0, 1, 0, 1])  # and so do classes that overlap
-    with pytest.warns(ConvergenceWarning, match="a plane separates"):  # rows that do not count
+    with pytest.warns(ConvergenceWarning, match="linearly separable"):  # rows that do not count
         ProbitRegression(C=np.inf).fit(np.vstack([X, [[4.0]]]), [*y, 0], [1, 1, 1, 1, 0])
 
 
@@ -205,7 +208,7 @@ def test_probit_weights_penalty_and_sparse():
     assert_allclose(line(named), line(ProbitRegression(**settings).fit(X, y, 1 + 2 * y)), rtol=1e-8)
     # C weighs the sum of losses against half the square: the slope vanishes
     plain = ProbitRegression(**settings).fit(X, y)
-    slope = ProbitLoss().slope(plain.decision_function(X), 2.0 * y - 1)
+    slope = ProbitLoss().gradient(plain.decision_function(X), 2.0 * y - 1)
     assert_allclose(0.7 * slope @ X + plain.coef_[0], 0, atol=1e-7)
     assert slope.sum() == pytest.approx(0, abs=1e-7)
 
@@ -214,7 +217,7 @@ def test_probit_without_a_constant_and_with_many_classes():
     X, y, _ = table()
     model = ProbitRegression(fit_intercept=False, C=np.inf, tol=1e-10).fit(X, y)
     assert_array_equal(model.intercept_, 0)
-    assert_allclose(ProbitLoss().slope(X @ model.coef_[0], 2.0 * y - 1) @ X, 0, atol=1e-6)
+    assert_allclose(ProbitLoss().gradient(X @ model.coef_[0], 2.0 * y - 1) @ X, 0, atol=1e-6)
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="OneVsRestClassifier"):
         ProbitRegression().fit(X, y)

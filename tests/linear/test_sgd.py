@@ -19,8 +19,8 @@ from sklearn.preprocessing import scale
 
 from tenfold import checkpoint, threads
 from tenfold.engine import Rows
+from tenfold.linear._losses_numba import LOSS_CODES, loss_and_derivative
 from tenfold.linear.stochastic import _sgd_loop
-from tenfold.linear.stochastic._sgd_numba import LOSS_CODES, loss_and_derivative
 from tenfold.linear.stochastic.perceptron import perceptron_step
 from tenfold.linear.stochastic.sgd import CLASSIFICATION_LOSSES, SGDClassifier, SGDRegressor
 from tenfold.math import losses
@@ -201,7 +201,7 @@ def test_compiled_losses_are_those_of_maths(name, z, y):
     value, slope = loss_and_derivative(LOSS_CODES[name], epsilon, z, y)
     loss = PAIRS[name]
     assert_allclose(value, loss.value(np.array([z]), np.array([y]))[0], rtol=1e-10, atol=1e-15)
-    assert_allclose(slope, loss.slope(np.array([z]), np.array([y]))[0], rtol=1e-10, atol=1e-15)
+    assert_allclose(slope, loss.gradient(np.array([z]), np.array([y]))[0], rtol=1e-10, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", LOSS_CODES)
@@ -308,14 +308,14 @@ def test_averaging_may_begin_after_the_fit():
     model = SGDClassifier(**FIXED).fit(X, y)
     last = model.coef_
     model.set_params(average=True).partial_fit(X, y)
-    assert model.scores_.late.shape == model.coef_.shape
+    assert model.scores_.average_offset.shape == model.coef_.shape
     assert not np.array_equal(model.coef_, last)
 
 
 def test_threads_over_classes_do_not_matter():
     X, y = table(5, n=900)
     for rows in (X, X.astype(np.float32), sparse.csr_array(X)):
-        with mock.patch.object(_sgd_loop, "_MIN_PARALLEL_PRODUCTS", 0):
+        with mock.patch.object(_sgd_loop, "MIN_PARALLEL_PRODUCTS", 0):
             with threads(1):
                 alone = SGDClassifier(random_state=0, max_iter=5, tol=None).fit(rows, y)
             with threads(3):
@@ -394,7 +394,7 @@ def test_adaptive_rates_fall_until_they_are_small():
     constant = SGDClassifier(learning_rate="constant", eta0=0.1, random_state=0).fit(X, y)
     assert model.fit(X, y).n_iter_ > constant.n_iter_
     assert model.converged_
-    assert model.scores_.own[0, _sgd_loop.STEP_SIZE] < 1e-6
+    assert model.scores_.scalars[0, _sgd_loop.STEP_SIZE] < 1e-6
 
 
 def test_objective_counts_weights():

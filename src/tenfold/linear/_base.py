@@ -11,6 +11,7 @@ from tenfold.base.mixins import Classifier, Regressor
 from tenfold.engine.arrays import ArraySource, SparseSource
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
+from tenfold.linear._tuning import INITIAL_SAMPLE_ROWS
 
 
 class LinearRegressor(Regressor):
@@ -26,7 +27,7 @@ class LinearRegressor(Regressor):
 
         Returns
         -------
-        (n,) or (n, q) array
+        (n_rows,) or (n_rows, n_targets) array
         """
         check_is_fitted(self)
         return self._each(X, linear_score, self.coef_, self.intercept_)
@@ -39,7 +40,7 @@ class LinearClassifier(Classifier):
         return class_scores, self.coef_, self.intercept_
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of each row: (n,) for the second of two classes, else (n, k).
+        """Scores of each row: (n_rows,) for the second of two classes, else (n_rows, n_classes).
 
         Parameters
         ----------
@@ -47,53 +48,48 @@ class LinearClassifier(Classifier):
             The rows.
         """
         check_is_fitted(self)
-        Z = self._each(X, row_scores, self.coef_, self.intercept_)
+        Z = self._each(X, linear_score, self.coef_, self.intercept_)
         return Z[:, 0] if len(self.coef_) == 1 else Z
 
 
 def linear_score(chunk: Chunk, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-    """X w + b."""
+    """X w + b: (n,) for coefficients (p,), (n, m) for coefficients (m, p)."""
     return chunk.X @ coef.T + intercept
 
 
-def row_scores(chunk: Chunk, W: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Scores (n, m)."""
-    return chunk.X @ W.T + b
-
-
-def class_scores(chunk: Chunk, W: np.ndarray, b: np.ndarray) -> np.ndarray:
+def class_scores(chunk: Chunk, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
     """Scores (n, k), with a column of zeros for the first of two classes."""
-    Z = row_scores(chunk, W, b)
-    return np.hstack([np.zeros_like(Z), Z]) if len(W) == 1 else Z
-
-
-INITIAL_SAMPLE_ROWS = 2_000  # rows
+    Z = linear_score(chunk, coef, intercept)
+    return np.hstack([np.zeros_like(Z), Z]) if len(coef) == 1 else Z
 
 
 def warm_start_parameters(model: Any) -> np.ndarray | None:
-    """Coefficients and constant [w b] of the last fit, if the model asks for them and has them."""
+    """Coefficients and intercept [w b] of the last fit, if `warm_start` is set and they fit."""
     coef = np.ravel(getattr(model, "coef_", ()))
     if not model.warm_start or len(coef) != model.n_features_in_:
         return None
-    constant = model.intercept_ if model.fit_intercept else 0.0
-    return np.append(coef, constant).astype(np.float64)
+    intercept = model.intercept_ if model.fit_intercept else 0.0
+    return np.append(coef, intercept).astype(np.float64)
 
 
 def sample_rows(rows: Rows, k: int, seed: int) -> Rows:
-    """So many of the rows, drawn by their numbers, in memory."""
-    part = rows.sample(k, seed)
-    place = SparseSource if rows.sparse else ArraySource
-    return Rows(place(part.X, part.y, part.w, finite=True))
+    """A sample of k rows, without replacement, in memory."""
+    sample = rows.sample(k, seed)
+    source = SparseSource if rows.sparse else ArraySource
+    return Rows(source(sample.X, sample.y, sample.w, finite=True))
 
 
 def median_and_deviation(rows: Rows, *, centered: bool) -> tuple[float, float]:
-    """Median of the target (0 if not centred) and of its distance from there, on a sample."""
-    part = rows.sample(5 * INITIAL_SAMPLE_ROWS, seed=0)
-    y = part.y[part.weights() > 0].astype(np.float64)
-    middle = float(np.median(y)) if centered and len(y) else 0.0
-    off = np.abs(y - middle)
-    sizes = (float(size(off)) for size in (np.median, np.mean) if len(off))
-    return middle, next((size for size in sizes if size > 0), 1.0)
+    """Median of the target (0 if not centered) and median absolute deviation, on a sample.
+
+    Where the latter is 0 the mean absolute deviation takes its place, and 1 where that is 0 too.
+    """
+    sample = rows.sample(5 * INITIAL_SAMPLE_ROWS, seed=0)
+    y = sample.y[sample.weights() > 0].astype(np.float64)
+    median = float(np.median(y)) if centered and len(y) else 0.0
+    deviations = np.abs(y - median)
+    scales = (float(average(deviations)) for average in (np.median, np.mean) if len(deviations))
+    return median, next((scale for scale in scales if scale > 0), 1.0)
 
 
 def chunk_weight(chunk: Chunk) -> float:

@@ -1,7 +1,7 @@
 """The lasso of one penalty by coordinate descent on a working set of columns.
 
-Columns outside of the working set have coefficient zero. That is right as long as none of them
-correlates with the residual by more than the penalty; those that do enter, and it goes on.
+Columns outside of the working set have coefficient zero. That is optimal as long as none of them
+correlates with the residual by more than the penalty; those that do enter the working set.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from tenfold.linear._lasso_gram import MIN_BATCH_COLUMNS, GramMatrix
+from tenfold.linear._lasso_gram import GramMatrix
+from tenfold.linear._tuning import MIN_BATCH_COLUMNS
 from tenfold.optim.coordinate_descent import (
     SWEEPS_BEFORE_ACTIVE_SET,
     PenalizedQuadratic,
@@ -21,7 +22,7 @@ from tenfold.optim.coordinate_descent import (
 from tenfold.optim.coordinate_descent_numba import ROUNDING_STEP_RATIO, descend_to_gap, duality_gap
 
 _ENTRY_FRACTION = (
-    0.8  # columns this close to the penalty enter with those beyond it: they are next on a path
+    0.8  # of the penalty: columns with this correlation enter together with those above
 )
 _EPS = np.finfo(np.float64).eps
 _INNER_TOL_FACTOR = 0.9  # share of the tolerance for the working set: the rest is for rounding
@@ -36,7 +37,7 @@ class L1L2Penalty(NamedTuple):
 
 
 class LassoSettings(NamedTuple):
-    """When to stop: gap as a share of y'y, sweeps; and a seed for random order, else 0."""
+    """Tolerance of the gap as a share of y'y, maximum sweeps, and seed of a random order or 0."""
 
     tol: float
     max_iter: int
@@ -44,56 +45,70 @@ class LassoSettings(NamedTuple):
 
 
 class LassoSolution(NamedTuple):
-    """Coefficients, the slope c - Qw there, duality gap, sweeps, and whether it was enough."""
+    """A point of coordinate descent.
+
+    Attributes
+    ----------
+    w : (p,) coefficients
+    correlation : (p,) c - Qw, products of the columns with the residual
+    gap : duality gap
+    n_iter : sweeps
+    converged : whether the gap is small enough
+    """
 
     w: np.ndarray
-    slope: np.ndarray
+    correlation: np.ndarray
     gap: float
     n_iter: int
     converged: bool
 
 
 def initial_solution(gram: GramMatrix, target: int, w: np.ndarray) -> LassoSolution:
-    """Where to begin: at these coefficients, whose columns enter."""
-    while len(missing := np.setdiff1d(np.flatnonzero(w), gram.made)):
+    """The initial point at given coefficients, whose columns enter the matrix."""
+    while len(missing := np.setdiff1d(np.flatnonzero(w), gram.entered)):
         gram.enter(missing)
-    return LassoSolution(w, gram.slopes(w, target), np.inf, 0, False)
+    return LassoSolution(w, gram.correlations(w, target), np.inf, 0, False)
 
 
 def minimize_lasso(
-    gram: GramMatrix, target: int, penalty: L1L2Penalty, start: LassoSolution, rule: LassoSettings
+    gram: GramMatrix,
+    target: int,
+    penalty: L1L2Penalty,
+    start: LassoSolution,
+    settings: LassoSettings,
 ) -> LassoSolution:
-    """The lasso of one target, from a start on the same matrix."""
-    c, limit = gram.c[:, target], rule.tol * gram.yy[target]
-    if penalty.l1 < _EPS * np.abs(c).max(initial=0.0):  # less than rounding: no gap could show it
+    """The lasso of one target, from an initial point on the same matrix."""
+    c, max_gap = gram.xy[:, target], settings.tol * gram.yy[target]
+    if penalty.l1 < _EPS * np.abs(c).max(initial=0.0):  # below rounding: no gap could show it
         penalty = penalty._replace(l1=0.0)
-    w, slope, done, moving = start.w, start.slope, 0, True
+    w, correlation, done, moving = start.w, start.correlation, 0, True
     while True:
-        gap = duality_gap(c, gram.bend, gram.yy[target], *penalty, w, slope)
-        wanted = _entering_columns(gram, penalty, slope)
-        if gap <= limit or done >= rule.max_iter or not (moving or len(wanted)):
-            return LassoSolution(w, slope, gap, done, bool(gap <= limit or not moving))
-        if len(wanted):
-            gram.enter(wanted)
-        left = rule._replace(tol=_INNER_TOL_FACTOR * rule.tol, max_iter=rule.max_iter - done)
-        w, slope, sweeps, moving = _descend_on_working_set(gram, target, penalty, w, slope, left)
+        gap = duality_gap(c, gram.squares, gram.yy[target], *penalty, w, correlation)
+        entering = _entering_columns(gram, penalty, correlation)
+        if gap <= max_gap or done >= settings.max_iter or not (moving or len(entering)):
+            converged = bool(gap <= max_gap or not moving)
+            return LassoSolution(w, correlation, gap, done, converged)
+        if len(entering):
+            gram.enter(entering)
+        remaining = settings.max_iter - done
+        inner = settings._replace(tol=_INNER_TOL_FACTOR * settings.tol, max_iter=remaining)
+        w, correlation, sweeps, moving = _descend_on_working_set(
+            gram, target, penalty, w, correlation, inner
+        )
         done += sweeps
 
 
-def _entering_columns(gram: GramMatrix, penalty: L1L2Penalty, slope: np.ndarray) -> np.ndarray:
-    """Columns that should enter, the most wanted first; none if none has to."""
-    outside = np.ones(len(slope), bool)
-    outside[gram.made] = False
-    want = np.where(outside, slope if penalty.positive else np.abs(slope), 0.0)
-    if want.max() <= penalty.l1:
+def _entering_columns(
+    gram: GramMatrix, penalty: L1L2Penalty, correlation: np.ndarray
+) -> np.ndarray:
+    """Columns that should enter, largest correlation first; empty if none violates optimality."""
+    outside = np.ones(len(correlation), bool)
+    outside[gram.entered] = False
+    size = np.where(outside, correlation if penalty.positive else np.abs(correlation), 0.0)
+    if size.max() <= penalty.l1:
         return np.arange(0)
-    order = np.argsort(-want, kind="stable")
-    return order[
-        : min(
-            max(np.count_nonzero(want > _ENTRY_FRACTION * penalty.l1), MIN_BATCH_COLUMNS),
-            outside.sum(),
-        )
-    ]
+    wanted = max(np.count_nonzero(size > _ENTRY_FRACTION * penalty.l1), MIN_BATCH_COLUMNS)
+    return np.argsort(-size, kind="stable")[: min(wanted, outside.sum())]
 
 
 def _descend_on_working_set(
@@ -101,43 +116,46 @@ def _descend_on_working_set(
     target: int,
     penalty: L1L2Penalty,
     w: np.ndarray,
-    slope: np.ndarray,
-    rule: LassoSettings,
+    correlation: np.ndarray,
+    settings: LassoSettings,
 ) -> tuple[np.ndarray, np.ndarray, int, bool]:
-    """Coordinate descent on the columns that have entered: w, slope, sweeps, whether it moves."""
-    made, w = gram.made, w.copy()
-    v, g, c, m = w[made], slope[made], gram.c[made, target], len(made)
+    """Coordinate descent on the columns that have entered: w, correlations, sweeps, if it moves."""
+    entered, w = gram.entered, w.copy()
+    v, g, c, m = w[entered], correlation[entered], gram.xy[entered, target], len(entered)
     l1, l2, positive = penalty
-    problem = PenalizedQuadratic(gram.square, c, np.full(m, l1), np.full(m, l2), positive)
+    problem = PenalizedQuadratic(gram.block, c, np.full(m, l1), np.full(m, l2), positive)
     done, moving = 0, True
-    while moving and done < rule.max_iter:
-        some = (done == 0, rule.tol, min(SWEEPS_BEFORE_ACTIVE_SET, rule.max_iter - done), rule.seed)
-        sweeps, moved = descend_to_gap(gram.square, c, gram.yy[target], *penalty, v, g, *some)
+    while moving and done < settings.max_iter:
+        most = min(SWEEPS_BEFORE_ACTIVE_SET, settings.max_iter - done)
+        stop = (done == 0, settings.tol, most, settings.seed)
+        sweeps, largest = descend_to_gap(gram.block, c, gram.yy[target], *penalty, v, g, *stop)
         done += sweeps
-        moving = sweeps > 0 and moved > ROUNDING_STEP_RATIO * np.abs(v).max()
+        moving = sweeps > 0 and largest > ROUNDING_STEP_RATIO * np.abs(v).max()
         if sweeps < SWEEPS_BEFORE_ACTIVE_SET:
             break
         v, g = active_set_step(problem, v, g)
-    w[made] = v
+    w[entered] = v
     if m < len(w):
-        return w, gram.slopes(w, target), done, moving
-    return w, g[np.argsort(made)], done, moving
+        return w, gram.correlations(w, target), done, moving
+    return w, g[np.argsort(entered)], done, moving
 
 
-def lasso_objective(c: np.ndarray, penalty: L1L2Penalty, w: np.ndarray, slope: np.ndarray) -> float:
-    """What is minimised, less y'y/2."""
+def lasso_objective(
+    c: np.ndarray, penalty: L1L2Penalty, w: np.ndarray, correlation: np.ndarray
+) -> float:
+    """The objective less y'y/2."""
     size = penalty.l1 * np.abs(w).sum() + 0.5 * penalty.l2 * (w @ w)
-    return float(size - 0.5 * ((c + slope) @ w))
+    return float(size - 0.5 * ((c + correlation) @ w))
 
 
-def warn_unless_converged(fits: list[LassoSolution], rule: LassoSettings) -> None:
-    """Warn of the widest gap among the fits that have not converged."""
-    gaps = [fit.gap for fit in fits if not fit.converged]
+def warn_unless_converged(solutions: list[LassoSolution], settings: LassoSettings) -> None:
+    """Warn of the largest gap among the solutions that have not converged."""
+    gaps = [solution.gap for solution in solutions if not solution.converged]
     if gaps:
         warnings.warn(
-            f"Objective did not converge: {len(gaps)} of {len(fits)} fits still have a duality gap "
-            f"of up to {max(gaps):.3g} after {rule.max_iter} sweeps. Raise max_iter, raise alpha, "
-            "or loosen tol.",
+            f"Objective did not converge: {len(gaps)} of {len(solutions)} fits have a duality gap "
+            f"of up to {max(gaps):.3g} after {settings.max_iter} sweeps. Raise max_iter, raise "
+            "alpha, or loosen tol.",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -1,4 +1,8 @@
-"""Least squares by normal equations, QR, singular values or conjugate gradients."""
+"""Least squares by normal equations, QR, singular values or conjugate gradients.
+
+Normal equations square the condition number of the data. When that costs digits, the triangular
+factor R of the centered rows does not.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +18,27 @@ from tenfold.stats.moments import MIN_RECIPROCAL_CONDITION, Moments, TriangularF
 
 
 def centered_qr(chunk: Chunk, mean: np.ndarray) -> TriangularFactor:
-    """Factor of the rows [X y] less their mean."""
+    """Triangular factor of the rows [X y] less their mean."""
     return TriangularFactor.of(
         np.hstack([chunk.X, chunk.y.reshape(chunk.rows, -1)]) - mean, chunk.w
     )
 
 
 class LeastSquaresProblem(NamedTuple):
-    """min |A w - B|^2 + alpha |w|^2, known through A'A, A'B and perhaps the triangle of [A B]."""
+    """min |A w - B|^2 + alpha |w|^2, given by A'A, A'B and perhaps the triangular factor of [A B].
 
-    AA: np.ndarray  # (p, p)
-    AB: np.ndarray  # (p, q)
-    eps: float  # relative precision of the numbers in A
-    R: np.ndarray | None = None  # (., p)
-    C: np.ndarray | None = None  # (., q)
+    Attributes
+    ----------
+    AA, AB : (p, p) and (p, q) products
+    eps : relative precision of the numbers in A
+    R, C : (., p) and (., q) blocks of the triangular factor, or None
+    """
+
+    AA: np.ndarray
+    AB: np.ndarray
+    eps: float
+    R: np.ndarray | None = None
+    C: np.ndarray | None = None
 
 
 def problem_from_moments(
@@ -39,8 +50,8 @@ def problem_from_moments(
         S = s.scatter + s.n * np.multiply.outer(s.mean, s.mean)
         return LeastSquaresProblem(S[:p, :p], S[:p, p:], eps)
     deviation = np.sqrt(np.maximum(s.scatter.diagonal(), 0.0) / s.n)
-    alive = is_varying(deviation, s.mean, eps) | (np.arange(len(deviation)) >= p)
-    S = np.where(alive & alive[:, None], s.scatter, 0.0)
+    varies = is_varying(deviation, s.mean, eps) | (np.arange(len(deviation)) >= p)
+    S = np.where(varies & varies[:, None], s.scatter, 0.0)
     return LeastSquaresProblem(S[:p, :p], S[:p, p:], eps)
 
 
@@ -50,20 +61,29 @@ def is_varying(deviation: np.ndarray, mean: np.ndarray, eps: float) -> np.ndarra
 
 
 def problem_from_qr(rows: Rows, s: Moments, *, intercept: bool) -> LeastSquaresProblem:
-    """The same from a second pass that keeps the condition of the data."""
+    """The same problem with its triangular factor, from a second pass."""
     p = rows.n_features
     mean = s.mean if intercept else np.zeros_like(s.mean)
     R = rows.total(centered_qr, mean).R
-    P = problem_from_moments(s, p, rows.dtype, intercept=intercept)
-    R = R * is_varying(np.abs(R).max(axis=0) / np.sqrt(s.n), mean, P.eps)
+    return with_triangular_factor(
+        problem_from_moments(s, p, rows.dtype, intercept=intercept), R, mean, s.n
+    )
+
+
+def with_triangular_factor(
+    P: LeastSquaresProblem, R: np.ndarray, mean: np.ndarray, n: float
+) -> LeastSquaresProblem:
+    """The problem with the triangular factor of [A B]; columns that do not vary become zero."""
+    p = len(P.AA)
+    R = R * is_varying(np.abs(R).max(axis=0) / np.sqrt(n), mean, P.eps)
     return P._replace(R=R[:, :p], C=R[:, p:])
 
 
 def solve_least_squares(P: LeastSquaresProblem, alpha: np.ndarray) -> np.ndarray:
     """Coefficients (p, q) for a penalty per target (or one for all)."""
     if P.R is not None:
-        U, sizes, Vt = np.linalg.svd(P.R, full_matrices=False)
-        return Vt.T @ (_ridge_filter_factors(sizes, alpha, len(P.AA) * P.eps) * (U.T @ P.C))
+        U, singular, Vt = np.linalg.svd(P.R, full_matrices=False)
+        return Vt.T @ (_ridge_filter_factors(singular, alpha, len(P.AA) * P.eps) * (U.T @ P.C))
     if (alpha != alpha[0]).any():
         columns = [
             solve_least_squares(P._replace(AB=P.AB[:, [t]]), alpha[[t]]) for t in range(len(alpha))
@@ -74,15 +94,15 @@ def solve_least_squares(P: LeastSquaresProblem, alpha: np.ndarray) -> np.ndarray
     return solve_psd(P.AA + alpha[0] * np.eye(len(P.AA)), P.AB, P.eps)
 
 
-def _ridge_filter_factors(sizes: np.ndarray, alpha: np.ndarray, least: float) -> np.ndarray:
-    """Factors s / (s^2 + alpha), one for each size and target; 0 where a size is only rounding."""
-    kept = sizes > least * sizes.max(initial=0.0)
-    s = np.where(kept, sizes, 1.0)[:, None]
-    return kept[:, None] / (s + alpha / s)  # this way s^2 cannot leave the range of numbers
+def _ridge_filter_factors(singular: np.ndarray, alpha: np.ndarray, tol: float) -> np.ndarray:
+    """Factors s / (s^2 + alpha) of each singular value and target; 0 where it is rounding."""
+    nonzero = singular > tol * singular.max(initial=0.0)
+    s = np.where(nonzero, singular, 1.0)[:, None]
+    return nonzero[:, None] / (s + alpha / s)  # s^2 might overflow or underflow
 
 
 def is_well_conditioned(P: LeastSquaresProblem, alpha: np.ndarray, dtype: np.dtype) -> bool:
-    """Whether the moments know the solution to enough digits."""
+    """Whether the moments determine the solution to enough digits."""
     scale = np.sqrt(P.AA.diagonal() + alpha.min())
     if not (np.isfinite(scale) & (scale > 0)).all():
         return False
@@ -91,7 +111,7 @@ def is_well_conditioned(P: LeastSquaresProblem, alpha: np.ndarray, dtype: np.dty
 
 
 def solve_nonnegative(P: LeastSquaresProblem, alpha: np.ndarray) -> np.ndarray:
-    """The same under w >= 0, by active sets on a square root of the problem."""
+    """The solution under w >= 0, by an active-set method on a square root of the problem."""
     from scipy.optimize import nnls
 
     R, C = _square_root(P) if P.R is None or P.C is None else (P.R, P.C)
@@ -107,49 +127,50 @@ def _square_root(P: LeastSquaresProblem) -> tuple[np.ndarray, np.ndarray]:
     """R and C with R'R = A'A and R'C = A'B."""
     values, V = np.linalg.eigh(P.AA)
     root = np.sqrt(np.maximum(values, 0.0))
-    kept = root > len(root) * np.finfo(float).eps * root.max(initial=0.0)
-    R = root[kept, None] * V[:, kept].T
-    return R, (V[:, kept].T @ P.AB) / root[kept, None]
+    nonzero = root > len(root) * np.finfo(float).eps * root.max(initial=0.0)
+    R = root[nonzero, None] * V[:, nonzero].T
+    return R, (V[:, nonzero].T @ P.AB) / root[nonzero, None]
 
 
 class ThinSVD(NamedTuple):
-    """Few rows, decomposed: centred rows U S V', and U' times the centred target.
+    """Singular value decomposition U S V' of few centered rows, and U' times the centered target.
 
     Attributes
     ----------
-    turned : (r, q) U'B, with r the number of rows or columns, whichever is less
+    projected : (r, q) U'B, with r the number of rows or columns, whichever is less
     singular : (r,) singular values
-    Vt : (r, p) main directions
+    Vt : (r, p) right singular vectors
     mean_x, mean_y : what was subtracted
-    least : singular values below this share of the largest count as zero
+    tol : singular values below this share of the largest count as zero
     """
 
-    turned: np.ndarray
+    projected: np.ndarray
     singular: np.ndarray
     Vt: np.ndarray
     mean_x: np.ndarray
     mean_y: np.ndarray
-    least: float
+    tol: float
 
     def solution(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The shortest coefficients (p, q), and the constants (q,)."""
-        coef = self.Vt.T @ (_ridge_filter_factors(self.singular, alpha, self.least) * self.turned)
+        """The coefficients (p, q) of minimum norm, and the intercepts (q,)."""
+        factors = _ridge_filter_factors(self.singular, alpha, self.tol)
+        coef = self.Vt.T @ (factors * self.projected)
         return coef, self.mean_y - self.mean_x @ coef
 
 
 def thin_svd(rows: Rows, *, intercept: bool) -> ThinSVD:
-    """The rows themselves, all in memory, by their singular values."""
+    """The decomposition of all rows, gathered in memory."""
     X, y, w, _ = rows.gather()
     Y = y.reshape(len(y), -1).astype(np.float64)
     root = np.ones(len(Y)) if w is None else np.sqrt(w)
-    weight = root**2 / (root**2).sum()
-    mean_x, mean_y = (weight @ X, weight @ Y) if intercept else (0 * X[0], 0 * Y[0])
+    share = root**2 / (root**2).sum()
+    mean_x, mean_y = (share @ X, share @ Y) if intercept else (0 * X[0], 0 * Y[0])
     D = X - mean_x
     eps = float(np.finfo(X.dtype).eps)
     D = D * is_varying(np.abs(D).max(axis=0), mean_x, eps)
     A, B = D * root[:, None], (Y - mean_y) * root[:, None]
-    U, sizes, Vt = np.linalg.svd(A.astype(np.float64, copy=False), full_matrices=False)
-    return ThinSVD(U.T @ B, sizes, Vt, mean_x, mean_y, max(A.shape) * eps)
+    U, singular, Vt = np.linalg.svd(A.astype(np.float64, copy=False), full_matrices=False)
+    return ThinSVD(U.T @ B, singular, Vt, mean_x, mean_y, max(A.shape) * eps)
 
 
 class CrossProductSums(NamedTuple):
@@ -169,17 +190,18 @@ def _cross_product_sums(chunk: Chunk) -> CrossProductSums:
 
 
 def _gram_product(chunk: Chunk, V: np.ndarray) -> np.ndarray:
-    """X'X V with weights, without making X'X."""
+    """Weighted X'X V, without forming X'X."""
     return chunk.X.T @ (chunk.weights()[:, None] * (chunk.X @ V))
 
 
 def conjugate_gradients(
     rows: Rows, alpha: np.ndarray, *, intercept: bool, tol: float, max_iter: int
 ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-    """Coefficients (p, q), constants (q,) and the report of the loop.
+    """Coefficients (p, q), intercepts (q,) and the convergence report.
 
-    Solves (X'X + alpha) w = X'y about the mean, all targets at once, one pass a round, until the
-    residual of each is at most `tol` times its right-hand side.
+    Solves (X'X + alpha) w = X'y about the mean, all targets at once, one pass per iteration, until
+    each residual is at most `tol` times its right-hand side. For sparse rows with too many columns
+    for a Gram matrix.
     """
     s = rows.total(_cross_product_sums)
     mean_x, mean_y = (s.x / s.n, s.y / s.n) if intercept else (0 * s.x, 0 * s.y)

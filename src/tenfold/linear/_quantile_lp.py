@@ -1,11 +1,11 @@
-"""Quantile regression, second stage: the exact minimum by a linear program of the rows near the plane.
+"""Quantile regression, second stage: the exact minimum by a linear program of few rows.
 
-Rows far from the plane lie above or below it, whatever happens near the minimum. There their loss
-is a straight line, and everywhere that line is no larger than the loss. So with all rows but the
-nearest replaced by lines, the least value is a bound from below; if the solution has the full
-objective of that value, it is the minimum. Else more rows are taken as they are. (Portnoy and
-Koenker, 1997, call the lines globs.) Where more rows than that lie on the plane, lines of any slope
-from q - 1 to q touch their loss; the smoothed corners know which slopes balance each other.
+Rows far from the plane stay on their side of it near the minimum. There their loss is linear, and
+everywhere else the loss is at least that linear function. So with all rows but the nearest replaced
+by linear functions, the minimum of the program is a lower bound; if its solution has the full
+objective of that value, it is the minimum. Else more rows enter with their true loss. (Portnoy and
+Koenker, 1997, call the linear parts globs.) Where more rows than that lie on the plane, any slope
+from q - 1 to q is a subgradient of their loss; the smoothed loss gives slopes that balance.
 """
 
 from __future__ import annotations
@@ -19,35 +19,44 @@ from tenfold.engine.chunk import Chunk
 from tenfold.linear._smoothed_pinball import PinballObjective, residuals
 from tenfold.optim.convergence import Minimum, until_converged
 
-_ROW_GROWTH = 3  # times as many rows are taken as they are when the last were too few
-_INTERIOR_FRACTION = 1 - 1e-9  # share of the bound below which a multiplier is not at its bound
-_MIN_RELATIVE_VALUE = 1e-14  # share of the first objective that is as good as zero
+_ROW_GROWTH = 3  # factor on the rows with their true loss when they were too few
+_INTERIOR_FRACTION = 1 - 1e-9  # of its bound: a smaller multiplier is not at its bound
+_MIN_RELATIVE_VALUE = 1e-14  # of the first objective: smaller values count as zero
 
 
 class PinballPieces(NamedTuple):
-    """Loss of all rows, their lines, and the k rows (with ties) that lie nearest to the plane."""
+    """Loss of all rows, its linearization, and the k rows (with ties) nearest to the plane.
+
+    Attributes
+    ----------
+    loss : pinball loss
+    linear : value of the linearized loss of all rows
+    gradient : (p + 1,) its gradient, with opposite sign
+    k : how many rows to keep
+    numbers : numbers of the nearest rows, ascending
+    residuals : their residuals
+    """
 
     loss: float
-    lines: float  # loss if all rows were lines
-    slope: np.ndarray  # of the lines
+    linear: float
+    gradient: np.ndarray
     k: int
-    numbers: np.ndarray  # of the nearest rows, ascending
-    off: np.ndarray  # their residuals
+    numbers: np.ndarray
+    residuals: np.ndarray
 
     def merge(self, other: PinballPieces) -> PinballPieces:
         numbers = np.append(self.numbers, other.numbers)
-        off = np.append(self.off, other.off)
-        kept = _is_nearest(off, self.k)
-        loss, lines = self.loss + other.loss, self.lines + other.lines
-        return PinballPieces(
-            loss, lines, self.slope + other.slope, self.k, numbers[kept], off[kept]
-        )
+        r = np.append(self.residuals, other.residuals)
+        near = _is_nearest(r, self.k)
+        loss, linear = self.loss + other.loss, self.linear + other.linear
+        gradient = self.gradient + other.gradient
+        return PinballPieces(loss, linear, gradient, self.k, numbers[near], r[near])
 
 
-def _is_nearest(off: np.ndarray, k: int) -> np.ndarray:
-    """Which of the numbers are at most as large as the k-th smallest."""
-    size = np.abs(off)
-    if len(off) <= k:
+def _is_nearest(r: np.ndarray, k: int) -> np.ndarray:
+    """Which absolute values are at most the k-th smallest."""
+    size = np.abs(r)
+    if len(r) <= k:
         return np.isfinite(size)
     return size <= np.partition(size, k - 1)[k - 1]
 
@@ -55,26 +64,29 @@ def _is_nearest(off: np.ndarray, k: int) -> np.ndarray:
 def pinball_pieces(
     chunk: Chunk, w: np.ndarray, b: np.ndarray, q: float, k: int, width: float
 ) -> PinballPieces:
-    """The pieces of a chunk; rows without weight are never near."""
-    r, omega = residuals(chunk, w, b), chunk.weights().astype(np.float64)
-    lever = omega * _line_slopes(r, q, width)
-    pull = lever.astype(chunk.X.dtype, copy=False)
-    slope = np.append(pull @ chunk.X, pull.sum(dtype=np.float64))
-    loss = float(omega @ (_line_slopes(r, q, 0.0) * r))
-    kept = np.flatnonzero(_is_nearest(np.where(omega > 0, r, np.inf), k))
-    return PinballPieces(loss, float(lever @ r), slope, k, kept + chunk.first, r[kept])
+    """The pieces of a chunk; rows without weight are never among the nearest."""
+    r, weights = residuals(chunk, w, b), chunk.weights().astype(np.float64)
+    slopes = weights * _line_slopes(r, q, width)
+    row_slopes = slopes.astype(chunk.X.dtype, copy=False)
+    gradient = np.append(row_slopes @ chunk.X, row_slopes.sum(dtype=np.float64))
+    loss = float(weights @ (_line_slopes(r, q, 0.0) * r))
+    near = np.flatnonzero(_is_nearest(np.where(weights > 0, r, np.inf), k))
+    return PinballPieces(loss, float(slopes @ r), gradient, k, near + chunk.first, r[near])
 
 
 def _line_slopes(r: np.ndarray, q: float, width: float) -> np.ndarray:
-    """Slope of a row's line in the residual: q above the plane, q - 1 below, or in between."""
+    """Slope of each row's linear function in the residual: q above the plane, q - 1 below.
+
+    With a width, the derivative of the smoothed loss, in between.
+    """
     return np.where(r > 0, q, q - 1) if width == 0 else q - expit(-r / width)
 
 
 class BoundedSolution(NamedTuple):
-    """A point, its pieces and its objective, and how far that may lie above the minimum."""
+    """A point, its pieces and its objective, and the gap to a lower bound of the minimum."""
 
     theta: np.ndarray
-    width: float  # of the corners that the lines come from
+    width: float  # smoothing width from which the slopes come
     pieces: PinballPieces
     value: float
     gap: float
@@ -83,39 +95,40 @@ class BoundedSolution(NamedTuple):
 def solve_quantile_lp(
     f: PinballObjective, start: np.ndarray, width: float, k: int, method: str, stop: dict[str, Any]
 ) -> Minimum:
-    """The minimum, and as `gap_` of the report how far at most the objective is from the least."""
+    """The minimum, with the gap between objective and lower bound as `gap_` of the report."""
     first = _evaluate_point(f, start, width, k, -np.inf)
     loop = until_converged((first, first), **stop)
-    for here, best in loop:
-        there = _solve_reduced_program(f, here, method)
-        best = min(best, there, key=lambda each: each.value)
-        scale = max(there.value, _MIN_RELATIVE_VALUE * first.value, np.finfo(float).tiny)
-        stuck = np.isinf(there.gap) and there.pieces.k == here.pieces.k  # no more rows to take
-        change = there.gap / scale
-        loop.update((there, best), objective=best.value, change=change, stuck=bool(stuck))
+    for point, best in loop:
+        following = _solve_reduced_program(f, point, method)
+        best = min(best, following, key=lambda p: p.value)
+        scale = max(following.value, _MIN_RELATIVE_VALUE * first.value, np.finfo(float).tiny)
+        all_rows = following.pieces.k == point.pieces.k
+        stuck = bool(np.isinf(following.gap) and all_rows)
+        change = following.gap / scale
+        loop.update((following, best), objective=best.value, change=change, stuck=stuck)
     end = loop.state[0 if loop.converged else 1]
-    return Minimum(end.theta, end.value, end.pieces.slope, {**loop.report, "gap_": end.gap})
+    return Minimum(end.theta, end.value, end.pieces.gradient, {**loop.report, "gap_": end.gap})
 
 
 def _evaluate_point(
-    f: PinballObjective, theta: np.ndarray, width: float, k: int, least: float
+    f: PinballObjective, theta: np.ndarray, width: float, k: int, lower_bound: float
 ) -> BoundedSolution:
-    """What one pass says of a point, when the objective is known to be at least that."""
-    found = f.rows.total(pinball_pieces, *f.parts(theta), f.q, k, width)
-    value = found.loss / f.n + f.penalty(theta)
-    return BoundedSolution(theta, width, found, value, max(value - least, 0.0))
+    """Objective and pieces of a point, from one pass."""
+    pieces = f.rows.total(pinball_pieces, *f.split_parameters(theta), f.q, k, width)
+    value = pieces.loss / f.n + f.penalty(theta)
+    return BoundedSolution(theta, width, pieces, value, max(value - lower_bound, 0.0))
 
 
 def _solve_reduced_program(
-    f: PinballObjective, here: BoundedSolution, method: str
+    f: PinballObjective, point: BoundedSolution, method: str
 ) -> BoundedSolution:
-    """The solution with only the near rows as they are; with more of them, if it has none."""
-    k = min(_ROW_GROWTH * here.pieces.k, max(f.rows.n_rows, 1))
-    found = QuantileDualProgram.of(f, here).solved(method)
-    if found is None:
-        return _evaluate_point(f, here.theta, here.width, k, -np.inf)
-    theta, least = found
-    return _evaluate_point(f, theta, 0.0, k, least / f.n)
+    """The solution with the true loss of the near rows alone; more rows, if it is unbounded."""
+    k = min(_ROW_GROWTH * point.pieces.k, max(f.rows.n_rows, 1))
+    solution = QuantileDualProgram.of(f, point).solve(method)
+    if solution is None:
+        return _evaluate_point(f, point.theta, point.width, k, -np.inf)
+    theta, bound = solution
+    return _evaluate_point(f, theta, 0.0, k, bound / f.n)
 
 
 class QuantileDualProgram(NamedTuple):
@@ -124,74 +137,83 @@ class QuantileDualProgram(NamedTuple):
     .. math:: \max_{a, z} r \cdot a + w \cdot z \quad \text{with} \quad X^\top a - z = -g, \;
               \omega (q - 1) \le a \le \omega q, \; |z| \le n \alpha
 
-    g is the slope of the rows that are lines. The multipliers of the equations are the step.
+    g is the gradient of the linearized rows. The multipliers of the equations are the step.
+
+    Attributes
+    ----------
+    theta : the current point
+    X : (k, p) sparse near rows, or (k, p + 1) with a column of ones
+    r, weights : (k,) their residuals and weights
+    q : the quantile
+    g, linear : gradient and value of the linearized rows
+    max_multiplier : n alpha
     """
 
     theta: np.ndarray
-    X: Any  # (k, p) sparse, or (k, p + 1) with a column of ones
+    X: Any
     r: np.ndarray
-    omega: np.ndarray
+    weights: np.ndarray
     q: float
     g: np.ndarray
-    lines: float  # loss of the lines
-    most: float  # n alpha
+    linear: float
+    max_multiplier: float
 
     @classmethod
-    def of(cls, f: PinballObjective, here: BoundedSolution) -> QuantileDualProgram:
+    def of(cls, f: PinballObjective, point: BoundedSolution) -> QuantileDualProgram:
         from scipy import sparse
 
-        s, chunk = here.pieces, f.rows.take(here.pieces.numbers)
-        r, omega = s.off, chunk.weights().astype(np.float64)
-        lever = omega * _line_slopes(r, f.q, here.width)
-        g = s.slope - np.append(lever @ chunk.X, lever.sum())
-        lines = s.lines - float(lever @ r)
-        X, r, omega = _merge_equal_rows(chunk.X, chunk.y, r, omega)
+        s, chunk = point.pieces, f.rows.take(point.pieces.numbers)
+        r, weights = s.residuals, chunk.weights().astype(np.float64)
+        slopes = weights * _line_slopes(r, f.q, point.width)
+        g = s.gradient - np.append(slopes @ chunk.X, slopes.sum())
+        linear = s.linear - float(slopes @ r)
+        X, r, weights = _merge_equal_rows(chunk.X, chunk.y, r, weights)
         X = sparse.csr_array(X).astype(np.float64)
         X = sparse.hstack([X, np.ones((len(r), 1))], format="csr") if f.intercept else X
         g = g if f.intercept else g[:-1]
-        return cls(here.theta, X, r, omega, f.q, g, lines, f.n * f.alpha)
+        return cls(point.theta, X, r, weights, f.q, g, linear, f.n * f.alpha)
 
-    def solved(self, method: str) -> tuple[np.ndarray, float] | None:
-        """The new theta and the bound from below; None if lines alone fall without end."""
+    def solve(self, method: str) -> tuple[np.ndarray, float] | None:
+        """The new theta and the lower bound; None if the program has no solution."""
         from scipy.optimize import linprog
 
         (k, m), p = self.X.shape, len(self.theta) - 1
-        unit, mass, size = self._units()
-        bound = self.most / mass
-        limits = np.full((k + p, 2), [-bound, bound])
-        limits[:k] = np.outer(self.omega / mass, [self.q - 1, self.q])
-        cost = -np.append(self.r, self.theta[:-1]) / unit
-        A, g = self._equations(size), -self.g / size / mass
-        found = linprog(cost, A_eq=A, b_eq=g, bounds=limits, method=method)
-        if found.status != 0:
+        residual_unit, weight_unit, column_rms = self._units()
+        bound = self.max_multiplier / weight_unit
+        bounds = np.full((k + p, 2), [-bound, bound])
+        bounds[:k] = np.outer(self.weights / weight_unit, [self.q - 1, self.q])
+        cost = -np.append(self.r, self.theta[:-1]) / residual_unit
+        A, g = self._equations(column_rms), -self.g / column_rms / weight_unit
+        result = linprog(cost, A_eq=A, b_eq=g, bounds=bounds, method=method)
+        if result.status != 0:
             return None
         theta = self.theta.copy()
-        theta[:m] -= found.eqlin.marginals * unit / size
-        if self.most > 0:
-            theta[:-1][np.abs(found.x[k:]) < _INTERIOR_FRACTION * bound] = 0.0
-        return theta, self.lines - found.fun * unit * mass
+        theta[:m] -= result.eqlin.marginals * residual_unit / column_rms
+        if self.max_multiplier > 0:
+            theta[:-1][np.abs(result.x[k:]) < _INTERIOR_FRACTION * bound] = 0.0
+        return theta, self.linear - result.fun * residual_unit * weight_unit
 
     def _units(self) -> tuple[float, float, np.ndarray]:
-        """Sizes of residuals, weights and columns: solvers have absolute tolerances."""
+        """Units of residuals, weights and columns: solvers have absolute tolerances."""
         squares = np.bincount(self.X.indices, self.X.data**2, self.X.shape[1])
-        size = np.sqrt(squares / self.X.shape[0])
-        unit = float(np.abs(self.r).max(initial=0.0)) or 1.0
-        return unit, float(self.omega.mean()), np.where(size > 0, size, 1.0)
+        rms = np.sqrt(squares / self.X.shape[0])
+        largest = float(np.abs(self.r).max(initial=0.0)) or 1.0
+        return largest, float(self.weights.mean()), np.where(rms > 0, rms, 1.0)
 
-    def _equations(self, size: np.ndarray) -> Any:
-        """[X' -I] with rows over the sizes; the constant has no penalty."""
+    def _equations(self, column_rms: np.ndarray) -> Any:
+        """[X' -I] with rows divided by the units of the columns; the intercept has no penalty."""
         from scipy import sparse
 
         (_, m), p = self.X.shape, len(self.theta) - 1
-        scaled = sparse.diags_array(1 / size)
-        return sparse.hstack([scaled @ self.X.T, -(scaled @ sparse.eye_array(m, p))], format="csc")
+        scale = sparse.diags_array(1 / column_rms)
+        return sparse.hstack([scale @ self.X.T, -(scale @ sparse.eye_array(m, p))], format="csc")
 
 
-def _merge_equal_rows(X: Any, y: np.ndarray, r: np.ndarray, omega: np.ndarray) -> tuple:
-    """Equal rows of a dense X as one of their joint weight, in an order of their own."""
+def _merge_equal_rows(X: Any, y: np.ndarray, r: np.ndarray, weights: np.ndarray) -> tuple:
+    """Equal rows of a dense X as one row with the sum of their weights, sorted."""
     if not isinstance(X, np.ndarray):
-        return X, r, omega
-    _, first, which = np.unique(
+        return X, r, weights
+    _, first, inverse = np.unique(
         np.column_stack([y, X]), axis=0, return_index=True, return_inverse=True
     )
-    return X[first], r[first], np.bincount(which.ravel(), omega)
+    return X[first], r[first], np.bincount(inverse.ravel(), weights)

@@ -1,4 +1,9 @@
-"""Newton's method and L-BFGS for smooth linear objectives, started from the minimum on a sample of rows."""
+"""Newton's method and L-BFGS for smooth linear objectives.
+
+Newton's method takes few iterations and makes a Hessian of all parameters; L-BFGS takes more and
+makes none. On many rows L-BFGS starts from the minimum on a sample, preconditioned by the Hessian
+there: a few thousand rows determine both well.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +14,28 @@ import numpy as np
 
 from tenfold.engine.second_moments import second_moments
 from tenfold.linear._objective import LinearObjective
+from tenfold.linear._tuning import (
+    GRAM_MAX_COLUMNS,
+    MAX_SAMPLE_ROWS,
+    MIN_SAMPLE_ROWS,
+    NEWTON_MAX_ENTRIES,
+    NEWTON_MAX_PARAMETERS,
+    SAMPLE_DIVISOR,
+    SAMPLE_ROWS_PER_PARAMETER,
+)
 from tenfold.optim.convergence import Minimum
 from tenfold.optim.newton_methods import newton, newton_cg
 from tenfold.optim.quasi_newton import lbfgs
 from tenfold.stats.moments import Moments
 
 SMOOTH_SOLVERS = ("auto", "lbfgs", "newton-cholesky", "newton-cg")
-_NEWTON_MAX_ENTRIES = (
-    100_000  # rows x parameters up to which few costly rounds beat many cheap ones
+_WARM_START_TOL_FACTOR = 0.3  # of the largest gradient entry at a warm start: its tolerance
+_WARM_START_CONVERGED = (
+    1e-3  # of the tolerance: a warm start with a smaller gradient is at the minimum
 )
-_NEWTON_MAX_PARAMETERS = 256  # parameters up to which Newton's Hessian is made
-GRAM_MAX_COLUMNS = 2000  # columns up to which L-BFGS is told how they correlate
-SAMPLE_DIVISOR = 16  # a sample is so much smaller than the data, where it pays
-MIN_SAMPLE_ROWS, _MAX_SAMPLE_ROWS = 2_500, 20_000  # rows; more of them cost more than they save
-_WARM_START_TOL_FACTOR, _WARM_START_CONVERGED = (
-    0.3,
-    1e-3,
-)  # how much flatter a warm start ends, unless it is this flat already
-_SOFTMAX_TOL_FACTOR = (
-    0.5  # of the tolerance, for softmax on one chunk: small slopes hide gains, rounds are cheap
+_SMALL_SOFTMAX_TOL_FACTOR = (
+    0.5  # softmax is flat: small gradients still hide gains in the objective
 )
-_SAMPLE_ROWS_PER_PARAMETER = 20  # rows of a sample that knows the curvature well enough
 
 
 def minimize_smooth(
@@ -39,92 +45,99 @@ def minimize_smooth(
 
     Parameters
     ----------
-    f : Objective
-        Mean loss with its square penalty.
+    f : LinearObjective
+        Mean loss with its L2 penalty.
     start : array
-        Where to begin, flat.
+        Initial parameters, flat.
     solver : {"auto", "lbfgs", "newton-cholesky", "newton-cg"}
-        The way there.
+        The method.
     tol : float
         Converged when no entry of the gradient exceeds this.
     max_iter : int
-        Most rounds.
+        Maximum number of iterations.
 
     Returns
     -------
     Minimum
     """
     eps = float(np.finfo(f.rows.dtype).eps)
-    settings = {"tol": _path_tolerance(f, start, tol), "max_iter": max_iter}
-    size = len(start)
-    few_rows = size <= _NEWTON_MAX_PARAMETERS and size * f.rows.n_rows <= _NEWTON_MAX_ENTRIES
-    narrow = size <= _NEWTON_MAX_PARAMETERS and f.shape[0] == 1
-    least = max(MIN_SAMPLE_ROWS, _SAMPLE_ROWS_PER_PARAMETER * size)
-    sample = f.rows.n_rows // SAMPLE_DIVISOR
-    if solver == "auto" and narrow and sample >= least and max_iter > 1:
-        return _lbfgs_from_sample(
-            f, start, min(sample, _MAX_SAMPLE_ROWS), precision=eps, **settings
-        )
-    by_newton = few_rows or (narrow and f.rows.sparse)
-    if solver == "newton-cholesky" or (solver == "auto" and by_newton):
-        return newton(f.curve, start, precision=eps, **settings)
+    settings = {"tol": _path_tolerance(f, start, tol), "max_iter": max_iter, "precision": eps}
+    sample = _sample_size(f, len(start))
+    if solver == "auto" and sample and max_iter > 1:
+        return _lbfgs_from_sample(f, start, sample, **settings)
+    if solver == "newton-cholesky" or (solver == "auto" and _prefers_newton(f, len(start))):
+        return newton(f.value_gradient_hessian, start, **settings)
     if solver == "newton-cg":
-        return newton_cg(f.slope, f.bent, start, precision=eps, **settings)
+        return newton_cg(f.value_and_gradient, f.hessian_product, start, **settings)
     if f.rows.sparse or f.shape[1] > min(GRAM_MAX_COLUMNS, f.rows.n_rows):
-        return lbfgs(f.slope, start, precision=eps, **settings)
+        return lbfgs(f.value_and_gradient, start, **settings)
     s = second_moments(f.rows)
-    settings |= {"precision": eps, "noise": _max_mean_to_deviation(s)}
-    settings["tol"] *= (
-        _SOFTMAX_TOL_FACTOR if f.shape[0] > 1 and f.rows.n_rows <= f.rows.source.grid else 1
-    )
-    found = lbfgs(f.slope, start, precondition=_gram_preconditioner(f, s), **settings)
-    found.report["converged_"] |= bool(np.abs(found.slope).max() <= tol)
-    return found
+    settings |= {"noise": _max_mean_to_deviation(s), "precondition": _gram_preconditioner(f, s)}
+    settings["tol"] *= _SMALL_SOFTMAX_TOL_FACTOR if f.shape[0] > 1 and f.is_small else 1
+    minimum = lbfgs(f.value_and_gradient, start, **settings)
+    minimum.report["converged_"] |= bool(np.abs(minimum.gradient).max() <= tol)
+    return minimum
+
+
+def _sample_size(f: LinearObjective, size: int) -> int:
+    """Rows of the sample that L-BFGS starts from; 0 where a sample does not pay."""
+    sample = f.rows.n_rows // SAMPLE_DIVISOR
+    narrow = size <= NEWTON_MAX_PARAMETERS and f.shape[0] == 1
+    enough = sample >= max(MIN_SAMPLE_ROWS, SAMPLE_ROWS_PER_PARAMETER * size)
+    return min(sample, MAX_SAMPLE_ROWS) if narrow and enough else 0
+
+
+def _prefers_newton(f: LinearObjective, size: int) -> bool:
+    """Whether few iterations with a Hessian are faster than many without."""
+    few_entries = size * f.rows.n_rows <= NEWTON_MAX_ENTRIES
+    return size <= NEWTON_MAX_PARAMETERS and (few_entries or (f.shape[0] == 1 and f.rows.sparse))
 
 
 def _path_tolerance(f: LinearObjective, start: np.ndarray, tol: float) -> float:
-    """The tolerance; along a path finer: the end of the last fit may lie within it, or nearly."""
+    """The tolerance; tighter along a path, where a warm start may satisfy it without a step."""
     if not (f.rows.along_a_path and start.any()):
         return tol
-    steepest = float(np.abs(f.slope(start)[1]).max())
+    largest = float(np.abs(f.value_and_gradient(start)[1]).max())
     return (
-        min(tol, _WARM_START_TOL_FACTOR * steepest)
-        if steepest > _WARM_START_CONVERGED * tol
-        else tol
+        min(tol, _WARM_START_TOL_FACTOR * largest) if largest > _WARM_START_CONVERGED * tol else tol
     )
 
 
 def _max_mean_to_deviation(s: Moments) -> float:
-    """How many deviations the farthest column lies from zero, at least 1: scores lose as much."""
+    """Largest |mean| / deviation of a column, at least 1: the digits that scores lose to it."""
     deviation = np.sqrt(np.maximum(s.scatter.diagonal(), 0.0) / s.n)
     varies = deviation > 0
     return float((np.abs(s.mean[varies]) / deviation[varies]).max(initial=1.0))
 
 
 def _lbfgs_from_sample(f: LinearObjective, start: np.ndarray, k: int, **settings: Any) -> Minimum:
-    """L-BFGS from the minimum on a sample of the rows, told how the objective bends there."""
-    from scipy.linalg import cho_factor, cho_solve
-
-    warm = start.any()  # the end of a fit to about these rows: better than that of a sample
-    part = f.on_sample(k // 4 if warm else k, seed=0)
+    """L-BFGS from the minimum on a sample of the rows, preconditioned by the Hessian there."""
+    warm = start.any()  # the minimum of a similar fit: better than that of a sample
+    sample = f.on_sample(k // 4 if warm else k, seed=0)
     x = start
     if not warm:
-        x = newton(part.curve, start, tol=max(settings["tol"], 1e-3), max_iter=100).x
-    H = part.curve(x)[2]
-    del part  # many fits may walk at once
+        tol = max(settings["tol"], 1e-3)
+        x = newton(sample.value_gradient_hessian, start, tol=tol, max_iter=100).x
+    H = sample.value_gradient_hessian(x)[2]
+    del sample  # many fits may run at once
     H[np.diag_indices(len(H))] += 1e-10 * H.trace() / len(H)  # dependent columns
-    factor = cho_factor(H, lower=True, check_finite=False)
-    solve = lambda v: cho_solve(factor, v, check_finite=False)  # noqa: E731
-    return lbfgs(f.slope, x, precondition=solve, **settings)
+    return lbfgs(f.value_and_gradient, x, precondition=inverse_product(H), **settings)
+
+
+def inverse_product(A: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Multiplication by the inverse of a positive definite matrix, from one Cholesky factor."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    factor = cho_factor(A, lower=True, check_finite=False)
+    return lambda v: cho_solve(factor, v, check_finite=False)
 
 
 def _gram_preconditioner(f: LinearObjective, s: Moments) -> Callable[[np.ndarray], np.ndarray]:
-    """Multiply by the inverse of about the Hessian at zero, ((I - 11'/m) / m) (x) E[xx'] + ridge.
+    """Multiplication by the inverse of about the Hessian at zero.
 
-    It knows how the columns are scaled and correlated, which is what slows L-BFGS down.
+    That is ((I - 11'/m) / m) (x) E[xx'] + ridge without the rank-one term: it removes the scales
+    and correlations of the columns, which slow L-BFGS down.
     """
-    from scipy.linalg import cho_factor, cho_solve
-
     m, q = f.shape
     mean = np.append(s.mean, 1.0)
     M = np.multiply.outer(mean, mean)
@@ -135,5 +148,5 @@ def _gram_preconditioner(f: LinearObjective, s: Moments) -> Callable[[np.ndarray
         M[-1, :] = M[:, -1] = 0.0
         M[-1, -1] = 1.0
     M[np.diag_indices(q)] += 1e-10 * M.trace() / q  # dependent columns
-    factor = cho_factor(M, lower=True, check_finite=False)
-    return lambda v: cho_solve(factor, v.reshape(m, q).T, check_finite=False).T.ravel()
+    multiply = inverse_product(M)
+    return lambda v: multiply(v.reshape(m, q).T).T.ravel()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tenfold.linear._logistic_numba import MAX_PRODUCT, SUM_FASTMATH
+from tenfold.linear._losses_numba import MAX_PRODUCT, SUM_FASTMATH
 
 BLOCK_ROWS = 32  # rows at a time, a multiple of four: they stay near while three steps need them
 _MIN_EXPONENT = -708.0  # below it exp leaves the normal numbers
@@ -23,7 +23,7 @@ _LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # k L
 
 
 @njit(cache=True, nogil=True, fastmath=SUM_FASTMATH)
-def softmax_gradient_sums(X, y, weights, W, b):  # noqa: ANN001, ANN202  -> loss, (m, d), (m,)
+def softmax_gradient_sums(X, y, weights, W, b):
     """Loss and slopes of m classes over rows; weights are empty where all rows weigh 1."""
     n, m = len(X), len(W)
     even = m + m % 2
@@ -44,7 +44,7 @@ def softmax_gradient_sums(X, y, weights, W, b):  # noqa: ANN001, ANN202  -> loss
 
 
 @njit(cache=True, nogil=True, fastmath=SUM_FASTMATH)
-def _fill_scores(X, W, b, Z):  # noqa: ANN001, ANN202
+def _fill_scores(X, W, b, Z):
     """Z = W X' + b, by two classes and four rows; beyond the last of them Z is anything."""
     (n, d), m = X.shape, len(W)
     for i in range(0, n, 4):
@@ -67,7 +67,7 @@ def _fill_scores(X, W, b, Z):  # noqa: ANN001, ANN202
 
 
 @njit(cache=True, nogil=True, fastmath=SUM_FASTMATH)
-def _add_gradients(X, R, G):  # noqa: ANN001, ANN202
+def _add_gradients(X, R, G):
     """Add R X to G, which has an even number of lines; R is 0 beyond the rows."""
     n, d = X.shape
     for i in range(0, n, 4):
@@ -82,7 +82,7 @@ def _add_gradients(X, R, G):  # noqa: ANN001, ANN202
 
 
 @njit(cache=True, nogil=True, fastmath=SUM_FASTMATH)
-def _replace_scores_by_gradients(Z, m, y, weights):  # noqa: ANN001, ANN202  -> loss
+def _replace_scores_by_gradients(Z, m, y, weights):
     """Total loss of some rows, whose scores for m classes become its slopes; the rest of Z is 0.
 
     Of rows of weight 1 the logarithms are taken together, as that of a product.
@@ -111,7 +111,7 @@ def _replace_scores_by_gradients(Z, m, y, weights):  # noqa: ANN001, ANN202  -> 
 
 
 @njit(cache=True, nogil=True, fastmath=SUM_FASTMATH)
-def _subtract_row_max(Z, m, n):  # noqa: ANN001, ANN202
+def _subtract_row_max(Z, m, n):
     """Subtract from the scores of each row the largest one."""
     best = Z[0].copy()
     for c in range(1, m):
@@ -123,7 +123,7 @@ def _subtract_row_max(Z, m, n):  # noqa: ANN001, ANN202
 
 
 @njit(cache=True, nogil=True, fastmath=SUM_FASTMATH)
-def _exponentiate(Z, m, n):  # noqa: ANN001, ANN202  -> (BLOCK,)
+def _exponentiate(Z, m, n):
     """Replace scores by their exponentials; the sum of each row's."""
     total = np.zeros(BLOCK_ROWS)
     for c in range(m):
@@ -135,7 +135,7 @@ def _exponentiate(Z, m, n):  # noqa: ANN001, ANN202  -> (BLOCK,)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def fast_exp(x):  # noqa: ANN001, ANN202
+def fast_exp(x):
     """exp(x) for x <= 0 in steps that fit vector registers, which calls of the C library do not.
 
     x = k log 2 + r with an integer k; exp(r) by its series, times 2^k made of bits.

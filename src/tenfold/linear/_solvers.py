@@ -1,9 +1,8 @@
-"""The solvers of penalized linear objectives: which one suits a loss and a penalty, and which cannot.
+"""The solvers of penalized linear objectives, and which losses and penalties each can handle.
 
-Newton's way takes few rounds and makes a Hessian of all parameters. L-BFGS takes more and makes
-none. Where there are many rows, it begins at the minimum on a sample and is told how the objective
-bends there: rows are alike, so most of the way is as well known from a few thousand of them.
-Penalties with kinks go by coordinates or by proximal steps, losses with kinks by sub-gradients.
+Smooth losses with L2 penalties go to Newton's method or L-BFGS, L1 penalties to coordinate descent
+or proximal Newton, other non-smooth penalties to proximal gradients, non-smooth losses to
+sub-gradients.
 """
 
 from __future__ import annotations
@@ -20,28 +19,38 @@ from tenfold.linear._objective import LinearObjective
 from tenfold.linear._prox_newton import minimize_l1
 from tenfold.linear._smooth_solvers import SMOOTH_SOLVERS, minimize_smooth
 from tenfold.linear._sparse_coordinate_descent import minimize_l1_cross_entropy
-from tenfold.math.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+from tenfold.math.losses import (
+    AbsoluteLoss,
+    HingeLoss,
+    LogisticLoss,
+    Loss,
+    PerceptronLoss,
+    PinballLoss,
+    SoftmaxLoss,
+    SquaredLoss,
+)
 from tenfold.math.penalties import L1Penalty, NoPenalty, Penalty
 from tenfold.optim.convergence import Minimum
 from tenfold.optim.newton_methods import newton
 
-_STEP_SOLVERS = ("gd", "proximal", "sgd", "subgradient")  # solvers whose steps may be given
-_L1_TOL_FRACTION = 0.01  # of the L1 penalty: how far at most a slope may be off at the end
-_EXACT_MODELS = {  # losses with kinks, and who minimises them exactly
-    "Hinge": "LinearSVC(loss='hinge')",
-    "Absolute": "QuantileRegressor()",
-    "Quantile": "QuantileRegressor(quantile=q)",
-    "PerceptronCriterion": "Perceptron",
+_L1_TOL_FRACTION = 0.01  # of the L1 penalty: largest error of the gradient at convergence
+_EXACT_MODELS: dict[
+    type[Loss], str
+] = {  # non-smooth losses, and the models that solve them exactly
+    HingeLoss: "LinearSVC(loss='hinge')",
+    AbsoluteLoss: "QuantileRegressor()",
+    PinballLoss: "QuantileRegressor(quantile=q)",
+    PerceptronLoss: "Perceptron",
 }
 
 
 class SolverSettings(NamedTuple):
-    """How to go: the solver, when to stop, and what descent by steps needs beside."""
+    """The solver, its stopping rule, and what stochastic and gradient methods need."""
 
     solver: str
     tol: float
     max_iter: int
-    rate: Any = None  # a number, a schedule of `tenfold.optim.schedules`, or None for a good one
+    rate: Any = None  # a number, a schedule of `tenfold.optim.schedules`, or None for the default
     batch_size: int = 32
     seed: int = 0
 
@@ -51,7 +60,7 @@ class SolverSettings(NamedTuple):
 
 
 class CoefficientPenalty(NamedTuple):
-    """A penalty on the coefficients among all parameters, not on the constants."""
+    """A penalty on the coefficients among all parameters, not on the intercepts."""
 
     penalty: Penalty
     shape: tuple[int, int]
@@ -59,151 +68,197 @@ class CoefficientPenalty(NamedTuple):
     def value(self, w: np.ndarray) -> float:
         return self.penalty.value(w.reshape(self.shape)[:, :-1])
 
-    def slope(self, theta: np.ndarray) -> np.ndarray:
-        return self._with(theta, self.penalty.slope, np.zeros(self.shape))
+    def gradient(self, theta: np.ndarray) -> np.ndarray:
+        return self._on_coefficients(theta, self.penalty.gradient, np.zeros(self.shape))
 
     def prox(self, v: np.ndarray, step: float) -> np.ndarray:
-        return self._with(v, lambda w: self.penalty.prox(w, step), v.reshape(self.shape))
+        return self._on_coefficients(v, lambda w: self.penalty.prox(w, step), v.reshape(self.shape))
 
-    def _with(self, theta: np.ndarray, f: Callable, rest: np.ndarray) -> np.ndarray:
-        made = rest.copy()
-        made[:, :-1] = f(theta.reshape(self.shape)[:, :-1])
-        return made.ravel()
+    def _on_coefficients(self, theta: np.ndarray, f: Callable, rest: np.ndarray) -> np.ndarray:
+        """Apply f to the coefficients; the intercepts are those of `rest`. Flat."""
+        result = rest.copy()
+        result[:, :-1] = f(theta.reshape(self.shape)[:, :-1])
+        return result.ravel()
 
 
 def minimize_penalized(
-    f: LinearObjective, kinked: Penalty, start: np.ndarray, way: SolverSettings
+    f: LinearObjective, nonsmooth: Penalty, start: np.ndarray, settings: SolverSettings
 ) -> Minimum:
-    """The minimum of an objective plus a penalty with kinks, if there is one.
+    """The minimum of an objective plus a non-smooth penalty, if there is one.
 
-    The squares among the penalties are part of the objective.
+    L2 penalties are part of the objective.
     """
-    smooth = isinstance(kinked, NoPenalty)
-    solver = way.solver
-    if solver == "auto":
-        solver = "auto" if smooth else "coordinate" if isinstance(kinked, L1Penalty) else "proximal"
-    _check_compatible(f, kinked, solver, way.solver, rated=way.rate is not None)
-    go = {
-        "closed-form": lambda: newton(f.curve, start, tol=way.tol, max_iter=1),
-        "coordinate": lambda: _run_coordinate_descent(f, kinked, start, way),
-        "gd": lambda: _run_gradient_descent(f, start, way),
-        "sgd": lambda: _run_sgd(f, kinked, start, way),
-        "proximal": lambda: _run_proximal_gradient(f, kinked, start, way),
-        "subgradient": lambda: _run_subgradient_descent(f, kinked, start, way),
-    }
-    if solver in SMOOTH_SOLVERS:
-        return minimize_smooth(f, start, solver=solver, **way.stop)
-    return go[solver]()
+    solver = settings.solver
+    if solver == "auto" and not isinstance(nonsmooth, NoPenalty):
+        solver = "coordinate" if isinstance(nonsmooth, L1Penalty) else "proximal"
+    _check_compatible(f.loss, nonsmooth, solver, settings)
+    return _CAPABILITIES[solver].run(f, nonsmooth, start, settings._replace(solver=solver))
 
 
-SOLVERS = (*SMOOTH_SOLVERS, "closed-form", "coordinate", "gd", "proximal", "sgd", "subgradient")
+def _run_smooth(
+    f: LinearObjective, _: Penalty, start: np.ndarray, settings: SolverSettings
+) -> Minimum:
+    return minimize_smooth(f, start, solver=settings.solver, **settings.stop)
 
 
-def _check_compatible(
-    f: LinearObjective, kinked: Penalty, solver: str, asked: str, *, rated: bool
-) -> None:
-    """Raise an error that names the cure if the solver cannot handle the parts."""
-    loss = type(f.loss).__name__
-    if not f.loss.smooth and solver not in ("sgd", "subgradient"):
-        raise ValueError(
-            f"solver={asked!r} follows slopes, and the loss {loss} has kinks. Choose "
-            f"solver='subgradient' or 'sgd', or for an exact solution {_EXACT_MODELS[loss]}."
-        )
-    if rated and solver not in _STEP_SOLVERS:
-        raise ValueError(
-            f"solver={asked!r} finds its own steps and has no use for a rate: leave `rate` out, or "
-            f"choose one of {', '.join(_STEP_SOLVERS)}"
-        )
-    straight = isinstance(kinked, NoPenalty)
-    if not straight and solver in (*SMOOTH_SOLVERS, "gd", "closed-form"):
-        raise ValueError(
-            f"solver={asked!r} needs a smooth penalty, and {type(kinked).__name__} has a kink at "
-            "zero: choose solver='auto', 'coordinate' or 'proximal', or the penalty 'l2'"
-        )
-    if solver == "coordinate" and not isinstance(kinked, L1Penalty):
-        raise ValueError(
-            "solver='coordinate' is for penalties with an L1 part, and there is none: choose "
-            + ("solver='auto', 'lbfgs' or 'newton-cholesky'" if straight else "solver='proximal'")
-        )
-    if solver == "closed-form" and not isinstance(f.loss, SquaredLoss):
-        raise ValueError(
-            f"there is a closed form for the squared loss alone, not for {loss}: choose "
-            "solver='auto'"
-        )
+def _run_closed_form(
+    f: LinearObjective, _: Penalty, start: np.ndarray, settings: SolverSettings
+) -> Minimum:
+    return newton(f.value_gradient_hessian, start, tol=settings.tol, max_iter=1)
 
 
 def _run_coordinate_descent(
-    f: LinearObjective, kinked: Penalty, start: np.ndarray, way: SolverSettings
+    f: LinearObjective, nonsmooth: Penalty, start: np.ndarray, settings: SolverSettings
 ) -> Minimum:
-    strength = float(kinked.slope(np.ones(1))[0])
-    way = way._replace(tol=min(way.tol, _L1_TOL_FRACTION * strength))
-    kinks = np.append(np.full(f.shape[1] - 1, strength), 0.0)
-    along_columns = f.rows.sparse and isinstance(f.loss, LogisticLoss | SoftmaxLoss)
-    return (minimize_l1_cross_entropy if along_columns else minimize_l1)(
-        f, kinks, start, **way.stop
-    )
+    strength = float(nonsmooth.gradient(np.ones(1))[0])
+    settings = settings._replace(tol=min(settings.tol, _L1_TOL_FRACTION * strength))
+    l1 = np.append(np.full(f.shape[1] - 1, strength), 0.0)
+    by_columns = f.rows.sparse and isinstance(f.loss, LogisticLoss | SoftmaxLoss)
+    minimize = minimize_l1_cross_entropy if by_columns else minimize_l1
+    return minimize(f, l1, start, **settings.stop)
 
 
-def _run_gradient_descent(f: LinearObjective, start: np.ndarray, way: SolverSettings) -> Minimum:
+def _run_gradient_descent(
+    f: LinearObjective, _: Penalty, start: np.ndarray, settings: SolverSettings
+) -> Minimum:
     from tenfold.optim.gradient_methods import gradient_descent
 
-    return gradient_descent(f.slope, start, learning_rate=way.rate or "backtracking", **way.stop)
+    rate = settings.rate or "backtracking"
+    return gradient_descent(f.value_and_gradient, start, learning_rate=rate, **settings.stop)
 
 
 def _run_proximal_gradient(
-    f: LinearObjective, kinked: Penalty, start: np.ndarray, way: SolverSettings
+    f: LinearObjective, nonsmooth: Penalty, start: np.ndarray, settings: SolverSettings
 ) -> Minimum:
     from tenfold.optim.proximal import proximal_gradient
 
+    penalty = CoefficientPenalty(nonsmooth, f.shape)
     return proximal_gradient(
-        f.slope, CoefficientPenalty(kinked, f.shape), start, step_size=way.rate, **way.stop
+        f.value_and_gradient, penalty, start, step_size=settings.rate, **settings.stop
     )
 
 
 def _run_subgradient_descent(
-    f: LinearObjective, kinked: Penalty, start: np.ndarray, way: SolverSettings
+    f: LinearObjective, nonsmooth: Penalty, start: np.ndarray, settings: SolverSettings
 ) -> Minimum:
     from tenfold.optim.gradient_methods import subgradient_descent
     from tenfold.optim.schedules import PowerDecay
 
-    penalty = CoefficientPenalty(kinked, f.shape)
+    penalty = CoefficientPenalty(nonsmooth, f.shape)
 
-    def both(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        value, g = f.slope(theta)
-        return value + penalty.value(theta), g + penalty.slope(theta)
+    def penalized(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        value, g = f.value_and_gradient(theta)
+        return value + penalty.value(theta), g + penalty.gradient(theta)
 
-    return subgradient_descent(
-        both, start, learning_rate=way.rate or PowerDecay(delta=0.5), max_iter=way.max_iter
-    )
+    rate = settings.rate or PowerDecay(delta=0.5)
+    return subgradient_descent(penalized, start, learning_rate=rate, max_iter=settings.max_iter)
 
 
 def _run_sgd(
-    f: LinearObjective, kinked: Penalty, start: np.ndarray, way: SolverSettings
+    f: LinearObjective, nonsmooth: Penalty, start: np.ndarray, settings: SolverSettings
 ) -> Minimum:
     from tenfold.optim.schedules import PowerDecay
     from tenfold.optim.stochastic import sgd
 
-    leaf = partial(_batch_gradient, f._replace(rows=None), CoefficientPenalty(kinked, f.shape))
+    penalty = CoefficientPenalty(nonsmooth, f.shape)
     return sgd(
-        leaf,
+        partial(_batch_gradient, f._replace(rows=None), penalty),
         start,
         f.rows,
-        batch_size=way.batch_size,
-        learning_rate=way.rate or PowerDecay(delta=0.5),
-        seed=way.seed,
-        **way.stop,
+        batch_size=settings.batch_size,
+        learning_rate=settings.rate or PowerDecay(delta=0.5),
+        seed=settings.seed,
+        **settings.stop,
     )
 
 
 def _batch_gradient(
     f: Any, penalty: CoefficientPenalty, chunk: Chunk, theta: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """Loss and slope of a batch, with its share of the penalty, summed over rows."""
+    """Loss and gradient of a batch, with its share of the penalty, summed over rows."""
     T = theta.reshape(f.shape)
     W, b = (part.astype(chunk.X.dtype) for part in (T[:, :-1], T[:, -1]))
-    s = loss_gradient(chunk, f.loss, W, b, f.cost)
+    s = loss_gradient(chunk, f.loss, W, b, f.class_weight)
     g = np.column_stack([s.w, s.b]) + chunk.weight * f.ridge * T
     if not f.intercept:
         g[:, -1] = 0.0
     value = s.loss + chunk.weight * (0.5 * float((f.ridge * T**2).sum()) + penalty.value(theta))
-    return value, g.ravel() + chunk.weight * penalty.slope(theta)
+    return value, g.ravel() + chunk.weight * penalty.gradient(theta)
+
+
+class Capabilities(NamedTuple):
+    """What a solver can minimize.
+
+    Attributes
+    ----------
+    run : the solver itself
+    penalties : the non-smooth penalty must be of this class; `NoPenalty`: there must be none
+    losses : the loss must be of this class
+    smooth_loss : whether the loss must be smooth
+    takes_rate : whether step sizes may be given
+    """
+
+    run: Callable[[LinearObjective, Penalty, np.ndarray, SolverSettings], Minimum]
+    penalties: type[Penalty] = NoPenalty
+    losses: type[Loss] = Loss
+    smooth_loss: bool = True
+    takes_rate: bool = False
+
+    def takes_penalty(self, nonsmooth: Penalty) -> bool:
+        return isinstance(nonsmooth, self.penalties)
+
+    def takes_loss(self, loss: Loss) -> bool:
+        return isinstance(loss, self.losses)
+
+
+_CAPABILITIES = {
+    **dict.fromkeys(SMOOTH_SOLVERS, Capabilities(_run_smooth)),
+    "closed-form": Capabilities(_run_closed_form, losses=SquaredLoss),
+    "coordinate": Capabilities(_run_coordinate_descent, penalties=L1Penalty),
+    "gd": Capabilities(_run_gradient_descent, takes_rate=True),
+    "proximal": Capabilities(_run_proximal_gradient, penalties=Penalty, takes_rate=True),
+    "sgd": Capabilities(_run_sgd, penalties=Penalty, smooth_loss=False, takes_rate=True),
+    "subgradient": Capabilities(
+        _run_subgradient_descent, penalties=Penalty, smooth_loss=False, takes_rate=True
+    ),
+}
+SOLVERS = tuple(_CAPABILITIES)
+
+
+def _check_compatible(
+    loss: Loss, nonsmooth: Penalty, solver: str, settings: SolverSettings
+) -> None:
+    """Raise an error that names the cure if the solver cannot handle the loss or the penalty."""
+    can, asked = _CAPABILITIES[solver], settings.solver
+    if can.smooth_loss and not loss.smooth:
+        exact = _EXACT_MODELS.get(type(loss))
+        raise ValueError(
+            f"solver={asked!r} needs a smooth loss, and {type(loss).__name__} is not. Choose "
+            "solver='subgradient' or 'sgd'" + (f", or the exact {exact}" if exact else "")
+        )
+    if settings.rate is not None and not can.takes_rate:
+        others = ", ".join(name for name, each in _CAPABILITIES.items() if each.takes_rate)
+        raise ValueError(
+            f"solver={asked!r} finds its own step sizes: leave `rate` out, or choose one of "
+            f"{others}"
+        )
+    if not can.takes_penalty(nonsmooth):
+        raise ValueError(_penalty_error(nonsmooth, asked, can))
+    if not can.takes_loss(loss):
+        raise ValueError(
+            f"solver={asked!r} is for the squared loss alone, not for {type(loss).__name__}: "
+            "choose solver='auto'"
+        )
+
+
+def _penalty_error(nonsmooth: Penalty, asked: str, can: Capabilities) -> str:
+    if can.penalties is NoPenalty:
+        return (
+            f"solver={asked!r} needs a smooth penalty, and {type(nonsmooth).__name__} is not "
+            "smooth at zero: choose solver='auto', 'coordinate' or 'proximal', or the penalty 'l2'"
+        )
+    if isinstance(nonsmooth, NoPenalty):
+        cure = "solver='auto', 'lbfgs' or 'newton-cholesky'"
+    else:
+        cure = "solver='proximal'"
+    return f"solver={asked!r} is for penalties with an L1 part, and there is none: choose {cure}"

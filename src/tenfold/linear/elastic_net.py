@@ -1,4 +1,4 @@
-"""Elastic net and lasso: least squares with an L1 penalty, for one penalty or along a path of them."""
+"""Elastic net and lasso: least squares with an L1 penalty, alone or along a path of penalties."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class ElasticNet(LinearRegressor):
     .. math:: \min_{w, b} \frac{1}{2n} \sum_i \omega_i (y_i - x_i \cdot w - b)^2
               + \alpha \rho \lVert w \rVert_1 + \frac{\alpha (1 - \rho)}{2} \lVert w \rVert^2
 
-    Here n is the total weight, :math:`\rho` is `l1_ratio`, and the constant b is not penalised.
-    Coordinate descent on the second moments of those columns that can matter: one pass over the
-    data for up to 512 columns; of more columns, some at a time enter, each batch by a pass.
+    Here n is the total weight, :math:`\rho` is `l1_ratio`, and the intercept b is not penalized.
+    Coordinate descent on the second moments of the columns of a working set: one pass over the
+    data for up to 512 columns; of more, columns enter in batches, each by a pass.
     Several targets are fitted one by one on the same moments. Parameters, attributes and stopping
-    rule are those of `sklearn.linear_model.ElasticNet`. [002, 3.4.3; 004, ch. 2.7]
+    rule are those of `sklearn.linear_model.ElasticNet`.
 
     Parameters
     ----------
@@ -55,12 +55,12 @@ class ElasticNet(LinearRegressor):
     l1_ratio : float
         Share of the L1 penalty; 1 is the lasso, 0 ridge regression.
     fit_intercept : bool
-        Whether there is a constant b.
-    precompute : bool or (p, p) array
-        Whether to make the second moments of all columns at once; or X'X itself, of centred
-        columns if there is a constant, with weights that sum to the number of rows.
+        Whether there is an intercept b.
+    precompute : bool or (n_features, n_features) array
+        Whether to make the second moments of all columns at once; or X'X itself, of centered
+        columns if there is an intercept, with weights that sum to the number of rows.
     max_iter : int
-        Most sweeps over the coefficients.
+        Maximum number of sweeps over the coefficients.
     copy_X : bool
         X is never overwritten, whatever is given here.
     tol : float
@@ -76,11 +76,24 @@ class ElasticNet(LinearRegressor):
 
     Attributes
     ----------
-    coef_ : (p,) or (q, p) coefficients
+    coef_ : (n_features,) or (n_targets, n_features) coefficients
     sparse_coef_ : the same as a sparse array
-    intercept_ : constant, 0.0 if `fit_intercept` is False
+    intercept_ : float or (n_targets,) intercept, 0.0 if `fit_intercept` is False
     n_iter_ : sweeps, one number a target
     dual_gap_ : how far at most the objective is above its minimum, one number a target
+
+    See Also
+    --------
+    Lasso : The L1 penalty alone.
+    Ridge : The L2 penalty alone.
+    enet_path : All penalties of a sequence.
+
+    References
+    ----------
+    * H. Zou, T. Hastie (2005). Regularization and variable selection via the elastic net. Journal
+      of the Royal Statistical Society B 67.
+    * J. Friedman, T. Hastie, R. Tibshirani (2010). Regularization paths for generalized linear
+      models via coordinate descent. Journal of Statistical Software 33.
 
     Examples
     --------
@@ -131,38 +144,39 @@ class ElasticNet(LinearRegressor):
         return enet_path(X, y, **settings)
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        gram, rule = self._gram(rows), self._rule(rng)
+        gram, settings = self._gram(rows), self._settings(rng)
         penalty = self._penalty(self.alpha)
-        fits = []
-        for target, w in enumerate(self._starts(gram)):
-            fits.append(
-                minimize_lasso(gram, target, penalty, initial_solution(gram, target, w), rule)
-            )
-        warn_unless_converged(fits, rule)
-        return self._shaped(fits, gram, rows)
+        solutions = []
+        for target, w in enumerate(self._initial_coef(gram)):
+            start = initial_solution(gram, target, w)
+            solutions.append(minimize_lasso(gram, target, penalty, start, settings))
+        warn_unless_converged(solutions, settings)
+        return self._shape_attributes(solutions, gram, rows)
 
     def _gram(self, rows: Rows) -> GramMatrix:
         return make_gram(rows, intercept=self.fit_intercept, precompute=self.precompute)
 
-    def _rule(self, rng: np.random.Generator) -> LassoSettings:
+    def _settings(self, rng: np.random.Generator) -> LassoSettings:
         seed = int(rng.integers(1, 2**63)) if self.selection == "random" else 0
         return LassoSettings(self.tol, 1000 if self.max_iter is None else self.max_iter, seed)
 
     def _penalty(self, alpha: float) -> L1L2Penalty:
         return L1L2Penalty(alpha * self.l1_ratio, alpha * (1.0 - self.l1_ratio), self.positive)
 
-    def _starts(self, gram: GramMatrix) -> np.ndarray:
-        p, q = gram.c.shape
+    def _initial_coef(self, gram: GramMatrix) -> np.ndarray:
+        p, q = gram.xy.shape
         if self.warm_start and hasattr(self, "coef_") and self.coef_.size == p * q:
             return self.coef_.reshape(q, p).astype(np.float64)
         return np.zeros((q, p))
 
-    def _shaped(self, fits: list[LassoSolution], gram: GramMatrix, rows: Rows) -> dict[str, Any]:
+    def _shape_attributes(
+        self, solutions: list[LassoSolution], gram: GramMatrix, rows: Rows
+    ) -> dict[str, Any]:
         """Attributes as scikit-learn shapes them: no axis for a single target."""
-        p, single = rows.n_features, len(fits) == 1
-        W = np.stack([fit.w for fit in fits])
+        p, single = rows.n_features, len(solutions) == 1
+        W = np.stack([s.w for s in solutions])
         b = (gram.mean[p:] - W @ gram.mean[:p]).astype(rows.dtype)
-        gaps, sweeps = np.array([fit.gap for fit in fits]), [fit.n_iter for fit in fits]
+        gaps, sweeps = np.array([s.gap for s in solutions]), [s.n_iter for s in solutions]
         learned: dict[str, Any] = {"coef_": W.astype(rows.dtype), "dual_gap_": gaps}
         learned |= {"n_iter_": sweeps, "intercept_": b if self.fit_intercept else 0.0}
         if single:
@@ -173,7 +187,7 @@ class ElasticNet(LinearRegressor):
 
     @property
     def sparse_coef_(self) -> Any:
-        """The coefficients as a sparse array (q, p)."""
+        """The coefficients as a sparse array (n_targets, n_features)."""
         from scipy.sparse import csr_array
 
         return csr_array(np.atleast_2d(self.coef_))
@@ -185,21 +199,21 @@ class Lasso(ElasticNet):
     .. math:: \min_{w, b} \frac{1}{2n} \sum_i \omega_i (y_i - x_i \cdot w - b)^2
               + \alpha \lVert w \rVert_1
 
-    This is `ElasticNet` with `l1_ratio=1`. [001, 1.2; 002, 3.4.3; 004, ch. 2.7]
+    This is `ElasticNet` with `l1_ratio=1`.
 
     Parameters
     ----------
     alpha : float
         Weight of the penalty.
     fit_intercept : bool
-        Whether there is a constant b.
-    precompute : bool or (p, p) array
-        Whether to make the second moments of all columns at once; or X'X itself, of centred
-        columns if there is a constant, with weights that sum to the number of rows.
+        Whether there is an intercept b.
+    precompute : bool or (n_features, n_features) array
+        Whether to make the second moments of all columns at once; or X'X itself, of centered
+        columns if there is an intercept, with weights that sum to the number of rows.
     copy_X : bool
         X is never overwritten, whatever is given here.
     max_iter : int
-        Most sweeps over the coefficients.
+        Maximum number of sweeps over the coefficients.
     tol : float
         Converged when the duality gap is at most `tol` times the mean square of y about its mean.
     warm_start : bool
@@ -213,11 +227,21 @@ class Lasso(ElasticNet):
 
     Attributes
     ----------
-    coef_ : (p,) or (q, p) coefficients
+    coef_ : (n_features,) or (n_targets, n_features) coefficients
     sparse_coef_ : the same as a sparse array
-    intercept_ : constant, 0.0 if `fit_intercept` is False
+    intercept_ : float or (n_targets,) intercept, 0.0 if `fit_intercept` is False
     n_iter_ : sweeps, one number a target
     dual_gap_ : how far at most the objective is above its minimum, one number a target
+
+    See Also
+    --------
+    ElasticNet : With an L2 penalty beside.
+    lasso_path : All penalties of a sequence.
+
+    References
+    ----------
+    * R. Tibshirani (1996). Regression shrinkage and selection via the lasso. Journal of the Royal
+      Statistical Society B 58.
 
     Examples
     --------
@@ -286,17 +310,17 @@ def enet_path(
     ----------
     X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
         The rows.
-    y : (n,) array or column name
+    y : (n_rows,) array or column name
         The target.
     l1_ratio : float
         Share of the L1 penalty, between 0 and 1.
     eps : float
-        Smallest penalty as a share of the largest, for a sequence made here.
+        Smallest penalty as a share of the largest, where `alphas` is a number.
     alphas : int or array
-        The penalties; or how many, equally spaced in their logarithm, from the least one for
-        which all coefficients are zero.
-    coef_init : (p,) array, optional
-        Coefficients to begin with.
+        The penalties; or how many, equally spaced in their logarithm, from the smallest for which
+        all coefficients are zero.
+    coef_init : (n_features,) array, optional
+        Initial coefficients.
     sample_weight : array or column name, optional
         Weight of each row.
     return_n_iter : bool
@@ -307,10 +331,20 @@ def enet_path(
 
     Returns
     -------
-    alphas : (k,) penalties, descending
-    coefs : (p, k) coefficients
-    dual_gaps : (k,) how far at most each objective is above its minimum
+    alphas : (n_alphas,) penalties, descending
+    coefs : (n_features, n_alphas) coefficients
+    dual_gaps : (n_alphas,) how far at most each objective is above its minimum
     n_iters : list of sweeps, if asked for
+
+    See Also
+    --------
+    ElasticNet : The model of one penalty.
+    lasso_path : With `l1_ratio=1`.
+
+    References
+    ----------
+    * J. Friedman, T. Hastie, R. Tibshirani (2010). Regularization paths for generalized linear
+      models via coordinate descent. Journal of Statistical Software 33.
 
     Examples
     --------
@@ -322,13 +356,13 @@ def enet_path(
     [[1.5, 0.5, 0.0]]
     """
     settings = {"fit_intercept": False, **settings}
-    if isinstance(settings.get("precompute"), str):  # scikit-learn's "auto": as we think best
+    if isinstance(settings.get("precompute"), str):  # scikit-learn's "auto": our default
         del settings["precompute"]
     model = ElasticNetPath(l1_ratio=l1_ratio, **settings)
-    sequence, fits, dtype = model.follow(X, y, sample_weight, (alphas, eps), coef_init)
-    coefs = np.stack([fit.w for fit in fits], axis=1).astype(dtype)
-    found = sequence, coefs, np.array([fit.gap for fit in fits])
-    return (*found, [fit.n_iter for fit in fits]) if return_n_iter else found
+    sequence, solutions, dtype = model.fit_path(X, y, sample_weight, (alphas, eps), coef_init)
+    coefs = np.stack([s.w for s in solutions], axis=1).astype(dtype)
+    path = sequence, coefs, np.array([s.gap for s in solutions])
+    return (*path, [s.n_iter for s in solutions]) if return_n_iter else path
 
 
 def lasso_path(X: Any, y: Any, **settings: Any) -> tuple:
@@ -338,16 +372,16 @@ def lasso_path(X: Any, y: Any, **settings: Any) -> tuple:
     ----------
     X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
         The rows.
-    y : (n,) array or column name
+    y : (n_rows,) array or column name
         The target.
     **settings
         Those of `enet_path`.
 
     Returns
     -------
-    alphas : (k,) penalties, descending
-    coefs : (p, k) coefficients
-    dual_gaps : (k,) how far at most each objective is above its minimum
+    alphas : (n_alphas,) penalties, descending
+    coefs : (n_features, n_alphas) coefficients
+    dual_gaps : (n_alphas,) how far at most each objective is above its minimum
     n_iters : list of sweeps, if asked for
 
     Examples
@@ -362,23 +396,26 @@ def lasso_path(X: Any, y: Any, **settings: Any) -> tuple:
 
 
 class ElasticNetPath(ElasticNet):
-    """An elastic net of many penalties."""
+    """An elastic net for a sequence of penalties."""
 
-    def follow(
-        self, X: Any, y: Any, weight: Any, asked: tuple[Any, float], coef: Any
+    def fit_path(
+        self, X: Any, y: Any, sample_weight: Any, alphas_and_eps: tuple[Any, float], coef_init: Any
     ) -> tuple[np.ndarray, list[LassoSolution], np.dtype]:
-        """The penalties asked for (themselves, or how many and how far), and their fits."""
+        """The penalties, the solution of each, and the dtype of the rows."""
         self._validate_params()
         with self._work_context():
-            rows = self._training_rows(X, y, weight)
+            rows = self._training_rows(X, y, sample_weight)
             if rows.target_shape:
                 raise ValueError("y has several columns: call the path once for each of them")
-            gram, rule = self._gram(rows), self._rule(self._rng())
-            sequence = _alpha_sequence(gram.c[:, 0], self.l1_ratio, *asked, positive=self.positive)
-            w = np.zeros(len(gram.c)) if coef is None else np.array(coef, np.float64)
-            fits = list(_fit_path(gram, [self._penalty(a) for a in sequence], w, rule))
-        warn_unless_converged(fits, rule)
-        return sequence, fits, rows.dtype
+            gram, settings = self._gram(rows), self._settings(self._rng())
+            sequence = _alpha_sequence(
+                gram.xy[:, 0], self.l1_ratio, *alphas_and_eps, positive=self.positive
+            )
+            w = np.zeros(len(gram.xy)) if coef_init is None else np.array(coef_init, np.float64)
+            penalties = [self._penalty(a) for a in sequence]
+            solutions = list(_follow_path(gram, penalties, w, settings))
+        warn_unless_converged(solutions, settings)
+        return sequence, solutions, rows.dtype
 
 
 def _alpha_sequence(
@@ -395,37 +432,37 @@ def _alpha_sequence(
     return np.geomspace(largest, largest * eps, int(alphas))
 
 
-def _fit_path(
-    gram: GramMatrix, sequence: list[L1L2Penalty], w: np.ndarray, rule: LassoSettings
+def _follow_path(
+    gram: GramMatrix, penalties: list[L1L2Penalty], w: np.ndarray, settings: LassoSettings
 ) -> Iterator[LassoSolution]:
-    """The fit of each penalty in turn, each from a start that the two before it suggest."""
+    """The solution of each penalty, started from the last or an extrapolation of the last two."""
     last, before, past = initial_solution(gram, 0, w), None, []
-    for penalty in sequence:
+    for penalty in penalties:
         start = last
         if before is not None:
             start = _choose_start(gram, penalty, last, _extrapolate(penalty, past, last, before))
-        before, last = (last if past else None), minimize_lasso(gram, 0, penalty, start, rule)
+        before, last = (last if past else None), minimize_lasso(gram, 0, penalty, start, settings)
         past = [*past[-1:], penalty]
-        yield last._replace(slope=last.slope[:0])  # nobody asks for it; it may be long
+        yield last._replace(correlation=last.correlation[:0])  # not needed, and perhaps long
 
 
 def _extrapolate(
     penalty: L1L2Penalty, past: list[L1L2Penalty], last: LassoSolution, before: LassoSolution
 ) -> LassoSolution:
-    """Where a line through the last two fits points to: between two events a path is a line."""
+    """Linear extrapolation of the last two solutions: the path is piecewise linear."""
     weight = [p.l1 + p.l2 for p in (*past, penalty)]
     share = (weight[1] - weight[2]) / (weight[0] - weight[1]) if weight[0] > weight[1] else 0.0
-    w, slope = (new + share * (new - old) for new, old in zip(last[:2], before[:2], strict=True))
-    return last._replace(w=w, slope=slope)
+    pairs = zip(last[:2], before[:2], strict=True)
+    w, correlation = (new + share * (new - old) for new, old in pairs)
+    return last._replace(w=w, correlation=correlation)
 
 
 def _choose_start(
-    gram: GramMatrix, penalty: L1L2Penalty, plain: LassoSolution, bold: LassoSolution
+    gram: GramMatrix, penalty: L1L2Penalty, last: LassoSolution, extrapolated: LassoSolution
 ) -> LassoSolution:
-    """The one of two starts with the lower objective; never one with a forbidden sign."""
-    if penalty.positive and bold.w.min() < 0:
-        return plain
-    values = [
-        lasso_objective(gram.c[:, 0], penalty, start.w, start.slope) for start in (plain, bold)
-    ]
-    return bold if values[1] < values[0] else plain
+    """The initial point with the lower objective; never one with a forbidden sign."""
+    if penalty.positive and extrapolated.w.min() < 0:
+        return last
+    points = last, extrapolated
+    values = [lasso_objective(gram.xy[:, 0], penalty, s.w, s.correlation) for s in points]
+    return extrapolated if values[1] < values[0] else last

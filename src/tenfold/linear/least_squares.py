@@ -1,4 +1,4 @@
-"""Ordinary least squares from one pass of second moments, and the base class it shares with ridge regression."""
+"""Ordinary least squares from one pass of second moments, and its base class."""
 
 from __future__ import annotations
 
@@ -24,13 +24,17 @@ from tenfold.linear._least_squares_solvers import (
     solve_nonnegative,
     thin_svd,
 )
+from tenfold.linear._tuning import MAX_SPARSE_GRAM_COLUMNS
+from tenfold.math.linalg import to_dense
 from tenfold.stats.moments import Moments
-
-_MAX_SPARSE_GRAM_COLUMNS = 4096  # more sparse columns than this go to conjugate gradients
 
 
 class LeastSquaresRegressor(OnePass, LinearRegressor):
-    """What plain and ridge regression share: which of four ways leads to the coefficients."""
+    """Base of least-squares regressors, which chooses one of four solvers.
+
+    Conjugate gradients for very wide sparse rows, singular values of the rows where they are fewer
+    than the columns, normal equations elsewhere, and QR where these are badly conditioned.
+    """
 
     _sparse_ok = True
     _multi_output = True
@@ -38,49 +42,51 @@ class LeastSquaresRegressor(OnePass, LinearRegressor):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         solver = getattr(self, "solver", "auto")
-        if solver == "sparse_cg" or (rows.sparse and rows.n_features > _MAX_SPARSE_GRAM_COLUMNS):
-            return self._iterated(rows)
+        if solver == "sparse_cg" or (rows.sparse and rows.n_features > MAX_SPARSE_GRAM_COLUMNS):
+            return self._fit_by_conjugate_gradients(rows)
         if self._is_wide(rows):
-            return self._wide(rows)
+            return self._fit_by_svd(rows)
         s = self._statistic(rows)
         P = problem_from_moments(s, rows.n_features, rows.dtype, intercept=self.fit_intercept)
-        doubtful = solver == "auto" and not is_well_conditioned(P, self._alpha(P), rows.dtype)
-        if (solver == "svd" or doubtful) and not rows.sparse:
+        ill = solver == "auto" and not is_well_conditioned(P, self._alpha(P), rows.dtype)
+        if (solver == "svd" or ill) and not rows.sparse:
             P = problem_from_qr(rows, s, intercept=self.fit_intercept)
-        return {**self._solved(P, s, rows.dtype), "statistic_": s, "dtype_": rows.dtype}
+        return {**self._solve(P, s, rows.dtype), "statistic_": s, "dtype_": rows.dtype}
 
     def _statistic(self, rows: Rows) -> Moments:
-        if rows.sparse and rows.n_features > _MAX_SPARSE_GRAM_COLUMNS:
+        if rows.sparse and rows.n_features > MAX_SPARSE_GRAM_COLUMNS:
             raise ValueError(
-                f"partial_fit keeps a dense square of the columns; {rows.n_features} are too many "
-                f"(at most {_MAX_SPARSE_GRAM_COLUMNS}). Use fit, or hash to fewer columns."
+                f"partial_fit keeps a dense Gram matrix; {rows.n_features} columns are too many "
+                f"(at most {MAX_SPARSE_GRAM_COLUMNS}). Use fit, or hash to fewer columns."
             )
         self._target_shape = rows.target_shape
         return second_moments(rows, target=True)
 
     def _finalize(self, s: Moments, dtype: np.dtype) -> dict[str, Any]:
         P = problem_from_moments(s, self.n_features_in_, dtype, intercept=self.fit_intercept)
-        return self._solved(P, s, dtype)
+        return self._solve(P, s, dtype)
 
-    def _solved(self, P: LeastSquaresProblem, s: Moments, dtype: np.dtype) -> dict[str, Any]:
+    def _solve(self, P: LeastSquaresProblem, s: Moments, dtype: np.dtype) -> dict[str, Any]:
         p = len(P.AA)
         coef = (solve_nonnegative if self.positive else solve_least_squares)(P, self._alpha(P))
-        return self._shaped(coef, s.mean[p:] - s.mean[:p] @ coef, dtype) | self._more(P)
+        return self._shape_attributes(
+            coef, s.mean[p:] - s.mean[:p] @ coef, dtype
+        ) | self._extra_attributes(P)
 
     def _statistic_suffices(
         self, s: Moments, n_rows: int, dtype: np.dtype, settings: list[dict]
     ) -> bool:
         if n_rows < self.n_features_in_ and not self.positive:
             return False
-        values = [vars(self) | each for each in settings]
-        if any(each.get("solver", "auto") not in ("auto", "cholesky") for each in values):
+        parameters = [vars(self) | setting for setting in settings]
+        if any(p.get("solver", "auto") not in ("auto", "cholesky") for p in parameters):
             return False
         P = problem_from_moments(s, self.n_features_in_, dtype, intercept=self.fit_intercept)
-        least = np.min([np.min(each.get("alpha", 0.0)) for each in values])
-        return is_well_conditioned(P, np.array([least]), dtype)
+        smallest = np.min([np.min(p.get("alpha", 0.0)) for p in parameters])
+        return is_well_conditioned(P, np.array([smallest]), dtype)
 
     def _left_out(self, s: Moments) -> tuple | None:
-        """A leaf that predicts each row by the fit without it, in closed form."""
+        """Chunk function that predicts each row by the fit without it, and its state."""
         alpha = self._penalties(len(s.mean) - self.n_features_in_)
         if self.positive or len(np.unique(alpha)) > 1:
             return None
@@ -93,39 +99,41 @@ class LeastSquaresRegressor(OnePass, LinearRegressor):
         share = 1 / s.n if self.fit_intercept else 0.0
         return _leave_one_out_predictions, coef, np.atleast_1d(self.intercept_), A, mean, share
 
-    def _wide(self, rows: Rows) -> dict[str, Any]:
+    def _fit_by_svd(self, rows: Rows) -> dict[str, Any]:
         self._target_shape = rows.target_shape
-        return self._from_wide(thin_svd(rows, intercept=self.fit_intercept), rows.dtype)
+        return self._attributes_from_svd(thin_svd(rows, intercept=self.fit_intercept), rows.dtype)
 
-    def _from_wide(self, wide: ThinSVD, dtype: np.dtype) -> dict[str, Any]:
-        alpha = self._penalties(wide.turned.shape[1])
-        learned = self._shaped(*wide.solution(alpha), dtype)
-        spectrum = self._spectrum(wide.singular, float(np.finfo(dtype).eps))
+    def _attributes_from_svd(self, svd: ThinSVD, dtype: np.dtype) -> dict[str, Any]:
+        alpha = self._penalties(svd.projected.shape[1])
+        learned = self._shape_attributes(*svd.solution(alpha), dtype)
+        spectrum = self._spectrum_attributes(svd.singular, float(np.finfo(dtype).eps))
         return learned | spectrum | {"statistic_": None}
 
     def _is_wide(self, rows: Rows) -> bool:
-        """Whether the rows are fewer than the columns: a square of the columns says too little."""
+        """Whether there are fewer rows than columns: the Gram matrix is singular then."""
         return not (rows.sparse or self.positive) and rows.n_rows < rows.n_features
 
     def _has_statistic(self, rows: Rows) -> bool:
         return not self._is_wide(rows)
 
-    def _iterated(self, rows: Rows) -> dict[str, Any]:
+    def _fit_by_conjugate_gradients(self, rows: Rows) -> dict[str, Any]:
         if self.positive:
             raise ValueError(
-                "positive=True needs a dense square of all columns: at most "
-                f"{_MAX_SPARSE_GRAM_COLUMNS} sparse columns, not {rows.n_features}"
+                "positive=True needs a dense Gram matrix: at most "
+                f"{MAX_SPARSE_GRAM_COLUMNS} sparse columns, not {rows.n_features}"
             )
         self._target_shape = rows.target_shape
         alpha = self._penalties(int(np.prod(rows.target_shape)))
-        limit = getattr(self, "max_iter", None) or 10 * rows.n_features
+        max_iter = getattr(self, "max_iter", None) or 10 * rows.n_features
         coef, intercept, report = conjugate_gradients(
-            rows, alpha, intercept=self.fit_intercept, tol=self.tol, max_iter=limit
+            rows, alpha, intercept=self.fit_intercept, tol=self.tol, max_iter=max_iter
         )
         report |= {"statistic_": None, "solver_": "sparse_cg"}
-        return self._shaped(coef, intercept, rows.dtype) | report
+        return self._shape_attributes(coef, intercept, rows.dtype) | report
 
-    def _shaped(self, coef: np.ndarray, intercept: np.ndarray, dtype: np.dtype) -> dict[str, Any]:
+    def _shape_attributes(
+        self, coef: np.ndarray, intercept: np.ndarray, dtype: np.dtype
+    ) -> dict[str, Any]:
         """Attributes as scikit-learn shapes them: no axis for a single target."""
         coef, intercept = coef.T.astype(dtype), intercept.astype(dtype)
         if not self._target_shape:
@@ -138,10 +146,10 @@ class LeastSquaresRegressor(OnePass, LinearRegressor):
     def _penalties(self, targets: int) -> np.ndarray:
         return np.zeros(targets)
 
-    def _more(self, P: LeastSquaresProblem) -> dict[str, Any]:
+    def _extra_attributes(self, P: LeastSquaresProblem) -> dict[str, Any]:
         return {}
 
-    def _spectrum(self, sizes: np.ndarray, eps: float) -> dict[str, Any]:
+    def _spectrum_attributes(self, singular: np.ndarray, eps: float) -> dict[str, Any]:
         return {}
 
 
@@ -153,8 +161,8 @@ def _leave_one_out_predictions(
     mean: np.ndarray,
     share: float,
 ) -> np.ndarray:
-    """What the fit without a row predicts for it: y - (y - f(x)) / (1 - h), h its leverage."""
-    X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
+    """Prediction of each row by the fit without it: y - (y - f(x)) / (1 - h), h its leverage."""
+    X = to_dense(chunk.X)
     D = X - mean
     leverage = chunk.weights() * (share + ((D @ A) * D).sum(axis=1))
     Y = chunk.y.reshape(chunk.rows, -1).astype(np.float64)
@@ -169,13 +177,13 @@ class LinearRegression(LeastSquaresRegressor):
 
     One pass over the data (second moments about the mean), a second one only when the columns are
     so nearly dependent that the moments would lose digits. Dependent columns and fewer rows than
-    columns give the shortest of all solutions. Parameters and attributes are those of
-    `sklearn.linear_model.LinearRegression`. [001, 1.2; 002, ch. 1; 003, unit 2; 004, ch. 2]
+    columns give the solution of minimum norm. Parameters and attributes are those of
+    `sklearn.linear_model.LinearRegression`.
 
     Parameters
     ----------
     fit_intercept : bool
-        Whether there is a constant b.
+        Whether there is an intercept b.
     copy_X : bool
         X is never overwritten, whatever is given here.
     tol : float
@@ -187,11 +195,23 @@ class LinearRegression(LeastSquaresRegressor):
 
     Attributes
     ----------
-    coef_ : (p,) or (q, p) coefficients
-    intercept_ : constant, 0.0 if `fit_intercept` is False
-    rank_ : rank of the (centred) X
+    coef_ : (n_features,) or (n_targets, n_features) coefficients
+    intercept_ : float or (n_targets,) intercept, 0.0 if `fit_intercept` is False
+    rank_ : rank of the (centered) X
     singular_ : its singular values
-    statistic_ : the moments of [X y] that all this was computed from
+    statistic_ : the moments of [X y] from which all this was computed
+
+    See Also
+    --------
+    Ridge : With an L2 penalty.
+    Lasso : With an L1 penalty.
+    HuberRegressor : Robust to outliers.
+
+    References
+    ----------
+    * T. Hastie, R. Tibshirani, J. Friedman (2009). The Elements of Statistical Learning, 2nd ed.,
+      chapter 3.
+    * A. Bjorck (1996). Numerical Methods for Least Squares Problems.
 
     Examples
     --------
@@ -227,16 +247,16 @@ class LinearRegression(LeastSquaresRegressor):
         self.n_jobs = n_jobs
         self.positive = positive
 
-    def _more(self, P: LeastSquaresProblem) -> dict[str, Any]:
+    def _extra_attributes(self, P: LeastSquaresProblem) -> dict[str, Any]:
         if P.R is None:
-            sizes = np.sqrt(np.maximum(np.linalg.eigvalsh(P.AA)[::-1], 0.0))
+            singular = np.sqrt(np.maximum(np.linalg.eigvalsh(P.AA)[::-1], 0.0))
             scale = np.sqrt(np.where(P.AA.diagonal() > 0, P.AA.diagonal(), 1.0))
             cosines = P.AA / scale / scale[:, None]
             values = np.abs(np.linalg.eigvalsh(cosines))
             rank = (values > len(scale) * P.eps * values.max(initial=0.0)).sum()
-            return {"singular_": sizes, "rank_": int(rank)}
-        return self._spectrum(np.linalg.svd(P.R, compute_uv=False), P.eps)
+            return {"singular_": singular, "rank_": int(rank)}
+        return self._spectrum_attributes(np.linalg.svd(P.R, compute_uv=False), P.eps)
 
-    def _spectrum(self, sizes: np.ndarray, eps: float) -> dict[str, Any]:
-        limit = self.n_features_in_ * eps * sizes.max(initial=0.0)
-        return {"singular_": sizes, "rank_": int((sizes > limit).sum())}
+    def _spectrum_attributes(self, singular: np.ndarray, eps: float) -> dict[str, Any]:
+        tol = self.n_features_in_ * eps * singular.max(initial=0.0)
+        return {"singular_": singular, "rank_": int((singular > tol).sum())}

@@ -205,7 +205,7 @@ class LeastSquaresClassifier(OnePassClassifier):
         return thin_svd(Rows(ArraySource(chunk.X, targets, chunk.w)), intercept=self.fit_intercept)
 
     def _attributes_from_svd(self, svd: ThinSVD, dtype: np.dtype) -> dict[str, Any]:
-        coef, intercept = svd.solve(self._alpha)
+        coef, intercept = svd.solution(self._alpha)
         learned = {"coef_": coef.T, "intercept_": intercept * self.fit_intercept}
         return {k: v.astype(dtype) for k, v in learned.items()} | {"statistic_": None}
 

@@ -11,7 +11,7 @@ from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.mixins import ProbabilisticClassifier
 from tenfold.engine.rows import Rows
 from tenfold.linear._base import LinearClassifier
-from tenfold.linear._objective import LinearObjective, compute_class_weight, sum_class_weights
+from tenfold.linear._objective import LinearObjective, classification_objective, mean_penalty
 from tenfold.linear._smooth_solvers import SMOOTH_SOLVERS
 from tenfold.linear._solvers import SolverSettings, minimize_penalized
 from tenfold.math.losses import LogisticLoss, SoftmaxLoss
@@ -25,38 +25,39 @@ class LogisticRegression(LinearClassifier, ProbabilisticClassifier):
               - x_i \cdot w_{y_i} - b_{y_i}\Big]
               + \tfrac{1 - \rho}2 \lVert w \rVert_2^2 + \rho \lVert w \rVert_1
 
-    Two classes share one row of coefficients (the score of the first class is 0). The constants b
-    are not penalised. One pass over the data a round. Parameters, attributes and stopping rule are
-    those of `sklearn.linear_model.LogisticRegression`; only `solver` has a default of its own.
-    [001, 2.3-2.5; 002, ch. 2; 004, ch. 3]
+    Two classes share one row of coefficients (the score of the first class is 0). The intercepts b
+    are not penalized. One pass over the data per iteration. Parameters, attributes and stopping
+    rule are those of `sklearn.linear_model.LogisticRegression`; only `solver` has a default of its
+    own.
 
     Parameters
     ----------
     C : float
         Weight of the loss against the penalty; `np.inf` for no penalty.
     l1_ratio : float
-        Share :math:`\rho` of the L1 penalty: 0 for squares alone, 1 for the lasso's exact zeros.
+        Share :math:`\rho` of the L1 penalty: 0 for L2 alone, 1 for L1 alone.
     tol : float
         Converged when no entry of the gradient of the mean objective exceeds this; with an L1 part
         (solver="coordinate"), nor a hundredth of that penalty.
     fit_intercept : bool
-        Whether there are constants b.
+        Whether there are intercepts b.
     class_weight : dict, "balanced" or None
         Weight of each class; "balanced" gives each the same total.
     random_state : int, optional
-        No solver here draws random numbers: any seed gives the same result.
+        Ignored: no solver draws random numbers.
     solver : {"auto", "lbfgs", "newton-cholesky", "newton-cg", "coordinate", "gd", "proximal"}
-        "newton-cholesky" takes few rounds and makes a Hessian of all parameters; "lbfgs" takes more
-        and makes none (for up to 2000 dense columns it knows their correlations from one further
-        pass). "newton-cg" solves for Newton's steps by products with the Hessian, each a pass.
-        "coordinate" is for penalties with an L1 part: Newton's models on a working set, or
-        descent along the columns of sparse rows, which it gathers in memory. "gd" is gradient
-        descent, "proximal" the same with a prox (FISTA), both with steps found by halving; steps
-        on batches of rows are `SGDClassifier` and `PenalisedClassifier`. "auto" takes
-        "coordinate" where `l1_ratio` is not 0, Newton's for small tables (rows times parameters up
-        to 100,000), else "lbfgs", which from 40,000 rows on begins at the minimum on a sample.
+        "newton-cholesky" takes few iterations and makes a Hessian of all parameters; "lbfgs" takes
+        more and makes none (for up to 2000 dense columns it is preconditioned by their Gram matrix,
+        from one further pass). "newton-cg" solves for Newton's steps by Hessian-vector products,
+        each a pass. "coordinate" is for penalties with an L1 part: proximal Newton on working
+        sets, or coordinate descent along the columns of sparse rows, which it gathers in memory.
+        "gd" is gradient descent, "proximal" the proximal gradient method (FISTA), both with
+        backtracking; for mini-batches see `SGDClassifier` and `PenalizedClassifier`. "auto" takes
+        "coordinate" where `l1_ratio` is not 0, Newton's method for small tables (rows times
+        parameters up to 100,000), else "lbfgs", which from 40,000 rows on starts from the minimum
+        on a sample.
     max_iter : int
-        Most rounds.
+        Maximum number of iterations.
     verbose : int
         Whether to show progress, as `tenfold.progress()` does.
     warm_start : bool
@@ -66,11 +67,24 @@ class LogisticRegression(LinearClassifier, ProbabilisticClassifier):
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    coef_ : (1, p) or (k, p) coefficients
-    intercept_ : (1,) or (k,) constants
-    n_iter_, converged_ : rounds, and whether the gradient was small enough at the end
-    history_ : mean objective after each round ("objective"), and "seconds"
+    classes_ : (n_classes,) labels
+    coef_ : (1, n_features) or (n_classes, n_features) coefficients
+    intercept_ : (1,) or (n_classes,) intercepts
+    n_iter_, converged_ : iterations, and whether the gradient was small enough at the end
+    history_ : mean objective after each iteration ("objective"), and "seconds"
+
+    See Also
+    --------
+    SGDClassifier : The same loss by stochastic gradient descent.
+    ProbitRegression : A normal instead of a logistic link.
+    PenalizedClassifier : Any loss, penalty and solver.
+
+    References
+    ----------
+    * D. C. Liu, J. Nocedal (1989). On the limited memory BFGS method for large scale optimization.
+      Mathematical Programming 45.
+    * J. D. Lee, Y. Sun, M. A. Saunders (2014). Proximal Newton-type methods for minimizing
+      composite functions. SIAM Journal on Optimization 24.
 
     Examples
     --------
@@ -126,37 +140,26 @@ class LogisticRegression(LinearClassifier, ProbabilisticClassifier):
         self.n_jobs = n_jobs
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        objective = self._objective(rows)
-        l1 = self._strength(objective.n) * self.l1_ratio
-        way = SolverSettings(self.solver, self.tol, self.max_iter)
-        found = minimize_penalized(
-            objective, L1Penalty(l1) if l1 else NoPenalty(), self._first(objective), way
+        f = classification_objective(
+            rows,
+            LogisticLoss() if len(self.classes_) == 2 else SoftmaxLoss(),
+            self.classes_,
+            class_weight=self.class_weight,
+            C=self.C,
+            l1_ratio=self.l1_ratio,
+            intercept=self.fit_intercept,
         )
-        W, b = objective.parts(found.x)
-        b = b - b.mean() if l1 and len(b) > 1 else b  # their sum changes nothing: make it zero
-        report = {**found.report, "n_iter_": np.array([found.report["n_iter_"]], np.int32)}
+        l1 = mean_penalty(self.C, f.n) * self.l1_ratio
+        nonsmooth = L1Penalty(l1) if l1 else NoPenalty()
+        settings = SolverSettings(self.solver, self.tol, self.max_iter)
+        minimum = minimize_penalized(f, nonsmooth, self._initial_parameters(f), settings)
+        W, b = f.split_parameters(minimum.x)
+        b = b - b.mean() if l1 and len(b) > 1 else b  # only their differences matter
+        report = {**minimum.report, "n_iter_": np.array([minimum.report["n_iter_"]], np.int32)}
         return {"coef_": W.copy(), "intercept_": b.copy(), **report}
 
-    def _objective(self, rows: Rows) -> LinearObjective:
-        k = len(self.classes_)
-        weight = rows.total(sum_class_weights, k)
-        cost = compute_class_weight(self.class_weight, self.classes_, weight)
-        n = float(weight.sum() if cost is None else weight @ cost)
-        shape = (1 if k == 2 else k, rows.n_features + 1)
-        ridge = np.full(shape[1], self._strength(n) * (1 - self.l1_ratio))
-        ridge[-1] = 0.0
-        loss = LogisticLoss() if k == 2 else SoftmaxLoss()
-        return LinearObjective(rows, loss, shape, ridge, n, self.fit_intercept, cost)
-
-    def _strength(self, n: float) -> float:
-        """Penalty beside the mean loss."""
-        return 0.0 if np.isinf(self.C) else 1 / (self.C * n)
-
-    def _first(self, f: LinearObjective) -> np.ndarray:
-        shape = f.shape
-        if self.warm_start and getattr(self, "coef_", np.empty(0)).shape == (
-            shape[0],
-            shape[1] - 1,
-        ):
+    def _initial_parameters(self, f: LinearObjective) -> np.ndarray:
+        m, q = f.shape
+        if self.warm_start and getattr(self, "coef_", np.empty(0)).shape == (m, q - 1):
             return np.column_stack([self.coef_, self.intercept_]).astype(np.float64).ravel()
-        return np.zeros(shape[0] * shape[1])
+        return np.zeros(m * q)

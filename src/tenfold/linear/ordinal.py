@@ -18,15 +18,15 @@ from tenfold.linear._cumulative_link import (
     initial_parameters,
     log_probabilities,
 )
+from tenfold.linear._smooth_solvers import inverse_product
+from tenfold.linear._tuning import (
+    NEWTON_MAX_PARAMETERS,
+    ORDINAL_NEWTON_MAX_ENTRIES,
+    PRECONDITIONER_MAX_PARAMETERS,
+)
 from tenfold.optim.convergence import Minimum
 from tenfold.optim.newton_methods import newton
 from tenfold.optim.quasi_newton import lbfgs
-
-_NEWTON_MAX_ENTRIES = (
-    200_000  # rows x parameters up to which few costly rounds beat many cheap ones
-)
-_NEWTON_MAX_PARAMETERS = 256  # parameters up to which Newton's Hessian is made
-_PRECONDITIONER_MAX_PARAMETERS = 2000  # parameters up to which L-BFGS starts from a Hessian
 
 
 class OrdinalRegression(ProbabilisticClassifier):
@@ -37,10 +37,9 @@ class OrdinalRegression(ProbabilisticClassifier):
     .. math:: \min_{w, t} - \sum_i \omega_i \log P(y_i \mid x_i) + \tfrac\alpha2 \lVert w \rVert^2
 
     One score x.w orders all rows; thresholds cut it into the classes. With two classes this is
-    logistic (or probit) regression. The objective is convex, and the thresholds stay in order by
-    themselves: solvers see log(exp(gap) - 1) of each gap between them. Classes are in sorted order:
-    give numbers, or names whose alphabet is their order. One pass over the data a round.
-    [000, ch. 2, footnote 1]
+    logistic (or probit) regression. The objective is convex. Solvers work on log(exp(gap) - 1) of
+    each gap between thresholds, which keeps these in order. Classes are in sorted order: give
+    numbers, or names in alphabetical order. One pass over the data per iteration.
 
     Parameters
     ----------
@@ -49,13 +48,13 @@ class OrdinalRegression(ProbabilisticClassifier):
     link : {"logit", "probit"}
         F: the logistic distribution (proportional odds) or the normal one.
     solver : {"auto", "lbfgs", "newton-cholesky"}
-        "newton-cholesky" takes few rounds and makes a Hessian each; "lbfgs" takes more, and makes
-        one at the start for up to 2000 dense columns. "auto" takes Newton's for small tables of up
-        to 256 parameters.
+        "newton-cholesky" takes few iterations with a Hessian each; "lbfgs" takes more, with one
+        Hessian at the start for up to 2000 dense columns. "auto" takes Newton's method for small
+        tables of up to 256 parameters.
     tol : float
         Converged when no entry of the gradient of the mean objective exceeds this.
     max_iter : int
-        Most rounds.
+        Maximum number of iterations.
     verbose : int
         Whether to show progress, as `tenfold.progress()` does.
     n_jobs : int, optional
@@ -63,11 +62,21 @@ class OrdinalRegression(ProbabilisticClassifier):
 
     Attributes
     ----------
-    classes_ : (k,) labels, in order
-    coef_ : (p,) coefficients
-    thresholds_ : (k - 1,) ascending thresholds
-    n_iter_, converged_ : rounds, and whether the gradient was small enough at the end
-    history_ : mean objective after each round ("objective"), and "seconds"
+    classes_ : (n_classes,) labels, in order
+    coef_ : (n_features,) coefficients
+    thresholds_ : (n_classes - 1,) ascending thresholds
+    n_iter_, converged_ : iterations, and whether the gradient was small enough at the end
+    history_ : mean objective after each iteration ("objective"), and "seconds"
+
+    See Also
+    --------
+    LogisticRegression : Classes without an order.
+    ProbitRegression : Two classes.
+
+    References
+    ----------
+    * P. McCullagh (1980). Regression models for ordinal data. Journal of the Royal Statistical
+      Society B 42.
 
     Examples
     --------
@@ -111,31 +120,23 @@ class OrdinalRegression(ProbabilisticClassifier):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         k = len(self.classes_)
-        weight = rows.total(class_weight_totals, k)
-        n = float(weight.sum())
-        objective = CumulativeLinkObjective(rows, self.link, k, self.alpha / n, n)
-        found = self._minimum(objective, initial_parameters(self.link, rows.n_features, weight))
-        w, t = objective.parts(found.x)
-        return {"coef_": w, "thresholds_": t, **found.report}
+        totals = rows.total(class_weight_totals, k)
+        n = float(totals.sum())
+        f = CumulativeLinkObjective(rows, self.link, k, self.alpha / n, n)
+        minimum = self._minimize(f, initial_parameters(self.link, rows.n_features, totals))
+        w, t = f.split_parameters(minimum.x)
+        return {"coef_": w, "thresholds_": t, **minimum.report}
 
-    def _minimum(self, f: CumulativeLinkObjective, first: np.ndarray) -> Minimum:
-        settings = {"tol": self.tol, "max_iter": self.max_iter}
+    def _minimize(self, f: CumulativeLinkObjective, start: np.ndarray) -> Minimum:
+        settings: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         settings["precision"] = float(np.finfo(f.rows.dtype).eps)
-        small = (
-            len(first) <= _NEWTON_MAX_PARAMETERS
-            and len(first) * f.rows.n_rows <= _NEWTON_MAX_ENTRIES
-        )
+        n, size = f.rows.n_rows, len(start)
+        small = size <= NEWTON_MAX_PARAMETERS and size * n <= ORDINAL_NEWTON_MAX_ENTRIES
         if self.solver == "newton-cholesky" or (self.solver == "auto" and small):
-            return newton(f.curve, first, **settings)
-        known = not f.rows.sparse and len(first) <= min(
-            _PRECONDITIONER_MAX_PARAMETERS, f.rows.n_rows
-        )
-        return lbfgs(
-            f.slope,
-            first,
-            precondition=_hessian_preconditioner(f, first) if known else None,
-            **settings,
-        )
+            return newton(f.value_gradient_hessian, start, **settings)
+        if not f.rows.sparse and size <= min(PRECONDITIONER_MAX_PARAMETERS, n):
+            settings["precondition"] = _hessian_preconditioner(f, start)
+        return lbfgs(f.value_and_gradient, start, **settings)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -146,7 +147,7 @@ class OrdinalRegression(ProbabilisticClassifier):
         return log_probabilities, self.link, self.coef_, self.thresholds_
 
     def latent(self, X: Any) -> np.ndarray:
-        """The score x.w that the thresholds cut into classes, (n,).
+        """The score x.w that the thresholds cut into classes, (n_rows,).
 
         Parameters
         ----------
@@ -157,7 +158,7 @@ class OrdinalRegression(ProbabilisticClassifier):
         return self._each(X, _latent_scores, self.coef_)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Score above the threshold, (n,), for two classes; else log-probabilities, (n, k).
+        """Score less threshold for two classes, (n_rows,); else log-probabilities, as a matrix.
 
         Parameters
         ----------
@@ -175,12 +176,10 @@ def _latent_scores(chunk: Chunk, w: np.ndarray) -> np.ndarray:
     return chunk.X @ w
 
 
-def _hessian_preconditioner(f: CumulativeLinkObjective, first: np.ndarray) -> Any:
-    """Multiply by the inverse of the Hessian at the start: it knows scales and correlations."""
-    from scipy.linalg import cho_factor, cho_solve
-
-    H = f.curve(first)[2]
-    size, eps = H.diagonal(), float(np.finfo(f.rows.dtype).eps)
-    H[np.diag_indices(len(H))] += 10 * len(H) * eps * np.where(size > 0, size, 1)  # dependence
-    factor = cho_factor(H, lower=True, check_finite=False)
-    return lambda v: cho_solve(factor, v, check_finite=False)
+def _hessian_preconditioner(f: CumulativeLinkObjective, start: np.ndarray) -> Any:
+    """Multiplication by the inverse of the initial Hessian: removes scales and correlations."""
+    H = f.value_gradient_hessian(start)[2]
+    diagonal, eps = H.diagonal(), float(np.finfo(f.rows.dtype).eps)
+    # a ridge, in case columns are dependent
+    H[np.diag_indices(len(H))] += 10 * len(H) * eps * np.where(diagonal > 0, diagonal, 1)
+    return inverse_product(H)

@@ -46,7 +46,7 @@ _SHARED_CONSTRAINTS = {
 
 
 class PenalizedLinearModel(Estimator):
-    """What both models share: the parameters, the penalty, the way."""
+    """Base of the two models: their parameters, and the minimum of their objective."""
 
     _sparse_ok = True
 
@@ -86,33 +86,36 @@ class PenalizedLinearModel(Estimator):
     def _penalty(self) -> Penalty:
         if isinstance(self.penalty, Penalty):
             return self.penalty
-        made = {
+        penalties = {
             "l1": lambda: L1Penalty(self.alpha),
             "l2": lambda: L2Penalty(self.alpha),
             "elasticnet": lambda: ElasticNetPenalty(self.alpha, self.l1_ratio),
             "hnorm": lambda: BridgePenalty(self.alpha, self.h),
         }
-        return NoPenalty() if self.penalty is None or not self.alpha else made[self.penalty]()
+        return NoPenalty() if self.penalty is None or not self.alpha else penalties[self.penalty]()
 
-    def _minimum(
-        self, rows: Rows, loss: Loss, m: int, n: float, cost: Any, rng: np.random.Generator
+    def _minimize(
+        self, rows: Rows, loss: Loss, m: int, n: float, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-        squares, kinked = _split_penalty(self._penalty())
-        ridge = np.full(rows.n_features + 1, squares)
+        """Coefficients (m, p), intercepts (m,) and the convergence report."""
+        l2, nonsmooth = _split_penalty(self._penalty())
+        ridge = np.full(rows.n_features + 1, l2)
         if not self.penalize_intercept:
             ridge[-1] = 0.0
-        elif not isinstance(kinked, NoPenalty):
+        elif not isinstance(nonsmooth, NoPenalty):
             raise ValueError("penalize_intercept=True is for the penalty 'l2' alone")
-        f = LinearObjective(rows, loss, (m, len(ridge)), ridge, n, self.fit_intercept, cost)
+        f = LinearObjective(rows, loss, (m, len(ridge)), ridge, n, self.fit_intercept)
         seed = int(rng.integers(2**31)) if self.solver == "sgd" else 0
-        way = SolverSettings(self.solver, self.tol, self.max_iter, self.rate, self.batch_size, seed)
-        found = minimize_penalized(f, kinked, np.zeros(m * len(ridge)), way)
-        W, b = f.parts(found.x)
-        return W.copy(), b.copy(), found.report
+        settings = SolverSettings(
+            self.solver, self.tol, self.max_iter, self.rate, self.batch_size, seed
+        )
+        minimum = minimize_penalized(f, nonsmooth, np.zeros(m * len(ridge)), settings)
+        W, b = f.split_parameters(minimum.x)
+        return W.copy(), b.copy(), minimum.report
 
 
 def _split_penalty(penalty: Penalty) -> tuple[float, Penalty]:
-    """The strength of the squares in a penalty, and the part with kinks."""
+    """The strength of the L2 part of a penalty, and its non-smooth part."""
     if isinstance(penalty, BridgePenalty) and penalty.h in (1, 2):
         penalty = L1Penalty(penalty.strength) if penalty.h == 1 else L2Penalty(2 * penalty.strength)
     if isinstance(penalty, ElasticNetPenalty):
@@ -123,11 +126,11 @@ def _split_penalty(penalty: Penalty) -> tuple[float, Penalty]:
     return 0.0, penalty
 
 
-def _resolve_loss(loss: str | Loss, usual: Loss) -> Loss:
-    """A loss by its name, or the object itself; it must be of the kind of the usual one."""
+def _resolve_loss(loss: str | Loss, default: Loss) -> Loss:
+    """A loss by its name, or the object itself; "auto" is the default."""
     if isinstance(loss, Loss):
         return loss
-    return usual if loss == "auto" else LOSSES[loss]()
+    return default if loss == "auto" else LOSSES[loss]()
 
 
 _REGRESSION_LOSSES = {name for name, loss in LOSSES.items() if loss.labels in ("numbers", "counts")}
@@ -135,17 +138,17 @@ _BINARY_LOSSES = {name for name, loss in LOSSES.items() if loss.labels == "signs
 
 
 class TargetSummary(NamedTuple):
-    """Total weight of the rows, and the least target."""
+    """Total weight of the rows, and the smallest target."""
 
     weight: float
-    least: float
+    smallest: float
 
     def merge(self, other: TargetSummary) -> TargetSummary:
-        return TargetSummary(self.weight + other.weight, min(self.least, other.least))
+        return TargetSummary(self.weight + other.weight, min(self.smallest, other.smallest))
 
 
 def _summarize_targets(chunk: Chunk) -> TargetSummary:
-    """What a chunk says about its targets."""
+    """Weight and smallest target of a chunk."""
     return TargetSummary(chunk.weight, float(chunk.y.min()))
 
 
@@ -155,14 +158,14 @@ class PenalizedRegressor(LinearRegressor, PenalizedLinearModel):
     .. math:: \min_{w, b} \frac{\sum_i \omega_i \ell(x_i \cdot w + b, y_i)}{\sum_i \omega_i} + P(w)
 
     The named models (`Ridge`, `Lasso`, `PoissonRegressor`, ...) are faster where they exist and
-    have scikit-learn's conventions; this one has all combinations, and every solver to compare. A
-    combination that cannot work is refused with a word on what can.
+    have scikit-learn's conventions; this one has all combinations, and all solvers. A combination
+    that cannot work raises an error that names one that can.
 
     Parameters
     ----------
     loss : str or loss of `tenfold.math.losses`
-        "squared" (also "auto"), "absolute", "quantile", "huber" or "poisson"; objects where there
-        are settings, `Quantile(0.9)`.
+        "squared" (also "auto"), "absolute", "quantile", "huber" or "poisson"; objects for losses
+        with parameters, `PinballLoss(0.9)`.
     penalty : {"l2", "l1", "elasticnet", "hnorm"}, penalty of `tenfold.math.penalties`, or None
         `alpha/2 |w|^2`, `alpha |w|`, both mixed by `l1_ratio`, or alpha times the sum of `|w|^h`.
     alpha : float
@@ -170,22 +173,24 @@ class PenalizedRegressor(LinearRegressor, PenalizedLinearModel):
     l1_ratio : float
         Share of L1 in the elastic net.
     h : float
-        Exponent of "hnorm"; below 1 the objective has many minima, and the one found is near zero.
+        Exponent of "hnorm"; below 1 the objective is not convex, and the minimum is a local one
+        near zero.
     fit_intercept : bool
-        Whether there is a constant b.
+        Whether there is an intercept b.
     penalize_intercept : bool
-        Whether b is penalised like the coefficients (squares only).
+        Whether b is penalized like the coefficients (L2 only).
     solver : str
         "closed-form" (squared loss), "newton-cholesky", "lbfgs", "gd", "sgd", "proximal",
-        "coordinate" (L1 and elastic net), "subgradient" (losses with kinks); "auto" chooses.
+        "coordinate" (L1 and elastic net), "subgradient" (non-smooth losses); "auto" chooses.
     rate : float, callable or None
-        Step lengths of "gd", "sgd", "proximal", "subgradient"; see `tenfold.optim.schedules`.
+        Step sizes of "gd", "sgd", "proximal", "subgradient"; see `tenfold.optim.schedules`.
     batch_size : int
         Rows of a step of "sgd".
     tol : float
-        Converged when the slope (or what stands for it where there are kinks) is at most this.
+        Converged when the gradient (for non-smooth penalties, the shortest subgradient or the
+        proximal step) is at most this.
     max_iter : int
-        Most rounds; epochs for "sgd".
+        Maximum number of iterations; epochs for "sgd".
     random_state : int, optional
         Seed of "sgd".
     verbose : int
@@ -193,9 +198,21 @@ class PenalizedRegressor(LinearRegressor, PenalizedLinearModel):
 
     Attributes
     ----------
-    coef_ : (p,) coefficients
-    intercept_ : constant
+    coef_ : (n_features,) coefficients
+    intercept_ : intercept
     n_iter_, converged_, history_ : as in all iterative models
+
+    See Also
+    --------
+    Ridge : Squared loss, L2 penalty.
+    Lasso : Squared loss, L1 penalty.
+    QuantileRegressor : Pinball loss, exactly.
+    SGDRegressor : One row at a time.
+
+    References
+    ----------
+    * A. Beck, M. Teboulle (2009). A fast iterative shrinkage-thresholding algorithm for linear
+      inverse problems. SIAM Journal on Imaging Sciences 2.
 
     Examples
     --------
@@ -216,11 +233,11 @@ class PenalizedRegressor(LinearRegressor, PenalizedLinearModel):
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         loss = _resolve_loss(self.loss, SquaredLoss())
         if loss.labels not in ("numbers", "counts"):
-            raise ValueError(f"{loss} is a loss of {loss.labels}: use PenalisedClassifier")
+            raise ValueError(f"{loss} is a loss of {loss.labels}: use PenalizedClassifier")
         s = rows.total(_summarize_targets)
-        if loss.labels == "counts" and s.least < 0:
+        if loss.labels == "counts" and s.smallest < 0:
             raise ValueError("the Poisson loss is for counts: y must not be negative")
-        W, b, report = self._minimum(rows, loss, 1, s.weight, None, rng)
+        W, b, report = self._minimize(rows, loss, 1, s.weight, rng)
         return {"coef_": W[0], "intercept_": b[0] if self.fit_intercept else 0.0, **report}
 
     def predict(self, X: Any) -> np.ndarray:
@@ -233,7 +250,7 @@ class PenalizedRegressor(LinearRegressor, PenalizedLinearModel):
 
         Returns
         -------
-        (n,) array
+        (n_rows,) array
         """
         z = super().predict(X)
         return np.exp(z) if _resolve_loss(self.loss, SquaredLoss()).labels == "counts" else z
@@ -243,7 +260,9 @@ def _has_probabilities(model: PenalizedClassifier) -> bool:
     loss = _resolve_loss(model.loss, LogisticLoss())
     if isinstance(loss, LogisticLoss | ProbitLoss | SoftmaxLoss):
         return True
-    raise AttributeError(f"{loss} says nothing about probabilities: use 'logistic' or 'probit'")
+    raise AttributeError(
+        f"{loss} is no likelihood, so there are no probabilities: use 'logistic' or 'probit'"
+    )
 
 
 class PenalizedClassifier(LinearClassifier, PenalizedLinearModel):
@@ -252,8 +271,8 @@ class PenalizedClassifier(LinearClassifier, PenalizedLinearModel):
     .. math:: \min_{w, b} \frac{\sum_i \omega_i \ell(x_i \cdot w + b, y_i)}{\sum_i \omega_i} + P(w)
 
     For more than two classes the loss is softmax cross-entropy; the other losses are for two, and
-    `sklearn.multiclass.OneVsRestClassifier` makes more of them. Parameters as in
-    `PenalizedRegressor`. [000, 1.2; 002, 2.3 and 3.3]
+    `sklearn.multiclass.OneVsRestClassifier` combines them for more. Parameters as in
+    `PenalizedRegressor`.
 
     Parameters
     ----------
@@ -267,10 +286,21 @@ class PenalizedClassifier(LinearClassifier, PenalizedLinearModel):
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    coef_ : (1, p) or (k, p) coefficients
-    intercept_ : (1,) or (k,) constants
+    classes_ : (n_classes,) labels
+    coef_ : (1, n_features) or (n_classes, n_features) coefficients
+    intercept_ : (1,) or (n_classes,) intercepts
     n_iter_, converged_, history_ : as in all iterative models
+
+    See Also
+    --------
+    LogisticRegression : Cross-entropy with L1 and L2 penalties.
+    LinearSVC : Hinge losses.
+    SGDClassifier : One row at a time.
+
+    References
+    ----------
+    * A. Beck, M. Teboulle (2009). A fast iterative shrinkage-thresholding algorithm for linear
+      inverse problems. SIAM Journal on Imaging Sciences 2.
 
     Examples
     --------
@@ -297,13 +327,13 @@ class PenalizedClassifier(LinearClassifier, PenalizedLinearModel):
         if loss.labels == "signs" and k > 2:
             raise ValueError(
                 f"{loss} is for two classes, and y has {k}: choose loss='softmax', or "
-                f"sklearn.multiclass.OneVsRestClassifier(PenalisedClassifier({self.loss!r}))"
+                f"sklearn.multiclass.OneVsRestClassifier(PenalizedClassifier({self.loss!r}))"
             )
         if loss.labels not in ("signs", "classes"):
-            raise ValueError(f"{loss} is a loss of {loss.labels}: use PenalisedRegressor")
+            raise ValueError(f"{loss} is a loss of {loss.labels}: use PenalizedRegressor")
         n = float(rows.total(sum_class_weights, k).sum())
         m = 1 if loss.labels == "signs" else k
-        W, b, report = self._minimum(rows, loss, m, n, None, rng)
+        W, b, report = self._minimize(rows, loss, m, n, rng)
         return {"coef_": W, "intercept_": b, **report}
 
     @available_if(_has_probabilities)

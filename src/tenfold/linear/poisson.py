@@ -20,7 +20,7 @@ from tenfold.math.losses import PoissonLoss
 
 
 class CountTotals(NamedTuple):
-    """What a pass over the target says: weight of the rows, sum of y, weight of those below 0."""
+    """Sums over rows: weight, y, and the number of rows with y < 0."""
 
     n: float
     y: float
@@ -28,12 +28,12 @@ class CountTotals(NamedTuple):
 
 
 class DevianceSums(NamedTuple):
-    """Sums over rows: weight, y, the loss exp(z) - yz, and its least value y - y log y."""
+    """Sums over rows: weight, y, the loss exp(z) - yz, and its minimum y - y log y."""
 
     n: float
     y: float
     loss: float
-    least: float
+    minimum: float
 
 
 class PoissonRegressor(Regressor):
@@ -43,21 +43,22 @@ class PoissonRegressor(Regressor):
               \big[e^{z_i} - y_i z_i\big] + \tfrac\alpha2 \lVert w \rVert^2,
               \qquad z_i = x_i \cdot w + b
 
-    The constant b is not penalised. One pass over the data a round. Parameters and attributes are
-    those of `sklearn.linear_model.PoissonRegressor`; only `solver` has a default of its own.
+    The intercept b is not penalized. One pass over the data per iteration. Parameters and
+    attributes are those of `sklearn.linear_model.PoissonRegressor`; only `solver` has a default of
+    its own.
 
     Parameters
     ----------
     alpha : float
         Weight of the penalty against the mean loss.
     fit_intercept : bool
-        Whether there is a constant b.
+        Whether there is an intercept b.
     solver : {"auto", "lbfgs", "newton-cholesky", "newton-cg"}
-        "newton-cholesky" takes few rounds and makes a Hessian of all columns; "newton-cg" takes as
-        few, of several passes each, and makes none; "lbfgs" takes more rounds of one pass. "auto"
-        takes Newton's for up to 255 columns, else "lbfgs".
+        "newton-cholesky" takes few iterations and makes a Hessian of all columns; "newton-cg" takes
+        as few, of several passes each, and makes none; "lbfgs" takes more, of one pass each. "auto"
+        takes Newton's method for up to 255 columns, else "lbfgs".
     max_iter : int
-        Most rounds.
+        Maximum number of iterations.
     tol : float
         Converged when no entry of the gradient exceeds this.
     warm_start : bool
@@ -67,10 +68,19 @@ class PoissonRegressor(Regressor):
 
     Attributes
     ----------
-    coef_ : (p,) coefficients
-    intercept_ : constant, 0.0 if `fit_intercept` is False
-    n_iter_, converged_ : rounds, and whether the gradient was small enough at the end
-    history_ : objective after each round ("objective"), and "seconds"
+    coef_ : (n_features,) coefficients
+    intercept_ : intercept, 0.0 if `fit_intercept` is False
+    n_iter_, converged_ : iterations, and whether the gradient was small enough at the end
+    history_ : objective after each iteration ("objective"), and "seconds"
+
+    See Also
+    --------
+    PenalizedRegressor : The Poisson loss with any penalty and solver.
+    PoissonNB : Counts in the features.
+
+    References
+    ----------
+    * P. McCullagh, J. A. Nelder (1989). Generalized Linear Models, 2nd ed., chapter 6.
 
     Examples
     --------
@@ -125,18 +135,18 @@ class PoissonRegressor(Regressor):
             rows, PoissonLoss(), (1, len(ridge)), ridge, counts.n, self.fit_intercept
         )
         settings = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
-        with np.errstate(over="ignore", invalid="ignore"):  # steps that were too long
-            found = minimize_smooth(f, self._first(counts), **settings)
-        W, b = f.parts(found.x)
-        constant = b[0] if self.fit_intercept else 0.0
-        return {"coef_": W[0].copy(), "intercept_": constant, **found.report}
+        with np.errstate(over="ignore", invalid="ignore"):  # trial steps that are too long
+            minimum = minimize_smooth(f, self._initial_parameters(counts), **settings)
+        W, b = f.split_parameters(minimum.x)
+        intercept = b[0] if self.fit_intercept else 0.0
+        return {"coef_": W[0].copy(), "intercept_": intercept, **minimum.report}
 
-    def _first(self, counts: CountTotals) -> np.ndarray:
-        if (last := warm_start_parameters(self)) is not None:
-            return last
+    def _initial_parameters(self, counts: CountTotals) -> np.ndarray:
+        if (previous := warm_start_parameters(self)) is not None:
+            return previous
         mean = counts.y / counts.n
-        constant = np.log(mean) if self.fit_intercept and mean > 0 else 0.0
-        return np.append(np.zeros(self.n_features_in_), constant)
+        intercept = np.log(mean) if self.fit_intercept and mean > 0 else 0.0
+        return np.append(np.zeros(self.n_features_in_), intercept)
 
     def predict(self, X: Any) -> np.ndarray:
         """Expected count of each row.
@@ -148,7 +158,7 @@ class PoissonRegressor(Regressor):
 
         Returns
         -------
-        (n,) array
+        (n_rows,) array
         """
         check_is_fitted(self)
         return self._each(X, _expected_counts, self.coef_, self.intercept_)
@@ -170,8 +180,8 @@ class PoissonRegressor(Regressor):
             rows = self._rows(X, y, sample_weight, reset=False)
             _check_nonnegative(rows.total(_count_totals).negative)
             s = rows.total(_deviance_sums, self.coef_, self.intercept_)
-        constant = s.y - xlogy(s.y, s.y / s.n)
-        return float(1 - (s.loss - s.least) / (constant - s.least))
+        null_loss = s.y - xlogy(s.y, s.y / s.n)
+        return float(1 - (s.loss - s.minimum) / (null_loss - s.minimum))
 
 
 def _check_nonnegative(negative: float) -> None:
@@ -179,24 +189,24 @@ def _check_nonnegative(negative: float) -> None:
     if negative:
         raise ValueError(
             "Some value(s) of y are out of the valid range of the loss: counts must not be "
-            "negative. Remove those rows, or use a model of numbers."
+            "negative. Remove those rows, or use a regressor for real targets."
         )
 
 
 def _count_totals(chunk: Chunk) -> CountTotals:
-    """Weight, sum and sign of the target of a chunk."""
+    """Weight of a chunk, sum of its target, and number of negative targets."""
     w, y = chunk.weights().astype(np.float64), chunk.y
     return CountTotals(chunk.weight, float(w @ y), float((y < 0).sum()))
 
 
 def _expected_counts(chunk: Chunk, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-    """exp(X w + b); infinite where it is beyond all numbers."""
+    """exp(X w + b); infinite where it overflows."""
     with np.errstate(over="ignore"):
         return np.exp(linear_score(chunk, coef, intercept))
 
 
 def _deviance_sums(chunk: Chunk, coef: np.ndarray, intercept: np.ndarray) -> DevianceSums:
-    """Sums that D² is made of."""
+    """The sums from which D² is computed."""
     w, y = chunk.weights().astype(np.float64), np.asarray(chunk.y, dtype=np.float64)
     z = linear_score(chunk, coef, intercept).astype(np.float64)
     with np.errstate(over="ignore"):

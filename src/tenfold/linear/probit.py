@@ -1,4 +1,4 @@
-"""Probit regression: a linear score against a normal threshold."""
+"""Probit regression: classification with a normal link."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from tenfold.base.mixins import ProbabilisticClassifier
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.linear._base import linear_score, warm_start_parameters
-from tenfold.linear._objective import LinearObjective, compute_class_weight, sum_class_weights
+from tenfold.linear._loss_gradients import row_weights
+from tenfold.linear._objective import LinearObjective, classification_objective
 from tenfold.linear._smooth_solvers import SMOOTH_SOLVERS, minimize_smooth
 from tenfold.math.losses import ProbitLoss
 from tenfold.optim.convergence import Minimum
@@ -25,12 +26,12 @@ from tenfold.optim.gradient_methods import gradient_descent
 
 
 class MinMargin(NamedTuple):
-    """The least distance of a row from the boundary, negative on the wrong side, in scores."""
+    """The smallest margin y (x·w + b) over rows: positive if the plane separates them."""
 
-    least: float
+    margin: float
 
     def merge(self, other: MinMargin) -> MinMargin:
-        return MinMargin(min(self.least, other.least))
+        return MinMargin(min(self.margin, other.margin))
 
 
 class ProbitRegression(ProbabilisticClassifier):
@@ -39,33 +40,33 @@ class ProbitRegression(ProbabilisticClassifier):
     .. math:: \min_{w, b} -C \sum_i \omega_i \log \Phi(s_i (x_i \cdot w + b))
               + \tfrac12 \lVert w \rVert^2, \qquad s_i = \pm 1
 
-    It says of a row that its score exceeds a threshold drawn from the standard normal. Scores are
-    about 1.6 to 1.8 times smaller than those of logistic regression, probabilities nearly the same.
-    Everything is computed in the log domain, so no score is too large. The constant b is not
-    penalised. One pass over the data a round. For more than two classes take
-    `sklearn.multiclass.OneVsRestClassifier(ProbitRegression())`. [001, 2.5]
+    A row is of the second class if its score exceeds a threshold drawn from the standard normal.
+    Scores are about 1.6 to 1.8 times smaller than those of logistic regression, probabilities
+    nearly the same. Everything is computed in the log domain, so no score overflows. The intercept
+    b is not penalized. One pass over the data per iteration. For more than two classes take
+    `sklearn.multiclass.OneVsRestClassifier(ProbitRegression())`.
 
     Parameters
     ----------
     C : float
-        Weight of the loss against the penalty; `np.inf` for no penalty. Classes that a plane
-        separates then have no best coefficients, and a warning says so.
+        Weight of the loss against the penalty; `np.inf` for no penalty. Linearly
+        separable classes then have no finite solution, which gives a warning.
     tol : float
         Converged when no entry of the gradient of the mean objective exceeds this; with
         solver="gd", its Euclidean length.
     fit_intercept : bool
-        Whether there is a constant b.
+        Whether there is an intercept b.
     class_weight : dict, "balanced" or None
         Weight of each class; "balanced" gives both the same total.
     solver : {"auto", "lbfgs", "newton-cholesky", "newton-cg", "gd"}
-        "newton-cholesky" takes few rounds and makes a Hessian of all columns; "newton-cg" takes as
-        few, of several passes each, and makes none; "lbfgs" takes more rounds of one pass. "auto"
-        takes Newton's for up to 255 columns, else "lbfgs". "gd" is gradient descent on the mean
-        objective, with the rate below.
+        "newton-cholesky" takes few iterations and makes a Hessian of all columns; "newton-cg" takes
+        as few, of several passes each, and makes none; "lbfgs" takes more, of one pass each. "auto"
+        takes Newton's method for up to 255 columns, else "lbfgs". "gd" is gradient descent on the
+        mean objective, with the rate below.
     max_iter : int
-        Most rounds.
+        Maximum number of iterations.
     rate : float, callable or "backtracking"
-        Step lengths of gradient descent; see `tenfold.optim.schedules` for those that fall.
+        Step sizes of gradient descent; see `tenfold.optim.schedules` for schedules.
     verbose : int
         Whether to show progress, as `tenfold.progress()` does.
     warm_start : bool
@@ -74,10 +75,19 @@ class ProbitRegression(ProbabilisticClassifier):
     Attributes
     ----------
     classes_ : (2,) labels
-    coef_ : (1, p) coefficients
-    intercept_ : (1,) constant
-    n_iter_, converged_ : rounds, and whether the gradient was small enough at the end
-    history_ : mean objective after each round ("objective"), and "seconds"
+    coef_ : (1, n_features) coefficients
+    intercept_ : (1,) intercept
+    n_iter_, converged_ : iterations, and whether the gradient was small enough at the end
+    history_ : mean objective after each iteration ("objective"), and "seconds"
+
+    See Also
+    --------
+    LogisticRegression : A logistic instead of a normal link; more than two classes.
+    OrdinalRegression : Ordered classes, with a logit or probit link.
+
+    References
+    ----------
+    * P. McCullagh, J. A. Nelder (1989). Generalized Linear Models, 2nd ed., chapter 4.
 
     Examples
     --------
@@ -133,38 +143,35 @@ class ProbitRegression(ProbabilisticClassifier):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         _check_binary(self.classes_)
-        f = self._objective(rows)
-        found = self._minimum(f, self._first())
-        W, b = f.parts(found.x)
-        if np.isinf(self.C) and rows.total(_min_margin, f.cost, W[0], b[0]).least > 0:
-            _warn_of_separation()
-        return {"coef_": W.copy(), "intercept_": b.copy(), **found.report}
-
-    def _objective(self, rows: Rows) -> LinearObjective:
-        weight = rows.total(sum_class_weights, 2)
-        cost = compute_class_weight(self.class_weight, self.classes_, weight)
-        n = float(weight.sum() if cost is None else weight @ cost)
-        ridge = np.full(rows.n_features + 1, 0.0 if np.isinf(self.C) else 1 / (self.C * n))
-        ridge[-1] = 0.0
-        return LinearObjective(
-            rows, ProbitLoss(), (1, len(ridge)), ridge, n, self.fit_intercept, cost
+        f = classification_objective(
+            rows,
+            ProbitLoss(),
+            self.classes_,
+            class_weight=self.class_weight,
+            C=self.C,
+            intercept=self.fit_intercept,
         )
+        minimum = self._minimize(f, self._initial_parameters())
+        W, b = f.split_parameters(minimum.x)
+        if np.isinf(self.C) and rows.total(_min_margin, f.class_weight, W[0], b[0]).margin > 0:
+            _warn_of_separation()
+        return {"coef_": W.copy(), "intercept_": b.copy(), **minimum.report}
 
-    def _minimum(self, f: LinearObjective, start: np.ndarray) -> Minimum:
+    def _minimize(self, f: LinearObjective, start: np.ndarray) -> Minimum:
         stop = {"tol": self.tol, "max_iter": self.max_iter}
         if self.solver == "gd":
-            return gradient_descent(f.slope, start, learning_rate=self.rate, **stop)
+            return gradient_descent(f.value_and_gradient, start, learning_rate=self.rate, **stop)
         return minimize_smooth(f, start, solver=self.solver, **stop)
 
-    def _first(self) -> np.ndarray:
-        last = warm_start_parameters(self)
-        return np.zeros(self.n_features_in_ + 1) if last is None else last
+    def _initial_parameters(self) -> np.ndarray:
+        previous = warm_start_parameters(self)
+        return np.zeros(self.n_features_in_ + 1) if previous is None else previous
 
     def _scorer(self) -> tuple:
         return probit_log_probabilities, self.coef_[0], self.intercept_[0]
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Score x·w + b of each row, (n,): above 0 for the second class.
+        """Score x·w + b of each row, (n_rows,): above 0 for the second class.
 
         Parameters
         ----------
@@ -190,17 +197,19 @@ def probit_log_probabilities(chunk: Chunk, w: np.ndarray, b: np.ndarray) -> np.n
     return np.column_stack([log_ndtr(-z), log_ndtr(z)])
 
 
-def _min_margin(chunk: Chunk, cost: np.ndarray | None, w: np.ndarray, b: np.ndarray) -> MinMargin:
-    """The least margin of the rows that count."""
-    weights = chunk.weights() if cost is None else chunk.weights() * np.take(cost, chunk.y)
+def _min_margin(
+    chunk: Chunk, class_weight: np.ndarray | None, w: np.ndarray, b: np.ndarray
+) -> MinMargin:
+    """The smallest margin of the rows that have weight."""
+    weights = row_weights(chunk, class_weight)
     m = (2 * chunk.y - 1) * linear_score(chunk, w, b)
-    return MinMargin(float(m.min(initial=np.inf, where=weights > 0)))
+    return MinMargin(float(m.min(initial=np.inf, where=True if weights is None else weights > 0)))
 
 
 def _warn_of_separation() -> None:
     warnings.warn(
-        "a plane separates the classes: without a penalty (C=inf) larger coefficients are always "
-        "better, and those found are only where the search has stopped. Set C.",
+        "the classes are linearly separable: without a penalty (C=inf) the likelihood has no "
+        "maximum at finite coefficients, and these are where the iteration stopped. Set C.",
         ConvergenceWarning,
         stacklevel=4,
     )

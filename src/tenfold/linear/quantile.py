@@ -12,10 +12,11 @@ from tenfold.engine.rows import Rows
 from tenfold.linear._base import LinearRegressor, chunk_weight, median_and_deviation
 from tenfold.linear._quantile_lp import solve_quantile_lp
 from tenfold.linear._smoothed_pinball import PinballObjective, minimize_smoothed_pinball
-
-_MIN_LP_ROWS = 600  # rows that the linear program takes
-_LP_ROWS_PER_COLUMN = 8  # and at least so many for each column
-_NEWTON_MAX_COLUMNS = 4096  # more columns than this, and all rows go into the program
+from tenfold.linear._tuning import (
+    LP_ROWS_PER_COLUMN,
+    MIN_LP_ROWS,
+    QUANTILE_NEWTON_MAX_COLUMNS,
+)
 
 
 class QuantileRegressor(LinearRegressor):
@@ -25,12 +26,12 @@ class QuantileRegressor(LinearRegressor):
               \max\big(q r_i, (q - 1) r_i\big) + \alpha \lVert w \rVert_1,
               \qquad r_i = y_i - x_i \cdot w - b
 
-    With quantile=0.5 and alpha=0 this is regression by least absolute deviations, the loss of the
-    notes (half of it). It may have many solutions, of which a corner is returned, and a small
-    change of the data may move it far. Newton's steps over smoothed corners, one pass each, come
-    near the minimum; a linear program of the few rows there finishes exactly, and its value bounds
-    the minimum from below: `gap_` is what is left. Objective, parameters and attributes are those
-    of `sklearn.linear_model.QuantileRegressor`. [003, 1; 004, 2.5]
+    With quantile=0.5 and alpha=0 this is half the sum of absolute deviations. It may have many
+    solutions, of which a vertex is returned, and a small change of the data may move it far.
+    Newton's method on a smoothed loss, one pass per iteration, comes near the minimum; a linear
+    program of the rows near the plane finishes exactly, and its value is a lower bound of the
+    minimum: `gap_` is the distance to it. Objective, parameters and attributes are those
+    of `sklearn.linear_model.QuantileRegressor`.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class QuantileRegressor(LinearRegressor):
     alpha : float
         Weight of the penalty against the mean loss.
     fit_intercept : bool
-        Whether there is a constant b.
+        Whether there is an intercept b.
     solver : {"auto", "highs", "highs-ds", "highs-ipm"}
         "auto" as above. The others gather all rows in memory and solve one linear program, with
         the method of `scipy.optimize.linprog` of that name; so does "auto" for few rows, and for
@@ -47,15 +48,26 @@ class QuantileRegressor(LinearRegressor):
     tol : float
         Converged when `gap_` is at most this share of the objective.
     max_iter : int
-        Most rounds, of each of the two stages.
+        Maximum number of iterations of each of the two stages.
 
     Attributes
     ----------
-    coef_ : (p,) coefficients
-    intercept_ : constant, 0.0 if `fit_intercept` is False
-    gap_ : how far the objective is from its minimum at most
-    n_iter_, converged_ : rounds, and whether the gap was small enough at the end
-    history_ : least objective so far after each round ("objective"), and "seconds"
+    coef_ : (n_features,) coefficients
+    intercept_ : intercept, 0.0 if `fit_intercept` is False
+    gap_ : upper bound of the distance of the objective from its minimum
+    n_iter_, converged_ : iterations, and whether the gap was small enough at the end
+    history_ : smallest objective so far after each iteration ("objective"), and "seconds"
+
+    See Also
+    --------
+    HuberRegressor : Between squares and absolute deviations.
+    SGDRegressor : Quantiles by stochastic gradient descent.
+
+    References
+    ----------
+    * R. Koenker, G. Bassett (1978). Regression quantiles. Econometrica 46.
+    * S. Portnoy, R. Koenker (1997). The Gaussian hare and the Laplacian tortoise: computability of
+      squared-error versus absolute-error estimators. Statistical Science 12.
 
     Examples
     --------
@@ -97,30 +109,35 @@ class QuantileRegressor(LinearRegressor):
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         n = rows.total(chunk_weight)
         f = PinballObjective(rows, float(self.quantile), float(self.alpha), n, self.fit_intercept)
-        middle, size = median_and_deviation(rows, centered=self.fit_intercept)
-        theta = np.append(np.zeros(rows.n_features), middle)
-        k, width, rounds = max(_MIN_LP_ROWS, _LP_ROWS_PER_COLUMN * len(theta)), 0.0, {}
+        median, deviation = median_and_deviation(rows, centered=self.fit_intercept)
+        theta = np.append(np.zeros(rows.n_features), median)
+        k, width, report = max(MIN_LP_ROWS, LP_ROWS_PER_COLUMN * len(theta)), 0.0, {}
         stop = {"tol": max(self.tol, 8 * f.precision), "max_iter": self.max_iter}
-        if self.solver != "auto" or rows.n_rows <= k or rows.n_features > _NEWTON_MAX_COLUMNS:
+        if (
+            self.solver != "auto"
+            or rows.n_rows <= k
+            or rows.n_features > QUANTILE_NEWTON_MAX_COLUMNS
+        ):
             k = rows.n_rows
         else:
-            near, rounds = minimize_smoothed_pinball(f, theta, size, enough=k // 2, **stop)
-            theta, width = near.theta, near.width * (near.share * rows.n_rows > k)
+            point, report = minimize_smoothed_pinball(f, theta, deviation, max_rows=k // 2, **stop)
+            theta, width = point.theta, point.width * (point.share * rows.n_rows > k)
         method = "highs" if self.solver == "auto" else self.solver
-        found = solve_quantile_lp(f, theta, width, k, method, stop)
-        w, b = f.parts(found.x)
-        constant = b[0] if self.fit_intercept else 0.0
-        return {"coef_": w.copy(), "intercept_": constant, **_join_reports(rounds, found.report)}
+        minimum = solve_quantile_lp(f, theta, width, k, method, stop)
+        w, b = f.split_parameters(minimum.x)
+        intercept = b[0] if self.fit_intercept else 0.0
+        report = _join_reports(report, minimum.report)
+        return {"coef_": w.copy(), "intercept_": intercept, **report}
 
 
 def _join_reports(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    """The report of two stages that follow each other; whether it converged, the second says."""
+    """The report of two consecutive stages; convergence is that of the second."""
     if not first:
         return second
     a, b = first["history_"], second["history_"]
-    late = b["seconds"] + a["seconds"][-1]
+    seconds = b["seconds"] + a["seconds"][-1]
     history = {
         "objective": np.minimum.accumulate(np.append(a["objective"], b["objective"])),
-        "seconds": np.append(a["seconds"], late),
+        "seconds": np.append(a["seconds"], seconds),
     }
     return {**second, "n_iter_": first["n_iter_"] + second["n_iter_"], "history_": history}

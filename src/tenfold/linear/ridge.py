@@ -20,41 +20,52 @@ from tenfold.stats.moments import Moments
 
 
 class Ridge(LeastSquaresRegressor):
-    r"""Least squares with a penalty on the size of the coefficients.
+    r"""Least squares with an L2 penalty on the coefficients.
 
     .. math:: \min_{w, b} \sum_i \omega_i (y_i - x_i \cdot w - b)^2 + \alpha \lVert w \rVert^2
 
-    The constant b is not penalised. One pass over the data; parameters and attributes are those of
-    `sklearn.linear_model.Ridge`. [001, 1.2; 002, ch. 3; 003, unit 2; 004, ch. 2]
+    The intercept b is not penalized. One pass over the data; parameters and attributes are those of
+    `sklearn.linear_model.Ridge`.
 
     Parameters
     ----------
-    alpha : float or (q,) array
+    alpha : float or (n_targets,) array
         Weight of the penalty, one for all targets or one each.
     fit_intercept : bool
-        Whether there is a constant b.
+        Whether there is an intercept b.
     copy_X : bool
         X is never overwritten, whatever is given here.
     max_iter : int, optional
-        Most rounds of `sparse_cg`.
+        Maximum number of iterations of `sparse_cg`.
     tol : float
         Relative precision of `sparse_cg`.
     solver : {"auto", "cholesky", "svd", "sparse_cg"}
-        "cholesky" solves from the moments, "svd" from the triangular factor of the rows (slower,
-        most accurate), "sparse_cg" iterates (for X of many columns). "auto" takes the first
-        unless digits would be lost, and the last for more than 4096 sparse columns.
+        "cholesky" solves the normal equations, "svd" uses the triangular factor of the rows
+        (slower, most accurate), "sparse_cg" iterates (for X of many columns). "auto" takes the
+        first unless digits would be lost, and the last for more than 4096 sparse columns.
     positive : bool
         Whether coefficients must not be negative.
     random_state : int, optional
-        No solver here draws random numbers: any seed gives the same result.
+        Ignored: no solver draws random numbers.
 
     Attributes
     ----------
-    coef_ : (p,) or (q, p) coefficients
-    intercept_ : constant, 0.0 if `fit_intercept` is False
-    n_iter_ : rounds of `sparse_cg`; 1 where nothing iterates
+    coef_ : (n_features,) or (n_targets, n_features) coefficients
+    intercept_ : float or (n_targets,) intercept, 0.0 if `fit_intercept` is False
+    n_iter_ : iterations of `sparse_cg`; 1 for the other solvers
     solver_ : the solver that was used
-    statistic_ : the moments of [X y] that all this was computed from
+    statistic_ : the moments of [X y] from which all this was computed
+
+    See Also
+    --------
+    LinearRegression : Without a penalty.
+    BayesianRidge : Learns the penalty from the data.
+    ElasticNet : With an L1 penalty beside.
+
+    References
+    ----------
+    * A. E. Hoerl, R. W. Kennard (1970). Ridge regression: biased estimation for nonorthogonal
+      problems. Technometrics 12.
 
     Examples
     --------
@@ -101,32 +112,31 @@ class Ridge(LeastSquaresRegressor):
         self, s: Moments, dtype: np.dtype, settings: list[dict]
     ) -> list[Any]:
         """All penalties from one spectral decomposition of the moments."""
-        scalars = all(set(each) == {"alpha"} and np.ndim(each["alpha"]) == 0 for each in settings)
-        if self.positive or not scalars:
+        if self.positive or not _are_scalar_penalties(settings):
             return super()._models_from_statistic(s, dtype, settings)
         p = self.n_features_in_
         P = problem_from_moments(s, p, dtype, intercept=self.fit_intercept)
         values, V = np.linalg.eigh(P.AA)
-        turned, models = V.T @ P.AB, [copy(self) for _ in settings]
-        for model, each in zip(models, settings, strict=True):
-            model.alpha = each["alpha"]
-            shrunk = turned / (np.maximum(values, 0.0) + model._alpha(P)[0])[:, None]
+        projected, models = V.T @ P.AB, [copy(self) for _ in settings]
+        for model, setting in zip(models, settings, strict=True):
+            model.alpha = setting["alpha"]
+            shrunk = projected / (np.maximum(values, 0.0) + model._alpha(P)[0])[:, None]
             coef = V @ shrunk
-            learned = model._shaped(coef, s.mean[p:] - s.mean[:p] @ coef, dtype)
-            model._set_learned(learned | model._more(P) | {"statistic_": s, "dtype_": dtype})
+            learned = model._shape_attributes(coef, s.mean[p:] - s.mean[:p] @ coef, dtype)
+            learned |= model._extra_attributes(P) | {"statistic_": s, "dtype_": dtype}
+            model._set_learned(learned)
         return models
 
     def _fit_along(self, rows: Rows, settings: list[dict]) -> list[Any] | None:
         """All penalties from one decomposition, where the rows are fewer than the columns."""
-        scalars = all(set(each) == {"alpha"} and np.ndim(each["alpha"]) == 0 for each in settings)
-        if not (scalars and self._is_wide(rows)):
+        if not (_are_scalar_penalties(settings) and self._is_wide(rows)):
             return None
-        models = [copy(self).set_params(**each) for each in settings]
-        wide = thin_svd(rows, intercept=self.fit_intercept)
+        models = [copy(self).set_params(**setting) for setting in settings]
+        svd = thin_svd(rows, intercept=self.fit_intercept)
         for model in models:
             model._validate_params()
             model._target_shape = rows.target_shape
-            model._set_learned(model._from_wide(wide, rows.dtype))
+            model._set_learned(model._attributes_from_svd(svd, rows.dtype))
         return models
 
     def _penalties(self, targets: int) -> np.ndarray:
@@ -140,14 +150,21 @@ class Ridge(LeastSquaresRegressor):
             raise ValueError(f"alpha={self.alpha} must not be negative")
         return np.broadcast_to(alpha, targets)
 
-    def _shaped(self, coef: np.ndarray, intercept: np.ndarray, dtype: np.dtype) -> dict[str, Any]:
-        learned = super()._shaped(coef, intercept, dtype)
+    def _shape_attributes(
+        self, coef: np.ndarray, intercept: np.ndarray, dtype: np.dtype
+    ) -> dict[str, Any]:
+        learned = super()._shape_attributes(coef, intercept, dtype)
         if self._target_shape == (1,):  # scikit-learn's Ridge drops this axis too
             learned["coef_"] = learned["coef_"][0]
         return learned
 
-    def _more(self, P: LeastSquaresProblem) -> dict[str, Any]:
+    def _extra_attributes(self, P: LeastSquaresProblem) -> dict[str, Any]:
         return {"n_iter_": 1, "solver_": "cholesky" if P.R is None else "svd"}
 
-    def _spectrum(self, sizes: np.ndarray, eps: float) -> dict[str, Any]:
+    def _spectrum_attributes(self, singular: np.ndarray, eps: float) -> dict[str, Any]:
         return {"n_iter_": 1, "solver_": "svd"}
+
+
+def _are_scalar_penalties(settings: list[dict]) -> bool:
+    """Whether the settings differ in a single penalty for all targets, and in nothing else."""
+    return all(set(s) == {"alpha"} and np.ndim(s["alpha"]) == 0 for s in settings)

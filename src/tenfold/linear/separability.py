@@ -35,7 +35,6 @@ def is_linearly_separable(X: Any, y: Any, *, fit_intercept: bool = True) -> Line
     A linear program looks for the largest s such that :math:`y_i (w \cdot x_i + b) \ge s` for all
     rows with :math:`|w_j| \le 1`. If s is 0, its dual variables are the proof: they mix the rows
     of each class into one point that both classes contain. All rows are held in memory.
-    [003, unit 1, lect. 2; 000, 1.3]
 
     Parameters
     ----------
@@ -50,6 +49,11 @@ def is_linearly_separable(X: Any, y: Any, *, fit_intercept: bool = True) -> Line
     -------
     Separability
         True or False in a condition.
+
+    See Also
+    --------
+    novikoff_bound : Most mistakes of a perceptron on these rows.
+    hard_margin : The separating plane of maximal margin.
 
     Examples
     --------
@@ -119,7 +123,7 @@ def novikoff_bound(X: Any, y: Any, *, fit_intercept: bool = True) -> float:
     That is :math:`(R / \gamma)^2`, with R the length of the longest row and :math:`\gamma` the
     margin of the widest separation through the origin; an offset is a column of ones. The margin
     is the distance of the origin from the convex hull of the rows :math:`y_i x_i`. All rows are
-    held in memory, dense. [003, unit 1, homework 1]
+    held in memory, dense.
 
     Parameters
     ----------
@@ -135,10 +139,20 @@ def novikoff_bound(X: Any, y: Any, *, fit_intercept: bool = True) -> float:
     float
         The bound; infinite if the classes cannot be separated.
 
+    See Also
+    --------
+    is_linearly_separable : Whether the bound is finite.
+    Perceptron : The model that it bounds.
+
+    References
+    ----------
+    * A. B. Novikoff (1962). On convergence proofs on perceptrons. Symposium on the Mathematical
+      Theory of Automata.
+
     Examples
     --------
     >>> from tenfold.linear.separability import novikoff_bound
-    >>> novikoff_bound([[3.0, 4], [3, -4]], [1, 1 - 2], fit_intercept=False)
+    >>> round(novikoff_bound([[3.0, 4], [3, -4]], [1, -1], fit_intercept=False), 6)
     1.5625
     """
     if not is_linearly_separable(X, y, fit_intercept=fit_intercept):

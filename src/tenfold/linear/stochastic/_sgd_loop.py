@@ -11,7 +11,8 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.engine.shuffle import ShuffledBlock
 from tenfold.engine.thread_pool import n_threads, run_in_threads
-from tenfold.linear._base import row_scores
+from tenfold.linear._base import linear_score
+from tenfold.linear._tuning import MIN_PARALLEL_PRODUCTS
 from tenfold.linear.stochastic._sgd_numba import (
     ADAPTIVE,
     AVERAGE_FACTOR,
@@ -30,8 +31,7 @@ from tenfold.linear.stochastic._sgd_numba import (
 )
 from tenfold.optim.convergence import until_converged
 
-_MIN_PARALLEL_PRODUCTS = 200_000  # products in a block that pay for waking a helper
-_MIN_ADAPTIVE_RATE = 1e-6  # an adaptive rate that is smaller is not divided any more
+_MIN_ADAPTIVE_RATE = 1e-6  # an adaptive learning rate is not reduced below this
 
 
 class SGDTask(NamedTuple):
@@ -39,198 +39,204 @@ class SGDTask(NamedTuple):
 
     Attributes
     ----------
-    targets : (m,) number of the class that each score tells from the others; empty for numbers
+    targets : (m,) number of the class that each score separates from the rest; empty for regression
     cost : (m, 2) weight of the rows of other classes, and of this class
-    held : (n,) whether a row is kept for validation; empty where none is
-    unit : what the errors of all rows held are divided by
+    is_validation : (n,) whether a row is held out for validation; empty where none is
+    scale : what the sum of validation errors is divided by
     """
 
     targets: np.ndarray
     cost: np.ndarray
-    held: np.ndarray
-    unit: float = 1.0
+    is_validation: np.ndarray
+    scale: float = 1.0
 
 
 class SGDStopping(NamedTuple):
-    """When to stop: after `patience` epochs in a row without a gain of `tol`, after `max_iter`.
+    """Stop after `patience` epochs in a row that did not improve by `tol`, or after `max_iter`.
 
-    `faultless`: also after an epoch without a mistake.
+    `stop_without_mistakes`: also after an epoch without a mistake.
     """
 
     tol: float | None
     max_iter: int
     patience: int
-    faultless: bool = False
+    stop_without_mistakes: bool = False
 
 
 class SGDProgress(NamedTuple):
-    """Where a fit stands between two epochs: all that a checkpoint must keep."""
+    """The state between two epochs: what a checkpoint stores."""
 
-    scores: SGDState
+    state: SGDState
     t: float  # number of the next step
-    live: np.ndarray  # (m,) which scores still learn
-    best: np.ndarray  # (m,) least value so far of what is watched
-    waited: np.ndarray  # (m,) epochs in a row without a gain
+    active: np.ndarray  # (m,) which scores still learn
+    best: np.ndarray  # (m,) smallest monitored value so far
+    stale_epochs: np.ndarray  # (m,) epochs in a row without improvement
     objective: np.ndarray  # (m,) mean loss along the last epoch and penalty at its end
     mistakes: np.ndarray  # (epochs, m)
 
 
-def initial_state(W: np.ndarray, b: np.ndarray, plan: SGDSettings) -> SGDState:
-    """Scores that begin at the weights (m, p) and the constants (m,)."""
+def initial_state(W: np.ndarray, b: np.ndarray, settings: SGDSettings) -> SGDState:
+    """Scores with initial weights (m, p) and intercepts (m,)."""
     m, p = W.shape
-    own = np.zeros((m, MISTAKES + 1))
-    own[:, SCALE], own[:, INTERCEPT], own[:, STEP_SIZE] = 1.0, b, plan.eta0
-    late, taken = (np.zeros((m, p if wanted else 0)) for wanted in (plan.average, plan.cut))
-    return SGDState(np.array(W, order="C"), late, taken, own)
+    scalars = np.zeros((m, MISTAKES + 1))
+    scalars[:, SCALE], scalars[:, INTERCEPT], scalars[:, STEP_SIZE] = 1.0, b, settings.eta0
+    uses = settings.average_from, settings.l1
+    average_offset, l1_paid = (np.zeros((m, p if used else 0)) for used in uses)
+    return SGDState(np.array(W, order="C"), average_offset, l1_paid, scalars)
 
 
-def current_weights(scores: SGDState) -> tuple[np.ndarray, np.ndarray]:
-    """Weights and constants as they are now, in float64."""
-    return scores.own[:, [SCALE]] * scores.v, scores.own[:, INTERCEPT].copy()
+def current_weights(state: SGDState) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and intercepts after the last step, in float64."""
+    return state.scalars[:, [SCALE]] * state.v, state.scalars[:, INTERCEPT].copy()
 
 
-def averaged_weights(scores: SGDState) -> tuple[np.ndarray, np.ndarray]:
-    """Means of the weights and constants after each step; the newest if averaging has not begun."""
-    steps = scores.own[:, AVERAGED_STEPS]
+def averaged_weights(state: SGDState) -> tuple[np.ndarray, np.ndarray]:
+    """Means of weights and intercepts over all steps; the last ones before averaging begins."""
+    steps = state.scalars[:, AVERAGED_STEPS]
     if not steps.all():
-        return current_weights(scores)
-    total = scores.late + scores.own[:, [AVERAGE_FACTOR]] * scores.v
-    return total / steps[:, None], scores.own[:, INTERCEPT_SUM] / steps
+        return current_weights(state)
+    total = state.average_offset + state.scalars[:, [AVERAGE_FACTOR]] * state.v
+    return total / steps[:, None], state.scalars[:, INTERCEPT_SUM] / steps
 
 
 def run_epochs(
     rows: Rows,
     seeds: Sequence[int | None],
-    scores: SGDState,
+    state: SGDState,
     t: float,
     task: SGDTask,
-    plan: SGDSettings,
+    settings: SGDSettings,
     stop: SGDStopping,
 ) -> until_converged[SGDProgress]:
-    """Epoch after epoch until every score has stopped; the scores are changed in place."""
-    m = len(scores.v)
-    worst = np.full(m, np.inf)
-    start = SGDProgress(
-        scores, t, np.ones(m, bool), worst, np.zeros(m, np.int64), worst, np.zeros((0, m), np.int64)
-    )
+    """Epochs until every score has stopped; the state is changed in place."""
+    m = len(state.v)
+    worst, none = np.full(m, np.inf), np.zeros((0, m), np.int64)
+    start = SGDProgress(state, t, np.ones(m, bool), worst, np.zeros(m, np.int64), worst, none)
     loop = until_converged(start, tol=0.0, max_iter=stop.max_iter)
-    for course in loop:
-        ended = _run_epoch(rows, seeds[loop.n_iter], course, task, plan)
-        _check_finite(ended.scores, loop.n_iter + 1)
-        ended = _update_stopping(ended, _monitored_values(rows, ended, task), plan, stop)
-        loop.update(ended, objective=ended.objective.mean(), change=float(ended.live.any()))
+    for progress in loop:
+        progress = _run_epoch(rows, seeds[loop.n_iter], progress, task, settings)
+        _check_finite(progress.state, loop.n_iter + 1)
+        monitored = _monitored_values(rows, progress, task)
+        progress = _update_stopping(progress, monitored, settings, stop)
+        change = float(progress.active.any())
+        loop.update(progress, objective=progress.objective.mean(), change=change)
     return loop
 
 
 def _run_epoch(
-    rows: Rows, seed: int | None, course: SGDProgress, task: SGDTask, plan: SGDSettings
+    rows: Rows, seed: int | None, progress: SGDProgress, task: SGDTask, settings: SGDSettings
 ) -> SGDProgress:
-    """Every row once, but for those held for validation."""
-    visited, t = 0, course.t
-    live = np.flatnonzero(course.live)
-    own = course.scores.own
-    own[:, [LOSS_SUM, WEIGHT_SUM, MISTAKES]] = 0.0
+    """Visit every row once, except those held out for validation."""
+    visited, t = 0, progress.t
+    active = np.flatnonzero(progress.active)
+    scalars = progress.state.scalars
+    scalars[:, [LOSS_SUM, WEIGHT_SUM, MISTAKES]] = 0.0
     for block in rows.blocks(seed):
-        order = block.order[~task.held[block.numbers]] if len(task.held) else block.order
+        order = block.order
+        if len(task.is_validation):
+            order = order[~task.is_validation[block.numbers]]
         visited += len(order)
-        t = _visit_block(block, order, live, course.scores, task, plan, t)
-    weight = np.where(own[:, WEIGHT_SUM] > 0, own[:, WEIGHT_SUM], 1.0)
-    objective = (own[:, LOSS_SUM] + visited * _penalty_values(course.scores, plan)) / weight
-    return course._replace(
+        t = _visit_block(block, order, active, progress.state, task, settings, t)
+    weight = np.where(scalars[:, WEIGHT_SUM] > 0, scalars[:, WEIGHT_SUM], 1.0)
+    penalty = _penalty_values(progress.state, settings)
+    objective = (scalars[:, LOSS_SUM] + visited * penalty) / weight
+    return progress._replace(
         t=t,
-        objective=np.where(course.live, objective, course.objective),
-        mistakes=np.vstack([course.mistakes, own[:, MISTAKES].astype(np.int64)]),
+        objective=np.where(progress.active, objective, progress.objective),
+        mistakes=np.vstack([progress.mistakes, scalars[:, MISTAKES].astype(np.int64)]),
     )
 
 
 def _visit_block(
     block: ShuffledBlock,
     order: np.ndarray,
-    live: np.ndarray,
-    scores: SGDState,
+    active: np.ndarray,
+    state: SGDState,
     task: SGDTask,
-    plan: SGDSettings,
+    settings: SGDSettings,
     t: float,
 ) -> float:
-    """The rows of a block. Threads share out the scores, never the rows."""
+    """One step per row of a block. Threads divide the scores among themselves, never the rows."""
     X = block.X
     dense = isinstance(X, np.ndarray)
-    place = (X.reshape(-1), None, None) if dense else (X.data, X.indices, X.indptr)
+    matrix = (X.reshape(-1), None, None) if dense else (X.data, X.indices, X.indptr)
     y = block.y[order].astype(np.float64)
     w = np.ones(len(y)) if block.w is None else block.w[order].astype(np.float64)
     width = X.shape[1] if dense else X.nnz // X.shape[0]
-    groups = (
-        min(n_threads(), len(live)) if len(y) * width * len(live) > _MIN_PARALLEL_PRODUCTS else 1
-    )
-    pieces = iter([live[g::groups] for g in range(groups)])
+    parallel = len(y) * width * len(active) > MIN_PARALLEL_PRODUCTS
+    n_groups = min(n_threads(), len(active)) if parallel else 1
+    groups = iter([active[g::n_groups] for g in range(n_groups)])
     ends = []
-    late, taken = (part if part.shape[1] else None for part in (scores.late, scores.taken))
-    state = (scores.v, late, taken, scores.own, plan, t)
+    average_offset = state.average_offset if state.average_offset.shape[1] else None
+    l1_paid = state.l1_paid if state.l1_paid.shape[1] else None
+    shared = (state.v, average_offset, l1_paid, state.scalars, settings, t)
 
     def work() -> None:
-        for piece in pieces:  # the next one that no thread has taken
-            end = run_sgd_steps(*place, order, y, w, *task[:2], piece, *state)
+        for group in groups:  # the next one that no thread has taken
+            end = run_sgd_steps(*matrix, order, y, w, *task[:2], group, *shared)
             ends.append(end)
 
-    if groups == 1:
-        work()  # waking nobody costs as much as some hundred rows
+    if n_groups == 1:
+        work()  # even asking the pool for no thread costs as much as some hundred rows
     else:
-        run_in_threads(work, groups - 1)
+        run_in_threads(work, n_groups - 1)
     return ends[0]
 
 
-def _penalty_values(scores: SGDState, plan: SGDSettings) -> np.ndarray:
-    """Penalty of each score; passive-aggressive steps watch the loss alone."""
-    W = current_weights(scores)[0]
-    if plan.rate >= PA1:
+def _penalty_values(state: SGDState, settings: SGDSettings) -> np.ndarray:
+    """Penalty of each score; 0 for passive-aggressive steps, which have none."""
+    W = current_weights(state)[0]
+    if settings.schedule >= PA1:
         return np.zeros(len(W))
-    return 0.5 * plan.shrink * (W * W).sum(axis=1) + plan.cut * np.abs(W).sum(axis=1)
+    return 0.5 * settings.l2 * (W * W).sum(axis=1) + settings.l1 * np.abs(W).sum(axis=1)
 
 
-def _check_finite(scores: SGDState, number: int) -> None:
-    """Raise an error if the weights have grown past all numbers."""
-    if not (np.isfinite(scores.v).all() and np.isfinite(scores.own).all()):
+def _check_finite(state: SGDState, epoch: int) -> None:
+    """Raise an error if the weights have overflowed."""
+    if not (np.isfinite(state.v).all() and np.isfinite(state.scalars).all()):
         raise ValueError(
-            f"Floating-point under-/overflow occurred at epoch #{number}. Standardise the columns "
+            f"Floating-point under-/overflow occurred at epoch #{epoch}. Standardize the columns "
             "(sklearn.preprocessing.StandardScaler), or choose a smaller eta0."
         )
 
 
-def _monitored_values(rows: Rows, course: SGDProgress, task: SGDTask) -> np.ndarray:
-    """What must fall from epoch to epoch: the objective, or the error on the rows held."""
-    if not len(task.held):
-        return course.objective
-    W, b = (part.astype(rows.dtype) for part in current_weights(course.scores))
-    return rows.total(_validation_error, W, b, task.targets, task.held) / task.unit
+def _monitored_values(rows: Rows, progress: SGDProgress, task: SGDTask) -> np.ndarray:
+    """What has to improve from epoch to epoch: the objective, or the validation error."""
+    if not len(task.is_validation):
+        return progress.objective
+    W, b = (part.astype(rows.dtype) for part in current_weights(progress.state))
+    errors = rows.total(_validation_error, W, b, task.targets, task.is_validation)
+    return errors / task.scale
 
 
 def _validation_error(
-    chunk: Chunk, W: np.ndarray, b: np.ndarray, targets: np.ndarray, held: np.ndarray
+    chunk: Chunk, W: np.ndarray, b: np.ndarray, targets: np.ndarray, is_validation: np.ndarray
 ) -> np.ndarray:
-    """Weight of the wrong rows among those held, or the sum of their squared errors; by score."""
-    w = chunk.weights() * held[chunk.first : chunk.first + chunk.rows]
-    Z, y = row_scores(chunk, W, b), chunk.y[:, None]
+    """Weight of the misclassified validation rows, or sum of squared errors, of each score."""
+    w = chunk.weights() * is_validation[chunk.first : chunk.first + chunk.rows]
+    Z, y = linear_score(chunk, W, b), chunk.y[:, None]
     return w @ ((Z > 0) != (y == targets) if len(targets) else (Z - y) ** 2)
 
 
 def _update_stopping(
-    course: SGDProgress, value: np.ndarray, plan: SGDSettings, stop: SGDStopping
+    progress: SGDProgress, monitored: np.ndarray, settings: SGDSettings, stop: SGDStopping
 ) -> SGDProgress:
-    """Let the scores stop that have not gained for long, or slow them down once more."""
-    stale = np.zeros_like(course.live) if stop.tol is None else value > course.best - stop.tol
-    waited = np.where(stale, course.waited + 1, 0)
-    tired = course.live & (waited >= stop.patience)
-    if plan.rate == ADAPTIVE:
-        rate = course.scores.own[:, STEP_SIZE]
-        slower = tired & (rate > _MIN_ADAPTIVE_RATE)
-        rate[slower] /= 5
-        waited[slower], tired = 0, tired & ~slower
-    if stop.faultless:
-        tired |= course.mistakes[-1] == 0
-    best = np.where(course.live, np.minimum(course.best, value), course.best)
-    return course._replace(live=course.live & ~tired, best=best, waited=waited)
+    """Stop the scores that have not improved for `patience` epochs, or reduce their step size."""
+    active = progress.active
+    stale = np.zeros_like(active) if stop.tol is None else monitored > progress.best - stop.tol
+    stale_epochs = np.where(stale, progress.stale_epochs + 1, 0)
+    stopped = active & (stale_epochs >= stop.patience)
+    if settings.schedule == ADAPTIVE:
+        rate = progress.state.scalars[:, STEP_SIZE]
+        reduced = stopped & (rate > _MIN_ADAPTIVE_RATE)
+        rate[reduced] /= 5
+        stale_epochs[reduced], stopped = 0, stopped & ~reduced
+    if stop.stop_without_mistakes:
+        stopped |= progress.mistakes[-1] == 0
+    best = np.where(active, np.minimum(progress.best, monitored), progress.best)
+    return progress._replace(active=active & ~stopped, best=best, stale_epochs=stale_epochs)
 
 
 def convergence_report(loop: until_converged[SGDProgress], stop: SGDStopping) -> dict[str, Any]:
-    """`n_iter_`, `converged_` and `history_`; who sets no tolerance has asked for all epochs."""
+    """`n_iter_`, `converged_` and `history_`; without a tolerance all epochs were asked for."""
     return {**loop.report, "converged_": loop.converged or stop.tol is None}

@@ -22,26 +22,35 @@ def pegasos_step(
     """One step of Pegasos on one row.
 
     Weights shrink by 1 - eta alpha; a row on the wrong side of its margin, or on it, is added eta
-    times. The offset is free: it does not shrink. [003, unit 1, lect. 4 and project 1]
+    times. The intercept has no penalty: it does not shrink.
 
     Parameters
     ----------
-    x : (p,) array
+    x : (n_features,) array
         The row.
     y : -1 or +1
         Its label.
-    theta : (p,) array
+    theta : (n_features,) array
         Weights before the step.
     theta_0 : float, optional
-        Offset before the step; None for a boundary through the origin.
+        Intercept before the step; None for a boundary through the origin.
     eta : float
-        Size of the step.
+        Step size.
     alpha : float
-        Strength of the penalty, the notes' lambda.
+        Strength of the penalty, often called lambda.
 
     Returns
     -------
     theta, theta_0 : after the step
+
+    See Also
+    --------
+    Pegasos : The model.
+
+    References
+    ----------
+    * S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter (2011). Pegasos: primal estimated
+      sub-gradient solver for SVM. Mathematical Programming 127.
 
     Examples
     --------
@@ -61,23 +70,22 @@ class Pegasos(BaseSGDClassifier):
     .. math:: \min_{w, b} \frac1n \sum_i \max(0, 1 - y_i (x_i \cdot w + b))
               + \tfrac\alpha2 \lVert w \rVert^2
 
-    Row after row, `pegasos_step` with a rate that falls. Three things differ from the perceptron:
-    rows inside the margin count as well as mistakes, the weights shrink at every step, and the
-    steps get smaller. More than two classes are told apart one against all others.
-    [003, unit 1, lect. 4 and project 1]
+    One `pegasos_step` per row, with a decreasing learning rate. Three things differ from the
+    perceptron: rows inside the margin count as well as mistakes, the weights shrink at every step,
+    and the step size decreases. More than two classes are learned one against the rest.
 
     Parameters
     ----------
     alpha : float
-        Strength of the penalty, the notes' lambda.
+        Strength of the penalty, often called lambda.
     fit_intercept : bool
-        Whether there is a constant, which is not penalised.
+        Whether there is an intercept, which is not penalized.
     max_iter : int
-        Most epochs, the notes' T.
+        Maximum number of epochs.
     tol : float or None
-        Stop when `n_iter_no_change` epochs in a row did not gain this much; None for all epochs.
+        Stop when `n_iter_no_change` epochs in a row did not improve by this; None for all epochs.
     shuffle : bool
-        Whether each epoch has a random order; else the given one.
+        Whether each epoch has a random order; else the order of the rows.
     verbose : int
         Whether to show progress, as `tenfold.progress()` does.
     n_jobs : int, optional
@@ -85,17 +93,16 @@ class Pegasos(BaseSGDClassifier):
     random_state : int, optional
         Seed of the orders.
     learning_rate : {"invscaling", "optimal"}
-        "invscaling" is 1 / sqrt(t) for step t, as in the notes; "optimal" is 1 / (alpha t), as
-        Shalev-Shwartz and others have it. Where alpha times the rate exceeds 1, weights shrink to
-        zero, not past it.
+        "invscaling" is 1 / sqrt(t) for step t; "optimal" is 1 / (alpha t), as in the paper. Where
+        alpha times the learning rate exceeds 1, weights shrink to zero, not past it.
     early_stopping : bool
-        Whether to watch the errors on rows held back, not the objective.
+        Whether to monitor the error on validation rows instead of the objective.
     validation_fraction : float
-        Share of the rows held back.
+        Share of the rows held out.
     n_iter_no_change : int
-        Epochs without a gain after which to stop.
+        Epochs without improvement after which to stop.
     class_weight : dict, "balanced" or None
-        Weight of each class: its steps are so many times as long.
+        Weight of each class: a factor on its steps.
     warm_start : bool
         Whether to start from the coefficients of the last fit.
     average : bool or int
@@ -103,13 +110,24 @@ class Pegasos(BaseSGDClassifier):
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    coef_ : (1, p) or (k, p) coefficients
-    intercept_ : (1,) or (k,) constants
+    classes_ : (n_classes,) labels
+    coef_ : (1, n_features) or (n_classes, n_features) coefficients
+    intercept_ : (1,) or (n_classes,) intercepts
     n_iter_, converged_ : epochs of the slowest class, and whether all stopped by `tol`
     t_ : number of the next step
     history_ : mean loss along each epoch with the penalty at its end ("objective"), and "seconds"
-    scores_ : what further steps start from
+    scores_ : state from which `partial_fit` continues
+
+    See Also
+    --------
+    pegasos_step : One step.
+    LinearSVC : The same objective to full precision.
+    SGDClassifier : Other losses and step sizes.
+
+    References
+    ----------
+    * S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter (2011). Pegasos: primal estimated
+      sub-gradient solver for SVM. Mathematical Programming 127.
 
     Examples
     --------
@@ -120,7 +138,7 @@ class Pegasos(BaseSGDClassifier):
     array([-1,  1])
     """
 
-    _sparse_offset = 1.0
+    _sparse_intercept_factor = 1.0
     _parameter_constraints = {
         **CLASSIFIER_CONSTRAINTS,
         "alpha": [Interval(Real, 0, None, closed="neither")],
@@ -183,7 +201,7 @@ class Pegasos(BaseSGDClassifier):
     def partial_fit(  # pyright: ignore[reportIncompatibleMethodOverride] - no weights either
         self, X: Any, y: Any = None, classes: Any = None
     ) -> Self:
-        """One epoch over further rows, from where the model stands.
+        """One epoch over further rows, from the current state.
 
         Parameters
         ----------

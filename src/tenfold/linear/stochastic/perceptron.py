@@ -1,4 +1,4 @@
-"""The perceptron: a row on the wrong side of the boundary, or on it, is added to the weights."""
+"""The perceptron: misclassified rows are added to the weights."""
 
 from __future__ import annotations
 
@@ -25,22 +25,31 @@ def perceptron_step(
 ) -> tuple[np.ndarray, float | None]:
     """One step of the perceptron on one row.
 
-    A mistake is y (theta . x + theta_0) <= 0: a row on the boundary counts. [003, unit 1, lect. 2]
+    A mistake is y (theta . x + theta_0) <= 0: a row on the boundary counts.
 
     Parameters
     ----------
-    x : (p,) array
+    x : (n_features,) array
         The row.
     y : -1 or +1
         Its label.
-    theta : (p,) array
+    theta : (n_features,) array
         Weights before the step.
     theta_0 : float, optional
-        Offset before the step; None for a boundary through the origin.
+        Intercept before the step; None for a boundary through the origin.
 
     Returns
     -------
     theta, theta_0 : after the step
+
+    See Also
+    --------
+    Perceptron : The model.
+
+    References
+    ----------
+    * F. Rosenblatt (1958). The perceptron: a probabilistic model for information storage and
+      organization in the brain. Psychological Review 65.
 
     Examples
     --------
@@ -55,48 +64,48 @@ def perceptron_step(
 
 
 class Perceptron(BaseSGDClassifier):
-    r"""The perceptron, through the origin or with an offset, plain or averaged.
+    r"""The perceptron, with or without an intercept, plain or averaged.
 
-    Row after row: if :math:`y_i (w \cdot x_i + b) \le 0`, then :math:`w \leftarrow w + \eta y_i
+    For each row: if :math:`y_i (w \cdot x_i + b) \le 0`, then :math:`w \leftarrow w + \eta y_i
     x_i` and :math:`b \leftarrow b + \eta y_i`. The fit ends after an epoch without a mistake. If
-    the classes can be separated it makes at most :func:`novikoff_bound` mistakes; if not, it never
-    comes to rest. More than two classes are told apart one against all others.
+    the classes are linearly separable it makes at most `novikoff_bound` mistakes; if not, it does
+    not converge. More than two classes are learned one against the rest.
 
     Parameters and attributes are those of `sklearn.linear_model.Perceptron`, and `average`; in the
-    given order (`shuffle=False`) so are the steps. [003, unit 1, lect. 2; 004, 3.5]
+    given order (`shuffle=False`) so are the steps.
 
     Parameters
     ----------
     penalty : {"l2", "l1", "elasticnet"} or None
-        What is added for large weights; with one, an epoch without a mistake ends nothing.
+        The penalty on the weights; with one, an epoch without a mistake does not end the fit.
     alpha, l1_ratio : float
         Strength of the penalty, and the share of L1 in "elasticnet".
     fit_intercept : bool
-        Whether there is an offset; else the boundary goes through the origin. On sparse rows it
-        takes a hundredth of each step, as in scikit-learn.
+        Whether there is an intercept; else the boundary goes through the origin. On sparse rows
+        its steps are a hundred times smaller, as in scikit-learn.
     max_iter : int
-        Most epochs.
+        Maximum number of epochs.
     tol : float or None
-        Stop when `n_iter_no_change` epochs in a row did not lower the mean loss by this much. With
-        None only an epoch without a mistake ends the fit early, and with `average` nothing does.
+        Stop when `n_iter_no_change` epochs in a row did not lower the mean loss by this. With None
+        only an epoch without a mistake ends the fit early, and with `average` nothing does.
     shuffle : bool
-        Whether each epoch has a random order; else the given one.
+        Whether each epoch has a random order; else the order of the rows.
     verbose : int
         Whether to show progress, as `tenfold.progress()` does.
     eta0 : float
-        Size of a step. Without penalty it scales the weights and changes no label.
+        Step size. Without a penalty it scales the weights and changes no prediction.
     n_jobs : int, optional
         Number of threads over classes; all by default.
     random_state : int, optional
         Seed of the orders.
     early_stopping : bool
-        Whether to watch the errors on rows held back, not the loss.
+        Whether to monitor the error on validation rows instead of the loss.
     validation_fraction : float
-        Share of the rows held back.
+        Share of the rows held out.
     n_iter_no_change : int
-        Epochs without a gain after which to stop.
+        Epochs without improvement after which to stop.
     class_weight : dict, "balanced" or None
-        Weight of each class: its steps are so many times as long.
+        Weight of each class: a factor on its steps.
     warm_start : bool
         Whether to start from the coefficients of the last fit.
     average : bool or int
@@ -104,18 +113,33 @@ class Perceptron(BaseSGDClassifier):
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    coef_ : (1, p) or (k, p) weights
-    intercept_ : (1,) or (k,) offsets
-    mistakes_ : number of mistakes of all scores on the way
-    n_iter_, converged_ : epochs, and whether they stopped by themselves or `tol` is None
+    classes_ : (n_classes,) labels
+    coef_ : (1, n_features) or (n_classes, n_features) coefficients
+    intercept_ : (1,) or (n_classes,) intercepts
+    mistakes_ : number of mistakes of all scores during the fit
+    n_iter_, converged_ : epochs, and whether the stopping rule was met or `tol` is None
     t_ : number of the next step
     history_ : mean loss along each epoch ("objective"), "mistakes" (epochs, scores), "seconds"
-    scores_ : what further steps start from
+    scores_ : state from which `partial_fit` continues
+
+    See Also
+    --------
+    perceptron_step : One step.
+    novikoff_bound : Most mistakes on separable classes.
+    Pegasos : With a margin and a penalty.
+
+    References
+    ----------
+    * F. Rosenblatt (1958). The perceptron: a probabilistic model for information storage and
+      organization in the brain. Psychological Review 65.
+    * A. B. Novikoff (1962). On convergence proofs on perceptrons. Symposium on the Mathematical
+      Theory of Automata.
+    * Y. Freund, R. E. Schapire (1999). Large margin classification using the perceptron algorithm.
+      Machine Learning 37.
 
     Examples
     --------
-    Points of the line that a parabola separates [003]:
+    Points of a line that a parabola separates:
 
     >>> import numpy as np
     >>> from tenfold.linear.stochastic.perceptron import Perceptron
@@ -177,16 +201,16 @@ class Perceptron(BaseSGDClassifier):
         return make_sgd_settings("perceptron", "constant", **settings)
 
     @property
-    def _faultless(self) -> bool:
-        """Whether an epoch without a mistake says that nothing will change any more."""
+    def _stop_without_mistakes(self) -> bool:
+        """Whether nothing changes any more after an epoch without a mistake."""
         return self.penalty is None and not (self.average and self.tol is None)
 
-    def _more(self, loop: until_converged[SGDProgress]) -> dict[str, Any]:
+    def _extra_attributes(self, loop: until_converged[SGDProgress]) -> dict[str, Any]:
         mistakes = loop.state.mistakes
         history = {**loop.history, "mistakes": mistakes}
         return {"mistakes_": int(mistakes.sum()), "history_": history}
 
-    def _more_rows(self, rows: Rows) -> None:
-        before = getattr(self, "mistakes_", 0)
-        super()._more_rows(rows)
-        self.mistakes_ += before
+    def _continue(self, rows: Rows) -> None:
+        previous = getattr(self, "mistakes_", 0)
+        super()._continue(rows)
+        self.mistakes_ += previous

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
-from tenfold.linear._base import LinearRegressor, row_scores
+from tenfold.linear._base import LinearRegressor, linear_score
+from tenfold.linear._losses_numba import MARGIN_LOSSES, RESIDUAL_LOSSES
 from tenfold.linear.stochastic._base import (
     CLASSIFIER_CONSTRAINTS,
     EPOCH_CONSTRAINTS,
@@ -22,12 +23,7 @@ from tenfold.linear.stochastic._base import (
     make_sgd_settings,
 )
 from tenfold.linear.stochastic._sgd_loop import SGDTask
-from tenfold.linear.stochastic._sgd_numba import (
-    LEARNING_RATES,
-    MARGIN_LOSSES,
-    RESIDUAL_LOSSES,
-    SGDSettings,
-)
+from tenfold.linear.stochastic._sgd_numba import LEARNING_RATES, SGDSettings
 from tenfold.math.links import normal_cdf, sigmoid
 
 _STEP_CONSTRAINTS = {
@@ -45,54 +41,53 @@ class SGDClassifier(BaseSGDClassifier):
     .. math:: \min_{w, b} \frac1n \sum_i \omega_i \, \ell(y_i, x_i \cdot w + b)
               + \alpha \Big[\tfrac{1 - \rho}2 \lVert w \rVert^2 + \rho \lVert w \rVert_1\Big]
 
-    Each row is one step against the slope of its own loss. More than two classes are told apart one
-    against all others. The order of an epoch depends on the seed alone, so arrays, files and a
+    Each row is one step against the gradient of its own loss. More than two classes are learned one
+    against the rest. The order of an epoch depends on the seed alone, so arrays, files and a
     cluster give the same bits. Parameters and attributes are those of
     `sklearn.linear_model.SGDClassifier`, and in the given order (`shuffle=False`) so are the steps.
-    What differs: the objective that is watched counts weights, and takes the penalty at the end of
-    the epoch; averages know what the L1 penalty cut off, and `partial_fit` what is still owed.
-    [000, 1.2; 001, 3.2; 003, unit 1, lect. 4; 004, 3.4]
+    What differs: the monitored objective includes sample weights, with the penalty at the end of
+    the epoch; averages include the L1 updates, and `partial_fit` keeps the cumulative L1 penalty.
 
     Parameters
     ----------
     loss : str
         "hinge" (linear SVM), "log_loss" (logistic regression), "probit", "modified_huber",
-        "squared_hinge", "perceptron", or a loss of numbers on labels -1 and +1: "squared_error",
+        "squared_hinge", "perceptron", or a regression loss on labels -1 and +1: "squared_error",
         "huber", "epsilon_insensitive", "squared_epsilon_insensitive".
     penalty : {"l2", "l1", "elasticnet"} or None
-        What is added for large weights; the constant is free.
+        The penalty on the weights; the intercept has none.
     alpha : float
-        Strength of the penalty; "optimal" steps depend on it too.
+        Strength of the penalty; the learning rate "optimal" depends on it too.
     l1_ratio : float
         Share of L1 in "elasticnet".
     fit_intercept : bool
-        Whether there is a constant. On sparse rows it takes a hundredth of each step.
+        Whether there is an intercept. On sparse rows its steps are a hundred times smaller.
     max_iter : int
-        Most epochs.
+        Maximum number of epochs.
     tol : float or None
-        Stop when `n_iter_no_change` epochs in a row did not gain this much; None for all epochs.
+        Stop when `n_iter_no_change` epochs in a row did not improve by this; None for all epochs.
     shuffle : bool
-        Whether each epoch has a random order of its own.
+        Whether each epoch has a random order.
     verbose : int
         Whether to show progress, as `tenfold.progress()` does.
     epsilon : float
-        Where "huber" turns into a line; errors that the "epsilon_insensitive" losses forgive.
+        Where "huber" becomes linear; width of the insensitive zone of "epsilon_insensitive" losses.
     n_jobs : int, optional
         Number of threads over classes; all by default.
     random_state : int, optional
         Seed of the orders.
     learning_rate : str
         "optimal", 1 / (alpha (t + t0)); "constant", eta0; "invscaling", eta0 / t^power_t;
-        "adaptive", eta0 until nothing is gained, then a fifth; "pa1" and "pa2", passive-aggressive
-        steps for the hinge loss.
+        "adaptive", eta0 until nothing improves, then a fifth of it; "pa1" and "pa2",
+        passive-aggressive steps for the hinge loss.
     eta0, power_t : float
-        Numbers of the rates above.
+        Constants of the learning rates above.
     early_stopping : bool
-        Whether to watch the errors on rows held back, not the objective.
+        Whether to monitor the error on validation rows instead of the objective.
     validation_fraction : float
-        Share of the rows held back; as much of each class.
+        Share of the rows held out, stratified by class.
     n_iter_no_change : int
-        Epochs without a gain after which to stop.
+        Epochs without improvement after which to stop.
     class_weight : dict, "balanced" or None
         Weight of each class; "balanced" gives each the same total.
     warm_start : bool
@@ -102,13 +97,27 @@ class SGDClassifier(BaseSGDClassifier):
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    coef_ : (1, p) or (k, p) coefficients
-    intercept_ : (1,) or (k,) constants
+    classes_ : (n_classes,) labels
+    coef_ : (1, n_features) or (n_classes, n_features) coefficients
+    intercept_ : (1,) or (n_classes,) intercepts
     n_iter_, converged_ : epochs of the slowest class, and whether all stopped by `tol`
     t_ : number of the next step
     history_ : mean loss along each epoch with the penalty at its end ("objective"), and "seconds"
-    scores_ : what further steps start from
+    scores_ : state from which `partial_fit` continues
+
+    See Also
+    --------
+    Perceptron : Constant steps on mistakes alone.
+    Pegasos : The hinge loss with its own step sizes.
+    LogisticRegression : Cross-entropy to full precision.
+
+    References
+    ----------
+    * L. Bottou (2012). Stochastic gradient descent tricks. Neural Networks: Tricks of the Trade.
+    * Y. Tsuruoka, J. Tsujii, S. Ananiadou (2009). Stochastic gradient descent training for
+      L1-regularized log-linear models with cumulative penalty. ACL.
+    * K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer (2006). Online
+      passive-aggressive algorithms. Journal of Machine Learning Research 7.
 
     Examples
     --------
@@ -174,19 +183,19 @@ class SGDClassifier(BaseSGDClassifier):
         self.average = average
 
     def _settings(self) -> SGDSettings:
-        return _settings_from_model(self, self.epsilon, passive="hinge")
+        return _settings_from_model(self, self.epsilon, pa_loss="hinge")
 
-    def _has_chances(self) -> bool:
+    def _has_probabilities(self) -> bool:
         if self.loss not in _PROBABILITIES:
             raise AttributeError(f"probability estimates are not available for loss={self.loss!r}")
         return True
 
-    @available_if(_has_chances)
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class for each row, (n, k), for the losses that know them.
+        """Probability of each class for each row, (n_rows, n_classes), where the loss defines it.
 
-        These are "log_loss", "probit" and "modified_huber". Of more than two classes each has its
-        own, and they are divided by their sum.
+        The losses are "log_loss", "probit" and "modified_huber". Probabilities of more than two
+        classes are those of each against the rest, divided by their sum.
 
         Parameters
         ----------
@@ -196,7 +205,7 @@ class SGDClassifier(BaseSGDClassifier):
         check_is_fitted(self)
         return self._each(X, _class_probabilities, self.loss, self.coef_, self.intercept_)
 
-    @available_if(_has_chances)
+    @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log of `predict_proba`.
 
@@ -209,14 +218,14 @@ class SGDClassifier(BaseSGDClassifier):
             return np.log(self.predict_proba(X))
 
 
-def _settings_from_model(model: Any, epsilon: float, *, passive: str) -> SGDSettings:
-    """The plan of a model with all of scikit-learn's settings; `passive` is the loss of "pa"."""
+def _settings_from_model(model: Any, epsilon: float, *, pa_loss: str) -> SGDSettings:
+    """Settings of a model; `pa_loss` is the loss of passive-aggressive steps."""
     if model.learning_rate == "optimal" and model.alpha == 0:
         raise ValueError(
             "alpha must be > 0 since learning_rate is 'optimal': alpha is used to compute the rate"
         )
-    if model.learning_rate in ("pa1", "pa2") and model.loss != passive:
-        raise ValueError(f"Learning rate '{model.learning_rate}' only works with loss '{passive}'.")
+    if model.learning_rate in ("pa1", "pa2") and model.loss != pa_loss:
+        raise ValueError(f"Learning rate '{model.learning_rate}' only works with loss '{pa_loss}'.")
     if model.penalty == "elasticnet" and model.l1_ratio is None:
         raise ValueError("l1_ratio must be set when penalty is 'elasticnet'")
     names = ("alpha", "eta0", "average", "power_t", "penalty", "l1_ratio")
@@ -225,7 +234,7 @@ def _settings_from_model(model: Any, epsilon: float, *, passive: str) -> SGDSett
 
 
 def _modified_huber_probability(z: np.ndarray) -> np.ndarray:
-    """What "modified_huber" takes for a probability."""
+    """Probability that belongs to the loss "modified_huber"."""
     return (np.clip(z, -1, 1) + 1) / 2
 
 
@@ -237,8 +246,8 @@ _PROBABILITIES = {
 
 
 def _class_probabilities(chunk: Chunk, loss: str, W: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Probabilities (n, k); classes whose own are all zero get the same."""
-    P = _PROBABILITIES[loss](row_scores(chunk, W, b))
+    """Probabilities (n, k); equal ones for rows where all are zero."""
+    P = _PROBABILITIES[loss](linear_score(chunk, W, b))
     if len(W) == 1:
         return np.hstack([1 - P, P])
     total = P.sum(axis=1, keepdims=True)
@@ -251,10 +260,10 @@ class SGDRegressor(BaseSGD, LinearRegressor):  # pyright: ignore[reportIncompati
     .. math:: \min_{w, b} \frac1n \sum_i \omega_i \, \ell(y_i, x_i \cdot w + b)
               + \alpha \Big[\tfrac{1 - \rho}2 \lVert w \rVert^2 + \rho \lVert w \rVert_1\Big]
 
-    Each row is one step against the slope of its own loss: for the squared error it is proportional
-    to the residual. Parameters and attributes are those of `sklearn.linear_model.SGDRegressor`, and
-    in the given order (`shuffle=False`) so are the steps. Standardise the columns.
-    [003, unit 2, lect. 5; 004, 3.4]
+    Each row is one step against the gradient of its own loss, which for the squared error is
+    proportional to the residual. Parameters and attributes are those of
+    `sklearn.linear_model.SGDRegressor`, and in the given order (`shuffle=False`) so are the steps.
+    Standardize the columns.
 
     Parameters
     ----------
@@ -262,34 +271,44 @@ class SGDRegressor(BaseSGD, LinearRegressor):  # pyright: ignore[reportIncompati
         "squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive",
         "absolute_error" (the median) or "quantile".
     penalty, alpha, l1_ratio : see `SGDClassifier`
-        What is added for large weights.
+        The penalty on the weights.
     fit_intercept : bool
-        Whether there is a constant. On sparse rows it takes a hundredth of each step.
+        Whether there is an intercept. On sparse rows its steps are a hundred times smaller.
     max_iter, tol, shuffle, verbose : see `SGDClassifier`
-        Most epochs; when to stop; whether each epoch has an order of its own; progress.
+        Maximum number of epochs; when to stop; whether the order of an epoch is
+        random; progress.
     epsilon : float
-        Where "huber" turns into a line; errors that the "epsilon_insensitive" losses forgive.
+        Where "huber" becomes linear; width of the insensitive zone of "epsilon_insensitive" losses.
     random_state : int, optional
         Seed of the orders.
     learning_rate, eta0, power_t : see `SGDClassifier`
-        Size of the steps; "pa1" and "pa2" go with "epsilon_insensitive".
+        Step sizes; "pa1" and "pa2" go with "epsilon_insensitive".
     early_stopping, validation_fraction, n_iter_no_change : see `SGDClassifier`
-        Whether to watch the squared error on rows held back, as a share of their variance.
+        Whether to monitor the squared error on validation rows, as a share of their variance.
     warm_start : bool
         Whether to start from the coefficients of the last fit.
     average : bool or int
         Whether the weights after all steps are averaged, or from which step on.
     quantile : float
-        Which quantile the loss "quantile" is after.
+        Level of the loss "quantile".
 
     Attributes
     ----------
-    coef_ : (p,) coefficients
-    intercept_ : (1,) constant
+    coef_ : (n_features,) coefficients
+    intercept_ : (1,) intercept
     n_iter_, converged_ : epochs, and whether they stopped by `tol`
     t_ : number of the next step
     history_ : mean loss along each epoch with the penalty at its end ("objective"), and "seconds"
-    scores_ : what further steps start from
+    scores_ : state from which `partial_fit` continues
+
+    See Also
+    --------
+    SGDClassifier : The same for classes.
+    Ridge : Squared error in closed form.
+
+    References
+    ----------
+    * L. Bottou (2012). Stochastic gradient descent tricks. Neural Networks: Tricks of the Trade.
 
     Examples
     --------
@@ -354,9 +373,9 @@ class SGDRegressor(BaseSGD, LinearRegressor):  # pyright: ignore[reportIncompati
         self.quantile = quantile
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """One epoch over further rows, from where the model stands.
+        """One epoch over further rows, from the current state.
 
-        Without shuffling, a stream in parts teaches the same as the whole in one epoch.
+        Without shuffling, a stream in parts gives the same as the whole in one epoch.
 
         Parameters
         ----------
@@ -371,15 +390,15 @@ class SGDRegressor(BaseSGD, LinearRegressor):  # pyright: ignore[reportIncompati
         -------
         self
         """
-        self._check_partial()
+        self._check_partial_fit()
         with self._work_context():
-            self._more_rows(self._rows(X, y, sample_weight, reset=not hasattr(self, "coef_")))
+            self._continue(self._rows(X, y, sample_weight, reset=not hasattr(self, "coef_")))
         return self
 
     def _settings(self) -> SGDSettings:
         special = {"absolute_error": 0.0, "quantile": self.quantile}
         epsilon = special.get(self.loss, self.epsilon)
-        return _settings_from_model(self, epsilon, passive="epsilon_insensitive")
+        return _settings_from_model(self, epsilon, pa_loss="epsilon_insensitive")
 
     def _task(self, rows: Rows) -> SGDTask:
         return SGDTask(np.zeros(0), np.ones((1, 2)), np.zeros(0, bool))
