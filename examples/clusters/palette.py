@@ -40,7 +40,7 @@ fig, axes = plt.subplots(1, 4, figsize=(12, 2.6), layout="constrained")
 axes[0].imshow(photograph)
 axes[0].set_title(f"{len(np.unique(photograph.reshape(-1, 3), axis=0)):,} colours")
 for ax, (k, found) in zip(axes[1:], palettes.items(), strict=True):
-    ax.imshow(found.picture)
+    ax.imshow(found.image)
     ax.set_title(f"{k} colours, {found.size.ratio:.1f} times smaller")
 for ax in axes:
     ax.set_axis_off()
@@ -51,7 +51,7 @@ plt.show()
 found = palettes[32]
 counts = np.bincount(found.codes.ravel(), minlength=32)
 fig, ax = plt.subplots(figsize=(9, 0.9), layout="constrained")
-ax.imshow(found.colours[np.argsort(-counts)][None])
+ax.imshow(found.colors[np.argsort(-counts)][None])
 ax.set_axis_off()
 plt.show()
 

@@ -1,4 +1,9 @@
-"""The Nystroem map: kernel values of rows with a few landmarks."""
+"""The Nystroem approximation: kernel values of rows with a few landmarks.
+
+References
+----------
+C. K. I. Williams and M. Seeger (2001), Using the Nyström method to speed up kernel machines.
+"""
 
 from __future__ import annotations
 
@@ -15,30 +20,30 @@ _UNIT_DIAGONAL_KERNELS = (
     "laplacian",
     "chi2",
     "cosine",
-)  # kernels that are 1 for a row with itself
+)  # k(x, x) = 1
 _DOT_PRODUCT_KERNELS = {
     "poly": ("gamma", "degree", "coef0"),
     "polynomial": ("gamma", "degree", "coef0"),
 }
 _DOT_PRODUCT_KERNELS |= {"sigmoid": ("gamma", "coef0"), "linear": ()}
-_EIGENVALUE_CUTOFF = 1e-10  # eigenvalues below this share of the largest are taken for zero
+_EIGENVALUE_CUTOFF = 1e-10  # eigenvalues below this fraction of the largest count as zero
 
 
 class KernelFunction(NamedTuple):
-    """A kernel with its numbers."""
+    """A kernel with its parameters."""
 
     name: Any  # of scikit-learn's kernels, "precomputed", or a function of two rows
     gamma: float | None
     degree: float
     coef0: float
-    more: dict[str, Any]
+    params: dict[str, Any]  # of a callable
 
     def values(self, X: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
         """Kernel of each row with each landmark, in float64."""
         if self.name == "precomputed":
             return np.take(X, landmarks, axis=1).astype(np.float64)
-        wide, marks = X.astype(np.float64), landmarks.astype(np.float64)
-        return pairwise_kernels(wide, marks, metric=self.name, **self._numbers())
+        X, landmarks = X.astype(np.float64), landmarks.astype(np.float64)
+        return pairwise_kernels(X, landmarks, metric=self.name, **self._parameters())
 
     def squares(self, chunk: Chunk) -> np.ndarray:
         """Kernel of each row with itself."""
@@ -48,37 +53,37 @@ class KernelFunction(NamedTuple):
         if isinstance(self.name, str) and self.name in _UNIT_DIAGONAL_KERNELS:
             return np.ones(chunk.rows)
         if callable(self.name):
-            return np.array([self.name(x, x, **self.more) for x in X.astype(np.float64)])
-        return self._of_product(np.einsum("ij,ij->i", X, X, dtype=np.float64), X.shape[1])
+            return np.array([self.name(x, x, **self.params) for x in X.astype(np.float64)])
+        return self._from_product(np.einsum("ij,ij->i", X, X, dtype=np.float64), X.shape[1])
 
-    def _numbers(self) -> dict[str, Any]:
+    def _parameters(self) -> dict[str, Any]:
         if callable(self.name):
-            return self.more
-        known = _DOT_PRODUCT_KERNELS.get(self.name, ("gamma",) if self.name != "cosine" else ())
-        return {name: getattr(self, name) for name in known}
+            return self.params
+        names = _DOT_PRODUCT_KERNELS.get(self.name, ("gamma",) if self.name != "cosine" else ())
+        return {name: getattr(self, name) for name in names}
 
-    def _of_product(self, product: np.ndarray, width: int) -> np.ndarray:
+    def _from_product(self, product: np.ndarray, n_features: int) -> np.ndarray:
         if self.name == "linear":
             return product
-        inner = (1.0 / width if self.gamma is None else self.gamma) * product + self.coef0
+        inner = (1.0 / n_features if self.gamma is None else self.gamma) * product + self.coef0
         return np.tanh(inner) if self.name == "sigmoid" else inner**self.degree
 
 
 class Landmarks(NamedTuple):
-    """Landmarks, and the kernel among them."""
+    """Landmarks, and their kernel matrix."""
 
     kernel: KernelFunction
-    rows: np.ndarray  # (m, p), or (m,) numbers for a precomputed kernel
+    rows: np.ndarray  # (m, p), or (m,) row numbers for a precomputed kernel
     K: np.ndarray  # (m, m)
-    inverse: np.ndarray  # of K, where it is not zero
+    inverse: np.ndarray  # pseudo-inverse of K
 
     def half_squares(self, alphas: np.ndarray) -> np.ndarray:
-        """Half the squared lengths of centres."""
+        """Half the squared norms of centers with coefficients alphas."""
         return 0.5 * np.einsum("ij,ij->i", alphas @ self.K, alphas)
 
 
 def draw_landmarks(rows: Rows, kernel: KernelFunction, m: int, seed: int) -> Landmarks:
-    """Draw landmarks by global row number."""
+    """Draw m landmarks by global row number."""
     n = rows.n_rows
     numbers = np.arange(n)
     if m < n:
@@ -96,6 +101,6 @@ def draw_landmarks(rows: Rows, kernel: KernelFunction, m: int, seed: int) -> Lan
         marks, K = X, kernel.values(X, X)
     K = 0.5 * (K + K.T)
     values, vectors = np.linalg.eigh(K)
-    kept = values > _EIGENVALUE_CUTOFF * max(values[-1], 0.0)
-    inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+    nonzero = values > _EIGENVALUE_CUTOFF * max(values[-1], 0.0)
+    inverse = (vectors[:, nonzero] / values[nonzero]) @ vectors[:, nonzero].T
     return Landmarks(kernel, marks, K, inverse)

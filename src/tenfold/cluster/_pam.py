@@ -1,4 +1,16 @@
-"""Partitioning around medoids: BUILD and k-medoids++ initialization, PAM and FasterPAM swaps."""
+"""Partitioning around medoids: BUILD and k-medoids++ initialization, PAM and FasterPAM swaps.
+
+The cost is the sum over the rows of the distance to the nearest medoid. To evaluate a candidate row
+c in place of each medoid at once, a row needs only its nearest and second nearest medoid: without
+its nearest medoid it falls back on the second nearest, or on c. One pass along the distances of c
+evaluates all k swaps.
+
+References
+----------
+L. Kaufman and P. J. Rousseeuw (1990), Finding Groups in Data.
+
+E. Schubert and P. J. Rousseeuw (2021), Fast and eager k-medoids clustering.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +22,13 @@ from numba import njit
 from tenfold.cluster.initialization import draw_weighted
 from tenfold.optim.convergence import until_converged
 
-_MIN_RELATIVE_GAIN = 1e-12  # share of all second distances that a swap must gain: less is rounding
-_SCAN_BLOCK = 32  # rows that are passed over together if the candidate is near to none
+_MIN_RELATIVE_GAIN = 1e-12  # of the sum of second distances; smaller gains are rounding
+_SCAN_BLOCK = 32  # rows that are skipped together if the candidate is nearest to none; not swept
 
 
 @njit(cache=True, nogil=True)
-def assign_to_medoids(D, medoids, near, first, second):  # noqa: ANN001, ANN202  (n, n), (k,) -> writes (n,)
-    """Place of the nearest medoid of each row, its distance, and that of the second nearest."""
+def assign_to_medoids(D, medoids, nearest, first, second):  # noqa: ANN001, ANN202  (n, n), (k,) -> writes (n,)
+    """Write the nearest medoid of each row, its distance, and that of the second nearest."""
     n, k = len(D), len(medoids)
     for i in range(n):
         first[i] = second[i] = np.inf
@@ -25,28 +37,28 @@ def assign_to_medoids(D, medoids, near, first, second):  # noqa: ANN001, ANN202 
         for i in range(n):
             d = row[i]
             if d < first[i]:
-                second[i], first[i], near[i] = first[i], d, j
+                second[i], first[i], nearest[i] = first[i], d, j
             elif d < second[i]:
                 second[i] = d
-    for j in range(k):  # a medoid is its own, also where another lies at the same place
+    for j in range(k):  # a medoid is its own nearest, even if another has the same coordinates
         i = medoids[j]
-        if near[i] != j:
-            second[i], near[i] = first[i], j
+        if nearest[i] != j:
+            second[i], nearest[i] = first[i], j
             first[i] = D[i, i]
 
 
 @njit(cache=True, nogil=True)
-def removal_losses(near, first, second, k):  # noqa: ANN001, ANN202  (n,) -> (k,)
-    """By how much the cost grows without each of the medoids."""
+def removal_losses(nearest, first, second, k):  # noqa: ANN001, ANN202  (n,) -> (k,)
+    """Increase of the cost if each of the medoids is removed."""
     loss = np.zeros(k)
-    for i in range(len(near)):
-        loss[near[i]] += second[i] - first[i]
+    for i in range(len(nearest)):
+        loss[nearest[i]] += second[i] - first[i]
     return loss
 
 
 @njit(cache=True, nogil=True)
-def best_swap(row, near, first, second, loss, change):  # noqa: ANN001, ANN202  -> int, float
-    """Place of the medoid that a candidate replaces best, and the change of the cost."""
+def best_swap(row, nearest, first, second, loss, change):  # noqa: ANN001, ANN202  -> int, float
+    """The medoid that a candidate replaces best, and the change of the cost."""
     n, gain = len(row), 0.0
     for j in range(len(loss)):
         change[j] = loss[j]
@@ -62,9 +74,9 @@ def best_swap(row, near, first, second, loss, change):  # noqa: ANN001, ANN202  
             d = row[i]
             if d < first[i]:
                 gain += d - first[i]
-                change[near[i]] += first[i] - second[i]
+                change[nearest[i]] += first[i] - second[i]
             elif d < second[i]:
-                change[near[i]] += d - second[i]
+                change[nearest[i]] += d - second[i]
     best = 0
     for j in range(1, len(loss)):
         if change[j] < change[best]:
@@ -73,65 +85,67 @@ def best_swap(row, near, first, second, loss, change):  # noqa: ANN001, ANN202  
 
 
 @njit(cache=True, nogil=True)
-def _is_medoid(row, medoids, near):  # noqa: ANN001, ANN202  int, (k,), (n,) -> bool
-    """Whether a row is a medoid: then it is its own nearest."""
-    return medoids[near[row]] == row
+def _is_medoid(row, medoids, nearest):  # noqa: ANN001, ANN202  int, (k,), (n,) -> bool
+    """Whether a row is a medoid, and so its own nearest."""
+    return medoids[nearest[row]] == row
 
 
 @njit(cache=True, nogil=True)
-def _fasterpam_iteration(D, medoids, near, first, second, idle):  # noqa: ANN001, ANN202  -> int, int
-    """Each row as a candidate once, swapped in as soon as the cost falls; medoids change in place.
+def _fasterpam_iteration(D, medoids, nearest, first, second, failures):  # noqa: ANN001, ANN202  -> int, int
+    """FasterPAM: each row as a candidate once, swapped in at once if the cost falls; in place.
 
-    Gives the number of swaps, and how many candidates in a row have not lowered the cost: when all
-    have not, this is a local optimum.
+    Returns the number of swaps, and the number of consecutive candidates that did not lower the
+    cost: when these are all rows, the medoids are a local optimum.
     """
     n, k = len(D), len(medoids)
     change, swaps = np.empty(k), 0
-    loss, least = removal_losses(near, first, second, k), _MIN_RELATIVE_GAIN * second.sum()
+    loss, least = removal_losses(nearest, first, second, k), _MIN_RELATIVE_GAIN * second.sum()
     for c in range(n):
-        if idle >= n:
+        if failures >= n:
             break
-        idle += 1
-        if _is_medoid(c, medoids, near):
+        failures += 1
+        if _is_medoid(c, medoids, nearest):
             continue
-        place, gain = best_swap(D[c], near, first, second, loss, change)
+        place, gain = best_swap(D[c], nearest, first, second, loss, change)
         if gain < -least:
             medoids[place] = c
-            assign_to_medoids(D, medoids, near, first, second)
-            loss = removal_losses(near, first, second, k)
-            swaps, idle = swaps + 1, 0
-    return swaps, idle
+            assign_to_medoids(D, medoids, nearest, first, second)
+            loss = removal_losses(nearest, first, second, k)
+            swaps, failures = swaps + 1, 0
+    return swaps, failures
 
 
 @njit(cache=True, nogil=True)
-def _pam_iteration(D, medoids, near, first, second):  # noqa: ANN001, ANN202  -> int
-    """The one swap, of all medoids and rows, that lowers the cost most: PAM's round."""
+def _pam_iteration(D, medoids, nearest, first, second):  # noqa: ANN001, ANN202  -> int
+    """PAM: the swap, of all medoids and rows, that lowers the cost most; in place."""
     n, k = len(D), len(medoids)
-    change, loss = np.empty(k), removal_losses(near, first, second, k)
+    change, loss = np.empty(k), removal_losses(nearest, first, second, k)
     best, row, place = -_MIN_RELATIVE_GAIN * second.sum(), -1, -1
     for c in range(n):
-        if _is_medoid(c, medoids, near):
+        if _is_medoid(c, medoids, nearest):
             continue
-        j, gain = best_swap(D[c], near, first, second, loss, change)
+        j, gain = best_swap(D[c], nearest, first, second, loss, change)
         if gain < best:
             best, row, place = gain, c, j
     if row < 0:
         return 0
     medoids[place] = row
-    assign_to_medoids(D, medoids, near, first, second)
+    assign_to_medoids(D, medoids, nearest, first, second)
     return 1
 
 
 @njit(cache=True, nogil=True)
-def _alternate_iteration(D, medoids, near, first, second):  # noqa: ANN001, ANN202  -> int
-    """Move each medoid to the member of its cluster with the least sum of distances to the others.
+def _alternate_iteration(D, medoids, nearest, first, second):  # noqa: ANN001, ANN202  -> int
+    """Alternate: move each medoid to the member of its cluster with the least sum of distances.
 
-    The other algorithm of the notes [003, 14.3]: assign, then choose again within the clusters.
+    References
+    ----------
+    H.-S. Park and C.-H. Jun (2009), A simple and fast algorithm for k-medoids clustering.
     """
     n, k = len(D), len(medoids)
-    order, ends = np.argsort(near, kind="mergesort"), np.zeros(k + 1, np.int64)
+    order, ends = np.argsort(nearest, kind="mergesort"), np.zeros(k + 1, np.int64)
     for i in range(n):
-        ends[near[i] + 1] += 1
+        ends[nearest[i] + 1] += 1
     moved = 0
     for j in range(k):
         ends[j + 1] += ends[j]
@@ -147,20 +161,19 @@ def _alternate_iteration(D, medoids, near, first, second):  # noqa: ANN001, ANN2
                 best, least = c, total
         moved += best != medoids[j]
         medoids[j] = best
-    assign_to_medoids(D, medoids, near, first, second)
+    assign_to_medoids(D, medoids, nearest, first, second)
     return moved
 
 
 def random_medoids(D: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """As many different rows as there are clusters."""
+    """K distinct random rows."""
     return rng.choice(len(D), k, replace=False)
 
 
 def kmedoids_plusplus(D: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows drawn in proportion to their distance to the nearest one so far; best of a few tries.
+    """Greedy k-means++ with distances: draw rows by distance to the nearest chosen one.
 
-    k-means++ draws in proportion to squares because its cost is one of squares; this cost is one of
-    distances.
+    k-means++ uses squared distances, because its cost is one of squares.
 
     Examples
     --------
@@ -176,10 +189,10 @@ def kmedoids_plusplus(D: np.ndarray, k: int, rng: np.random.Generator) -> np.nda
     for _ in range(1, k):
         free = np.ones(len(D))
         free[chosen] = 0
-        pull = reach * free
-        candidates = draw_weighted(
-            pull if pull.any() else free, tries, rng
-        )  # free: k different rows lack
+        weights = reach * free
+        if not weights.any():  # fewer distinct rows than k
+            weights = free
+        candidates = draw_weighted(weights, tries, rng)
         reaches = np.minimum(D[candidates], reach)
         best = int(reaches.sum(axis=1).argmin())
         chosen = np.append(chosen, candidates[best])
@@ -188,7 +201,7 @@ def kmedoids_plusplus(D: np.ndarray, k: int, rng: np.random.Generator) -> np.nda
 
 
 def pam_build(D: np.ndarray, k: int, _: np.random.Generator) -> np.ndarray:
-    """PAM's BUILD: the most central row, then each time the row that lowers the cost most.
+    """BUILD of PAM: the most central row, then each time the row that lowers the cost most.
 
     Examples
     --------
@@ -226,28 +239,28 @@ MEDOID_INITS = {"k-medoids++": kmedoids_plusplus, "random": random_medoids, "bui
 
 
 class MedoidSolution(NamedTuple):
-    """Where one start has led."""
+    """Medoids of one initialization."""
 
     medoids: np.ndarray  # (k,) row numbers
-    labels: np.ndarray  # (n,) place of the nearest medoid
+    labels: np.ndarray  # (n,) number of the nearest medoid
     cost: float
     report: dict[str, Any]
 
 
 def find_medoids(D: np.ndarray, start: np.ndarray, method: str, max_iter: int) -> MedoidSolution:
-    """Medoids that no round of a method improves.
+    """Medoids that no iteration of a method improves.
 
     Parameters
     ----------
-    D : (n, n) array
+    D : (n_samples, n_samples) array
         Symmetric distances.
-    start : (k,) array
-        Row numbers of the first medoids.
+    start : (n_clusters,) array
+        Row numbers of the initial medoids.
     method : {"fasterpam", "pam", "alternate"}
-        Swap as soon as the cost falls; only the best swap of all; or reassign rows and choose the
-        most central member of each cluster in turns.
+        Swap as soon as the cost falls; the best swap of all; or alternate between assignment and
+        the most central member of each cluster.
     max_iter : int
-        Most rounds.
+        Maximum iterations.
 
     Examples
     --------
@@ -258,32 +271,34 @@ def find_medoids(D: np.ndarray, start: np.ndarray, method: str, max_iter: int) -
     ([1, 4], 4.0)
     """
     n = len(D)
-    near, first, second = np.zeros(n, np.int32), np.empty(n), np.empty(n)  # sums in float64
+    nearest, first, second = np.zeros(n, np.int32), np.empty(n), np.empty(n)  # sums in float64
     state = np.array(start, np.int64), 0
     loop: until_converged[tuple[np.ndarray, int]] = until_converged(state, tol=0, max_iter=max_iter)
-    for medoids, idle in loop:
+    for medoids, failures in loop:
         medoids = medoids.copy()
-        assign_to_medoids(D, medoids, near, first, second)
+        assign_to_medoids(D, medoids, nearest, first, second)
         before = first.sum()
         if len(medoids) == n:
             moved = 0
         elif method == "alternate":
-            moved = _alternate_iteration(D, medoids, near, first, second)
+            moved = _alternate_iteration(D, medoids, nearest, first, second)
         elif len(medoids) == 1:  # there is no second nearest
             moved = _update_single_medoid(D, medoids)
         elif method == "pam":
-            moved = _pam_iteration(D, medoids, near, first, second)
+            moved = _pam_iteration(D, medoids, nearest, first, second)
         else:
-            moved, idle = _fasterpam_iteration(D, medoids, near, first, second, int(idle))
-            moved = 0 if idle >= n else moved
-        loop.update((medoids, idle), objective=before, change=moved)
+            moved, failures = _fasterpam_iteration(
+                D, medoids, nearest, first, second, int(failures)
+            )
+            moved = 0 if failures >= n else moved
+        loop.update((medoids, failures), objective=before, change=moved)
     medoids = loop.state[0]
-    assign_to_medoids(D, medoids, near, first, second)
-    return MedoidSolution(medoids, near, float(first.sum()), loop.report)
+    assign_to_medoids(D, medoids, nearest, first, second)
+    return MedoidSolution(medoids, nearest, float(first.sum()), loop.report)
 
 
 def _update_single_medoid(D: np.ndarray, medoids: np.ndarray) -> int:
-    """The most central row of all, in place; whether it is another one."""
+    """Move the only medoid to the most central row; 1 if it moved."""
     totals = D.sum(axis=1, dtype=np.float64)
     moved = totals.min() < totals[medoids[0]]
     if moved:

@@ -15,24 +15,33 @@ from tenfold.engine.rows import Rows
 
 
 class ClusterFeatures(TransformerMixin, Estimator):
-    """Columns that clusters give to another model.
+    """Clusters as features for another model.
 
-    Clusters are found without labels, so all rows may serve, labelled or not; a model with few
-    labels then learns from distances to centres [003, 14.5] or from memberships [004, 6.1]. In a
-    pipeline, a search over `clusterer__n_clusters` chooses their number by the task.
+    Clustering needs no labels, so it can use all rows, labeled or not; a model with few labels then
+    learns from distances to centers or from memberships. In a pipeline, a search over
+    `clusterer__n_clusters` chooses their number by the error of the task.
 
     Parameters
     ----------
     clusterer : clusterer, optional
         A model with `transform` (distances) and `predict`; k-means with 8 clusters by default.
     features : {"distance", "membership", "both"}
-        Distance to each centre, 0 or 1 for each cluster, or these one after the other.
+        Distances to the centers, one-hot memberships, or both side by side.
     random_state : int, optional
-        Seed of the clusterer, in place of its own.
+        Seed of the clusterer, instead of its own.
 
     Attributes
     ----------
     clusterer_ : the fitted clusterer
+
+    See Also
+    --------
+    KMeans : The default clusterer.
+    RadialFeatures : Radial basis functions of distances to centers.
+
+    References
+    ----------
+    A. Coates and A. Y. Ng (2012), Learning feature representations with k-means.
 
     Examples
     --------
@@ -59,14 +68,14 @@ class ClusterFeatures(TransformerMixin, Estimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Find clusters.
+        """Fit the clusterer.
 
         Parameters
         ----------
         X : whatever the clusterer takes
             The rows.
         y : None
-            Not used; there so that pipelines can pass it.
+            Ignored; present for API consistency.
         """
         return super().fit(X)
 
@@ -77,7 +86,7 @@ class ClusterFeatures(TransformerMixin, Estimator):
         return {"clusterer_": model.fit(rows)}
 
     def transform(self, X: Any) -> np.ndarray:
-        """The columns of each row, (n, k), or (n, 2 k) for both.
+        """Features of each row, (n_samples, n_clusters), or twice as many for "both".
 
         Parameters
         ----------
@@ -85,21 +94,23 @@ class ClusterFeatures(TransformerMixin, Estimator):
             The rows.
         """
         check_is_fitted(self)
-        self._rows(X, reset=False)  # columns as in the fit
-        away = self.clusterer_.transform(X)
+        self._rows(X, reset=False)  # checks the columns
+        distances = self.clusterer_.transform(X)
         if self.features == "distance":
-            return away
-        belongs = np.zeros_like(away)
-        belongs[np.arange(len(away)), self.clusterer_.predict(X)] = 1
-        return belongs if self.features == "membership" else np.hstack([away, belongs])
+            return distances
+        memberships = np.zeros_like(distances)
+        memberships[np.arange(len(distances)), self.clusterer_.predict(X)] = 1
+        if self.features == "membership":
+            return memberships
+        return np.hstack([distances, memberships])
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns: "distance0", ..., "cluster0", ...
+        """Names of the features: "distance0", ..., "cluster0", ...
 
         Parameters
         ----------
         input_features : None
-            Not used; there because scikit-learn passes it.
+            Ignored; present for API consistency.
         """
         check_is_fitted(self)
         k = len(self.clusterer_.cluster_centers_)

@@ -12,12 +12,12 @@ from tenfold.cluster.kmeans import KMeans
 
 
 class CompressedSize(NamedTuple):
-    """Bits of a picture, in full colour and with a palette.
+    """Bits of an image, in full color and with a palette.
 
     Attributes
     ----------
-    full : bits of all pixels in full colour
-    codes : bits of the pixels as numbers of palette colours
+    full : bits of all pixels in full color
+    codes : bits of the pixels as indices of palette colors
     palette : bits of the palette itself
     """
 
@@ -32,24 +32,23 @@ class CompressedSize(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """How many times smaller the picture becomes."""
+        """Compression ratio."""
         return self.full / self.reduced
 
 
 def image_bits(pixels: int, colors: int, depth: int = 24) -> CompressedSize:
-    """Bits of a picture whose pixels name colours of a palette.
+    """Bits of an image whose pixels are indices of palette colors.
 
-    A pixel takes as many bits as number the colours; the palette itself takes `depth` bits for
-    *each* colour, 32 · 24 and not the printed 5 · 24 for 32 colours [003, 13.4].
+    A pixel takes ceil(log2(colors)) bits, the palette `depth` bits for each color.
 
     Parameters
     ----------
     pixels : int
         Number of pixels.
-    colours : int
-        Number of colours of the palette.
+    colors : int
+        Number of colors of the palette.
     depth : int
-        Bits of a full colour.
+        Bits of a full color.
 
     Examples
     --------
@@ -58,59 +57,67 @@ def image_bits(pixels: int, colors: int, depth: int = 24) -> CompressedSize:
     (25165824, 5243648, 4.8)
     """
     if pixels < 1 or colors < 1:
-        raise ValueError(f"pixels={pixels} and colours={colors} must be at least 1")
+        raise ValueError(f"pixels={pixels} and colors={colors} must be at least 1")
     return CompressedSize(pixels * depth, pixels * ceil(log2(colors)), colors * depth)
 
 
 class QuantizedImage(NamedTuple):
-    """A picture in few colours.
+    """An image in few colors.
 
     Attributes
     ----------
-    colours : (k, channels) the palette, in the numbers of the picture
-    codes : (height, width) number of the colour of each pixel
-    size : bits, in full colour and with the palette
+    colors : (n_colors, channels) the palette, in the dtype of the image
+    codes : (height, width) index of the color of each pixel
+    size : bits, in full color and with the palette
     """
 
-    colours: np.ndarray
+    colors: np.ndarray
     codes: np.ndarray
     size: CompressedSize
 
     @property
-    def picture(self) -> np.ndarray:
-        """The picture with the colours of the palette, (height, width, channels)."""
-        return self.colours[self.codes]
+    def image(self) -> np.ndarray:
+        """The image with the colors of the palette, (height, width, channels)."""
+        return self.colors[self.codes]
 
 
 def quantize(image: np.ndarray, n_colors: int = 32, model: Any = None) -> QuantizedImage:
-    """Replace the colours of a picture by the centres of their clusters.
+    """Replace the colors of an image by the centers of their clusters.
 
     Parameters
     ----------
     picture : (height, width, channels) array
-        The pixels: whole numbers from 0 to 255, or numbers from 0 to 1.
+        The pixels: integers from 0 to 255, or numbers from 0 to 1.
     n_colours : int
-        Colours of the palette.
+        Colors of the palette.
     model : clusterer, optional
-        What clusters the colours: it has `n_clusters` and `cluster_centers_`; k-means by default.
+        Clusters the colors: it has `n_clusters` and `cluster_centers_`; k-means by default.
+
+    See Also
+    --------
+    KMeans : The default model; `KMeans.reconstruct` quantizes rows.
+
+    References
+    ----------
+    R. M. Gray (1984), Vector quantization.
 
     Examples
     --------
     >>> import numpy as np
-    >>> picture = np.zeros((2, 2, 3), np.uint8)
-    >>> picture[0] = 250
-    >>> found = quantize(picture, 2)
-    >>> bool((found.picture == picture).all()), found.size.reduced
+    >>> image = np.zeros((2, 2, 3), np.uint8)
+    >>> image[0] = 250
+    >>> quantized = quantize(image, 2)
+    >>> bool((quantized.image == image).all()), quantized.size.reduced
     (True, 52)
     """
     if image.ndim != 3:
-        raise ValueError(f"a picture has height, width and channels, not shape {image.shape}")
+        raise ValueError(f"an image has height, width and channels, not shape {image.shape}")
     pixels = image.reshape(-1, image.shape[2]).astype(np.float64)
     copy: Any = KMeans(random_state=0) if model is None else clone(model)
-    found = copy.set_params(n_clusters=n_colors).fit(pixels)
-    colours = found.cluster_centers_
+    fitted = copy.set_params(n_clusters=n_colors).fit(pixels)
+    colors = fitted.cluster_centers_
     if image.dtype.kind in "iu":
-        colours = np.rint(colours).astype(image.dtype)
+        colors = np.rint(colors).astype(image.dtype)
     depth = 8 * image.shape[2]
     size = image_bits(len(pixels), n_colors, depth)
-    return QuantizedImage(colours, found.labels_.reshape(image.shape[:2]), size)
+    return QuantizedImage(colors, fitted.labels_.reshape(image.shape[:2]), size)

@@ -1,4 +1,4 @@
-"""Initial centers: a weighted sample of rows, then k-means++, farthest-first, random rows or uniform points."""
+"""Initial centers: a weighted sample of rows, then k-means++, farthest-first or random centers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,16 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.row_random import uniforms
 from tenfold.engine.rows import Rows
 from tenfold.math.distances import squared_distances
+from tenfold.math.linalg import to_dense
 
 
 class WeightedReservoir(NamedTuple):
-    """The m rows that win a race in which a row's speed is its weight: a weighted sample."""
+    """A weighted sample without replacement: the m rows with the smallest arrival times.
+
+    References
+    ----------
+    P. S. Efraimidis and P. G. Spirakis (2006), Weighted random sampling with a reservoir.
+    """
 
     time: np.ndarray
     row: np.ndarray
@@ -35,10 +41,10 @@ def weighted_reservoir(chunk: Chunk, m: int, seed: int) -> WeightedReservoir:
 
 
 def sample_candidates(rows: Rows, m: int, seed: int) -> tuple[Any, np.ndarray]:
-    """Some rows to choose starts from, drawn by global row, and the weight of each.
+    """Candidate rows for initial centers, drawn by global row number, and the weight of each.
 
-    Up to m rows all are there, with their weights. Of more, some are drawn in proportion to their
-    weights and weigh the same from then on.
+    Up to m rows all are returned, with their weights. Of more, m are drawn in proportion to their
+    weights, and their own weights are 1.
     """
     if not rows.source.has_weight:
         X, w = rows.sample(m, seed).X, None
@@ -46,33 +52,28 @@ def sample_candidates(rows: Rows, m: int, seed: int) -> tuple[Any, np.ndarray]:
         X, _, w, _ = rows.gather()
         X, w = X[w > 0], w[w > 0]
     else:
-        won = rows.total(weighted_reservoir, m, seed)
-        X, w = rows.take(np.sort(won.row[np.isfinite(won.time)])).X, None
+        reservoir = rows.total(weighted_reservoir, m, seed)
+        X, w = rows.take(np.sort(reservoir.row[np.isfinite(reservoir.time)])).X, None
     return X, np.ones(X.shape[0]) if w is None else w.astype(np.float64)
 
 
-def _to_dense(X: Any) -> np.ndarray:
-    """Some rows as an array."""
-    return X if isinstance(X, np.ndarray) else X.toarray()
-
-
 def _squared_distances_to_rows(X: Any, rows: np.ndarray) -> np.ndarray:
-    """Squared distances of all rows from some of them, (n, m)."""
+    """Squared distances of all rows to some of them, (n, m)."""
     if isinstance(X, np.ndarray):
         return squared_distances(X, X[rows])
-    lengths = X.power(2).sum(axis=1)
-    squares = lengths[:, None] - 2 * (X @ X[rows].T).toarray() + lengths[rows]
+    norms = X.power(2).sum(axis=1)
+    squares = norms[:, None] - 2 * (X @ X[rows].T).toarray() + norms[rows]
     return np.maximum(squares, 0)
 
 
 def random_rows(X: Any, w: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Any k rows, drawn by their weights."""
+    """K rows, drawn by their weights."""
     n = X.shape[0]
-    return _to_dense(X[np.sort(rng.choice(n, k, replace=n < k, p=w / w.sum()))])
+    return to_dense(X[np.sort(rng.choice(n, k, replace=n < k, p=w / w.sum()))])
 
 
 def random_points(X: Any, w: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Any k points of the box that the rows fill, whether rows are near or not.
+    """K uniform points of the bounding box of the rows.
 
     Examples
     --------
@@ -83,15 +84,18 @@ def random_points(X: Any, w: np.ndarray, k: int, rng: np.random.Generator) -> np
     ([0.0, 5.0], [2.0, 7.0])
     """
     inside = X[w > 0]
-    low, high = _to_dense(inside.min(axis=0)), _to_dense(inside.max(axis=0))
+    low, high = to_dense(inside.min(axis=0)), to_dense(inside.max(axis=0))
     return low + (high - low) * rng.random((k, X.shape[1])).astype(X.dtype)
 
 
 def farthest_first(X: Any, w: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Any row first, then each time the row that is farthest from all chosen so far.
+    """Farthest-first traversal: a random row, then each time the row farthest from those chosen.
 
-    The widest cluster that results is at most twice as wide as it must be. An outlier is always
-    chosen.
+    The largest radius of a cluster is at most twice the optimum. Outliers are always chosen.
+
+    References
+    ----------
+    T. F. Gonzalez (1985), Clustering to minimize the maximum intercluster distance.
 
     Examples
     --------
@@ -101,17 +105,21 @@ def farthest_first(X: Any, w: np.ndarray, k: int, rng: np.random.Generator) -> n
     [0.0, 5.0, 9.0]
     """
     chosen = draw_weighted(w, 1, rng)
-    nearest_square = np.where(w > 0, _squared_distances_to_rows(X, chosen)[:, 0], -1.0)
+    nearest_squared = np.where(w > 0, _squared_distances_to_rows(X, chosen)[:, 0], -1.0)
     for _ in range(1, k):
-        chosen = np.append(chosen, nearest_square.argmax())
-        nearest_square = np.minimum(
-            nearest_square, _squared_distances_to_rows(X, chosen[-1:])[:, 0]
+        chosen = np.append(chosen, nearest_squared.argmax())
+        nearest_squared = np.minimum(
+            nearest_squared, _squared_distances_to_rows(X, chosen[-1:])[:, 0]
         )
-    return _to_dense(X[chosen])
+    return to_dense(X[chosen])
 
 
 def kmeans_plusplus_init(X: Any, w: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """k-means++: rows far from the centres so far are likely to be the next; best of a few tries.
+    """Greedy k-means++: draw rows by squared distance to the chosen ones, best of a few candidates.
+
+    References
+    ----------
+    D. Arthur and S. Vassilvitskii (2007), k-means++: the advantages of careful seeding.
 
     Examples
     --------
@@ -122,24 +130,24 @@ def kmeans_plusplus_init(X: Any, w: np.ndarray, k: int, rng: np.random.Generator
     """
     tries = 2 + int(np.log(k))
     chosen = draw_weighted(w, 1, rng)
-    nearest_square = _squared_distances_to_rows(X, chosen)[:, 0]
+    nearest_squared = _squared_distances_to_rows(X, chosen)[:, 0]
     for _ in range(1, k):
-        pull = w * nearest_square
-        candidates = draw_weighted(
-            pull if pull.any() else w, tries, rng
-        )  # w: fewer different rows than k
-        squares = np.minimum(_squared_distances_to_rows(X, candidates).T, nearest_square)
+        potential = w * nearest_squared
+        if not potential.any():  # fewer distinct rows than k
+            potential = w
+        candidates = draw_weighted(potential, tries, rng)
+        squares = np.minimum(_squared_distances_to_rows(X, candidates).T, nearest_squared)
         best = int((squares @ w).argmin())
         chosen = np.append(chosen, candidates[best])
-        nearest_square = squares[best]
-    return _to_dense(X[chosen])
+        nearest_squared = squares[best]
+    return to_dense(X[chosen])
 
 
-def draw_weighted(pull: np.ndarray, m: int, rng: np.random.Generator) -> np.ndarray:
-    """Numbers of m entries, each drawn in proportion to its pull."""
-    heights = np.cumsum(pull, dtype=np.float64)
-    drawn = np.searchsorted(heights, rng.random(m) * heights[-1], side="right")
-    return np.minimum(drawn, len(pull) - 1)
+def draw_weighted(weights: np.ndarray, m: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw m indices with replacement, in proportion to the weights."""
+    cumulative = np.cumsum(weights, dtype=np.float64)
+    drawn = np.searchsorted(cumulative, rng.random(m) * cumulative[-1], side="right")
+    return np.minimum(drawn, len(weights) - 1)
 
 
 INIT_METHODS = {

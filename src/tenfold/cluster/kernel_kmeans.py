@@ -21,7 +21,7 @@ from tenfold.optim.convergence import until_converged
 
 
 class _KernelClusterSums(NamedTuple):
-    """Weight and sum of kernel values of each cluster, and the cost of the centres so far."""
+    """Weight and sum of kernel values of each cluster, and the cost of the current centers."""
 
     weight: np.ndarray  # (k,)
     sums: np.ndarray  # (k, m)
@@ -29,16 +29,15 @@ class _KernelClusterSums(NamedTuple):
 
 
 class KernelKMeans(Clusterer):
-    r"""k-means in the space of a kernel.
+    r"""Kernel k-means: k-means in the feature space of a kernel.
 
     .. math:: \min_c \sum_i \omega_i \min_j \lVert \phi(x_i) - c_j \rVert^2, \qquad
               c_j = \sum_l \alpha_{jl} \, \phi(x_l), \quad k(x, x') = \phi(x) \cdot \phi(x')
 
-    Centres are combinations of landmarks, rows that are drawn once. With all rows as landmarks this
-    is kernel k-means itself; with some of them a round costs n m instead of n^2 kernel values, one
-    pass over the rows, and each centre moves to the mean of its rows as well as the landmarks
-    allow. Neither half-step raises the cost. A cluster that loses its rows keeps its centre.
-    [003, unit 4]
+    Centers are linear combinations of landmarks, a random sample of rows. With all n rows as
+    landmarks this is exact kernel k-means; with m of them an iteration takes n m instead of n^2
+    kernel values, one pass over the rows, and each center moves to the projection of the mean of
+    its rows (Nystroem approximation). No step raises the cost. An empty cluster keeps its center.
 
     Parameters
     ----------
@@ -48,33 +47,45 @@ class KernelKMeans(Clusterer):
         A kernel of `sklearn.metrics.pairwise.pairwise_kernels`, a function of two rows, or
         "precomputed": X holds the kernel values of all rows with all rows.
     gamma, degree, coef0 : float
-        Numbers of the kernel; gamma is 1 / p by default.
+        Parameters of the kernel; gamma is 1 / n_features by default.
     kernel_params : dict, optional
         Further arguments of a kernel that is a function.
     n_landmarks : int or None
-        Rows that centres are made of; None takes all.
+        Number of landmarks; None takes all rows.
     n_init : int
-        Number of starts (k-means++ among the landmarks), of which the best is kept.
+        Number of initializations (k-means++ among the landmarks), of which the best is kept.
     max_iter : int
-        Most rounds of a start.
+        Maximum iterations.
     tol : float
-        Converged when the squared moves of the centres add up to at most this share of the mean
+        Converged when the squared moves of all centers sum to at most this fraction of the mean
         kernel value of a row with itself.
     random_state : int, optional
-        Seed of landmarks and starts.
+        Seed of landmarks and initializations.
 
     Attributes
     ----------
-    labels_ : (n,) number of the cluster of each row
-    inertia_ : weighted sum of squared distances to the nearest centre
-    dual_coef_ : (k, m) the alphas
-    landmarks_ : (m, p) landmarks; their numbers for a precomputed kernel
-    n_iter_, converged_ : rounds of the best start, and whether it stood still
-    history_ : cost ("objective") before each of these rounds, and "seconds"
+    labels_ : (n_samples,) cluster of each row
+    inertia_ : weighted sum of squared distances to the nearest center
+    dual_coef_ : (n_clusters, n_landmarks) the alphas
+    landmarks_ : (n_landmarks, n_features) landmarks; their row numbers for a precomputed kernel
+    n_iter_, converged_ : iterations of the best initialization, and whether they converged
+    history_ : cost ("objective") before each of these iterations, and "seconds"
+
+    See Also
+    --------
+    KMeans : Clusters by Euclidean distance.
+
+    References
+    ----------
+    B. Schölkopf, A. Smola and K.-R. Müller (1998), Nonlinear component analysis as a kernel
+    eigenvalue problem.
+
+    R. Chitta, R. Jin, T. C. Havens and A. K. Jain (2011), Approximate kernel k-means: solution to
+    large scale kernel clustering.
 
     Examples
     --------
-    Two rings, one inside the other, which no two centres in the plane tell apart:
+    Two concentric rings, which no two centers in the plane separate:
 
     >>> import numpy as np
     >>> from tenfold.cluster.kernel_kmeans import KernelKMeans
@@ -133,15 +144,15 @@ class KernelKMeans(Clusterer):
         if rows.n_rows < k:
             raise ValueError(f"n_samples={rows.n_rows} should be >= n_clusters={k}.")
         m = rows.n_rows if self.n_landmarks is None else max(self.n_landmarks, k)
-        marks = draw_landmarks(rows, self._kernel(), m, int(rng.integers(2**31)))
-        found = [self._descend(rows, marks, rng) for _ in range(self.n_init)]
-        alphas, end, report = min(found, key=lambda each: each[1].cost)
+        landmarks = draw_landmarks(rows, self._kernel(), m, int(rng.integers(2**31)))
+        solutions = [self._fit_from(rows, landmarks, rng) for _ in range(self.n_init)]
+        alphas, end, report = min(solutions, key=lambda solution: solution[1].cost)
         return {
             "labels_": end.labels,
             "inertia_": end.cost,
             "dual_coef_": alphas.astype(rows.dtype),
-            "half_squares_": marks.half_squares(alphas),
-            "landmarks_": marks.rows,
+            "half_squares_": landmarks.half_squares(alphas),
+            "landmarks_": landmarks.rows,
             **report,
         }
 
@@ -150,29 +161,33 @@ class KernelKMeans(Clusterer):
             return KernelFunction(self.kernel, self.gamma, self.degree, self.coef0, {})
         return KernelFunction(self.kernel, None, 0, 0, self.kernel_params or {})
 
-    def _descend(
-        self, rows: Rows, marks: Landmarks, rng: np.random.Generator
+    def _fit_from(
+        self, rows: Rows, landmarks: Landmarks, rng: np.random.Generator
     ) -> tuple[np.ndarray, FinalAssignment, dict[str, Any]]:
-        start = np.zeros((self.n_clusters, len(marks.K)))
+        start = np.zeros((self.n_clusters, len(landmarks.K)))
         start[
-            np.arange(self.n_clusters), _kernel_kmeans_plusplus(marks.K, self.n_clusters, rng)
+            np.arange(self.n_clusters), _kernel_kmeans_plusplus(landmarks.K, self.n_clusters, rng)
         ] = 1.0
-        scale = float(np.abs(marks.K.diagonal()).mean())
+        scale = float(np.abs(landmarks.K.diagonal()).mean())
         loop = until_converged(start, tol=self.tol * scale, max_iter=self.max_iter)
         for alphas in loop:
             s = rows.total(
-                _kernel_cluster_sums, marks.kernel, marks.rows, alphas, marks.half_squares(alphas)
+                _kernel_cluster_sums,
+                landmarks.kernel,
+                landmarks.rows,
+                alphas,
+                landmarks.half_squares(alphas),
             )
             means = s.sums / np.where(s.weight > 0, s.weight, 1.0)[:, None]
-            moved = np.where(s.weight[:, None] > 0, means @ marks.inverse, alphas)
-            step = moved - alphas
-            change = np.einsum("ij,ij->", step @ marks.K, step)
-            loop.update(moved, objective=s.cost, change=max(change, 0.0))
-        state = (marks.kernel, marks.rows, loop.state, marks.half_squares(loop.state))
+            updated = np.where(s.weight[:, None] > 0, means @ landmarks.inverse, alphas)
+            step = updated - alphas
+            change = np.einsum("ij,ij->", step @ landmarks.K, step)
+            loop.update(updated, objective=s.cost, change=max(change, 0.0))
+        state = (landmarks.kernel, landmarks.rows, loop.state, landmarks.half_squares(loop.state))
         return loop.state, rows.total(_final_assignment, *state), loop.report
 
     def predict(self, X: Any) -> np.ndarray:
-        """Number of the nearest centre of each row, (n,).
+        """Number of the nearest center of each row, (n_samples,).
 
         Parameters
         ----------
@@ -190,15 +205,15 @@ class KernelKMeans(Clusterer):
 
 
 def _kernel_kmeans_plusplus(K: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """k-means++ among landmarks: each is likely to be far from those before it."""
+    """k-means++ among landmarks, with squared distances from the kernel."""
     diagonal = K.diagonal()
     chosen = draw_weighted(np.ones(len(K)), 1, rng)
     nearest = np.full(len(K), np.inf)
     for _ in range(1, k):
         last = chosen[-1]
         nearest = np.minimum(nearest, np.maximum(diagonal + K[last, last] - 2 * K[last], 0))
-        pull = nearest if nearest.any() else np.ones(len(K))
-        chosen = np.append(chosen, draw_weighted(pull, 1, rng))
+        weights = nearest if nearest.any() else np.ones(len(K))
+        chosen = np.append(chosen, draw_weighted(weights, 1, rng))
     return chosen
 
 
@@ -209,13 +224,13 @@ def _center_scores(
     alphas: np.ndarray,
     half: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Kernel values with the landmarks, and |c|^2/2 - c.phi(x) for all centres."""
+    """Kernel values with the landmarks, and |c|^2/2 - c.phi(x) for all centers."""
     values = kernel.values(chunk.X, landmarks)
     return values, half - values @ alphas.T
 
 
 def _nearest_by_kernel(chunk: Chunk, *state: Any) -> np.ndarray:
-    """Number of the nearest centre of each row."""
+    """Number of the nearest center of each row."""
     return _center_scores(chunk, *state)[1].argmin(axis=1).astype(np.int32)
 
 

@@ -13,18 +13,19 @@ from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.mixins import Clusterer
 from tenfold.cluster._lloyd import FinalAssignment
 from tenfold.cluster._pam import MEDOID_INITS, MedoidSolution, find_medoids
+from tenfold.cluster._tuning import MAX_ROWS_WITH_ALL_PAIRS
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.math.distances import pairwise_distances
 
 
 def _chunk_rows(chunk: Chunk) -> np.ndarray:
-    """The rows themselves, which a pass brings together."""
+    """The rows of a chunk."""
     return chunk.X
 
 
 def _medoid_distances(chunk: Chunk, medoids: np.ndarray, metric: Any, params: dict) -> np.ndarray:
-    """Distance of each row to each medoid; medoids are columns where distances are given."""
+    """Distance of each row to each medoid; for precomputed distances medoids are column numbers."""
     if isinstance(metric, str) and metric == "precomputed":
         return np.take(chunk.X, medoids, axis=1)
     return pairwise_distances(chunk.X, medoids, metric, **params)
@@ -52,22 +53,20 @@ def _final_assignment(
     )
 
 
-_MAX_ROWS_IN_MEMORY = 10_000  # rows whose distances "auto" holds in memory
-_CLARA_SAMPLES = 5  # samples of CLARA
+_CLARA_SAMPLES = 5  # the number of Kaufman and Rousseeuw (1990)
 
 
 class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
-    r"""k-medoids clustering: k rows such that all rows lie near to one of them.
+    r"""k-medoids clustering: clusters about k of the rows, for any distance.
 
     .. math:: \min_{m_1, \dots, m_k \in \{1, \dots, n\}} \sum_i \min_j d(x_i, x_{m_j})
 
-    Centres are data, so any distance will do: no mean is taken. "fasterpam" judges a row in place
-    of all medoids at once and swaps as soon as the cost falls; it ends where no swap of one medoid
-    for one row helps. "pam" makes the best swap of all each round. "alternate" is the algorithm of
-    the notes, which ends sooner and worse: it assigns rows, then takes the member with the least
-    sum of distances of each cluster. These three hold the distances of all pairs. "clara" searches
-    in samples, keeps the medoids that are best for all rows, and takes any number of rows.
-    [003, 14.3; 004, 6.2]
+    "fasterpam" evaluates a row in place of all medoids at once and swaps as soon as the cost falls;
+    it ends where no swap of one medoid for one row lowers the cost. "pam" makes the best swap in
+    each iteration. "alternate" assigns rows, then takes the member with the least sum of distances
+    of each cluster; it is faster and its optima are worse. These three hold the distances of all
+    pairs. "clara" searches in samples, keeps the medoids that are best for all rows, and takes any
+    number of rows.
 
     Parameters
     ----------
@@ -80,25 +79,37 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         Parameters of the metric.
     method : {"auto", "fasterpam", "pam", "alternate", "clara"}
         "auto" is "fasterpam" up to 10,000 rows and "clara" beyond.
-    init : {"k-medoids++", "random", "build"} or (k,) array
-        Where to start: rows far apart, any rows, PAM's greedy choice, or these row numbers.
+    init : {"k-medoids++", "random", "build"} or (n_clusters,) array
+        Initial medoids: drawn by distance, random rows, the greedy BUILD of PAM, or row numbers.
     n_init : int
-        Number of starts, of which the best is kept.
+        Number of initializations, of which the best is kept.
     max_iter : int
-        Most rounds of a start.
+        Maximum iterations.
     sample_rows : int, optional
         Rows of each of the 5 samples of "clara": 1,000, or 40 for each cluster if that is more.
     random_state : int, optional
-        Seed of starts and samples.
+        Seed of initializations and samples.
 
     Attributes
     ----------
-    medoid_indices_ : (k,) row numbers of the medoids
-    cluster_centers_ : (k, p) the medoids (for "precomputed", their distances to all rows)
-    labels_ : (n,) number of the cluster of each row
+    medoid_indices_ : (n_clusters,) row numbers of the medoids
+    cluster_centers_ : (n_clusters, n_features) medoids; for "precomputed" their distances to all
+        rows
+    labels_ : (n_samples,) cluster of each row
     inertia_ : sum of the distances to the nearest medoid
-    n_iter_, converged_ : rounds of the best start, and whether nothing moved any more
-    history_ : cost ("objective") before each of these rounds, and "seconds"
+    n_iter_, converged_ : iterations of the best initialization, and whether they converged
+    history_ : cost ("objective") before each of these iterations, and "seconds"
+
+    See Also
+    --------
+    KMeans : Clusters about means.
+    AgglomerativeClustering : A tree of clusters for any distance.
+
+    References
+    ----------
+    L. Kaufman and P. J. Rousseeuw (1990), Finding Groups in Data.
+
+    E. Schubert and P. J. Rousseeuw (2021), Fast and eager k-medoids clustering.
 
     Examples
     --------
@@ -154,29 +165,29 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         X : array, table, path, Dask collection or `tenfold.open(...)`
             The rows; all distances for the metric "precomputed".
         y : None
-            Not used; there so that pipelines can pass it.
+            Ignored; present for API consistency.
         """
         return super().fit(X)
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        self._agree(rows)
+        self._check_parameters(rows)
         if self._method(rows) == "clara":
-            medoids, centres, report = self._clara(rows, rng)
+            medoids, centers, report = self._clara(rows, rng)
         else:
             X = rows.each(_chunk_rows)
-            best = self._best(self._distances(X), self._method(rows), rng)
-            medoids, centres, report = best.medoids, X[best.medoids], best.report
-        end = rows.total(_final_assignment, *self._nearness(medoids, centres))
+            best = self._fit_best(self._distances(X), self._method(rows), rng)
+            medoids, centers, report = best.medoids, X[best.medoids], best.report
+        end = rows.total(_final_assignment, *self._distance_arguments(medoids, centers))
         return {
             "medoid_indices_": medoids,
-            "cluster_centers_": centres,
+            "cluster_centers_": centers,
             "labels_": end.labels,
             "inertia_": end.cost,
             **report,
         }
 
-    def _agree(self, rows: Rows) -> None:
-        """Refuse parameters that contradict each other or the rows."""
+    def _check_parameters(self, rows: Rows) -> None:
+        """Raise errors for parameters that contradict each other or the rows."""
         n = rows.n_rows
         if n < self.n_clusters:
             raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
@@ -186,19 +197,23 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
             )
         if self.metric == "precomputed" and self.method == "clara":
             raise ValueError("precomputed distances are all there: use method='fasterpam'")
-        if self._given() is not None and self._method(rows) == "clara":
+        if self._given_medoids() is not None and self._method(rows) == "clara":
             raise ValueError("init must be a name for method='clara', which draws its own rows")
 
     def _method(self, rows: Rows) -> str:
         if self.method != "auto":
             return self.method
-        return "fasterpam" if rows.n_rows <= _MAX_ROWS_IN_MEMORY or self._pairwise() else "clara"
+        return (
+            "fasterpam"
+            if rows.n_rows <= MAX_ROWS_WITH_ALL_PAIRS or self._is_precomputed()
+            else "clara"
+        )
 
-    def _pairwise(self) -> bool:
+    def _is_precomputed(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
-    def _given(self) -> np.ndarray | None:
-        """Row numbers to start from, if that is what `init` holds."""
+    def _given_medoids(self) -> np.ndarray | None:
+        """Initial row numbers, if `init` holds them."""
         return None if isinstance(self.init, str) else np.asarray(self.init)
 
     def _distances(self, X: np.ndarray) -> np.ndarray:
@@ -206,22 +221,22 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
             pairwise_distances(X, metric=self.metric, **(self.metric_params or {}))
         )
 
-    def _best(self, D: np.ndarray, method: str, rng: np.random.Generator) -> MedoidSolution:
-        """The best of all starts."""
-        given = self._given()
+    def _fit_best(self, D: np.ndarray, method: str, rng: np.random.Generator) -> MedoidSolution:
+        """The best solution of all initializations."""
+        given = self._given_medoids()
         if given is not None:
-            starts = [self._checked(given, len(D))]
+            starts = [self._check_medoids(given, len(D))]
         else:
-            once = self.init == "build"  # there is no draw in it
-            tries = range(1 if once else self.n_init)
+            deterministic = self.init == "build"
+            tries = range(1 if deterministic else self.n_init)
             starts = (MEDOID_INITS[self.init](D, self.n_clusters, rng) for _ in tries)
-        found = (find_medoids(D, start, method, self.max_iter) for start in starts)
-        return min(found, key=lambda end: end.cost)
+        solutions = (find_medoids(D, start, method, self.max_iter) for start in starts)
+        return min(solutions, key=lambda solution: solution.cost)
 
-    def _checked(self, start: np.ndarray, n: int) -> np.ndarray:
+    def _check_medoids(self, start: np.ndarray, n: int) -> np.ndarray:
         k = self.n_clusters
-        rows = start.dtype.kind in "iu" and start.shape == (k,) and len(np.unique(start)) == k
-        if not rows or start.min() < 0 or start.max() >= n:
+        distinct = start.dtype.kind in "iu" and start.shape == (k,) and len(np.unique(start)) == k
+        if not distinct or start.min() < 0 or start.max() >= n:
             raise ValueError(f"init must hold {k} different row numbers from 0 to {n - 1}")
         return start
 
@@ -234,27 +249,29 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         for _ in range(_CLARA_SAMPLES):
             drawn = np.sort(rng.choice(rows.n_rows, size, replace=False, shuffle=False))
             X = rows.take(drawn).X
-            found = self._best(self._distances(X), "fasterpam", rng)
-            centres = X[found.medoids]
-            cost = rows.total(_total_distance, *self._nearness(drawn[found.medoids], centres))
+            solution = self._fit_best(self._distances(X), "fasterpam", rng)
+            centers = X[solution.medoids]
+            cost = rows.total(
+                _total_distance, *self._distance_arguments(drawn[solution.medoids], centers)
+            )
             if cost < least:
-                best, least = (drawn[found.medoids], centres, found.report), cost
+                best, least = (drawn[solution.medoids], centers, solution.report), cost
         if best is None:
             raise ValueError("the metric gives no finite cost: check it on a few rows")
         return best
 
-    def _nearness(self, medoids: np.ndarray, centres: np.ndarray) -> tuple[Any, ...]:
-        """What a leaf needs to know how far rows are from the medoids."""
-        if self._pairwise():
+    def _distance_arguments(self, medoids: np.ndarray, centers: np.ndarray) -> tuple[Any, ...]:
+        """Arguments of `_medoid_distances` after the chunk."""
+        if self._is_precomputed():
             return medoids, "precomputed", {}
-        return centres, self.metric, self.metric_params or {}
+        return centers, self.metric, self.metric_params or {}
 
     @property
     def _n_features_out(self) -> int:
         return self.n_clusters
 
     def predict(self, X: Any) -> np.ndarray:
-        """Number of the nearest medoid of each row, (n,).
+        """Number of the nearest medoid of each row, (n_samples,).
 
         Parameters
         ----------
@@ -263,11 +280,13 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         """
         check_is_fitted(self)
         return self._each(
-            X, _nearest_medoid, *self._nearness(self.medoid_indices_, self.cluster_centers_)
+            X,
+            _nearest_medoid,
+            *self._distance_arguments(self.medoid_indices_, self.cluster_centers_),
         )
 
     def transform(self, X: Any) -> np.ndarray:
-        """Distance of each row to each medoid, (n, k).
+        """Distance of each row to each medoid, (n_samples, n_clusters).
 
         Parameters
         ----------
@@ -275,10 +294,10 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
             The rows; for "precomputed" their distances to the rows of the fit.
         """
         check_is_fitted(self)
-        state = self._nearness(self.medoid_indices_, self.cluster_centers_)
+        state = self._distance_arguments(self.medoid_indices_, self.cluster_centers_)
         return self._each(X, _medoid_distances, *state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._pairwise()
+        tags.input_tags.pairwise = self._is_precomputed()
         return tags

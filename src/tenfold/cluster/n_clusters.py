@@ -15,14 +15,14 @@ from tenfold.metrics.silhouette import silhouette_score
 def elbow(model: Any, X: Any, ks: Any) -> np.ndarray:
     """Cost of the clusterings with each number of clusters.
 
-    The best cost falls with every cluster more, down to 0 when each different row is one; a single
-    run from an unlucky start may rise, so give the model several starts. [002, 7.3; 004, 6.2]
+    The optimal cost falls with the number of clusters, to 0 when each distinct row is one; that of
+    a local optimum may rise, so use several initializations.
 
     Parameters
     ----------
     model : clusterer
-        A model with the parameter `n_clusters`; its `inertia_` is the cost, or where it has none
-        the sum of squares of its clusters.
+        A model with the parameter `n_clusters`; the cost is its `inertia_`, or the sum of squares
+        of its clusters if it has none.
     X : whatever the model takes
         The rows.
     ks : sequence of int
@@ -46,17 +46,21 @@ def _fit_with_k(model: Any, X: Any, k: int) -> Any:
 
 
 def _clustering_cost(model: Any, X: Any) -> float:
-    """What a fitted model says of its cost, or the sum of squares of its clusters."""
+    """`inertia_` of a fitted model, or the sum of squares of its clusters."""
     if hasattr(model, "inertia_"):
         return float(model.inertia_)
     return float(cluster_costs(X, model.labels_).sum())
 
 
 def knee(ks: Any, costs: Any) -> int:
-    """Number of clusters at the bend: the point farthest below the chord of the curve.
+    """Number of clusters at the knee: the point farthest below the chord of the cost curve.
 
-    Both axes are scaled to length 1 first. The notes say to look for the bend; this is the usual
-    rule for it. A straight line bends nowhere, and its first point is given.
+    Both axes are scaled to length 1 first. For a straight line it is the first point.
+
+    References
+    ----------
+    V. Satopää, J. Albrecht, D. Irwin and B. Raghavan (2011), Finding a "kneedle" in a haystack:
+    detecting knee points in system behavior.
 
     Parameters
     ----------
@@ -75,9 +79,9 @@ def knee(ks: Any, costs: Any) -> int:
         raise ValueError("a knee needs at least three numbers of clusters, ascending, with costs")
     if y[0] <= y[-1]:
         return int(ks[0])
-    along = (x - x[0]) / (x[-1] - x[0])
-    down = (y[0] - y) / (y[0] - y[-1])
-    return int(ks[int((down - along).argmax())])
+    progress = (x - x[0]) / (x[-1] - x[0])
+    decrease = (y[0] - y) / (y[0] - y[-1])
+    return int(ks[int((decrease - progress).argmax())])
 
 
 class GapStatistic(NamedTuple):
@@ -86,8 +90,8 @@ class GapStatistic(NamedTuple):
     Attributes
     ----------
     ks : (m,) numbers of clusters
-    gap : (m,) how far the log cost lies below that of rows without clusters
-    error : (m,) its standard error, that of the simulation included
+    gap : (m,) mean log cost of the references less the log cost of the data
+    error : (m,) its standard error, including that of the simulation
     best : the least k whose gap is not below that of the next k less its error
     """
 
@@ -100,15 +104,15 @@ class GapStatistic(NamedTuple):
 def gap_statistic(
     model: Any, X: Any, ks: Any, *, references: int = 10, sample: int = 5000, seed: int = 0
 ) -> GapStatistic:
-    r"""Tibshirani's gap statistic for each number of clusters.
+    r"""The gap statistic for each number of clusters.
 
     .. math:: \mathrm{gap}(k) = \frac{1}{B} \sum_b \log W_k^{(b)} - \log W_k
 
     W is the cost of the clustering; the B references are rows drawn uniformly from the box about
     the data along its principal axes. The best k is the least one with
-    :math:`\mathrm{gap}(k) \ge \mathrm{gap}(k + 1) - s_{k + 1}`: unlike the others it may be 1.
-    It stops too early where one cluster more hardly helps but several do, as in the corners of a
-    square: look at the whole curve.
+    :math:`\mathrm{gap}(k) \ge \mathrm{gap}(k + 1) - s_{k + 1}`: unlike other rules it may be 1.
+    It is too small where one more cluster hardly lowers the cost but several do, as in the corners
+    of a square: look at the whole curve.
 
     Parameters
     ----------
@@ -117,13 +121,22 @@ def gap_statistic(
     X : array, table, path, Dask collection or `tenfold.open(...)`
         The rows.
     ks : sequence of int
-        Numbers of clusters, which should follow each other.
+        Consecutive numbers of clusters.
     references : int
-        Number of tables without clusters.
+        Number of reference data sets without clusters.
     sample : int
-        Rows to draw, if there are more.
+        Maximum number of rows; of more, a sample is drawn.
     seed : int
-        Of the references and the sample.
+        Seed of the references and the sample.
+
+    See Also
+    --------
+    choose_k : Choose the number of clusters by one of several rules.
+
+    References
+    ----------
+    R. Tibshirani, G. Walther and T. Hastie (2001), Estimating the number of clusters in a data set
+    via the gap statistic.
 
     Examples
     --------
@@ -136,12 +149,12 @@ def gap_statistic(
     ks = np.asarray(list(ks))
     rng = np.random.default_rng(seed)
     drawn = np.asarray(open_rows(X).sample(sample, seed).X, np.float64)
-    mine = _log_costs(model, drawn, ks)
-    tables = [_log_costs(model, uniform_reference(drawn, rng), ks) for _ in range(references)]
-    gap = np.mean(tables, axis=0) - mine
-    error = np.std(tables, axis=0) * np.sqrt(1 + 1 / references)
-    holds = np.append(gap[:-1] >= gap[1:] - error[1:], True)
-    return GapStatistic(ks, gap, error, int(ks[holds.argmax()]))
+    observed = _log_costs(model, drawn, ks)
+    simulated = [_log_costs(model, uniform_reference(drawn, rng), ks) for _ in range(references)]
+    gap = np.mean(simulated, axis=0) - observed
+    error = np.std(simulated, axis=0) * np.sqrt(1 + 1 / references)
+    satisfied = np.append(gap[:-1] >= gap[1:] - error[1:], True)
+    return GapStatistic(ks, gap, error, int(ks[satisfied.argmax()]))
 
 
 def _log_costs(model: Any, X: np.ndarray, ks: np.ndarray) -> np.ndarray:
@@ -151,16 +164,16 @@ def _log_costs(model: Any, X: np.ndarray, ks: np.ndarray) -> np.ndarray:
 
 
 def uniform_reference(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """As many rows without clusters: uniform in the box about X along its principal axes."""
+    """As many rows without clusters: uniform in the bounding box of X along its principal axes."""
     mean = X.mean(axis=0)
     axes = np.linalg.svd(X - mean, full_matrices=False)[2]
-    turned = (X - mean) @ axes.T
-    drawn = rng.uniform(turned.min(axis=0), turned.max(axis=0), size=turned.shape)
+    rotated = (X - mean) @ axes.T
+    drawn = rng.uniform(rotated.min(axis=0), rotated.max(axis=0), size=rotated.shape)
     return drawn @ axes + mean
 
 
 class ClusterCountChoice(NamedTuple):
-    """What a rule says of each number of clusters.
+    """The values of a rule for each number of clusters, and its choice.
 
     Attributes
     ----------
@@ -168,7 +181,7 @@ class ClusterCountChoice(NamedTuple):
     ks : (m,) numbers of clusters
     values : (m,) cost, silhouette or gap of each
     errors : (m,) standard errors, zero where the rule has none
-    best : the number chosen
+    best : the chosen number
     model : the model with that number, fitted to all rows
     """
 
@@ -185,24 +198,32 @@ def choose_k(
 ) -> ClusterCountChoice:
     """Choose the number of clusters, and fit the model with it.
 
-    The cost itself cannot choose, on rows kept aside neither: it falls with every cluster
-    [002, 7.3; 003, 14.5]. "knee" takes the bend of its curve, "silhouette" the clusters that are
-    farthest apart for their size, "gap" those that are cheaper than chance. Where clusters serve a
-    later task, let `tenfold.search` choose by that task's error, with
-    `tenfold.cluster.cluster_features.ClusterFeatures` in a pipeline.
+    The cost itself cannot decide, not even on held-out rows: it falls with every cluster. "knee"
+    takes the knee of the cost curve, "silhouette" the best separated clusters, "gap" compares with
+    data without clusters. Where clusters serve a later task, let `tenfold.search` choose by the
+    error of that task, with `ClusterFeatures` in a pipeline.
 
     Parameters
     ----------
     model : clusterer
-        A model with the parameter `n_clusters`; give it several starts.
+        A model with the parameter `n_clusters`; use several initializations.
     X : whatever the model takes
         The rows.
     ks : sequence of int
-        Numbers of clusters, ascending. One cluster has no silhouette, and is passed over there.
+        Numbers of clusters, ascending. One cluster has no silhouette and is skipped there.
     by : {"knee", "silhouette", "gap"}
         The rule.
     **options :
         `sample` and `seed` of "silhouette" and "gap", `references` of "gap".
+
+    See Also
+    --------
+    choose_components : Choose the number of components of a mixture.
+
+    References
+    ----------
+    P. J. Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of
+    cluster analysis.
 
     Examples
     --------
@@ -214,15 +235,15 @@ def choose_k(
     [3, 3, 3]
     """
     if by not in _SELECTION_RULES:
-        raise ValueError(f"by={by!r} is no rule; there are {sorted(_SELECTION_RULES)}")
+        raise ValueError(f"by={by!r} is unknown; the rules are {sorted(_SELECTION_RULES)}")
     ks = np.asarray(list(ks))
     return _SELECTION_RULES[by](model, X, ks, **options)
 
 
 def _choose_by_knee(model: Any, X: Any, ks: np.ndarray) -> ClusterCountChoice:
-    """The bend of the costs."""
+    """The knee of the costs."""
     models = [_fit_with_k(model, X, k) for k in ks]
-    costs = np.array([_clustering_cost(each, X) for each in models])
+    costs = np.array([_clustering_cost(fitted, X) for fitted in models])
     best = knee(ks, costs)
     return ClusterCountChoice(
         "knee", ks, costs, np.zeros(len(ks)), best, models[int((ks == best).argmax())]
@@ -233,7 +254,7 @@ def _choose_by_silhouette(model: Any, X: Any, ks: np.ndarray, **options: Any) ->
     """The greatest silhouette, the first on a tie."""
     ks = ks[ks > 1]
     models = [_fit_with_k(model, X, k) for k in ks]
-    values = np.array([silhouette_score(X, each.labels_, **options) for each in models])
+    values = np.array([silhouette_score(X, fitted.labels_, **options) for fitted in models])
     best = int(values.argmax())
     return ClusterCountChoice(
         "silhouette", ks, values, np.zeros(len(ks)), int(ks[best]), models[best]
@@ -241,11 +262,9 @@ def _choose_by_silhouette(model: Any, X: Any, ks: np.ndarray, **options: Any) ->
 
 
 def _choose_by_gap(model: Any, X: Any, ks: np.ndarray, **options: Any) -> ClusterCountChoice:
-    """The first gap that the next one does not exceed."""
-    found = gap_statistic(model, X, ks, **options)
-    return ClusterCountChoice(
-        "gap", ks, found.gap, found.error, found.best, _fit_with_k(model, X, found.best)
-    )
+    """The least number whose gap the next one does not exceed by more than its error."""
+    s = gap_statistic(model, X, ks, **options)
+    return ClusterCountChoice("gap", ks, s.gap, s.error, s.best, _fit_with_k(model, X, s.best))
 
 
 _SELECTION_RULES = {

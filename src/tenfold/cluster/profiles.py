@@ -1,4 +1,4 @@
-"""What clusters are like: their costs, the columns that separate them, and the agreement of two clusterings."""
+"""Cluster profiles: costs, the features that separate clusters, agreement of two clusterings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tenfold.stats.class_moments import merge_means
 
 
 def _sum_of_squares(X: np.ndarray) -> float:
-    """Sum of the squared distances to the mean, which no other point makes smaller."""
+    """Sum of squared distances to the mean."""
     return float(((X - X.mean(axis=0)) ** 2).sum())
 
 
@@ -33,12 +33,12 @@ def _mean_distance(X: np.ndarray, metric: Any = "euclidean") -> float:
 
 
 def _medoid_cost(X: np.ndarray, metric: Any = "euclidean") -> float:
-    """Sum of the distances to the member for which it is least."""
+    """Sum of distances to the medoid."""
     return float(pairwise_distances(X, metric=metric).sum(axis=0).min())
 
 
 def _cosine_cost(X: np.ndarray) -> float:
-    """Sum of 1 - cosine to the mean direction, the best representative of unit vectors."""
+    """Sum of 1 - cosine to the mean direction."""
     unit = normalize_rows(X)
     return float(len(X) - np.linalg.norm(unit.sum(axis=0)))
 
@@ -55,17 +55,17 @@ _COST_FUNCTIONS: dict[str, Callable[..., float]] = {
 def cluster_costs(
     X: Any, labels: Any, cost: str = "squares", metric: Any = "euclidean"
 ) -> np.ndarray:
-    r"""Cost of each cluster, in the order of the labels; a clustering costs their sum.
+    r"""Cost of each cluster, in the order of the labels; the cost of a clustering is their sum.
 
     Parameters
     ----------
-    X : (n, p) array
+    X : (n_samples, n_features) array
         The rows.
-    labels : (n,) array
+    labels : (n_samples,) array
         The cluster of each row.
     cost : {"squares", "diameter", "average", "medoid", "cosine"}
-        Squares about the mean, largest distance of two members, mean distance of two members,
-        distances to the best member, or 1 - cosine to the mean direction.
+        Sum of squares about the mean, largest distance of two members, mean distance of two
+        members, sum of distances to the medoid, or sum of 1 - cosine to the mean direction.
     metric : str or callable
         Distance for "diameter", "average" and "medoid".
 
@@ -77,27 +77,28 @@ def cluster_costs(
     [[2.0, 2.0], [2.0, 2.0]]
     """
     if cost not in _COST_FUNCTIONS:
-        raise ValueError(f"cost={cost!r} is unknown; there are {sorted(_COST_FUNCTIONS)}")
+        raise ValueError(f"cost={cost!r} is unknown; choose one of {sorted(_COST_FUNCTIONS)}")
     X = np.asarray(X, np.float64)
-    of = _COST_FUNCTIONS[cost]
+    function = _COST_FUNCTIONS[cost]
     if cost in {"diameter", "average", "medoid"}:
-        of = partial(of, metric=metric)
+        function = partial(function, metric=metric)
     elif metric != "euclidean":
-        raise ValueError(f"cost={cost!r} has a distance of its own: leave metric out")
-    return np.array([of(X[members]) for members in group_indices(labels)])
+        raise ValueError(f"cost={cost!r} defines its own distance: leave metric out")
+    return np.array([function(X[members]) for members in group_indices(labels)])
 
 
 class ClusterProfile(NamedTuple):
-    """How clusters differ, column by column.
+    """How clusters differ, feature by feature.
 
     Attributes
     ----------
-    labels : (k,) the clusters
-    sizes : (k,) their rows
-    means : (k, p) their means
-    offsets : (k, p) mean of the cluster less mean of all rows, in standard deviations of all rows
-    explained : (p,) share of the column's variance that lies between clusters: 1 sets them apart
-    names : (p,) names of the columns
+    labels : (n_clusters,) the clusters
+    sizes : (n_clusters,) number of their rows
+    means : (n_clusters, n_features) their means
+    offsets : (n_clusters, n_features) mean of the cluster less mean of all rows, in standard
+        deviations of all rows
+    explained : (n_features,) fraction of the variance of a feature that lies between clusters
+    names : (n_features,) names of the features
     """
 
     labels: np.ndarray
@@ -108,12 +109,12 @@ class ClusterProfile(NamedTuple):
     names: list[str]
 
     def ranked(self) -> list[tuple[str, float]]:
-        """Columns with the share of variance that clusters explain, the best first."""
+        """Features with the fraction of variance that clusters explain, the largest first."""
         order = np.argsort(-self.explained, kind="stable")
         return [(self.names[d], float(self.explained[d])) for d in order]
 
     def of(self, label: Any) -> list[tuple[str, float]]:
-        """Columns with the offset of one cluster, the farthest first."""
+        """Features with the offset of one cluster, the largest first."""
         row = self.offsets[int((self.labels == label).argmax())]
         return [(self.names[d], float(row[d])) for d in np.argsort(-np.abs(row), kind="stable")]
 
@@ -132,42 +133,40 @@ class _ClusterMoments(NamedTuple):
 
 def _cluster_moments(chunk: Chunk, labels: np.ndarray, k: int) -> _ClusterMoments:
     """Moments of the clusters of a chunk."""
-    own, w = labels[chunk.first : chunk.first + chunk.rows], chunk.weights()
-    n, sums = class_sums(chunk.X, own, w, k)
+    part, w = labels[chunk.first : chunk.first + chunk.rows], chunk.weights()
+    n, sums = class_sums(chunk.X, part, w, k)
     mean = sums / np.where(n > 0, n, 1)[:, None]
-    return _ClusterMoments(n, mean, class_squared_deviations(chunk.X, own, w, mean))
+    return _ClusterMoments(n, mean, class_squared_deviations(chunk.X, part, w, mean))
 
 
 def profile_clusters(X: Any, labels: Any, names: Any = None) -> ClusterProfile:
-    r"""Which columns set clusters apart: one pass over the rows.
+    r"""Which features separate clusters: one pass over the rows.
 
     .. math:: \mathrm{explained}_d = 1 - \frac{\text{squares about the means of the clusters}}
                                               {\text{squares about the mean of all rows}}
-
-    [004, 6.1]
 
     Parameters
     ----------
     X : array, table, path, Dask collection or `tenfold.open(...)`
         The rows.
-    labels : (n,) array
+    labels : (n_samples,) array
         The cluster of each row.
     names : sequence of str, optional
-        Names of the columns; those of a table or file by default.
+        Names of the features; by default those of a table or file.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [9.0, 1.0], [10.0, 0.0]])
-    >>> found = profile_clusters(X, [0, 0, 1, 1], ["height", "colour"])
-    >>> [(name, round(share, 3)) for name, share in found.ranked()]
-    [('height', 0.988), ('colour', 0.0)]
+    >>> profile = profile_clusters(X, [0, 0, 1, 1], ["height", "color"])
+    >>> [(name, round(fraction, 3)) for name, fraction in profile.ranked()]
+    [('height', 0.988), ('color', 0.0)]
     """
     rows = open_rows(X)
-    kinds, numbers = np.unique(np.asarray(labels), return_inverse=True)
+    clusters, numbers = np.unique(np.asarray(labels), return_inverse=True)
     if len(numbers) != rows.n_rows:
         raise ValueError(f"{len(numbers)} labels were given for {rows.n_rows} rows")
-    s = rows.total(_cluster_moments, numbers, len(kinds))
+    s = rows.total(_cluster_moments, numbers, len(clusters))
     mean = (s.n @ s.mean) / s.n.sum()
     within = s.squares.sum(axis=0)
     total = within + s.n @ (s.mean - mean) ** 2
@@ -175,17 +174,17 @@ def profile_clusters(X: Any, labels: Any, names: Any = None) -> ClusterProfile:
     scale = np.sqrt(np.where(varies, total, 1) / s.n.sum())
     explained = np.where(varies, 1 - within / np.where(varies, total, 1), 0.0)
     named = names if names is not None else rows.names or [f"x{d}" for d in range(rows.n_features)]
-    return ClusterProfile(kinds, s.n, s.mean, (s.mean - mean) / scale, explained, list(named))
+    return ClusterProfile(clusters, s.n, s.mean, (s.mean - mean) / scale, explained, list(named))
 
 
 class ClusteringAgreement(NamedTuple):
-    """How far two clusterings agree, whatever their labels are called.
+    """Agreement of two clusterings, invariant to renaming of labels.
 
     Attributes
     ----------
-    rand : share of the pairs of rows on which they agree
-    adjusted_rand : the same, 0 for chance and 1 for equality
-    mutual_information : adjusted likewise
+    rand : Rand index, the fraction of the pairs of rows on which they agree
+    adjusted_rand : Rand index adjusted for chance, 0 for chance and 1 for equality
+    mutual_information : mutual information, adjusted likewise
     """
 
     rand: float
@@ -194,12 +193,16 @@ class ClusteringAgreement(NamedTuple):
 
 
 def compare_clusterings(a: Any, b: Any) -> ClusteringAgreement:
-    """How far two clusterings of the same rows agree.
+    """Agreement of two clusterings of the same rows.
 
     Parameters
     ----------
-    a, b : (n,) arrays
+    a, b : (n_samples,) arrays
         The labels of each.
+
+    References
+    ----------
+    L. Hubert and P. Arabie (1985), Comparing partitions.
 
     Examples
     --------
