@@ -218,7 +218,11 @@ def _size(limits: Limits) -> float:
 def _output_label(each: PartialDependence) -> str:
     if len(each.outputs) > 1:
         return "probability"
-    return f"probability of {each.outputs[0]}" if each.chance else f"predicted {each.outputs[0]}"
+    return (
+        f"probability of {each.outputs[0]}"
+        if each.is_probability
+        else f"predicted {each.outputs[0]}"
+    )
 
 
 def _dependence_caption(each: PartialDependence) -> str:
@@ -226,7 +230,7 @@ def _dependence_caption(each: PartialDependence) -> str:
     curve = each.mean[:, i]
     scale = float(np.abs(curve).max())
     low, high = int(curve.argmin()), int(curve.argmax())
-    output = f"the probability of {each.outputs[i]}" if each.chance else each.outputs[i]
+    output = f"the probability of {each.outputs[i]}" if each.is_probability else each.outputs[i]
     texts = [format_rounded(value, scale=scale) for value in curve]
     if np.ptp(curve) <= 1e-9 * max(scale, 1.0):
         return "The prediction does not depend on it."
@@ -241,7 +245,7 @@ def _dependence_caption(each: PartialDependence) -> str:
     if verb:
         ends = f"{format_value(each.grid[0])} to {format_value(each.grid[-1])}"
         return f"From {ends}, {output} {verb} from {texts[0]} to {texts[-1]}."
-    subject = capitalize_first(output) if each.chance else output
+    subject = capitalize_first(output) if each.is_probability else output
     return (
         f"{subject} is lowest near {format_value(each.grid[low])} and highest near "
         f"{format_value(each.grid[high])}."

@@ -262,7 +262,7 @@ def format_params(attempt: Attempt, most: int | None = None) -> str:
 
 def reference_attempt(study: Study) -> Attempt | None:
     """The model that is there for comparison only, if it was finished."""
-    return next((attempt for attempt in study.ranked if attempt.yardstick), None)
+    return next((attempt for attempt in study.ranked if attempt.is_reference), None)
 
 
 def finished_attempt(study: Study, key: str) -> Attempt | None:
@@ -324,7 +324,7 @@ def _leaderboard_row(study: Study, attempt: Attempt) -> LeaderboardRow:
         params=format_params(attempt),
         is_chosen=attempt is study.chosen,
         is_best=attempt is study.best,
-        is_reference=attempt.yardstick,
+        is_reference=attempt.is_reference,
         score=(format_aligned(name, attempt.mean), attempt.mean),
         ends=ends,
         interval="" if ends is None else format_interval(name, *ends),

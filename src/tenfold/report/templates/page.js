@@ -1,4 +1,4 @@
-// The page reads well without this: it adds a switch of theme, sorting, hints and copying.
+// Optional: theme switch, sortable tables, tooltips and copy buttons. The page works without it.
 (() => {
   const root = document.documentElement;
   const asked = location.hash.match(/^#(light|dark)$/);
