@@ -15,6 +15,7 @@ from tenfold.metrics.confusion import ConfusionMatrix
 from tenfold.metrics.threshold_curves import PrecisionRecallCurve, RocCurve
 from tenfold.report.figures import Figure, MatrixCell, share_bar, thin_indices
 from tenfold.report.format import (
+    clip_interval,
     display_value,
     format_count,
     format_percent,
@@ -55,7 +56,8 @@ def _score_row(study: Study, name: str) -> ScoreRow:
     assert study.test is not None  # noqa: S101
     interval = ""
     if name in study.test.intervals:
-        low, high = sorted(study.test.intervals[name], key=lambda end: display_value(name, end))
+        ends = clip_interval(name, *study.test.intervals[name])
+        low, high = sorted(ends, key=lambda end: display_value(name, end))
         interval = f"{format_score(name, low)} to {format_score(name, high)}"
     return ScoreRow(
         metric_title(name),
