@@ -1,8 +1,8 @@
-"""Principal axes of rows: from moments, from a triangular factor, from the rows, or by subspace iteration.
+"""Principal axes of rows, by four methods.
 
 From second moments (one pass), from the triangular factor of the rows (a second pass that keeps the
-condition of the data), from the rows themselves (fewer rows than columns), or by turning a random
-subspace towards the data (wide data).
+condition of the data), from the rows in memory (fewer rows than columns), or by randomized subspace
+iteration (wide data).
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy as np
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.row_random import normals
 from tenfold.engine.rows import Rows
+from tenfold.math.linalg import to_dense
 from tenfold.stats.decorators import propagates_nan
 from tenfold.stats.moments import Moments, TriangularFactor
 
-_MAX_FULL_EIGH_COLUMNS = (
-    30  # columns of which finding all directions takes no longer than finding the largest
-)
+# columns up to which all eigenvectors take no longer than the largest ones; no sweep is recorded
+_MAX_FULL_EIGH_COLUMNS = 30
 
 
 class PrincipalAxes(NamedTuple):
-    """Directions (r, p) as rows, the variance along each, and the variance in all."""
+    """Principal directions (n_axes, n_features), variance along each, and total variance."""
 
     directions: np.ndarray
     variances: np.ndarray
@@ -34,7 +34,7 @@ class PrincipalAxes(NamedTuple):
 
 
 def axes_from_moments(s: Moments, k: int | None = None) -> PrincipalAxes:
-    """Eigenvectors of the covariance, only the k largest if that is known to suffice."""
+    """Eigenvectors of the covariance; only those of the k largest eigenvalues if k is given."""
     C = s.scatter / max(s.n - 1, 1)
     p = len(C)
     if k is not None and 0 < k < p / 2 and p > _MAX_FULL_EIGH_COLUMNS:
@@ -47,29 +47,31 @@ def axes_from_moments(s: Moments, k: int | None = None) -> PrincipalAxes:
 
 
 def axes_from_qr(rows: Rows, s: Moments) -> PrincipalAxes:
-    """Singular vectors of the centred rows through their triangular factor: a second pass."""
+    """Singular vectors of the centered rows by their triangular factor: a second pass."""
     R = rows.total(centered_qr, s.mean).R
     return _axes_from_svd(*np.linalg.svd(R, full_matrices=False)[1:], s.n, s.mean)
 
 
 def centered_qr(chunk: Chunk, mean: np.ndarray) -> TriangularFactor:
-    """Triangular factor of the rows less their mean."""
+    """Triangular factor of the centered rows."""
     return TriangularFactor.of(chunk.X - mean, chunk.w)
 
 
 def axes_from_rows(rows: Rows) -> PrincipalAxes:
-    """Singular vectors of the rows themselves: for fewer rows than columns."""
+    """Singular vectors of the rows in memory: for fewer rows than columns."""
     X, _, w, _ = rows.gather()
-    X = X if isinstance(X, np.ndarray) else X.toarray()
+    X = to_dense(X)
     w = np.ones(len(X)) if w is None else w.astype(np.float64)
     mean = (w @ X) / w.sum()
     D = (X - mean) * np.sqrt(w)[:, None]
-    sizes, Vt = np.linalg.svd(D.astype(np.float64, copy=False), full_matrices=False)[1:]
-    return _axes_from_svd(sizes, Vt, w.sum(), mean)
+    singular, Vt = np.linalg.svd(D.astype(np.float64, copy=False), full_matrices=False)[1:]
+    return _axes_from_svd(singular, Vt, w.sum(), mean)
 
 
-def _axes_from_svd(sizes: np.ndarray, Vt: np.ndarray, n: float, mean: np.ndarray) -> PrincipalAxes:
-    variances = sizes**2 / max(n - 1, 1)
+def _axes_from_svd(
+    singular: np.ndarray, Vt: np.ndarray, n: float, mean: np.ndarray
+) -> PrincipalAxes:
+    variances = singular**2 / max(n - 1, 1)
     return PrincipalAxes(Vt, variances, variances.sum(), n, mean)
 
 
@@ -82,17 +84,17 @@ class CenteredSums(NamedTuple):
 
 
 @propagates_nan
-def centered_sums(chunk: Chunk, centre: np.ndarray) -> CenteredSums:
-    """How the rows of a chunk lie about a point."""
+def centered_sums(chunk: Chunk, origin: np.ndarray) -> CenteredSums:
+    """Sums of the rows of a chunk about a point."""
     w = chunk.weights()
     if isinstance(chunk.X, np.ndarray):
-        D = chunk.X - centre
+        D = chunk.X - origin
         return CenteredSums(chunk.weight, w @ D, float(w @ np.einsum("ij,ij->i", D, D)))
     return CenteredSums(chunk.weight, chunk.X.T @ w, float(w @ chunk.X.power(2).sum(axis=1)))
 
 
 def multiply_scatter(chunk: Chunk, V: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """(X - mean)' W (X - mean) V without the square of the columns; sparse rows stay sparse."""
+    """(X - mean)' W (X - mean) V without the scatter matrix; sparse rows stay sparse."""
     w = chunk.weights()[:, None]
     if isinstance(chunk.X, np.ndarray):
         D = chunk.X - mean
@@ -101,31 +103,36 @@ def multiply_scatter(chunk: Chunk, V: np.ndarray, mean: np.ndarray) -> np.ndarra
     return chunk.X.T @ Z - np.multiply.outer(mean, Z.sum(axis=0))
 
 
-def subspace_iteration(rows: Rows, k: int, turns: int, rng: np.random.Generator) -> PrincipalAxes:
-    """Randomised: turn a random subspace of k columns towards the data, one pass a turn."""
+def subspace_iteration(rows: Rows, k: int, n_iter: int, rng: np.random.Generator) -> PrincipalAxes:
+    """Randomized subspace iteration with k directions: one pass per iteration.
+
+    References
+    ----------
+    N. Halko, P.-G. Martinsson and J. Tropp (2011), Finding structure with randomness.
+    """
     p = rows.n_features
-    centre = np.zeros(p) if rows.sparse else rows.take(np.zeros(1, np.int64)).X[0]
-    s = rows.total(centered_sums, centre)
+    origin = np.zeros(p) if rows.sparse else rows.take(np.zeros(1, np.int64)).X[0]
+    s = rows.total(centered_sums, origin)
     shift = s.x / s.n
-    mean = (centre + shift).astype(rows.dtype)
+    mean = (origin + shift).astype(rows.dtype)
     V = np.linalg.qr(normals(int(rng.integers(2**62)), 0, p, k))[0]
-    for _ in range(turns):
+    for _ in range(n_iter):
         V = np.linalg.qr(rows.total(multiply_scatter, V.astype(rows.dtype), mean))[0]
     S = V.T @ rows.total(multiply_scatter, V.astype(rows.dtype), mean)
     values, U = np.linalg.eigh((S + S.T) / 2)
-    free = max(s.n - 1, 1)
-    total = (s.squares - s.n * float(shift @ shift)) / free
-    return PrincipalAxes((V @ U).T[::-1], np.maximum(values[::-1], 0) / free, total, s.n, mean)
+    degrees = max(s.n - 1, 1)
+    total = (s.squares - s.n * float(shift @ shift)) / degrees
+    return PrincipalAxes((V @ U).T[::-1], np.maximum(values[::-1], 0) / degrees, total, s.n, mean)
 
 
-def select_n_components(spectrum: PrincipalAxes, wanted: Any, rows: int) -> int:
-    """Number of components that `n_components` asks for."""
-    if wanted == "mle":
+def select_n_components(axes: PrincipalAxes, n_components: Any, rows: int) -> int:
+    """The number of components that the parameter `n_components` stands for."""
+    if n_components == "mle":
         from tenfold.base._sklearn import infer_dimension
 
-        return int(infer_dimension(spectrum.variances, rows))
-    if wanted is None or isinstance(wanted, Integral):
-        most = min(rows, len(spectrum.variances))
-        return most if wanted is None else min(int(wanted), most)
-    shares = np.cumsum(spectrum.variances) / (spectrum.total or 1.0)
-    return min(int(np.searchsorted(shares, wanted, side="right")) + 1, len(shares))
+        return int(infer_dimension(axes.variances, rows))
+    if n_components is None or isinstance(n_components, Integral):
+        limit = min(rows, len(axes.variances))
+        return limit if n_components is None else min(int(n_components), limit)
+    shares = np.cumsum(axes.variances) / (axes.total or 1.0)
+    return min(int(np.searchsorted(shares, n_components, side="right")) + 1, len(shares))

@@ -1,4 +1,4 @@
-"""Principal components: the directions in which the rows vary most."""
+"""Principal component analysis."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tenfold.decomposition._eigensolvers import (
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.engine.second_moments import second_moments
+from tenfold.math.linalg import to_dense
 from tenfold.stats.moments import MIN_RECIPROCAL_CONDITION, Moments
 
-_MAX_COVARIANCE_COLUMNS = (
-    5000  # columns whose square is still made; more go to the subspace iteration
-)
-_SMALL_SIDE = 500  # a side up to which the exact way is taken whatever it costs
+# columns up to which the covariance is computed (200 MB of float64); subspace iteration beyond
+_MAX_COVARIANCE_COLUMNS = 5000
+_SMALL_SIDE = 500  # rows and columns up to which "auto" is exact, as in scikit-learn
 
 
 class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
@@ -39,39 +39,52 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
               \;=\; \min_{W^\top W = I} \tfrac1n \sum_i \lVert \bar x_i - W W^\top \bar x_i \rVert^2
               \text{ up to a constant}
 
-    The most variance kept is the least reconstruction error. One pass over the data (the covariance
-    C), unless the components asked for are so small that only the rows themselves know them.
-    Parameters and attributes are those of `sklearn.decomposition.PCA`. [000, 3.2; 001, 4.4; 004, 7]
+    The directions of largest variance are those of least reconstruction error. One pass over the
+    data (the covariance C), unless the requested components are so small that the covariance does
+    not resolve them. Parameters and attributes are those of `sklearn.decomposition.PCA`.
 
     Parameters
     ----------
     n_components : int, float, "mle" or None
-        Number of components; a share of the variance to keep, in (0, 1); Minka's estimate; or all.
+        Number of components; a share of the variance to keep, in (0, 1); the maximum-likelihood
+        estimate of Minka (2000); or all.
     copy : bool
         X is never overwritten, whatever is given here.
     whiten : bool
         Whether transformed columns have variance one.
     svd_solver : {"auto", "full", "covariance_eigh", "randomized"}
-        "covariance_eigh" is one pass; "full" goes through the triangular factor of the rows, the
-        most accurate; "randomized" is a subspace iteration for wide data. "auto" takes the first
-        that is exact and cheap, and the last past 5000 columns (500 rows and columns if fewer than
-        80 % of the components are asked for).
+        "covariance_eigh" is one pass; "full" uses the triangular factor of the rows and is the most
+        accurate; "randomized" is subspace iteration for wide data. "auto" is "covariance_eigh"
+        where that is accurate, else "full"; if fewer than 80 % of the components are requested, it
+        is "randomized" for more than 5000 columns and for more columns than rows (beyond 500).
     iterated_power : int or "auto"
-        Passes of the subspace iteration; "auto" is 7, or 4 for many components.
+        Iterations of the subspace iteration, a pass each; "auto" is 7, or 4 for many components.
     n_oversamples : int
-        Columns of the subspace beyond the components.
+        Dimensions of the subspace beyond the components.
     random_state : int, optional
         Seed of the subspace iteration.
 
     Attributes
     ----------
-    components_ : (k, p) orthonormal directions; the largest entry of each is positive
-    explained_variance_, explained_variance_ratio_ : (k,) variance along each, and its share
-    singular_values_ : (k,) of the centred rows
-    mean_ : (p,) mean of the rows
+    components_ : (n_components, n_features) orthonormal directions; the largest entry of each is
+        positive
+    explained_variance_, explained_variance_ratio_ : (n_components,) variance along each, and its
+        share of the total
+    singular_values_ : (n_components,) of the centered rows
+    mean_ : (n_features,) mean of the rows
     n_components_, n_samples_ : numbers of components and rows
-    noise_variance_ : mean variance along the directions left out
-    statistic_ : the moments that all this was computed from (None where there were none)
+    noise_variance_ : mean variance along the other directions
+    statistic_ : the moments of the rows; None if the rows themselves were decomposed
+
+    See Also
+    --------
+    LinearDiscriminantAnalysis : directions that separate classes.
+
+    References
+    ----------
+    K. Pearson (1901), On lines and planes of closest fit to systems of points in space.
+    N. Halko, P.-G. Martinsson and J. Tropp (2011), Finding structure with randomness.
+    T. Minka (2000), Automatic choice of dimensionality for PCA.
 
     Examples
     --------
@@ -118,7 +131,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Find the components of rows.
+        """Fit the components.
 
         Parameters
         ----------
@@ -134,53 +147,56 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         return super().fit(X)
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        self._check_number(rows.n_rows, rows.n_features)
-        way = self._way(rows)
-        if way == "randomized":
-            return self._kept(self._subspace(rows, rng), rows.n_rows, rows.dtype)
-        if way == "rows":
-            return self._kept(axes_from_rows(rows), rows.n_rows, rows.dtype)
+        self._check_n_components(rows.n_rows, rows.n_features)
+        solver = self._choose_solver(rows)
+        if solver == "randomized":
+            return self._attributes(self._subspace(rows, rng), rows.n_rows, rows.dtype)
+        if solver == "rows":
+            return self._attributes(axes_from_rows(rows), rows.n_rows, rows.dtype)
         s = self._statistic(rows)
-        spectrum = axes_from_moments(s, self._number())
-        doubtful = way == "auto" and not self._trusted(spectrum, s, rows.dtype)
-        if (way == "full" or doubtful) and not rows.sparse:
-            spectrum = axes_from_qr(rows, s)
-        return {**self._kept(spectrum, rows.n_rows, rows.dtype), "statistic_": s}
+        axes = axes_from_moments(s, self._fixed_n_components())
+        inaccurate = solver == "auto" and not self._resolves(axes, s, rows.dtype)
+        if (solver == "full" or inaccurate) and not rows.sparse:
+            axes = axes_from_qr(rows, s)
+        return {**self._attributes(axes, rows.n_rows, rows.dtype), "statistic_": s}
 
     def _statistic(self, rows: Rows) -> Moments:
         return second_moments(rows)
 
     def _finalize(self, s: Moments, dtype: np.dtype) -> dict[str, Any]:
-        self._check_number(s.rows, len(s.mean))
-        return self._kept(axes_from_moments(s, self._number()), s.rows, dtype)
+        self._check_n_components(s.rows, len(s.mean))
+        return self._attributes(axes_from_moments(s, self._fixed_n_components()), s.rows, dtype)
 
     def _statistic_suffices(
         self, s: Moments, n_rows: int, dtype: np.dtype, settings: list[dict]
     ) -> bool:
         if n_rows < self.n_features_in_ or self.svd_solver not in ("auto", "covariance_eigh"):
             return False
-        models: list[Any] = [copy(self).set_params(**each) for each in settings]
-        return all(m._trusted(axes_from_moments(s, m._number()), s, dtype) for m in models)
+        models: list[Any] = [copy(self).set_params(**params) for params in settings]
+        return all(
+            m._resolves(axes_from_moments(s, m._fixed_n_components()), s, dtype) for m in models
+        )
 
     def _affine(self) -> tuple[np.ndarray, np.ndarray]:
-        """`transform` as (x - shift) A: shift (p,) and A (p, k)."""
+        """`transform` as (x - shift) A: shift (n_features,) and A (n_features, n_components)."""
         return self.mean_.astype(np.float64), self.components_.T / self._scale()
 
-    def _way(self, rows: Rows) -> str:
+    def _choose_solver(self, rows: Rows) -> str:
         n, p = rows.n_rows, rows.n_features
         if self.svd_solver != "auto":
             return "rows" if self.svd_solver == "full" and n < p else self.svd_solver
-        few = self._number() is not None and self._number() < 0.8 * min(n, p)
+        k = self._fixed_n_components()
+        few = k is not None and k < 0.8 * min(n, p)
         if max(n, p) > _SMALL_SIDE and few and (n < p or p > _MAX_COVARIANCE_COLUMNS):
             return "randomized"
         return "rows" if n < p else "auto"
 
-    def _number(self) -> int | None:
-        """Number of components, if it is known before the fit."""
+    def _fixed_n_components(self) -> int | None:
+        """The number of components, if it is known before the fit."""
         return int(self.n_components) if isinstance(self.n_components, Integral) else None
 
-    def _check_number(self, n: int, p: int) -> None:
-        k = self._number()
+    def _check_n_components(self, n: int, p: int) -> None:
+        k = self._fixed_n_components()
         if k is not None and k > min(n, p):
             raise ValueError(
                 f"n_components={k} must be between 0 and min(n_samples, n_features)={min(n, p)} "
@@ -189,36 +205,37 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         if self.n_components == "mle" and n < p:
             raise ValueError("n_components='mle' is only supported if n_samples >= n_features")
 
-    def _trusted(self, spectrum: PrincipalAxes, s: Moments, dtype: np.dtype) -> bool:
-        """Whether the covariance knows the components asked for; constant columns need none."""
+    def _resolves(self, axes: PrincipalAxes, s: Moments, dtype: np.dtype) -> bool:
+        """Whether the covariance resolves the requested components; constant columns have none."""
         varying = int((s.scatter.diagonal() > 0).sum())
-        kept = spectrum.variances[
-            : min(select_n_components(spectrum, self.n_components, s.rows), varying)
-        ]
-        return len(kept) == 0 or kept[-1] > MIN_RECIPROCAL_CONDITION[dtype.itemsize] * kept[0]
+        k = min(select_n_components(axes, self.n_components, s.rows), varying)
+        variances = axes.variances[:k]
+        smallest = MIN_RECIPROCAL_CONDITION[dtype.itemsize]
+        return k == 0 or variances[-1] > smallest * variances[0]
 
     def _subspace(self, rows: Rows, rng: np.random.Generator) -> PrincipalAxes:
-        most = min(rows.n_rows, rows.n_features)
-        k = most if (number := self._number()) is None else number
-        turns = self.iterated_power
-        if turns == "auto":
-            turns = 7 if k < 0.1 * most else 4
-        return subspace_iteration(rows, min(k + self.n_oversamples, most), turns, rng)
+        limit = min(rows.n_rows, rows.n_features)
+        k = self._fixed_n_components()
+        k = limit if k is None else k
+        n_iter = self.iterated_power
+        if n_iter == "auto":
+            n_iter = 7 if k < 0.1 * limit else 4
+        return subspace_iteration(rows, min(k + self.n_oversamples, limit), n_iter, rng)
 
-    def _kept(self, spectrum: PrincipalAxes, rows: int, dtype: np.dtype) -> dict[str, Any]:
-        k = select_n_components(spectrum, self.n_components, rows)
-        W = spectrum.directions[:k]
+    def _attributes(self, axes: PrincipalAxes, rows: int, dtype: np.dtype) -> dict[str, Any]:
+        k = select_n_components(axes, self.n_components, rows)
+        W = axes.directions[:k]
         signs = np.sign(W[np.arange(k), np.abs(W).argmax(axis=1)])
-        variances = spectrum.variances[:k]
-        left = min(rows, len(spectrum.mean)) - k
-        noise = max(spectrum.total - variances.sum(), 0.0) / left if left > 0 else 0.0
-        share = variances / spectrum.total if spectrum.total > 0 else np.zeros(k)
+        variances = axes.variances[:k]
+        discarded = min(rows, len(axes.mean)) - k
+        noise = max(axes.total - variances.sum(), 0.0) / discarded if discarded > 0 else 0.0
+        share = variances / axes.total if axes.total > 0 else np.zeros(k)
         return {
             "components_": (W * signs[:, None]).astype(dtype),
             "explained_variance_": variances.astype(dtype),
             "explained_variance_ratio_": share.astype(dtype),
-            "singular_values_": np.sqrt(variances * max(spectrum.n - 1, 1)).astype(dtype),
-            "mean_": spectrum.mean.astype(dtype),
+            "singular_values_": np.sqrt(variances * max(axes.n - 1, 1)).astype(dtype),
+            "mean_": axes.mean.astype(dtype),
             "n_components_": k,
             "n_samples_": rows,
             "noise_variance_": noise,
@@ -231,7 +248,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         return self.n_components_
 
     def transform(self, X: Any) -> np.ndarray:
-        """Coordinates of each row along the components, (n, k).
+        """Coordinates of each row along the components, (n_rows, n_components).
 
         Parameters
         ----------
@@ -243,11 +260,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         return self._each(X, project_rows, W, self.mean_)
 
     def inverse_transform(self, X: np.ndarray) -> np.ndarray:
-        """Rows whose coordinates these are, (n, p).
+        """Rows with these coordinates, (n_rows, n_features).
 
         Parameters
         ----------
-        X : (n, k) array
+        X : (n_rows, n_components) array
             Coordinates, as `transform` returns them.
         """
         check_is_fitted(self)
@@ -256,23 +273,23 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
     def _scale(self) -> np.ndarray:
         scale = np.ones_like(self.explained_variance_)
         if self.whiten:
-            smallest = np.finfo(scale.dtype).eps  # a direction without variance stays finite
+            smallest = np.finfo(scale.dtype).eps  # directions without variance stay finite
             scale = np.maximum(np.sqrt(self.explained_variance_), smallest)
         return scale
 
     def get_covariance(self) -> np.ndarray:
-        """Covariance of the model, (p, p): components plus equal noise in all other directions."""
+        """Covariance of the model, (n_features, n_features): components plus isotropic noise."""
         check_is_fitted(self)
         excess = np.maximum(self.explained_variance_ - self.noise_variance_, 0)
         W = self.components_
         return (W.T * excess) @ W + self.noise_variance_ * np.eye(W.shape[1], dtype=W.dtype)
 
     def get_precision(self) -> np.ndarray:
-        """Inverse of the covariance of the model, (p, p)."""
+        """Inverse of the covariance of the model, (n_features, n_features)."""
         return np.linalg.inv(self.get_covariance())
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Log-likelihood of each row under the model, (n,).
+        """Log-likelihood of each row under the model, (n_rows,).
 
         Parameters
         ----------
@@ -295,18 +312,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         return float(self.score_samples(X).mean())
 
 
-def _to_dense(chunk: Chunk) -> np.ndarray:
-    """Rows as an array."""
-    return chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
-
-
 def project_rows(chunk: Chunk, W: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """(X - mean) W."""
-    return (_to_dense(chunk) - mean) @ W
+    return (to_dense(chunk.X) - mean) @ W
 
 
 def gaussian_log_density(chunk: Chunk, mean: np.ndarray, L: np.ndarray) -> np.ndarray:
     """Log-density of N(mean, L L') at each row."""
-    Z = np.linalg.solve(L, (_to_dense(chunk) - mean).T)
+    Z = np.linalg.solve(L, (to_dense(chunk.X) - mean).T)
     constant = len(L) * np.log(2 * np.pi) + 2 * np.log(L.diagonal()).sum()
     return -0.5 * ((Z * Z).sum(axis=0) + constant)

@@ -1,4 +1,4 @@
-"""Nearest centroid: a class is the mean of its rows."""
+"""Nearest-centroid classification."""
 
 from __future__ import annotations
 
@@ -21,7 +21,22 @@ class NearestCentroid(OnePassClassifier):
     Parameters
     ----------
     shrink_threshold : float, optional
-        Pull each mean towards the mean of all rows by this many standard errors, column by column.
+        Shrink each class mean towards the overall mean by this many standard errors, by column.
+
+    Attributes
+    ----------
+    centroids_ : (n_classes, n_features) class means, shrunken if a threshold is given
+    classes_ : (n_classes,) class labels
+
+    See Also
+    --------
+    LinearDiscriminantAnalysis : nearest centroid in the metric of the pooled covariance.
+    GaussianNB : with a variance for each class and column.
+
+    References
+    ----------
+    R. Tibshirani, T. Hastie, B. Narasimhan and G. Chu (2002), Diagnosis of multiple cancer types by
+    shrunken centroids of gene expression.
 
     Examples
     --------
@@ -41,19 +56,22 @@ class NearestCentroid(OnePassClassifier):
         return rows.total(class_moments, len(self.classes_))
 
     def _finalize(self, s: ClassMoments, dtype: np.dtype) -> dict[str, Any]:
-        centre = (s.n / s.n.sum()) @ s.mean
-        away = s.mean - centre
+        center = (s.n / s.n.sum()) @ s.mean
+        offset = s.mean - center
         if self.shrink_threshold is not None:
-            spread = np.sqrt(s.scatter.sum(axis=0) / max(s.n.sum() - (s.n > 0).sum(), 1))
+            deviation = np.sqrt(s.scatter.sum(axis=0) / max(s.n.sum() - (s.n > 0).sum(), 1))
             shares = np.maximum(1 / np.maximum(s.n, 1) - 1 / s.n.sum(), 0)
-            error = np.sqrt(shares)[:, None] * (spread + np.median(spread))
-            away = np.sign(away) * np.maximum(np.abs(away) - self.shrink_threshold * error, 0)
-        return {"centroids_": (centre + away).astype(dtype)}
+            error = np.sqrt(shares)[:, None] * (deviation + np.median(deviation))
+            shrunken = np.maximum(np.abs(offset) - self.shrink_threshold * error, 0)
+            offset = np.sign(offset) * shrunken
+        return {"centroids_": (center + offset).astype(dtype)}
 
     def _scorer(self) -> tuple:
         return negative_squared_distances, self.centroids_, self.statistic_.n > 0
 
 
-def negative_squared_distances(chunk: Chunk, centroids: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Minus the squared distance to each centroid; a class without rows has none."""
-    return np.where(seen, -squared_distances(chunk.X, centroids), -np.inf)
+def negative_squared_distances(
+    chunk: Chunk, centroids: np.ndarray, has_rows: np.ndarray
+) -> np.ndarray:
+    """Minus the squared distance to each centroid; -inf for classes without rows."""
+    return np.where(has_rows, -squared_distances(chunk.X, centroids), -np.inf)

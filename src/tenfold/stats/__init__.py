@@ -1,1 +1,1 @@
-"""Statistics of rows that merge: moments, scatters by class, Gram matrices, triangular factors."""
+"""Statistics of rows that merge: moments, class scatters, Gram matrices, QR factors."""

@@ -16,23 +16,24 @@ from tenfold._compiled.reductions import class_sums
 from tenfold.stats.decorators import propagates_nan
 
 
-def expand_to_classes(part: np.ndarray, places: np.ndarray, k: int) -> np.ndarray:
-    """An array with the classes as first axis among k classes, zero for the others.
+def expand_to_classes(values: np.ndarray, indices: np.ndarray, k: int) -> np.ndarray:
+    """An array with an entry for each of k classes, from those of some; zero for the others.
 
     Examples
     --------
     >>> expand_to_classes(np.array([5.0, 7.0]), np.array([0, 2]), 3).tolist()
     [5.0, 0.0, 7.0]
     """
-    wide = np.zeros((k, *part.shape[1:]), part.dtype)
-    wide[places] = part
-    return wide
+    expanded = np.zeros((k, *values.shape[1:]), values.dtype)
+    expanded[indices] = values
+    return expanded
 
 
 def merge_means(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weight and mean of classes of two parts together, and the roots of what lies between them.
+    """Weights and means of classes of two parts, and the roots of the scatter between the parts.
 
-    The scatter of class c grows by the outer product of row c of the roots with itself.
+    The scatter of class c grows by the outer product of row c of the roots with itself (Chan, Golub
+    and LeVeque, 1983).
     """
     n = a.n + b.n
     share = (b.n / np.where(n > 0, n, 1))[:, None]
@@ -45,10 +46,11 @@ class ClassScatters(NamedTuple):
 
     Attributes
     ----------
-    n : (k,) weight of each class
-    mean : (k, p) means
-    scatter : (k, p, p) sums of outer products about the means; (1, p, p) for all classes together
-    rows : (k,) rows of each class that weigh anything
+    n : (n_classes,) weight of each class
+    mean : (n_classes, n_features) means
+    scatter : (n_classes, n_features, n_features) sums of outer products about the means; the first
+        axis has length 1 for the scatter of all classes together
+    rows : (n_classes,) rows of positive weight in each class
     """
 
     n: np.ndarray
@@ -66,26 +68,26 @@ class ClassScatters(NamedTuple):
                 scatter[c] += np.multiply.outer(root[c], root[c])
         return ClassScatters(n, mean, scatter, self.rows + other.rows)
 
-    def expand_to_classes(self, places: np.ndarray, k: int) -> ClassScatters:
-        """The same among k classes, of which these are the ones at `places`."""
-        own = len(self.scatter) == len(self.n)
-        scatter = expand_to_classes(self.scatter, places, k) if own else self.scatter
+    def expand_to_classes(self, indices: np.ndarray, k: int) -> ClassScatters:
+        """The same for k classes, of which these are the ones at `indices`."""
+        per_class = len(self.scatter) == len(self.n)
+        scatter = expand_to_classes(self.scatter, indices, k) if per_class else self.scatter
         n, mean, rows = (
-            expand_to_classes(part, places, k) for part in (self.n, self.mean, self.rows)
+            expand_to_classes(part, indices, k) for part in (self.n, self.mean, self.rows)
         )
         return ClassScatters(n, mean, scatter, rows)
 
     def covariances(self) -> np.ndarray:
-        """The biased covariance of each class (k, p, p), or of all about their means (1, p, p)."""
+        """Maximum-likelihood covariances, of each class or pooled, in the shape of `scatter`."""
         n = self.n if len(self.scatter) == len(self.n) else self.n.sum(keepdims=True)
         return self.scatter / np.where(n > 0, n, 1)[:, None, None]
 
     def within(self) -> np.ndarray:
-        """Scatter of all rows about the means of their classes, (p, p)."""
+        """Within-class scatter, (n_features, n_features)."""
         return self.scatter.sum(axis=0)
 
     def total(self) -> np.ndarray:
-        """Scatter of all rows about their common mean, (p, p)."""
+        """Total scatter about the mean of all rows, (n_features, n_features)."""
         root = np.sqrt(self.n)[:, None] * (self.mean - (self.n / self.n.sum()) @ self.mean)
         return self.within() + root.T @ root
 
@@ -96,8 +98,8 @@ class ClassFourthMoments(NamedTuple):
     Attributes
     ----------
     n, mean, scatter, rows : as in `ClassScatters`, a scatter for each class
-    third : (k, p, p) sums of d_i^2 d_j, d a row less the mean of its class
-    fourth : (k, p, p) sums of d_i^2 d_j^2
+    third : (n_classes, n_features, n_features) sums of d_i^2 d_j, d a row less its class mean
+    fourth : (n_classes, n_features, n_features) sums of d_i^2 d_j^2
     """
 
     n: np.ndarray
@@ -108,18 +110,18 @@ class ClassFourthMoments(NamedTuple):
     rows: np.ndarray
 
     def about(self, mean: np.ndarray) -> ClassFourthMoments:
-        """The same sums about other means, (k, p)."""
+        """The same sums about other means, (n_classes, n_features)."""
         n, e = self.n[:, None, None], self.mean - mean
         i, j = e[:, :, None], e[:, None, :]
         S, T, Q = self.scatter, self.third, self.fourth
         squares = np.einsum("cii->ci", S)
-        own, other = squares[:, :, None], squares[:, None, :]
-        crossed = np.swapaxes(T, 1, 2)
-        fourth = Q + 2 * (j * T + i * crossed) + j**2 * own + i**2 * other + 4 * i * j * S
+        s_i, s_j = squares[:, :, None], squares[:, None, :]
+        transposed = np.swapaxes(T, 1, 2)
+        fourth = Q + 2 * (j * T + i * transposed) + j**2 * s_i + i**2 * s_j + 4 * i * j * S
         return self._replace(
             mean=np.broadcast_to(mean, self.mean.shape).copy(),
             scatter=S + n * i * j,
-            third=T + j * own + 2 * i * S + n * i**2 * j,
+            third=T + j * s_i + 2 * i * S + n * i**2 * j,
             fourth=fourth + n * (i * j) ** 2,
         )
 
@@ -129,20 +131,20 @@ class ClassFourthMoments(NamedTuple):
         sums = (x + y for x, y in zip(a[2:], b[2:], strict=True))
         return ClassFourthMoments(n, mean, *sums)
 
-    def expand_to_classes(self, places: np.ndarray, k: int) -> ClassFourthMoments:
-        """The same among k classes, of which these are the ones at `places`."""
-        return ClassFourthMoments(*(expand_to_classes(part, places, k) for part in self))
+    def expand_to_classes(self, indices: np.ndarray, k: int) -> ClassFourthMoments:
+        """The same for k classes, of which these are the ones at `indices`."""
+        return ClassFourthMoments(*(expand_to_classes(part, indices, k) for part in self))
 
     def together(self) -> ClassFourthMoments:
-        """All classes as one."""
+        """The moments of all rows, as one class."""
         mean = (self.n / self.n.sum())[None, :] @ self.mean
-        moved = self.about(mean)
-        sums = [part.sum(axis=0, keepdims=True) for part in (moved.n, *moved[2:])]
+        shifted = self.about(mean)
+        sums = [part.sum(axis=0, keepdims=True) for part in (shifted.n, *shifted[2:])]
         return ClassFourthMoments(sums[0], mean, *sums[1:])
 
 
 class ClassResiduals(NamedTuple):
-    """Rows less the mean of their class, with those means."""
+    """Rows less their class mean, with those means."""
 
     n: np.ndarray  # (k,)
     mean: np.ndarray  # (k, p)
@@ -151,10 +153,10 @@ class ClassResiduals(NamedTuple):
 
 
 def class_residuals(rows: Any, k: int) -> ClassResiduals:
-    """Rows less the mean of their class; exactly zero in columns that are constant in a class."""
+    """Rows less their class mean; exactly zero in columns that are constant in a class."""
     y, w = rows.y, rows.weights().astype(np.float64)
     first = np.zeros(k, np.int64)
-    first[y[::-1]] = np.arange(len(y))[::-1]  # of equal places the last is kept
+    first[y[::-1]] = np.arange(len(y))[::-1]  # the last assignment to an index wins
     origin = np.take(rows.X, first, axis=0).astype(np.float64)
     D = rows.X - np.take(origin, y, axis=0)
     n, sums = class_sums(D, y, w, k)
@@ -165,15 +167,15 @@ def class_residuals(rows: Any, k: int) -> ClassResiduals:
 
 
 def sort_by_class(y: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The order that puts rows of a class together, and where the classes begin, (k + 1,)."""
+    """The stable order of rows by class, and where each class begins, (n_classes + 1,)."""
     order = np.argsort(y, kind="stable")
     return order, np.searchsorted(np.take(y, order), np.arange(k + 1))
 
 
 @propagates_nan
-@np.errstate(over="ignore", invalid="ignore")  # the engine says where a number is bad
-def class_scatters(rows: Any, k: int, own: bool) -> ClassScatters:
-    """Moments of classes; `own` asks for a scatter of each class, else one for all.
+@np.errstate(over="ignore", invalid="ignore")  # the engine reports where a value is not finite
+def class_scatters(rows: Any, k: int, per_class: bool) -> ClassScatters:
+    """Moments of classes, with a scatter of each class or one for all.
 
     Examples
     --------
@@ -184,7 +186,7 @@ def class_scatters(rows: Any, k: int, own: bool) -> ClassScatters:
     """
     n, mean, D, counts = class_residuals(rows, k)
     D = D if rows.w is None else D * np.sqrt(rows.w)[:, None]
-    if not own:
+    if not per_class:
         return ClassScatters(n, mean, (D.T @ D)[None], counts)
     order, start = sort_by_class(rows.y, k)
     D = np.take(D, order, axis=0)
@@ -193,9 +195,9 @@ def class_scatters(rows: Any, k: int, own: bool) -> ClassScatters:
 
 
 @propagates_nan
-@np.errstate(over="ignore", invalid="ignore")  # the engine says where a number is bad
+@np.errstate(over="ignore", invalid="ignore")  # the engine reports where a value is not finite
 def class_fourth_moments(rows: Any, k: int) -> ClassFourthMoments:
-    """Moments of classes up to the fourth order, as far as the shrinkage of covariances needs."""
+    """Moments of classes up to those of fourth order that covariance shrinkage needs."""
     n, mean, D, counts = class_residuals(rows, k)
     order, start = sort_by_class(rows.y, k)
     D = np.take(D, order, axis=0)
@@ -203,7 +205,8 @@ def class_fourth_moments(rows: Any, k: int) -> ClassFourthMoments:
     scatter, third, fourth = (np.zeros((k, D.shape[1], D.shape[1])) for _ in range(3))
     for c in range(k):
         part = D[start[c] : start[c + 1]]
-        weighed = part * w[start[c] : start[c + 1]]
-        squares, lines = part * part, (weighed * part).T
-        scatter[c], third[c], fourth[c] = weighed.T @ part, lines @ part, lines @ squares
+        weighted = part * w[start[c] : start[c + 1]]
+        squares, weighted_squares = part * part, (weighted * part).T
+        scatter[c] = weighted.T @ part
+        third[c], fourth[c] = weighted_squares @ part, weighted_squares @ squares
     return ClassFourthMoments(n, mean, scatter, third, fourth, counts)

@@ -1,4 +1,17 @@
-"""Statistics of second order that merge: moments about the mean, Gram matrices, triangular factors."""
+r"""Statistics of second order that merge: moments, Gram matrices, triangular factors.
+
+Sums of squares cancel when columns are shifted; the scatter about a chunk's own mean does not. Two
+parts merge by the rule of Chan, Golub and LeVeque:
+
+.. math:: S = S_a + S_b + \frac{n_a n_b}{n_a + n_b} \delta\delta^\top,
+          \qquad \delta = \bar x_b - \bar x_a
+
+Moments square the condition number of the data; the factor R of a QR decomposition keeps it.
+
+References
+----------
+T. Chan, G. Golub and R. LeVeque (1983), Algorithms for computing the sample variance.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +23,15 @@ from tenfold._compiled.gram import MAX_GRAM_COLUMNS, augmented_gram
 from tenfold._compiled.reductions import class_squared_deviations, class_sums, thin_matmul
 from tenfold.stats.decorators import propagates_nan
 
-MIN_RECIPROCAL_CONDITION = {
-    4: 1e-4,
-    8: 1e-9,
-}  # reciprocal condition below which moments of this many bytes mislead
+# by bytes of a number: reciprocal condition below which moments lose the smallest directions
+MIN_RECIPROCAL_CONDITION = {4: 1e-4, 8: 1e-9}
+
+# rows up to which a compiled loop beats BLAS on several threads; no sweep is recorded
+_MAX_THIN_ROWS = 4
 
 
 class TriangularFactor(NamedTuple):
-    """R with R'R = Z'WZ for rows Z seen so far; two merge as the QR of one above the other."""
+    """R with R'R = Z'WZ for weighted rows Z; two factors merge by the QR of both, stacked."""
 
     R: np.ndarray
 
@@ -40,17 +54,14 @@ class TriangularFactor(NamedTuple):
         return TriangularFactor(np.asarray(np.linalg.qr(np.vstack([self.R, other.R]), mode="r")))
 
 
-_MAX_THIN_ROWS = 4  # lines up to which our own loop beats BLAS on several threads
-
-
 class Moments(NamedTuple):
     """First and second moments of rows.
 
     Attributes
     ----------
     n : total weight
-    mean : (d,) weighted mean
-    scatter : (d, d) weighted sum of outer products of the rows about their mean
+    mean : (n_features,) weighted mean
+    scatter : (n_features, n_features) weighted sum of outer products of rows about the mean
     rows : number of rows
     """
 
@@ -61,8 +72,8 @@ class Moments(NamedTuple):
 
     def merge(self, other: Moments) -> Moments:
         n, delta, share = _combine_weights(self.n, other.n, other.mean - self.mean)
-        bridge = delta * np.sqrt(self.n * share)
-        scatter = self.scatter + other.scatter + np.multiply.outer(bridge, bridge)
+        root = delta * np.sqrt(self.n * share)
+        scatter = self.scatter + other.scatter + np.multiply.outer(root, root)
         return Moments(n, self.mean + share * delta, scatter, self.rows + other.rows)
 
 
@@ -71,9 +82,9 @@ class ClassMoments(NamedTuple):
 
     Attributes
     ----------
-    n : (k,) weight of each class
-    mean : (k, d) means
-    scatter : (k, d) weighted sums of squares about the means
+    n : (n_classes,) weight of each class
+    mean : (n_classes, n_features) means
+    scatter : (n_classes, n_features) weighted sums of squares about the means
     """
 
     n: np.ndarray
@@ -83,30 +94,30 @@ class ClassMoments(NamedTuple):
     def merge(self, other: ClassMoments) -> ClassMoments:
         n, delta, share = _combine_weights(self.n, other.n, other.mean - self.mean)
         share = share[:, None]
-        bridge = delta**2 * (self.n[:, None] * share)
-        return ClassMoments(n, self.mean + share * delta, self.scatter + other.scatter + bridge)
+        between = delta**2 * (self.n[:, None] * share)
+        return ClassMoments(n, self.mean + share * delta, self.scatter + other.scatter + between)
 
-    def expand_to_classes(self, places: np.ndarray, k: int) -> ClassMoments:
-        """The same among k classes, of which these are the ones at `places`."""
-        wide = [np.zeros((k, *part.shape[1:])) for part in self]
-        for target, part in zip(wide, self, strict=True):
-            target[places] = part
-        return ClassMoments(*wide)
+    def expand_to_classes(self, indices: np.ndarray, k: int) -> ClassMoments:
+        """The same for k classes, of which these are the ones at `indices`."""
+        expanded = [np.zeros((k, *part.shape[1:])) for part in self]
+        for target, part in zip(expanded, self, strict=True):
+            target[indices] = part
+        return ClassMoments(*expanded)
 
 
 def _combine_weights(n_a: Any, n_b: Any, delta: np.ndarray) -> tuple:
-    """Joint weight, difference of means, and the share of it that the joint mean moves."""
+    """Joint weight, difference of means, and the share of the second part."""
     n = n_a + n_b
     return n, delta, n_b / np.where(n > 0, n, 1)
 
 
 class GramStatistic(NamedTuple):
-    """Sums of rows x and targets y about an origin: what a chunk says, added up entry by entry.
+    """Gram matrix of rows z = [x y 1] about an origin; parts merge by addition.
 
     Attributes
     ----------
     n : total weight
-    products : (m, m) weighted sum of z z', z = [x y 1]
+    products : weighted sum of z z'
     rows : number of rows
     """
 
@@ -128,7 +139,7 @@ class GramStatistic(NamedTuple):
 def gram_statistic(
     X: Any, Y: np.ndarray, w: np.ndarray | None, origin: np.ndarray | None
 ) -> GramStatistic:
-    """Sums of the rows of X (dense or CSR) and Y about an origin; None is zero.
+    """Gram matrix of the rows of X (dense or CSR) and Y about an origin; None is zero.
 
     Examples
     --------
@@ -146,39 +157,39 @@ def gram_statistic(
 
 
 def can_use_simd_gram(X: Any, Y: np.ndarray) -> bool:
-    """Whether `augmented_gram` is the fastest way: dense rows of not too many columns."""
+    """Whether the compiled kernel is faster than BLAS: dense rows of few columns."""
     return isinstance(X, np.ndarray) and X.shape[1] + Y.shape[1] < MAX_GRAM_COLUMNS
 
 
 def _blas_products(
     X: Any, Y: np.ndarray, w: np.ndarray | None, origin: np.ndarray | None
 ) -> np.ndarray:
-    """The same products by BLAS, or of sparse rows."""
+    """The Gram matrix by BLAS, or of sparse rows."""
     p = X.shape[1]
     if not isinstance(X, np.ndarray):
-        X = X.astype(np.float64)  # nothing is subtracted from sparse rows: keep all digits
+        X = X.astype(np.float64)  # sparse rows are not centered: keep all digits
     elif origin is not None:
         X, Y = X - origin[:p], Y - origin[p:]
     root = np.ones(X.shape[0], X.dtype)
     if w is not None:
         root = np.sqrt(w).astype(X.dtype)
         X, Y = scale_rows(X, root), Y * root[:, None]
-    sides = np.vstack([Y.T.astype(X.dtype, copy=False), root])
-    thin = multiply_thin(sides, X)  # reads X into the cache for the product to come
+    border = np.vstack([Y.T.astype(X.dtype, copy=False), root])
+    thin = multiply_thin(border, X)  # reads X into the cache for the next product
     xx = X.T @ X
     xx = xx if isinstance(xx, np.ndarray) else xx.toarray()
-    return np.block([[xx, thin.T], [thin, multiply_thin(sides, sides.T.copy())]])
+    return np.block([[xx, thin.T], [thin, multiply_thin(border, border.T.copy())]])
 
 
-def multiply_thin(lines: np.ndarray, X: Any) -> np.ndarray:
-    """A few lines (q, n) times X, dense or CSR."""
+def multiply_thin(A: np.ndarray, X: Any) -> np.ndarray:
+    """A X of a matrix with few rows, (q, n_rows), and X, dense or CSR."""
     if not isinstance(X, np.ndarray):
-        return (X.T @ lines.T).T
-    return thin_matmul(lines, X) if len(lines) <= _MAX_THIN_ROWS else lines @ X
+        return (X.T @ A.T).T
+    return thin_matmul(A, X) if len(A) <= _MAX_THIN_ROWS else A @ X
 
 
 def scale_rows(X: Any, factors: np.ndarray) -> Any:
-    """Rows of X, dense or CSR, times a factor each."""
+    """Each row of X, dense or CSR, times a factor."""
     if isinstance(X, np.ndarray):
         return X * factors[:, None]
     from scipy.sparse import diags_array
@@ -188,7 +199,7 @@ def scale_rows(X: Any, factors: np.ndarray) -> Any:
 
 @propagates_nan
 def class_moments(rows: Any, k: int) -> ClassMoments:
-    """Moments of each column within each of k classes; `rows` has X, class numbers y, weights w.
+    """Moments of each column within each of k classes; `rows` is a chunk with class indices y.
 
     Examples
     --------
