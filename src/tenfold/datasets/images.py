@@ -103,7 +103,7 @@ def fetch_mnist(*, subset: str = "train", return_X_y: bool = False) -> LoadedDat
 
 
 def fetch_cifar10(*, subset: str = "train", return_X_y: bool = False) -> LoadedData:
-    """CIFAR-10: 32 x 32 colour images of ten kinds of things.
+    """CIFAR-10: 32 x 32 color images of ten classes.
 
     The binary version is read: unlike the Python version it holds no pickles.
 
@@ -138,7 +138,7 @@ def fetch_cifar10(*, subset: str = "train", return_X_y: bool = False) -> LoadedD
         target=rows[:, 0].astype(int),
         images=data.reshape(-1, 3, 32, 32),
         target_names=list(_CIFAR10_NAMES),
-        DESCR="CIFAR-10, A. Krizhevsky: 60,000 colour images, 32 x 32 pixels, 10 classes.",
+        DESCR="CIFAR-10, A. Krizhevsky: 60,000 color images, 32 x 32 pixels, 10 classes.",
     )
 
 

@@ -33,7 +33,7 @@ def make_noisy_xor(
     -------
     X : ndarray of shape (n_samples, 2)
     y : ndarray of shape (n_samples,)
-        1 where the two centre coordinates have the same sign, else 0.
+        1 where the two center coordinates have the same sign, else 0.
 
     Examples
     --------

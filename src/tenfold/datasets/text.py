@@ -191,16 +191,16 @@ def fetch_20newsgroups(
         check_choice("remove", part, _REMOVABLE_PARTS)
     messages = _read_messages(wanted)
     groups = sorted({group for _, group, _ in messages})
-    kept = groups if categories is None else sorted(set(categories))
-    for group in kept:
+    selected_groups = groups if categories is None else sorted(set(categories))
+    for group in selected_groups:
         check_choice("categories", group, groups)
-    chosen = [message for message in messages if message[1] in set(kept)]
+    selected = [message for message in messages if message[1] in set(selected_groups)]
     return make_bunch(
         return_X_y=return_X_y,
-        data=[_strip_parts(text, remove) for _, _, text in chosen],
-        target=np.array([kept.index(group) for _, group, _ in chosen], dtype=int),
-        target_names=kept,
-        filenames=[name for name, _, _ in chosen],
+        data=[_strip_parts(text, remove) for _, _, text in selected],
+        target=np.array([selected_groups.index(group) for _, group, _ in selected], dtype=int),
+        target_names=selected_groups,
+        filenames=[name for name, _, _ in selected],
         DESCR="20 Newsgroups by date, K. Lang and J. Rennie: 18,846 messages of 20 groups.",
     )
 

@@ -233,7 +233,7 @@ def _to_2d(x: Any) -> Any:
 
 
 def _single_row(X: Any) -> np.ndarray:
-    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    X = _to_dense(X)
     if len(X) != 1:
         raise ValueError(f"contributions are computed for one row, but x has {len(X)}: give x[[i]]")
     return X[0].astype(np.float64)

@@ -22,6 +22,7 @@ from tenfold.linear._least_squares_solvers import centered_qr
 from tenfold.linear.bayesian._evidence import DesignSpectrum, GammaHyperpriors, Precisions
 from tenfold.linear.bayesian._posterior import InterceptPrior, PosteriorProblem, fit_posterior
 from tenfold.linear.bayesian.prior import CoefficientPrior, gaussian_prior
+from tenfold.math.linalg import to_dense
 from tenfold.stats.moments import Moments
 
 
@@ -118,7 +119,7 @@ def _predictive_mean_and_std(
     chunk: Chunk, mean: tuple, offset: np.ndarray, sigma: np.ndarray, constant: float
 ) -> np.ndarray:
     """Mean and standard deviation of the prediction of each row, (n, 2)."""
-    X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
+    X = to_dense(chunk.X)
     D = X - offset
     variance = np.maximum(np.einsum("ij,ij->i", D @ sigma, D), 0)
     return np.column_stack(

@@ -26,6 +26,7 @@ from tenfold.linear.bayesian._laplace import (
 )
 from tenfold.linear.bayesian.bayesian_linear import NON_NEGATIVE, POSITIVE, PosteriorDraws
 from tenfold.linear.bayesian.prior import gaussian_prior
+from tenfold.math.linalg import to_dense
 
 
 class BayesianLogisticRegression(ProbabilisticClassifier):
@@ -246,7 +247,7 @@ def _integrate_gaussian_score(
     chunk: Chunk, center: tuple, pivot_covariance: tuple, link: str
 ) -> np.ndarray:
     """Log-odds (n, 2) for a Gaussian score: exact for probit, MacKay's approximation for logit."""
-    X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
+    X = to_dense(chunk.X)
     offset, S, intercept_precision = pivot_covariance
     D = X - offset
     variance = np.maximum(np.einsum("ij,ij->i", D @ S, D), 0) + intercept_precision

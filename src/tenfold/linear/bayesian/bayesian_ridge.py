@@ -40,7 +40,7 @@ class EvidenceRegression(BayesianLinearRegression):
 
 
 class BayesianRidge(EvidenceRegression):
-    """Linear regression whose noise and whose one prior precision maximise the evidence.
+    """Linear regression whose noise and whose one prior precision maximize the evidence.
 
     Parameters and attributes are those of `sklearn.linear_model.BayesianRidge`. It is
     `BayesianLinearRegression` with its default prior.

@@ -110,8 +110,8 @@ class WordCounts(TransformerMixin, BaseEstimator):
     vocabulary : list of str or dict, optional
         Columns to use, instead of learning them.
     ngram_range : pair of int
-        Shortest and longest run of words that is a column: (1, 2) are words and pairs of
-        neighbours, once stop words are left out.
+        Smallest and largest n of the n-grams: (1, 2) are words and bigrams, formed after stop
+        words are left out.
     word_weights : dict, (p,) array or None
         Weight of an occurrence of a word, by word (1 for all others) or by column, for example
         from `tenfold.word_weights`.
