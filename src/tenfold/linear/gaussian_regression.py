@@ -107,8 +107,8 @@ class GaussianRegression(LeastSquaresRegressor):
             learned["squares_"] = rows.total(_residual_sum_of_squares, *state)
         return learned | self._noise(learned["squares_"], n)
 
-    def _solved(self, P: LeastSquaresProblem, s: Moments, dtype: np.dtype) -> dict[str, Any]:
-        learned = super()._solved(P, s, dtype)
+    def _solve(self, P: LeastSquaresProblem, s: Moments, dtype: np.dtype) -> dict[str, Any]:
+        learned = super()._solve(P, s, dtype)
         S = s.scatter
         if not self.fit_intercept:
             S = S + s.n * np.multiply.outer(s.mean, s.mean)
