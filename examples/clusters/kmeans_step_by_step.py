@@ -51,8 +51,14 @@ steps = list(lloyd_steps(X, X[[106, 117, 82]]))
 shown = [*steps[:4], steps[len(steps) // 2], steps[-1]]
 figure, panels = plt.subplots(2, 3, figsize=(10, 6.2), layout="constrained")
 for ax, step in zip(panels.ravel(), shown, strict=True):
-    what = "rows to centres" if step.half == "assign" else "centres to means"
-    draw(ax, X, step.labels, step.centres, f"round {step.round}, {what}: cost {step.cost:.0f}")
+    what = "rows to centres" if step.kind == "assign" else "centres to means"
+    draw(
+        ax,
+        X,
+        step.labels,
+        step.centers,
+        f"iteration {step.iteration}, {what}: cost {step.cost:.0f}",
+    )
 plt.show()
 
 # %%
@@ -63,7 +69,7 @@ costs = np.array([step.cost for step in steps])
 number = np.arange(1, len(costs) + 1)
 ax.plot(number, costs, color=MUTED_COLOR, zorder=0)
 for place, (half, name) in enumerate((("assign", "rows to centres"), ("move", "centres to means"))):
-    these = np.array([step.half == half for step in steps])
+    these = np.array([step.kind == half for step in steps])
     ax.plot(number[these], costs[these], "os"[place], color=palette_color(place), label=name)
 ax.set(xlabel="half-step", ylabel="cost", ylim=(0, None), xticks=number)
 ax.legend(frameon=False)
@@ -79,7 +85,7 @@ names = "ABCDEF"
 printed = {"BF": "31, 18.125, 10", "EC": "ends at 12"}
 for start, note in printed.items():
     found = list(lloyd_steps(six, six[[names.index(letter) for letter in start]]))
-    assigned = [f"{step.cost:g}" for step in found if step.half == "assign"]
+    assigned = [f"{step.cost:g}" for step in found if step.kind == "assign"]
     groups = ["".join(np.array(list(names))[found[-1].labels == j]) for j in (0, 1)]
     after = f"{', '.join([*assigned, f'{found[-1].cost:g}'])}"
     print(f"from {start}: cost {after} (in the notes: {note}); groups {groups[0]} and {groups[1]}")
@@ -89,7 +95,7 @@ for start, note in printed.items():
 # division puts all of them near the middle of the data, a poor place to begin.
 labels = rng.integers(3, size=len(X))
 begun = next(lloyd_steps(X, labels))
-apart = np.abs(begun.centres - X.mean(axis=0)).max()
+apart = np.abs(begun.centers - X.mean(axis=0)).max()
 print(f"centres of a random division: at most {apart:.2f} from the mean of all rows")
 from_labels = KMeans(3, init=labels).fit(X)
 print(f"cost {from_labels.inertia_:.1f} after {from_labels.n_iter_} rounds")
@@ -101,7 +107,7 @@ corners = np.array([[0.0, 0], [0, 2], [4, 0], [4, 2]])
 figure, panels = plt.subplots(1, 2, figsize=(8, 2.9), layout="constrained")
 for ax, start in zip(panels, ([0, 2], [0, 1]), strict=True):
     end = list(lloyd_steps(corners, corners[start]))[-1]
-    draw(ax, corners, end.labels, end.centres, f"cost {end.cost:g}", size=60)
+    draw(ax, corners, end.labels, end.centers, f"cost {end.cost:g}", size=60)
     ax.set(xlim=(-0.6, 4.6), ylim=(-0.6, 2.6), aspect="equal")
 plt.show()
 
@@ -112,7 +118,7 @@ plt.show()
 bad = list(lloyd_steps(X, X[[2, 31, 40]]))[-1]
 good = KMeans(3, init="random", n_init=10, random_state=0).fit(X)
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
-draw(panels[0], X, bad.labels, bad.centres, f"two share one group: cost {bad.cost:.0f}")
+draw(panels[0], X, bad.labels, bad.centers, f"two share one group: cost {bad.cost:.0f}")
 draw(panels[1], X, good.labels_, good.cluster_centers_, f"best of ten: cost {good.inertia_:.0f}")
 plt.show()
 

@@ -29,10 +29,10 @@ def by_hand(X, w, labels, centres):
 
 def test_worked_half_steps():  # [004, 6.2]: B and F; [002, 7.3]: two starts, two ends
     steps = list(lloyd_steps(SIX, SIX[[1, 5]]))
-    assert [step.half for step in steps] == ["assign", "move"] * 2
-    assert [step.round for step in steps] == [1, 1, 2, 2]
+    assert [step.kind for step in steps] == ["assign", "move"] * 2
+    assert [step.iteration for step in steps] == [1, 1, 2, 2]
     assert_allclose([step.cost for step in steps], [31, 18.75, 18.125, 10])
-    assert_allclose(steps[-1].centres, [[-1.75, -2.25], [1.5, 0]])
+    assert_allclose(steps[-1].centers, [[-1.75, -2.25], [1.5, 0]])
     assert [list(lloyd_steps(SQUARE, SQUARE[s]))[-1].cost for s in ([0, 2], [0, 1])] == [4, 16]
 
 
@@ -48,7 +48,7 @@ def test_no_half_step_raises_the_cost(seed, k, n, whole, weighted):
     costs = [step.cost for step in steps]
     assert (np.diff(costs) <= 1e-9 * (1 + costs[0])).all()
     for step in steps:
-        assert_allclose(step.cost, by_hand(X, w, step.labels, step.centres), atol=1e-9)
+        assert_allclose(step.cost, by_hand(X, w, step.labels, step.centers), atol=1e-9)
     assert whole or (np.bincount(steps[-1].labels, minlength=k) > 0).all()
 
 
@@ -60,10 +60,10 @@ def test_half_steps_are_the_rounds_of_kmeans(far, weighted):
     start = np.vstack([X[:5], 50.0 + np.arange(2 * far).reshape(far, 2)])
     steps = list(lloyd_steps(X, start, sample_weight=w))
     model = KMeans(5 + far, init=start, tol=0.0).fit(X, sample_weight=w)
-    assert_allclose(model.cluster_centers_, steps[-1].centres, atol=1e-9)
+    assert_allclose(model.cluster_centers_, steps[-1].centers, atol=1e-9)
     assert_array_equal(model.labels_, steps[-1].labels)
     assert_allclose(model.inertia_, steps[-1].cost)
-    before = [step.cost for step in steps if step.half == "assign"]
+    before = [step.cost for step in steps if step.kind == "assign"]
     assert_allclose(model.history_["objective"][: len(before)], before)
 
 
@@ -89,9 +89,9 @@ def test_labels_are_centres_after_the_first_move(seed, k, weighted):  # [000, 4.
     assert_allclose(from_labels.cluster_centers_, from_centres.cluster_centers_, atol=1e-9)
     assert_array_equal(from_labels.labels_, from_centres.labels_)
     steps = list(lloyd_steps(X, labels, n_clusters=k, sample_weight=w))
-    assert (steps[0].half, steps[0].round) == ("move", 1)
-    assert_allclose(steps[0].centres, means)
-    assert_allclose(steps[-1].centres, from_labels.cluster_centers_, atol=1e-9)
+    assert (steps[0].kind, steps[0].iteration) == ("move", 1)
+    assert_allclose(steps[0].centers, means)
+    assert_allclose(steps[-1].centers, from_labels.cluster_centers_, atol=1e-9)
 
 
 def test_labels_of_a_solution_stay():
