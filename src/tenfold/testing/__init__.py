@@ -1,7 +1,7 @@
-"""The laws that every model obeys, run on whatever is public.
+"""The laws that every model obeys, as checks to run on any model.
 
-A new model is tested the day it is named: `tests/testing/test_laws.py` walks `all_models()` through `LAWS`.
-For a model of your own: ``tenfold.testing.check(MyModel())``.
+`tests/testing/test_laws.py` runs all `LAWS` on all public models (`all_models()`). For a model of
+your own: ``tenfold.testing.check(MyModel())``.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ __all__ = [  # noqa: PLE0604  (a law is public by being listed)
 
 
 def check(model: Any) -> None:
-    """Run all laws on a model; the first that it breaks raises an AssertionError.
+    """Run all laws on a model; the first violation raises an AssertionError.
 
     Parameters
     ----------

@@ -18,15 +18,15 @@ from tenfold.base.estimator import Estimator
 def all_models() -> Iterator[Estimator]:
     """An instance of every public model, with a fixed seed."""
     for name, module in sorted(tenfold._WHERE.items()):
-        found = getattr(import_module(module), name)
-        if isinstance(found, type) and issubclass(found, Estimator):
-            yield set_seed(make_model(found))
+        value = getattr(import_module(module), name)
+        if isinstance(value, type) and issubclass(value, Estimator):
+            yield set_seed(make_model(value))
 
 
 def make_model(model: type) -> Any:
-    """An instance of a model; one that works on another model gets one.
+    """An instance of a model; a meta-estimator gets a model.
 
-    A model that learns long may name settings with which the laws are shown sooner: `_in_laws`.
+    Models with long fits may give parameters for a short one: `_in_laws`.
     """
     if "model" not in signature(model).parameters:
         return model(**getattr(model, "_in_laws", {}))
@@ -48,15 +48,15 @@ def set_seed(model: Any, seed: int = 0) -> Any:
 def make_dataset(
     model: Any, dtype: type = np.float64, rows: int = 20_000
 ) -> tuple[np.ndarray, Any]:
-    """Rows over several chunks, shifted and correlated, with a target that suits the model."""
+    """Shifted and correlated rows of several chunks, with a target that suits the model."""
     rng = np.random.default_rng(7)
     rows = min(rows, 9_000) if getattr(model, "_all_pairs", False) else rows
     X = rng.normal(size=(rows, 6)) @ rng.normal(size=(6, 6)) + 3
     score = X @ rng.normal(size=6) + rng.normal(size=rows)
     y, tags = None, get_tags(model)
     if is_classifier(model):
-        several = tags.classifier_tags is None or tags.classifier_tags.multi_class
-        cuts = [0.3, 0.7] if several else [0.4]
+        multi_class = tags.classifier_tags is None or tags.classifier_tags.multi_class
+        cuts = [0.3, 0.7] if multi_class else [0.4]
         y = np.digitize(score, np.quantile(score, cuts))
         X += y[:, None]
     elif is_regressor(model):

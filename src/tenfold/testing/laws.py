@@ -1,4 +1,8 @@
-"""The laws: scikit-learn's contract, saving, dtypes, merging, resuming, and what must not matter."""
+"""The laws that every model obeys.
+
+The contract of scikit-learn; saving and loading; dtypes; merging of statistics and models; resuming
+from checkpoints; invariance to storage, threads, chunk size, row order and repeated rows.
+"""
 
 from __future__ import annotations
 
@@ -34,20 +38,19 @@ from tenfold.testing.bitwise import (
 from tenfold.testing.instances import clone_model, make_dataset, set_seed
 from tenfold.testing.storage import STORAGES, storages_for
 
-_RANDOM_INITIALIZATION = {
-    "KernelKMeans",
-    "RbfNetwork",
-    "SphericalKMeans",
-}  # as KMeans, known by name
+# scikit-learn expects this failure of its own KMeans, by name
+_RANDOM_INITIALIZATION = {"KernelKMeans", "RbfNetwork", "SphericalKMeans"}
 
 
 def check_scikit_learn_contract(model: Any) -> None:
-    """scikit-learn's own checks, less those that it expects its model of the same name to fail."""
+    """scikit-learn's checks, except those that it expects its model of the same name to fail."""
     from sklearn.utils.estimator_checks import check_estimator
 
     name = type(model).__name__
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # scikit-learn's own models warn there
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # scikit-learn's own models warn in these checks
         results = check_estimator(
             clone_model(model),
             expected_failed_checks=expected_check_failures(name) | _inapplicable_checks(model),
@@ -59,21 +62,21 @@ def check_scikit_learn_contract(model: Any) -> None:
 
 
 def _inapplicable_checks(model: Any) -> dict[str, str]:
-    """Checks that cannot hold: drawn starts know no weights; not all that is soft classifies."""
-    unfit = {}
+    """Checks that do not apply: weights with random initialization, classes of non-classifiers."""
+    reasons = {}
     if type(model).__name__ in _RANDOM_INITIALIZATION or getattr(model, "_in_batches", False):
         kinds = ("dense", "sparse")
         names = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in kinds)
-        unfit |= dict.fromkeys(names, "rows are drawn, and a row twice is drawn twice")
+        reasons |= dict.fromkeys(names, "rows are drawn, repeated rows more often")
     if hasattr(model, "predict_proba") and not is_classifier(model):
-        why = "it asks a model that is no classifier how many classes it takes"
+        why = "the check asks for the number of classes of a model that is not a classifier"
         names = ("check_estimator_sparse_array", "check_estimator_sparse_matrix")
-        unfit |= dict.fromkeys(names, why)
-    return unfit
+        reasons |= dict.fromkeys(names, why)
+    return reasons
 
 
 def check_save_and_load(model: Any) -> None:
-    """A model that was saved and loaded says the same, to the last bit; files hold ours alone."""
+    """A saved and loaded model has the same bits and outputs; for models of tenfold alone."""
     from tenfold.persist.model_file import load
 
     if not type(model).__module__.startswith("tenfold."):
@@ -83,27 +86,27 @@ def check_save_and_load(model: Any) -> None:
         fitted = clone_model(model).fit(X, y)
         with tempfile.TemporaryDirectory() as folder:
             fitted.save(Path(folder) / "model.tenfold")
-            again = load(Path(folder) / "model.tenfold")
-        assert_bitwise_equal(fitted, again, "after loading")
+            loaded = load(Path(folder) / "model.tenfold")
+        assert_bitwise_equal(fitted, loaded, "after loading")
         for name, value in model_outputs(fitted, X).items():
-            assert is_bitwise_equal(value, getattr(again, name)(X)), f"after loading: {name}"
+            assert is_bitwise_equal(value, getattr(loaded, name)(X)), f"after loading: {name}"
 
 
 def check_float32(model: Any) -> None:
-    """float32 in, float32 learned, float32 out (statistics stay in float64)."""
+    """float32 rows give float32 attributes and outputs (statistics are float64)."""
     X, y = make_dataset(model, np.float32, rows=3000)
     fitted = clone_model(model).fit(X, y)
     learned_arrays = learned_attributes(fitted).items()
-    wide = [
+    float64 = [
         name
         for name, value in [*learned_arrays, *model_outputs(fitted, X).items()]
         if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim > 1
     ]
-    assert not wide, f"float64: {wide}"
+    assert not float64, f"float64: {float64}"
 
 
 def check_predict_is_pure(model: Any) -> None:
-    """Predicting changes neither the rows nor the model, and says the same twice."""
+    """Prediction changes neither the rows nor the model, and is repeatable."""
     X, y = make_dataset(model, rows=3000)
     fitted = clone_model(model).fit(X, y)
     rows_before, model_before = X.copy(), dict(vars(fitted))
@@ -120,9 +123,9 @@ def check_predict_is_pure(model: Any) -> None:
 
 
 def check_objective_decreases(model: Any) -> None:
-    """The objective of a descent never rises, in float64 and up to rounding in float32.
+    """The objective of an iterative fit never increases, up to rounding.
 
-    Steps on single rows (`_row_by_row`) only fall on average.
+    Stochastic steps (`_row_by_row`) decrease it on average only, and are exempt.
     """
     if getattr(model, "_row_by_row", False):
         return
@@ -134,12 +137,12 @@ def check_objective_decreases(model: Any) -> None:
         objective = fitted.history_["objective"]
         assert len(objective) == len(fitted.history_["seconds"]) > 0
         rounding = 10 * np.finfo(dtype).eps * np.abs(objective).max()
-        assert (np.diff(objective) <= rounding).all(), f"{objective} rises"
+        assert (np.diff(objective) <= rounding).all(), f"{objective} increases"
         assert isinstance(fitted.converged_, bool)
 
 
 def check_seeds(model: Any) -> None:
-    """The same seed gives the same model; another seed another draw."""
+    """The same seed gives the same model; other seeds give other draws."""
     if not getattr(model, "_draws", False):
         return
     X, y = make_dataset(model)
@@ -164,17 +167,17 @@ def check_storage_invariance(
     """Arrays of any layout, files, tables and a cluster give the same bits."""
     for dtype in dtypes:
         X, y = make_dataset(model, dtype)
-        here = clone_model(model).fit(X, y)
-        said = model_outputs(here, X)
+        reference = clone_model(model).fit(X, y)
+        expected = model_outputs(reference, X)
         for name in storages_for(np.dtype(dtype)):
             if only is not None and name not in only:
                 continue
             with tempfile.TemporaryDirectory() as folder:
-                there = clone_model(model).fit(*STORAGES[name](X, y, Path(folder)))
-                assert_bitwise_equal(here, there, f"{name}, {np.dtype(dtype)}")
+                stored = clone_model(model).fit(*STORAGES[name](X, y, Path(folder)))
+                assert_bitwise_equal(reference, stored, f"{name}, {np.dtype(dtype)}")
                 rows = STORAGES[name](X, None, Path(folder))[0]
-                for output, value in said.items():
-                    assert is_bitwise_equal(value, getattr(there, output)(rows)), (
+                for output, value in expected.items():
+                    assert is_bitwise_equal(value, getattr(stored, output)(rows)), (
                         f"{name}: {output}"
                     )
 
@@ -184,32 +187,32 @@ def check_thread_invariance(model: Any) -> None:
     for dtype in (np.float64, np.float32):
         X, y = make_dataset(model, dtype)
         with threads(1):
-            alone = clone_model(model).fit(X, y)
-            said = model_outputs(alone, X)
+            serial = clone_model(model).fit(X, y)
+            expected = model_outputs(serial, X)
         for n in (2, 3):
             with threads(n):
-                together = clone_model(model).fit(X, y)
-                assert_bitwise_equal(alone, together, f"{n} threads")
-                for name, value in said.items():
-                    assert is_bitwise_equal(value, getattr(together, name)(X)), (
+                parallel = clone_model(model).fit(X, y)
+                assert_bitwise_equal(serial, parallel, f"{n} threads")
+                for name, value in expected.items():
+                    assert is_bitwise_equal(value, getattr(parallel, name)(X)), (
                         f"{n} threads: {name}"
                     )
 
 
 def check_chunk_size_invariance(model: Any) -> None:
-    """Another grid gives the same model, but for rounding: drawn rows are the same rows."""
+    """Another chunk size gives the same model up to rounding, with the same rows drawn."""
     X, y = make_dataset(model)
     a = clone_model(model).fit(X, y)
     grid = lambda width, dtype: max(chunk_rows(width, dtype) // 5, 1)  # noqa: E731
     with mock.patch("tenfold.engine.source.chunk_rows", grid):
         b = clone_model(model).fit(X, y)
-        said = model_outputs(b, X)
+        outputs = model_outputs(b, X)
     for name, value in model_outputs(a, X).items():
-        assert_allclose(value, said[name], rtol=1e-5, atol=1e-6, err_msg=name)
+        assert_allclose(value, outputs[name], rtol=1e-5, atol=1e-6, err_msg=name)
 
 
 def check_row_order_invariance(model: Any) -> None:
-    """Rows in another order give the same model, but for rounding; not where rows are drawn."""
+    """Rows in another order give the same model up to rounding, unless rows are drawn."""
     if getattr(model, "_draws", False):
         return
     X, y = make_dataset(model)
@@ -223,21 +226,21 @@ def check_row_order_invariance(model: Any) -> None:
 
 
 def check_weights_as_repetitions(model: Any) -> None:
-    """A row of weight two is the row twice, a row of weight zero no row."""
+    """A row of weight 2 counts as two rows, a row of weight 0 as none."""
     if getattr(model, "_draws", False) or "sample_weight" not in model.fit.__code__.co_varnames:
         return
     X, y = make_dataset(model, rows=9000)
     w = np.random.default_rng(1).integers(0, 3, len(X))
-    weighed = clone_model(model).fit(X, y, sample_weight=w.astype(float))
+    weighted = clone_model(model).fit(X, y, sample_weight=w.astype(float))
     repeated = clone_model(model).fit(
         np.repeat(X, w, axis=0), None if y is None else np.repeat(y, w)
     )
-    for name, value in model_outputs(weighed, X).items():
+    for name, value in model_outputs(weighted, X).items():
         assert_allclose(value, getattr(repeated, name)(X), rtol=1e-5, atol=1e-6, err_msg=name)
 
 
 class RecordingRows(Rows):
-    """Rows that remember which leaves were folded over them, with what state."""
+    """Rows that record the chunk functions of all passes, with their state."""
 
     def __init__(self, rows: Rows) -> None:
         super().__init__(
@@ -251,11 +254,11 @@ class RecordingRows(Rows):
 
 
 def check_statistics_merge(model: Any, cut: int = 1234) -> None:
-    """The statistic of a chunk is the merge of the statistics of its parts, for every leaf."""
+    """The statistic of a chunk is the merge of those of its parts, for every chunk function."""
     X, y = make_dataset(model, rows=3000)
     model = clone_model(model)
     rows = RecordingRows(model._training_rows(X, y, None))
-    if type(model)._fit is Estimator._fit:  # a model of models fits them by itself
+    if type(model)._fit is Estimator._fit:  # a meta-estimator fits its models itself
         model.fit(rows)
     else:
         model._set_learned(model._fit(rows, model._rng()))
@@ -281,9 +284,10 @@ def check_models_merge(model: Any, cut: int = 7777) -> None:
     y = np.zeros(len(X)) if y is None else y
     whole = clone_model(model).fit(X, y)
     a, b = clone_model(model).fit(X[:cut], y[:cut]), clone_model(model).fit(X[cut:], y[cut:])
-    more = {"classes": np.unique(y)} if is_classifier(model) else {}
-    grown = clone_model(model).partial_fit(X[:cut], y[:cut], **more).partial_fit(X[cut:], y[cut:])
-    for other in (merge(a, b), grown):
+    classes = {"classes": np.unique(y)} if is_classifier(model) else {}
+    updated = clone_model(model).partial_fit(X[:cut], y[:cut], **classes)
+    updated.partial_fit(X[cut:], y[cut:])
+    for other in (merge(a, b), updated):
         for name, value in learned_attributes(whole).items():
             for got, want in zip(
                 flatten_value(getattr(other, name)), flatten_value(value), strict=True
@@ -293,16 +297,16 @@ def check_models_merge(model: Any, cut: int = 7777) -> None:
 
 
 class SimulatedInterrupt(BaseException):
-    """What stops a fit in the middle of a pass."""
+    """Stops a fit in the middle of a pass."""
 
 
 def _fit_with_interrupt(model: Any, path: Path, chunks: int) -> Any:
-    """Fit under a checkpoint, but stop after so many chunks or blocks: then None."""
-    left, result, blocks = [chunks], FoldTask.result, Rows.blocks
+    """Fit with a checkpoint; None if the fit is stopped after this many chunks or blocks."""
+    remaining, result, blocks = [chunks], FoldTask.result, Rows.blocks
 
     def count() -> None:
-        left[0] -= 1
-        if left[0] == 0:
+        remaining[0] -= 1
+        if remaining[0] == 0:
             raise SimulatedInterrupt
 
     def counted_result(task: FoldTask, chunk: Chunk) -> Any:
@@ -326,13 +330,13 @@ def _fit_with_interrupt(model: Any, path: Path, chunks: int) -> Any:
 
 
 def check_checkpoint_resume(model: Any) -> None:
-    """A fit that is stopped anywhere and run again under its checkpoint ends with the same bits."""
-    whole = clone_model(model).fit(*make_dataset(model))
+    """A fit that is stopped anywhere and resumed from its checkpoint ends with the same bits."""
+    uninterrupted = clone_model(model).fit(*make_dataset(model))
     rng = np.random.default_rng(3)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "fit.ckpt"
-        again = _fit_with_interrupt(model, path, 2)
-        assert again is None, "the fit was never stopped"
-        while again is None:
-            again = _fit_with_interrupt(model, path, int(rng.integers(2, 12)))
-    assert_bitwise_equal(whole, again, "after stops")
+        resumed = _fit_with_interrupt(model, path, 2)
+        assert resumed is None, "the fit was never stopped"
+        while resumed is None:
+            resumed = _fit_with_interrupt(model, path, int(rng.integers(2, 12)))
+    assert_bitwise_equal(uninterrupted, resumed, "after interrupts")

@@ -13,16 +13,16 @@ Storage = Callable[[np.ndarray, Any, Path], tuple[Any, Any]]  # X, y, folder -> 
 
 
 def in_fortran_order(X: np.ndarray, y: Any, _: Path) -> tuple[Any, Any]:
-    """Columns lie together in memory."""
+    """Column-major memory."""
     return np.asfortranarray(X), y
 
 
 def as_view(X: np.ndarray, y: Any, _: Path) -> tuple[Any, Any]:
     """Every second column and row of a larger, read-only array."""
-    wide = np.zeros((2 * X.shape[0], 2 * X.shape[1]), X.dtype)
-    wide[::2, ::2] = X
-    wide.flags.writeable = False
-    return wide[::2, ::2], y
+    larger = np.zeros((2 * X.shape[0], 2 * X.shape[1]), X.dtype)
+    larger[::2, ::2] = X
+    larger.flags.writeable = False
+    return larger[::2, ::2], y
 
 
 def in_npy(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
@@ -38,7 +38,7 @@ def in_memmap(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
 
 
 def in_parquet(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
-    """Three files with row groups that fit no grid."""
+    """Three files with row groups that match no grid."""
     import pyarrow.parquet as pq
 
     table, target = _arrow_table(X, y)
@@ -49,7 +49,7 @@ def in_parquet(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
 
 
 def in_csv(X: np.ndarray, y: Any, folder: Path) -> tuple[Any, Any]:
-    """A text file, with all digits."""
+    """A CSV file with all digits."""
     from pyarrow import csv
 
     table, target = _arrow_table(X, y)
