@@ -118,7 +118,7 @@ def a_study(task, evil=""):
     attempts = [
         an_attempt("baseline", "Baseline", mean - 0.4, others),
         an_attempt("ridge" if classes is None else "logistic", f"Linear{evil}", mean, others),
-        an_attempt("boosting", "Boosted trees", mean, others, eligible=False, yardstick=True),
+        an_attempt("boosting", "Boosted trees", mean, others, eligible=False, is_reference=True),
     ]
     skipped = an_attempt("qda", "Quadratic", mean, others, note=f"no time{evil}")
     return Study(

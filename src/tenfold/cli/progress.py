@@ -36,13 +36,13 @@ class ProgressLines:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def said(self, text: str) -> None:
+    def message(self, text: str) -> None:
         self.console.log(text)
 
     def stage(self, text: str) -> None:
         self.console.log(f"{text} ...")
 
-    def rung_done(self, attempt: Any) -> None:
+    def candidate_finished(self, attempt: Any) -> None:
         score = f"{_format_mean(self.metric, attempt.mean)} in {attempt.seconds:.1f} s"
         self.console.log(f"- {attempt.title}: {attempt.note or score}")
 
@@ -72,24 +72,24 @@ class ProgressBars:
     def __exit__(self, *_: object) -> None:
         self.live.stop()
 
-    def said(self, text: str) -> None:
+    def message(self, text: str) -> None:
         self.console.log(text)
 
     def stage(self, text: str) -> None:
         self.work.update(self.stages, description=sanitize(text))
 
-    def rung_begins(self, rung: Any, number: int, of: int) -> None:
+    def candidate_started(self, candidate: Any, number: int, of: int) -> None:
         self.scores = []
-        title = f"{number + 1:>2}/{of} {sanitize(rung.title)}"
+        title = f"{number + 1:>2}/{of} {sanitize(candidate.title)}"
         self.bars.append(self.models.add_task(title, total=self.folds, score=""))
         for old in self.bars[:-_SHOWN_MODELS]:
             self.models.update(old, visible=False)
 
-    def fold_done(self, rung: Any, fold: int, score: float) -> None:
+    def fold_finished(self, candidate: Any, fold: int, score: float) -> None:
         self.scores.append(score)
         mean = _format_mean(self.metric, sum(self.scores) / len(self.scores))
         self.models.update(self.bars[-1], advance=1, score=mean)
 
-    def rung_done(self, attempt: Any) -> None:
+    def candidate_finished(self, attempt: Any) -> None:
         score = f"{_format_mean(self.metric, attempt.mean)}  {attempt.seconds:.1f} s"
         self.models.update(self.bars[-1], score=sanitize(attempt.note or score))

@@ -1,4 +1,4 @@
-"""Choosing and judging models: splits, cross-validation, search, and tools that keep it honest."""
+"""Model selection: splits, cross-validation, parameter search, intervals and tests of scores."""
 
 from tenfold._lazy import attach, modules_of_names
 

@@ -255,12 +255,12 @@ def resolve_scorers(scoring: Any, model: Any) -> dict[str, Any]:
     return dict(_named_scorer(each) for each in several)
 
 
-def _named_scorer(each: Any) -> tuple[str, Any]:
-    if isinstance(each, Metric):
-        return each.name, partial(_metric_scorer, each)
-    if callable(each):
-        return getattr(each, "__name__", "score"), each
-    return each, get_scorer(each)
+def _named_scorer(scorer: Any) -> tuple[str, Any]:
+    if isinstance(scorer, Metric):
+        return scorer.name, partial(_metric_scorer, scorer)
+    if callable(scorer):
+        return getattr(scorer, "__name__", "score"), scorer
+    return scorer, get_scorer(scorer)
 
 
 def _model_score(model: Any, X: Any, y: Any = None) -> float:

@@ -165,12 +165,12 @@ def training_choice(values: Any, train_scores: Any, held_out_scores: Any) -> Tra
     return TrainingChoice(values[first], values[second], float(held[second] - held[first]))
 
 
-def warn_if_chosen_on_training(learned: Any, judged: Any) -> int:
+def warn_if_chosen_on_training(train: Any, validation: Any) -> int:
     """Warn if models are compared on rows that they were trained on.
 
     Parameters
     ----------
-    learned, judged : (n_train, n_features) and (n_rows, n_features) arrays or tables
+    train, validation : (n_train, n_features) and (n_rows, n_features) arrays or tables
         Training rows, and rows that models are compared on; add the target as a column if equal
         rows may be different examples.
 
@@ -190,11 +190,11 @@ def warn_if_chosen_on_training(learned: Any, judged: Any) -> int:
     >>> warn_if_chosen_on_training(np.eye(3), np.eye(3) + 1)
     0
     """
-    train_rows = set(_rows_as_bytes(learned))
-    n_seen = sum(row in train_rows for row in _rows_as_bytes(judged))
+    train_rows = set(_rows_as_bytes(train))
+    n_seen = sum(row in train_rows for row in _rows_as_bytes(validation))
     if n_seen:
         warnings.warn(
-            f"{n_seen} of the {len(judged)} rows of the comparison are training rows: this "
+            f"{n_seen} of the {len(validation)} rows of the comparison are training rows: this "
             "favors the most flexible model. Hold rows out with "
             "split_train_validation_test, or cross-validate",
             ChosenOnTrainingWarning,

@@ -93,18 +93,21 @@ def _importance_figure(explanation: Explanation) -> Figure:
     return Figure("Feature importance", caption, bars=bars)
 
 
-def _importance_bar(each: ColumnImportance, scale: float) -> Bar:
+def _importance_bar(importance: ColumnImportance, scale: float) -> Bar:
     width, low, high = (
-        100 * float(np.clip(v / scale, 0, 1)) for v in (each.drop, each.low, each.high)
+        100 * float(np.clip(v / scale, 0, 1))
+        for v in (importance.drop, importance.low, importance.high)
     )
-    drop, first, last = (format_value(v, scale=scale) for v in (each.drop, each.low, each.high))
+    drop, first, last = (
+        format_value(v, scale=scale) for v in (importance.drop, importance.low, importance.high)
+    )
     return Bar(
-        each.column,
-        format_value(each.drop, 2, scale=scale),
+        importance.column,
+        format_value(importance.drop, 2, scale=scale),
         0.0,
         width,
-        "main" if each.low > 0 else "grey",
-        f"{each.column}: {drop}\n95 % interval {first} to {last}",
+        "main" if importance.low > 0 else "grey",
+        f"{importance.column}: {drop}\n95 % interval {first} to {last}",
         interval=(low, max(high - low, 0.0)),
     )
 
@@ -142,32 +145,38 @@ def dependence_figures(dependences: Sequence[PartialDependence]) -> list[Figure]
     return [_dependence_figure(each, limits) for each in dependences]
 
 
-def _dependence_range(each: PartialDependence) -> list[np.ndarray]:
-    has_band = each.mean.shape[1] == 1
-    return [each.low.ravel(), each.high.ravel()] if has_band else [each.mean.ravel()]
+def _dependence_range(dependence: PartialDependence) -> list[np.ndarray]:
+    has_band = dependence.mean.shape[1] == 1
+    return (
+        [dependence.low.ravel(), dependence.high.ravel()] if has_band else [dependence.mean.ravel()]
+    )
 
 
-def _dependence_figure(each: PartialDependence, limits: Limits) -> Figure:
-    is_numeric = each.share is None
-    chart = _dependence_curve(each, limits) if is_numeric else _dependence_levels(each, limits)
+def _dependence_figure(dependence: PartialDependence, limits: Limits) -> Figure:
+    is_numeric = dependence.share is None
+    chart = (
+        _dependence_curve(dependence, limits)
+        if is_numeric
+        else _dependence_levels(dependence, limits)
+    )
     legend = []
-    if len(each.outputs) > 1:
-        legend = [(f"c{i % 8}", name) for i, name in enumerate(each.outputs)]
-    return Figure(each.column, _dependence_caption(each), [chart], legend)
+    if len(dependence.outputs) > 1:
+        legend = [(f"c{i % 8}", name) for i, name in enumerate(dependence.outputs)]
+    return Figure(dependence.column, _dependence_caption(dependence), [chart], legend)
 
 
-def _dependence_curve(each: PartialDependence, limits: Limits) -> Markup:
-    xs = to_numbers(each.grid)
-    has_band = each.mean.shape[1] == 1
+def _dependence_curve(dependence: PartialDependence, limits: Limits) -> Markup:
+    xs = to_numbers(dependence.grid)
+    has_band = dependence.mean.shape[1] == 1
     chart = Chart(pad_limits(xs, 0.0), limits, size=_SMALL, margins=(24, 10, 48, 44))
-    chart.axes("", _output_label(each), ticks=(4, 4))
+    chart.axes("", _output_label(dependence), ticks=(4, 4))
     if has_band:
-        chart.band(xs, each.low[:, 0], each.high[:, 0], "main")
-    for i in range(each.mean.shape[1]):
-        chart.line(xs, each.mean[:, i], "main" if has_band else f"c{i % 8}")
-    if each.values is not None:
-        _draw_rug(chart, to_numbers(each.values), (xs[0], xs[-1]))
-    return chart.render(f"Prediction against {each.column}")
+        chart.band(xs, dependence.low[:, 0], dependence.high[:, 0], "main")
+    for i in range(dependence.mean.shape[1]):
+        chart.line(xs, dependence.mean[:, i], "main" if has_band else f"c{i % 8}")
+    if dependence.values is not None:
+        _draw_rug(chart, to_numbers(dependence.values), (xs[0], xs[-1]))
+    return chart.render(f"Prediction against {dependence.column}")
 
 
 def _draw_rug(chart: Chart, values: np.ndarray, limits: Limits) -> None:
@@ -189,66 +198,74 @@ def _draw_rug(chart: Chart, values: np.ndarray, limits: Limits) -> None:
             )
 
 
-def _dependence_levels(each: PartialDependence, limits: Limits) -> Markup:
-    n = len(each.grid)
+def _dependence_levels(dependence: PartialDependence, limits: Limits) -> Markup:
+    n = len(dependence.grid)
     chart = Chart(limits, (0, n), size=(_SMALL[0], 46 + 24 * n), margins=(18, 10, 22, 112))
     for value, label in chart.x.ticks(4):
         chart.vertical_line(value, "grid")
         chart.text(float(chart.x(value)), chart.y.start + 14, label, class_="tick mid")
-    chart.text(2, 10, _output_label(each), class_="name")
-    has_band = each.mean.shape[1] == 1
-    for i, level in enumerate(each.grid):
+    chart.text(2, 10, _output_label(dependence), class_="name")
+    has_band = dependence.mean.shape[1] == 1
+    for i, level in enumerate(dependence.grid):
         y = n - i - 0.5
         name = "missing" if level is None else format_value(level)
-        share = "" if each.share is None else f", {format_percent(float(each.share[i]))} of rows"
+        share = (
+            ""
+            if dependence.share is None
+            else f", {format_percent(float(dependence.share[i]))} of rows"
+        )
         chart.text(chart.x.start - 8, float(chart.y(y)) + 4, shorten(name, 16), class_="end")
-        for j in range(each.mean.shape[1]):
+        for j in range(dependence.mean.shape[1]):
             color = "main" if has_band else f"c{j % 8}"
             if has_band:
-                chart.line([each.low[i, j], each.high[i, j]], [y, y], f"{color} pale")
-            tip = f"{name}: {format_value(each.mean[i, j], scale=_size(limits))}{share}"
-            chart.marker(each.mean[i, j], y, f"{color} ring", tip, 5.5)
-    return chart.render(f"Prediction for the levels of {each.column}")
+                chart.line([dependence.low[i, j], dependence.high[i, j]], [y, y], f"{color} pale")
+            tip = f"{name}: {format_value(dependence.mean[i, j], scale=_size(limits))}{share}"
+            chart.marker(dependence.mean[i, j], y, f"{color} ring", tip, 5.5)
+    return chart.render(f"Prediction for the levels of {dependence.column}")
 
 
 def _size(limits: Limits) -> float:
     return max(abs(limits[0]), abs(limits[1]))
 
 
-def _output_label(each: PartialDependence) -> str:
-    if len(each.outputs) > 1:
+def _output_label(dependence: PartialDependence) -> str:
+    if len(dependence.outputs) > 1:
         return "probability"
     return (
-        f"probability of {each.outputs[0]}"
-        if each.is_probability
-        else f"predicted {each.outputs[0]}"
+        f"probability of {dependence.outputs[0]}"
+        if dependence.is_probability
+        else f"predicted {dependence.outputs[0]}"
     )
 
 
-def _dependence_caption(each: PartialDependence) -> str:
-    i = int(np.ptp(each.mean, axis=0).argmax())
-    curve = each.mean[:, i]
+def _dependence_caption(dependence: PartialDependence) -> str:
+    i = int(np.ptp(dependence.mean, axis=0).argmax())
+    curve = dependence.mean[:, i]
     scale = float(np.abs(curve).max())
     low, high = int(curve.argmin()), int(curve.argmax())
-    output = f"the probability of {each.outputs[i]}" if each.is_probability else each.outputs[i]
+    output = (
+        f"the probability of {dependence.outputs[i]}"
+        if dependence.is_probability
+        else dependence.outputs[i]
+    )
     texts = [format_rounded(value, scale=scale) for value in curve]
     if np.ptp(curve) <= 1e-9 * max(scale, 1.0):
         return "The prediction does not depend on it."
-    if each.share is not None:
+    if dependence.share is not None:
         return (
-            f"Lowest for {_quote_level(each.grid[low])} ({texts[low]}), highest for "
-            f"{_quote_level(each.grid[high])} ({texts[high]})."
+            f"Lowest for {_quote_level(dependence.grid[low])} ({texts[low]}), highest for "
+            f"{_quote_level(dependence.grid[high])} ({texts[high]})."
         )
     steps = np.diff(curve)
     rising = steps[steps > 0].sum() / max(np.abs(steps).sum(), 1e-300)
     verb = "rises" if rising > 0.95 else "falls" if rising < 0.05 else None
     if verb:
-        ends = f"{format_value(each.grid[0])} to {format_value(each.grid[-1])}"
+        ends = f"{format_value(dependence.grid[0])} to {format_value(dependence.grid[-1])}"
         return f"From {ends}, {output} {verb} from {texts[0]} to {texts[-1]}."
-    subject = capitalize_first(output) if each.is_probability else output
+    subject = capitalize_first(output) if dependence.is_probability else output
     return (
-        f"{subject} is lowest near {format_value(each.grid[low])} and highest near "
-        f"{format_value(each.grid[high])}."
+        f"{subject} is lowest near {format_value(dependence.grid[low])} and highest near "
+        f"{format_value(dependence.grid[high])}."
     )
 
 

@@ -137,7 +137,7 @@ MODEL_CARDS: dict[str, ModelCard] = {
 
 def find_model_card(key: str) -> ModelCard | None:
     """The card of a candidate; keys such as "kmeans_4" belong to "kmeans"."""
-    best = max((known for known in MODEL_CARDS if key.startswith(known)), key=len, default=None)
+    best = max((name for name in MODEL_CARDS if key.startswith(name)), key=len, default=None)
     return None if best is None else MODEL_CARDS[best]
 
 

@@ -183,10 +183,12 @@ def _compare_to_baseline(study: Study) -> str:
         return ""
     is_deciding = study.metric == "accuracy"
     accuracy = baseline.scores if is_deciding else baseline.others.get("accuracy", [np.nan])
-    own = "" if is_deciding else f"; the model reaches {format_percent(scores['accuracy'])}"
+    own_accuracy = (
+        "" if is_deciding else f"; the model reaches {format_percent(scores['accuracy'])}"
+    )
     return (
         f"Always predicting “{_most_frequent_class(study)}” has an accuracy of "
-        f"{format_percent(float(np.mean(accuracy)))}{own}. "
+        f"{format_percent(float(np.mean(accuracy)))}{own_accuracy}. "
     )
 
 

@@ -181,11 +181,12 @@ def predict_rows(
         return [
             _class_prediction(description["classes"], share) for share in model.predict_proba(rows)
         ]
-    found = [{"prediction": value} for value in model.predict(rows).tolist()]
+    predictions = [{"prediction": value} for value in model.predict(rows).tolist()]
     if description["task"] == "clusters":
-        return found
-    ends = model.predict_interval(rows).tolist()
-    return [one | {"interval": end} for one, end in zip(found, ends, strict=True)]
+        return predictions
+    intervals = model.predict_interval(rows).tolist()
+    pairs = zip(predictions, intervals, strict=True)
+    return [prediction | {"interval": interval} for prediction, interval in pairs]
 
 
 def _class_prediction(classes: list[Any], shares: Any) -> dict[str, Any]:
