@@ -9,13 +9,13 @@ from sklearn.utils.validation import check_X_y
 
 
 class LinearSeparability(NamedTuple):
-    """Whether two classes can be separated, with a proof that one product checks.
+    """Whether two classes are linearly separable, with a certificate that one product checks.
 
     Attributes
     ----------
-    separable : whether a boundary has all rows strictly on their sides
-    coef, intercept : such a boundary, every row of the second class above 0; None if there is none
-    weights : (n,) if there is none, weights of the rows, not negative, that sum to 1 in each class
+    separable : whether a plane has all rows strictly on their sides
+    coef, intercept : such a plane, the second class above 0; None if there is none
+    weights : (n_rows,) if there is none, weights of the rows, not negative, that sum to 1 in each class
         (through the origin: in all) and give the same point on both sides:
         the sum of y_i weights_i x_i is 0 for signs y_i
     """
@@ -30,17 +30,17 @@ class LinearSeparability(NamedTuple):
 
 
 def is_linearly_separable(X: Any, y: Any, *, fit_intercept: bool = True) -> LinearSeparability:
-    r"""Find a boundary that separates two classes, or prove that there is none.
+    r"""Find a plane that separates two classes, or prove that there is none.
 
     A linear program looks for the largest s such that :math:`y_i (w \cdot x_i + b) \ge s` for all
-    rows with :math:`|w_j| \le 1`. If s is 0, its dual variables are the proof: they mix the rows
-    of each class into one point that both classes contain. All rows are held in memory.
+    rows with :math:`|w_j| \le 1`. If s is 0, its dual variables are the proof: they give a point
+    in the convex hulls of both classes. All rows are held in memory.
 
     Parameters
     ----------
-    X : (n, p) array or sparse matrix
+    X : (n_rows, n_features) array or sparse matrix
         The rows.
-    y : (n,) array
+    y : (n_rows,) array
         Labels of two classes.
     fit_intercept : bool
         Whether the boundary may leave the origin.
@@ -67,7 +67,7 @@ def is_linearly_separable(X: Any, y: Any, *, fit_intercept: bool = True) -> Line
     """
     Z = _signed_rows(X, y, fit_intercept=fit_intercept)
     middle = np.zeros(Z.shape[1])
-    if fit_intercept and isinstance(Z, np.ndarray):  # digits that all rows share say nothing
+    if fit_intercept and isinstance(Z, np.ndarray):  # centering keeps digits
         middle[:-1] = Z[:, -1] @ Z[:, :-1] / len(Z)
         Z = Z - np.multiply.outer(Z[:, -1], middle)
     size = abs(Z).max(axis=0)
@@ -118,21 +118,21 @@ def _max_min_margin(Z: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def novikoff_bound(X: Any, y: Any, *, fit_intercept: bool = True) -> float:
-    r"""Most mistakes that a perceptron can make on these rows, in any order and however long.
+    r"""Upper bound of the mistakes of a perceptron on these rows, in any order.
 
     That is :math:`(R / \gamma)^2`, with R the length of the longest row and :math:`\gamma` the
-    margin of the widest separation through the origin; an offset is a column of ones. The margin
+    margin of the widest separation through the origin; an intercept is a column of ones. The margin
     is the distance of the origin from the convex hull of the rows :math:`y_i x_i`. All rows are
     held in memory, dense.
 
     Parameters
     ----------
-    X : (n, p) array or sparse matrix
+    X : (n_rows, n_features) array or sparse matrix
         The rows.
-    y : (n,) array
+    y : (n_rows,) array
         Labels of two classes.
     fit_intercept : bool
-        Whether the perceptron has an offset.
+        Whether the perceptron has an intercept.
 
     Returns
     -------

@@ -1,6 +1,7 @@
 """One compiled sweep of dual coordinate descent over dense or sparse rows.
 
-A row is a dense line or part of a CSR matrix; `_row_dot` and `_add_row` are chosen when the loop is compiled.
+Rows are dense or those of a CSR matrix; `_row_dot` and `_add_row` are chosen when the loop is
+compiled.
 """
 
 from __future__ import annotations
@@ -11,34 +12,33 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
-INTERCEPT, SHRINK_HIGH, SHRINK_LOW, MAX_GRADIENT, MIN_GRADIENT, DUAL_VALUE, BALANCE = range(
-    7
-)  # what a sweep remembers of one score
+# numbers of one score: columns of DualState.scalars
+INTERCEPT, SHRINK_HIGH, SHRINK_LOW, MAX_GRADIENT, MIN_GRADIENT, DUAL_VALUE, BALANCE = range(7)
 
 
-def _row_dot(rows, i, w) -> float:  # noqa: ANN001
+def _row_dot(rows, i, w) -> float:
     """Product of row i with w."""
     raise NotImplementedError
 
 
-def _add_row(rows, i, factor, w) -> None:  # noqa: ANN001
+def _add_row(rows, i, factor, w) -> None:
     """Add row i times a factor to w."""
     raise NotImplementedError
 
 
 @overload(_row_dot)
-def _overload_row_dot(rows, i, w) -> Any:  # noqa: ANN001, ARG001
+def _overload_row_dot(rows, i, w) -> Any:  # noqa: ARG001
     return _sparse_dot if len(rows) > 1 else _dense_dot
 
 
 @overload(_add_row)
-def _overload_add_row(rows, i, factor, w) -> Any:  # noqa: ANN001, ARG001
+def _overload_add_row(rows, i, factor, w) -> Any:  # noqa: ARG001
     return _sparse_add if len(rows) > 1 else _dense_add
 
 
-def _dense_dot(rows, i, w):  # noqa: ANN001, ANN202
+def _dense_dot(rows, i, w):
     x = rows[0][i]
-    a = b = c = d = 0.0  # four sums: the processor adds them side by side
+    a = b = c = d = 0.0  # four independent sums: the processor adds them in parallel
     j, end = 0, len(x)
     while j + 4 <= end:
         a += x[j] * w[j]
@@ -52,7 +52,7 @@ def _dense_dot(rows, i, w):  # noqa: ANN001, ANN202
     return (a + b) + (c + d)
 
 
-def _sparse_dot(rows, i, w):  # noqa: ANN001, ANN202
+def _sparse_dot(rows, i, w):
     data, columns, starts = rows
     a = b = c = d = 0.0
     k, end = starts[i], starts[i + 1]
@@ -68,73 +68,71 @@ def _sparse_dot(rows, i, w):  # noqa: ANN001, ANN202
     return (a + b) + (c + d)
 
 
-def _dense_add(rows, i, factor, w):  # noqa: ANN001, ANN202
+def _dense_add(rows, i, factor, w):
     x = rows[0][i]
     for j in range(len(x)):
         w[j] += factor * x[j]
 
 
-def _sparse_add(rows, i, factor, w):  # noqa: ANN001, ANN202
+def _sparse_add(rows, i, factor, w):
     data, columns, starts = rows
     for k in range(starts[i], starts[i + 1]):
         w[columns[k]] += factor * data[k]
 
 
 @njit(cache=True, nogil=True)
-def sweep(  # noqa: ANN202
-    rows,  # noqa: ANN001  (X,) or (data, columns, starts)
-    order,  # noqa: ANN001  positions in them
-    numbers,  # noqa: ANN001  the same as global row numbers
-    facts,  # noqa: ANN001  (n, 3) squared length, label, weight of each row
-    label,  # noqa: ANN001  of the rows inside of the class
-    cost,  # noqa: ANN001  (2,) outside, inside
-    squared,  # noqa: ANN001
-    constant,  # noqa: ANN001  squared size of the constant feature
-    w,  # noqa: ANN001  (p,)
-    alpha,  # noqa: ANN001  (n,)
-    asleep,  # noqa: ANN001  (n,)
-    memory,  # noqa: ANN001  (7,), see above
+def sweep(
+    rows,  # (X,) or (data, columns, starts)
+    order,  # positions in them
+    numbers,  # the same as global row numbers
+    row_data,  # (n, 3) squared length, label, weight of each row
+    label,  # of the rows inside of the class
+    cost,  # (2,) outside, inside
+    squared,
+    constant,  # squared constant feature
+    w,  # (p,)
+    alpha,  # (n,)
+    shrunk,  # (n,)
+    scalars,  # (7,), see above
 ):
-    """Take each multiplier to its own minimum; rows that stay at a bound are put to sleep."""
-    b, high, low = memory[INTERCEPT], memory[SHRINK_HIGH], memory[SHRINK_LOW]
-    top, bottom, gain = memory[MAX_GRADIENT], memory[MIN_GRADIENT], memory[DUAL_VALUE]
+    """Minimize over each multiplier in turn; rows that stay at a bound are shrunk (skipped)."""
+    b, high, low = scalars[INTERCEPT], scalars[SHRINK_HIGH], scalars[SHRINK_LOW]
+    top, bottom, dual = scalars[MAX_GRADIENT], scalars[MIN_GRADIENT], scalars[DUAL_VALUE]
     for t in range(len(order)):
         i, r = order[t], numbers[t]
-        if asleep[r]:
+        if shrunk[r]:
             continue
-        own = facts[r, 1] == label
-        c = facts[r, 2] * (cost[1] if own else cost[0])
+        inside = row_data[r, 1] == label
+        c = row_data[r, 2] * (cost[1] if inside else cost[0])
         if c == 0.0:
-            asleep[r] = True
+            shrunk[r] = True
             continue
-        sign = 1.0 if own else -1.0
-        most, bend = (np.inf, 0.5 / c) if squared else (c, 0.0)
+        sign = 1.0 if inside else -1.0
+        bound, regularization = (np.inf, 0.5 / c) if squared else (c, 0.0)
         a = alpha[r]
-        slope = sign * (_row_dot(rows, i, w) + b) - 1.0 + a * bend
-        if (a == 0.0 and slope > high) or (a >= most and slope < low):
-            asleep[r] = True
+        gradient = sign * (_row_dot(rows, i, w) + b) - 1.0 + a * regularization
+        if (a == 0.0 and gradient > high) or (a >= bound and gradient < low):
+            shrunk[r] = True
             continue
-        projected = min(slope, 0.0) if a == 0.0 else max(slope, 0.0) if a >= most else slope
+        projected = (
+            min(gradient, 0.0) if a == 0.0 else max(gradient, 0.0) if a >= bound else gradient
+        )
         top, bottom = max(top, projected), min(bottom, projected)
         if projected != 0.0:
-            curvature = facts[r, 0] + constant + bend
-            # an empty row has no curvature: its multiplier goes all the way
-            new = min(max(a - slope / curvature, 0.0), most) if curvature > 0.0 else most
+            curvature = row_data[r, 0] + constant + regularization
+            # a row of zeros has no curvature: its multiplier goes to its bound
+            new = min(max(a - gradient / curvature, 0.0), bound) if curvature > 0.0 else bound
             step = new - a
             alpha[r] = new
-            gain -= step * (slope + 0.5 * curvature * step)
+            dual -= step * (gradient + 0.5 * curvature * step)
             _add_row(rows, i, step * sign, w)
             b += step * sign * constant
-    memory[INTERCEPT], memory[MAX_GRADIENT], memory[MIN_GRADIENT], memory[DUAL_VALUE] = (
-        b,
-        top,
-        bottom,
-        gain,
-    )
+    scalars[INTERCEPT], scalars[DUAL_VALUE] = b, dual
+    scalars[MAX_GRADIENT], scalars[MIN_GRADIENT] = top, bottom
 
 
 @njit(cache=True, nogil=True)
-def movement_products(x, last, step):  # noqa: ANN001, ANN202  -> (5,)
+def movement_products(x, last, step):
     """Products of the movements d = x - last and e = step: d x, e x, d d, d e, e e."""
     dx = ex = dd = de = ee = 0.0
     for j in range(len(x)):
@@ -148,21 +146,21 @@ def movement_products(x, last, step):  # noqa: ANN001, ANN202  -> (5,)
 
 
 @njit(cache=True, nogil=True)
-def max_feasible_step(alpha, last, step, share, most):  # noqa: ANN001, ANN202
-    """The part of a movement, at most all of it, that keeps 0 <= alpha <= most."""
-    part = 1.0
+def max_feasible_step(alpha, last, step, share, bound):
+    """The fraction of a movement, at most all of it, that keeps 0 <= alpha <= bound."""
+    fraction = 1.0
     for r in range(len(alpha)):
         move = share[0] * (alpha[r] - last[r]) + share[1] * step[r]
         if move > 0.0:
-            part = min(part, (most[r] - alpha[r]) / move)
+            fraction = min(fraction, (bound[r] - alpha[r]) / move)
         elif move < 0.0:
-            part = min(part, -alpha[r] / move)
-    return part
+            fraction = min(fraction, -alpha[r] / move)
+    return fraction
 
 
 @njit(cache=True, nogil=True)
-def extrapolate_in_place(x, last, step, share):  # noqa: ANN001, ANN202
-    """Move x within the plane; `last` becomes where it is now, `step` how it came there."""
+def extrapolate_in_place(x, last, step, share):
+    """Move x within the plane; `last` becomes the new x, `step` the movement to it."""
     for j in range(len(x)):
         x[j] += share[0] * (x[j] - last[j]) + share[1] * step[j]
         step[j] = x[j] - last[j]

@@ -22,76 +22,76 @@ from tenfold.linear._loss_gradients import class_major_scores
 
 
 class SVMObjective(NamedTuple):
-    """The objective of m scores; it travels to leaves.
+    """The objective of m scores, part of the state of chunk functions.
 
     Attributes
     ----------
     labels : (m,) number of the class of each score; of two classes, the second alone
     cost : (m, 2) cost of a row outside and inside of each class: C times the class's weight
     squared : whether the loss is the square of the hinge
-    lasso : whether the penalty takes absolute values
-    intercept : whether there are constants b
-    scaling : the size of the constant feature, as liblinear sees it; infinite: b is free
+    l1 : whether the penalty takes absolute values
+    intercept : whether there are intercepts b
+    scaling : value of the constant feature, as in liblinear; infinite: b has no penalty
     """
 
     labels: np.ndarray
     cost: np.ndarray
     squared: bool
-    lasso: bool
+    l1: bool
     intercept: bool
     scaling: float
 
     @property
-    def free(self) -> bool:
-        """Whether there are constants without a penalty."""
+    def has_free_intercept(self) -> bool:
+        """Whether there are intercepts without a penalty."""
         return self.intercept and np.isinf(self.scaling)
 
     @property
     def ridge(self) -> float:
         """The penalty on b^2/2."""
-        return 0.0 if self.lasso else self.scaling**-2
+        return 0.0 if self.l1 else self.scaling**-2
 
     @property
-    def kinked(self) -> bool:
-        """Whether slopes jump: then single precision loses its way near the minimum."""
-        return self.lasso or not self.squared
+    def is_nonsmooth(self) -> bool:
+        """Whether gradients jump: single precision is too coarse near the minimum then."""
+        return self.l1 or not self.squared
 
     def eps(self, dtype: np.dtype) -> float:
         """Relative precision of the products of rows of a dtype, see `to_double`."""
-        return float(np.finfo(np.float64 if self.kinked else dtype).eps)
+        return float(np.finfo(np.float64 if self.is_nonsmooth else dtype).eps)
 
     def penalty(self, T: np.ndarray) -> np.ndarray:
         """Penalty of each row of [w b]."""
-        if self.lasso:
+        if self.l1:
             return np.abs(T[:, :-1]).sum(axis=1) + np.abs(T[:, -1]) / self.scaling
         return 0.5 * ((T[:, :-1] ** 2).sum(axis=1) + self.ridge * T[:, -1] ** 2)
 
 
 class DualSums(NamedTuple):
-    """Losses and multipliers of rows, the latter for rows outside and inside of each class apart.
+    """Losses and multipliers of rows, the latter separately outside and inside of each class.
 
     Attributes
     ----------
     loss : (m,) total cost of the losses
-    gain : (m, 2) sums of the multipliers
-    bend : (m, 2) sums of their squares over four times the cost, for the squared hinge
+    linear : (m, 2) sums of the multipliers
+    quadratic : (m, 2) sums of their squares over four times the cost, for the squared hinge
     u : (m, 2, p + 1) sums of multiplier times sign times [x 1]
     slack : (m,) largest `_complementary_slackness`
     """
 
     loss: np.ndarray
-    gain: np.ndarray
-    bend: np.ndarray
+    linear: np.ndarray
+    quadratic: np.ndarray
     u: np.ndarray
     slack: np.ndarray
 
     def merge(self, other: DualSums) -> DualSums:
-        loss, gain, bend, u = (a + b for a, b in zip(self[:4], other[:4], strict=True))
-        return DualSums(loss, gain, bend, u, np.maximum(self.slack, other.slack))
+        loss, linear, quadratic, u = (a + b for a, b in zip(self[:4], other[:4], strict=True))
+        return DualSums(loss, linear, quadratic, u, np.maximum(self.slack, other.slack))
 
 
 class DualityCertificate(NamedTuple):
-    """How good a solution is: nobody can do better than `dual`.
+    """How far a solution may be from the minimum, which is at least `dual`.
 
     Attributes
     ----------
@@ -107,27 +107,27 @@ class DualityCertificate(NamedTuple):
     slackness: np.ndarray
 
     @property
-    def found(self) -> tuple[np.ndarray, np.ndarray]:
+    def objective_and_gap(self) -> tuple[np.ndarray, np.ndarray]:
         """Objectives and gaps."""
         return self.primal, self.gap
 
 
 def to_double(chunk: Chunk, problem: SVMObjective) -> Chunk:
     """The chunk in double precision, where the problem needs it."""
-    if not problem.kinked:
+    if not problem.is_nonsmooth:
         return chunk
     return chunk._replace(X=chunk.X.astype(np.float64, copy=False))
 
 
 def signs_and_costs(chunk: Chunk, problem: SVMObjective) -> tuple[np.ndarray, np.ndarray]:
     """Signs and costs of the rows of a chunk, (m, n), in float64."""
-    own = chunk.y == problem.labels[:, None]
-    cost = np.where(own, problem.cost[:, 1:], problem.cost[:, :1])
-    return np.where(own, 1.0, -1.0), cost if chunk.w is None else cost * chunk.w
+    inside = chunk.y == problem.labels[:, None]
+    cost = np.where(inside, problem.cost[:, 1:], problem.cost[:, :1])
+    return np.where(inside, 1.0, -1.0), cost if chunk.w is None else cost * chunk.w
 
 
 def margin_violations(chunk: Chunk, T: np.ndarray, sign: np.ndarray) -> np.ndarray:
-    """1 - y (w x + b), (m, n), summed up in the dtype of the rows."""
+    """1 - y (w x + b), (m, n), computed in the dtype of the rows."""
     T = T.astype(chunk.X.dtype, copy=False)
     return 1.0 - sign * class_major_scores(chunk.X, T[:, :-1], T[:, -1])
 
@@ -136,31 +136,31 @@ def hinge_loss(chunk: Chunk, problem: SVMObjective, T: np.ndarray) -> np.ndarray
     """Total cost of the losses of rows [w b] = T, (m,)."""
     chunk = to_double(chunk, problem)
     sign, cost = signs_and_costs(chunk, problem)
-    over = np.maximum(margin_violations(chunk, T, sign), 0.0)
-    return (cost * (over**2 if problem.squared else over)).sum(axis=1)
+    hinge = np.maximum(margin_violations(chunk, T, sign), 0.0)
+    return (cost * (hinge**2 if problem.squared else hinge)).sum(axis=1)
 
 
 def dual_sums(
     chunk: Chunk, problem: SVMObjective, T: np.ndarray, alpha: np.ndarray | None, width: np.ndarray
 ) -> DualSums:
-    """What rows [w b] = T cost, and what their multipliers say.
+    """Losses of rows [w b] = T, and sums of their multipliers.
 
-    Without alpha (m, n) the multipliers are the slopes of the loss, the hinge smoothed over widths.
+    Without alpha (m, n) the multipliers are the derivatives of the loss, the hinge smoothed over
+    widths.
     """
     chunk = to_double(chunk, problem)
     sign, cost = signs_and_costs(chunk, problem)
     h = margin_violations(chunk, T, sign)
-    a = (
-        primal_multipliers(problem, h, cost, width[:, None])
-        if alpha is None
-        else _chunk_multipliers(alpha, chunk)
-    )
-    spread = a**2 / np.where(cost > 0, 4 * cost, np.inf) if problem.squared else 0 * a
+    if alpha is None:
+        a = primal_multipliers(problem, h, cost, width[:, None])
+    else:
+        a = alpha[:, chunk.first : chunk.first + chunk.rows]
+    squares = a**2 / np.where(cost > 0, 4 * cost, np.inf) if problem.squared else 0 * a
     sides = [sign < 0, sign > 0]
     return DualSums(
         hinge_loss(chunk, problem, T),
         np.stack([(a * side).sum(axis=1) for side in sides], axis=1),
-        np.stack([(spread * side).sum(axis=1) for side in sides], axis=1),
+        np.stack([(squares * side).sum(axis=1) for side in sides], axis=1),
         np.stack([weighted_row_sums(chunk, a * sign * side) for side in sides], axis=1),
         _complementary_slackness(problem, a, h, cost).max(axis=1, initial=0.0),
     )
@@ -169,21 +169,16 @@ def dual_sums(
 def _complementary_slackness(
     problem: SVMObjective, a: np.ndarray, h: np.ndarray, cost: np.ndarray
 ) -> np.ndarray:
-    """What the multipliers a pay for constraints that do not bind: 0 everywhere at the minimum."""
+    """Products of multipliers and slacks of their constraints: 0 everywhere at the minimum."""
     if problem.squared:  # the row's violation is a / (2 cost) there
         return np.abs(a * (h - a / np.where(cost > 0, 2 * cost, np.inf)))
     return np.maximum(a * -np.minimum(h, 0.0), (cost - a) * np.maximum(h, 0.0))
 
 
-def _chunk_multipliers(alpha: np.ndarray, chunk: Chunk) -> np.ndarray:
-    """The multipliers of the rows of a chunk."""
-    return alpha[:, chunk.first : chunk.first + chunk.rows]
-
-
 def primal_multipliers(
     problem: SVMObjective, h: np.ndarray, cost: np.ndarray, width: np.ndarray
 ) -> np.ndarray:
-    """Slope of the loss in the hinge h: the multipliers that belong to these scores."""
+    """Derivative of the loss in the violation h: the multipliers of these scores."""
     if problem.squared:
         return 2 * cost * np.maximum(h, 0.0)
     return cost * np.clip(h / width + 0.5, 0.0, 1.0)
@@ -197,20 +192,20 @@ def weighted_row_sums(chunk: Chunk, R: np.ndarray) -> np.ndarray:
 
 
 def _certificate_from_sums(problem: SVMObjective, T: np.ndarray, a: DualSums) -> DualityCertificate:
-    """Certificate from the account of all rows.
+    """Certificate from the sums over all rows.
 
-    Multipliers that break a constraint of the dual are scaled until they keep it: those of the
-    heavier side when b is free, all of them when w is bounded by the absolute values.
+    Multipliers that violate a constraint of the dual are scaled until they satisfy it: those of the
+    larger side when b has no penalty, all of them with an L1 penalty.
     """
-    weight = np.ones_like(a.gain)
-    if problem.free:
-        weight = a.gain.min(axis=1, keepdims=True) / np.where(a.gain > 0, a.gain, 1.0)
+    weight = np.ones_like(a.linear)
+    if problem.has_free_intercept:
+        weight = a.linear.min(axis=1, keepdims=True) / np.where(a.linear > 0, a.linear, 1.0)
     u = (weight[:, :, None] * a.u).sum(axis=1)
-    u[:, -1] *= 0.0 if problem.free or not problem.intercept else problem.scaling
-    if problem.lasso:
+    u[:, -1] *= 0.0 if problem.has_free_intercept or not problem.intercept else problem.scaling
+    if problem.l1:
         weight = weight / np.maximum(np.abs(u).max(axis=1), 1.0)[:, None]
         u *= 0.0
-    dual = (weight * a.gain - weight**2 * a.bend).sum(axis=1) - 0.5 * (u**2).sum(axis=1)
+    dual = (weight * a.linear - weight**2 * a.quadratic).sum(axis=1) - 0.5 * (u**2).sum(axis=1)
     primal = problem.penalty(T) + a.loss
     return DualityCertificate(primal, dual, primal - dual, a.slack)
 
@@ -228,7 +223,7 @@ def duality_certificate(
 
 
 class SVMSolution(NamedTuple):
-    """Rows [w b], multipliers (m, n) if known, objectives, their gaps, and the loop's report."""
+    """Rows [w b], multipliers (m, n) if known, objectives, their gaps, the convergence report."""
 
     T: np.ndarray
     alpha: np.ndarray | None
@@ -238,16 +233,16 @@ class SVMSolution(NamedTuple):
 
 
 class SquaredHingeGradient(NamedTuple):
-    """Losses (m,) and their slopes (m, p + 1), summed over rows."""
+    """Losses (m,) and their gradients (m, p + 1), summed over rows."""
 
     loss: np.ndarray
-    slope: np.ndarray
+    gradient: np.ndarray
 
 
 def squared_hinge_gradient(
     chunk: Chunk, problem: SVMObjective, T: np.ndarray
 ) -> SquaredHingeGradient:
-    """Squared hinge of rows [w b] = T, and its slope."""
+    """Squared hinge of rows [w b] = T, and its gradient."""
     chunk = to_double(chunk, problem)
     sign, cost = signs_and_costs(chunk, problem)
     h = margin_violations(chunk, T, sign)

@@ -1,4 +1,16 @@
-"""The primal of linear SVMs: Newton's method on a smoothed hinge, and L-BFGS for wide data."""
+r"""The primal of linear SVMs: Newton's method on a smoothed hinge, and L-BFGS for wide data.
+
+The squared hinge has a piecewise constant Hessian, and Newton's method ends after a few iterations.
+The hinge is approached through a parabola of width h around its kink,
+
+.. math:: \ell_h(z) = \frac{(1 - z + h/2)^2}{2h} \quad \text{where } |1 - z| < h/2,
+
+an upper bound that decreases with h. Its derivatives are multipliers of the dual, hence the gap is
+known at each width, and it decreases with the square of h. At the end the rows on the margin
+boundaries, which are few, give a linear system in w, b and their multipliers (`_polish`):
+
+.. math:: w = \sum_i \alpha_i y_i x_i, \qquad y_i (w \cdot x_i + b) = 1 \text{ on the boundaries}
+"""
 
 from __future__ import annotations
 
@@ -22,88 +34,84 @@ from tenfold.linear.svm._objective import (
     to_double,
     weighted_row_sums,
 )
-from tenfold.math.linalg import solve_psd
+from tenfold.math.linalg import solve_psd, to_dense
 from tenfold.optim.convergence import until_converged
 from tenfold.optim.line_search import SUFFICIENT_DECREASE
 from tenfold.optim.quasi_newton import lbfgs
 
-_MAX_BOUNDARY_ROWS_PER_COLUMN = (
-    4  # times the columns, on the boundaries: more is not near the minimum
-)
+_MAX_BOUNDARY_ROWS_PER_COLUMN = 4  # with more rows on the boundaries the minimum is not near
 
 
 def _polish(
-    rows: Rows, problem: SVMObjective, T: np.ndarray, alpha: np.ndarray, most: np.ndarray
+    rows: Rows, problem: SVMObjective, T: np.ndarray, alpha: np.ndarray, bound: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, DualityCertificate]:
-    """Rows [w b] and multipliers (m, n), each score made exact where that closes its gap.
+    """Rows [w b] and multipliers (m, n), each score made exact where that reduces its gap.
 
-    `most` (m, n) are the upper bounds of the multipliers.
+    `bound` (m, n) are the upper bounds of the multipliers.
     """
     before = duality_certificate(rows, problem, T, alpha)
-    between = (alpha > 0) & (alpha < most)
-    held = np.where(between, 0.0, alpha)
-    rest = rows.total(dual_sums, problem, T, held, np.ones(len(T))).u.sum(axis=1)
-    exact, prices = T.copy(), alpha.copy()
+    between = (alpha > 0) & (alpha < bound)
+    at_bound = np.where(between, 0.0, alpha)
+    fixed = rows.total(dual_sums, problem, T, at_bound, np.ones(len(T))).u.sum(axis=1)
+    exact, multipliers = T.copy(), alpha.copy()
     for c in range(len(T)):
         numbers = np.flatnonzero(between[c])
         if 0 < len(numbers) <= _MAX_BOUNDARY_ROWS_PER_COLUMN * T.shape[1]:
             A = _signed_rows(rows, problem, numbers, int(problem.labels[c]))
-            exact[c], found = _solve_on_boundaries(A, rest[c], problem)
-            prices[c, numbers] = np.clip(found, 0.0, most[c, numbers])
-    after = duality_certificate(rows, problem, exact, prices)
+            exact[c], solved = _solve_on_boundaries(A, fixed[c], problem)
+            multipliers[c, numbers] = np.clip(solved, 0.0, bound[c, numbers])
+    after = duality_certificate(rows, problem, exact, multipliers)
     better = after.gap < before.gap
-    proof = (np.where(better, a, b) for a, b in zip(after, before, strict=True))
-    keep = better[:, None]
-    return np.where(keep, exact, T), np.where(keep, prices, alpha), DualityCertificate(*proof)
+    certificate = (np.where(better, a, b) for a, b in zip(after, before, strict=True))
+    T = np.where(better[:, None], exact, T)
+    alpha = np.where(better[:, None], multipliers, alpha)
+    return T, alpha, DualityCertificate(*certificate)
 
 
 def _signed_rows(rows: Rows, problem: SVMObjective, numbers: np.ndarray, label: int) -> np.ndarray:
     """Some rows y [x 1] of one score, dense."""
-    part = rows.take(numbers)
-    X = part.X if isinstance(part.X, np.ndarray) else part.X.toarray()
-    sign = np.where(part.y == label, 1.0, -1.0)
+    chunk = rows.take(numbers)
+    X = to_dense(chunk.X)
+    sign = np.where(chunk.y == label, 1.0, -1.0)
     return sign[:, None] * np.column_stack([X, np.full(len(X), float(problem.intercept))])
 
 
 def _solve_on_boundaries(
-    A: np.ndarray, rest: np.ndarray, problem: SVMObjective
+    A: np.ndarray, fixed: np.ndarray, problem: SVMObjective
 ) -> tuple[np.ndarray, np.ndarray]:
-    """[w b] and multipliers a with K [w b] = rest + A'a and A [w b] = 1, K the penalty."""
+    """[w b] and multipliers a with K [w b] = fixed + A'a and A [w b] = 1, K the penalty."""
     k, q = A.shape
     K = np.diag(np.append(np.ones(q - 1), problem.ridge if problem.intercept else 1.0))
-    rest = rest * np.append(np.ones(q - 1), float(problem.intercept))
+    fixed = fixed * np.append(np.ones(q - 1), float(problem.intercept))
     system = np.block([[K, -A.T], [A, np.zeros((k, k))]])
-    found = np.linalg.lstsq(system, np.append(rest, np.ones(k)), rcond=1e-13)[0]
-    return found[:q], found[q:]
+    solution = np.linalg.lstsq(system, np.append(fixed, np.ones(k)), rcond=1e-13)[0]
+    return solution[:q], solution[q:]
 
 
 _INITIAL_WIDTH = 4.0  # at zero all rows lie within it
-_WIDTH_REDUCTION = 0.2
-_MIN_WIDTH = 1e-6  # where multipliers begin to feel rounding: the rest is left to the polish
-_MIN_RELATIVE_GAP = 1e-12  # of the objective: no gap is known better
-_NEWTON_GAP_FRACTION = (
-    1e-6  # of the gap that is asked for: what Newton's method may leave at each width
-)
-_STEP_SIZES = 0.5 ** np.arange(1, 25)  # shorter steps
-
+_WIDTH_REDUCTION = 0.2  # factor on the width where the gap is too large; not swept
+_MIN_WIDTH = 1e-6  # below it rounding affects the multipliers; `_polish` does the rest
+_MIN_RELATIVE_GAP = 1e-12  # of the objective: rounding of a gap
+_NEWTON_GAP_FRACTION = 1e-6  # of the tolerated gap: remaining decrease at each width
+_STEP_SIZES = 0.5 ** np.arange(1, 25)  # of the line search
 
 _ValueGradientHessian = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class HingeHessian(NamedTuple):
-    """Losses (m,), their slopes (m, p + 1) and curvatures (m, p + 1, p + 1), summed over rows."""
+    """Losses (m,), gradients (m, p + 1) and Hessians (m, p + 1, p + 1), summed over rows."""
 
     loss: np.ndarray
-    slope: np.ndarray
+    gradient: np.ndarray
     hessian: np.ndarray
 
 
 class PrimalPoint(NamedTuple):
-    """Rows [w b] with objective, slope and Hessian of each, its width, and whether it is done."""
+    """Rows [w b]; objective, gradient, Hessian and width of each, and whether it has converged."""
 
     T: np.ndarray
     value: np.ndarray
-    slope: np.ndarray
+    gradient: np.ndarray
     hessian: np.ndarray
     width: np.ndarray
     done: np.ndarray
@@ -112,14 +120,13 @@ class PrimalPoint(NamedTuple):
 def _hinge_hessian(
     chunk: Chunk, problem: SVMObjective, T: np.ndarray, width: np.ndarray, zone: np.ndarray
 ) -> HingeHessian:
-    """Losses with slope and curvature.
+    """Losses with gradient and Hessian.
 
-    The widths (m,) are those of the hinge. Slope and curvature are those of its parabola for all
-    rows within the zone (m,), which is the width itself but for a guess at a narrower one.
+    The widths (m,) are those of the hinge. Derivatives are those of its parabola for all rows
+    within the zone (m,), which is the width itself except for the prediction at a smaller one.
     """
     chunk = to_double(chunk, problem)
-    if not isinstance(chunk.X, np.ndarray):
-        chunk = chunk._replace(X=chunk.X.toarray())
+    chunk = chunk._replace(X=to_dense(chunk.X))
     sign, cost = signs_and_costs(chunk, problem)
     h, width, zone = margin_violations(chunk, T, sign), width[:, None], zone[:, None]
     a, curvature = primal_multipliers(problem, h, cost, width), 2 * cost * (h > 0)
@@ -134,11 +141,11 @@ def _hinge_hessian(
 
 
 def _rows_with_curvature(X: np.ndarray, curvature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows that bend, if they are few."""
-    bends = curvature > 0
-    if 4 * np.count_nonzero(bends) > len(X):
+    """The rows with curvature, if they are few; else all rows."""
+    curved = curvature > 0
+    if 4 * np.count_nonzero(curved) > len(X):
         return X, curvature
-    return np.compress(bends, X, axis=0), np.compress(bends, curvature)
+    return np.compress(curved, X, axis=0), np.compress(curved, curvature)
 
 
 def _smoothed_losses(
@@ -158,14 +165,18 @@ def _evaluate(
     width: np.ndarray,
     zone: np.ndarray | None = None,
 ) -> _ValueGradientHessian:
-    """Objective, slope and Hessian of each score; one pass."""
+    """Objective, gradient and Hessian of each score; one pass."""
     s = rows.total(_hinge_hessian, problem, T, width, width if zone is None else zone)
     ridge = np.append(np.ones(rows.n_features), problem.ridge)
-    value, slope, H = problem.penalty(T) + s.loss, s.slope + ridge * T, s.hessian + np.diag(ridge)
+    value, gradient, H = (
+        problem.penalty(T) + s.loss,
+        s.gradient + ridge * T,
+        s.hessian + np.diag(ridge),
+    )
     if not problem.intercept:
-        slope[:, -1] = H[:, -1, :] = H[:, :, -1] = 0.0
+        gradient[:, -1] = H[:, -1, :] = H[:, :, -1] = 0.0
         H[:, -1, -1] = 1.0
-    return value, slope, H
+    return value, gradient, H
 
 
 def primal_newton(rows: Rows, problem: SVMObjective, *, gap: float, max_iter: int) -> SVMSolution:
@@ -174,19 +185,23 @@ def primal_newton(rows: Rows, problem: SVMObjective, *, gap: float, max_iter: in
     T, width = np.zeros((m, q)), np.full(m, _INITIAL_WIDTH)
     first = PrimalPoint(T, *_evaluate(rows, problem, T, width), width, np.zeros(m, bool))
     loop = until_converged(first, tol=0.0, max_iter=max_iter)
-    for here in loop:
-        there = _newton_iteration(rows, problem, here, gap)
-        change = 0.0 if there.done.all() else np.inf
-        loop.update(there, objective=float(there.value.sum()), change=change)
+    for point in loop:
+        following = _newton_iteration(rows, problem, point, gap)
+        change = 0.0 if following.done.all() else np.inf
+        loop.update(following, objective=float(following.value.sum()), change=change)
     T, width = loop.state.T, loop.state.width
     if problem.squared:
-        return SVMSolution(T, None, *duality_certificate(rows, problem, T, None).found, loop.report)
-    alpha, most = np.split(rows.each(_multipliers_and_bounds, problem, T, width).T, 2)
-    T, alpha, proof = _polish(rows, problem, T, alpha, most)
+        return SVMSolution(
+            T, None, *duality_certificate(rows, problem, T, None).objective_and_gap, loop.report
+        )
+    alpha, bound = np.split(rows.each(_multipliers_and_bounds, problem, T, width).T, 2)
+    T, alpha, certificate = _polish(rows, problem, T, alpha, bound)
     converged = loop.converged and bool(
-        (proof.gap <= max(gap, _MIN_RELATIVE_GAP) * proof.primal).all()
+        (certificate.gap <= max(gap, _MIN_RELATIVE_GAP) * certificate.primal).all()
     )
-    return SVMSolution(T, alpha, *proof.found, loop.report | {"converged_": converged})
+    return SVMSolution(
+        T, alpha, *certificate.objective_and_gap, loop.report | {"converged_": converged}
+    )
 
 
 def _multipliers_and_bounds(
@@ -201,85 +216,87 @@ def _multipliers_and_bounds(
 
 
 def _newton_iteration(
-    rows: Rows, problem: SVMObjective, here: PrimalPoint, gap: float
+    rows: Rows, problem: SVMObjective, point: PrimalPoint, gap: float
 ) -> PrimalPoint:
-    """A damped step of all scores; those with nothing to gain are done, or get a narrower hinge."""
-    turn, gain = _newton_steps(here)
-    left = max(_NEWTON_GAP_FRACTION * gap, 0.01 * problem.eps(rows.dtype))
-    settled = ~here.done & (gain <= left * here.value)
-    if settled.any():
-        here = _reduce_widths(rows, problem, here, settled, gap)
-        turn, gain = _newton_steps(here)
-    if here.done.all():
-        return here
-    return _line_search(rows, problem, here, turn)
+    """A damped step of all scores; converged ones stop, or get a smaller width."""
+    step, decrease = _newton_steps(point)
+    tol = max(_NEWTON_GAP_FRACTION * gap, 0.01 * problem.eps(rows.dtype))
+    converging = ~point.done & (decrease <= tol * point.value)
+    if converging.any():
+        point = _reduce_widths(rows, problem, point, converging, gap)
+        step, decrease = _newton_steps(point)
+    if point.done.all():
+        return point
+    return _line_search(rows, problem, point, step)
 
 
-def _newton_steps(here: PrimalPoint) -> tuple[np.ndarray, np.ndarray]:
-    """Newton's step of each score that is not done, and what it promises to gain."""
-    turn = np.zeros_like(here.T)
-    for c in np.flatnonzero(~here.done):
-        turn[c] = -solve_psd(here.hessian[c], here.slope[c])
-    return turn, -0.5 * (turn * here.slope).sum(axis=1)
+def _newton_steps(point: PrimalPoint) -> tuple[np.ndarray, np.ndarray]:
+    """Newton's step of each score that has not converged, and its predicted decrease."""
+    step = np.zeros_like(point.T)
+    for c in np.flatnonzero(~point.done):
+        step[c] = -solve_psd(point.hessian[c], point.gradient[c])
+    return step, -0.5 * (step * point.gradient).sum(axis=1)
 
 
 def _reduce_widths(
-    rows: Rows, problem: SVMObjective, here: PrimalPoint, settled: np.ndarray, gap: float
+    rows: Rows, problem: SVMObjective, point: PrimalPoint, converging: np.ndarray, gap: float
 ) -> PrimalPoint:
-    """Narrower widths where the gap is too wide.
+    """Smaller widths where the gap is too large.
 
-    Rows within the old width keep their multipliers, to first order, when they move towards the
-    kink as the width shrinks: one step of Newton's method that takes them for the only ones.
+    To first order, rows within the old width keep their multipliers while they move towards the
+    kink as the width shrinks. One Newton step with these rows alone predicts the new minimum.
     """
     if problem.squared:
-        return here._replace(done=here.done | settled)
-    proof = duality_certificate(rows, problem, here.T, None, here.width)
-    enough = (proof.gap <= gap * proof.primal) | (here.width < _MIN_WIDTH)
-    done = here.done | settled & enough
-    width = np.where(settled & ~done, _WIDTH_REDUCTION * here.width, here.width)
-    guess = PrimalPoint(here.T, *_evaluate(rows, problem, here.T, width, here.width), width, done)
-    T = here.T + _newton_steps(guess)[0]
-    seen = _evaluate(rows, problem, T, width)
-    better = seen[0] <= guess.value
+        return point._replace(done=point.done | converging)
+    certificate = duality_certificate(rows, problem, point.T, None, point.width)
+    allowed = (certificate.gap <= gap * certificate.primal) | (point.width < _MIN_WIDTH)
+    done = point.done | converging & allowed
+    width = np.where(converging & ~done, _WIDTH_REDUCTION * point.width, point.width)
+    predicted = PrimalPoint(
+        point.T, *_evaluate(rows, problem, point.T, width, point.width), width, done
+    )
+    T = point.T + _newton_steps(predicted)[0]
+    evaluated = _evaluate(rows, problem, T, width)
+    better = evaluated[0] <= predicted.value
     if better.all():
-        return PrimalPoint(T, *seen, width, done)
-    T = np.where(better[:, None], T, here.T)
+        return PrimalPoint(T, *evaluated, width, done)
+    T = np.where(better[:, None], T, point.T)
     return PrimalPoint(T, *_evaluate(rows, problem, T, width), width, done)
 
 
 def _line_search(
-    rows: Rows, problem: SVMObjective, here: PrimalPoint, turn: np.ndarray
+    rows: Rows, problem: SVMObjective, point: PrimalPoint, step: np.ndarray
 ) -> PrimalPoint:
     """The full step; where it does not lower the objective, the best of 1/2, 1/4, 1/8, ..."""
-    noise = problem.eps(rows.dtype) * np.abs(here.value)
-    T = here.T + turn
-    seen = _evaluate(rows, problem, T, here.width)
-    enough = here.value + SUFFICIENT_DECREASE * (here.slope * turn).sum(axis=1) + noise
-    rises = ~(seen[0] <= enough)
+    rounding = problem.eps(rows.dtype) * np.abs(point.value)
+    T = point.T + step
+    evaluated = _evaluate(rows, problem, T, point.width)
+    allowed = point.value + SUFFICIENT_DECREASE * (point.gradient * step).sum(axis=1) + rounding
+    rises = ~(evaluated[0] <= allowed)
     if rises.any():
-        losses_at = rows.total(_losses_along_step, problem, here.T, turn, here.width)
-        values = losses_at + [problem.penalty(here.T + t * turn) for t in _STEP_SIZES]
-        best = np.append(_STEP_SIZES, 0.0)[np.vstack([values, here.value]).argmin(axis=0)]
-        T = here.T + np.where(rises, best, 1.0)[:, None] * turn
-        seen = _evaluate(rows, problem, T, here.width)
-    return PrimalPoint(T, *seen, here.width, here.done)
+        losses = rows.total(_losses_along_step, problem, point.T, step, point.width)
+        values = losses + [problem.penalty(point.T + t * step) for t in _STEP_SIZES]
+        best = np.append(_STEP_SIZES, 0.0)[np.vstack([values, point.value]).argmin(axis=0)]
+        T = point.T + np.where(rises, best, 1.0)[:, None] * step
+        evaluated = _evaluate(rows, problem, T, point.width)
+    return PrimalPoint(T, *evaluated, point.width, point.done)
 
 
 def _losses_along_step(
-    chunk: Chunk, problem: SVMObjective, T: np.ndarray, turn: np.ndarray, width: np.ndarray
+    chunk: Chunk, problem: SVMObjective, T: np.ndarray, step: np.ndarray, width: np.ndarray
 ) -> np.ndarray:
     """Losses after each of the shorter steps, (steps, m)."""
     chunk = to_double(chunk, problem)
     sign, cost = signs_and_costs(chunk, problem)
     h = margin_violations(chunk, T, sign)
-    change = margin_violations(chunk, turn, sign) - 1.0
+    change = margin_violations(chunk, step, sign) - 1.0
     return np.stack(
         [_smoothed_losses(problem, h + t * change, cost, width[:, None]) for t in _STEP_SIZES]
     )
 
 
 def primal_lbfgs(rows: Rows, problem: SVMObjective, *, tol: float, max_iter: int) -> SVMSolution:
-    """The squared hinge by L-BFGS, all scores as one point."""
+    """The squared hinge by L-BFGS, all scores in one vector."""
     m, q = len(problem.cost), rows.n_features + 1
     ridge = np.append(np.ones(q - 1), problem.ridge)
     scale = float(problem.cost.mean() * rows.n_rows)
@@ -287,12 +304,14 @@ def primal_lbfgs(rows: Rows, problem: SVMObjective, *, tol: float, max_iter: int
     def f(theta: np.ndarray) -> tuple[float, np.ndarray]:
         T = theta.reshape(m, q)
         s = rows.total(squared_hinge_gradient, problem, T)
-        slope = s.slope + ridge * T
+        gradient = s.gradient + ridge * T
         if not problem.intercept:
-            slope[:, -1] = 0.0
-        return float((problem.penalty(T) + s.loss).sum()) / scale, slope.ravel() / scale
+            gradient[:, -1] = 0.0
+        return float((problem.penalty(T) + s.loss).sum()) / scale, gradient.ravel() / scale
 
     precision = problem.eps(rows.dtype)
-    found = lbfgs(f, np.zeros(m * q), tol=0.01 * tol, max_iter=max_iter, precision=precision)
-    T = found.x.reshape(m, q)
-    return SVMSolution(T, None, *duality_certificate(rows, problem, T, None).found, found.report)
+    minimum = lbfgs(f, np.zeros(m * q), tol=0.01 * tol, max_iter=max_iter, precision=precision)
+    T = minimum.x.reshape(m, q)
+    return SVMSolution(
+        T, None, *duality_certificate(rows, problem, T, None).objective_and_gap, minimum.report
+    )

@@ -5,7 +5,7 @@ r"""The hyperplane of maximal margin between two linearly separable classes.
 
 A least-distance problem, solved by non-negative least squares (Lawson and Hanson, ch. 23): its
 residual vanishes exactly when nothing is feasible. Then the constraints that bind are solved as
-equations, so that the result is exact. [000, 1.3; 003, unit 1; 004, 5.2]
+equations, so that the result is exact.
 """
 
 from __future__ import annotations
@@ -16,21 +16,19 @@ import numpy as np
 
 from tenfold.linear.svm._objective import SVMObjective
 
-_INTERCEPT_FEATURE = (
-    100.0  # constant feature, against rows of length 1, that hardly penalises a free constant
-)
-_MIN_RESIDUAL = 1e-11  # residual, of 1, below which the classes touch
-_KKT_TOL = 1e-9
-_MAX_ITER = 50
+_INTERCEPT_FEATURE = 100.0  # constant feature beside rows of length 1: a negligible penalty on b
+_MIN_RESIDUAL = 1e-11  # squared residual, of at most 1, below which the classes are not separable
+_KKT_TOL = 1e-9  # relative error of the optimality conditions
+_MAX_ITER = 50  # changes of the active set
 
 
 class HardMargin(NamedTuple):
-    """A plane, and the multipliers of the rows: not zero for support vectors only.
+    """A plane, and the multipliers of the rows, which are not zero for support vectors alone.
 
     Attributes
     ----------
-    w, b : (p,) normal and constant; the margin is 1 / |w|
-    alpha : (n,) multipliers, with w = sum alpha_i y_i x_i
+    w, b : (n_features,) normal and intercept; the margin is 1 / |w|
+    alpha : (n_rows,) multipliers, with w = sum alpha_i y_i x_i
     """
 
     w: np.ndarray
@@ -41,22 +39,32 @@ class HardMargin(NamedTuple):
 def hard_margin(
     X: np.ndarray, y: np.ndarray, *, intercept: bool = True, scaling: float = np.inf
 ) -> HardMargin:
-    """The plane of widest margin between rows of signs -1 and +1, all in memory.
+    """The plane of maximal margin between rows of signs -1 and +1, all in memory.
 
     Parameters
     ----------
-    X : (n, p) array
+    X : (n_rows, n_features) array
         Rows.
-    y : (n,) array
+    y : (n_rows,) array
         Signs, -1 or +1.
     intercept : bool
-        Whether the plane may lie off the origin.
+        Whether the plane may be off the origin.
     scaling : float
-        b^2 is penalised by 1 / scaling^2; infinite: not at all.
+        b^2 is penalized by 1 / scaling^2; infinite: not at all.
 
     Returns
     -------
     HardMargin
+
+    See Also
+    --------
+    LinearSVC : With ``C=np.inf`` the same for more than two classes, and with soft margins.
+    is_linearly_separable : Whether there is such a plane.
+
+    References
+    ----------
+    * C. L. Lawson, R. J. Hanson (1974). Solving Least Squares Problems, chapter 23.
+    * V. Vapnik (1995). The Nature of Statistical Learning Theory, chapter 5.
 
     Examples
     --------
@@ -89,13 +97,13 @@ def _least_distance(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     E = np.vstack([A.T, np.ones(len(A))])
     u, _ = nnls(E, np.append(np.zeros(A.shape[1]), 1.0), maxiter=30 * max(E.shape))
-    left = 1.0 - u.sum()  # squared residual
-    if left <= _MIN_RESIDUAL:
+    residual = 1.0 - u.sum()  # squared
+    if residual <= _MIN_RESIDUAL:
         raise ValueError(
             "no plane separates the classes, so there is no hard margin: give a finite C (a soft "
             "margin), or add features"
         )
-    return A.T @ u / left, u / left
+    return A.T @ u / residual, u / residual
 
 
 def _refine_active_set(
@@ -106,19 +114,19 @@ def _refine_active_set(
 
     K = np.append(np.ones(len(theta) - 1), ridge)
     binding = np.flatnonzero(alpha > 0)
-    prices = alpha[binding]
+    multipliers = alpha[binding]
     for _ in range(_MAX_ITER):
         theta = _solve_equalities(A[binding], K)
-        prices, error = nnls(A[binding].T, K * theta)
+        multipliers, error = nnls(A[binding].T, K * theta)
         margins = A @ theta
         if error > _KKT_TOL * np.linalg.norm(theta):
-            binding = binding[prices > 0]
+            binding = binding[multipliers > 0]
         elif margins.min() < 1 - _KKT_TOL:
             binding = np.union1d(binding, [margins.argmin()])
         else:
             break
     alpha = np.zeros(len(A))
-    alpha[binding] = prices
+    alpha[binding] = multipliers
     return theta, alpha
 
 

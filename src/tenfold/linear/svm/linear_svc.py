@@ -11,17 +11,14 @@ from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.linear._base import LinearClassifier
-from tenfold.linear._objective import compute_class_weight, sum_class_weights
+from tenfold.linear._objective import one_vs_rest_weights, sum_class_weights
+from tenfold.linear._tuning import SVM_NEWTON_MAX_ENTRIES, SVM_NEWTON_MAX_SPARSE_COLUMNS
 from tenfold.linear.svm._dual_coordinate_descent import dual_coordinate_descent
 from tenfold.linear.svm._l1_prox_newton import l1_prox_newton
 from tenfold.linear.svm._objective import SVMObjective, SVMSolution
 from tenfold.linear.svm._primal import primal_lbfgs, primal_newton
 from tenfold.linear.svm.hard_margin_solver import hard_margin_per_class
-
-_NEWTON_MAX_ENTRIES = 2_000_000  # entries of all Hessians up to which Newton's method is taken
-_NEWTON_MAX_SPARSE_COLUMNS = (
-    256  # columns up to which it takes sparse rows too, made dense chunk by chunk
-)
+from tenfold.math.linalg import to_dense
 
 
 class LinearSVC(LinearClassifier):
@@ -32,18 +29,18 @@ class LinearSVC(LinearClassifier):
 
     with y = -1 or +1: the second of two classes, else each class against the rest. Parameters,
     objective and attributes are those of `sklearn.svm.LinearSVC`, liblinear's penalty on b included
-    (s is `intercept_scaling`). The textbook machine, with b free, is
+    (s is `intercept_scaling`). The textbook form, with b not penalized, is
     ``LinearSVC(loss="hinge", intercept_scaling=np.inf)``; with ``C=np.inf`` its margin is hard.
 
     Every fit ends with a certificate: `gap_` bounds how far the objective is from the minimum.
-    Narrow dense data are solved by Newton's method, a pass a round; wide and sparse ones by
+    Narrow dense data are solved by Newton's method, a pass per iteration; wide and sparse ones by
     coordinate descent on the dual, which keeps one multiplier for each row and score in memory. A
-    hard margin gathers all rows. [000, 1.3; 002, 6.3; 003, unit 1; 004, ch. 5]
+    hard margin gathers all rows.
 
     Parameters
     ----------
     penalty : {"l2", "l1"}
-        Squares as above, or the sum of absolute values, which leaves few coefficients.
+        L2 as above, or L1, which makes many coefficients exactly zero.
     loss : {"squared_hinge", "hinge"}
         The power 2 or 1 above.
     dual : bool or "auto"
@@ -52,11 +49,11 @@ class LinearSVC(LinearClassifier):
     tol : float
         Converged when the duality gap is at most tol/100 of the objective.
     C : float
-        Price of the losses; small: a wide margin; `np.inf`: no row may lie within the margin.
+        Weight of the losses; small: a wide margin; `np.inf`: no row may lie within the margin.
     multi_class : {"ovr"}
         Each class against the rest.
     fit_intercept : bool
-        Whether there is a constant b.
+        Whether there is an intercept b.
     intercept_scaling : float
         s above; `np.inf` leaves b without a penalty.
     class_weight : dict, "balanced" or None
@@ -67,19 +64,35 @@ class LinearSVC(LinearClassifier):
     random_state : int, optional
         Seed of the order of rows in the dual; the primal draws nothing.
     max_iter : int
-        Most rounds.
+        Maximum number of iterations.
 
     Attributes
     ----------
-    classes_ : (k,) labels
-    coef_, intercept_ : (1, p) or (k, p) coefficients, (1,) or (k,) constants
-    gap_ : (1,) or (k,) duality gap of each score: the minimum is at most that far away
-    objective_ : (1,) or (k,) objective of each score
+    classes_ : (n_classes,) labels
+    coef_ : (1, n_features) or (n_classes, n_features) coefficients
+    intercept_ : (1,) or (n_classes,) intercepts
+    gap_ : (1,) or (n_classes,) duality gap of each score: the minimum is at most that far away
+    objective_ : (1,) or (n_classes,) objective of each score
     support_ : numbers of the support vectors of any score; where the dual was solved
-    dual_coef_ : (1 or k, support vectors) multipliers times sign: `coef_` is their product with the
-        support vectors; where the dual was solved
-    n_iter_, converged_ : rounds, and whether the gap was small enough at the end
-    history_ : objective after each round ("objective"; of the dual, its negative), and "seconds"
+    dual_coef_ : (1 or n_classes, n_support) multipliers times sign: `coef_` is their product with
+        the support vectors; where the dual was solved
+    n_iter_, converged_ : iterations, and whether the gap was small enough at the end
+    history_ : objective after each iteration ("objective"; of the dual, its negative), and
+        "seconds"
+
+    See Also
+    --------
+    Pegasos : The same objective by stochastic sub-gradients.
+    SGDClassifier : Hinge losses by stochastic gradient descent.
+    hard_margin : The plane of maximal margin itself.
+
+    References
+    ----------
+    * C. Cortes, V. Vapnik (1995). Support-vector networks. Machine Learning 20.
+    * C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi, S. Sundararajan (2008). A dual coordinate
+      descent method for large-scale linear SVM. ICML.
+    * H.-F. Yu, C.-J. Hsieh, K.-W. Chang, C.-J. Lin (2012). Large linear classification when data
+      cannot fit in memory. ACM Transactions on Knowledge Discovery from Data 5.
 
     Examples
     --------
@@ -143,34 +156,30 @@ class LinearSVC(LinearClassifier):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         problem = self.problem(rows)
-        found = self._found(rows, problem, int(rng.integers(2**31)))
-        T = found.T.astype(rows.dtype)
+        solution = self._solve(rows, problem, int(rng.integers(2**31)))
+        T = solution.T.astype(rows.dtype)
         learned = {"coef_": T[:, :-1].copy(), "intercept_": T[:, -1].copy()}
         if not self.fit_intercept:
             learned["intercept_"] = np.zeros(len(T), rows.dtype)
-        proof = {"gap_": found.gap, "objective_": found.objective}
-        return learned | self._supports(rows, problem, found) | proof | found.report
+        certificate = {"gap_": solution.gap, "objective_": solution.objective}
+        return learned | self._support(rows, problem, solution) | certificate | solution.report
 
     def problem(self, rows: Rows) -> SVMObjective:
-        """What the parameters ask to be minimised over these rows."""
-        self._refuse_mismatch()
+        """The objective that the parameters define on these rows."""
+        self._check_compatible()
         k = len(self.classes_)
-        m = 1 if k == 2 else k
-        factor = compute_class_weight(
-            self.class_weight, self.classes_, rows.total(sum_class_weights, k)
-        )
-        factor = np.ones(k) if factor is None else np.asarray(factor, np.float64)
-        others = factor[:1] if m == 1 else np.ones(k)
+        totals = rows.total(sum_class_weights, k)
+        weights = one_vs_rest_weights(self.class_weight, self.classes_, totals)
         return SVMObjective(
-            np.arange(k - m, k),
-            self.C * np.column_stack([others, factor[k - m :]]),
+            np.arange(k - len(weights), k),
+            self.C * weights,
             self.loss == "squared_hinge",
             self.penalty == "l1",
             bool(self.fit_intercept),
             float(self.intercept_scaling),
         )
 
-    def _refuse_mismatch(self) -> None:
+    def _check_compatible(self) -> None:
         l1, hinge = self.penalty == "l1", self.loss == "hinge"
         if (l1 and (hinge or self.dual is True)) or (hinge and self.dual is False):
             cure = "loss='squared_hinge'" if l1 and hinge else "dual='auto'"
@@ -181,28 +190,28 @@ class LinearSVC(LinearClassifier):
         if self.penalty == "l1" and np.isinf(self.C):
             raise ValueError("C=inf asks for a hard margin, which has penalty='l2'")
 
-    def _found(self, rows: Rows, problem: SVMObjective, seed: int) -> SVMSolution:
+    def _solve(self, rows: Rows, problem: SVMObjective, seed: int) -> SVMSolution:
         gap = max(0.01 * self.tol, 10 * problem.eps(rows.dtype))
-        limits = {"gap": gap, "max_iter": self.max_iter}
+        stop = {"gap": gap, "max_iter": self.max_iter}
         if np.isinf(self.C):
             return _solve_hard_margin(rows, problem)
-        if problem.lasso:
-            return l1_prox_newton(rows, problem, **limits)
+        if problem.l1:
+            return l1_prox_newton(rows, problem, **stop)
         size = len(problem.cost) * (rows.n_features + 1) ** 2
-        widest = _NEWTON_MAX_SPARSE_COLUMNS if rows.sparse else rows.n_rows
-        narrow = size <= _NEWTON_MAX_ENTRIES and rows.n_features <= min(widest, rows.n_rows)
+        widest = SVM_NEWTON_MAX_SPARSE_COLUMNS if rows.sparse else rows.n_rows
+        narrow = size <= SVM_NEWTON_MAX_ENTRIES and rows.n_features <= min(widest, rows.n_rows)
         if narrow and self.dual is not True:
-            return primal_newton(rows, problem, **limits)
+            return primal_newton(rows, problem, **stop)
         if self.dual is False:
             return primal_lbfgs(rows, problem, tol=self.tol, max_iter=self.max_iter)
-        return dual_coordinate_descent(rows, problem, seed, tol=self.tol, **limits)
+        return dual_coordinate_descent(rows, problem, seed, tol=self.tol, **stop)
 
-    def _supports(self, rows: Rows, problem: SVMObjective, found: SVMSolution) -> dict[str, Any]:
-        if found.alpha is None:
+    def _support(self, rows: Rows, problem: SVMObjective, solution: SVMSolution) -> dict[str, Any]:
+        if solution.alpha is None:
             return {}
-        support = np.flatnonzero((found.alpha > 0).any(axis=0))
-        own = rows.each(_class_numbers)[support] == problem.labels[:, None]
-        signed = np.where(own, 1.0, -1.0) * found.alpha[:, support]
+        support = np.flatnonzero((solution.alpha > 0).any(axis=0))
+        inside = rows.each(_class_numbers)[support] == problem.labels[:, None]
+        signed = np.where(inside, 1.0, -1.0) * solution.alpha[:, support]
         return {"support_": support, "dual_coef_": signed.astype(rows.dtype)}
 
 
@@ -214,11 +223,11 @@ def _class_numbers(chunk: Chunk) -> np.ndarray:
 def _solve_hard_margin(rows: Rows, problem: SVMObjective) -> SVMSolution:
     """A hard margin, with its certificate."""
     X, y, w, _ = rows.gather()
-    kept = slice(None) if w is None else np.flatnonzero(w)
-    X = X if isinstance(X, np.ndarray) else X.toarray()
-    T, some = hard_margin_per_class(X[kept], y[kept], problem)
+    weighted = slice(None) if w is None else np.flatnonzero(w)
+    X = to_dense(X)
+    T, multipliers = hard_margin_per_class(X[weighted], y[weighted], problem)
     alpha = np.zeros((len(T), len(X)))
-    alpha[:, kept] = some
+    alpha[:, weighted] = multipliers
     primal = problem.penalty(T)
     history = {"objective": np.array([primal.sum()]), "seconds": np.zeros(1)}
     report = {"n_iter_": 1, "converged_": True, "history_": history}

@@ -1,9 +1,8 @@
-r"""Margins of linear classifiers: distances to the boundary, support vectors, what strengths mean.
+r"""Margins of linear classifiers: distances to the boundary, support vectors, regularization.
 
 For scores f(x) = w x + b and labels y = -1 or +1 the margin of a row is y f(x), its distance to the
 boundary y f(x) / |w|, and the margin boundaries f = -1 and f = +1 lie 1 / |w| from the boundary. A
 model of more than two classes has such a boundary for each class, against the rest.
-[000, 1.3; 002, 6.3; 003, unit 1; 004, ch. 5]
 """
 
 from __future__ import annotations
@@ -63,11 +62,11 @@ def support_vectors(model: Any, X: Any, y: Any, tol: float = 1e-6) -> np.ndarray
 
 
 def intercept_from_multipliers(score: Any, y: Any, alpha: Any, most: Any) -> float:
-    """The constant b, from the multipliers of a hinge SVM whose b has no penalty.
+    """The intercept, from the multipliers of a hinge SVM that does not penalize it.
 
     Rows with 0 < alpha < most lie on a margin boundary, where y (score + b) = 1; b is the mean of
-    what they say. If there are none, b is not unique: rows with alpha = 0 lie outside the margin,
-    those with alpha = most within, and b is the middle of what that leaves. [004, 5.4]
+    these values. If there are none, b is not unique: rows with alpha = 0 lie outside the margin,
+    those with alpha = most within, and b is the middle of what that leaves.
 
     Parameters
     ----------
@@ -103,14 +102,14 @@ def intercept_from_multipliers(score: Any, y: Any, alpha: Any, most: Any) -> flo
 def c_from_strength(strength: float, n: int, *, loss: str = "mean", half: bool = True) -> float:
     r"""C of ``LinearSVC`` for an objective that has the strength at its penalty.
 
-    ========================================  =============================  ==============
-    objective                                 call                           where
-    ========================================  =============================  ==============
-    mean loss + lambda/2 :math:`|w|^2`        cost_of(lambda, n)             003; 000's C
-    mean loss + lambda :math:`|w|^2`          cost_of(lambda, n, half=False)  002; 003's alpha
-    sum of losses + lambda/2 :math:`|w|^2`    cost_of(lambda, n, loss="sum")
-    c times mean loss + 1/2 :math:`|w|^2`     cost_of(1 / c, n)              003: c = 1/lambda
-    ========================================  =============================  ==============
+    ========================================  ======================================
+    objective                                 call
+    ========================================  ======================================
+    mean loss + lambda/2 :math:`|w|^2`        c_from_strength(lambda, n)
+    mean loss + lambda :math:`|w|^2`          c_from_strength(lambda, n, half=False)
+    sum of losses + lambda/2 :math:`|w|^2`    c_from_strength(lambda, n, loss="sum")
+    c times mean loss + 1/2 :math:`|w|^2`     c_from_strength(1 / c, n)
+    ========================================  ======================================
 
     The same turns C into a strength: `c_from_strength` is its own inverse.
 
@@ -120,14 +119,14 @@ def c_from_strength(strength: float, n: int, *, loss: str = "mean", half: bool =
     (0.5, 0.5)
     """
     if loss not in ("mean", "sum"):
-        raise ValueError(f"loss={loss!r}: say 'mean' or 'sum'")
+        raise ValueError(f"loss={loss!r}: choose 'mean' or 'sum'")
     return 1.0 / (strength * (n if loss == "mean" else 1) * (1 if half else 2))
 
 
 def reference_margin_objective(gamma: Any, gamma_ref: float, alpha: float) -> float:
     """Mean hinge of distances in units of a reference margin, plus alpha / gamma_ref^2.
 
-    With gamma_ref = 1 / |w| this is the mean hinge of the margins plus alpha |w|^2. [003, unit 1]
+    With gamma_ref = 1 / |w| this is the mean hinge of the margins plus alpha |w|^2.
 
     Examples
     --------
@@ -216,11 +215,11 @@ def dual_certificate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> D
     >>> proof.primal.round(5).tolist(), bool(proof.gap[0] < 1e-6)
     ([0.25], True)
     """
-    again: Any = clone(model)
-    rows = again._training_rows(X, y, sample_weight)  # noqa: SLF001 - the classes as numbers
+    unfitted: Any = clone(model)
+    rows = unfitted._training_rows(X, y, sample_weight)  # noqa: SLF001 - classes as numbers
     T = np.column_stack([model.coef_, model.intercept_]).astype(np.float64)
     alpha = None
     if hasattr(model, "support_"):
         alpha = np.zeros((len(T), rows.n_rows))
         alpha[:, model.support_] = np.abs(model.dual_coef_)
-    return duality_certificate(rows, again.problem(rows), T, alpha)
+    return duality_certificate(rows, unfitted.problem(rows), T, alpha)
