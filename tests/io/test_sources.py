@@ -260,7 +260,7 @@ def test_few_readers_and_few_columns_at_a_time_change_no_bits(tmp_path, monkeypa
     X, y, w = drawn(3000, 3, "f8")
     pq.write_table(table(X, y, w), tmp_path / "a.parquet", row_group_size=400)
     source = tenfold.open(tmp_path / "a.parquet", "y", "w").source
-    cost = sum(source.held.values())
+    cost = sum(source.buffer_bytes.values())
     for room, kind, n_runs in ((cost, ParquetSource, 1), (cost - 1, MatrixFileSource, 72)):
         monkeypatch.setattr(arrow, "READING_BYTES", room)
         monkeypatch.setattr("tenfold.io.parquet.READING_BYTES", room)

@@ -71,8 +71,8 @@ def _find_missing(column: Any) -> int | None:
     """Position of the first null or NaN of a column."""
     import pyarrow.compute as pc
 
-    place = pc.index(column.is_null(nan_is_null=True), value=True).as_py()
-    return None if place < 0 else place
+    index = pc.index(column.is_null(nan_is_null=True), value=True).as_py()
+    return None if index < 0 else index
 
 
 def to_record_batch(table: Any) -> Any:
@@ -90,7 +90,7 @@ class ColumnSpec:
     ----------
     names : list of str
         All columns of the table.
-    asked : ColumnRoles
+    roles : ColumnRoles
         Which of them are the target, the weights and X.
     shown : str
         The name of the table in error messages.
@@ -99,9 +99,9 @@ class ColumnSpec:
     dtype: np.dtype
     label: Any  # dtype of the target; `str` for text; None without a target
 
-    def __init__(self, names: list[str], asked: ColumnRoles, shown: str) -> None:
-        choice = asked.choice(names, shown)
-        self.several = isinstance(choice.y, list)
+    def __init__(self, names: list[str], roles: ColumnRoles, shown: str) -> None:
+        choice = roles.choice(names, shown)
+        self.has_several_targets = isinstance(choice.y, list)
         targets = choice.y if isinstance(choice.y, list) else [choice.y]
         self.X = [names[j] for j in choice.X]
         self.y = [names[j] for j in targets if j is not None]
@@ -140,14 +140,14 @@ class ColumnSpec:
         self, column: Callable[[str], Any], first: int, where: Callable[[int], str]
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Target and weights, from Arrow columns by name."""
-        whole = {
+        complete = {
             n: _check_no_missing(column(n), n, first, where) for n in self.needed[len(self.X) :]
         }
-        y = [_target_array(whole[name], self.label) for name in self.y]
-        w = None if self.w is None else _weight_array(whole[self.w])
+        y = [_target_array(complete[name], self.label) for name in self.y]
+        w = None if self.w is None else _weight_array(complete[self.w])
         if not y:
             return None, w
-        return np.column_stack(y) if self.several else y[0], w
+        return np.column_stack(y) if self.has_several_targets else y[0], w
 
     def _check(self, shown: str, schema: Any, first: str) -> None:
         for name in self.needed:

@@ -48,11 +48,11 @@ class HeaderGuess(NamedTuple):
     Attributes
     ----------
     is_header : whether it holds names
-    said : the note, or None
+    note : the note, or None
     """
 
     is_header: bool
-    said: str | None = None
+    note: str | None = None
 
 
 def detect_header(fields: list[str], rows: list[list[str]]) -> HeaderGuess:
@@ -71,16 +71,16 @@ def detect_header(fields: list[str], rows: list[list[str]]) -> HeaderGuess:
     False
     """
     fields = [field.strip() for field in fields]
-    own = [cell_type(field) for field in fields]
-    if any(own) and not any(kind == "word" for kind in own) and "number" in own:
+    kinds = [cell_type(field) for field in fields]
+    if any(kinds) and not any(kind == "word" for kind in kinds) and "number" in kinds:
         return HeaderGuess(
-            is_header=False, said=f"the first line holds numbers, no names; {_DEFAULT_NAMES_NOTE}"
+            is_header=False, note=f"the first line holds numbers, no names; {_DEFAULT_NAMES_NOTE}"
         )
-    words_above = (j for j, kind in enumerate(own) if kind == "word")
+    words_above = (j for j, kind in enumerate(kinds) if kind == "word")
     if any(_column_type(_column_cells(rows, j)) in {"number", "date"} for j in words_above):
         return HeaderGuess(is_header=True)
     columns = [_column_cells(rows, j) for j in range(len(fields))]
-    pairs = list(zip(own, map(_column_type, columns), strict=True))
+    pairs = list(zip(kinds, map(_column_type, columns), strict=True))
     alike = [f for f, (one, other) in zip(fields, pairs, strict=True) if one == other != "word"]
     words = [j for j, (one, other) in enumerate(pairs) if one == "word" and other]
     again = [fields[j] for j in words if fields[j] in set(columns[j])]
@@ -95,23 +95,23 @@ def _guess_from_evidence(
     certain = [field for field in alike if not field.lstrip("+-").isdigit()]
     if certain or (again and 2 * len(again) >= words):
         why = format_names(certain + again, 2)
-        said = (
+        note = (
             f"the first line looks like a row, not a header ({why} match the values below), so "
             f"{_DEFAULT_NAMES_NOTE} (--header, or header=True, says that it holds names)"
         )
-        return HeaderGuess(is_header=False, said=said)
+        return HeaderGuess(is_header=False, note=note)
     doubtful = alike + again
     cure = "--no-header, or header=False, says that it is a row"
     if doubtful:
         return HeaderGuess(
             is_header=True,
-            said="the first line was taken for names, though "
+            note="the first line was taken for names, though "
             f"{format_names(doubtful, 2)} could stand in a row ({cure})",
         )
     if words and rows:
         return HeaderGuess(
             is_header=True,
-            said=f"words stand in every column, so the first line was taken for names ({cure})",
+            note=f"words stand in every column, so the first line was taken for names ({cure})",
         )
     return HeaderGuess(is_header=True)
 

@@ -68,21 +68,21 @@ def expand_path(where: str) -> list[Path]:
     if path.exists():
         return [path]
     if has_magic(where):
-        found = [Path(one) for one in sorted(glob(str(path), recursive=True))]  # noqa: PTH207 - also absolute
-        found = [one for one in _without_hidden(found) if one.is_file()]
-        if found:
-            return found
+        matches = [Path(one) for one in sorted(glob(str(path), recursive=True))]  # noqa: PTH207 - also absolute
+        matches = [one for one in _without_hidden(matches) if one.is_file()]
+        if matches:
+            return matches
         raise FileNotFoundError(f"no file matches {where!r}")
     raise FileNotFoundError(f"{where} does not exist.{_hint(path)}")
 
 
 def _list_folder(folder: Path) -> list[Path]:
     inside = _without_hidden(sorted(folder.iterdir()))
-    found = [path for path in inside if path.is_file()]
-    if not found:
+    files = [path for path in inside if path.is_file()]
+    if not files:
         deeper = f" Files in folders below it: '{folder}/**/*.parquet'." if inside else ""
         raise FileNotFoundError(f"the folder {folder} holds no data files.{deeper}")
-    return found
+    return files
 
 
 def _without_hidden(paths: Iterable[Path]) -> list[Path]:

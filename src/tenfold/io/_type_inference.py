@@ -77,10 +77,10 @@ def _parse_bools(column: Any) -> Any:
     import pyarrow as pa
 
     pc = arrow_compute()
-    small = pc.utf8_lower(column)
-    if not pc.all(pc.is_in(small, pa.array(["true", "false", None]))).as_py():
+    lower = pc.utf8_lower(column)
+    if not pc.all(pc.is_in(lower, pa.array(["true", "false", None]))).as_py():
         raise ValueError("not true or false")
-    return pc.equal(small, "true").cast(pa.float64())
+    return pc.equal(lower, "true").cast(pa.float64())
 
 
 def _parse_numbers(column: Any) -> Any:
@@ -126,11 +126,11 @@ def _make_date_parser(form: str) -> Callable[[Any], Any]:
 
 
 def _is_same_day(column: Any, dates: Any, form: str) -> bool:
-    """Whether no 31st of February became a day of March."""
+    """Whether each date has the day that was written: February 31 parses as a day of March."""
     pc = arrow_compute()
-    at = [part for part in "dmY" if part in form]
-    at.sort(key=form.index)
-    day = pc.list_element(pc.split_pattern_regex(column, r"\D+", max_splits=3), at.index("d"))
+    order = [part for part in "dmY" if part in form]
+    order.sort(key=form.index)
+    day = pc.list_element(pc.split_pattern_regex(column, r"\D+", max_splits=3), order.index("d"))
     return bool(pc.all(pc.equal(day.cast("int64"), pc.day(dates))).as_py())
 
 
@@ -155,104 +155,108 @@ _PARSER_OF_FORMAT = {PLAIN: _PLAIN_NUMBER} | {
 }
 
 _FORMAT_OF_PARSER = {number: name for name, number in _PARSER_OF_FORMAT.items()}
-_PROBED_VALUES = 64  # values that are tried first
+_PROBED_VALUES = 64  # of each batch, parsed first
 
 
 class NonNumericValues(NamedTuple):
     """Values of a column that are no numbers: how many of how many, and the first."""
 
-    found: int = 0
-    of: int = 0
+    n_found: int = 0
+    total: int = 0
     row: int = -1
     value: str = ""
-    counting: bool = True
+    is_counting: bool = True
 
-    def seen(self, column: Any, first: int) -> NonNumericValues:
-        """With those of a further batch; a column of words is given up."""
+    def add_batch(self, column: Any, first: int) -> NonNumericValues:
+        """Include a further batch; counting stops in a column of text."""
         pc = arrow_compute()
-        odd = pc.invert(
+        non_numeric = pc.invert(
             pc.match_substring_regex(column, f"{_NUMBER_PATTERN}|{ANY_FORMAT_PATTERN}")
         ).fill_null(False)
-        here, values = int(pc.sum(odd).as_py() or 0), len(column) - column.null_count
-        if 2 * here > values:
-            return self._replace(counting=False)
+        count, values = int(pc.sum(non_numeric).as_py() or 0), len(column) - column.null_count
+        if 2 * count > values:
+            return self._replace(is_counting=False)
         row, value = self.row, self.value
-        if here and not self.found:
-            place = pc.index(odd, value=True).as_py()
-            row, value = first + place, column[place].as_py()
-        return NonNumericValues(self.found + here, self.of + values, row, value)
+        if count and not self.n_found:
+            index = pc.index(non_numeric, value=True).as_py()
+            row, value = first + index, column[index].as_py()
+        return NonNumericValues(self.n_found + count, self.total + values, row, value)
 
     @property
-    def few(self) -> bool:
-        """Whether the column would be one of numbers but for less than one in a hundred."""
-        return self.counting and 0 < 100 * self.found < self.of
+    def is_rare(self) -> bool:
+        """Whether less than 1 % of the values are not numbers."""
+        return self.is_counting and 0 < 100 * self.n_found < self.total
 
 
 class TypeInference:
-    """What the columns of a text table are, as far as they were read.
+    """Types of the columns of a text table, from the rows that were read so far.
 
     Parameters
     ----------
     names : the columns
-    known : dict, name -> type of columns that have one; of these, text may still be dates
+    given_types : dict, name -> type of columns that have one; text may still turn out as dates
     styles : dict, name -> name of the style of its numbers, for columns that must have this one
 
     Attributes
     ----------
-    at : dict, name -> number of the reading that has made sense so far
-    marked : dict, name -> style of its numbers, and the first cell that shows it
-    seen : names of the columns that had a value
-    changed : whether a value forced another reading on rows that were stored before
+    parser_of : dict, name -> index of the parser that is valid so far
+    formats : dict, name -> format of its numbers, and the first cell that shows it
+    with_values : names of the columns that have had a value
+    changed : whether a value has ruled out the parser of rows that were stored before
     """
 
     def __init__(
         self,
         names: list[str],
-        known: dict[str, str] | None = None,
+        given_types: dict[str, str] | None = None,
         styles: dict[str, str] | None = None,
     ) -> None:
         self.names = names
-        self.asked = {name: _PARSER_OF_FORMAT[style] for name, style in (styles or {}).items()}
-        known = known or {}
-        self.known = {name: kind for name, kind in known.items() if kind != "text"}
-        self.loose = [name for name in names if name not in known]
-        start = {name: _DATE if name in known else _PLAIN_NUMBER for name in names}
-        self.at = start | {name: at for name, at in self.asked.items() if name in self.loose}
+        self.requested = {name: _PARSER_OF_FORMAT[style] for name, style in (styles or {}).items()}
+        given_types = given_types or {}
+        self.given_types = {name: kind for name, kind in given_types.items() if kind != "text"}
+        self.untyped = [name for name in names if name not in given_types]
+        initial = {name: _DATE if name in given_types else _PLAIN_NUMBER for name in names}
+        requested = {n: parser for n, parser in self.requested.items() if n in self.untyped}
+        self.parser_of = initial | requested
         self.agreed = False
-        self.instead: dict[str, int] = {}  # readings of columns on trial for another
+        self.on_trial: dict[str, int] = {}  # parsers of columns on which decimal commas are tried
         self.begin()
 
     def begin(self) -> None:
         """Start to read from the first row."""
-        self.seen: set[str] = set()
-        self.marked: dict[str, tuple[NumberFormat, str]] = {}
-        self.odd = dict.fromkeys(self.loose, NonNumericValues())
-        self.numbers: dict[str, int] = dict.fromkeys(self.loose, 0)
+        self.with_values: set[str] = set()
+        self.formats: dict[str, tuple[NumberFormat, str]] = {}
+        self.non_numeric = dict.fromkeys(self.untyped, NonNumericValues())
+        self.number_counts: dict[str, int] = dict.fromkeys(self.untyped, 0)
         self.changed, self.rows = False, 0
 
     @property
     def types(self) -> dict[str, str]:
         """Type of each column; one without values counts as numbers."""
-        seen = {n: _PARSERS[self.at[n]].type if n in self.seen else "number" for n in self.names}
-        return seen | self.known
+        inferred = {
+            n: _PARSERS[self.parser_of[n]].type if n in self.with_values else "number"
+            for n in self.names
+        }
+        return inferred | self.given_types
 
     @property
     def styles(self) -> dict[str, str]:
         """How the numbers of each column are written; nothing if all are plain."""
-        if not self.marked:
+        if not self.formats:
             return {}
-        at = {name: self.at[name] for name in self.loose if self.types[name] == "number"}
+        parsers = {n: self.parser_of[n] for n in self.untyped if self.types[n] == "number"}
         return {
             name: _FORMAT_OF_PARSER[number]
-            for name, number in at.items()
+            for name, number in parsers.items()
             if number in _FORMAT_OF_PARSER
         }
 
     def mixed(self, line: Callable[[int], int]) -> dict[str, tuple[int, str, int]]:
         """Columns of numbers but for a few values: line and text of the first, and how many."""
         types = self.types
-        few = {n: o for n, o in self.odd.items() if types[n] == "text" and o.few}
-        return {name: (line(odd.row), odd.value, odd.found) for name, odd in few.items()}
+        rare = {n: v for n, v in self.non_numeric.items() if types[n] == "text" and v.is_rare}
+        return {name: (line(v.row), v.value, v.n_found) for name, v in rare.items()}
 
     def read(self, batch: Any) -> Any:
         """A batch of strings as a batch of numbers, dates and strings."""
@@ -265,68 +269,72 @@ class TypeInference:
     def _column(self, name: str, column: Any) -> Any:
         import pyarrow as pa
 
-        if name in self.known:
+        if name in self.given_types:
             return column
-        before = self.at[name]
+        before = self.parser_of[name]
         if column.null_count == len(column):
             parsed = _null_column(len(column), _PARSERS[before].type)
         else:
-            self.at[name], parsed = _first_valid_parse(column, self._readings(name))
-            self._count_odd(name, column)
-            self._mark(name, column)
-            stored = name in self.seen or _physical_type(self.at[name]) != _physical_type(before)
-            self.changed |= self.rows > 0 and self.at[name] != before and stored
-            self.seen.add(name)
+            self.parser_of[name], parsed = _first_valid_parse(column, self._candidate_parsers(name))
+            self._count_non_numeric(name, column)
+            self._note_format(name, column)
+            stored = name in self.with_values or _physical_type(
+                self.parser_of[name]
+            ) != _physical_type(before)
+            self.changed |= self.rows > 0 and self.parser_of[name] != before and stored
+            self.with_values.add(name)
         return parsed.combine_chunks() if isinstance(parsed, pa.ChunkedArray) else parsed
 
-    def _readings(self, name: str) -> Iterable[int]:
-        """Readings that may still make sense, in their order."""
-        at = self.at[name]
-        if name in self.asked:
-            return (at, _TEXT)
-        if name in self.instead and at == _DECIMAL_COMMA:
-            return (at, self.instead[name])
-        return range(at, len(_PARSERS))
+    def _candidate_parsers(self, name: str) -> Iterable[int]:
+        """Indices of the parsers that may still be valid, in order."""
+        current = self.parser_of[name]
+        if name in self.requested:
+            return (current, _TEXT)
+        if name in self.on_trial and current == _DECIMAL_COMMA:
+            return (current, self.on_trial[name])
+        return range(current, len(_PARSERS))
 
-    def _mark(self, name: str, column: Any) -> None:
-        style = _PARSERS[self.at[name]].style
+    def _note_format(self, name: str, column: Any) -> None:
+        style = _PARSERS[self.parser_of[name]].style
         if style is None:
-            self.marked.pop(name, None)
-        elif name not in self.marked and (cell := find_format_evidence(column, style)) is not None:
-            self.marked[name] = style, cell
+            self.formats.pop(name, None)
+        elif name not in self.formats and (cell := find_format_evidence(column, style)) is not None:
+            self.formats[name] = style, cell
 
     def agree(self) -> bool:
         """Try decimal commas on all columns of numbers, once, if one has them for certain."""
-        if self.agreed or _DECIMAL_COMMA not in [self.at[name] for name in self.loose]:
+        if self.agreed or _DECIMAL_COMMA not in [self.parser_of[name] for name in self.untyped]:
             return False
         self.agreed = True
-        self.instead = {
-            name: self.at[name]
-            for name in self.loose
-            if self.at[name] < _DECIMAL_COMMA and name in self.seen and name not in self.asked
+        self.on_trial = {
+            name: self.parser_of[name]
+            for name in self.untyped
+            if self.parser_of[name] < _DECIMAL_COMMA
+            and name in self.with_values
+            and name not in self.requested
         }
-        self.at |= dict.fromkeys(self.instead, _DECIMAL_COMMA)
-        return bool(self.instead)
+        self.parser_of |= dict.fromkeys(self.on_trial, _DECIMAL_COMMA)
+        return bool(self.on_trial)
 
-    def _count_odd(self, name: str, column: Any) -> None:
-        if name not in self.odd:
+    def _count_non_numeric(self, name: str, column: Any) -> None:
+        if name not in self.non_numeric:
             return
-        if self.at[name] <= _DECIMAL_COMMA:
-            self.numbers[name] += len(column) - column.null_count
+        if self.parser_of[name] <= _DECIMAL_COMMA:
+            self.number_counts[name] += len(column) - column.null_count
             return
-        odd = self.odd[name]
-        if odd.counting:
-            if not odd.of:  # all so far were numbers
-                odd = odd._replace(of=self.numbers[name])
-            self.odd[name] = odd.seen(column, self.rows)
+        values = self.non_numeric[name]
+        if values.is_counting:
+            if not values.total:  # all so far were numbers
+                values = values._replace(total=self.number_counts[name])
+            self.non_numeric[name] = values.add_batch(column, self.rows)
 
 
-def _first_valid_parse(column: Any, readings: Iterable[int]) -> tuple[int, Any]:
-    """The first reading that makes sense; of most others a few values tell that they do not."""
+def _first_valid_parse(column: Any, candidates: Iterable[int]) -> tuple[int, Any]:
+    """The first parser that is valid, and its result; a few values rule out most others."""
     import pyarrow as pa
 
     head = column.slice(0, _PROBED_VALUES).drop_null()
-    for number in readings:
+    for number in candidates:
         try:
             _PARSERS[number].parse(head)
             return number, _PARSERS[number].parse(column)

@@ -27,7 +27,7 @@ class FileSummary(NamedTuple):
 
     schema: Any
     rows: list[int]  # in each piece
-    held: dict[str, int]  # bytes that a reader buffers for each column
+    buffer_bytes: dict[str, int]  # bytes that a reader buffers for each column
 
 
 class ArrowFileSource(Source):
@@ -37,28 +37,29 @@ class ArrowFileSource(Source):
     ----------
     paths : list of Path
         The files, in the order of their rows.
-    asked : ColumnRoles
+    roles : ColumnRoles
         Which columns are the target, the weights and X.
     """
 
     shippable = True
 
-    def __init__(self, paths: list[Path], asked: ColumnRoles) -> None:
+    def __init__(self, paths: list[Path], roles: ColumnRoles) -> None:
         self.shown = [str(path) for path in paths]
         self.paths = [str(path.absolute()) for path in paths]
         heads = [self._head(*paths) for paths in zip(self.paths, self.shown, strict=True)]
-        self.columns = ColumnSpec(data_columns(heads[0].schema), asked, self.shown[0])
+        self.columns = ColumnSpec(data_columns(heads[0].schema), roles, self.shown[0])
         self.columns.settle(self.shown, [head.schema for head in heads])
         self.dtype, self.names = self.columns.dtype, self.columns.X
         self.n_features = len(self.names)
         self.edges = [np.cumsum([0, *head.rows]) for head in heads]  # of pieces, file by file
         self.starts = np.cumsum([0, *(edges[-1] for edges in self.edges)])  # of files
         self.n_rows = int(self.starts[-1])
-        self.y, self.w = asked.outside(heads[0].schema.names, self.n_rows)
+        self.y, self.w = roles.outside(heads[0].schema.names, self.n_rows)
         self.has_target = bool(self.columns.y) or self.y is not None
         self.has_weight = self.columns.w is not None or self.w is not None
-        self.held = {
-            name: max(head.held.get(name, 0) for head in heads) for name in self.columns.needed
+        self.buffer_bytes = {
+            name: max(head.buffer_bytes.get(name, 0) for head in heads)
+            for name in self.columns.needed
         }
 
     @abstractmethod
@@ -82,7 +83,7 @@ class ArrowFileSource(Source):
     def runs(self) -> Iterator[range]:
         """A few long runs for each thread, fewer if their readers would fill the memory."""
         total = len(chunk_numbers(self.n_rows, self.grid))
-        fitting = max(READING_BYTES // max(sum(self.held.values()), 1), 1)
+        fitting = max(READING_BYTES // max(sum(self.buffer_bytes.values()), 1), 1)
         min_chunks = max(_MIN_RUN_CHUNKS, -(-total // min(2 * n_threads(), fitting)))
         cuts, start = self.cuts(), 0
         while start < total:
@@ -125,35 +126,35 @@ class ArrowFileSource(Source):
                     yield self.columns.chunk(batch, first, self.where)
                     first += batch.num_rows
             except (pa.ArrowException, OSError) as problem:
-                raise self._damaged(file, first - start, problem) from problem
+                raise self._damage_error(file, first - start, problem) from problem
             if first < stop:
-                raise self._damaged(file, first - start, "there are fewer rows than it says")
+                raise self._damage_error(file, first - start, "there are fewer rows than it says")
 
     def _batches(self, file: int, first: int, end: int) -> Iterator[Any]:
         """Record batches with exactly the rows first:end of a file."""
         path, edges = self.paths[file], self.edges[file]
         begin = int(np.searchsorted(edges, first, "right")) - 1
         stop = int(np.searchsorted(edges, end))
-        whole = stop if edges[stop] == end else stop - 1
+        complete = stop if edges[stop] == end else stop - 1
         size = self._batch_rows()
-        parts = [self.decode(path, range(begin, whole), size)] if begin < whole else []
-        if whole < stop:  # of the last piece, decode no more than is needed
-            need = min(size, end - int(edges[whole]))
-            parts.append(self.decode(path, range(whole, stop), need))
+        parts = [self.decode(path, range(begin, complete), size)] if begin < complete else []
+        if complete < stop:  # of the last piece, decode no more than is needed
+            need = min(size, end - int(edges[complete]))
+            parts.append(self.decode(path, range(complete, stop), need))
         return _trim_batches(chain.from_iterable(parts), first - int(edges[begin]), end - first)
 
     def _batch_rows(self) -> int:
         chunks = _DECODED_BYTES // (self.grid * self.n_features * self.dtype.itemsize)
         return self.grid * min(max(chunks, 2), 4)
 
-    def _damaged(self, file: int, row: int, problem: Any) -> ValueError:
+    def _damage_error(self, file: int, row: int, problem: Any) -> ValueError:
         edges = self.edges[file]
         begin = int(np.searchsorted(edges, row, "right")) - 1
         stop = int(np.searchsorted(edges[:-1], row + self._batch_rows()))
         culprits = (self.culprit(self.paths[file], piece) for piece in range(begin, stop))
-        at = next((culprit for culprit in culprits if culprit), f"after row {row}")
+        place = next((culprit for culprit in culprits if culprit), f"after row {row}")
         return ValueError(
-            f"{self.shown[file]}, {at}: the file is damaged, write it again ({problem})"
+            f"{self.shown[file]}, {place}: the file is damaged, write it again ({problem})"
         )
 
     def culprit(self, path: str, piece: int) -> str:
@@ -181,18 +182,18 @@ def _trim_batches(batches: Iterable[Any], skip: int, rows: int) -> Iterator[Any]
 
 def regrid(parts: Iterable[Chunk], first: int, grid: int) -> Iterator[Chunk]:
     """Rows that come in parts of any size, cut at multiples of `grid`."""
-    held: list[Chunk] = []
+    pending: list[Chunk] = []
     missing = grid
     for rows in parts:
-        at = 0
-        while at < rows.rows:
-            held.append(_slice_chunk(rows, at, at + missing))
-            at, missing = at + held[-1].rows, missing - held[-1].rows
+        start = 0
+        while start < rows.rows:
+            pending.append(_slice_chunk(rows, start, start + missing))
+            start, missing = start + pending[-1].rows, missing - pending[-1].rows
             if missing == 0:
-                yield concatenate_chunks(held)._replace(first=first)
-                first, held, missing = first + grid, [], grid
-    if held:
-        yield concatenate_chunks(held)._replace(first=first)
+                yield concatenate_chunks(pending)._replace(first=first)
+                first, pending, missing = first + grid, [], grid
+    if pending:
+        yield concatenate_chunks(pending)._replace(first=first)
 
 
 def _slice_chunk(chunk: Chunk, low: int, high: int) -> Chunk:

@@ -23,13 +23,13 @@ class ColumnRoles(NamedTuple):
 
     def choice(self, names: Sequence, shown: str) -> ColumnPositions:
         """Positions among `names`: the names of a table, or range(width) for an array."""
-        at = _name_positions(names, shown)
-        y = _find_column(self.target, at, shown) if is_column(self.target, names) else None
-        w = _find_column(self.weight, at, shown) if is_column(self.weight, names) else None
+        positions = _name_positions(names, shown)
+        y = _find_column(self.target, positions, shown) if is_column(self.target, names) else None
+        w = _find_column(self.weight, positions, shown) if is_column(self.weight, names) else None
         if isinstance(w, list):
             raise TypeError(f"weight={self.weight!r}: give one column")
         wanted = names if self.columns is None else _as_list(self.columns)
-        X = [_find_column(name, at, shown) for name in wanted]
+        X = [_find_column(name, positions, shown) for name in wanted]
         used = {w, *(y if isinstance(y, list) else [y])}
         X = [j for j in X if j not in used]
         if not X or len(set(X)) < len(X):

@@ -109,7 +109,7 @@ def inspect_csv(
         names=names,
         skipped_lines=header_end - (0 if guess.is_header else 1),
         has_padding=any(field != field.strip() for row in rows for field in row),
-        notes=notes + ([f"{shown}: {guess.said}."] if guess.said else []),
+        notes=notes + ([f"{shown}: {guess.note}."] if guess.note else []),
         has_header=guess.is_header,
     )
 

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -40,16 +40,23 @@ class CsvSource(Source):
     """One or several CSV files with the same columns; the first line of each holds their names."""
 
     dtype = np.dtype(np.float64)
+    coarser: CsvSource | None = None  # the source that has the numbers
 
-    def __init__(self, paths: list[Path], asked: ColumnRoles) -> None:
-        self.asked = asked
+    def __init__(self, paths: list[Path], roles: ColumnRoles) -> None:
+        self.roles = roles
         self.files = [_inspect_named_columns(path) for path in paths]
-        self.columns = ColumnSpec(self.files[0].fields, asked, self.files[0].shown)
+        self.columns = ColumnSpec(self.files[0].fields, roles, self.files[0].shown)
         schemas = [_infer_schema(file) for file in self.files]
         self.types = self._settle(schemas)
         self.names, self.n_features = self.columns.X, len(self.columns.X)
-        self.has_target, self.has_weight = asked.target is not None, asked.weight is not None
+        self.has_target, self.has_weight = roles.target is not None, roles.weight is not None
         self.starts = [0]  # the first row of each file, as far as they are read
+
+    def with_chunk_rows(self, rows: int) -> Self:
+        """The same rows in smaller chunks; the text is still parsed once."""
+        finer = super().with_chunk_rows(rows)
+        finer.coarser = self
+        return finer
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
@@ -58,7 +65,7 @@ class CsvSource(Source):
 
     def chunks(self, run: range) -> Iterator[Chunk]:
         """Read the chunks of a run."""
-        return self.spool.chunks(run)
+        return self.spool.with_chunk_rows(self.grid).chunks(run)
 
     def take(self, rows: np.ndarray) -> Chunk:
         """The rows with these numbers."""
@@ -73,6 +80,8 @@ class CsvSource(Source):
     @cached_property
     def spool(self) -> MatrixFileSource:
         """All numbers, in an unnamed temporary file."""
+        if self.coarser is not None:
+            return self.coarser.spool
         spool, integral, n_rows = SpoolFile(), self.has_integer_target, 0
         for chunk in self._read():
             integral = integral and bool(np.all(chunk.y == np.rint(chunk.y)))
@@ -81,7 +90,7 @@ class CsvSource(Source):
         raw = spool.rows(n_rows, self)
         if integral and isinstance(raw.y, FileMatrix):
             raw.y.dtype = np.dtype(np.int64)
-        y, w = self.asked.outside(self.files[0].fields, n_rows)
+        y, w = self.roles.outside(self.files[0].fields, n_rows)
         raw.y, raw.w = raw.y if y is None else y, raw.w if w is None else w
         return raw
 

@@ -32,21 +32,21 @@ class DataFrameSource(Source):
     Parameters
     ----------
     frame : DataFrame of pandas or polars, or Arrow table
-    asked : ColumnRoles
+    roles : ColumnRoles
         Which columns are the target, the weights and X.
     """
 
-    def __init__(self, frame: Any, asked: ColumnRoles) -> None:
+    def __init__(self, frame: Any, roles: ColumnRoles) -> None:
         self.frame = _to_narwhals(frame)
         names = list(self.frame.columns)
-        columns = ColumnSpec(names, asked, "the table")
+        columns = ColumnSpec(names, roles, "the table")
         self.n_rows, self.n_features = len(self.frame), len(columns.X)
         self.names = columns.X if all(isinstance(name, str) for name in columns.X) else None
         positions = {name: j for j, name in enumerate(names)}
         self.at: Any = [positions[name] for name in columns.X]
         self.at = slice(None) if names == columns.X else self.at
         self.dtype = self._dtype(columns.X)
-        self.y, self.w = self._sides(columns, asked, names)
+        self.y, self.w = self._sides(columns, roles, names)
         self.has_target, self.has_weight = self.y is not None, self.w is not None
 
     def chunks(self, run: range) -> Iterator[Chunk]:
@@ -83,13 +83,13 @@ class DataFrameSource(Source):
         self.uniform = names_of_kinds in ({"Float32"}, {"Float64"})
         return np.dtype(np.float32 if names_of_kinds == {"Float32"} else np.float64)
 
-    def _sides(self, columns: ColumnSpec, asked: ColumnRoles, names: list[Any]) -> tuple[Any, Any]:
+    def _sides(self, columns: ColumnSpec, roles: ColumnRoles, names: list[Any]) -> tuple[Any, Any]:
         """Target and weights, from columns of the table or from elsewhere."""
         sides = columns.needed[len(columns.X) :]
         arrow = {name: self.frame[:, names.index(name)].to_arrow() for name in sides}
         columns.label = common_label_dtype({arrow[name].type for name in columns.y})
         inside = columns.sides(arrow.__getitem__, 0, self.where)
-        outside = asked.outside(names, self.n_rows)
+        outside = roles.outside(names, self.n_rows)
         y, w = (a if b is None else b[:] for a, b in zip(inside, outside, strict=True))
         return y, w if w is None else as_weights(w)
 

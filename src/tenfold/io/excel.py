@@ -29,8 +29,8 @@ class ExcelFile(NamedTuple):
         """Record batches of strings."""
         rows = (values for _, values in islice(_iterate_rows(self.path, self.sheet), 1, None))
         width = len(self.names)
-        while some := list(islice(rows, _BATCH_ROWS)):
-            filled = [(*row[:width], *[None] * (width - len(row))) for row in some]
+        while batch := list(islice(rows, _BATCH_ROWS)):
+            filled = [(*row[:width], *[None] * (width - len(row))) for row in batch]
             yield to_string_batch(self.names, zip(*filled, strict=True))
 
     def place(self, row: int) -> tuple[str, int]:
@@ -45,17 +45,17 @@ def inspect_excel(path: Path, sheet: str | int | None) -> ExcelFile:
     shown = str(path)
     with closing(_open_workbook(shown)) as book:
         sheets = book.sheetnames
-    found = _find_sheet(sheets, sheet, shown)
-    _, fields = next(_iterate_rows(shown, found), (0, ()))
+    name = _find_sheet(sheets, sheet, shown)
+    _, fields = next(_iterate_rows(shown, name), (0, ()))
     while fields and fields[-1] is None:
         fields = fields[:-1]
     if not fields:
-        raise TableError(f"{shown}: the sheet {found!r} is empty. Name another one: sheet=...")
+        raise TableError(f"{shown}: the sheet {name!r} is empty. Name another one: sheet=...")
     notes = []
     if sheet is None and len(sheets) > 1:
-        notes = [f"{shown} has {len(sheets)} sheets; {found!r}, the first, was read."]
+        notes = [f"{shown} has {len(sheets)} sheets; {name!r}, the first, was read."]
     names, more = make_unique_names(["" if f is None else str(f) for f in fields], shown)
-    return ExcelFile(shown, shown, found, names, notes + more)
+    return ExcelFile(shown, shown, name, names, notes + more)
 
 
 def _find_sheet(sheets: list[str], sheet: str | int | None, shown: str) -> str:

@@ -52,9 +52,9 @@ def _iterate_objects(path: str, shown: str) -> Iterator[tuple[int, dict[str, Any
 
     try:
         with open_text(path, "utf8") as lines:
-            whole = next((line for line in lines if line.strip()), "").lstrip().startswith("[")
+            is_list = next((line for line in lines if line.strip()), "").lstrip().startswith("[")
         with open_text(path, "utf8") as lines:
-            if whole:
+            if is_list:
                 yield from (
                     (1, _flatten_object(one, shown, 1)) for one in _parse_list(lines.read(), shown)
                 )
@@ -66,9 +66,9 @@ def _iterate_objects(path: str, shown: str) -> Iterator[tuple[int, dict[str, Any
         raise unreadable_file_error(shown, problem) from problem
 
 
-def _parse_list(whole: str, shown: str) -> list[Any]:
-    found = _parse_json(whole, shown, 1)
-    return found if isinstance(found, list) else [found]
+def _parse_list(text: str, shown: str) -> list[Any]:
+    value = _parse_json(text, shown, 1)
+    return value if isinstance(value, list) else [value]
 
 
 def _parse_json(line: str, shown: str, number: int) -> Any:

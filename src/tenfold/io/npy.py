@@ -18,13 +18,13 @@ from tenfold.engine.spool import MatrixFileSource
 from tenfold.io.column_roles import ColumnRoles
 
 
-def open_npy_source(paths: list[Path], asked: ColumnRoles) -> MatrixFileSource:
+def open_npy_source(paths: list[Path], roles: ColumnRoles) -> MatrixFileSource:
     """Open one or several `.npy` files as one matrix."""
     parts = [_open_matrix(path) for path in paths]
     matrix = parts[0] if len(parts) == 1 else StackedMatrix(parts)
     columns = range(matrix.shape[1])
     return MatrixFileSource(
-        matrix, asked.choice(columns, str(paths[0])), *asked.outside(columns, matrix.shape[0])
+        matrix, roles.choice(columns, str(paths[0])), *roles.outside(columns, matrix.shape[0])
     )
 
 

@@ -79,8 +79,8 @@ def parse_column(column: Any, style: NumberFormat) -> Any:
 def find_format_evidence(column: Any, style: NumberFormat) -> str | None:
     """The first cell that shows the style; None if plain numbers are all there is."""
     pc = arrow_compute()
-    place = pc.index(pc.match_substring_regex(column, style.marks), value=True).as_py()
-    return None if place < 0 else column[place].as_py().strip()
+    index = pc.index(pc.match_substring_regex(column, style.marks), value=True).as_py()
+    return None if index < 0 else column[index].as_py().strip()
 
 
 def parse_number(text: str, name: str | None) -> float:

@@ -52,9 +52,9 @@ def open(where: Any, target: Any = None, weight: Any = None, columns: Any = None
     >>> rows.take(np.array([1, 3])).y
     array([ 5., 11.])
     """
-    asked = ColumnRoles(target, weight, columns)
+    roles = ColumnRoles(target, weight, columns)
     if isinstance(where, Rows):
-        if any(wish is not None for wish in asked):
+        if any(role is not None for role in roles):
             raise ValueError("these rows are open: give target, weight and columns when opening")
         return where
     if _is_dask(where):
@@ -68,7 +68,7 @@ def open(where: Any, target: Any = None, weight: Any = None, columns: Any = None
             raise ValueError("sequences have no columns to choose from: choose them in the arrays")
         return from_sequences(where, target, weight)
     engine = _current_engine()
-    return Rows(_make_source(where, asked, here=engine is None), engine=engine)
+    return Rows(_make_source(where, roles, here=engine is None), engine=engine)
 
 
 def is_rows_like(X: Any) -> bool:
@@ -126,62 +126,62 @@ def _current_engine() -> Any:
     return current_engine()
 
 
-def _make_source(where: Any, asked: ColumnRoles, *, here: bool) -> Source:
+def _make_source(where: Any, roles: ColumnRoles, *, here: bool) -> Source:
     if _is_path(where) or _is_paths(where):
-        return _make_file_source(where, asked, here=here)
+        return _make_file_source(where, roles, here=here)
     if isinstance(where, np.ndarray | list | tuple):
-        return _make_array_source(np.asarray(where), asked)
+        return _make_array_source(np.asarray(where), roles)
     if hasattr(where, "tocsr"):
-        return _make_sparse_source(where.tocsr(), asked)
+        return _make_sparse_source(where.tocsr(), roles)
     from tenfold.io.dataframe import DataFrameSource
 
-    return DataFrameSource(where, asked)
+    return DataFrameSource(where, roles)
 
 
-def _make_file_source(where: Any, asked: ColumnRoles, *, here: bool) -> Source:
+def _make_file_source(where: Any, roles: ColumnRoles, *, here: bool) -> Source:
     from tenfold.io._paths import resolve_files
 
     kind, paths = resolve_files(where)
     if kind == "npy":
         from tenfold.io.npy import open_npy_source
 
-        return open_npy_source(paths, asked)
+        return open_npy_source(paths, roles)
     if kind == "csv":
         from tenfold.io.csv_source import CsvSource
 
-        return CsvSource(paths, asked)
+        return CsvSource(paths, roles)
     if kind == "ipc":
         from tenfold.io.arrow import IpcSource
 
-        return IpcSource(paths, asked)
+        return IpcSource(paths, roles)
     from tenfold.engine.spool import has_room_for
     from tenfold.io.parquet import ParquetSource, spool_wide_file
 
-    source = ParquetSource(paths, asked)
+    source = ParquetSource(paths, roles)
     return spool_wide_file(source) if here and source.heavy and has_room_for(source) else source
 
 
-def _make_array_source(X: np.ndarray, asked: ColumnRoles) -> ArraySource:
+def _make_array_source(X: np.ndarray, roles: ColumnRoles) -> ArraySource:
     if X.dtype.kind not in "biuf":
         raise ValueError(f"the array holds {X.dtype}, not numbers")
     if X.ndim != 2:
         raise ValueError(
             f"the array has shape {X.shape}; X needs two dimensions: X.reshape(len(X), -1)"
         )
-    choice, y, w = _target_and_weights(X, asked)
+    choice, y, w = _target_and_weights(X, roles)
     return ArraySource(X[:, _as_slice(choice.X)], y, w)
 
 
-def _make_sparse_source(X: Any, asked: ColumnRoles) -> SparseSource:
-    choice, y, w = _target_and_weights(X, asked)
+def _make_sparse_source(X: Any, roles: ColumnRoles) -> SparseSource:
+    choice, y, w = _target_and_weights(X, roles)
     return SparseSource(X if choice.is_all(X.shape[1]) else X[:, choice.X], y, w)
 
 
-def _target_and_weights(X: Any, asked: ColumnRoles) -> tuple[ColumnPositions, Any, Any]:
+def _target_and_weights(X: Any, roles: ColumnRoles) -> tuple[ColumnPositions, Any, Any]:
     """Columns of an array; target and weights from them, or from elsewhere."""
     numbers = range(X.shape[1])
-    choice = asked.choice(numbers, "the array")
-    y, w = (None if side is None else side[:] for side in asked.outside(numbers, X.shape[0]))
+    choice = roles.choice(numbers, "the array")
+    y, w = (None if side is None else side[:] for side in roles.outside(numbers, X.shape[0]))
     y = y if choice.y is None else _dense_column(X[:, [choice.y]])
     w = w if choice.w is None else _dense_column(X[:, [choice.w]])
     return choice, y, w if w is None else as_weights(w)

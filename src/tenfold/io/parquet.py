@@ -28,8 +28,8 @@ class ParquetSource(ArrowFileSource):
         """Read the footer: schema, rows of each row group, sizes in the largest of them."""
         metadata = _read_metadata(path, Path(path).stat().st_mtime_ns)
         rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-        held = _reader_bytes(metadata.row_group(rows.index(max(rows)))) if rows else {}
-        return FileSummary(metadata.schema.to_arrow_schema(), rows, held)
+        buffer_bytes = _reader_bytes(metadata.row_group(rows.index(max(rows)))) if rows else {}
+        return FileSummary(metadata.schema.to_arrow_schema(), rows, buffer_bytes)
 
     def decode(self, path: str, pieces: range, size: int) -> Iterator[Any]:
         """Read row groups one after the other; a batch may reach over their edges."""
@@ -46,7 +46,7 @@ class ParquetSource(ArrowFileSource):
     @property
     def heavy(self) -> bool:
         """Whether a reader of all columns would buffer too much memory."""
-        return sum(self.held.values()) > READING_BYTES
+        return sum(self.buffer_bytes.values()) > READING_BYTES
 
     def only(self, names: list[str]) -> ParquetSource:
         """The same rows with fewer columns."""
@@ -56,7 +56,7 @@ class ParquetSource(ArrowFileSource):
             names,
             len(names),
         )
-        narrow.held = {name: self.held[name] for name in narrow.columns.needed}
+        narrow.buffer_bytes = {name: self.buffer_bytes[name] for name in narrow.columns.needed}
         return narrow
 
 
@@ -75,7 +75,7 @@ def _column_blocks(source: ParquetSource) -> Iterator[list[str]]:
     """Neighbouring columns that can be read together."""
     block: list[str] = []
     for name in source.columns.X:
-        if block and sum(source.held[n] for n in [*block, name]) > READING_BYTES // 2:
+        if block and sum(source.buffer_bytes[n] for n in [*block, name]) > READING_BYTES // 2:
             yield block
             block = []
         block.append(name)

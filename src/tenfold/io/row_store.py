@@ -40,7 +40,7 @@ class RowStoreWriter:
 
     def __init__(self, width: int) -> None:
         self.size = batch_rows(width)
-        self.held: list[Any] = []
+        self.pending: list[Any] = []
         self.bytes = 0
         self.rows = 0
         self.spill: SpillFile | None = None
@@ -48,7 +48,7 @@ class RowStoreWriter:
 
     def put(self, batch: Any) -> None:
         """Take a batch."""
-        self.held.append(batch)
+        self.pending.append(batch)
         self.bytes += batch.nbytes
         self.rows += batch.num_rows
         if self.writer is not None or self.bytes > _MAX_MEMORY_BYTES:
@@ -59,28 +59,28 @@ class RowStoreWriter:
         import pyarrow as pa
 
         if self.spill is None:
-            return MemoryStore(to_column_batch(pa.Table.from_batches(self.held), types))
+            return MemoryStore(to_column_batch(pa.Table.from_batches(self.pending), types))
         self._write(last=True)
         self.writer.close()
-        self.held = []
+        self.pending = []
         pa.default_memory_pool().release_unused()
         return FileStore(self.spill, self.rows, self.size, types)
 
     def _write(self, *, last: bool) -> None:
         import pyarrow as pa
 
-        table = pa.Table.from_batches(self.held)
-        whole = table.num_rows if last else table.num_rows - table.num_rows % self.size
+        table = pa.Table.from_batches(self.pending)
+        complete = table.num_rows if last else table.num_rows - table.num_rows % self.size
         if self.writer is None:
             self.spill = SpillFile()
             self.writer = pa.ipc.new_file(pa.PythonFile(self.spill.file, "w"), table.schema)
         try:
-            for first in range(0, whole, self.size):  # one by one: no second copy of all of them
+            for first in range(0, complete, self.size):  # one by one: no second copy of all of them
                 for batch in table.slice(first, self.size).combine_chunks().to_batches():
                     self.writer.write_batch(batch)
         except OSError as problem:
             raise _disk_full_error(problem) from problem
-        self.held = table.slice(whole).combine_chunks().to_batches()
+        self.pending = table.slice(complete).combine_chunks().to_batches()
 
 
 def _disk_full_error(problem: OSError) -> OSError:

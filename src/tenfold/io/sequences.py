@@ -135,7 +135,8 @@ class SequenceSource(Source):
     @property
     def grid(self) -> int:
         """Sequences per chunk."""
-        return min(max(CHUNK_BYTES // self.row_bytes, 1), _MAX_CHUNK_SEQUENCES)
+        usual = min(max(CHUNK_BYTES // self.row_bytes, 1), _MAX_CHUNK_SEQUENCES)
+        return self._limit_grid(usual)
 
     def chunks(self, run: range) -> Iterator[Chunk]:
         """Read the sequences of a run."""

@@ -73,7 +73,7 @@ class TableSource(Source):
     @property
     def grid(self) -> int:
         """Rows per chunk."""
-        return batch_rows(self.n_features)
+        return self._limit_grid(batch_rows(self.n_features))
 
     def __len__(self) -> int:
         return self.n_rows

@@ -122,7 +122,7 @@ def read_text_table(files: list[Any], shown: str, how: TableOptions) -> TableSou
         store,
         inference.types,
         shown=shown,
-        notes=[note for file in files for note in file.notes] + describe_formats(inference.marked),
+        notes=[note for file in files for note in file.notes] + describe_formats(inference.formats),
         mixed=inference.mixed(lambda row: place(row)[2]),
         place=lambda row: "{}, {} {}".format(*place(row)),
         styles=inference.styles,

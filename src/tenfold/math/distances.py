@@ -254,14 +254,15 @@ def gower(X: Any, Y: Any = None, *, categorical: Any = (), ranges: Any = None) -
     X = np.asarray(X, np.float64)
     Y = X if Y is None else np.asarray(Y, np.float64)
     ranges = _column_ranges(np.concatenate([X, Y])) if ranges is None else np.asarray(ranges)
-    total, known = np.zeros((len(X), len(Y))), np.zeros((len(X), len(Y)))
+    total, count = np.zeros((len(X), len(Y))), np.zeros((len(X), len(Y)))
     for d in range(X.shape[1]):
-        apart = np.abs(X[:, d, None] - Y[:, d])
-        seen = ~np.isnan(apart)
-        apart = apart > 0 if d in categorical else apart / (ranges[d] if ranges[d] > 0 else 1.0)
-        total += np.where(seen, apart, 0.0)
-        known += seen
-    return np.divide(total, known, out=np.full_like(total, np.nan), where=known > 0)
+        distance = np.abs(X[:, d, None] - Y[:, d])
+        observed = ~np.isnan(distance)
+        scale = ranges[d] if ranges[d] > 0 else 1.0
+        distance = distance > 0 if d in categorical else distance / scale
+        total += np.where(observed, distance, 0.0)
+        count += observed
+    return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
 
 
 def _column_ranges(X: np.ndarray) -> np.ndarray:

@@ -1,7 +1,4 @@
-"""Encodings of class labels: indices, signs, one-hot rows.
-
-[000, 1.5, 2.3; 001, 2.3; 003, unit 1; 004, 3.5]
-"""
+"""Encodings of class labels: indices, signs, one-hot rows."""
 
 from __future__ import annotations
 

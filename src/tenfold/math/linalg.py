@@ -32,9 +32,9 @@ def solve_psd(A: np.ndarray, b: np.ndarray, eps: float = FLOAT64_EPS) -> np.ndar
 def min_norm_solution(A: np.ndarray, b: np.ndarray, eps: float = FLOAT64_EPS) -> np.ndarray:
     """The minimum-norm solution of A x = b for a symmetric A, by its eigenvectors."""
     values, vectors = np.linalg.eigh(A)
-    kept = values > len(A) * eps * np.abs(values).max(initial=0.0)
-    V = vectors[:, kept]
-    return V @ ((V.T @ b).T / values[kept]).T
+    positive = values > len(A) * eps * np.abs(values).max(initial=0.0)
+    V = vectors[:, positive]
+    return V @ ((V.T @ b).T / values[positive]).T
 
 
 def to_dense(X: Any) -> np.ndarray:

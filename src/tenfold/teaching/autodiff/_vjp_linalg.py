@@ -52,11 +52,13 @@ def _vjp_einsum(i: int) -> VJP:
 
     def vjp(g: Any, y: Any, subscripts: str, *operands: Any) -> Any:
         inputs, result = _parse_subscripts(subscripts)
-        mine, others = inputs[i - 1], [*inputs[: i - 1], *inputs[i:]]
-        rest = [*operands[: i - 1], *operands[i:]]
-        there = [letter for letter in mine if any(letter in each for each in [result, *others])]
-        gradient = np.einsum(f"{','.join([result, *others])}->{''.join(there)}", g, *rest)
-        alone = tuple(at for at, letter in enumerate(mine) if letter not in there)
+        operand, others = inputs[i - 1], [*inputs[: i - 1], *inputs[i:]]
+        other_operands = [*operands[: i - 1], *operands[i:]]
+        shared = [letter for letter in operand if any(letter in s for s in [result, *others])]
+        gradient = np.einsum(
+            f"{','.join([result, *others])}->{''.join(shared)}", g, *other_operands
+        )
+        alone = tuple(at for at, letter in enumerate(operand) if letter not in shared)
         return np.broadcast_to(np.expand_dims(gradient, alone), np.shape(operands[i - 1]))
 
     return vjp
@@ -172,8 +174,8 @@ def _vjp_eigenvectors(g: Any, V: Any, A: Any) -> Any:
     if np.any((np.abs(gaps) < 1e-12 * np.max(np.abs(values))) & ~np.eye(size, dtype=bool)):
         raise ValueError("eigenvectors of equal eigenvalues are not differentiable")
     inner = (_transpose_matrices(V) @ g) * (1 - np.eye(size)) / (gaps + np.eye(size))
-    whole = V @ inner @ _transpose_matrices(V)
-    return 0.5 * (whole + _transpose_matrices(whole))
+    result = V @ inner @ _transpose_matrices(V)
+    return 0.5 * (result + _transpose_matrices(result))
 
 
 @primitive(_vjp_eigenvalues)
