@@ -41,7 +41,7 @@ def said(call) -> str:
 def assert_same_words(model, rows, target, monkeypatch) -> None:
     """The error must be that of a fit that calls scikit-learn's checks always."""
     words = said(lambda: model().fit(rows, target))
-    monkeypatch.setattr(Estimator, "_plain", lambda *_, **__: False)
+    monkeypatch.setattr(Estimator, "_is_plain", lambda *_, **__: False)
     assert words == said(lambda: model().fit(rows, target))
 
 

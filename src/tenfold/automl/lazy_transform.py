@@ -1,9 +1,9 @@
-"""Rows transformed chunk by chunk: features of any number without memory for them."""
+"""Rows transformed chunk by chunk, so that derived features need no memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from tenfold.engine.source import Source
 
 
 class SourceWrapper(Source):
-    """A source that lies over another, on its grid."""
+    """A source that wraps another one and has its grid."""
 
     source: Source
 
@@ -22,6 +22,12 @@ class SourceWrapper(Source):
     def grid(self) -> int:
         """Rows per chunk."""
         return self.source.grid
+
+    def with_chunk_rows(self, rows: int) -> Self:
+        """The same rows in smaller chunks."""
+        finer = super().with_chunk_rows(rows)
+        finer.source = self.source.with_chunk_rows(rows)
+        return finer
 
     @property
     def streams(self) -> bool:
@@ -36,30 +42,30 @@ class SourceWrapper(Source):
 
 
 class TransformedSource(SourceWrapper):
-    """The rows of a source, each chunk of which a fitted transformer makes new columns of.
+    """The rows of a source with each chunk transformed by a fitted transformer.
 
-    Chunks stay those of the source, so that each is made once in a pass.
+    Chunks are those of the source, so that each is transformed once in a pass.
     """
 
     def __init__(self, source: Source, transformer: Any) -> None:
         self.source, self.transformer = source, transformer
-        first = self._made(source.take(np.zeros(1, np.int64)))
+        first = self._transform(source.take(np.zeros(1, np.int64)))
         self.n_rows, self.n_features = source.n_rows, first.X.shape[1]
         self.dtype = compute_dtype(first.X.dtype)
         self.has_target, self.has_weight = source.has_target, source.has_weight
 
     def chunks(self, run: range) -> Iterator[Chunk]:
-        return (self._made(chunk) for chunk in self.source.chunks(run))
+        return (self._transform(chunk) for chunk in self.source.chunks(run))
 
     def take(self, rows: np.ndarray) -> Chunk:
-        return self._made(self.source.take(rows))
+        return self._transform(self.source.take(rows))
 
-    def _made(self, chunk: Chunk) -> Chunk:
+    def _transform(self, chunk: Chunk) -> Chunk:
         return chunk._replace(X=np.ascontiguousarray(self.transformer.transform(chunk.X)))
 
 
 class TargetSource(SourceWrapper):
-    """The rows of a source with a target that lies in memory."""
+    """The rows of a source with a target in memory."""
 
     has_target = True
 
@@ -77,7 +83,7 @@ class TargetSource(SourceWrapper):
 
 
 def transform_rows(rows: Rows, transformer: Any) -> Rows:
-    """The same rows with the columns that a fitted transformer makes."""
+    """The rows, transformed by a fitted transformer."""
     return Rows(TransformedSource(rows.source, transformer), engine=rows.engine)
 
 

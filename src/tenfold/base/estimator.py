@@ -40,6 +40,7 @@ class Estimator(BaseEstimator):
     _multi_output = False
     _all_pairs = False  # whether time grows with the square of the rows
     _draws = False  # whether rows are drawn: then weights and order of rows matter
+    _chunk_rows: int | None = None  # most rows per chunk, where the usual grid is too coarse
     _parameter_constraints: dict[str, Any] = {}
 
     if TYPE_CHECKING:
@@ -129,6 +130,11 @@ class Estimator(BaseEstimator):
             )
 
     def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
+        """X, y and weights, checked, as rows on the grid of the model."""
+        rows = self._checked_rows(X, y, w, reset=reset)
+        return rows if self._chunk_rows is None else rows.with_chunk_rows(self._chunk_rows)
+
+    def _checked_rows(self, X: Any, y: Any, w: Any, *, reset: bool) -> Rows:
         if is_rows_like(X) or isinstance(y, str) or isinstance(w, str):  # names of columns
             rows = self._open_rows(X, y, w, reset=reset)
             rows.allow_nan = self._nan_ok

@@ -99,22 +99,36 @@ class BlockSource(Source):
     @property
     def grid(self) -> int:
         """Rows per chunk."""
-        return self.layout.grid
+        return self._limit_grid(self.layout.grid)
 
     def block(self, number: int) -> Chunk:
         """The block with this number, in memory."""
         return self.held[number]
 
     def chunks(self, run: range) -> Iterator[Chunk]:
-        """Cut the chunks of a run from their blocks."""
-        for number, members in groupby(run, lambda chunk: chunk // self.size):
-            block = self.block(number)
-            yield from (slice_block(block, *self.span(member)) for member in members)
+        """Cut the chunks of a run from their blocks; on a finer grid a chunk may lie in two."""
+        last: tuple[int, Chunk] | None = None  # the block that was read last
+        for number in run:
+            first, end = self.span(number)
+            parts = []
+            for at in self.blocks_of(first, end):
+                last = last if last is not None and last[0] == at else (at, self.block(at))
+                parts.append(slice_block(last[1], *self.overlap(at, first, end)))
+            yield concatenate_chunks(parts)._replace(first=first)
+
+    def blocks_of(self, first: int, end: int) -> range:
+        """Numbers of the blocks in which rows first:end lie."""
+        return range(first // self.block_rows, -(-end // self.block_rows))
+
+    def overlap(self, block: int, first: int, end: int) -> tuple[int, int]:
+        """Those of the rows first:end that lie in a block."""
+        start = block * self.block_rows
+        return max(first, start), min(end, start + self.block_rows)
 
     @property
     def block_rows(self) -> int:
         """Rows per block."""
-        return self.grid * self.size
+        return self.layout.grid * self.size
 
     @property
     def numbers(self) -> range:
@@ -138,10 +152,11 @@ class RemoteBlocks(NamedTuple):
     source: BlockSource
     futures: list[Any]
 
-    def of(self, run: range) -> list[Any]:
-        """Futures of the blocks in which a run of chunks lies."""
-        size = self.source.size
-        return self.futures[run.start // size : -(-run.stop // size)]
+    def of(self, run: range, source: Source) -> list[Any]:
+        """Futures of the blocks in which a run of chunks of a source lies."""
+        first, end = run.start * source.grid, min(run.stop * source.grid, source.n_rows)
+        numbers = self.source.blocks_of(first, end)
+        return self.futures[numbers.start : numbers.stop]
 
     def renew(self, make: Callable[[list[int]], list[Any]]) -> None:
         """Make those again that were never made, or were lost with a worker."""
@@ -210,9 +225,18 @@ class RemoteBlockSource(BlockSource):
     def chunks(self, run: range) -> Iterator[Chunk]:
         """Fetch the chunks of a run."""
         for number in run:
-            block = self.blocks.futures[number // self.size]
-            future = self.client.submit(slice_block, block, *self.span(number), pure=False)
-            yield realign_chunk(future.result())
+            first, end = self.span(number)
+            futures = [
+                self.client.submit(
+                    slice_block,
+                    self.blocks.futures[at],
+                    *self.overlap(at, first, end),
+                    pure=False,
+                )
+                for at in self.blocks_of(first, end)
+            ]
+            parts = [realign_chunk(future.result()) for future in futures]
+            yield concatenate_chunks(parts)._replace(first=first)
 
     def take(self, rows: np.ndarray) -> Chunk:
         """The rows with these numbers, which must ascend, picked where they lie."""

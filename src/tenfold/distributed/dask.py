@@ -177,7 +177,7 @@ class DaskEngine:
 
     def _size(self, source: Source) -> int:
         blocks = self._blocks(source)
-        return 1 if blocks is None else blocks.source.size
+        return 1 if blocks is None else max(blocks.source.block_rows // source.grid, 1)
 
     def _blocks(self, source: Source) -> RemoteBlocks | None:
         """Where the blocks of a source lie; None if each worker reads it by itself."""
@@ -232,8 +232,8 @@ class DaskEngine:
                 problem = lost
                 self._renew(task.source)
         raise RuntimeError(
-            f"workers died in {_MAX_ATTEMPTS} attempts at a pass over the rows. Look at their logs; "
-            "often they have too little memory: use more workers, or fewer threads on each."
+            f"workers died in {_MAX_ATTEMPTS} attempts at a pass over the rows. Look at their "
+            "logs; often they have too little memory: use more workers, or fewer threads on each."
         ) from problem
 
     def _results(
@@ -272,7 +272,10 @@ class DaskEngine:
     ) -> dict[Any, range]:
         blocks = self._blocks(task.source)
         if task.source not in self.sent:
-            self.sent[task.source] = self._send(task.source if blocks is None else blocks.source)
+            seen = task.source if blocks is None else blocks.source
+            if blocks is not None and seen.grid != task.source.grid:
+                seen = seen.with_chunk_rows(task.source.grid)
+            self.sent[task.source] = self._send(seen)
         order = WorkerTask(
             verb,
             task.f,
@@ -290,7 +293,7 @@ class DaskEngine:
                 run_task,
                 *([thing] * len(members) for thing in same),
                 members,
-                [[] if blocks is None else blocks.of(run) for run in members],
+                [[] if blocks is None else blocks.of(run, task.source) for run in members],
                 [self._durable_columns(task, run) for run in members],
                 key=name,
                 pure=False,

@@ -52,10 +52,11 @@ def common_layout(layouts: list[BlockLayout]) -> BlockLayout:
         raise ValueError("there are no partitions to learn from")
     head = layouts[0]
     for at, layout in enumerate(layouts):
-        if _describe_columns(layout) != _describe_columns(head):
+        here, first = _describe_columns(layout), _describe_columns(head)
+        if here != first:
             raise ValueError(
-                f"partition {at} has {_describe_columns(layout)}, but partition 0 has {_describe_columns(head)}: all "
-                "partitions need the same columns"
+                f"partition {at} has {here}, but partition 0 has {first}: all partitions need the "
+                "same columns"
             )
     dtype = np.result_type(*(layout.dtype for layout in layouts))
     return head._replace(
@@ -133,7 +134,9 @@ class LazyBlockSource(BlockSource):
     def runs(self) -> Iterator[range]:
         """The chunks of each block."""
         chunks = chunk_numbers(self.n_rows, self.grid)
-        return (chunks[b * self.size : (b + 1) * self.size] for b in self.numbers)
+        starts = [-(-number * self.block_rows // self.grid) for number in self.numbers]
+        bounds = pairwise([*starts, len(chunks)])
+        return (chunks[start:stop] for start, stop in bounds if start < stop)
 
 
 def _delayed_partitions(where: Any, asked: ColumnRoles) -> tuple[list[Any], list[BlockLayout]]:

@@ -88,8 +88,8 @@ def resume_loop(state: Any) -> tuple[int, Any]:
     """Begin a loop at `state`: how many rounds a checkpoint knows, and the state after them.
 
     The state is a (named) tuple, list or dict of arrays and numbers that holds all that the loop
-    and its stopping rule need. Call `record_loop_state` after each round and `end_loop` at the end. Within
-    a loop that is being kept, inner loops begin at their start: only the outermost is kept.
+    and its stopping rule need. Call `record_loop_state` after each iteration and `end_loop` at the
+    end. Only the outermost loop is recorded: loops within it begin at their start.
     """
     log = _active_replay()
     return (0, state) if log is None else log.resume_loop(state)

@@ -35,12 +35,27 @@ def merge(a: Any, b: Any, *, reuse: bool = False, wide: bool = True) -> Any:
 
 def _add(a: Any, b: Any, *, reuse: bool, wide: bool) -> Any:
     """Sum of two numbers or arrays."""
+    if isinstance(a, np.integer):
+        return _add(np.asarray(a), b, reuse=False, wide=wide)[()]
     if not isinstance(a, np.ndarray):
         return _upcast_leaf(a) + _upcast_leaf(b) if wide else a + b
     dtype = np.result_type(a, b)
     dtype = _accumulator_dtype(dtype) if wide else dtype
+    if a.dtype.kind in "iu" and np.asarray(b).dtype.kind in "iu":
+        return _add_integers(a, np.asarray(b), dtype)
     free = reuse and a.dtype == dtype and a.flags.writeable
     return np.add(a, b, out=a if free else None, dtype=dtype)
+
+
+def _add_integers(a: np.ndarray, b: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Sum of arrays of integers, which stays one of integers; an error where it overflows."""
+    if dtype.kind not in "iu":
+        raise TypeError(f"integers of types {a.dtype} and {b.dtype} have no common type")
+    total = np.add(a, b, dtype=dtype)
+    wrong = total < a if dtype.kind == "u" else ((a ^ total) & (b ^ total)) < 0
+    if wrong.any():
+        raise OverflowError(f"a sum of integers in a statistic does not fit {dtype}")
+    return total
 
 
 def _rebuild(like: Any, parts: list) -> Any:

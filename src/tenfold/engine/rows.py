@@ -79,6 +79,11 @@ class Rows:
         """Classes and numbered rows, where they are known already: parts of numbered rows."""
         return None
 
+    def with_chunk_rows(self, rows: int) -> Rows:
+        """The same rows in chunks of at most so many; see `Source.with_chunk_rows`."""
+        source = self.source.with_chunk_rows(rows)
+        return Rows(source, engine=self.engine, classes=self.classes, allow_nan=self.allow_nan)
+
     def total(self, f: Callable[..., Any], *state: Any) -> Any:
         """Merge the statistics `f(chunk, *state)` of all chunks, in one fixed order.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from copy import copy
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -28,12 +29,28 @@ class Source(ABC):
     finite = False  # known to hold no NaN and no infinity
     has_target = False
     has_weight = False
+    max_chunk_rows: int | None = None  # a finer grid than the usual one: see `with_chunk_rows`
     direct = False  # whether any rows can be had at once, in place: see `between`
 
     @property
     def grid(self) -> int:
         """Rows per chunk."""
-        return SPARSE_CHUNK_ROWS if self.sparse else chunk_rows(self.n_features, self.dtype)
+        usual = SPARSE_CHUNK_ROWS if self.sparse else chunk_rows(self.n_features, self.dtype)
+        return self._limit_grid(usual)
+
+    def _limit_grid(self, rows: int) -> int:
+        return rows if self.max_chunk_rows is None else min(rows, self.max_chunk_rows)
+
+    def with_chunk_rows(self, rows: int) -> Self:
+        """The same rows in chunks of at most so many: for statistics that are large per chunk.
+
+        The finer grid is the same in every engine and file, and with it every bit of a result.
+        """
+        if rows < 1:
+            raise ValueError(f"with_chunk_rows({rows}): a chunk needs at least one row")
+        finer = copy(self)
+        finer.max_chunk_rows = rows
+        return finer
 
     @property
     def row_bytes(self) -> int:

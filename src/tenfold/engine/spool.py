@@ -1,4 +1,4 @@
-"""Matrix files as sources, and the spool: a temporary binary copy of a stream that is read repeatedly."""
+"""Matrix files as sources, and the spool: a temporary binary copy of a stream read repeatedly."""
 
 from __future__ import annotations
 
@@ -148,6 +148,7 @@ def _spool_column(array: Any) -> FileMatrix | LabelDictionary | None:
 def copy_names(source: Source, copy: MatrixFileSource) -> MatrixFileSource:
     """A copy of a source speaks of rows and columns as the source does."""
     copy.names, copy.finite, copy.place = source.names, source.finite, source.where
+    copy.max_chunk_rows = source.max_chunk_rows
     return copy
 
 
