@@ -15,9 +15,9 @@ class LinearSeparability(NamedTuple):
     ----------
     separable : whether a plane has all rows strictly on their sides
     coef, intercept : such a plane, the second class above 0; None if there is none
-    weights : (n_rows,) if there is none, weights of the rows, not negative, that sum to 1 in each class
-        (through the origin: in all) and give the same point on both sides:
-        the sum of y_i weights_i x_i is 0 for signs y_i
+    weights : (n_rows,) if there is none, weights of the rows, not negative, that sum to 1 in each
+        class (through the origin: in all) and give the same point on both sides: the sum of
+        y_i weights_i x_i is 0 for signs y_i
     """
 
     separable: bool
