@@ -195,7 +195,7 @@ def _align_to_partitions(side: Any, lengths: list[int], name: str) -> list[Any]:
     elif hasattr(side, "to_delayed"):
         parts = _side_partitions(side, lengths, name)
     else:
-        values, _ = ColumnRoles(side).outside((), sum(lengths))
+        values, _ = ColumnRoles(side).external_values((), sum(lengths))
         ends = np.cumsum([0, *lengths]).tolist()
         parts = [values[low:high] for low, high in pairwise(ends)]
     _check_same_length(

@@ -118,7 +118,7 @@ class ColumnSpec:
         fewer.X = names
         return fewer
 
-    def settle(self, shown: list[str], schemas: list[Any]) -> None:
+    def resolve_types(self, shown: list[str], schemas: list[Any]) -> None:
         """Check the columns of all files, and choose one dtype for X and one for the target."""
         files = dict(zip(shown, schemas, strict=True))
         others = {path: schema for path, schema in files.items() if not schema.equals(schemas[0])}
@@ -134,9 +134,9 @@ class ColumnSpec:
     def chunk(self, batch: Any, first: int, where: Callable[[int], str]) -> Chunk:
         """The rows of a record batch; `where` names the place of a row."""
         X = to_matrix(batch.select(self.X), self.dtype)
-        return Chunk(X, *self.sides(batch.column, first, where), first)
+        return Chunk(X, *self.target_and_weights(batch.column, first, where), first)
 
-    def sides(
+    def target_and_weights(
         self, column: Callable[[str], Any], first: int, where: Callable[[int], str]
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Target and weights, from Arrow columns by name."""

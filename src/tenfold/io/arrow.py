@@ -48,13 +48,13 @@ class ArrowFileSource(Source):
         self.paths = [str(path.absolute()) for path in paths]
         heads = [self._head(*paths) for paths in zip(self.paths, self.shown, strict=True)]
         self.columns = ColumnSpec(data_columns(heads[0].schema), roles, self.shown[0])
-        self.columns.settle(self.shown, [head.schema for head in heads])
+        self.columns.resolve_types(self.shown, [head.schema for head in heads])
         self.dtype, self.names = self.columns.dtype, self.columns.X
         self.n_features = len(self.names)
         self.edges = [np.cumsum([0, *head.rows]) for head in heads]  # of pieces, file by file
         self.starts = np.cumsum([0, *(edges[-1] for edges in self.edges)])  # of files
         self.n_rows = int(self.starts[-1])
-        self.y, self.w = roles.outside(heads[0].schema.names, self.n_rows)
+        self.y, self.w = roles.external_values(heads[0].schema.names, self.n_rows)
         self.has_target = bool(self.columns.y) or self.y is not None
         self.has_weight = self.columns.w is not None or self.w is not None
         self.buffer_bytes = {
@@ -151,13 +151,13 @@ class ArrowFileSource(Source):
         edges = self.edges[file]
         begin = int(np.searchsorted(edges, row, "right")) - 1
         stop = int(np.searchsorted(edges[:-1], row + self._batch_rows()))
-        culprits = (self.culprit(self.paths[file], piece) for piece in range(begin, stop))
+        culprits = (self.locate_damage(self.paths[file], piece) for piece in range(begin, stop))
         place = next((culprit for culprit in culprits if culprit), f"after row {row}")
         return ValueError(
             f"{self.shown[file]}, {place}: the file is damaged, write it again ({problem})"
         )
 
-    def culprit(self, path: str, piece: int) -> str:
+    def locate_damage(self, path: str, piece: int) -> str:
         """Where a piece is damaged, for an error message; empty if it is not."""
         return ""
 

@@ -28,8 +28,8 @@ class ColumnRoles(NamedTuple):
         w = _find_column(self.weight, positions, shown) if is_column(self.weight, names) else None
         if isinstance(w, list):
             raise TypeError(f"weight={self.weight!r}: give one column")
-        wanted = names if self.columns is None else _as_list(self.columns)
-        X = [_find_column(name, positions, shown) for name in wanted]
+        selected = names if self.columns is None else _as_list(self.columns)
+        X = [_find_column(name, positions, shown) for name in selected]
         used = {w, *(y if isinstance(y, list) else [y])}
         X = [j for j in X if j not in used]
         if not X or len(set(X)) < len(X):
@@ -37,7 +37,7 @@ class ColumnRoles(NamedTuple):
             raise ValueError(f"{shown}: {problem}. Choose other columns: columns=[...].")
         return ColumnPositions(X, y, w)
 
-    def outside(self, names: Sequence, n_rows: int) -> tuple[Any, Any]:
+    def external_values(self, names: Sequence, n_rows: int) -> tuple[Any, Any]:
         """Target and weights that are no columns of the data, or None."""
         y, w = (
             None
@@ -71,11 +71,11 @@ def _external_values(value: Any, n_rows: int, role: str) -> Any:
 
 
 def _name_positions(names: Sequence, shown: str) -> dict[Any, int]:
-    at = {name: j for j, name in enumerate(names)}
-    if len(at) < len(names):
-        twice = next(name for j, name in enumerate(names) if at[name] != j)
+    positions = {name: j for j, name in enumerate(names)}
+    if len(positions) < len(names):
+        twice = next(name for j, name in enumerate(names) if positions[name] != j)
         raise ValueError(f"{shown} has two columns {twice!r}: rename one of them")
-    return at
+    return positions
 
 
 def _as_list(columns: Any) -> list:
@@ -84,14 +84,14 @@ def _as_list(columns: Any) -> list:
     return list(columns)
 
 
-def _find_column(name: Any, at: dict[Any, int], shown: str) -> Any:
+def _find_column(name: Any, positions: dict[Any, int], shown: str) -> Any:
     if isinstance(name, list | tuple):
-        return [_find_column(one, at, shown) for one in name]
-    if name in at:
-        return at[name]
-    if isinstance(name, Integral) and 0 in at and int(name) + len(at) in at:
-        return at[int(name) + len(at)]  # counted from the end
-    raise ValueError(f"{shown} has no column {name!r}. {_hint(name, list(at))}")
+        return [_find_column(one, positions, shown) for one in name]
+    if name in positions:
+        return positions[name]
+    if isinstance(name, Integral) and 0 in positions and int(name) + len(positions) in positions:
+        return positions[int(name) + len(positions)]  # counted from the end
+    raise ValueError(f"{shown} has no column {name!r}. {_hint(name, list(positions))}")
 
 
 def _hint(name: Any, names: list) -> str:

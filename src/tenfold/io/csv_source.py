@@ -90,7 +90,7 @@ class CsvSource(Source):
         raw = spool.rows(n_rows, self)
         if integral and isinstance(raw.y, FileMatrix):
             raw.y.dtype = np.dtype(np.int64)
-        y, w = self.roles.outside(self.files[0].fields, n_rows)
+        y, w = self.roles.external_values(self.files[0].fields, n_rows)
         raw.y, raw.w = raw.y if y is None else y, raw.w if w is None else w
         return raw
 
@@ -115,7 +115,7 @@ class CsvSource(Source):
             _check_numeric(file, schema, [n for n in columns.needed if n not in columns.y])
         text = {name for schema in schemas for name in _text_columns(schema, columns.y)}
         schemas = [_with_strings(schema, text) for schema in schemas]
-        columns.settle([file.shown for file in self.files], schemas)
+        columns.resolve_types([file.shown for file in self.files], schemas)
         self.has_integer_target = columns.label == np.int64
         if self.has_integer_target:  # in the first block; a fraction may follow
             columns.label = np.dtype(np.float64)

@@ -88,8 +88,8 @@ class DataFrameSource(Source):
         sides = columns.needed[len(columns.X) :]
         arrow = {name: self.frame[:, names.index(name)].to_arrow() for name in sides}
         columns.label = common_label_dtype({arrow[name].type for name in columns.y})
-        inside = columns.sides(arrow.__getitem__, 0, self.where)
-        outside = roles.outside(names, self.n_rows)
+        inside = columns.target_and_weights(arrow.__getitem__, 0, self.where)
+        outside = roles.external_values(names, self.n_rows)
         y, w = (a if b is None else b[:] for a, b in zip(inside, outside, strict=True))
         return y, w if w is None else as_weights(w)
 

@@ -24,7 +24,9 @@ def open_npy_source(paths: list[Path], roles: ColumnRoles) -> MatrixFileSource:
     matrix = parts[0] if len(parts) == 1 else StackedMatrix(parts)
     columns = range(matrix.shape[1])
     return MatrixFileSource(
-        matrix, roles.choice(columns, str(paths[0])), *roles.outside(columns, matrix.shape[0])
+        matrix,
+        roles.choice(columns, str(paths[0])),
+        *roles.external_values(columns, matrix.shape[0]),
     )
 
 

@@ -158,7 +158,11 @@ def _make_file_source(where: Any, roles: ColumnRoles, *, here: bool) -> Source:
     from tenfold.io.parquet import ParquetSource, spool_wide_file
 
     source = ParquetSource(paths, roles)
-    return spool_wide_file(source) if here and source.heavy and has_room_for(source) else source
+    return (
+        spool_wide_file(source)
+        if here and source.exceeds_buffer and has_room_for(source)
+        else source
+    )
 
 
 def _make_array_source(X: np.ndarray, roles: ColumnRoles) -> ArraySource:
@@ -181,7 +185,9 @@ def _target_and_weights(X: Any, roles: ColumnRoles) -> tuple[ColumnPositions, An
     """Columns of an array; target and weights from them, or from elsewhere."""
     numbers = range(X.shape[1])
     choice = roles.choice(numbers, "the array")
-    y, w = (None if side is None else side[:] for side in roles.outside(numbers, X.shape[0]))
+    y, w = (
+        None if side is None else side[:] for side in roles.external_values(numbers, X.shape[0])
+    )
     y = y if choice.y is None else _dense_column(X[:, [choice.y]])
     w = w if choice.w is None else _dense_column(X[:, [choice.w]])
     return choice, y, w if w is None else as_weights(w)

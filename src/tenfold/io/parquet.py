@@ -35,7 +35,7 @@ class ParquetSource(ArrowFileSource):
         """Read row groups one after the other; a batch may reach over their edges."""
         return parquet_batches(path, self.columns.needed, size, row_groups=list(pieces))
 
-    def culprit(self, path: str, piece: int) -> str:
+    def locate_damage(self, path: str, piece: int) -> str:
         """The first column of a row group that cannot be read."""
         with _open_parquet(path) as file:
             names = (name for name in self.columns.needed if not _is_readable(file, piece, name))
@@ -44,7 +44,7 @@ class ParquetSource(ArrowFileSource):
         return f"row {first} or after (row group {piece}), column {name!r}" if name else ""
 
     @property
-    def heavy(self) -> bool:
+    def exceeds_buffer(self) -> bool:
         """Whether a reader of all columns would buffer too much memory."""
         return sum(self.buffer_bytes.values()) > READING_BYTES
 

@@ -136,9 +136,9 @@ class TableSource(Source):
     def assert_column(self, name: str) -> None:
         """Raise an error that names near names if there is no such column."""
         if name not in self.types:
-            raise TableError(f"{self.shown} has no column {name!r}. {self.near(name)}")
+            raise TableError(f"{self.shown} has no column {name!r}. {self.suggest_column(name)}")
 
-    def near(self, name: str) -> str:
+    def suggest_column(self, name: str) -> str:
         """A question about the column that may be meant, or the columns that there are."""
         small = {other.lower(): other for other in self.names}
         close = get_close_matches(str(name).lower(), list(small), 1, 0.5)
