@@ -99,7 +99,7 @@ def test_importance_agrees_with_scikit_learn():
         model.model_, rows.X, model.scale_.forward(y), n_repeats=20, random_state=0
     )
     for each in found:
-        places = rows.places[each.column]
+        places = rows.positions[each.column]
         if len(places) == 1:
             mean = theirs.importances_mean[places[0]]
             error = theirs.importances_std[places[0]]
@@ -245,7 +245,7 @@ def test_weights_of_features_add_up_to_the_score(make, kind, tmp_path):
     tenfold.save(model, tmp_path / "model.tenfold")
     found = linear_weights(tenfold.load(tmp_path / "model.tenfold"))
     assert len(found.names) == len(set(found.names))
-    made = model.model_[0].transform(X)[:, found.places]
+    made = model.model_[0].transform(X)[:, found.positions]
     scale = 1.0 if k else model.scale_.scale
     score = model.model_.decision_function(X) if k else model.model_.predict(X)[:, None]
     assert_allclose(made @ found.values, scale * (score - model.model_[1].intercept_), atol=1e-5)
@@ -253,7 +253,7 @@ def test_weights_of_features_add_up_to_the_score(make, kind, tmp_path):
     if make is candidates.product_configs:
         assert {"size", "size²", "size × age", "age × colour=red"} <= set(found.names)
     else:
-        assert "size (bend 1 of 6)" in found.names
+        assert "size (spline 1 of 6)" in found.names
 
 
 def test_a_calibrated_machine_shows_its_weights_and_bumps_have_none():
@@ -264,7 +264,7 @@ def test_a_calibrated_machine_shows_its_weights_and_bumps_have_none():
     model.model_ = svm.wrapper.set_params(estimator=svm.model).fit(X, y)
     inner = model.model_.calibrated_classifiers_[0].estimator
     found = linear_weights(model)
-    assert_allclose(found.values[:, 0], inner.coef_[0][found.places])
+    assert_allclose(found.values[:, 0], inner.coef_[0][found.positions])
     assert found.names[0] == "size"
     bumps = candidates.kernel_configs(EncodedTable(X, "two-class", 2, 0))[0]
     model.model_ = Pipeline([("features", bumps.features), ("model", bumps.model)]).fit(X, y)

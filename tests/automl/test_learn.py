@@ -133,12 +133,12 @@ def test_metrics_are_json(two_class, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["metrics.json", "model.tenfold"]
 
 
-@pytest.mark.parametrize("key", [rung.key for rung in CANDIDATES if not rung.yardstick])
-def test_every_rung_can_be_saved(key, tmp_path):
-    rung = next(rung for rung in CANDIDATES if rung.key == key)
-    if rung not in select_candidates(rung.tasks[0]):
+@pytest.mark.parametrize("key", [c.key for c in CANDIDATES if not c.is_reference])
+def test_every_candidate_can_be_saved(key, tmp_path):
+    candidate = next(candidate for candidate in CANDIDATES if candidate.key == key)
+    if candidate not in select_candidates(candidate.tasks[0]):
         pytest.skip("not a public model yet")
-    data = load_diabetes(as_frame=True).frame if "regression" in rung.tasks else iris()
+    data = load_diabetes(as_frame=True).frame if "regression" in candidate.tasks else iris()
     study = tenfold.learn(data[::2], "target", models=[key], folds=2, minutes=5)
     attempt = study.attempt(key)
     assert attempt.finished, attempt.note
@@ -254,8 +254,8 @@ def test_unbalanced_classes_are_judged_by_their_order():
     ("change", "options", "words"),
     [
         ({"y": [None] * 30}, {}, "missing in all rows"),
-        ({"y": [3.0] * 30}, {}, "in all rows: there is nothing to tell apart"),
-        ({"y": [f"name {i}" for i in range(30)]}, {}, "too many to tell apart"),
+        ({"y": [3.0] * 30}, {}, "in all rows: there is nothing to predict"),
+        ({"y": [f"name {i}" for i in range(30)]}, {}, "too many classes"),
         ({"y": [f"2024-01-{1 + i % 28:02d}" for i in range(30)]}, {}, "is a date"),
         ({}, {"metric": "acuracy"}, "there is no metric 'acuracy'"),
         ({}, {"metric": "r2"}, "does not suit two-class"),

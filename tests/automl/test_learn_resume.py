@@ -49,7 +49,7 @@ class Interrupting:
     def __init__(self, folds):
         self.left = folds
 
-    def fold_done(self, rung, fold, score):
+    def fold_finished(self, candidate, fold, score):
         self.left -= 1
         if self.left == 0:
             raise KeyboardInterrupt
@@ -72,13 +72,13 @@ def test_ctrl_c_before_anything_is_done_ends_the_study(tmp_path):
 
 def test_finished_folds_are_not_computed_again(tmp_path, monkeypatch, uninterrupted):
     learn(output=tmp_path, watch=Interrupting(8))
-    judged, computed = CandidateRunner._judged, []
+    evaluate, computed = CandidateRunner._evaluate_fold, []
 
-    def counting(climb, rung, fold):
-        computed.append(rung.key)
-        return judged(climb, rung, fold)
+    def counting(runner_, candidate, fold):
+        computed.append(candidate.key)
+        return evaluate(runner_, candidate, fold)
 
-    monkeypatch.setattr(CandidateRunner, "_judged", counting)
+    monkeypatch.setattr(CandidateRunner, "_evaluate_fold", counting)
     assert_same(learn(output=tmp_path, resume=True), uninterrupted)
     assert computed == ["lda"] + ["logistic"] * 3
 
@@ -133,7 +133,7 @@ def test_a_journal_gives_back_what_it_was_given(tmp_path):
     journal = FoldStore(tmp_path / "journal", {"seed": 1}, resume=False)
     assert journal.find("ridge", 0) is None
     result = FoldResult({"r2": 0.1 + 0.2}, 0.9, {"alpha": np.float64(0.1)}, 1.5, np.arange(3.0))
-    journal.keep("ridge", 0, result)
+    journal.save("ridge", 0, result)
     again = FoldStore(tmp_path / "journal", {"seed": 1}, resume=True).find("ridge", 0)
     assert again[:4] == result[:4]
     np.testing.assert_array_equal(again.predictions, result.predictions)
@@ -148,11 +148,15 @@ def test_no_time_leaves_the_baseline_and_says_so(monkeypatch):
     assert not any(a.eligible for a in study.skipped)
 
 
-def test_a_rung_that_runs_out_of_time_is_not_chosen(monkeypatch):
+def test_a_candidate_that_runs_out_of_time_is_not_chosen(monkeypatch):
     whole = CandidateRunner._out_of_time
 
-    def out_of_time(climb, rung, done):
-        return "stopped after 1 of 3 folds" if rung.key == "lda" else whole(climb, rung, done)
+    def out_of_time(runner_, candidate, done):
+        return (
+            "stopped after 1 of 3 folds"
+            if candidate.key == "lda"
+            else whole(runner_, candidate, done)
+        )
 
     monkeypatch.setattr(CandidateRunner, "_out_of_time", out_of_time)
     study = learn()

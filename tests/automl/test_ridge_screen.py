@@ -56,7 +56,7 @@ def test_the_shortcut_chooses_the_features_that_the_search_chooses(
     recipes: list[ModelConfig] = make(EncodedTable(problem.X, "two-class", 2, 0))  # type: ignore[operator]
     quick = tune_models(recipes, problem)
     monkeypatch.setattr(tuner, "_FEW_ROWS", 0)
-    assert tune_models(recipes, problem).said == quick.said
+    assert tune_models(recipes, problem).description == quick.description
 
 
 def test_small_tables_are_tuned_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:

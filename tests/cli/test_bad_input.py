@@ -78,7 +78,7 @@ TEXTS = {
     "target of unique text": (
         (HEAD + "".join(f"{i},a,name {i}\n" for i in range(60))).encode(),
         "price",
-        "too many to tell apart",
+        "too many classes",
     ),
     "ragged lines": ((HEAD + "".join(lines()) + "1,2\n").encode(), "price", "line 62"),
     "binary junk": (bytes(range(256)) * 40, "price", "junk.csv"),

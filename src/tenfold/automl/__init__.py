@@ -1,4 +1,4 @@
-"""From a table to a judged model: task, ladder of models, choice, sealed test, warnings."""
+"""Automated machine learning on tables: model selection, evaluation, diagnostics, explanation."""
 
 from tenfold._lazy import attach, modules_of_names
 

@@ -17,13 +17,13 @@ from tenfold.optim.schedules import CosineDecay
 
 _ALPHAS = np.logspace(-2, 4, 19).tolist()  # columns and target have unit variance
 _COUNT_MODELS = ("MultinomialNB", "ComplementNB")
-_FULL_BATCH_ROWS = 2_000
-_TRAINING_VISITS = 1_200_000  # rows that a network sees in all
+_FULL_BATCH_ROWS = 2_000  # rows below which networks are trained by L-BFGS
+_TRAINING_VISITS = 1_200_000  # rows of all epochs of a network
 _CS = np.logspace(-3, 2, 6).tolist()
 
 
 class ScreeningModel(NamedTuple):
-    """A fast model that chooses among features for a slow one."""
+    """A fast model that compares features for a slow one."""
 
     model: Any
     grid: dict[str, Any]
@@ -31,23 +31,23 @@ class ScreeningModel(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """A model, the features that are made for it, and the settings to choose from.
+    """A model, its features, and the grid of its hyperparameters.
 
     Attributes
     ----------
     model : unfitted estimator
-    grid : values of its parameters
+    grid : values of its hyperparameters
     features : unfitted transformer, or None
-    said : settings of the features, for people
-    scout : who chooses among recipes; by default each is judged with all its settings
-    wrapper : unfitted estimator of an `estimator`, which the tuned model becomes; or None
+    description : parameters of the features, for reports
+    screening : model that compares configurations; by default each is tuned completely
+    wrapper : unfitted meta-estimator around the tuned model, or None
     """
 
     model: Any
     grid: dict[str, Any] = field(default_factory=dict)
     features: Any = None
-    said: dict[str, Any] = field(default_factory=dict)
-    scout: ScreeningModel | None = None
+    description: dict[str, Any] = field(default_factory=dict)
+    screening: ScreeningModel | None = None
     wrapper: Any = None
 
 
@@ -57,47 +57,53 @@ def make_model(name: str, **settings: Any) -> Any:
 
 
 def linear_config(
-    facts: EncodedTable, features: Any = None, *, strong: bool = False, **said: Any
+    encoded: EncodedTable, features: Any = None, *, strong: bool = False, **description: Any
 ) -> ModelConfig:
-    """Logistic regression, or ridge, on features; strong ones have small values, large weights."""
-    if not facts.classifies:
+    """Logistic or ridge regression on features; `strong` for small values with large weights."""
+    if not encoded.classifies:
         alphas = np.logspace(-2, 2, 5).tolist() if strong else _ALPHAS
         grid = {"alpha": alphas}
         return ModelConfig(
-            make_model("Ridge"), grid, features, said, ScreeningModel(make_model("Ridge"), grid)
+            make_model("Ridge"),
+            grid,
+            features,
+            description,
+            ScreeningModel(make_model("Ridge"), grid),
         )
-    scout = ScreeningModel(
+    screening = ScreeningModel(
         make_model("LeastSquaresClassifier"), {"alpha": np.logspace(-3, 2, 6).tolist()}
     )
     grid = {"C": np.logspace(0, 4, 5).tolist() if strong else _CS}
-    return ModelConfig(make_model("LogisticRegression", max_iter=200), grid, features, said, scout)
+    return ModelConfig(
+        make_model("LogisticRegression", max_iter=200), grid, features, description, screening
+    )
 
 
-def plain_linear_configs(facts: EncodedTable) -> list[ModelConfig]:
-    """Linear in the columns as they are."""
-    return [linear_config(facts)]
+def plain_linear_configs(encoded: EncodedTable) -> list[ModelConfig]:
+    """Linear in the encoded columns."""
+    return [linear_config(encoded)]
 
 
-def baseline_configs(facts: EncodedTable) -> list[ModelConfig]:
-    """The mean, or the shares of the classes."""
+def baseline_configs(encoded: EncodedTable) -> list[ModelConfig]:
+    """The mean, or the class frequencies."""
     from sklearn.dummy import DummyClassifier, DummyRegressor
 
-    return [ModelConfig(DummyClassifier() if facts.classifies else DummyRegressor())]
+    return [ModelConfig(DummyClassifier() if encoded.classifies else DummyRegressor())]
 
 
 def lasso_configs(_: EncodedTable) -> list[ModelConfig]:
-    """Few columns: penalties down from where all weights are zero."""
+    """Lasso: penalties down from where all weights are zero."""
     return [
         ModelConfig(make_model("Lasso", max_iter=2000), {"alpha": np.logspace(-3.5, 0, 8).tolist()})
     ]
 
 
-def naive_bayes_configs(facts: EncodedTable) -> list[ModelConfig]:
-    """Columns independent within a class, each of the kind that it is."""
-    if facts.sparse:
+def naive_bayes_configs(encoded: EncodedTable) -> list[ModelConfig]:
+    """Naive Bayes with a distribution for each kind of column."""
+    if encoded.sparse:
         grid = {"alpha": [0.01, 0.1, 1.0]}
         return [ModelConfig(make_model(name), grid, None, {"kind": name}) for name in _COUNT_MODELS]
-    kinds = np.where(facts.yes_or_no, "bernoulli", "gaussian").tolist()
+    kinds = np.where(encoded.is_binary, "bernoulli", "gaussian").tolist()
     return [
         ModelConfig(
             make_model("MixedNB", distributions=kinds), {"var_smoothing": [1e-9, 1e-3, 0.1]}
@@ -106,13 +112,13 @@ def naive_bayes_configs(facts: EncodedTable) -> list[ModelConfig]:
 
 
 def lda_configs(_: EncodedTable) -> list[ModelConfig]:
-    """One covariance for all classes, shrunk."""
-    shrunk = make_model("LinearDiscriminantAnalysis", solver="eigen")
-    return [ModelConfig(shrunk, {"shrinkage": [0.001, 0.01, 0.1, 0.5]})]
+    """Linear discriminant analysis with shrinkage."""
+    lda = make_model("LinearDiscriminantAnalysis", solver="eigen")
+    return [ModelConfig(lda, {"shrinkage": [0.001, 0.01, 0.1, 0.5]})]
 
 
 def qda_configs(_: EncodedTable) -> list[ModelConfig]:
-    """A covariance for each class, shrunk."""
+    """Quadratic discriminant analysis with shrinkage."""
     return [
         ModelConfig(
             make_model("QuadraticDiscriminantAnalysis"), {"reg_param": [0.001, 0.01, 0.1, 0.5]}
@@ -121,7 +127,7 @@ def qda_configs(_: EncodedTable) -> list[ModelConfig]:
 
 
 def linear_svm_configs(_: EncodedTable) -> list[ModelConfig]:
-    """Wide margins; probabilities by a sigmoid of held-out margins."""
+    """Linear support vector machine with Platt scaling of held-out margins."""
     from sklearn.calibration import CalibratedClassifierCV
 
     options: Any = {"ensemble": False, "cv": 3}
@@ -130,159 +136,158 @@ def linear_svm_configs(_: EncodedTable) -> list[ModelConfig]:
     return [ModelConfig(make_model("LinearSVC"), grid, wrapper=calibrated)]
 
 
-def spline_configs(facts: EncodedTable) -> list[ModelConfig]:
-    """Linear in smooth curves of each column."""
+def spline_configs(encoded: EncodedTable) -> list[ModelConfig]:
+    """Linear in splines of each column."""
     return [
-        linear_config(facts, feature_maps.spline_features(facts, knots), knots=knots)
+        linear_config(encoded, feature_maps.spline_features(encoded, knots), knots=knots)
         for knots in (feature_maps.FEW_KNOTS, 12)
     ]
 
 
-def product_configs(facts: EncodedTable) -> list[ModelConfig]:
+def product_configs(encoded: EncodedTable) -> list[ModelConfig]:
     """Linear in columns and products of pairs of them."""
-    return [linear_config(facts, feature_maps.product_features(facts))]
+    return [linear_config(encoded, feature_maps.product_features(encoded))]
 
 
-def kernel_configs(facts: EncodedTable) -> list[ModelConfig]:
-    """Linear in bumps around rows drawn at random: nearly a kernel machine."""
-    spreads = feature_maps.KERNEL_WIDTHS
+def kernel_configs(encoded: EncodedTable) -> list[ModelConfig]:
+    """Linear in Nystroem features of a Gaussian kernel."""
     return [
-        linear_config(facts, feature_maps.kernel_features(facts, s), strong=True, spread=s)
-        for s in spreads
+        linear_config(encoded, feature_maps.kernel_features(encoded, s), strong=True, spread=s)
+        for s in feature_maps.KERNEL_WIDTHS
     ]
 
 
-def boosting_configs(facts: EncodedTable) -> list[ModelConfig]:
+def boosting_configs(encoded: EncodedTable) -> list[ModelConfig]:
     """Boosted trees of scikit-learn."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-    kind = HistGradientBoostingClassifier if facts.classifies else HistGradientBoostingRegressor
-    return [ModelConfig(kind(random_state=facts.seed))]
+    kind = HistGradientBoostingClassifier if encoded.classifies else HistGradientBoostingRegressor
+    return [ModelConfig(kind(random_state=encoded.seed))]
 
 
-def neighbor_configs(facts: EncodedTable) -> list[ModelConfig]:
-    """What the nearest rows say."""
-    name = "KNeighborsClassifier" if facts.classifies else "KNeighborsRegressor"
+def neighbor_configs(encoded: EncodedTable) -> list[ModelConfig]:
+    """K-nearest neighbors."""
+    name = "KNeighborsClassifier" if encoded.classifies else "KNeighborsRegressor"
     return [ModelConfig(make_model(name), {"n_neighbors": [1, 5, 15, 40]})]
 
 
-def kernel_svm_configs(facts: EncodedTable) -> list[ModelConfig]:
-    """Wide margins in the space of a kernel."""
-    if facts.classifies:
+def kernel_svm_configs(encoded: EncodedTable) -> list[ModelConfig]:
+    """Kernel support vector machine."""
+    if encoded.classifies:
         return [ModelConfig(make_model("SVC", probability=True), {"C": [0.1, 1.0, 10.0, 100.0]})]
     return [ModelConfig(make_model("SVR"), {"C": [0.1, 1.0, 10.0, 100.0]})]
 
 
-def mlp_configs(facts: EncodedTable) -> list[ModelConfig]:
-    """A small network on all rows at once, or a larger one on batches."""
-    if facts.n < _FULL_BATCH_ROWS:
-        name = "MLPClassifier" if facts.classifies else "MLPRegressor"
+def mlp_configs(encoded: EncodedTable) -> list[ModelConfig]:
+    """A small network trained by L-BFGS, or a larger one on minibatches."""
+    if encoded.n < _FULL_BATCH_ROWS:
+        name = "MLPClassifier" if encoded.classifies else "MLPRegressor"
         small = {"hidden_layer_sizes": (16,), "solver": "lbfgs", "max_iter": 100}
         return [
             ModelConfig(
-                make_model(name, random_state=facts.seed, **small), {"alpha": [0.1, 1.0, 10.0]}
+                make_model(name, random_state=encoded.seed, **small), {"alpha": [0.1, 1.0, 10.0]}
             )
         ]
-    name = "SequentialClassifier" if facts.classifies else "SequentialRegressor"
-    most, l2 = (20, 1e-3) if facts.classifies else (60, 1e-4)  # numbers say more than labels
-    epochs = int(np.clip(_TRAINING_VISITS // facts.n, 5, most))
+    name = "SequentialClassifier" if encoded.classifies else "SequentialRegressor"
+    max_epochs, l2 = (20, 1e-3) if encoded.classifies else (60, 1e-4)
+    epochs = int(np.clip(_TRAINING_VISITS // encoded.n, 5, max_epochs))
     layers = [Dense(64, "relu"), Dense(64, "relu"), Dense()]
-    pace = {"learning_rate": CosineDecay(0.01), "epochs": epochs, "l2": l2}
-    network = make_model(name, layers=layers, random_state=facts.seed, **pace)
-    return [ModelConfig(network, said={"hidden": (64, 64), "epochs": epochs})]
+    training = {"learning_rate": CosineDecay(0.01), "epochs": epochs, "l2": l2}
+    network = make_model(name, layers=layers, random_state=encoded.seed, **training)
+    return [ModelConfig(network, description={"hidden": (64, 64), "epochs": epochs})]
 
 
 _CLASSIFICATION = (TWO_CLASS, MULTI_CLASS)
 _ANY_TASK = (REGRESSION, *_CLASSIFICATION)
-_REFERENCE_TITLE = "Boosted trees: yardstick (scikit-learn)"
-_MAX_DENSE_COLUMNS = 600  # columns beyond which a covariance, or a tree, costs more than it tells
+_REFERENCE_TITLE = "Boosted trees: reference (scikit-learn)"
+_MAX_DENSE_COLUMNS = 600  # columns beyond which covariances and trees are too slow
 _MAX_PRODUCT_COLUMNS = 40  # columns beyond which products of pairs are too many
 
 
 @dataclass(frozen=True)
 class CandidateModel:
-    """A model of the ladder.
+    """A candidate model.
 
     Attributes
     ----------
-    key, title : short name, and name for people
-    tasks : what it can be tried for
-    needs : public names of tenfold without which it is left out
-    make : gives the recipes for a table
-    unfit : says why a table does not suit it, or gives None
-    simplicity : place in the order of simplicity
-    growth : time grows with this power of the rows
-    yardstick : whether it is there for comparison alone, and never chosen
+    key, title : short name, and name in reports
+    tasks : tasks that it supports
+    requires : public names of tenfold without which it is not available
+    make_configs : returns the configurations for a table
+    find_obstacle : returns why a table does not suit it, or None
+    simplicity : rank in the order of simplicity
+    growth : exponent with which time grows with the number of rows
+    is_reference : whether it is evaluated for comparison only, and never chosen
     """
 
     key: str
     title: str
     tasks: tuple[str, ...]
-    needs: tuple[str, ...]
-    make: Callable[[EncodedTable], list[ModelConfig]]
-    unfit: Callable[[EncodedTable], str | None]
+    requires: tuple[str, ...]
+    make_configs: Callable[[EncodedTable], list[ModelConfig]]
+    find_obstacle: Callable[[EncodedTable], str | None]
     simplicity: int
     growth: float = 1.0
-    yardstick: bool = False
+    is_reference: bool = False
 
     @property
     def eligible(self) -> bool:
         """Whether it can be chosen."""
-        return not self.yardstick
+        return not self.is_reference
 
 
-def select_candidates(task: str, wanted: Any = None) -> list[CandidateModel]:
-    """The rungs for a task, the simplest first.
+def select_candidates(task: str, keys: Any = None) -> list[CandidateModel]:
+    """The candidates for a task, the simplest first.
 
     Parameters
     ----------
     task : str
         "regression", "two-class" or "multi-class".
-    wanted : list of str, optional
-        Keys; the baseline is always there.
+    keys : list of str, optional
+        Keys of candidates; the baseline is always included.
     """
-    fitting = [rung for rung in CANDIDATES if task in rung.tasks and _is_available(rung)]
-    if wanted is None:
-        return fitting
-    unknown = sorted(set(wanted) - {rung.key for rung in fitting})
+    available = [c for c in CANDIDATES if task in c.tasks and _is_available(c)]
+    if keys is None:
+        return available
+    unknown = sorted(set(keys) - {candidate.key for candidate in available})
     if unknown:
-        known = ", ".join(rung.key for rung in fitting)
-        raise ValueError(f"there is no model {', '.join(unknown)} for {task}; there are {known}")
-    return [rung for rung in fitting if rung.key in {"baseline", *wanted}]
+        names = ", ".join(candidate.key for candidate in available)
+        raise ValueError(f"there is no model {', '.join(unknown)} for {task}; there are {names}")
+    return [candidate for candidate in available if candidate.key in {"baseline", *keys}]
 
 
-def _is_available(rung: CandidateModel) -> bool:
-    return all(name in tenfold._WHERE for name in rung.needs)  # noqa: SLF001 - the one list
+def _is_available(candidate: CandidateModel) -> bool:
+    return all(name in tenfold._WHERE for name in candidate.requires)  # noqa: SLF001 - the one list
 
 
-def accept_all(facts: EncodedTable) -> str | None:
-    """Every table suits."""
+def accept_all(encoded: EncodedTable) -> str | None:
+    """No table is excluded."""
 
 
-def require_dense(facts: EncodedTable) -> str | None:
-    """A table of few enough columns in memory."""
-    if facts.sparse or facts.p > _MAX_DENSE_COLUMNS:
-        return f"{facts.p:,} encoded columns are too many for it"
+def require_dense(encoded: EncodedTable) -> str | None:
+    """Exclude sparse tables and tables of many columns."""
+    if encoded.sparse or encoded.p > _MAX_DENSE_COLUMNS:
+        return f"{encoded.p:,} encoded columns are too many for it"
     return None
 
 
-def require_narrow(facts: EncodedTable) -> str | None:
-    """A table of so few columns that pairs of them can be multiplied."""
-    if facts.sparse or facts.p > _MAX_PRODUCT_COLUMNS:
-        return f"pairs of {facts.p:,} encoded columns are too many products"
-    return "there is only one column" if facts.p < 2 else None
+def require_narrow(encoded: EncodedTable) -> str | None:
+    """Exclude tables of too many columns for products of pairs."""
+    if encoded.sparse or encoded.p > _MAX_PRODUCT_COLUMNS:
+        return f"pairs of {encoded.p:,} encoded columns are too many products"
+    return "there is only one column" if encoded.p < 2 else None
 
 
-def require_continuous(facts: EncodedTable) -> str | None:
-    """A table with continuous columns."""
-    if facts.sparse or facts.p > _MAX_DENSE_COLUMNS:
-        return require_dense(facts)
-    return None if facts.continuous else "no column has enough different numbers"
+def require_continuous(encoded: EncodedTable) -> str | None:
+    """Exclude tables without continuous columns."""
+    if encoded.sparse or encoded.p > _MAX_DENSE_COLUMNS:
+        return require_dense(encoded)
+    return None if encoded.continuous else "no column has enough different numbers"
 
 
-def require_counts_or_dense(facts: EncodedTable) -> str | None:
-    """A table in memory, or one of word counts."""
-    return None if facts.sparse and facts.counts else require_dense(facts)
+def require_counts_or_dense(encoded: EncodedTable) -> str | None:
+    """Exclude sparse tables, except of counts."""
+    return None if encoded.sparse and encoded.is_nonnegative else require_dense(encoded)
 
 
 _CLASSICAL = ("Ridge", "LogisticRegression")
@@ -381,6 +386,6 @@ CANDIDATES: tuple[CandidateModel, ...] = (
         boosting_configs,
         require_dense,
         11,
-        yardstick=True,
+        is_reference=True,
     ),
 )

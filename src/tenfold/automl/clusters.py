@@ -1,4 +1,4 @@
-"""A study without a target: the number of clusters, their profiles, a projection."""
+"""Clustering of a table without a target: number of clusters, their profiles, a projection."""
 
 from __future__ import annotations
 
@@ -23,99 +23,101 @@ from tenfold.automl.schema import cells_to_records, encode_cells
 from tenfold.automl.table_model import TableModel
 from tenfold.automl.task_scores import CLUSTERS
 from tenfold.io.columnar import ColumnBatch, DateColumn, TextColumn
+from tenfold.math.linalg import to_dense
 from tenfold.metrics.silhouette import silhouette_score
 from tenfold.preprocessing.column_kinds import infer_column_kinds
 
 Trait = tuple[str, str, float]  # column, words, strength
-_MAX_TRAITS = 8  # columns that are told of a group
-_MAX_LEVELS = 50  # a column of more different words is no category
+_MAX_TRAITS = 8  # columns that are reported of a cluster
+_MAX_LEVELS = 50  # distinct values up to which a text column is compared
 
 
 def cluster_traits(cells: ColumnBatch, labels: np.ndarray, k: int) -> list[list[Trait]]:
-    """For each group the columns that set it apart, the strongest first.
+    """For each cluster the columns that distinguish it, the strongest first.
 
-    The strength is the distance of means in standard deviations; of a category, that of the level
-    which differs most.
+    The strength is the difference of means in standard deviations; of a category, that of the level
+    that differs most.
     """
-    told: list[list[Trait]] = [[] for _ in range(k)]
+    traits: list[list[Trait]] = [[] for _ in range(k)]
     for name in cells.names:
-        for group, saying in enumerate(_column_traits(name, cells[name], labels, k)):
-            told[group] += saying
-    return [sorted(each, key=lambda s: -abs(s[2]))[:_MAX_TRAITS] for each in told]
+        for cluster, found in enumerate(_column_traits(name, cells[name], labels, k)):
+            traits[cluster] += found
+    return [sorted(part, key=lambda trait: -abs(trait[2]))[:_MAX_TRAITS] for part in traits]
 
 
 def _column_traits(name: str, column: Any, labels: np.ndarray, k: int) -> list[list[Trait]]:
-    """What a column says of each group."""
+    """Traits of each cluster in one column."""
     if isinstance(column, TextColumn):
-        few = len(column.values) <= _MAX_LEVELS
-        return [_level_trait(name, column, labels == g) if few else [] for g in range(k)]
+        is_category = len(column.values) <= _MAX_LEVELS
+        return [_level_trait(name, column, labels == g) if is_category else [] for g in range(k)]
     if isinstance(column, DateColumn):
         return [[] for _ in range(k)]
     return [_number_trait(name, column.values, labels == g) for g in range(k)]
 
 
-def _number_trait(name: str, values: np.ndarray, own: np.ndarray) -> list[Trait]:
+def _number_trait(name: str, values: np.ndarray, in_cluster: np.ndarray) -> list[Trait]:
     known = ~np.isnan(values)
-    spread = float(values[known].std()) if known.any() else 0.0
-    if spread == 0 or not (own & known).any():
+    deviation = float(values[known].std()) if known.any() else 0.0
+    if deviation == 0 or not (in_cluster & known).any():
         return []
-    mean, here = float(values[known].mean()), float(values[own & known].mean())
-    side = "higher" if here > mean else "lower"
-    words = f"{side}: {here:.4g} on average, against {mean:.4g}"
-    return [(name, words, (here - mean) / spread)]
+    mean, own_mean = float(values[known].mean()), float(values[in_cluster & known].mean())
+    side = "higher" if own_mean > mean else "lower"
+    words = f"{side}: {own_mean:.4g} on average, against {mean:.4g}"
+    return [(name, words, (own_mean - mean) / deviation)]
 
 
-def _level_trait(name: str, column: TextColumn, own: np.ndarray) -> list[Trait]:
+def _level_trait(name: str, column: TextColumn, in_cluster: np.ndarray) -> list[Trait]:
     levels = len(column.values)
     known = column.codes >= 0
-    if levels == 0 or not (own & known).any():
+    if levels == 0 or not (in_cluster & known).any():
         return []
     share = np.bincount(column.codes[known], minlength=levels) / known.sum()
-    here = np.bincount(column.codes[own & known], minlength=levels) / (own & known).sum()
-    apart = (here - share) / np.sqrt(np.maximum(share * (1 - share), 1e-9))
-    most = int(np.abs(apart).argmax())
-    words = f"{column.values[most]!r} in {here[most]:.0%} of its rows, against {share[most]:.0%}"
-    return [(name, words, float(apart[most]))]
+    own = in_cluster & known
+    own_share = np.bincount(column.codes[own], minlength=levels) / own.sum()
+    difference = (own_share - share) / np.sqrt(np.maximum(share * (1 - share), 1e-9))
+    top = int(np.abs(difference).argmax())
+    words = f"{column.values[top]!r} in {own_share[top]:.0%} of its rows, against {share[top]:.0%}"
+    return [(name, words, float(difference[top]))]
 
 
 _MAX_CLUSTERS = 10
 _N_INIT = 5
 _MAX_POINTS = 5_000
 _METRIC = "silhouette"
-_WEAK_SILHOUETTE = 0.25  # a silhouette below it: the groups are no islands
+_WEAK_SILHOUETTE = 0.25  # Kaufman and Rousseeuw (1990): no substantial structure below it
 
 
-def run_clustering(records: Any, asked: LearnConfig, watch: LearnCallbacks) -> Study:
-    """Look for groups of rows."""
+def run_clustering(records: Any, config: LearnConfig, callbacks: LearnCallbacks) -> Study:
+    """Study of a table without a target."""
     start = perf_counter()
     if records.n_rows < MIN_ROWS:
         raise ValueError(f"{records.n_rows} rows are too few to look for groups in")
-    watch.stage("Looking at the columns")
-    kinds = infer_column_kinds(records, None, asked.kinds)
+    callbacks.stage("Looking at the columns")
+    kinds = infer_column_kinds(records, None, config.kinds)
     table = records.select(useful_columns(kinds, None))
     encoder = make_encoder(kinds, table.names)
     rows = np.arange(records.n_rows)
-    cells = sample_cells(table, count_selection_rows(table, rows, encoder), asked.seed)
-    watch.said(f"There is no target: {len(cells):,} rows are put into groups that are alike.")
-    X = _dense(encode_cells(encoder.fit(cells_to_records(cells)), cells))
-    watch.stage("Trying numbers of groups")
-    attempts, models = _fit_kmeans_range(X, asked, watch)
-    best = _choose_n_clusters(attempts, watch)
+    cells = sample_cells(table, count_selection_rows(table, rows, encoder), config.seed)
+    callbacks.message(f"There is no target: {len(cells):,} rows are clustered.")
+    X = to_dense(encode_cells(encoder.fit(cells_to_records(cells)), cells))
+    callbacks.stage("Trying numbers of groups")
+    attempts, models = _fit_kmeans_range(X, config, callbacks)
+    best = _choose_n_clusters(attempts, callbacks)
     model = _make_model(encoder, models[best.params["n_clusters"]], kinds, best, records.styles)
-    found = diagnostics.check_columns(kinds, records.mixed, None) + _check_silhouette(best)
-    shown = sample_rows(records, rows, asked.seed)
+    findings = diagnostics.check_columns(kinds, records.mixed, None) + _check_silhouette(best)
+    sample = sample_rows(records, rows, config.seed)
     result = Study(
         shown=records.shown,
         n_rows=records.n_rows,
         kinds=kinds,
         notes=list(records.notes),
-        said=watch.sentences,
+        said=callbacks.messages,
         target=None,
         task=CLUSTERS,
         classes=None,
         metric=_METRIC,
         folds=0,
-        seed=asked.seed,
+        seed=config.seed,
         n_train=len(cells),
         n_test=0,
         n_choosing=len(cells),
@@ -123,42 +125,42 @@ def run_clustering(records: Any, asked: LearnConfig, watch: LearnCallbacks) -> S
         best=best,
         chosen=best,
         test=None,
-        test_rows=shown,
-        train_rows=shown,
+        test_rows=sample,
+        train_rows=sample,
         choosing_y=None,
         choosing_fold=None,
-        warnings=found,
+        warnings=findings,
         model=model,
         seconds=perf_counter() - start,
-        settings=asked.settings(),
+        settings=config.settings(),
         clusters=_summarize_clusters(X, cells, model, encoder),
     )
-    if asked.output is not None:
-        result.save(asked.output)
+    if config.output is not None:
+        result.save(config.output)
     return result
 
 
-def _choose_n_clusters(attempts: list[Attempt], watch: LearnCallbacks) -> Attempt:
+def _choose_n_clusters(attempts: list[Attempt], callbacks: LearnCallbacks) -> Attempt:
     """The number of groups with the highest silhouette."""
     best = max(attempts, key=lambda attempt: attempt.mean)
-    watch.said(
+    callbacks.message(
         f"{best.title} have the highest silhouette, {best.mean:.2f} (1: far apart, 0: not apart)."
     )
     return best
 
 
-def sample_cells(table: Any, most: int, seed: int) -> ColumnBatch:
-    """At most so many rows of a table, drawn at random."""
+def sample_cells(table: Any, max_rows: int, seed: int) -> ColumnBatch:
+    """At most `max_rows` rows of a table, drawn at random."""
     n = table.n_rows
-    rows = np.random.default_rng(seed).permutation(n)[:most] if n > most else np.arange(n)
+    rows = np.random.default_rng(seed).permutation(n)[:max_rows] if n > max_rows else np.arange(n)
     return table.take(np.sort(rows)).X
 
 
 def _fit_kmeans_range(
-    X: np.ndarray, asked: LearnConfig, watch: LearnCallbacks
+    X: np.ndarray, config: LearnConfig, callbacks: LearnCallbacks
 ) -> tuple[list[Attempt], dict[int, Any]]:
-    """K-means with two groups and more, while there is time; at least one number is tried."""
-    end = perf_counter() + 60 * asked.minutes
+    """K-means with 2, 3, ... clusters within the time budget; at least one number is tried."""
+    end = perf_counter() + 60 * config.minutes
     attempts, models = [], {}
     counts = range(2, min(_MAX_CLUSTERS, len(np.unique(X, axis=0)) - 1) + 1)
     if not counts:
@@ -166,11 +168,11 @@ def _fit_kmeans_range(
     for k in counts:
         if attempts and perf_counter() > end:
             break
-        begun = perf_counter()
-        models[k] = tenfold.KMeans(k, n_init=_N_INIT, random_state=asked.seed).fit(X)
-        score = silhouette_score(X, models[k], seed=asked.seed)
-        attempts.append(_make_attempt(k, score, models[k].inertia_, perf_counter() - begun))
-        watch.rung_done(attempts[-1])
+        start = perf_counter()
+        models[k] = tenfold.KMeans(k, n_init=_N_INIT, random_state=config.seed).fit(X)
+        score = silhouette_score(X, models[k], seed=config.seed)
+        attempts.append(_make_attempt(k, score, models[k].inertia_, perf_counter() - start))
+        callbacks.candidate_finished(attempts[-1])
     return attempts, models
 
 
@@ -228,11 +230,7 @@ def _check_silhouette(best: Attempt) -> list[diagnostics.Finding]:
     if best.mean >= _WEAK_SILHOUETTE:
         return []
     text = (
-        f"The best silhouette is {best.mean:.2f}: the rows do not fall into groups that lie apart, "
-        "and another method may cut them elsewhere."
+        f"The best silhouette is {best.mean:.2f}: the rows do not form well separated groups, and "
+        "another method may group them differently."
     )
     return [diagnostics.Finding("weak groups", "warning", text)]
-
-
-def _dense(X: Any) -> np.ndarray:
-    return X if isinstance(X, np.ndarray) else X.toarray()

@@ -9,44 +9,44 @@ from tenfold.automl.target import validate_task
 
 
 class LearnCallbacks:
-    """Says nothing; whoever wants to see a study at work has methods of these names.
+    """Callbacks of `tenfold.learn(watch=...)`, which takes any object with some of these methods.
 
-    `tenfold.learn(watch=...)` takes any object with some of them.
+    Calls are forwarded to that object; messages are also collected in `messages`.
     """
 
     def __init__(self, other: Any = None) -> None:
         self.other = other
-        self.sentences: list[str] = []
+        self.messages: list[str] = []
 
     def stage(self, text: str) -> None:
         """A stage of the study begins."""
-        self._tell("stage", text)
+        self._forward("stage", text)
 
-    def said(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """Something was inferred or decided."""
-        self.sentences.append(text)
-        self._tell("said", text)
+        self.messages.append(text)
+        self._forward("message", text)
 
-    def rung_begins(self, rung: Any, number: int, of: int) -> None:
-        """A model is going to be judged."""
-        self._tell("rung_begins", rung, number, of)
+    def candidate_started(self, candidate: Any, number: int, of: int) -> None:
+        """The evaluation of a candidate model begins."""
+        self._forward("candidate_started", candidate, number, of)
 
-    def fold_done(self, rung: Any, fold: int, score: float) -> None:
-        """One fold of it is done."""
-        self._tell("fold_done", rung, fold, score)
+    def fold_finished(self, candidate: Any, fold: int, score: float) -> None:
+        """One fold of a candidate was evaluated."""
+        self._forward("fold_finished", candidate, fold, score)
 
-    def rung_done(self, attempt: Any) -> None:
-        """A model was judged, or skipped."""
-        self._tell("rung_done", attempt)
+    def candidate_finished(self, attempt: Any) -> None:
+        """A candidate was evaluated, or skipped."""
+        self._forward("candidate_finished", attempt)
 
-    def _tell(self, method: str, *given: Any) -> None:
-        told = getattr(self.other, method, None)
-        if told is not None:
-            told(*given)
+    def _forward(self, method: str, *args: Any) -> None:
+        callback = getattr(self.other, method, None)
+        if callback is not None:
+            callback(*args)
 
 
 class LearnConfig(NamedTuple):
-    """The arguments of `tenfold.learn`, checked."""
+    """The validated arguments of `tenfold.learn`."""
 
     target: str | None
     task: str | None
@@ -63,38 +63,38 @@ class LearnConfig(NamedTuple):
 
     @classmethod
     def of(cls, **given: Any) -> LearnConfig:
-        """Check the arguments."""
+        """Validate the arguments."""
         _require(2 <= given["folds"] <= 100, f"folds={given['folds']} must be from 2 to 100")
         share = given["test_share"]
-        _require(0 < share < 1, f"test_share={share} must lie between 0 and 1, such as 0.2")
+        _require(0 < share < 1, f"test_share={share} must be between 0 and 1, such as 0.2")
         _require(given["minutes"] > 0, f"minutes={given['minutes']} must be positive")
-        where = given["output"]
+        output = given["output"]
         _require(
-            where is not None or not given["resume"],
-            "resume needs the output folder of the study that goes on",
+            output is not None or not given["resume"],
+            "resume needs the output folder of the interrupted study",
         )
         given["task"] = validate_task(given["task"], given["target"])
         given["kinds"] = dict(given["kinds"] or {})
         given["drop"] = (given["drop"],) if isinstance(given["drop"], str) else (*given["drop"],)
-        given["output"] = None if where is None else Path(where)
+        given["output"] = None if output is None else Path(output)
         return cls(**given)
 
     @property
     def journal(self) -> Path | None:
-        """Where finished folds are kept."""
+        """Folder of finished folds."""
         return None if self.output is None else self.output / "journal"
 
     def settings(self) -> dict[str, Any]:
-        """What to remember in a report."""
-        left_out = ("output", "resume")
-        return {name: value for name, value in self._asdict().items() if name not in left_out}
+        """The arguments that a report shows."""
+        excluded = ("output", "resume")
+        return {name: value for name, value in self._asdict().items() if name not in excluded}
 
-    def what_folds_depend_on(self) -> dict[str, Any]:
-        """What must be the same for a study to go on."""
+    def fold_settings(self) -> dict[str, Any]:
+        """The arguments that must be the same to resume a study."""
         names = ("target", "task", "kinds", "drop", "metric", "folds", "test_share", "seed")
         return {name: getattr(self, name) for name in names}
 
 
-def _require(holds: bool, problem: str) -> None:
-    if not holds:
-        raise ValueError(problem)
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ValueError(message)

@@ -1,4 +1,4 @@
-"""Weights of linear models, and what each column contributes to the prediction of one row."""
+"""Weights of linear models, and contributions of columns to the prediction of one row."""
 
 from __future__ import annotations
 
@@ -15,52 +15,57 @@ _TERM_PATTERN = re.compile(r"__c(\d+)(?:_sp_(\d+))?(\^2)?(?= |$)")
 
 
 def derived_feature_names(features: Any, names: list[str]) -> list[str] | None:
-    """What people call the features that a fitted transformer makes; None if they have no names.
+    """Readable names of derived features; None if they belong to no column.
 
     Parameters
     ----------
     features : transformer
         Of `tenfold.automl.feature_maps`.
     names : list of str
-        Of the encoded columns. They may hold anything, so the transformer is given other ones.
+        Names of the encoded columns. They may hold any text, so the transformer gets generic ones.
     """
-    made = features.get_feature_names_out([f"c{j}" for j in range(len(names))])
-    pieces = [_TERM_PATTERN.findall(name) for name in made]
-    if not all(pieces):  # bumps around rows belong to no column
+    generic = features.get_feature_names_out([f"c{j}" for j in range(len(names))])
+    factors = [_TERM_PATTERN.findall(name) for name in generic]
+    if not all(factors):  # kernel features belong to no column
         return None
-    bends = Counter(column for one in pieces if len(one) == 1 for column, bend, square in one
-                    if bend and not square)  # fmt: skip
-    return [" × ".join(_term_name(piece, names, bends) for piece in one) for one in pieces]
+    n_splines = Counter(
+        column
+        for term in factors
+        if len(term) == 1
+        for column, spline, square in term
+        if spline and not square
+    )
+    return [" × ".join(_term_name(f, names, n_splines) for f in term) for term in factors]
 
 
-def _term_name(piece: tuple[str, str, str], names: list[str], bends: Counter) -> str:
-    column, bend, square = piece
+def _term_name(factor: tuple[str, str, str], names: list[str], n_splines: Counter) -> str:
+    column, spline, square = factor
     name = names[int(column)]
-    if bend and bends[column] > 1:
-        name = f"{name} (bend {int(bend) + 1} of {bends[column]})"
+    if spline and n_splines[column] > 1:
+        name = f"{name} (spline {int(spline) + 1} of {n_splines[column]})"
     return f"{name}²" if square else name
 
 
 def encoded_coefficients(model: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """Weights (p, outputs) and offsets of a model that is linear in its encoded columns.
+    """Weights (n_encoded, n_outputs) and intercepts of a model that is linear in encoded columns.
 
-    Regressions are given in units of the target (of its logarithm, if that was learned).
+    Those of regressions are in units of the target (of its logarithm, if that was fitted).
     """
     inner = model.model_
     if getattr(inner, "coef_", None) is None or hasattr(inner, "steps"):
         return None
     weights = _coefficients(model, inner)
-    offset = np.atleast_1d(np.asarray(getattr(inner, "intercept_", 0.0), np.float64))
+    intercept = np.atleast_1d(np.asarray(getattr(inner, "intercept_", 0.0), np.float64))
     if model.scale_ is not None:
-        offset = offset * model.scale_.scale + model.scale_.mean
-    return weights, offset
+        intercept = intercept * model.scale_.scale + model.scale_.mean
+    return weights, intercept
 
 
 def linear_weights(model: Any) -> LinearWeights | None:
-    """Weights by the names of what is weighed, the strongest first; None for other models.
+    """Weights with the names of features, the strongest first; None for models without weights.
 
-    A column of numbers was divided by its standard deviation before, so its weight is what one
-    such deviation adds; that of a level of a category is what the level adds.
+    Numeric columns are standardized, so a weight is the effect of one standard deviation; that of a
+    level of a category is the effect of the level.
     """
     features, inner = _features_and_estimator(model.model_)
     names: Any = [str(name) for name in model.encoder_.get_feature_names_out()]
@@ -72,20 +77,19 @@ def linear_weights(model: Any) -> LinearWeights | None:
 
 
 def standardized_weights(rows: EncodedRows) -> LinearWeights | None:
-    """The same, times the spread of what is weighed among some rows."""
-    found = linear_weights(rows.model)
-    if found is None:
+    """Weights times the standard deviations of their features among some rows."""
+    weights = linear_weights(rows.model)
+    if weights is None:
         return None
     features, _ = _features_and_estimator(rows.model.model_)
     X = rows.X if features is None else np.asarray(features.transform(rows.X))
-    spread = X.std(axis=0, dtype=np.float64)[found.places]
-    return _sort_by_strength(
-        LinearWeights(found.names, found.values * spread[:, None], found.outputs)
-    )
+    deviations = X.std(axis=0, dtype=np.float64)[weights.positions]
+    values = weights.values * deviations[:, None]
+    return _sort_by_strength(LinearWeights(weights.names, values, weights.outputs))
 
 
 def _features_and_estimator(model: Any) -> tuple[Any, Any]:
-    """The transformer that makes features, or None, and the model behind it."""
+    """The feature transformer, or None, and the model after it."""
     if hasattr(model, "steps"):
         return model[:-1], model[-1]
     calibrated = getattr(model, "calibrated_classifiers_", None)
@@ -100,15 +104,15 @@ def _coefficients(model: Any, inner: Any) -> np.ndarray:
 def _sort_by_strength(weights: LinearWeights) -> LinearWeights:
     order = np.argsort(-np.abs(weights.values).max(axis=1), kind="stable")
     names = [weights.names[i] for i in order]
-    places = order if weights.places is None else weights.places[order]
-    return LinearWeights(names, weights.values[order], weights.outputs, places)
+    positions = order if weights.positions is None else weights.positions[order]
+    return LinearWeights(names, weights.values[order], weights.outputs, positions)
 
 
-_BACKGROUND_ROWS = 100  # rows that stand for a column that is hidden
+_BACKGROUND_ROWS = 100  # rows whose values replace those of a hidden column
 
 
 class Contribution(NamedTuple):
-    """What one column of the table adds."""
+    """Contribution of one column of the table."""
 
     column: str
     value: Any
@@ -116,15 +120,15 @@ class Contribution(NamedTuple):
 
 
 class RowExplanation(NamedTuple):
-    """Why one row was predicted as it was.
+    """Explanation of the prediction of one row.
 
     Attributes
     ----------
     predicted : label or value
-    output : what the score is of: the target, or the predicted class
+    output : name of the explained output: the target, or the predicted class
     unit : "value", "logarithm", "log-odds" or "probability"
-    base : score of a typical row; plus all contributions it is `score` where `exact`
-    score : of this row
+    base : score of a typical row
+    score : score of this row
     contributions : of all columns, the strongest first
     exact : whether base and contributions add up to the score, as for linear models
     """
@@ -139,10 +143,11 @@ class RowExplanation(NamedTuple):
 
 
 def explain_row(model: Any, row: Any, *, background: Any = None) -> RowExplanation:
-    """What each column of the table adds to the prediction of one row.
+    """Contributions of the columns of the table to the prediction of one row.
 
-    A linear model is taken apart exactly: offset plus contributions is its score. Of any other
-    model each column is hidden in turn, by the values of other rows, and the change is told.
+    Those of a linear model are exact: base plus contributions is its score. For other models each
+    column in turn is replaced by the values of other rows (occlusion), and the contribution is the
+    change of the score.
 
     Parameters
     ----------
@@ -151,13 +156,13 @@ def explain_row(model: Any, row: Any, *, background: Any = None) -> RowExplanati
     row : dict, or table of one row
         The cells by column.
     background : table, optional
-        Rows that stand for what is typical; by default encoded columns are set to zero, which is
-        the mean of a number, and no level of a category.
+        Typical rows; by default encoded columns are set to zero, which is the mean of a number, and
+        no level of a category.
     """
     rows = encode_rows(model, read_cells(model, row).take(np.array([0])))
-    said = rows.predict(rows.X)
-    which = None if said.ndim == 1 else int(said[0].argmax())
-    predicted = float(said[0]) if which is None else model.classes_[which]
+    predictions = rows.predict(rows.X)
+    which = None if predictions.ndim == 1 else int(predictions[0].argmax())
+    predicted = float(predictions[0]) if which is None else model.classes_[which]
     parts = encoded_coefficients(model)
     typical = None
     if background is not None:
@@ -167,14 +172,14 @@ def explain_row(model: Any, row: Any, *, background: Any = None) -> RowExplanati
     else:
         base, score, adds, unit = _linear_contributions(rows, parts, which, typical)
     cells = rows.cells.row(0)
-    told = [Contribution(name, cells[name], adds[name]) for name in adds]
-    told.sort(key=lambda each: -abs(each.adds))
+    contributions = [Contribution(name, cells[name], adds[name]) for name in adds]
+    contributions.sort(key=lambda contribution: -abs(contribution.adds))
     output = str(model.target_ if which is None else predicted)
-    return RowExplanation(predicted, output, unit, base, score, told, parts is not None)
+    return RowExplanation(predicted, output, unit, base, score, contributions, parts is not None)
 
 
 def read_cells(model: Any, table: Any) -> ColumnBatch:
-    """All rows of a table in the types that the model learned from."""
+    """All rows of a table in the types of the training data."""
     from tenfold.automl.schema import conform_cells
     from tenfold.io.table_opener import open_table
 
@@ -192,27 +197,27 @@ def _linear_contributions(
     which: int | None,
     typical: np.ndarray | None,
 ) -> tuple[float, float, dict[str, float], str]:
-    weights, offset = _output_weights(parts, which)
-    centre = np.zeros(rows.X.shape[1]) if typical is None else typical.mean(axis=0)
-    pieces = weights * (rows.X[0] - centre)
-    base = float(offset + weights @ centre)
-    adds = {name: float(pieces[places].sum()) for name, places in rows.places.items()}
+    weights, intercept = _output_weights(parts, which)
+    center = np.zeros(rows.X.shape[1]) if typical is None else typical.mean(axis=0)
+    terms = weights * (rows.X[0] - center)
+    base = float(intercept + weights @ center)
+    adds = {name: float(terms[positions].sum()) for name, positions in rows.positions.items()}
     scale = rows.model.scale_
     unit = "log-odds" if which is not None else "logarithm" if scale and scale.log else "value"
-    return base, base + float(pieces.sum()), adds, unit
+    return base, base + float(terms.sum()), adds, unit
 
 
 def _output_weights(
     parts: tuple[np.ndarray, np.ndarray], which: int | None
 ) -> tuple[np.ndarray, float]:
-    """Weights and offset of one output; of two classes the first is the second's opposite."""
-    weights, offset = parts
+    """Weights and intercept of one output; of two classes, the first has opposite signs."""
+    weights, intercept = parts
     if which is None:
-        return weights[:, 0], float(offset[0])
+        return weights[:, 0], float(intercept[0])
     if weights.shape[1] == 1:
         sign = 1.0 if which == 1 else -1.0
-        return sign * weights[:, 0], sign * float(offset[0])
-    return weights[:, which], float(offset[which])
+        return sign * weights[:, 0], sign * float(intercept[0])
+    return weights[:, which], float(intercept[which])
 
 
 def _occlusion_contributions(
@@ -222,12 +227,12 @@ def _occlusion_contributions(
     score = float(_output_column(rows.predict(rows.X), which)[0])
     base = float(_output_column(rows.predict(others), which).mean())
     adds = {}
-    for name, places in rows.places.items():
+    for name, positions in rows.positions.items():
         stack = np.tile(rows.X, (len(others), 1))
-        stack[:, places] = others[:, places]
+        stack[:, positions] = others[:, positions]
         adds[name] = score - float(_output_column(rows.predict(stack), which).mean())
     return base, score, adds, "value" if which is None else "probability"
 
 
-def _output_column(said: np.ndarray, which: int | None) -> np.ndarray:
-    return said if which is None else said[:, which]
+def _output_column(predictions: np.ndarray, which: int | None) -> np.ndarray:
+    return predictions if which is None else predictions[:, which]

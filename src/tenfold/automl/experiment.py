@@ -9,6 +9,7 @@ import numpy as np
 
 from tenfold.automl import diagnostics, final_model
 from tenfold.automl.candidates import CandidateModel, select_candidates
+from tenfold.automl.clusters import run_clustering
 from tenfold.automl.config import LearnCallbacks, LearnConfig
 from tenfold.automl.final_model import fit_final, make_table_model
 from tenfold.automl.fold_store import FoldStore, fingerprint_table
@@ -21,142 +22,139 @@ from tenfold.automl.task_scores import evaluate_predictions
 from tenfold.io.table_opener import open_table
 
 
-def run_supervised(records: Any, asked: LearnConfig, watch: LearnCallbacks) -> Study:
-    """Learn to predict the target."""
+def run_supervised(records: Any, config: LearnConfig, callbacks: LearnCallbacks) -> Study:
+    """Study of a table with a target."""
     start = perf_counter()
-    ready = prepare_table(records, asked, watch)
-    data = ready.data
-    ladder = select_candidates(
-        ready.target.task, asked.models
-    )  # a name that is none is told at once
-    fold = assign_folds(data.choosing_y, asked.folds, asked.seed)
-    about = asked.what_folds_depend_on() | {"data": fingerprint_table(records)}
-    journal = FoldStore(asked.journal, about, resume=asked.resume)
-    watch.stage("Trying models")
-    folds = EncodedFolds(data.cells, data.choosing_y, fold, ready.encoder)
-    attempts = _run_candidates(ready, asked, folds, journal, watch, ladder)
-    best, chosen = _choose_model(attempts, ready, watch)
-    model = _fit_chosen(ready, chosen, asked, watch)
-    watch.stage("Opening the sealed test")
-    test = _evaluate_test(model, ready, asked.seed)
-    model.scores_ = _summarize_scores(ready.scoring.deciding, attempts, chosen, test)
+    prepared = prepare_table(records, config, callbacks)
+    data = prepared.data
+    candidates = select_candidates(prepared.target.task, config.models)  # unknown names fail early
+    fold = assign_folds(data.choosing_y, config.folds, config.seed)
+    about = config.fold_settings() | {"data": fingerprint_table(records)}
+    store = FoldStore(config.journal, about, resume=config.resume)
+    callbacks.stage("Trying models")
+    folds = EncodedFolds(data.cells, data.choosing_y, fold, prepared.encoder)
+    attempts = _run_candidates(prepared, config, folds, store, callbacks, candidates)
+    best, chosen = _choose_model(attempts, prepared, callbacks)
+    model = _fit_chosen(prepared, chosen, config, callbacks)
+    callbacks.stage("Evaluating on the test rows")
+    test = _evaluate_test(model, prepared, config.seed)
+    model.scores_ = _summarize_scores(prepared.scoring.deciding, attempts, chosen, test)
     result = Study(
         shown=records.shown,
         n_rows=records.n_rows,
-        kinds=ready.kinds,
+        kinds=prepared.kinds,
         notes=list(records.notes),
-        said=watch.sentences,
-        target=ready.target.name,
-        task=ready.target.task,
-        classes=ready.target.classes,
-        metric=ready.scoring.deciding,
-        folds=asked.folds,
-        seed=asked.seed,
-        n_train=len(ready.split.train),
-        n_test=len(ready.split.test),
-        n_choosing=len(ready.split.choosing),
+        said=callbacks.messages,
+        target=prepared.target.name,
+        task=prepared.target.task,
+        classes=prepared.target.classes,
+        metric=prepared.scoring.deciding,
+        folds=config.folds,
+        seed=config.seed,
+        n_train=len(prepared.split.train),
+        n_test=len(prepared.split.test),
+        n_choosing=len(prepared.split.choosing),
         attempts=attempts,
         best=best,
         chosen=chosen,
         test=test,
-        test_rows=sample_rows(records, ready.split.test, asked.seed),
-        train_rows=sample_rows(records, ready.split.train, asked.seed),
+        test_rows=sample_rows(records, prepared.split.test, config.seed),
+        train_rows=sample_rows(records, prepared.split.train, config.seed),
         choosing_y=data.choosing_y,
         choosing_fold=fold,
         warnings=[],
         model=model,
         seconds=0.0,
-        settings=asked.settings(),
+        settings=config.settings(),
     )
-    watch.stage("Looking for leaks and duplicates")
-    result.warnings = _collect_findings(ready, result)
+    callbacks.stage("Looking for leaks and duplicates")
+    result.warnings = _collect_findings(prepared, result)
     result.seconds = perf_counter() - start
-    save_study(result, journal, asked)
+    save_study(result, store, config)
     return result
 
 
 def _run_candidates(
-    ready: PreparedTable,
-    asked: LearnConfig,
+    prepared: PreparedTable,
+    config: LearnConfig,
     folds: EncodedFolds,
-    journal: FoldStore,
-    watch: LearnCallbacks,
-    ladder: list[CandidateModel],
+    store: FoldStore,
+    callbacks: LearnCallbacks,
+    candidates: list[CandidateModel],
 ) -> list[Attempt]:
-    budget = TimeBudget(60 * asked.minutes, journal.spent)
-    task = ready.target.task
-    return CandidateRunner(folds, task, ready.scoring, asked.seed, budget, journal, watch).run(
-        ladder
-    )
+    budget = TimeBudget(60 * config.minutes, store.spent)
+    settings = (prepared.target.task, prepared.scoring, config.seed)
+    return CandidateRunner(folds, *settings, budget, store, callbacks).run(candidates)
 
 
 def _choose_model(
-    attempts: list[Attempt], ready: PreparedTable, watch: LearnCallbacks
+    attempts: list[Attempt], prepared: PreparedTable, callbacks: LearnCallbacks
 ) -> tuple[Attempt, Attempt]:
-    """The best, and the simplest near it."""
+    """The best model, and the simplest within one standard error of it."""
     best = final_model.best_attempt(attempts)
     chosen = final_model.simplest_within_one_se(attempts, best)
-    watch.said(final_model.explain_choice(best, chosen, ready.scoring.deciding))
+    callbacks.message(final_model.explain_choice(best, chosen, prepared.scoring.deciding))
     return best, chosen
 
 
 def _fit_chosen(
-    ready: PreparedTable, chosen: Attempt, asked: LearnConfig, watch: LearnCallbacks
+    prepared: PreparedTable, chosen: Attempt, config: LearnConfig, callbacks: LearnCallbacks
 ) -> Any:
-    watch.stage(f"Fitting {chosen.title} on all {len(ready.data.y):,} rows to learn from")
-    task, seed = ready.target.task, asked.seed
-    [rung] = [rung for rung in select_candidates(task) if rung.key == chosen.key]
-    done = fit_final(rung, ready.data, task, ready.scoring, ready.encoder(), seed)
-    chosen.params = done.params
-    model: Any = make_table_model(done, chosen, ready.target, ready.kinds, ready.data.choosing_y)
-    model.styles_ = dict(ready.records.styles)
+    callbacks.stage(f"Fitting {chosen.title} on all {len(prepared.data.y):,} training rows")
+    task, seed = prepared.target.task, config.seed
+    [candidate] = [c for c in select_candidates(task) if c.key == chosen.key]
+    fit = fit_final(candidate, prepared.data, task, prepared.scoring, prepared.encoder(), seed)
+    chosen.params = fit.params
+    y = prepared.data.choosing_y
+    model: Any = make_table_model(fit, chosen, prepared.target, prepared.kinds, y)
+    model.styles_ = dict(prepared.records.styles)
     return model
 
 
-def _evaluate_test(model: TableModel, ready: PreparedTable, seed: int) -> HoldoutEvaluation:
-    """Predict all sealed rows, some at a time, once."""
-    sealed = ready.split.test
-    said = np.concatenate(
-        [model.predict_cells(each) for each in iterate_cells(ready.table.pick(sealed))]
-    )
-    return evaluate_predictions(ready.target.y[sealed], said, ready.scoring, seed)
+def _evaluate_test(model: TableModel, prepared: PreparedTable, seed: int) -> HoldoutEvaluation:
+    """Predict all test rows, chunk by chunk."""
+    test = prepared.split.test
+    chunks = iterate_cells(prepared.table.pick(test))
+    predictions = np.concatenate([model.predict_cells(cells) for cells in chunks])
+    return evaluate_predictions(prepared.target.y[test], predictions, prepared.scoring, seed)
 
 
 def _summarize_scores(
     metric: str, attempts: list[Attempt], chosen: Attempt, test: HoldoutEvaluation
 ) -> dict[str, Any]:
-    """What a model knows of its own quality."""
-    at = chosen.interval()
-    baseline = next(each for each in attempts if each.key == "baseline")
+    """Scores that are stored in the model."""
+    interval = chosen.interval()
+    baseline = next(attempt for attempt in attempts if attempt.key == "baseline")
+    folds = {"mean": interval.value, "low": interval.low, "high": interval.high}
     return {
         "metric": metric,
-        "folds": {"mean": at.value, "low": at.low, "high": at.high, "baseline": baseline.mean},
+        "folds": folds | {"baseline": baseline.mean},
         "test": {name: float(score) for name, score in test.scores.items()},
         "test_intervals": {name: list(ends) for name, ends in test.intervals.items()},
         "test_rows": len(test.y),
     }
 
 
-def _collect_findings(ready: PreparedTable, result: Study) -> list[Any]:
-    data, seed = ready.data, result.seed
-    learned = ready.records.take(ready.split.choosing).X
+def _collect_findings(prepared: PreparedTable, result: Study) -> list[Any]:
+    data, seed = prepared.data, result.seed
+    train = prepared.records.take(prepared.split.choosing).X
     return [
         *diagnostics.check_leakage(
-            data.cells, data.choosing_y, ready.scoring.k, ready.target.name, seed
+            data.cells, data.choosing_y, prepared.scoring.k, prepared.target.name, seed
         ),
         *diagnostics.check_result(result),
-        *diagnostics.check_duplicates(learned, result.test_rows),
-        *ready.found,
+        *diagnostics.check_duplicates(train, result.test_rows),
+        *prepared.findings,
     ]
 
 
-def save_study(result: Study, journal: FoldStore, asked: LearnConfig) -> None:
-    """Write what was found; the journal stays while there is something to go on with."""
-    if asked.output is None:
+def save_study(result: Study, store: FoldStore, config: LearnConfig) -> None:
+    """Write the result; finished folds stay on disk while the study can be resumed."""
+    if config.output is None:
         return
-    result.save(asked.output)
+    result.save(config.output)
     if not any(attempt.resumable for attempt in result.attempts):
-        journal.remove()
+        store.remove()
 
 
 def learn(
@@ -176,50 +174,62 @@ def learn(
     resume: bool = False,
     watch: Any = None,
 ) -> Study:
-    """Try models on a table, choose one honestly, and judge it once on rows it never saw.
+    """Select a model for a table by cross-validation, and evaluate it once on held-out rows.
 
-    A part of the rows is sealed. On the rest a ladder of models, from a baseline to kernel
-    features, is judged by cross-validation; encoding and settings are learned within each fold. The
-    simplest model within one standard error of the best is fitted on all rows to learn from, and
-    the sealed part says how good it is. [000, 1.4; 002, ch. 3]
+    A part of the rows is held out for the test. On the others, candidate models, from a baseline to
+    kernel features, are compared by cross-validation; encoding and hyperparameters are learned
+    within each fold. The simplest model within one standard error of the best is fitted on all
+    training rows, and evaluated once on the test rows.
 
     Parameters
     ----------
     data : path, DataFrame, dict of columns, list of dicts, or records
         The table: CSV, Parquet, Arrow, JSON lines or Excel files, of any size.
     target : str, optional
-        The column to be predicted. Without one, groups of rows are looked for.
+        The column to be predicted. Without one, the rows are clustered.
     task : {"regression", "two-class", "multi-class", "classification", "clusters"}, optional
-        What to learn; inferred from the target by default.
+        Inferred from the target by default.
     kinds : dict, name -> kind, optional
-        "number", "category", "text", "date" or "identifier", for columns that are judged wrongly.
+        "number", "category", "text", "date" or "identifier", for columns that are misclassified.
     drop : list of str
-        Columns to leave out.
+        Columns to exclude.
     metric : str, optional
-        The deciding score. By default R² for regression, accuracy for classes, and the area under
-        the ROC curve if the larger of two classes has more than 80 % of the rows.
+        The score that decides. By default R² for regression, accuracy for classes, and the area
+        under the ROC curve if the larger of two classes has more than 80 % of the rows.
     folds : int
-        Of the cross-validation.
+        Number of folds of the cross-validation.
     test_share : float
-        Share of the rows that is sealed, 200,000 rows at most.
+        Fraction of the rows that is held out for the test, at most 200,000 rows.
     minutes : float
-        Time for the ladder; simple models come first, and the baseline always runs.
+        Time budget for the candidates; simple models come first, and the baseline always runs.
     models : list of str, optional
-        Keys of the models to try, such as "ridge"; all that suit by default.
+        Keys of the candidates, such as "ridge"; all that suit the table by default.
     seed : int
         The same seed, data and settings give the same result, time permitting.
     output : path, optional
-        A folder for `model.tenfold` and `metrics.json`; while the study runs it also keeps a
-        journal of what is finished.
+        A folder for `model.tenfold` and `metrics.json`; during the study it also holds the finished
+        folds.
     resume : bool
-        Whether to go on with the journal in `output`.
+        Whether to resume an interrupted study from the finished folds in `output`.
     watch : object, optional
-        Whose methods `stage(text)`, `said(text)`, `rung_begins(rung, number, of)`,
-        `fold_done(rung, fold, score)` and `rung_done(attempt)` are called, if it has them.
+        Callbacks: its methods `stage(text)`, `message(text)`, `candidate_started(candidate, number,
+        of)`, `fold_finished(candidate, fold, score)` and `candidate_finished(attempt)` are called,
+        if it has them.
 
     Returns
     -------
     Study
+
+    See Also
+    --------
+    Search, cross_validate
+
+    References
+    ----------
+    L. Breiman, J. H. Friedman, R. A. Olshen, C. J. Stone (1984), "Classification and regression
+    trees" (one-standard-error rule).
+    S. Varma, R. Simon (2006), "Bias in error estimation when using cross-validation for model
+    selection".
 
     Examples
     --------
@@ -232,7 +242,7 @@ def learn(
     >>> study.test.scores["accuracy"] > 0.85
     True
     """
-    asked = LearnConfig.of(
+    config = LearnConfig.of(
         target=target,
         task=task,
         kinds=kinds,
@@ -246,16 +256,13 @@ def learn(
         output=output,
         resume=resume,
     )
-    seen = LearnCallbacks(watch)
-    seen.stage("Reading the table")
+    callbacks = LearnCallbacks(watch)
+    callbacks.stage("Reading the table")
     records = open_table(data, target=target)
-    for name in asked.drop:
+    for name in config.drop:
         records.assert_column(name)
-    if target in asked.drop:
+    if target in config.drop:
         raise ValueError(f"{target!r} is the target and cannot be dropped")
-    records = records.select([name for name in records.names if name not in asked.drop])
-    if target is None:
-        pass
-    else:
-        pass
-    return run_supervised(records, asked, seen)
+    records = records.select([name for name in records.names if name not in config.drop])
+    run = run_clustering if target is None else run_supervised
+    return run(records, config, callbacks)

@@ -1,4 +1,4 @@
-"""Explain a table model on held-out rows: importance, partial dependence, worst errors, learning curve."""
+"""Explanation of a table model: importance, partial dependence, worst errors, learning curve."""
 
 from __future__ import annotations
 
@@ -26,44 +26,44 @@ from tenfold.automl.result import Study
 from tenfold.automl.task_scores import TaskScoring, make_scoring, predict_outputs
 from tenfold.io.columnar import ColumnBatch
 
-_N_SIZES = 5
+_N_SIZES = 5  # points of a learning curve
 _CURVE_FOLDS = 3
-_MIN_CURVE_ROWS = 30  # rows
+_MIN_CURVE_ROWS = 30  # training rows of its first point
 
 
 def table_learning_curve(
     model: Any, cells: ColumnBatch, scoring: TaskScoring, *, seed: int, seconds: float = 10.0
 ) -> LearningCurve | None:
-    """Fit the model anew on more and more rows; None if time allows fewer than two sizes.
+    """Learning curve by refits on more and more rows; None if time allows fewer than two sizes.
 
-    Columns stay encoded as they are for all training rows: settings of a model, such as the places
-    of curves, are about these.
+    The encoder is that of all training rows, because parameters of the model, such as knots of
+    splines, depend on it.
 
     Parameters
     ----------
     model : TableModel
-        Whose settings are used; it stays as it is.
-    cells : Cells
+        Whose hyperparameters are used; not changed.
+    cells : ColumnBatch
         Training rows with the target.
-    scoring : Scoring
+    scoring : TaskScoring
         The deciding score.
     seed : int
-        Of the folds.
+        Seed of the folds.
     seconds : float
-        About how long this may take.
+        Approximate time limit.
     """
     y = target_values(model, cells[model.target_])
-    known = np.isfinite(y) & (y >= 0 if model.classes_ else True)
-    X, y = model.encode(cells[known]), y[known]
+    is_known = np.isfinite(y) & (y >= 0 if model.classes_ else True)
+    X, y = model.encode(cells[is_known]), y[is_known]
     sizes = _curve_sizes(len(y))
     if len(sizes) < 2:
         return None
-    begun, done = perf_counter(), []
+    start, done = perf_counter(), []
     parts = _curve_folds(model, y, seed)
     for size in sizes:
-        if perf_counter() - begun > seconds / 2:  # the next size takes about twice as long
+        if perf_counter() - start > seconds / 2:  # the next size takes about twice as long
             break
-        scores = [_fit_and_score(model, X, y, learn[:size], test, scoring) for learn, test in parts]
+        scores = [_fit_and_score(model, X, y, train[:size], test, scoring) for train, test in parts]
         if None not in scores:
             done.append((size, scores))
     if len(done) < 2:
@@ -73,11 +73,11 @@ def table_learning_curve(
 
 
 def _curve_sizes(n: int) -> list[int]:
-    most = n - -(-n // _CURVE_FOLDS)
-    if most < 2 * _MIN_CURVE_ROWS:
+    largest = n - -(-n // _CURVE_FOLDS)
+    if largest < 2 * _MIN_CURVE_ROWS:
         return []
-    first = max(_MIN_CURVE_ROWS, most // 16)
-    return np.unique(np.geomspace(first, most, _N_SIZES).astype(int)).tolist()
+    smallest = max(_MIN_CURVE_ROWS, largest // 16)
+    return np.unique(np.geomspace(smallest, largest, _N_SIZES).astype(int)).tolist()
 
 
 def _curve_folds(model: Any, y: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -86,61 +86,63 @@ def _curve_folds(model: Any, y: np.ndarray, seed: int) -> list[tuple[np.ndarray,
         warnings.simplefilter("ignore")  # classes with fewer rows than folds are rare here
         split = list(kind(_CURVE_FOLDS, shuffle=True, random_state=seed).split(y, y))
     rng = np.random.default_rng(seed)
-    return [(rng.permutation(learn), test) for learn, test in split]
+    return [(rng.permutation(train), test) for train, test in split]
 
 
 def _fit_and_score(
-    model: Any, X: Any, y: np.ndarray, learn: np.ndarray, test: np.ndarray, scoring: TaskScoring
+    model: Any, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray, scoring: TaskScoring
 ) -> tuple[float, float] | None:
-    """Score on the rows learned from and on others; None if they cannot be learned from."""
-    if model.classes_ and len(np.unique(y[learn])) < len(model.classes_):
+    """Scores on training and test rows; None if the model cannot be fitted."""
+    if model.classes_ and len(np.unique(y[train])) < len(model.classes_):
         return None
     scale = model.scale_
-    target = y[learn] if scale is None else scale.forward(y[learn])
+    target = y[train] if scale is None else scale.forward(y[train])
     fitted: Any = clone(model.model_)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # too few rows for these settings show in the score
-            fitted.fit(X[learn], target)
+            warnings.simplefilter("ignore")  # the score shows if there are too few rows
+            fitted.fit(X[train], target)
     except ValueError:
         return None
 
     def score(rows: np.ndarray) -> float:
-        said = predict_outputs(fitted, X[rows], scoring.k)
-        return scoring.score(y[rows], said if scale is None else scale.backward(said))
+        outputs = predict_outputs(fitted, X[rows], scoring.k)
+        return scoring.score(y[rows], outputs if scale is None else scale.backward(outputs))
 
-    return score(learn), score(test)
+    return score(train), score(test)
 
 
 _MAX_ERRORS = 12
 
 
 def worst_errors(
-    model: Any, cells: ColumnBatch, y: np.ndarray, said: np.ndarray
+    model: Any, cells: ColumnBatch, y: np.ndarray, predictions: np.ndarray
 ) -> list[WorstError]:
-    """Largest errors of a regression; wrong classes by the probability that was given to the truth.
+    """Largest errors of a regression; misclassified rows with the largest log loss.
 
     Parameters
     ----------
     model : TableModel
-        Whose predictions they are.
-    cells : Cells
+        The model.
+    cells : ColumnBatch
         The rows.
-    y : (n,) array
-        Truth: values, or class numbers.
-    said : (n,) or (n, k) array
+    y : (n_rows,) array
+        Target: values, or class indices.
+    predictions : (n_rows,) or (n_rows, n_classes) array
         Values, or probabilities.
     """
     inputs = cells.select([name for name in cells.names if name != model.target_])
     if model.classes_ is None:
-        loss = np.abs(y - said)
+        loss = np.abs(y - predictions)
         return [
-            WorstError(i, inputs.row(i), float(y[i]), float(said[i]), float(loss[i]))
+            WorstError(i, inputs.row(i), float(y[i]), float(predictions[i]), float(loss[i]))
             for i in _largest_losses(loss)
         ]
-    given = np.maximum(said[np.arange(len(y)), y], 1e-300)
-    loss = np.where(said.argmax(axis=1) == y, -np.inf, -np.log(given))
-    return [_misclassified_row(model, inputs, y, said, loss, i) for i in _largest_losses(loss)]
+    of_truth = np.maximum(predictions[np.arange(len(y)), y], 1e-300)
+    loss = np.where(predictions.argmax(axis=1) == y, -np.inf, -np.log(of_truth))
+    return [
+        _misclassified_row(model, inputs, y, predictions, loss, i) for i in _largest_losses(loss)
+    ]
 
 
 def _largest_losses(loss: np.ndarray) -> list[int]:
@@ -149,16 +151,16 @@ def _largest_losses(loss: np.ndarray) -> list[int]:
 
 
 def _misclassified_row(
-    model: Any, cells: ColumnBatch, y: np.ndarray, said: np.ndarray, loss: np.ndarray, i: int
+    model: Any, cells: ColumnBatch, y: np.ndarray, predictions: np.ndarray, loss: np.ndarray, i: int
 ) -> WorstError:
-    guess = int(said[i].argmax())
-    truth, predicted = model.classes_[int(y[i])], model.classes_[guess]
-    return WorstError(i, cells.row(i), truth, predicted, float(loss[i]), float(said[i, guess]))
+    top = int(predictions[i].argmax())
+    truth, predicted = model.classes_[int(y[i])], model.classes_[top]
+    return WorstError(i, cells.row(i), truth, predicted, float(loss[i]), float(predictions[i, top]))
 
 
 _MAX_ROWS = 2000
-_MAX_CELLS = 2**25  # encoded cells that are held at once
-_MAX_COLUMNS = 6  # whose dependence is shown
+_MAX_CELLS = 2**25  # encoded cells in memory
+_MAX_COLUMNS = 6  # columns with partial dependence
 
 
 def explain(
@@ -170,21 +172,21 @@ def explain(
     metric: str | None = None,
     train: ColumnBatch | None = None,
 ) -> Explanation:
-    """Which columns matter to a model, how they act, and where it is wrong.
+    """Importance and partial dependence of columns, weights, and largest errors of a model.
 
     Parameters
     ----------
     model : TableModel
         From `tenfold.learn`.
-    table : Cells, path, DataFrame or dict of columns
-        Rows that the model has not learned from, best with the target column.
-    y : (n,) array, optional
-        The truth, values or class numbers, if the table has no target column.
+    table : ColumnBatch, path, DataFrame or dict of columns
+        Rows that were not used in training, preferably with the target column.
+    y : (n_rows,) array, optional
+        Target values or class indices, if the table has no target column.
     seed : int
-        Of shuffles and samples.
+        Seed of shuffles and samples.
     metric : str, optional
         Name of the deciding score; by default that of the task.
-    train : Cells, optional
+    train : ColumnBatch, optional
         Training rows with the target, for a learning curve.
 
     Returns
@@ -196,17 +198,17 @@ def explain(
     rows = encode_rows(model, cells.take(np.sort(chosen[: _sample_size(model, cells)])))
     if truth is None:
         return _explain_without_target(rows, metric)
-    some = truth[np.sort(chosen[: len(rows.X)])]
-    scoring = _resolve_scoring(model, some, metric)
-    score, found = permutation_importances(rows, some, scoring, seed=seed)
+    sample = truth[np.sort(chosen[: len(rows.X)])]
+    scoring = _resolve_scoring(model, sample, metric)
+    score, importances = permutation_importances(rows, sample, scoring, seed=seed)
     curve = None if train is None else table_learning_curve(model, train, scoring, seed=seed)
     return Explanation(
         metric=scoring.deciding,
         score=score,
-        n_rows=len(some),
-        importances=found,
+        n_rows=len(sample),
+        importances=importances,
         weights=standardized_weights(rows),
-        dependences=_partial_dependences(rows, found),
+        dependences=_partial_dependences(rows, importances),
         mistakes=worst_errors(model, cells, truth, model.predict_cells(cells)),
         curve=curve,
     )
@@ -218,7 +220,7 @@ def explain_study(study: Study) -> Explanation:
     Parameters
     ----------
     study : Study
-        What `tenfold.learn` returned.
+        Result of `tenfold.learn`.
     """
     return explain(
         study.model, study.test_rows, seed=study.seed, metric=study.metric, train=study.train_rows
@@ -226,15 +228,15 @@ def explain_study(study: Study) -> Explanation:
 
 
 def _rows_and_target(model: Any, table: Any, y: Any) -> tuple[ColumnBatch, np.ndarray | None]:
-    """Rows whose target is known, and that target; None where there is none at all."""
+    """Rows with a target, and the target; all rows and None if there is no target column."""
     cells = table if isinstance(table, ColumnBatch) else _open_table(model, table)
     if y is None and model.target_ in cells.names:
         y = target_values(model, cells[model.target_])
     if y is None:
         return cells, None
     y = np.asarray(y)
-    known = np.flatnonzero(np.isfinite(y) if model.classes_ is None else y >= 0)
-    return cells.take(known), y[known]
+    rows = np.flatnonzero(np.isfinite(y) if model.classes_ is None else y >= 0)
+    return cells.take(rows), y[rows]
 
 
 def _open_table(model: Any, table: Any) -> ColumnBatch:
@@ -243,11 +245,11 @@ def _open_table(model: Any, table: Any) -> ColumnBatch:
 
     records = open_table(table, styles=model.styles)
     cells = records.slice(0, min(records.n_rows, 5 * _MAX_ROWS))
-    known = conform_cells(cells, model.columns_, records, 0, model.styles)
+    inputs = conform_cells(cells, model.columns_, records, 0, model.styles)
     if model.target_ not in cells.names:
-        return known
-    columns = {**known.columns, model.target_: cells[model.target_]}
-    return ColumnBatch(columns, {**known.types, model.target_: cells.types[model.target_]})
+        return inputs
+    columns = {**inputs.columns, model.target_: cells[model.target_]}
+    return ColumnBatch(columns, {**inputs.types, model.target_: cells.types[model.target_]})
 
 
 def _sample_size(model: Any, cells: ColumnBatch) -> int:
@@ -260,20 +262,20 @@ def _resolve_scoring(model: Any, y: np.ndarray, metric: str | None) -> TaskScori
 
 
 def _explain_without_target(rows: EncodedRows, metric: str | None) -> Explanation:
-    shown = [partial_dependence(rows, name) for name in list(rows.places)[:_MAX_COLUMNS]]
-    known = [each for each in shown if each is not None]
-    return Explanation(metric or "", None, len(rows.X), [], standardized_weights(rows), known, [])
+    columns = list(rows.positions)[:_MAX_COLUMNS]
+    curves = [c for name in columns if (c := partial_dependence(rows, name)) is not None]
+    return Explanation(metric or "", None, len(rows.X), [], standardized_weights(rows), curves, [])
 
 
 def _partial_dependences(
-    rows: EncodedRows, found: list[ColumnImportance]
+    rows: EncodedRows, importances: list[ColumnImportance]
 ) -> list[PartialDependence]:
-    """Of the most important columns that can be moved along a grid."""
-    shown: list[PartialDependence] = []
-    for each in found:
-        if len(shown) == _MAX_COLUMNS or (shown and each.drop <= 0):
+    """Partial dependence of the most important columns that are not text."""
+    curves: list[PartialDependence] = []
+    for importance in importances:
+        if len(curves) == _MAX_COLUMNS or (curves and importance.drop <= 0):
             break
-        moved = partial_dependence(rows, each.column)
-        if moved is not None:
-            shown.append(moved)
-    return shown
+        curve = partial_dependence(rows, importance.column)
+        if curve is not None:
+            curves.append(curve)
+    return curves

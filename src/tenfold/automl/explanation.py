@@ -1,4 +1,4 @@
-"""What an explanation of a table model holds, and the encoded rows it is computed from."""
+"""Parts of an explanation of a table model, and the encoded rows it is computed from."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import numpy as np
 from scipy import sparse
 
 from tenfold.io.columnar import Column, ColumnBatch, NumericColumn, TextColumn
+from tenfold.math.linalg import to_dense
 
 
 @dataclass(frozen=True)
 class ColumnImportance:
-    """By how much the deciding score falls when a column is shuffled.
+    """Permutation importance: decrease of the deciding score when a column is shuffled.
 
     Attributes
     ----------
     column : name of the input column
-    drop : mean fall of the score over the shuffles
+    drop : mean decrease of the score over the shuffles
     low, high : 95 % interval of the mean
     """
 
@@ -34,31 +35,31 @@ class LinearWeights:
 
     Attributes
     ----------
-    names : names of what is weighed: encoded columns, or features made of them
-    values : (names, outputs) weights
-    outputs : what each output stands for: the target, or classes
-    places : (names,) where the model has them
+    names : names of encoded columns, or of features derived from them
+    values : (n_names, n_outputs) weights
+    outputs : names of the outputs: the target, or classes
+    positions : (n_names,) their positions in the model
     """
 
     names: list[str]
     values: np.ndarray
     outputs: list[str]
-    places: Any = None
+    positions: Any = None
 
 
 @dataclass(frozen=True)
 class PartialDependence:
-    """How the prediction moves with one column while the others stay as they are.
+    """Partial dependence: mean prediction as a function of one column.
 
     Attributes
     ----------
     column, kind : name and kind of the input column
-    grid : values that it was given
-    mean : (grid, outputs) mean prediction over rows
-    low, high : (grid, outputs) between these lie eight of ten rows, each shifted to the mean level
-    share : share of rows at each level of a category; None for numbers
+    grid : values of the column
+    mean : (n_grid, n_outputs) mean prediction over rows
+    low, high : (n_grid, n_outputs) 10 % and 90 % quantiles, rows shifted to the mean level
+    share : fraction of rows at each level of a category; None for numbers
     values : values of the column among the rows, for numbers
-    outputs : what each output stands for
+    outputs : names of the outputs
     chance : whether predictions are probabilities
     """
 
@@ -71,20 +72,20 @@ class PartialDependence:
     share: np.ndarray | None
     values: np.ndarray | None
     outputs: list[str]
-    chance: bool
+    is_probability: bool
 
 
 @dataclass(frozen=True)
 class WorstError:
-    """A row on which the model was badly wrong.
+    """A row with a large error.
 
     Attributes
     ----------
-    row : its number among the rows that were given
+    row : its index among the given rows
     cells : the original cells by column
-    truth, predicted : in the target's own type
-    loss : by which mistakes are ordered
-    certainty : probability of what was predicted; None for regression
+    truth, predicted : in the type of the target
+    loss : absolute error, or log loss
+    certainty : probability of the predicted class; None for regression
     """
 
     row: int
@@ -97,12 +98,12 @@ class WorstError:
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """Score against the number of rows that were learned from.
+    """Score as a function of the number of training rows.
 
     Attributes
     ----------
-    sizes : (s,) numbers of rows
-    train, test : (s, folds) deciding score on rows learned from and on others
+    sizes : (n_sizes,) numbers of rows
+    train, test : (n_sizes, n_folds) deciding score on training and held-out rows
     """
 
     sizes: np.ndarray
@@ -112,16 +113,16 @@ class LearningCurve:
 
 @dataclass(frozen=True)
 class Explanation:
-    """All that `explain` found.
+    """Result of `explain`.
 
     Attributes
     ----------
     metric, score : the deciding score, and its value on the rows before anything was shuffled
-    n_rows : rows that importance was measured on
-    importances : the most important column first; empty without a truth
+    n_rows : rows on which importance was measured
+    importances : the most important column first; empty without a target
     weights : of a linear model, else None
-    dependences : of the most important columns
-    mistakes : the worst first; empty without a truth
+    dependences : partial dependence of the most important columns
+    mistakes : the worst first; empty without a target
     curve : learning curve, if training rows were given and time allowed
     """
 
@@ -137,76 +138,73 @@ class Explanation:
 
 
 class EncodedRows(NamedTuple):
-    """Some rows, encoded.
+    """Encoded rows of a table.
 
     Attributes
     ----------
     model : TableModel
-    cells : the rows as they stand in the table
-    X : (n, p) dense array of them
-    places : encoded columns of each column of the table
-    sparse : whether the model is given CSR matrices
+    cells : the rows of the table
+    X : (n_rows, n_encoded) dense array
+    positions : indices of the encoded columns of each column of the table
+    sparse : whether the model takes CSR matrices
     """
 
     model: Any
     cells: ColumnBatch
     X: np.ndarray
-    places: dict[str, np.ndarray]
+    positions: dict[str, np.ndarray]
     sparse: bool
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Values (n,) or probabilities (n, k) of encoded rows."""
+        """Values (n_rows,) or probabilities (n_rows, n_classes) of encoded rows."""
         return self.model.predict_encoded(sparse.csr_matrix(X) if self.sparse else X)
 
     def first(self, n: int) -> EncodedRows:
         """The first n rows."""
         return self._replace(cells=self.cells[:n], X=self.X[:n])
 
-    def block(self, column: str, values: Column) -> np.ndarray:
-        """Encoded columns of one column of the table for given values: (values, its columns)."""
+    def encode_values(self, column: str, values: Column) -> np.ndarray:
+        """Encoded columns of one column for given values, (n_values, n_encoded)."""
         like = self.cells.take(np.zeros(len(values), int))
         changed = ColumnBatch({**like.columns, column: values}, like.types, len(values))
-        return to_dense(self.model.encode(changed))[:, self.places[column]]
-
-
-def to_dense(X: Any) -> np.ndarray:
-    """An array of what an encoder gave."""
-    return X.toarray() if sparse.issparse(X) else np.asarray(X)
+        return to_dense(self.model.encode(changed))[:, self.positions[column]]
 
 
 def encode_rows(model: Any, cells: ColumnBatch) -> EncodedRows:
-    """Encode rows once for all that follows."""
+    """Encode rows once for all parts of an explanation."""
     X = model.encode(cells)
     origins = np.asarray(model.encoder_.origin_)
     names = [name for name in cells.names if name in model.columns_ and (origins == name).any()]
-    places = {name: np.flatnonzero(origins == name) for name in names}
-    return EncodedRows(model, cells, to_dense(X), places, sparse.issparse(X))
+    positions = {name: np.flatnonzero(origins == name) for name in names}
+    return EncodedRows(model, cells, to_dense(X), positions, sparse.issparse(X))
 
 
 def target_values(model: Any, column: Column) -> np.ndarray:
-    """Values of the target, NaN if missing; or class numbers, -1 if missing or unknown."""
+    """Values of the target, NaN if missing; or class indices, -1 if missing or unknown."""
     if model.classes_ is None:
         if isinstance(column, NumericColumn):
             return column.values
-        raise ValueError(f"the target {model.target_!r} was learned as numbers, and here it is not")
+        raise ValueError(
+            f"the target {model.target_!r} was numeric in training, and here it is not"
+        )
     if isinstance(column, TextColumn):
-        place = {str(label): i for i, label in enumerate(model.classes_)}
-        table = np.array([*(place.get(value, -1) for value in column.values), -1])
+        index = {str(label): i for i, label in enumerate(model.classes_)}
+        table = np.array([*(index.get(value, -1) for value in column.values), -1])
         return table[column.codes]
-    place = {float(label): i for i, label in enumerate(model.classes_)}
-    return np.array([place.get(float(value), -1) for value in column.values])
+    index = {float(label): i for i, label in enumerate(model.classes_)}
+    return np.array([index.get(float(value), -1) for value in column.values])
 
 
 def output_names(model: Any) -> list[str]:
-    """What the columns of a prediction stand for; two classes have one, the second."""
+    """Names of the outputs; two classes have one output, the second class."""
     if model.classes_ is None:
         return [str(model.target_)]
     labels = [str(label) for label in model.classes_]
     return labels[1:] if len(labels) == 2 else labels
 
 
-def output_columns(model: Any, said: np.ndarray) -> np.ndarray:
-    """Predictions as (n, outputs)."""
-    if said.ndim == 1:
-        return said[:, None]
-    return said[:, 1:] if len(model.classes_) == 2 else said
+def output_columns(model: Any, predictions: np.ndarray) -> np.ndarray:
+    """Predictions as (n_rows, n_outputs)."""
+    if predictions.ndim == 1:
+        return predictions[:, None]
+    return predictions[:, 1:] if len(model.classes_) == 2 else predictions

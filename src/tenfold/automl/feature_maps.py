@@ -13,23 +13,23 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer, StandardScaler
 
-_INSPECTED_ROWS = 5000  # rows that are looked at
-_MIN_CONTINUOUS_VALUES = 10  # a column of no more different values is no continuous one
+_INSPECTED_ROWS = 5000  # rows from which properties of columns are inferred
+_MIN_CONTINUOUS_VALUES = 10  # distinct values from which a column counts as continuous
 
 
 class EncodedTable:
-    """An encoded table, as the makers of models see it.
+    """Properties of an encoded table on which model configurations depend.
 
     Parameters
     ----------
-    X : (n, p) array or CSR matrix
-        Encoded rows to learn from.
+    X : (n_rows, n_columns) array or CSR matrix
+        Encoded training rows.
     task : str
         "regression", "two-class" or "multi-class".
     k : int or None
         Number of classes.
     seed : int
-        For drawn features.
+        Seed of random features.
     """
 
     def __init__(self, X: Any, task: str, k: int | None, seed: int) -> None:
@@ -37,7 +37,7 @@ class EncodedTable:
         self.n, self.p = X.shape
         self.sparse = issparse(X)
         step = max(self.n // _INSPECTED_ROWS, 1)
-        self.seen: Any = X[::step]
+        self.sample: Any = X[::step]
 
     @property
     def classifies(self) -> bool:
@@ -46,77 +46,77 @@ class EncodedTable:
 
     @cached_property
     def continuous(self) -> list[int]:
-        """Numbers of the columns with many different values."""
+        """Indices of the columns with many distinct values."""
         if self.sparse:
             return []
-        columns = enumerate(np.sort(self.seen, axis=0).T)
+        columns = enumerate(np.sort(self.sample, axis=0).T)
         return [j for j, x in columns if np.count_nonzero(np.diff(x)) >= _MIN_CONTINUOUS_VALUES]
 
     @cached_property
-    def counts(self) -> bool:
-        """Whether no entry is negative, as in counts of words."""
-        return bool(self.seen.min() >= 0)
+    def is_nonnegative(self) -> bool:
+        """Whether no entry is negative, as in word counts."""
+        return bool(self.sample.min() >= 0)
 
     @cached_property
-    def yes_or_no(self) -> np.ndarray:
-        """(p,) whether a column holds zeros and ones alone."""
-        return ((self.seen == 0) | (self.seen == 1)).all(axis=0)
+    def is_binary(self) -> np.ndarray:
+        """(n_columns,) whether a column holds only zeros and ones."""
+        return ((self.sample == 0) | (self.sample == 1)).all(axis=0)
 
 
 _MAX_CENTERS = 500
 _ROWS_PER_CENTER = 2
 KERNEL_WIDTHS = (0.35, 0.7, 1.4)  # widths in units of the typical distance between rows
 FEW_KNOTS = 5
-_DISTANCE_ROWS = 300  # rows whose distances are looked at
+_DISTANCE_ROWS = 300  # rows whose distances are computed
 
 
-def spline_features(facts: EncodedTable, knots: int, degree: int = 3) -> Any:
-    """Splines of each continuous column, knots at its quantiles; other columns stay.
+def spline_features(encoded: EncodedTable, knots: int, degree: int = 3) -> Any:
+    """Splines of each continuous column, knots at its quantiles; other columns pass unchanged.
 
-    Beyond the outermost knots a curve is flat, so that no outlier is carried far away.
+    Beyond the outermost knots the splines are constant, which bounds the effect of outliers.
     """
-    places = np.linspace(0.01, 0.99, knots)
-    alike: dict[int, list[tuple[int, np.ndarray]]] = {}  # columns by how many knots they have
-    for j in facts.continuous:
-        at = np.unique(np.quantile(facts.seen[:, j], places))
-        alike.setdefault(len(at), []).append((j, at))
-    curves = []
-    for count, columns in alike.items():
+    levels = np.linspace(0.01, 0.99, knots)
+    by_count: dict[int, list[tuple[int, np.ndarray]]] = {}  # columns by number of distinct knots
+    for j in encoded.continuous:
+        at = np.unique(np.quantile(encoded.sample[:, j], levels))
+        by_count.setdefault(len(at), []).append((j, at))
+    splines = []
+    for count, columns in by_count.items():
         if count > 1:
-            own = np.column_stack([at for _, at in columns])
-            options: Any = {"knots": own, "extrapolation": "constant"}
-            curve = SplineTransformer(degree=degree, include_bias=False, **options)
-            curves.append((f"curves of {count}", curve, [j for j, _ in columns]))
-    return ColumnTransformer(curves, remainder="passthrough", sparse_threshold=0.0)
+            positions = np.column_stack([at for _, at in columns])
+            options: Any = {"knots": positions, "extrapolation": "constant"}
+            spline = SplineTransformer(degree=degree, include_bias=False, **options)
+            splines.append((f"curves of {count}", spline, [j for j, _ in columns]))
+    return ColumnTransformer(splines, remainder="passthrough", sparse_threshold=0.0)
 
 
-def clip_and_scale(facts: EncodedTable) -> list[tuple[str, Any]]:
-    """Columns cut at their first and last percent, of unit variance: a line between two knots."""
-    return [("cut", spline_features(facts, 2, degree=1)), ("scale", StandardScaler())]
+def clip_and_scale(encoded: EncodedTable) -> list[tuple[str, Any]]:
+    """Columns clipped at their 1st and 99th percentile and scaled: linear splines of two knots."""
+    return [("cut", spline_features(encoded, 2, degree=1)), ("scale", StandardScaler())]
 
 
-def product_features(facts: EncodedTable) -> Any:
+def product_features(encoded: EncodedTable) -> Any:
     """Columns, their squares and products of pairs, all of unit variance."""
     pairs = PolynomialFeatures(2, include_bias=False)
-    return Pipeline([*clip_and_scale(facts), ("pairs", pairs), ("scale again", StandardScaler())])
+    return Pipeline([*clip_and_scale(encoded), ("pairs", pairs), ("scale again", StandardScaler())])
 
 
-def kernel_features(facts: EncodedTable, spread: float) -> Any:
-    """Gaussian bumps around rows drawn at random, in coordinates in which they are a kernel.
+def kernel_features(encoded: EncodedTable, spread: float) -> Any:
+    """Nystroem features of a Gaussian kernel around random rows, and splines of each column.
 
-    Curves of each column stand beside them, so that bumps need only say what columns do together.
+    The splines model the columns one by one, so that the kernel is needed for interactions only.
     """
-    centres = int(min(_MAX_CENTERS, max(facts.n // _ROWS_PER_CENTER, 10)))
-    gamma = 1 / (spread * median_distance(facts)) ** 2
-    near = Nystroem(gamma=gamma, n_components=centres, random_state=facts.seed)
-    near = Pipeline([*clip_and_scale(facts), ("bumps", near)])
-    if not facts.continuous:
-        return near
-    return FeatureUnion([("curves", spline_features(facts, FEW_KNOTS)), ("near", near)])
+    n_centers = int(min(_MAX_CENTERS, max(encoded.n // _ROWS_PER_CENTER, 10)))
+    gamma = 1 / (spread * median_distance(encoded)) ** 2
+    kernel = Nystroem(gamma=gamma, n_components=n_centers, random_state=encoded.seed)
+    kernel_map = Pipeline([*clip_and_scale(encoded), ("bumps", kernel)])
+    if not encoded.continuous:
+        return kernel_map
+    return FeatureUnion([("curves", spline_features(encoded, FEW_KNOTS)), ("near", kernel_map)])
 
 
-def median_distance(facts: EncodedTable) -> float:
+def median_distance(encoded: EncodedTable) -> float:
     """Median distance between rows."""
-    rng = np.random.default_rng(facts.seed)
-    rows = rng.permutation(len(facts.seen))[:_DISTANCE_ROWS]
-    return float(np.median(pdist(np.asarray(facts.seen[rows], np.float64)))) or 1.0
+    rng = np.random.default_rng(encoded.seed)
+    rows = rng.permutation(len(encoded.sample))[:_DISTANCE_ROWS]
+    return float(np.median(pdist(np.asarray(encoded.sample[rows], np.float64)))) or 1.0

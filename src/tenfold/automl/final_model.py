@@ -21,15 +21,15 @@ from tenfold.model_selection.cv_data import is_native
 
 
 def best_attempt(attempts: list[Attempt]) -> Attempt:
-    """The highest mean score of all that can be chosen; of equals the simplest."""
+    """The eligible attempt with the highest mean score; of equals the simplest."""
     return max((a for a in attempts if a.eligible), key=lambda a: (a.mean, -a.simplicity))
 
 
 def simplest_within_one_se(attempts: list[Attempt], best: Attempt) -> Attempt:
-    """The simplest within one standard error of the best; of equally simple ones the better."""
-    bar = best.mean - best.error
-    near = [a for a in attempts if a.eligible and (a is best or a.mean >= bar)]
-    return min(near, key=lambda a: (a.simplicity, -a.mean))
+    """The simplest attempt within one standard error of the best; of equals the better one."""
+    threshold = best.mean - best.error
+    within = [a for a in attempts if a.eligible and (a is best or a.mean >= threshold)]
+    return min(within, key=lambda a: (a.simplicity, -a.mean))
 
 
 def explain_choice(best: Attempt, chosen: Attempt, metric: str) -> str:
@@ -44,7 +44,7 @@ def explain_choice(best: Attempt, chosen: Attempt, metric: str) -> str:
 
 
 class FinalFit(NamedTuple):
-    """The chosen model and what it needs."""
+    """The fitted model, its encoder, the scale of the target, and hyperparameters."""
 
     encoder: Any
     model: Any
@@ -53,40 +53,39 @@ class FinalFit(NamedTuple):
 
 
 def fit_final(
-    rung: CandidateModel,
+    candidate: CandidateModel,
     data: TrainingData,
     task: str,
     scoring: TaskScoring,
     encoder: Any,
     seed: int,
 ) -> FinalFit:
-    """Fit the encoder and the model of a rung on all rows to learn from."""
+    """Fit the encoder and the model of a candidate on all training rows."""
     part = cells_to_records(data.cells) if data.in_memory else data.records.pick(data.rows)
     encoder = encoder.fit(part)
     scale = TargetScale.of(data.y) if scoring.k is None else None
     X, y = encode_cells(encoder, data.cells), scale_target(data.choosing_y, scale)
-    choice = tune_models(
-        rung.make(EncodedTable(X, task, scoring.k, seed)), TuningProblem(X, y, scoring.tuning, seed)
-    )
-    if data.in_memory or not is_native(choice.recipe.model):
-        return FinalFit(encoder, fit_tuned(choice, X, y), scale, choice.said)
+    configs = candidate.make_configs(EncodedTable(X, task, scoring.k, seed))
+    tuned = tune_models(configs, TuningProblem(X, y, scoring.tuning, seed))
+    if data.in_memory or not is_native(tuned.config.model):
+        return FinalFit(encoder, fit_tuned(tuned, X, y), scale, tuned.description)
     rows = add_target(encoder.rows(part), scale_target(data.y, scale))
-    return FinalFit(encoder, fit_tuned_on_rows(choice, rows), scale, choice.said)
+    return FinalFit(encoder, fit_tuned_on_rows(tuned, rows), scale, tuned.description)
 
 
 def scale_target(y: np.ndarray, scale: TargetScale | None) -> np.ndarray:
-    """The target as models see it."""
+    """The standardized target of a regression; class indices unchanged."""
     return y if scale is None else scale.forward(y)
 
 
 def make_table_model(
-    done: FinalFit, chosen: Attempt, target: Target, kinds: dict[str, Any], y: np.ndarray
+    fit: FinalFit, chosen: Attempt, target: Target, kinds: dict[str, Any], y: np.ndarray
 ) -> TableModel:
-    """All of it as one model of tables; scores are added when the test is open."""
+    """The fit as one `TableModel`; scores are added after the test."""
     model: Any = TableModel()
-    scale, types = done.scale, done.encoder.types_
+    scale, types = fit.scale, fit.encoder.types_
     model.task_, model.target_, model.classes_ = target.task, target.name, target.classes
-    model.encoder_, model.model_, model.scale_ = done.encoder, done.model, scale
+    model.encoder_, model.model_, model.scale_ = fit.encoder, fit.model, scale
     model.columns_ = expected_columns(kinds, types, target.name)
     model.interval_, model.residuals_ = None, 0
     if scale is not None and chosen.predictions is not None:
@@ -97,7 +96,7 @@ def make_table_model(
 
 
 def stamp_metadata(model: Any, title: str) -> None:
-    """Say what the model is, when it was made, and with what."""
+    """Set title, time and library versions of a model."""
     import sklearn
 
     import tenfold
@@ -114,7 +113,7 @@ def stamp_metadata(model: Any, title: str) -> None:
 def expected_columns(
     kinds: dict[str, Any], types: dict[str, str], target: str | None
 ) -> dict[str, ExpectedColumn]:
-    """The columns that a model looks at."""
+    """The input columns of a model."""
     used = {n: k for n, k in kinds.items() if k.kind not in {"identifier", "constant"}}
     return {
         name: ExpectedColumn(types[name], kind.kind, list(kind.examples), kind.low, kind.high)

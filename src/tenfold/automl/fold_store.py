@@ -1,7 +1,7 @@
 """Finished folds on disk, so that an interrupted study can be resumed.
 
-Every fold of every model is a file of its own that appears at once or not at all, so that a killed
-process leaves nothing half-written.
+Every fold of every model is a file of its own, written atomically, so that a killed process leaves
+no incomplete file.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import numpy as np
 from tenfold.automl.result import to_json_types
 from tenfold.callbacks import serialization
 
-_FINGERPRINT_ROWS = 20  # first and last rows that tell tables apart
+_FINGERPRINT_ROWS = 20  # first and last rows that identify a table
 
 
 class FoldResult(NamedTuple):
-    """A model, judged on one fold.
+    """Evaluation of a model on one fold.
 
     Attributes
     ----------
     scores : all scores by name
-    train : deciding score on the rows that were learned from
-    params : settings that were chosen
+    train : deciding score on the training rows
+    params : chosen hyperparameters
     seconds : time
-    predictions : of the rows that were held out
+    predictions : for the rows held out
     """
 
     scores: dict[str, float]
@@ -40,16 +40,16 @@ class FoldResult(NamedTuple):
 
 
 class FoldStore:
-    """Finished folds in a folder; None as the folder keeps nothing.
+    """Finished folds in a folder; with None as the folder, nothing is stored.
 
     Parameters
     ----------
     folder : path or None
-        Made if it is not there.
+        Created if it does not exist.
     about : dict
-        Data and settings that the folds depend on.
+        Data fingerprint and settings that the folds depend on.
     resume : bool
-        Whether to go on with what is there, which must be about the same.
+        Whether to keep existing folds, which must have the same `about`.
     """
 
     def __init__(self, folder: Path | None, about: dict[str, Any], *, resume: bool) -> None:
@@ -66,15 +66,15 @@ class FoldStore:
             serialization.write_arrays(head, to_json_types(about), [])
 
     def find(self, key: str, fold: int) -> FoldResult | None:
-        """A fold that was finished, or None."""
+        """A finished fold, or None."""
         path = self._path(key, fold)
         if path is None or not path.exists():
             return None
         header, [predictions] = serialization.read_arrays(path)
         return FoldResult(**header, predictions=predictions)
 
-    def keep(self, key: str, fold: int, result: FoldResult) -> None:
-        """Remember a finished fold."""
+    def save(self, key: str, fold: int, result: FoldResult) -> None:
+        """Store a finished fold."""
         path = self._path(key, fold)
         if path is not None:
             header = result._asdict() | {"params": to_json_types(result.params)}
@@ -82,14 +82,14 @@ class FoldStore:
 
     @property
     def spent(self) -> float:
-        """Seconds of all folds that were kept."""
+        """Total time of the stored folds in seconds."""
         if self.folder is None:
             return 0.0
-        kept = [path for path in self.folder.glob("*.npz") if path.name != "about.npz"]
-        return sum(serialization.read_arrays(path)[0]["seconds"] for path in kept)
+        paths = [path for path in self.folder.glob("*.npz") if path.name != "about.npz"]
+        return sum(serialization.read_arrays(path)[0]["seconds"] for path in paths)
 
     def remove(self) -> None:
-        """Forget everything: the study is complete."""
+        """Delete the folder: the study is complete."""
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -98,20 +98,20 @@ class FoldStore:
 
 
 def fingerprint_table(records: Any) -> str:
-    """Size, columns, and first and last rows of a table in a few characters."""
+    """Hash of size, columns, and first and last rows of a table."""
     n = records.n_rows
     ends = [
         records.slice(0, min(_FINGERPRINT_ROWS, n)),
         records.slice(max(n - _FINGERPRINT_ROWS, 0), n),
     ]
-    seen = [n, records.types, [cells.to_columns() for cells in ends]]
-    return hashlib.sha256(json.dumps(seen, default=str).encode()).hexdigest()[:16]
+    summary = [n, records.types, [cells.to_columns() for cells in ends]]
+    return hashlib.sha256(json.dumps(summary, default=str).encode()).hexdigest()[:16]
 
 
-def _require_same(found: dict[str, Any], about: dict[str, Any], folder: Path) -> None:
-    other = [name for name in about if found.get(name) != about[name]]
+def _require_same(stored: dict[str, Any], about: dict[str, Any], folder: Path) -> None:
+    other = [name for name in about if stored.get(name) != about[name]]
     if other:
         raise ValueError(
-            f"{folder} is about a study with another {', '.join(other)}: give the same data and "
-            "settings, or begin anew without resume"
+            f"{folder} holds a study with another {', '.join(other)}: give the same data and "
+            "settings, or start again without resume"
         )

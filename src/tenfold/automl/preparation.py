@@ -16,16 +16,16 @@ from tenfold.io.columnar import ColumnBatch
 from tenfold.preprocessing.column_kinds import infer_column_kinds
 from tenfold.preprocessing.table_encoder import TableEncoder
 
-_SELECTION_ROWS = 50_000
+_SELECTION_ROWS = 50_000  # rows of cross-validation, at most
 _SELECTION_BYTES = 2**25  # of encoded rows
-_MIN_SELECTION_ROWS = 5_000
-_MAX_TEST_ROWS = 200_000  # more rows would make no interval visibly shorter
+_MIN_SELECTION_ROWS = 5_000  # even if they take more bytes
+_MAX_TEST_ROWS = 200_000  # beyond it, confidence intervals hardly shrink
 MIN_ROWS = 10
-_WIDTH_ROWS = 2_000  # rows that tell how wide the encoded table is
+_WIDTH_ROWS = 2_000  # rows from which the width of the encoded table is estimated
 
 
 class TableSplit(NamedTuple):
-    """Numbers of rows: to learn from, to choose by (some of them), and sealed."""
+    """Indices of rows: training rows, those of them for model selection, and test rows."""
 
     train: np.ndarray
     choosing: np.ndarray
@@ -39,9 +39,9 @@ class PreparedTable(NamedTuple):
     ----------
     records : the whole table
     table : the same without the target
-    kinds : what the columns are
-    target, scoring, split, data : what is predicted, how it is judged, from which rows
-    found : what is to be said of columns and rows
+    kinds : kinds of the columns
+    target, scoring, split, data : target column, scores, split of the rows, training data
+    findings : about columns and rows
     """
 
     records: Any
@@ -51,33 +51,33 @@ class PreparedTable(NamedTuple):
     scoring: TaskScoring
     split: TableSplit
     data: TrainingData
-    found: list[Finding]
+    findings: list[Finding]
 
     def encoder(self) -> TableEncoder:
-        """An unfitted encoder that knows the kinds of the columns."""
+        """An unfitted encoder for the kinds of the columns."""
         return make_encoder(self.kinds, self.table.names)
 
 
-def prepare_table(records: Any, asked: LearnConfig, watch: LearnCallbacks) -> PreparedTable:
-    """Read the target, judge the columns, split the rows."""
-    watch.stage("Looking at the columns")
-    target, rare, missing = _read_target(records, asked)
-    watch.said(f"{target.why}.")
-    kinds = infer_column_kinds(records, target.name, asked.kinds)
+def prepare_table(records: Any, config: LearnConfig, callbacks: LearnCallbacks) -> PreparedTable:
+    """Read the target, classify the columns, split the rows."""
+    callbacks.stage("Looking at the columns")
+    target, rare, missing = _read_target(records, config)
+    callbacks.message(f"{target.why}.")
+    kinds = infer_column_kinds(records, target.name, config.kinds)
     table = drop_target(records, useful_columns(kinds, target.name))
-    rows = target.there
-    found = diagnostics.check_columns(kinds, records.mixed, target.name)
-    found += diagnostics.check_rows(target, len(rows), missing, rare)
-    split = _split_rows(table, target, asked, make_encoder(kinds, table.names))
-    scoring = make_scoring(target.task, target.y[split.train], _n_classes(target), asked.metric)
-    watch.said(_describe_plan(split, scoring, asked))
+    rows = target.known_rows
+    findings = diagnostics.check_columns(kinds, records.mixed, target.name)
+    findings += diagnostics.check_rows(target, len(rows), missing, rare)
+    split = _split_rows(table, target, config, make_encoder(kinds, table.names))
+    scoring = make_scoring(target.task, target.y[split.train], _n_classes(target), config.metric)
+    callbacks.message(_describe_plan(split, scoring, config))
     cells, y = table.take(split.choosing).X, target.y
     data = TrainingData(table, split.train, y[split.train], cells, y[split.choosing])
-    return PreparedTable(records, table, kinds, target, scoring, split, data, found)
+    return PreparedTable(records, table, kinds, target, scoring, split, data, findings)
 
 
 def drop_target(records: Any, names: list[str]) -> Any:
-    """Some columns of a table, none of which is to be predicted."""
+    """Some columns of a table, without its target."""
     table = records.select(names)
     table.target = None
     return table
@@ -86,16 +86,16 @@ def drop_target(records: Any, names: list[str]) -> Any:
 def make_encoder(kinds: dict[str, Any], names: list[str]) -> TableEncoder:
     """An unfitted encoder of some columns.
 
-    In float64: indicators of all levels add up to one, and the one pass that a grid of penalties
-    needs would lose too many digits of float32.
+    In float64: indicators of all levels are collinear with the intercept, and the normal equations
+    that serve a grid of penalties would lose too many digits in float32.
     """
     return TableEncoder({name: kinds[name].kind for name in names}, dtype=np.float64)
 
 
 def useful_columns(kinds: dict[str, Any], target: str | None) -> list[str]:
-    """Columns to learn from: neither target nor identifiers nor constants."""
-    dull = {"identifier", "constant"}
-    useful = [name for name, kind in kinds.items() if name != target and kind.kind not in dull]
+    """Input columns: neither target nor identifiers nor constants."""
+    excluded = {"identifier", "constant"}
+    useful = [name for name, kind in kinds.items() if name != target and kind.kind not in excluded]
     if not useful:
         others = ", ".join(f"{n!r} ({k.kind})" for n, k in kinds.items() if n != target)
         raise ValueError(
@@ -105,55 +105,56 @@ def useful_columns(kinds: dict[str, Any], target: str | None) -> list[str]:
     return useful
 
 
-def _read_target(records: Any, asked: LearnConfig) -> tuple[Target, list[tuple[Any, int]], int]:
-    """The target without classes that are too rare; these; and how many rows have no target."""
-    target = read_target(records, str(asked.target), asked.task)
-    there = len(target.there)
-    if there < MIN_ROWS:
+def _read_target(records: Any, config: LearnConfig) -> tuple[Target, list[tuple[Any, int]], int]:
+    """The target without rare classes, the rare classes, and the number of rows without target."""
+    target = read_target(records, str(config.target), config.task)
+    n_known = len(target.known_rows)
+    if n_known < MIN_ROWS:
         raise ValueError(
-            f"{there} rows with a target are too few to learn from and to judge by: give at least "
+            f"{n_known} rows with a target are too few to train and test a model: give at least "
             f"{MIN_ROWS}, better some hundreds"
         )
-    least = ceil(asked.folds / (1 - asked.test_share))
-    target, rare = drop_rare_classes(target, least)
-    return target, rare, records.n_rows - there
+    min_rows = ceil(config.folds / (1 - config.test_share))
+    target, rare = drop_rare_classes(target, min_rows)
+    return target, rare, records.n_rows - n_known
 
 
 def _split_rows(
-    table: Any, target: Target, asked: LearnConfig, encoder: TableEncoder
+    table: Any, target: Target, config: LearnConfig, encoder: TableEncoder
 ) -> TableSplit:
-    """Seal the test part; of the rest draw those that models are chosen by."""
-    rows = target.there
+    """Hold out the test rows; of the others draw those for model selection."""
+    rows = target.known_rows
     labels = None if target.classes is None else target.y
-    rng = np.random.default_rng(asked.seed)
+    rng = np.random.default_rng(config.seed)
     train, test = stratified_split(
-        rows, labels, min(asked.test_share, _MAX_TEST_ROWS / len(rows)), rng
+        rows, labels, min(config.test_share, _MAX_TEST_ROWS / len(rows)), rng
     )
-    if len(train) < asked.folds or not len(test):
+    if len(train) < config.folds or not len(test):
         raise ValueError(
-            f"{len(rows)} rows cannot make {asked.folds} folds and a test part: give more rows"
+            f"{len(rows)} rows cannot make {config.folds} folds and a test part: give more rows"
         )
-    most = count_selection_rows(table, train, encoder)
-    if len(train) <= most:
+    max_rows = count_selection_rows(table, train, encoder)
+    if len(train) <= max_rows:
         return TableSplit(train, train, test)
-    return TableSplit(train, stratified_split(train, labels, most / len(train), rng)[1], test)
+    selection = stratified_split(train, labels, max_rows / len(train), rng)[1]
+    return TableSplit(train, selection, test)
 
 
 def stratified_split(
     rows: np.ndarray, labels: np.ndarray | None, share: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that stay and rows that are drawn, both ascending; of each class the same share.
+    """Rows that stay and rows that are drawn, both ascending, stratified by class.
 
     Parameters
     ----------
     rows : (m,) array
-        Ascending row numbers.
-    labels : (n,) array or None
-        Class number of each row of the table.
+        Ascending row indices.
+    labels : (n_rows,) array or None
+        Class index of each row of the table.
     share : float
-        How many are drawn.
+        Fraction that is drawn.
     rng : Generator
-        Draws them.
+        Random generator.
 
     Examples
     --------
@@ -162,48 +163,48 @@ def stratified_split(
     >>> len(stay), np.bincount(labels[drawn]).tolist()
     (16, [2, 2])
     """
-    own = np.zeros(len(rows), np.int8) if labels is None else labels[rows]
+    row_labels = np.zeros(len(rows), np.int8) if labels is None else labels[rows]
     is_drawn = np.zeros(len(rows), bool)
-    for label in range(int(own.max()) + 1):
-        places = np.flatnonzero(own == label).astype(rows.dtype)
-        rng.shuffle(places)
-        is_drawn[places[: round(share * len(places))]] = True
+    for label in range(int(row_labels.max()) + 1):
+        indices = np.flatnonzero(row_labels == label).astype(rows.dtype)
+        rng.shuffle(indices)
+        is_drawn[indices[: round(share * len(indices))]] = True
     return rows[~is_drawn], rows[is_drawn]
 
 
 def count_selection_rows(table: Any, rows: np.ndarray, encoder: TableEncoder) -> int:
-    """How many rows models are chosen by: fewer if they are wide."""
+    """Number of rows for model selection: fewer if encoded rows are wide."""
     if len(rows) <= _MIN_SELECTION_ROWS:
         return len(rows)
     step = max(len(rows) // _WIDTH_ROWS, 1)
     encoder.fit(table.pick(rows[::step]))
     if encoder.sparse_:
         return _SELECTION_ROWS
-    wide = _SELECTION_BYTES // (8 * max(len(encoder.origin_), 1))
-    return int(np.clip(wide, _MIN_SELECTION_ROWS, _SELECTION_ROWS))
+    fitting = _SELECTION_BYTES // (8 * max(len(encoder.origin_), 1))
+    return int(np.clip(fitting, _MIN_SELECTION_ROWS, _SELECTION_ROWS))
 
 
 def _n_classes(target: Target) -> int | None:
     return None if target.classes is None else len(target.classes)
 
 
-def _describe_plan(split: TableSplit, scoring: TaskScoring, asked: LearnConfig) -> str:
-    some = "" if len(split.choosing) == len(split.train) else f" (on {len(split.choosing):,})"
+def _describe_plan(split: TableSplit, scoring: TaskScoring, config: LearnConfig) -> str:
+    on_sample = "" if len(split.choosing) == len(split.train) else f" (on {len(split.choosing):,})"
     return (
-        f"{len(split.train):,} rows to learn from, {len(split.test):,} sealed for the final test; "
-        f"models are chosen by {scoring.deciding} in {asked.folds} folds{some}."
+        f"{len(split.train):,} training rows, {len(split.test):,} held out for the final test; "
+        f"models are chosen by {scoring.deciding} in {config.folds} folds{on_sample}."
     )
 
 
 class TrainingData(NamedTuple):
-    """Rows to learn from.
+    """Training rows.
 
     Attributes
     ----------
     records : all rows, without the target
-    rows : numbers of the rows to learn from
+    rows : indices of the training rows
     y : their target
-    cells, choosing_y : those of them that models were chosen by
+    cells, choosing_y : those of them for model selection
     """
 
     records: Any
@@ -214,11 +215,11 @@ class TrainingData(NamedTuple):
 
     @property
     def in_memory(self) -> bool:
-        """Whether models were chosen by all rows to learn from."""
+        """Whether model selection uses all training rows."""
         return len(self.choosing_y) == len(self.y)
 
 
-_SHOWN_ROWS = 5_000
+_SHOWN_ROWS = 5_000  # rows that a report shows
 
 
 def sample_rows(records: Any, rows: np.ndarray, seed: int) -> ColumnBatch:

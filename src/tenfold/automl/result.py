@@ -19,14 +19,14 @@ from tenfold.model_selection.cross_validation import format_leaderboard
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that the reader of a study should know.
+    """A diagnostic message about data or models.
 
     Attributes
     ----------
     kind : short name, such as "leak" or "duplicates"
     severity : "note", "warning" or "alarm"
-    text : a sentence in plain words
-    columns : names of the columns it speaks of
+    text : the message
+    columns : names of the columns concerned
     """
 
     kind: str
@@ -37,22 +37,22 @@ class Finding:
 
 @dataclass
 class Attempt:
-    """A model that was tried, fold by fold.
+    """Cross-validation of a candidate model.
 
     Attributes
     ----------
-    key, title : short name and name of the rung
-    params : settings: of the chosen model those of all training rows, else those of most folds
-    scores : (k,) deciding score of each fold, larger is better
-    others : further scores by name, (k,) each
-    train : (k,) deciding score on the rows that were learned from
+    key, title : short name and title of the candidate
+    params : hyperparameters: of the chosen model those of the final fit, else those of most folds
+    scores : (n_folds,) deciding score of each fold, larger is better
+    others : all scores by name, (n_folds,) each
+    train : (n_folds,) deciding score on the training rows
     seconds : time of all folds
     eligible : whether it can be chosen
-    simplicity : place in the order of simplicity, 0 for the simplest
+    simplicity : rank in the order of simplicity, 0 for the simplest
     note : why it was skipped, stopped or failed; None if it was finished
-    predictions : out-of-fold, of the choosing rows: values, or (n, classes) probabilities
-    fold_params : settings that each fold chose
-    yardstick : whether it stands there for comparison alone
+    predictions : out-of-fold, of the selection rows: values, or (n_rows, n_classes) probabilities
+    fold_params : hyperparameters that each fold chose
+    yardstick : whether it is evaluated for comparison only
     """
 
     key: str
@@ -71,22 +71,22 @@ class Attempt:
 
     @property
     def finished(self) -> bool:
-        """Whether all folds were done."""
+        """Whether all folds were evaluated."""
         return self.note is None
 
     @property
     def resumable(self) -> bool:
-        """Whether it lacked time alone, and a study that goes on may finish it."""
+        """Whether only time was missing, so that a resumed study may finish it."""
         return self.note is not None and self.note.startswith(("skipped", "stopped"))
 
     @property
     def mean(self) -> float:
-        """Mean deciding score over the folds that were done; NaN if there is none."""
+        """Mean deciding score over the evaluated folds; NaN if there is none."""
         return float(np.mean(self.scores)) if len(self.scores) else float("nan")
 
     @property
     def error(self) -> float:
-        """Standard error of the mean, as if folds were independent."""
+        """Standard error of the mean, computed as if folds were independent."""
         n = len(self.scores)
         return float(np.std(self.scores, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
 
@@ -97,15 +97,15 @@ class Attempt:
 
 @dataclass
 class HoldoutEvaluation:
-    """The chosen model on the sealed test part, opened once.
+    """Evaluation of the chosen model on the test rows.
 
     Attributes
     ----------
-    y : (n,) truth: values, or class numbers
-    predicted : (n,) values, or class numbers
-    probabilities : (n, classes), None for regression
+    y : (n_rows,) true values, or class indices
+    predicted : (n_rows,) values, or class indices
+    probabilities : (n_rows, n_classes), None for regression
     scores : by the names of metrics, larger is better
-    intervals : (low, high) of each score, by drawing test rows again (95 %)
+    intervals : 95 % confidence interval (low, high) of each score
     """
 
     y: np.ndarray
@@ -117,16 +117,16 @@ class HoldoutEvaluation:
 
 @dataclass
 class ClusterSummary:
-    """What a study without a target found.
+    """Result of a study without a target.
 
     Attributes
     ----------
-    sizes : (k,) rows of each group
-    labels : (n,) group of each choosing row
-    profiles : for each group, (column, in words, strength) of what sets it apart, strongest first
-    points : (m, 2) projection of at most 5,000 rows to the two main directions
-    point_labels : (m,) their groups
-    variance : share of the variance along each main direction
+    sizes : (n_clusters,) rows of each cluster
+    labels : (n_rows,) cluster of each row
+    profiles : for each cluster, traits (column, in words, strength), the strongest first
+    points : (n_points, 2) first two principal components of at most 5,000 rows
+    point_labels : (n_points,) their clusters
+    variance : explained variance ratio of each principal component
     names : names of the encoded columns
     """
 
@@ -141,31 +141,31 @@ class ClusterSummary:
 
 @dataclass
 class Study:
-    """All that `tenfold.learn` found.
+    """Result of `tenfold.learn`.
 
     Attributes
     ----------
-    shown : the data's place in words
+    shown : description of the data source
     n_rows : rows of the table
     kinds : `ColumnKind` of each column
-    notes : what was done to read the table
-    said : what was inferred and decided, sentence by sentence
-    target, task, classes : what is predicted; classes in their own type, None for regression
+    notes : how the table was read
+    said : messages about what was inferred and decided
+    target, task, classes : target column; classes in their own type, None for regression
     metric : name of the deciding score
     folds, seed : of the cross-validation
-    n_train, n_test, n_choosing : rows to learn from, sealed, and used to choose
-    attempts : all that was tried, in the order of the ladder
-    skipped : those of the attempts that were not finished
-    best, chosen : the highest mean score of all that can be chosen; the simplest near it
-    test : the sealed test
+    n_train, n_test, n_choosing : numbers of training, test and selection rows
+    attempts : all candidates, in order of simplicity
+    skipped : attempts that were not finished
+    best, chosen : the highest mean score; the simplest within one standard error of it
+    test : evaluation on the test rows
     test_rows, train_rows : at most 5,000 rows of each part, with the target
-    choosing_y : (n_choosing,) truth of the rows that `Attempt.predictions` speaks of
+    choosing_y : (n_choosing,) target of the selection rows, see `Attempt.predictions`
     choosing_fold : (n_choosing,) the fold in which each was held out
     warnings : findings
     model : the chosen model, fitted on all training rows
-    clusters : without a target, what was found
+    clusters : result of clustering, without a target
     seconds : time of the whole study
-    settings : what `learn` was asked for
+    settings : arguments of `learn`
     """
 
     shown: str
@@ -208,12 +208,12 @@ class Study:
         return sorted(done, key=lambda attempt: -attempt.mean)
 
     def attempt(self, key: str) -> Attempt:
-        """The attempt of a rung.
+        """The attempt of a candidate.
 
         Parameters
         ----------
         key : str
-            Short name of the rung.
+            Key of the candidate.
         """
         return next(attempt for attempt in self.attempts if attempt.key == key)
 
@@ -231,7 +231,7 @@ class Study:
         return format_leaderboard(self.metric, rows)
 
     def metrics(self) -> dict[str, Any]:
-        """Everything that was measured, in types that JSON has."""
+        """All results in types that JSON has."""
         return study_to_dict(self)
 
     def save(self, folder: str | os.PathLike[str]) -> dict[str, Path]:
@@ -240,7 +240,7 @@ class Study:
         Parameters
         ----------
         folder : path
-            Made if it is not there.
+            Created if it does not exist.
 
         Returns
         -------
@@ -256,7 +256,7 @@ class Study:
 
 
 def study_to_dict(study: Study) -> dict[str, Any]:
-    """What `metrics.json` holds."""
+    """Contents of `metrics.json`."""
     return to_json_types(
         {
             "data": study.shown,
@@ -294,17 +294,17 @@ def _attempt_to_dict(attempt: Attempt) -> dict[str, Any]:
         "interval": ends,
         "scores": attempt.scores,
         "train_scores": attempt.train,
-        "others": {name: np.mean(each) for name, each in attempt.others.items() if len(each)},
+        "others": {name: np.mean(scores) for name, scores in attempt.others.items() if len(scores)},
         "params": attempt.params,
         "seconds": attempt.seconds,
         "eligible": attempt.eligible,
-        "yardstick": attempt.is_reference,
+        "reference": attempt.is_reference,
         "note": attempt.note,
     }
 
 
-def _evaluation_to_dict(judged: HoldoutEvaluation) -> dict[str, Any]:
-    return {"rows": len(judged.y), "scores": judged.scores, "intervals": judged.intervals}
+def _evaluation_to_dict(test: HoldoutEvaluation) -> dict[str, Any]:
+    return {"rows": len(test.y), "scores": test.scores, "intervals": test.intervals}
 
 
 def _clusters_to_dict(clusters: ClusterSummary) -> dict[str, Any]:
@@ -321,7 +321,7 @@ def _column_to_dict(kind: Any) -> dict[str, Any]:
 
 
 def model_to_dict(model: Any) -> dict[str, Any]:
-    """What a model of tables is, and what it needs."""
+    """Description of a `TableModel` and its input columns."""
     last = model.model_[-1] if hasattr(model.model_, "steps") else model.model_
     return to_json_types(
         {
@@ -330,7 +330,7 @@ def model_to_dict(model: Any) -> dict[str, Any]:
             "task": model.task_,
             "target": model.target_,
             "classes": model.classes_,
-            "columns": {name: want._asdict() for name, want in model.columns_.items()},
+            "columns": {name: column._asdict() for name, column in model.columns_.items()},
             "scores": model.scores_,
             "created": model.created_,
             "versions": model.versions_,
@@ -339,7 +339,7 @@ def model_to_dict(model: Any) -> dict[str, Any]:
 
 
 def to_json_types(value: Any) -> Any:
-    """The same in types that JSON has; a number that is none becomes null.
+    """The same in types that JSON has; NaN and infinities become null.
 
     Examples
     --------
@@ -347,13 +347,13 @@ def to_json_types(value: Any) -> Any:
     {'a': 0.5, 'b': [None, [0, 1]]}
     """
     if isinstance(value, dict):
-        return {str(key): to_json_types(each) for key, each in value.items()}
+        return {str(key): to_json_types(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
         return to_json_types(value.tolist())
     if isinstance(value, np.generic):
         return to_json_types(value.item())
     if isinstance(value, list | tuple | set | frozenset):
-        return [to_json_types(each) for each in value]
+        return [to_json_types(item) for item in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int | str):

@@ -21,7 +21,7 @@ from tenfold.automl.target import TargetScale
 from tenfold.automl.task_scores import TaskScoring, predict_outputs
 from tenfold.automl.tuner import TuningProblem, fit_tuned, tune_models
 
-_CACHE_BYTES = 2**26  # encoded folds that are kept; beyond it they are encoded anew when needed
+_CACHE_BYTES = 2**26  # bytes of encoded folds in memory; beyond it they are encoded again
 
 
 class EncodedFold(NamedTuple):
@@ -29,42 +29,42 @@ class EncodedFold(NamedTuple):
 
     Attributes
     ----------
-    X, y : rows to learn from, and the target as models see it
-    held, held_rows : rows to be judged by, and their numbers among the choosing rows
-    rows : numbers of the rows to learn from
+    X, y : training rows, and their standardized target
+    held_out, held_out_rows : rows held out, and their indices among the selection rows
+    rows : indices of the training rows
     scale : of the target of a regression, else None
     """
 
     X: Any
     y: np.ndarray
-    held: Any
-    held_rows: np.ndarray
+    held_out: Any
+    held_out_rows: np.ndarray
     rows: np.ndarray
     scale: TargetScale | None
 
     @property
     def nbytes(self) -> int:
         """Memory of the encoded rows."""
-        return _nbytes(self.X) + _nbytes(self.held)
+        return _nbytes(self.X) + _nbytes(self.held_out)
 
-    def seen(self, said: np.ndarray) -> np.ndarray:
-        """Predictions of a model as people see them."""
-        return said if self.scale is None else self.scale.backward(said)
+    def unscale(self, predictions: np.ndarray) -> np.ndarray:
+        """Predictions of a model in the scale of the target."""
+        return predictions if self.scale is None else self.scale.backward(predictions)
 
 
 class EncodedFolds:
-    """The folds of a study; an encoder learns from the training rows of each.
+    """The folds of a study; an encoder is fitted on the training rows of each.
 
     Parameters
     ----------
-    cells : Cells
-        The choosing rows, without the target.
-    y : (n,) array
-        Values, or class numbers.
-    fold : (n,) array
+    cells : ColumnBatch
+        The selection rows, without the target.
+    y : (n_rows,) array
+        Values, or class indices.
+    fold : (n_rows,) array
         The fold in which each row is held out.
     encoder : callable
-        Makes an unfitted encoder.
+        Returns an unfitted encoder.
     """
 
     def __init__(
@@ -72,34 +72,34 @@ class EncodedFolds:
     ) -> None:
         self.cells, self.y, self.fold, self.encoder = cells, y, fold, encoder
         self.k = int(fold.max()) + 1
-        self._kept: dict[int, EncodedFold] = {}
+        self._cache: dict[int, EncodedFold] = {}
 
     def __getitem__(self, i: int) -> EncodedFold:
-        if i not in self._kept:
-            made = self._encoded(i)
-            if sum(each.nbytes for each in self._kept.values()) + made.nbytes > _CACHE_BYTES:
-                self._kept.clear()
-            self._kept[i] = made
-        return self._kept[i]
+        if i not in self._cache:
+            fold = self._encode(i)
+            if sum(f.nbytes for f in self._cache.values()) + fold.nbytes > _CACHE_BYTES:
+                self._cache.clear()
+            self._cache[i] = fold
+        return self._cache[i]
 
-    def _encoded(self, i: int) -> EncodedFold:
-        rows, held = np.flatnonzero(self.fold != i), np.flatnonzero(self.fold == i)
-        learn = self.cells.take(rows)
-        encoder = self.encoder().fit(cells_to_records(learn))
+    def _encode(self, i: int) -> EncodedFold:
+        rows, held_out = np.flatnonzero(self.fold != i), np.flatnonzero(self.fold == i)
+        train = self.cells.take(rows)
+        encoder = self.encoder().fit(cells_to_records(train))
         y = self.y[rows]
         scale = TargetScale.of(y) if y.dtype.kind == "f" else None
         target = y if scale is None else scale.forward(y)
-        judge = encode_cells(encoder, self.cells.take(held))
-        return EncodedFold(encode_cells(encoder, learn), target, judge, held, rows, scale)
+        test = encode_cells(encoder, self.cells.take(held_out))
+        return EncodedFold(encode_cells(encoder, train), target, test, held_out, rows, scale)
 
 
 def assign_folds(y: np.ndarray, k: int, seed: int) -> np.ndarray:
-    """The fold of each row: at random, and stratified for classes."""
+    """The fold of each row: random, and stratified for classes."""
     splitter: Any = KFold if y.dtype.kind == "f" else StratifiedKFold
     fold = np.empty(len(y), np.int8)
     parts = splitter(k, shuffle=True, random_state=seed).split(np.zeros((len(y), 0)), y)
-    for i, (_, held) in enumerate(parts):
-        fold[held] = i
+    for i, (_, held_out) in enumerate(parts):
+        fold[held_out] = i
     return fold
 
 
@@ -107,20 +107,20 @@ def _nbytes(X: Any) -> int:
     return X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes
 
 
-_PILOT_ROWS = (1000, 3000)  # rows of the trials that tell how time grows
-_MAX_OVERRUN = 0.25  # share of the budget by which a rung under way may exceed it
+_PILOT_ROWS = (1000, 3000)  # rows of two pilot fits, from which time is extrapolated
+_MAX_OVERRUN = 0.25  # fraction of the budget by which a running candidate may exceed it
 _FIT_ERRORS = (ValueError, ArithmeticError, np.linalg.LinAlgError, MemoryError, TypeError)
 
 
 class TimeBudget:
-    """Time for the ladder.
+    """Time budget of the candidates.
 
     Parameters
     ----------
     seconds : float
-        All of it.
+        The budget.
     spent : float
-        What was spent before an interruption.
+        Time spent before an interruption.
     """
 
     def __init__(self, seconds: float, spent: float = 0.0) -> None:
@@ -128,23 +128,23 @@ class TimeBudget:
 
     @property
     def left(self) -> float:
-        """Seconds until no rung begins."""
+        """Remaining seconds; when they are over, no candidate starts."""
         return self.seconds - (perf_counter() - self.start)
 
     def allows(self, seconds: float) -> bool:
-        """Whether so much more may be spent on a rung under way."""
+        """Whether so much more time may be spent on a running candidate."""
         return seconds <= max(self.left, 0.0) + _MAX_OVERRUN * self.seconds
 
 
 @dataclass
 class CandidateRunner:
-    """All that a rung needs to be judged.
+    """Evaluates candidates on the folds of a study.
 
     Attributes
     ----------
     folds : the encoded folds
     task, scoring, seed : of the study
-    budget, journal, watch : time; what is finished; who looks on
+    budget, store, callbacks : time budget, finished folds, progress callbacks
     """
 
     folds: EncodedFolds
@@ -152,139 +152,143 @@ class CandidateRunner:
     scoring: TaskScoring
     seed: int
     budget: TimeBudget
-    journal: FoldStore
-    watch: LearnCallbacks
+    store: FoldStore
+    callbacks: LearnCallbacks
 
-    def run(self, rungs: list[CandidateModel]) -> list[Attempt]:
-        """Judge the rungs, one after the other; Ctrl-C stops after the baseline was judged."""
+    def run(self, candidates: list[CandidateModel]) -> list[Attempt]:
+        """Evaluate the candidates in order; after the baseline, Ctrl-C stops without an error."""
         attempts: list[Attempt] = []
-        for number, rung in enumerate(rungs):
+        for number, candidate in enumerate(candidates):
             try:
-                self.watch.rung_begins(rung, number, len(rungs))
-                attempts.append(self.attempt(rung))
-                self.watch.rung_done(attempts[-1])
+                self.callbacks.candidate_started(candidate, number, len(candidates))
+                attempts.append(self.evaluate(candidate))
+                self.callbacks.candidate_finished(attempts[-1])
             except KeyboardInterrupt:
                 if not attempts:
                     raise
-                self.watch.said("Stopped: going on with the models that are done.")
-                left = rungs[len(attempts) :]
-                return attempts + [self._attempt(each, [], "stopped by hand") for each in left]
+                self.callbacks.message("Interrupted: continuing with the finished models.")
+                remaining = candidates[len(attempts) :]
+                return attempts + [self._attempt(c, [], "stopped by hand") for c in remaining]
         return attempts
 
-    def attempt(self, rung: CandidateModel) -> Attempt:
-        """Judge one rung, unless the table does not suit it or time is up."""
+    def evaluate(self, candidate: CandidateModel) -> Attempt:
+        """Evaluate a candidate, unless the table does not suit it or the time is up."""
         done: list[FoldResult] = []
         try:
-            note = self._obstacle(rung)
+            note = self._find_obstacle(candidate)
             while note is None and len(done) < self.folds.k:
-                done.append(self._fold(rung, len(done)))
-                note = self._out_of_time(rung, done)
-        except _FIT_ERRORS as problem:
-            note = f"failed: {problem}"
-        return self._attempt(rung, done, note)
+                done.append(self._run_fold(candidate, len(done)))
+                note = self._out_of_time(candidate, done)
+        except _FIT_ERRORS as error:
+            note = f"failed: {error}"
+        return self._attempt(candidate, done, note)
 
-    def _obstacle(self, rung: CandidateModel) -> str | None:
-        """Why the rung is not tried, or None; what is finished is never in the way."""
-        if self.journal.find(rung.key, self.folds.k - 1) is not None:
+    def _find_obstacle(self, candidate: CandidateModel) -> str | None:
+        """Why the candidate is skipped, or None; a finished one never is."""
+        if self.store.find(candidate.key, self.folds.k - 1) is not None:
             return None
         first = self.folds[0]
-        facts = self._facts(first)
-        if (why := rung.unfit(facts)) is not None or rung.key == "baseline":
+        why = candidate.find_obstacle(self._encoded_table(first))
+        if why is not None or candidate.key == "baseline":
             return why
         if self.budget.left <= 0:
             return "skipped: the time is up"
-        needed = self.folds.k * self._estimate(rung, first)
+        needed = self.folds.k * self._estimate(candidate, first)
         if not self.budget.allows(needed):
             left = max(self.budget.left, 0)
             return f"skipped: it would take about {needed:,.0f} s, and {left:.0f} s are left"
         return None
 
-    def _out_of_time(self, rung: CandidateModel, done: list[FoldResult]) -> str | None:
+    def _out_of_time(self, candidate: CandidateModel, done: list[FoldResult]) -> str | None:
         left = self.folds.k - len(done)
         needed = left * float(np.mean([result.seconds for result in done]))
-        if left == 0 or rung.key == "baseline" or self.budget.allows(needed):
+        if left == 0 or candidate.key == "baseline" or self.budget.allows(needed):
             return None
         return f"stopped after {len(done)} of {self.folds.k} folds: the time was up"
 
-    def _fold(self, rung: CandidateModel, number: int) -> FoldResult:
-        result = self.journal.find(rung.key, number)
+    def _run_fold(self, candidate: CandidateModel, number: int) -> FoldResult:
+        result = self.store.find(candidate.key, number)
         if result is None:
-            result = self._judged(rung, self.folds[number])
-            self.journal.keep(rung.key, number, result)
-        self.watch.fold_done(rung, number, result.scores[self.scoring.deciding])
+            result = self._evaluate_fold(candidate, self.folds[number])
+            self.store.save(candidate.key, number, result)
+        self.callbacks.fold_finished(candidate, number, result.scores[self.scoring.deciding])
         return result
 
-    def _judged(self, rung: CandidateModel, fold: EncodedFold) -> FoldResult:
+    def _evaluate_fold(self, candidate: CandidateModel, fold: EncodedFold) -> FoldResult:
         start = perf_counter()
-        choice = tune_models(rung.make(self._facts(fold)), self._problem(fold))
-        model = fit_tuned(choice, fold.X, fold.y)
-        said = fold.seen(predict_outputs(model, fold.held, self.scoring.k))
-        own = fold.seen(predict_outputs(model, fold.X, self.scoring.k))
+        configs = candidate.make_configs(self._encoded_table(fold))
+        tuned = tune_models(configs, self._problem(fold))
+        model = fit_tuned(tuned, fold.X, fold.y)
+        predictions = fold.unscale(predict_outputs(model, fold.held_out, self.scoring.k))
+        train_predictions = fold.unscale(predict_outputs(model, fold.X, self.scoring.k))
         y = self.folds.y
         return FoldResult(
-            self.scoring.scores(y[fold.held_rows], said),
-            self.scoring.score(y[fold.rows], own),
-            choice.said,
+            self.scoring.scores(y[fold.held_out_rows], predictions),
+            self.scoring.score(y[fold.rows], train_predictions),
+            tuned.description,
             perf_counter() - start,
-            said,
+            predictions,
         )
 
-    def _estimate(self, rung: CandidateModel, fold: EncodedFold) -> float:
-        """Seconds of a fold, from two trials on few rows; 0 if all rows are few."""
+    def _estimate(self, candidate: CandidateModel, fold: EncodedFold) -> float:
+        """Seconds of a fold, extrapolated from two pilot fits; 0 if there are few rows."""
         n = fold.X.shape[0]
         if n < 2 * _PILOT_ROWS[-1]:
             return 0.0
-        few = self._timed(rung, fold, _PILOT_ROWS[0])
+        few = self._time_pilot(candidate, fold, _PILOT_ROWS[0])
         if not self.budget.allows(self.folds.k * few):
-            return few * (n / _PILOT_ROWS[0]) ** rung.growth
-        more = self._timed(rung, fold, _PILOT_ROWS[1])
-        slope = max(more - few, more / 10) / (
-            _PILOT_ROWS[1] ** rung.growth - _PILOT_ROWS[0] ** rung.growth
+            return few * (n / _PILOT_ROWS[0]) ** candidate.growth
+        more = self._time_pilot(candidate, fold, _PILOT_ROWS[1])
+        rate = max(more - few, more / 10) / (
+            _PILOT_ROWS[1] ** candidate.growth - _PILOT_ROWS[0] ** candidate.growth
         )
-        return more + slope * (n**rung.growth - _PILOT_ROWS[1] ** rung.growth)
+        return more + rate * (n**candidate.growth - _PILOT_ROWS[1] ** candidate.growth)
 
-    def _timed(self, rung: CandidateModel, fold: EncodedFold, rows: int) -> float:
-        some = np.sort(np.random.default_rng(self.seed).permutation(fold.X.shape[0])[:rows])
-        part = fold._replace(X=fold.X[some], y=fold.y[some])
+    def _time_pilot(self, candidate: CandidateModel, fold: EncodedFold, rows: int) -> float:
+        sample = np.sort(np.random.default_rng(self.seed).permutation(fold.X.shape[0])[:rows])
+        part = fold._replace(X=fold.X[sample], y=fold.y[sample])
         start = perf_counter()
-        fit_tuned(tune_models(rung.make(self._facts(part)), self._problem(part)), part.X, part.y)
+        configs = candidate.make_configs(self._encoded_table(part))
+        fit_tuned(tune_models(configs, self._problem(part)), part.X, part.y)
         return perf_counter() - start
 
-    def _facts(self, fold: EncodedFold) -> EncodedTable:
+    def _encoded_table(self, fold: EncodedFold) -> EncodedTable:
         return EncodedTable(fold.X, self.task, self.scoring.k, self.seed)
 
     def _problem(self, fold: EncodedFold) -> TuningProblem:
         return TuningProblem(fold.X, fold.y, self.scoring.tuning, self.seed)
 
-    def _attempt(self, rung: CandidateModel, done: list[FoldResult], note: str | None) -> Attempt:
+    def _attempt(
+        self, candidate: CandidateModel, done: list[FoldResult], note: str | None
+    ) -> Attempt:
         names = self.scoring.names
         others = {name: np.array([result.scores[name] for result in done]) for name in names}
         return Attempt(
-            key=rung.key,
-            title=rung.title,
+            key=candidate.key,
+            title=candidate.title,
             params=_most_frequent_params([result.params for result in done]),
             scores=others[self.scoring.deciding],
             others=others,
             train=np.array([result.train for result in done]),
             seconds=sum(result.seconds for result in done),
-            eligible=rung.eligible and note is None,
-            simplicity=rung.simplicity,
+            eligible=candidate.eligible and note is None,
+            simplicity=candidate.simplicity,
             note=note,
-            predictions=None if note else self._together(done),
+            predictions=None if note else self._out_of_fold(done),
             fold_params=[result.params for result in done],
-            yardstick=rung.yardstick,
+            is_reference=candidate.is_reference,
         )
 
-    def _together(self, done: list[FoldResult]) -> np.ndarray:
-        """Predictions of all folds in the order of the choosing rows."""
+    def _out_of_fold(self, done: list[FoldResult]) -> np.ndarray:
+        """Predictions of all folds in the order of the selection rows."""
         order = np.argsort(np.concatenate([np.flatnonzero(self.folds.fold == i)
                                            for i in range(self.folds.k)]))  # fmt: skip
         return np.concatenate([result.predictions for result in done])[order]
 
 
 def _most_frequent_params(params: list[dict[str, Any]]) -> dict[str, Any]:
-    """The settings that most folds chose; the first of equals."""
+    """The hyperparameters that most folds chose; the first of equals."""
     if not params:
         return {}
-    most, _ = Counter(map(repr, params)).most_common(1)[0]
-    return next(each for each in params if repr(each) == most)
+    top, _ = Counter(map(repr, params)).most_common(1)[0]
+    return next(p for p in params if repr(p) == top)

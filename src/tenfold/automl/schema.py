@@ -24,12 +24,12 @@ from tenfold.io.table_opener import open_table
 
 
 def cells_to_records(cells: ColumnBatch) -> TableSource:
-    """Rows in memory as records."""
+    """Rows in memory as a table source."""
     return TableSource(MemoryStore(cells), dict(cells.types), shown="the table")
 
 
 def to_records(table: Any, styles: dict[str, str] | None = None) -> TableSource:
-    """Records of anything that holds rows; a dict of single values is one row."""
+    """A table source of any table; a dict of single values is one row."""
     if isinstance(table, ColumnBatch):
         return cells_to_records(table)
     if isinstance(table, dict) and all(np.ndim(value) == 0 for value in table.values()):
@@ -38,7 +38,7 @@ def to_records(table: Any, styles: dict[str, str] | None = None) -> TableSource:
 
 
 def encode_cells(encoder: Any, cells: ColumnBatch) -> Any:
-    """Rows in memory as a fitted encoder makes them: an array or CSR matrix."""
+    """Rows in memory, encoded by a fitted encoder: an array or CSR matrix."""
     rows = encoder.rows(cells_to_records(cells))
     return rows.gather().X if rows.sparse else rows.each(_chunk_matrix)
 
@@ -48,7 +48,7 @@ def _chunk_matrix(chunk: Chunk) -> np.ndarray:
 
 
 _NUMERIC_TYPES = ("number", "bool")
-_DEFAULT_NAME = re.compile(r"x\d+")  # names of columns that had none
+_DEFAULT_NAME = re.compile(r"x\d+")  # default names of unnamed columns
 _STYLE_EXAMPLES = {
     "commas": " such as 1,234.5",
     "blanks": " such as 1 234.5",
@@ -57,14 +57,14 @@ _STYLE_EXAMPLES = {
 
 
 class ExpectedColumn(NamedTuple):
-    """A column that a model learned from.
+    """A column that a model was trained on.
 
     Attributes
     ----------
     type : "number", "text", "date" or "bool"
-    kind : what it was taken for, such as "category"
+    kind : inferred kind, such as "category"
     examples : some of its values
-    low, high : of numbers
+    low, high : range of numbers
     """
 
     type: str
@@ -75,16 +75,16 @@ class ExpectedColumn(NamedTuple):
 
 
 def missing_columns(expected: dict[str, ExpectedColumn], names: list[str]) -> list[str]:
-    """A sentence for each column that is not there."""
+    """A message for each column that is missing."""
     problems = []
     for name in expected:
         if name not in names:
             unused = [other for other in names if other not in expected]
-            near = get_close_matches(name, unused, 1, 0.6)
-            hint = f"; rename {near[0]!r}?" if near else ""
+            similar = get_close_matches(name, unused, 1, 0.6)
+            hint = f"; rename {similar[0]!r}?" if similar else ""
             problems.append(f"there is no column {name!r}{hint}")
     if problems and all(_DEFAULT_NAME.fullmatch(name) for name in expected):
-        problems.append("if the first line of the file is a row, say --no-header (header=False)")
+        problems.append("if the first line of the file is a row, use --no-header (header=False)")
     return problems
 
 
@@ -95,38 +95,39 @@ def conform_cells(
     first: int,
     styles: dict[str, str] | None = None,
 ) -> ColumnBatch:
-    """The columns that a model learned from, in the types that it learned.
+    """The columns that a model was trained on, converted to the types of the training data.
 
     Parameters
     ----------
-    cells : Cells
+    cells : ColumnBatch
         Some rows.
     expected : dict
-        What the model learned from.
-    records : Records
-        Where the rows come from: it knows their places.
+        Columns of the training data.
+    records : TableSource
+        Source of the rows, for error messages.
     first : int
-        Number of the first of them.
+        Index of the first row.
     styles : dict, optional
-        How numbers were written in the columns of a text file.
+        Number formats of the columns of a text file.
     """
-    place = RowOrigin(records, first, styles or {})
+    origin = RowOrigin(records, first, styles or {})
     columns = {
-        name: _convert_column(cells[name], want.type, name, place)
-        for name, want in expected.items()
+        name: _convert_column(cells[name], column.type, name, origin)
+        for name, column in expected.items()
     }
-    return ColumnBatch(columns, {name: want.type for name, want in expected.items()}, cells.n_rows)
+    types = {name: column.type for name, column in expected.items()}
+    return ColumnBatch(columns, types, cells.n_rows)
 
 
 class RowOrigin(NamedTuple):
-    """Where rows come from, and how their numbers are written."""
+    """Source of rows and number formats of their columns."""
 
     records: Any
     first: int
     styles: dict[str, str]
 
 
-def _convert_column(column: Column, want: str, name: str, place: RowOrigin) -> Column:
+def _convert_column(column: Column, want: str, name: str, origin: RowOrigin) -> Column:
     if want == "text":
         return column if isinstance(column, TextColumn) else _to_words(column)
     if isinstance(column, NumericColumn if want in _NUMERIC_TYPES else DateColumn):
@@ -134,26 +135,26 @@ def _convert_column(column: Column, want: str, name: str, place: RowOrigin) -> C
     if column.missing().all():
         return _missing_column(want, len(column))
     if want in _NUMERIC_TYPES and isinstance(column, TextColumn):
-        return _to_numbers(column, name, place)
-    raise _type_mismatch(column, want, name, place, int(np.flatnonzero(~column.missing())[0]))
+        return _to_numbers(column, name, origin)
+    raise _type_mismatch(column, want, name, origin, int(np.flatnonzero(~column.missing())[0]))
 
 
 def _to_words(column: NumericColumn | DateColumn) -> TextColumn:
-    """Text of numbers: a code such as 1203 that looked like a word in training."""
+    """Numbers as text: for codes such as 1203 in a column that was text in training."""
     plain = column.plain()
     values = sorted({str(value) for value in plain if value is not None})
-    place = {value: i for i, value in enumerate(values)}
-    codes = [-1 if value is None else place[str(value)] for value in plain]
+    index = {value: i for i, value in enumerate(values)}
+    codes = [-1 if value is None else index[str(value)] for value in plain]
     return TextColumn(np.array(codes, np.int32), values)
 
 
-def _to_numbers(column: TextColumn, name: str, place: RowOrigin) -> NumericColumn:
-    style = place.styles.get(name)
+def _to_numbers(column: TextColumn, name: str, origin: RowOrigin) -> NumericColumn:
+    style = origin.styles.get(name)
     numbers = np.array([*(parse_number(value, style) for value in column.values), np.nan])
     values = numbers[column.codes]
-    wrong = np.flatnonzero(np.isnan(values) & ~column.missing())
-    if len(wrong):
-        raise _type_mismatch(column, "number", name, place, int(wrong[0]))
+    invalid = np.flatnonzero(np.isnan(values) & ~column.missing())
+    if len(invalid):
+        raise _type_mismatch(column, "number", name, origin, int(invalid[0]))
     return NumericColumn(values)
 
 
@@ -163,13 +164,13 @@ def _missing_column(want: str, rows: int) -> Column:
     return DateColumn(np.full(rows, np.datetime64("NaT"), "datetime64[us]"))
 
 
-def _type_mismatch(column: Column, want: str, name: str, place: RowOrigin, row: int) -> TableError:
+def _type_mismatch(column: Column, want: str, name: str, origin: RowOrigin, row: int) -> TableError:
     value = column.at([row]).plain()[0]
-    wanted = "numbers" if want in _NUMERIC_TYPES else "dates"
-    how = _STYLE_EXAMPLES.get(place.styles.get(name, ""), "")
-    shown, where = place.records.shown, place.records.where(place.first + row)
-    at = where if where.startswith(shown) else f"{shown}, {where}"
+    expected = "numbers" if want in _NUMERIC_TYPES else "dates"
+    example = _STYLE_EXAMPLES.get(origin.styles.get(name, ""), "")
+    shown, location = origin.records.shown, origin.records.where(origin.first + row)
+    at = location if location.startswith(shown) else f"{shown}, {location}"
     return TableError(
         f"{at}: {name!r} is {str(value)!r}, but the model learned from "
-        f"{wanted}{how} there: correct it, or leave it empty"
+        f"{expected}{example} there: correct it, or leave it empty"
     )

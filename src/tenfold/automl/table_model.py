@@ -16,28 +16,33 @@ from tenfold.automl.target import iterate_chunks
 from tenfold.automl.task_scores import CLUSTERS, REGRESSION, predict_outputs
 from tenfold.io.columnar import TableError
 
-_N_QUANTILES = 1001  # that are kept
+_N_QUANTILES = 1001  # stored quantiles of absolute errors
 
 
 def error_quantiles(errors: np.ndarray) -> np.ndarray:
-    """Ascending quantiles of absolute errors, few enough to be saved."""
+    """Ascending quantiles of absolute errors."""
     return np.quantile(np.abs(errors), np.linspace(0, 1, _N_QUANTILES))
 
 
-def conformal_half_width(known: np.ndarray, n: int, level: float) -> float:
-    """Half the width of an interval that contains a share of `level` of new values.
+def conformal_half_width(quantiles: np.ndarray, n: int, level: float) -> float:
+    """Half width of a prediction interval of coverage `level` (split conformal prediction).
 
-    Split conformal prediction: of n + 1 exchangeable errors the new one is as likely as any other
-    to be among the largest.
+    Of n + 1 exchangeable errors the new one is as likely as any other to be among the largest.
 
     Parameters
     ----------
-    known : (m,) array
-        What `error_quantiles` gave.
+    quantiles : (n_quantiles,) array
+        Result of `error_quantiles`.
     n : int
-        Number of errors it was made of.
+        Number of errors.
     level : float
-        Share of values that lie within.
+        Coverage.
+
+    References
+    ----------
+    V. Vovk, A. Gammerman, G. Shafer (2005), "Algorithmic learning in a random world".
+    J. Lei, M. G'Sell, A. Rinaldo, R. J. Tibshirani, L. Wasserman (2018), "Distribution-free
+    predictive inference for regression".
 
     Examples
     --------
@@ -45,18 +50,18 @@ def conformal_half_width(known: np.ndarray, n: int, level: float) -> float:
     90.09...
     """
     if not 0 < level < 1:
-        raise ValueError(f"level={level} must lie between 0 and 1, such as 0.9")
+        raise ValueError(f"level={level} must be between 0 and 1, such as 0.9")
     share = min(ceil((n + 1) * level) / n, 1.0)
-    return float(np.interp(share, np.linspace(0, 1, len(known)), known))
+    return float(np.interp(share, np.linspace(0, 1, len(quantiles)), quantiles))
 
 
 def add_predictions(
     columns: dict[str, list[Any]],
     predicted: np.ndarray,
-    shares: dict[Any, np.ndarray],
-    ends: np.ndarray | None,
+    probabilities: dict[Any, np.ndarray],
+    intervals: np.ndarray | None,
 ) -> dict[str, list[Any]]:
-    """Columns that were kept, and behind them what was predicted, under names that are free.
+    """Copied columns, followed by predictions under unused names.
 
     Examples
     --------
@@ -64,39 +69,39 @@ def add_predictions(
     {'prediction': ['old'], 'prediction (model)': [1], 'probability of a': [0.5]}
     """
     columns[_unused_name("prediction", columns)] = predicted.tolist()
-    for label, share in shares.items():
-        columns[_unused_name(f"probability of {label}", columns)] = share.tolist()
-    if ends is not None:
-        columns |= {"low": ends[:, 0].tolist(), "high": ends[:, 1].tolist()}
+    for label, values in probabilities.items():
+        columns[_unused_name(f"probability of {label}", columns)] = values.tolist()
+    if intervals is not None:
+        columns |= {"low": intervals[:, 0].tolist(), "high": intervals[:, 1].tolist()}
     return columns
 
 
 def _unused_name(name: str, taken: dict[str, Any]) -> str:
-    """A name that no kept column has."""
+    """A name that no column has."""
     return name if name not in taken else _unused_name(f"{name} (model)", taken)
 
 
 class TableModel(BaseEstimator):
-    """What `tenfold.learn` gives: a model that takes tables as they are.
+    """A fitted model of tables, the result of `tenfold.learn`.
 
     A table is a file (CSV, Parquet, Arrow, JSON lines, Excel), a DataFrame, a dict of columns or a
-    list of dicts. Columns are found by their names; others are ignored; missing cells and words
-    that were never seen are allowed. Made by `tenfold.learn`, or read by `tenfold.load`.
+    list of dicts. Columns are matched by name; others are ignored; missing cells and unknown
+    categories are allowed. Created by `tenfold.learn`, or read by `tenfold.load`.
 
     Attributes
     ----------
     task_ : "regression", "two-class", "multi-class" or "clusters"
     target_ : name of the column that is predicted, or None
     classes_ : labels in their own type, or None
-    columns_ : dict, name -> `Expected`: type, kind and examples of each column it needs
-    styles_ : dict, name -> how its numbers were written, if those of some column were not plain
+    columns_ : dict, name -> `ExpectedColumn`: type, kind and examples of each input column
+    styles_ : dict, name -> number format of columns whose numbers were not plain
     encoder_ : the fitted `TableEncoder`
-    model_ : the fitted model, of encoded rows; a pipeline if it makes features
-    scale_ : of a regression, how the model sees the target
-    interval_ : (m,) ascending quantiles of the absolute errors on rows that were held out, in the
-        scale of the model; None but for regression
-    residuals_ : number of errors that `interval_` was made of
-    scores_ : what cross-validation and the sealed test said
+    model_ : the fitted model of encoded rows; a pipeline if it has derived features
+    scale_ : standardization of the target of a regression
+    interval_ : (n_quantiles,) quantiles of absolute out-of-fold errors in the scale of the model;
+        None but for regression
+    residuals_ : number of these errors
+    scores_ : scores of cross-validation and of the test
     title_, created_, versions_ : name of the model, time, versions of the libraries
 
     Examples
@@ -112,15 +117,15 @@ class TableModel(BaseEstimator):
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Learned attributes, which no type checker sees."""
+            """Learned attributes, for type checkers."""
 
     @property
     def styles(self) -> dict[str, str]:
-        """How numbers were written, if those of some column were not plain."""
+        """Number formats of columns whose numbers were not plain."""
         return vars(self).get("styles_", {})
 
     def predict(self, table: Any) -> np.ndarray:
-        """Label, value or group of each row.
+        """Label, value or cluster of each row.
 
         Parameters
         ----------
@@ -129,9 +134,9 @@ class TableModel(BaseEstimator):
 
         Returns
         -------
-        (n,) array
+        (n_rows,) array
         """
-        parts = [self._predicted(said) for said in self._said(table)]
+        parts = [self._to_labels(outputs) for outputs in self._predict_parts(table)]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def predict_proba(self, table: Any) -> np.ndarray:
@@ -144,30 +149,30 @@ class TableModel(BaseEstimator):
 
         Returns
         -------
-        (n, k) array
+        (n_rows, n_classes) array
         """
         self._require_classes()
-        parts = list(self._said(table))
+        parts = list(self._predict_parts(table))
         return np.concatenate(parts) if parts else np.empty((0, len(self.classes_)))
 
     def predict_interval(self, table: Any, level: float = 0.9) -> np.ndarray:
-        """Interval of the value of each row, from errors on rows that were held out.
+        """Prediction interval of each row, from errors on held-out rows.
 
         Parameters
         ----------
         table : path, DataFrame, dict of columns, list of dicts, or records
             The rows.
         level : float
-            Share of rows whose value lies in their interval.
+            Coverage of the intervals.
 
         Returns
         -------
-        (n, 2) array
-            Low and high end. The interval is as wide for every row, in the scale of the model
+        (n_rows, 2) array
+            Lower and upper bound. All intervals have the same width in the scale of the model
             (split conformal prediction, with the residuals of cross-validation).
         """
         half = self._half_width(level)
-        parts = [self._around(said, half) for said in self._said(table)]
+        parts = [self._intervals(outputs, half) for outputs in self._predict_parts(table)]
         return np.concatenate(parts) if parts else np.empty((0, 2))
 
     def predict_chunks(
@@ -178,38 +183,38 @@ class TableModel(BaseEstimator):
         level: float | None = None,
         keep: list[str] | None = None,
     ) -> Iterator[dict[str, list[Any]]]:
-        """Predictions of a table of any size, some rows at a time.
+        """Predictions of a table of any size, chunk by chunk.
 
         Parameters
         ----------
         table : path, DataFrame, dict of columns, list of dicts, or records
             The rows.
         probabilities : bool
-            Whether there is a column for each class.
+            Whether to add a probability column for each class.
         level : float, optional
-            Of an interval of the values of a regression.
+            Coverage of prediction intervals of a regression.
         keep : list of str, optional
-            Columns of the table that are copied.
+            Columns of the table to copy.
 
         Yields
         ------
         dict
-            Columns by name: those to keep, "prediction", "probability of ..." and "low", "high".
+            Columns by name: copied columns, "prediction", "probability of ..." and "low", "high".
         """
         if probabilities:
             self._require_classes()
         half = None if level is None else self._half_width(level)
-        records = self._opened(table)
+        records = self._open(table)
         for name in keep or []:
             records.assert_column(name)
-        for cells, said in self._walk(records):
-            shares = dict(zip(self.classes_, said.T, strict=True)) if probabilities else {}
-            ends = None if half is None else self._around(said, half)
-            kept = cells.select(keep or []).to_columns()
-            yield add_predictions(kept, self._predicted(said), shares, ends)
+        for cells, outputs in self._predict_records(records):
+            by_class = dict(zip(self.classes_, outputs.T, strict=True)) if probabilities else {}
+            intervals = None if half is None else self._intervals(outputs, half)
+            copied = cells.select(keep or []).to_columns()
+            yield add_predictions(copied, self._to_labels(outputs), by_class, intervals)
 
     def check_columns(self, table: Any) -> list[str]:
-        """What is wrong with the columns of a table, in words; an empty list if nothing is.
+        """Error messages about the columns of a table; an empty list if there are none.
 
         Parameters
         ----------
@@ -222,49 +227,49 @@ class TableModel(BaseEstimator):
             return problems
         try:
             for chunk in iterate_chunks(records):
-                self._conformed(chunk, records)
-        except TableError as problem:
-            return [str(problem)]
+                self._conform(chunk, records)
+        except TableError as error:
+            return [str(error)]
         return []
 
     def describe(self) -> dict[str, Any]:
-        """What the model is and what it needs, in types that JSON has."""
+        """Description of the model and its input columns, in types that JSON has."""
         from tenfold.automl.result import model_to_dict
 
         return model_to_dict(self)
 
     def encode(self, cells: Any) -> Any:
-        """Rows of the columns in `columns_` as the model sees them, an array or CSR matrix.
+        """Encoded rows, an array or CSR matrix.
 
         Parameters
         ----------
-        cells : Cells
+        cells : ColumnBatch
             Some rows.
         """
         return encode_cells(self.encoder_, cells.select(self.columns_))
 
     def predict_cells(self, cells: Any) -> np.ndarray:
-        """Values, probabilities (n, k), or numbers of groups, of rows in memory.
+        """Values, probabilities (n_rows, n_classes), or cluster indices, of rows in memory.
 
         Parameters
         ----------
-        cells : Cells
+        cells : ColumnBatch
             Some rows, with columns of the types in `columns_`.
         """
         return self.predict_encoded(self.encode(cells))
 
     def predict_encoded(self, X: Any) -> np.ndarray:
-        """Values, probabilities (n, k), or numbers of groups, of encoded rows.
+        """Values, probabilities (n_rows, n_classes), or cluster indices, of encoded rows.
 
         Parameters
         ----------
-        X : (n, p) array or CSR matrix
-            What `encode` gives.
+        X : (n_rows, n_columns) array or CSR matrix
+            Result of `encode`.
         """
         if self.task_ == CLUSTERS:
             return np.asarray(self.model_.predict(X))
-        said = predict_outputs(self.model_, X, self.classes_ and len(self.classes_))
-        return said if self.scale_ is None else self.scale_.backward(said)
+        outputs = predict_outputs(self.model_, X, self.classes_ and len(self.classes_))
+        return outputs if self.scale_ is None else self.scale_.backward(outputs)
 
     def save(self, path: str | Path) -> None:
         """Write the model to one file that `tenfold.load` reads; loading executes no code.
@@ -278,39 +283,41 @@ class TableModel(BaseEstimator):
 
         save(self, path)
 
-    def _opened(self, table: Any) -> Any:
+    def _open(self, table: Any) -> Any:
         if not hasattr(self, "model_"):
-            raise NotFittedError("this TableModel is empty: tenfold.learn makes one of a table")
+            raise NotFittedError(
+                "this TableModel is not fitted: tenfold.learn returns a fitted one"
+            )
         records = to_records(table, self.styles)
         problems = missing_columns(self.columns_, records.names)
         if problems:
             raise TableError(f"{records.shown}: {'; '.join(problems)}")
         return records
 
-    def _walk(self, records: Any) -> Iterator[tuple[Any, np.ndarray]]:
+    def _predict_records(self, records: Any) -> Iterator[tuple[Any, np.ndarray]]:
         for chunk in iterate_chunks(records):
-            yield chunk.X, self.predict_cells(self._conformed(chunk, records))
+            yield chunk.X, self.predict_cells(self._conform(chunk, records))
 
-    def _conformed(self, chunk: Any, records: Any) -> Any:
+    def _conform(self, chunk: Any, records: Any) -> Any:
         return conform_cells(chunk.X, self.columns_, records, chunk.first, self.styles)
 
-    def _said(self, table: Any) -> Iterator[np.ndarray]:
-        return (said for _, said in self._walk(self._opened(table)))
+    def _predict_parts(self, table: Any) -> Iterator[np.ndarray]:
+        return (outputs for _, outputs in self._predict_records(self._open(table)))
 
-    def _predicted(self, said: np.ndarray) -> np.ndarray:
+    def _to_labels(self, outputs: np.ndarray) -> np.ndarray:
         if self.classes_ is None:
-            return said
-        return np.array(self.classes_)[said.argmax(axis=1)]
+            return outputs
+        return np.array(self.classes_)[outputs.argmax(axis=1)]
 
-    def _around(self, said: np.ndarray, half: float) -> np.ndarray:
-        middle = self.scale_.forward(said)
-        return np.column_stack([self.scale_.backward(middle + side) for side in (-half, half)])
+    def _intervals(self, outputs: np.ndarray, half: float) -> np.ndarray:
+        center = self.scale_.forward(outputs)
+        return np.column_stack([self.scale_.backward(center + d) for d in (-half, half)])
 
     def _half_width(self, level: float) -> float:
         if self.task_ != REGRESSION:
-            raise ValueError(f"intervals are for regression; this model does {self.task_}")
+            raise ValueError(f"intervals are for regression; this model is for {self.task_}")
         return conformal_half_width(self.interval_, self.residuals_, level)
 
     def _require_classes(self) -> None:
         if self.classes_ is None:
-            raise ValueError(f"probabilities are for classes; this model does {self.task_}")
+            raise ValueError(f"probabilities are for classes; this model is for {self.task_}")

@@ -27,12 +27,12 @@ _REPORTED_METRICS = {
     ),
     MULTI_CLASS: ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc_ovr", "neg_log_loss"),
 }
-_UNBALANCED_SHARE = 0.8  # share of the larger of two classes beyond which accuracy says little
+_UNBALANCED_SHARE = 0.8  # fraction of the larger of two classes beyond which ROC AUC decides
 _BINARY_METRICS = ("roc_auc", "f1", "precision", "recall", "informedness", "average_precision")
 
 
 class TaskScoring(NamedTuple):
-    """The deciding score, and the others that are reported beside it.
+    """The deciding score, and the other reported scores.
 
     Attributes
     ----------
@@ -47,31 +47,32 @@ class TaskScoring(NamedTuple):
 
     def score(self, y: np.ndarray, predicted: np.ndarray, name: str | None = None) -> float:
         """A score of predictions; the deciding one by default."""
-        one = get_metric(name or self.deciding)
-        return float(one.value(one.part(y, self._as_wanted(predicted, one.wants), None, self.k)))
+        metric = get_metric(name or self.deciding)
+        inputs = self._metric_input(predicted, metric.wants)
+        return float(metric.value(metric.part(y, inputs, None, self.k)))
 
     def scores(self, y: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
         """All scores by name."""
         return {name: self.score(y, predicted, name) for name in self.names}
 
-    def _as_wanted(self, predicted: np.ndarray, wants: str) -> np.ndarray:
+    def _metric_input(self, predicted: np.ndarray, wants: str) -> np.ndarray:
         if wants == "labels":
             return predicted.argmax(axis=1)
         return predicted[:, 1] if wants == "scores" and self.k == 2 else predicted
 
     @property
     def tuning(self) -> str:
-        """By which score settings are chosen: log loss where labels alone would be too coarse."""
+        """Score for hyperparameters: log loss where the deciding score uses labels alone."""
         return "neg_log_loss" if get_metric(self.deciding).wants == "labels" else self.deciding
 
 
-def make_scoring(task: str, y: np.ndarray, k: int | None, asked: str | None) -> TaskScoring:
+def make_scoring(task: str, y: np.ndarray, k: int | None, metric: str | None) -> TaskScoring:
     """The scores of a task.
 
-    By default R² decides a regression, accuracy a choice of classes; the area under the ROC curve
-    where the larger of two classes has more than 80 % of the rows.
+    By default R² decides for regression, accuracy for classification, and the area under the ROC
+    curve where the larger of two classes has more than 80 % of the rows.
     """
-    name = asked or _default_metric(task, y)
+    name = metric or _default_metric(task, y)
     if name not in METRICS:
         raise ValueError(
             f"there is no metric {name!r}; for this task there are {_metrics_for_task(task)}"
@@ -80,7 +81,7 @@ def make_scoring(task: str, y: np.ndarray, k: int | None, asked: str | None) -> 
         raise ValueError(
             f"metric {name!r} does not suit {task}: there are {_metrics_for_task(task)}"
         )
-    others = (each for each in _REPORTED_METRICS[task] if each != name)
+    others = (other for other in _REPORTED_METRICS[task] if other != name)
     return TaskScoring(name, (name, *others), k)
 
 
@@ -94,7 +95,7 @@ def _default_metric(task: str, y: np.ndarray) -> str:
 def _metrics_for_task(task: str) -> list[str]:
     """Names of the metrics that suit a task."""
     values = task == REGRESSION
-    names = [name for name, each in METRICS.items() if (each.wants == "values") == values]
+    names = [name for name, metric in METRICS.items() if (metric.wants == "values") == values]
     return names if task != MULTI_CLASS else [name for name in names if name not in _BINARY_METRICS]
 
 
@@ -106,66 +107,65 @@ def predict_outputs(model: Any, X: Any, k: int | None) -> np.ndarray:
 
 
 _BOOTSTRAP_DRAWS = 300
-_MAX_BOOTSTRAP_ROWS = (
-    20_000  # beyond it, the spread is that of scores of parts, brought to the whole
-)
+_MAX_BOOTSTRAP_ROWS = 20_000  # with more rows, the standard error is scaled up from subsamples
 _SUBSAMPLE_ROWS = 5_000
 _N_SUBSAMPLES = 40
 
 
 def evaluate_predictions(
-    y: np.ndarray, said: np.ndarray, scoring: TaskScoring, seed: int
+    y: np.ndarray, predictions: np.ndarray, scoring: TaskScoring, seed: int
 ) -> HoldoutEvaluation:
-    """Scores of predictions with their intervals.
+    """Scores of predictions with confidence intervals.
 
     Parameters
     ----------
-    y : (n,) array
-        Values, or class numbers.
-    said : (n,) or (n, k) array
+    y : (n_rows,) array
+        Values, or class indices.
+    predictions : (n_rows,) or (n_rows, n_classes) array
         Predicted values, or probabilities.
-    scoring : Scoring
+    scoring : TaskScoring
         The scores.
     seed : int
-        Of the draws.
+        Seed of the bootstrap.
     """
-    scores = scoring.scores(y, said)
+    scores = scoring.scores(y, predictions)
     intervals = {
-        name: _score_interval(name, score, y, said, scoring, seed) for name, score in scores.items()
+        name: _score_interval(name, score, y, predictions, scoring, seed)
+        for name, score in scores.items()
     }
     if scoring.k is None:
-        return HoldoutEvaluation(y, said, None, scores, intervals)
-    return HoldoutEvaluation(y, said.argmax(axis=1), said, scores, intervals)
+        return HoldoutEvaluation(y, predictions, None, scores, intervals)
+    return HoldoutEvaluation(y, predictions.argmax(axis=1), predictions, scores, intervals)
 
 
 def _score_interval(
-    name: str, score: float, y: np.ndarray, said: np.ndarray, scoring: TaskScoring, seed: int
+    name: str, score: float, y: np.ndarray, predictions: np.ndarray, scoring: TaskScoring, seed: int
 ) -> tuple[float, float]:
-    """95 % interval: Wilson's for accuracy, else by drawing rows again."""
+    """95 % interval: Wilson's for accuracy, else by the bootstrap."""
     if name == "accuracy":
-        at = error_interval(round((1 - score) * len(y)), len(y))
-        return 1 - at.high, 1 - at.low
+        interval = error_interval(round((1 - score) * len(y)), len(y))
+        return 1 - interval.high, 1 - interval.low
 
     def measure(true: np.ndarray, predicted: np.ndarray) -> float:
         return scoring.score(true, predicted, name)
 
     if len(y) > _MAX_BOOTSTRAP_ROWS:
-        return _subsample_interval(measure, score, y, said, seed)
+        return _subsample_interval(measure, score, y, predictions, seed)
     try:
-        at = bootstrap_interval(
-            measure, y, said, method="percentile", draws=_BOOTSTRAP_DRAWS, seed=seed
+        interval = bootstrap_interval(
+            measure, y, predictions, method="percentile", draws=_BOOTSTRAP_DRAWS, seed=seed
         )
-    except ValueError:  # some draw lacks a class, say
+    except ValueError:  # a bootstrap sample may lack a class
         return score, score
-    return at.low, at.high
+    return interval.low, interval.high
 
 
 def _subsample_interval(
-    measure: Callable[..., float], score: float, y: np.ndarray, said: np.ndarray, seed: int
+    measure: Callable[..., float], score: float, y: np.ndarray, predictions: np.ndarray, seed: int
 ) -> tuple[float, float]:
-    """The spread of scores of many rows, from that of scores of fewer."""
+    """Normal interval, with a standard error scaled from scores of subsamples."""
     rng = np.random.default_rng(seed)
     parts = (np.sort(rng.integers(len(y), size=_SUBSAMPLE_ROWS)) for _ in range(_N_SUBSAMPLES))
-    spread = float(np.std([measure(y[rows], said[rows]) for rows in parts], ddof=1))
-    half = 1.96 * spread * sqrt(_SUBSAMPLE_ROWS / len(y))
+    deviation = float(np.std([measure(y[rows], predictions[rows]) for rows in parts], ddof=1))
+    half = 1.96 * deviation * sqrt(_SUBSAMPLE_ROWS / len(y))
     return score - half, score + half

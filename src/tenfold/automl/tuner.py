@@ -23,81 +23,83 @@ from tenfold.model_selection.cv_data import is_native
 from tenfold.model_selection.parameter_search import Search
 from tenfold.model_selection.search_strategies import grid_candidates
 
-_FEW_ROWS = 600  # beyond it, a search is quicker: it learns from statistics of the columns
+_FEW_ROWS = 600  # beyond it, `Search` is faster: it fits from sufficient statistics
 
 
 def best_ridge_score(
     X: np.ndarray, y: np.ndarray, alphas: list[float], scoring: str, folds: Iterable[Any]
 ) -> float:
-    """Best mean score over folds of least squares with one of some penalties.
+    """Best mean cross-validation score of ridge regression over a list of penalties.
 
     Parameters
     ----------
-    X : (n, p) array
+    X : (n_rows, n_features) array
         Features.
-    y : (n,) array
-        Values, or class numbers; these are learned as columns of zeros and ones.
+    y : (n_rows,) array
+        Values, or class indices, which are fitted as indicator columns.
     alphas : list of float
         Penalties, as of `Ridge`.
     scoring : str
-        Score of values; classes are judged by accuracy.
+        Score of values; classes are scored by accuracy.
     folds : pairs of arrays
-        Numbers of the rows to learn from, and of those held out.
+        Indices of training rows, and of those held out.
     """
     classes = y.dtype.kind != "f"
-    wanted = np.eye(int(y.max()) + 1)[y] if classes else np.asarray(y, np.float64)[:, None]
+    targets = np.eye(int(y.max()) + 1)[y] if classes else np.asarray(y, np.float64)[:, None]
     scores = []
-    for learn, held in folds:
-        known = thin_svd(Rows(ArraySource(X[learn], wanted[learn])), intercept=True)
-        found = (known.solution(np.array([alpha])) for alpha in alphas)
-        scores.append([_score_outputs(y[held], X[held] @ coef + b, scoring) for coef, b in found])
+    for train, test in folds:
+        svd = thin_svd(Rows(ArraySource(X[train], targets[train])), intercept=True)
+        solutions = (svd.solution(np.array([alpha])) for alpha in alphas)
+        scores.append(
+            [_score_outputs(y[test], X[test] @ coef + b, scoring) for coef, b in solutions]
+        )
     return float(np.mean(scores, axis=0).max())
 
 
-def _score_outputs(y: np.ndarray, said: np.ndarray, scoring: str) -> float:
+def _score_outputs(y: np.ndarray, outputs: np.ndarray, scoring: str) -> float:
     if y.dtype.kind != "f":
-        return float((said.argmax(axis=1) == y).mean())
-    one = get_metric(scoring)
-    return float(one.value(one.part(y, said[:, 0], None, None)))
+        return float((outputs.argmax(axis=1) == y).mean())
+    metric = get_metric(scoring)
+    return float(metric.value(metric.part(y, outputs[:, 0], None, None)))
 
 
 _INNER_FOLDS = 3
-_SINGLE_THREAD_ENTRIES = 1_000_000  # entries
-_SCREENING_ROWS = 3_000  # rows that features are compared on
-_FEATURE_BYTES = 2**26  # bytes of made features; more of them are made anew in every pass
+_SINGLE_THREAD_ENTRIES = 1_000_000  # entries of X below which BLAS has one thread
+_SCREENING_ROWS = 3_000  # rows on which features are compared
+_FEATURE_BYTES = 2**26  # bytes of derived features; beyond it they are recomputed in every pass
 
 
 class TunedModel(NamedTuple):
-    """A recipe with its best settings.
+    """A configuration with its best hyperparameters.
 
     Attributes
     ----------
-    recipe, params : the winner
+    config, params : the best configuration and its hyperparameters
     features : its fitted transformer, or None
     """
 
-    recipe: ModelConfig
+    config: ModelConfig
     params: dict[str, Any]
     features: Any
 
     def model(self) -> Any:
-        """The model with these settings, unfitted."""
-        model = _clone(self.recipe.model).set_params(**self.params)
-        wrapper = self.recipe.wrapper
+        """The model with these hyperparameters, unfitted."""
+        model = _clone(self.config.model).set_params(**self.params)
+        wrapper = self.config.wrapper
         return model if wrapper is None else _clone(wrapper).set_params(estimator=model)
 
     @property
-    def said(self) -> dict[str, Any]:
-        """The settings, for people."""
-        return self.recipe.said | self.params
+    def description(self) -> dict[str, Any]:
+        """Parameters of features and model, for reports."""
+        return self.config.description | self.params
 
 
 class TuningProblem(NamedTuple):
-    """Rows to learn from, and how settings are judged on them.
+    """Training rows, and how hyperparameters are scored on them.
 
     Attributes
     ----------
-    X, y : encoded rows and target: numbers, or class numbers
+    X, y : encoded rows and target: values, or class indices
     scoring : name of a metric
     seed : of the folds
     """
@@ -107,8 +109,8 @@ class TuningProblem(NamedTuple):
     scoring: str
     seed: int
 
-    def some(self) -> TuningProblem:
-        """The same with so few rows that features can be compared on them."""
+    def sample(self) -> TuningProblem:
+        """The same with fewer rows, for the comparison of features."""
         if len(self.y) <= _SCREENING_ROWS:
             return self
         classes = None if self.y.dtype.kind == "f" else self.y
@@ -121,14 +123,15 @@ class TuningProblem(NamedTuple):
         return self._replace(X=self.X[rows], y=self.y[rows])
 
 
-def tune_models(recipes: list[ModelConfig], problem: TuningProblem) -> TunedModel:
-    """The best recipe and settings, by cross-validation within these rows."""
+def tune_models(configs: list[ModelConfig], problem: TuningProblem) -> TunedModel:
+    """The best configuration and hyperparameters, by cross-validation within these rows."""
     with _threads_for(problem.X):
-        if len(recipes) > 1 and recipes[0].scout is not None:
-            few = problem.some()
-            recipes = [max(recipes, key=lambda recipe: _screen_score(recipe, few))]
-        found = [_tune_config(recipe, problem, alone=len(recipes) == 1) for recipe in recipes]
-        return max(found, key=lambda pair: pair[0])[1]
+        if len(configs) > 1 and configs[0].screening is not None:
+            sample = problem.sample()
+            configs = [max(configs, key=lambda config: _screen_score(config, sample))]
+        is_only = len(configs) == 1
+        tuned = [_tune_config(config, problem, is_only=is_only) for config in configs]
+        return max(tuned, key=lambda pair: pair[0])[1]
 
 
 def _clone(estimator: Any) -> Any:
@@ -136,31 +139,31 @@ def _clone(estimator: Any) -> Any:
     return clone(estimator)
 
 
-def _fit_features(recipe: ModelConfig, X: Any) -> Any:
-    return None if recipe.features is None else _clone(recipe.features).fit(X)
+def _fit_features(config: ModelConfig, X: Any) -> Any:
+    return None if config.features is None else _clone(config.features).fit(X)
 
 
-def _screen_score(recipe: ModelConfig, few: TuningProblem) -> float:
-    """How well a fast model does with the features of a recipe, on some of the rows."""
-    scout: Any = recipe.scout
-    features = _fit_features(recipe, few.X)
-    if len(few.y) > _FEW_ROWS:
-        return _search_params(scout.model, scout.grid, features, few)[0]
-    folds = make_inner_folds(few.y, few.seed).split(few.X, few.y)
-    made = features.transform(few.X)
-    return best_ridge_score(made, few.y, scout.grid["alpha"], few.scoring, folds)
+def _screen_score(config: ModelConfig, sample: TuningProblem) -> float:
+    """Score of the screening model with the features of a configuration."""
+    screening: Any = config.screening
+    features = _fit_features(config, sample.X)
+    if len(sample.y) > _FEW_ROWS:
+        return _search_params(screening.model, screening.grid, features, sample)[0]
+    folds = make_inner_folds(sample.y, sample.seed).split(sample.X, sample.y)
+    derived = features.transform(sample.X)
+    return best_ridge_score(derived, sample.y, screening.grid["alpha"], sample.scoring, folds)
 
 
 def _tune_config(
-    recipe: ModelConfig, problem: TuningProblem, *, alone: bool
+    config: ModelConfig, problem: TuningProblem, *, is_only: bool
 ) -> tuple[float, TunedModel]:
-    """Score and winner of one recipe; nothing is judged where there is nothing to choose."""
-    features = _fit_features(recipe, problem.X)
-    candidates = grid_candidates(recipe.grid) if recipe.grid else [{}]
-    if alone and len(candidates) == 1:
-        return 0.0, TunedModel(recipe, candidates[0], features)
-    score, params = _search_params(recipe.model, recipe.grid or {}, features, problem)
-    return score, TunedModel(recipe, params, features)
+    """Score and best hyperparameters of a configuration; no search if there is one tuned."""
+    features = _fit_features(config, problem.X)
+    candidates = grid_candidates(config.grid) if config.grid else [{}]
+    if is_only and len(candidates) == 1:
+        return 0.0, TunedModel(config, candidates[0], features)
+    score, params = _search_params(config.model, config.grid or {}, features, problem)
+    return score, TunedModel(config, params, features)
 
 
 def _search_params(
@@ -168,46 +171,46 @@ def _search_params(
 ) -> tuple[float, dict]:
     X, y, scoring, seed = problem
     scoring = scoring if y.dtype.kind == "f" or hasattr(model, "predict_proba") else "accuracy"
-    found = Search(model, grid, folds=make_inner_folds(y, seed), scoring=scoring, refit=False)
-    call_quietly(found.fit, *_training_input(X, y, features, ours=is_native(model)))
-    return found.best_score_, found.best_params_
+    search = Search(model, grid, folds=make_inner_folds(y, seed), scoring=scoring, refit=False)
+    call_quietly(search.fit, *_training_input(X, y, features, native=is_native(model)))
+    return search.best_score_, search.best_params_
 
 
 def make_inner_folds(y: np.ndarray, seed: int) -> Any:
-    """Folds for choosing settings: stratified for classes, random in any case."""
+    """Inner folds for hyperparameters: random, and stratified for classes."""
     kind = KFold if y.dtype.kind == "f" else StratifiedKFold
     return kind(_INNER_FOLDS, shuffle=True, random_state=seed)
 
 
-def fit_tuned(choice: TunedModel, X: Any, y: np.ndarray) -> Any:
-    """The winner, fitted on rows in memory: an estimator, or a pipeline of features and model."""
-    model = choice.model()
+def fit_tuned(tuned: TunedModel, X: Any, y: np.ndarray) -> Any:
+    """The model, fitted on rows in memory: an estimator, or a pipeline of features and model."""
+    model = tuned.model()
     with _threads_for(X):
-        call_quietly(model.fit, *_training_input(X, y, choice.features, ours=is_native(model)))
-    return join_pipeline(choice, model)
+        call_quietly(model.fit, *_training_input(X, y, tuned.features, native=is_native(model)))
+    return join_pipeline(tuned, model)
 
 
-def fit_tuned_on_rows(choice: TunedModel, rows: Rows) -> Any:
-    """The winner, fitted on rows of any number with a target."""
-    model = choice.model()
+def fit_tuned_on_rows(tuned: TunedModel, rows: Rows) -> Any:
+    """The model, fitted on rows that may exceed memory."""
+    model = tuned.model()
     call_quietly(
-        model.fit, rows if choice.features is None else transform_rows(rows, choice.features)
+        model.fit, rows if tuned.features is None else transform_rows(rows, tuned.features)
     )
-    return join_pipeline(choice, model)
+    return join_pipeline(tuned, model)
 
 
-def join_pipeline(choice: TunedModel, model: Any) -> Any:
-    """Features and model in one."""
-    if choice.features is None:
+def join_pipeline(tuned: TunedModel, model: Any) -> Any:
+    """A pipeline of features and model, or the model."""
+    if tuned.features is None:
         return model
-    return Pipeline([("features", choice.features), ("model", model)])
+    return Pipeline([("features", tuned.features), ("model", model)])
 
 
-def _training_input(X: Any, y: np.ndarray, features: Any, *, ours: bool) -> tuple:
-    """What a model learns from; many features are made chunk by chunk, in every pass."""
+def _training_input(X: Any, y: np.ndarray, features: Any, *, native: bool) -> tuple:
+    """Arguments of `fit`; many features are computed chunk by chunk in every pass."""
     if features is None:
         return X, y
-    if not ours or X.shape[0] <= _FEW_ROWS or _feature_bytes(features, X) <= _FEATURE_BYTES:
+    if not native or X.shape[0] <= _FEW_ROWS or _feature_bytes(features, X) <= _FEATURE_BYTES:
         return features.transform(X), y
     return (transform_rows(Rows(ArraySource(X, y)), features),)
 
@@ -217,12 +220,12 @@ def _feature_bytes(features: Any, X: Any) -> int:
 
 
 def _threads_for(X: Any) -> Any:
-    """One thread for small tables, whose threads would wait for each other most of the time."""
+    """One BLAS thread for small tables, where synchronization would dominate."""
     return threadpool_limits(1 if X.shape[0] * X.shape[1] < _SINGLE_THREAD_ENTRIES else None)
 
 
-def call_quietly(f: Any, *given: Any) -> Any:
-    """Call without warnings of convergence: settings that converge badly lose by their score."""
+def call_quietly(f: Any, *args: Any) -> Any:
+    """Call without convergence warnings: the score shows poor convergence."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return f(*given)
+        return f(*args)
