@@ -9,7 +9,7 @@ NEEDS_lint  := -e . --group test --group lint
 NEEDS_docs  := -e '.[cluster,tables]' --group docs
 NEEDS_bench := -e '.[bench]'
 
-.PHONY: help ready demo test lint docs bench stub lock clean
+.PHONY: help ready demo test test-older-processor coverage lint docs bench stub lock clean
 .PRECIOUS: $(VENV)/for-%
 .DELETE_ON_ERROR:
 
@@ -21,6 +21,19 @@ demo: $(VENV)/for-demo  ## learn from a bundled table: a leaderboard, a model, a
 
 test: $(VENV)/for-test  ## all tests and all examples in docstrings
 	$(PY) -m pytest -n 2 --dist worksteal
+
+# Tests whose numbers depend on how products are summed: kernels, solvers, statistics, examples in docstrings.
+SENSITIVE := tests/optim tests/inference tests/linear tests/math tests/_compiled tests/cluster/test_kmeans.py \
+	tests/decomposition tests/stats tests/neural/test_fused_mlp.py tests/neural/test_layers.py tests/teaching src/tenfold
+
+test-older-processor: $(VENV)/for-test  ## the numerically sensitive tests as a processor with AVX2 alone
+	OPENBLAS_CORETYPE=Haswell NUMBA_CPU_NAME=haswell NUMBA_CACHE_DIR=.cache/numba-haswell \
+	NPY_DISABLE_CPU_FEATURES="$$($(PY) tests/wide_features.py)" \
+	$(PY) -m pytest -n 2 --dist worksteal -q -p no:cacheprovider $(wildcard $(SENSITIVE))
+
+coverage: $(VENV)/for-test  ## the share of lines and branches that the tests reach
+	$(PY) -m pip install --quiet --constraint constraints.txt pytest-cov
+	$(PY) -m pytest -n 2 --dist worksteal -q -m "not slow" --cov=tenfold --cov-branch --cov-report=term:skip-covered
 
 lint: $(VENV)/for-lint  ## style, format, types, direction of imports
 	$(PY) -m ruff check
