@@ -14,6 +14,7 @@ from tenfold.engine.chunk import CHUNK_BYTES, Chunk
 from tenfold.engine.file_matrix import FileMatrix
 from tenfold.engine.rows import Rows
 from tenfold.engine.source import Source, concatenate_chunks, select_rows
+from tenfold.io._tuning import MAX_CHUNK_SEQUENCES
 from tenfold.io.npy import open_npy
 
 
@@ -76,6 +77,12 @@ class Ragged:
             return self.values[self.offsets[chosen] : self.offsets[chosen + 1]]
         return self._gathered(chosen)
 
+    def pieces(self, length: int, overlap: int = 0) -> Ragged:
+        """The sequences cut into pieces of `length` steps that see `overlap` further ones."""
+        from tenfold.io.sequence_pieces import cut_sequences
+
+        return cut_sequences(self, length, overlap)
+
     def _between(self, first: int, end: int) -> Ragged:
         low, high = self.offsets[first], self.offsets[end]
         return Ragged(self.values[low:high], self.offsets[first : end + 1] - low)
@@ -97,9 +104,6 @@ class Ragged:
 def offsets_from_lengths(lengths: np.ndarray) -> np.ndarray:
     """Where sequences of these lengths begin, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-
-
-_MAX_CHUNK_SEQUENCES = 8192  # in a chunk
 
 
 class SequenceSource(Source):
@@ -135,7 +139,7 @@ class SequenceSource(Source):
     @property
     def grid(self) -> int:
         """Sequences per chunk."""
-        usual = min(max(CHUNK_BYTES // self.row_bytes, 1), _MAX_CHUNK_SEQUENCES)
+        usual = min(max(CHUNK_BYTES // self.row_bytes, 1), MAX_CHUNK_SEQUENCES)
         return self._limit_grid(usual)
 
     def chunks(self, run: range) -> Iterator[Chunk]:
@@ -148,6 +152,12 @@ class SequenceSource(Source):
             X = Ragged(steps, self.offsets[first : end + 1] - low)
             y, w = (None if side is None else side[first:end] for side in (self.y, self.w))
             yield Chunk(X, y, w, first)
+
+    def pieces(self, length: int, overlap: int = 0) -> Source:
+        """The sequences cut into pieces of `length` steps that see `overlap` further ones."""
+        from tenfold.io.sequence_pieces import PieceSource
+
+        return PieceSource(self, length, overlap)
 
     def take(self, rows: np.ndarray) -> Chunk:
         """The sequences with these numbers, which must ascend."""
