@@ -64,7 +64,7 @@ def test_learning_ends_with_three_files_and_nothing_else(flats):
 def test_results_are_on_stdout_and_talk_on_stderr(flats):
     out, err = flats.done.stdout, flats.done.stderr
     assert re.search(r"^\* .*(Ridge|Lasso).* 0\.9\d\d .*├─*●─*┤", out, re.MULTILINE)
-    assert "40 rows that no model had seen" in out
+    assert "40 test rows" in out
     assert "tenfold-flats/report.html" in out
     assert "regression" in err
     assert "- Baseline: " in err
@@ -217,7 +217,7 @@ def test_groups_are_not_explained_by_a_score(capsys):
     words = ["learn", "flats.csv", "--drop", "rent", "-o", "groups", "--no-report", "-q"]
     assert main(words) == 0
     assert main(["explain", "groups", "flats.csv"]) == 2
-    assert "finds groups" in capsys.readouterr().err
+    assert "finds clusters" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("inside")
@@ -240,10 +240,10 @@ def test_weights_are_shown_with_and_without_a_table(capsys):
 @pytest.mark.parametrize(
     ("words", "sections"),
     [
-        (["flats.csv"], {"columns", "mistakes", "model"}),
+        (["flats.csv"], {"importance", "errors", "model"}),
         ([], {"weights", "model"}),
         (["flats.csv", "--row", "7"], {"row", "model"}),
-        (["unknown.csv"], {"columns", "model"}),
+        (["unknown.csv"], {"importance", "model"}),
     ],
 )
 def test_an_explanation_as_a_page(words, sections, tmp_path, capsys):
@@ -304,7 +304,7 @@ def test_a_first_line_may_be_a_row(tmp_path, monkeypatch, capsys):
     assert "--no-header" in capsys.readouterr().err
     Path("two.csv").write_text("pink,oval\nred,round\n")
     assert main(["predict", "tenfold-a", "two.csv"]) == 2
-    assert "if the first line of the file is a row, say --no-header" in capsys.readouterr().err
+    assert "if the first line of the file is a row, use --no-header" in capsys.readouterr().err
     assert main(["predict", "tenfold-a", "new.csv", "--no-header"]) == 0
     assert capsys.readouterr().out.split() == ["prediction", "yes"]
     assert main([*words[:2], "-t", "yes", *words[4:], "--header", "--json"]) == 0
