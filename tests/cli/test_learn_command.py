@@ -135,7 +135,7 @@ def test_no_table_is_a_data_set_that_says_so(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["learn", "--models", "naive_bayes", "--no-report"]) == 0
     found = capsys.readouterr()
-    assert f"No table was named, so this is the data set {DEFAULT_DATASET}" in found.err
+    assert f"No table was given; using the data set {DEFAULT_DATASET}" in found.err
     assert (tmp_path / f"tenfold-{DEFAULT_DATASET}" / "model.tenfold").exists()
 
 
