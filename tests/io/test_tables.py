@@ -82,7 +82,7 @@ PLACES = {
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("memory", [2**26, 0])
 def test_every_place_gives_the_same_cells(place, memory, tmp_path, monkeypatch):
-    monkeypatch.setattr(row_store, "_MAX_MEMORY_BYTES", memory)
+    monkeypatch.setattr(row_store, "MAX_MEMORY_BYTES", memory)
     records = open_table(PLACES[place](tmp_path))
     assert records.types == {"size": "number", "town": "text", "when": "date", "open": "bool"}
     assert records.slice(0, 4).to_columns() == TABLE
@@ -149,7 +149,7 @@ def test_numbers_with_commas_and_blanks(cells, sign, tmp_path):
 
 
 def test_one_late_cell_decides_the_style(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_reader, "_STRING_BLOCK_BYTES", 256)
+    monkeypatch.setattr(csv_reader, "STRING_BLOCK_BYTES", 256)
     lines = ["a;b", *["1,234;1.234"] * 300, "1,5;20"]
     records = open_table(csv(tmp_path / "a.csv", "\n".join(lines)))
     cells = records.slice(0, 301).to_columns()
@@ -159,7 +159,7 @@ def test_one_late_cell_decides_the_style(tmp_path, monkeypatch):
 
 
 def test_columns_that_do_not_fit_decimal_commas_stay_as_they_are(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_reader, "_STRING_BLOCK_BYTES", 256)
+    monkeypatch.setattr(csv_reader, "STRING_BLOCK_BYTES", 256)
     lines = ["a;dots;thousands;whole", *["1,5;1.234;1,234;7"] * 300, "2,5;0.5;1,234,567;8"]
     records = open_table(csv(tmp_path / "a.csv", "\n".join(lines)))
     assert records.slice(300, 301).row(0) == {
@@ -259,7 +259,7 @@ def test_dates_in_text(text, tmp_path):
 
 
 def test_months_and_days_are_told_apart_by_a_late_row(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_reader, "_STRING_BLOCK_BYTES", 200)
+    monkeypatch.setattr(csv_reader, "STRING_BLOCK_BYTES", 200)
     path = csv(tmp_path / "a.csv", "d,n\n" + "01/02/2024,1\n" * 500 + "13/02/2024,1\n")
     cells = open_table(path).slice(0, 501)
     assert cells.row(0)["d"] == day(2024, 2, 1)
@@ -268,8 +268,8 @@ def test_months_and_days_are_told_apart_by_a_late_row(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("memory", [2**26, 0])
 def test_a_late_word_makes_the_whole_column_text(memory, tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_reader, "_STRING_BLOCK_BYTES", 200)
-    monkeypatch.setattr(row_store, "_MAX_MEMORY_BYTES", memory)
+    monkeypatch.setattr(csv_reader, "STRING_BLOCK_BYTES", 200)
+    monkeypatch.setattr(row_store, "MAX_MEMORY_BYTES", memory)
     path = csv(tmp_path / "a.csv", "a,b\n" + "1.50,2\n" * 999 + "x,3\n1.50,4\n")
     records = open_table(path)
     assert records.types == {"a": "text", "b": "number"}
@@ -279,7 +279,7 @@ def test_a_late_word_makes_the_whole_column_text(memory, tmp_path, monkeypatch):
 
 
 def test_an_empty_beginning_decides_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_reader, "_STRING_BLOCK_BYTES", 200)
+    monkeypatch.setattr(csv_reader, "STRING_BLOCK_BYTES", 200)
     rows = ",,,\n" * 500 + "true,1,2024-01-01,x\n" * 500
     records = open_table(csv(tmp_path / "a.csv", "a,b,c,d\n" + rows))
     assert list(records.types.values()) == ["bool", "number", "date", "text"]
@@ -431,8 +431,8 @@ def in_file(records: TableSource, tmp_path, monkeypatch) -> TableSource:
     columns = records.slice(0, records.n_rows).to_columns()
     path = tmp_path / "a.parquet"
     pl.DataFrame(columns).write_parquet(path)
-    monkeypatch.setattr(row_store, "_MAX_MEMORY_BYTES", 0)
-    monkeypatch.setattr(row_store, "_BATCH_BYTES", 2**14)
+    monkeypatch.setattr(row_store, "MAX_MEMORY_BYTES", 0)
+    monkeypatch.setattr(row_store, "STORED_BATCH_BYTES", 2**14)
     found = open_table(path)
     assert isinstance(found.store, row_store.FileStore)
     return found
@@ -476,7 +476,7 @@ def test_a_full_disk_is_said(tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
 
     path = csv(tmp_path / "a.csv", "a,b\n" + "1,2\n" * 99)
-    monkeypatch.setattr(row_store, "_MAX_MEMORY_BYTES", 0)
+    monkeypatch.setattr(row_store, "MAX_MEMORY_BYTES", 0)
     monkeypatch.setattr(row_store.tempfile, "TemporaryFile", Full)
     with pytest.raises(OSError, match=r"no room in .*; set TMPDIR") as caught:
         open_table(path)

@@ -129,7 +129,7 @@ def elsewhere(request, frame, tmp_path, monkeypatch):
     path = tmp_path / ("a.csv" if request.param == "CSV" else "a.parquet")
     frame.to_csv(path, index=False) if request.param == "CSV" else frame.to_parquet(path)
     if request.param.endswith("a file"):
-        monkeypatch.setattr(row_store, "_MAX_MEMORY_BYTES", 0)
+        monkeypatch.setattr(row_store, "MAX_MEMORY_BYTES", 0)
     return path
 
 

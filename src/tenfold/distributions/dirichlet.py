@@ -32,7 +32,7 @@ class Beta(ColumnwiseDistribution):
 
     Parameters
     ----------
-    a, b : float or (p,) arrays
+    a, b : float or (n_columns,) arrays
         Positive; the mean is a / (a + b).
 
     Examples

@@ -31,7 +31,7 @@ class Bernoulli(ColumnwiseDistribution):
 
     Parameters
     ----------
-    p : float or (p,) array
+    p : float or (n_columns,) array
         Probability of 1.
     prior : Beta, optional
         Prior of p; `fit_statistic` then gives the posterior mode.
@@ -92,9 +92,9 @@ class Binomial(ColumnwiseDistribution):
 
     Parameters
     ----------
-    trials : int or (p,) array
+    trials : int or (n_columns,) array
         Number of trials.
-    p : float or (p,) array
+    p : float or (n_columns,) array
         Probability of success.
     prior : Beta, optional
         Prior of p.
@@ -180,7 +180,7 @@ class Poisson(ColumnwiseDistribution):
 
     Parameters
     ----------
-    rate : float or (p,) array
+    rate : float or (n_columns,) array
         Expected count.
     prior : Gamma, optional
         Prior of the rate; `fit_statistic` then gives the posterior mode.

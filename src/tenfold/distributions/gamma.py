@@ -33,7 +33,7 @@ class Gamma(ColumnwiseDistribution):
 
     Parameters
     ----------
-    shape, rate : float or (p,) arrays
+    shape, rate : float or (n_columns,) arrays
         k and beta, both positive; the mean is their ratio.
 
     Examples
@@ -97,7 +97,7 @@ class Exponential(ColumnwiseDistribution):
 
     Parameters
     ----------
-    rate : float or (p,) array
+    rate : float or (n_columns,) array
         Events per unit of time.
     prior : Gamma, optional
         Prior of the rate; `fit_statistic` then gives the posterior mode.

@@ -44,7 +44,7 @@ class Uniform(ColumnwiseDistribution):
 
     Parameters
     ----------
-    low, high : float or (p,) arrays
+    low, high : float or (n_columns,) arrays
         Ends. Where they are equal there is no density.
 
     Examples
@@ -98,7 +98,7 @@ class DiscreteUniform(ColumnwiseDistribution):
 
     Parameters
     ----------
-    low, high : int or (p,) arrays
+    low, high : int or (n_columns,) arrays
         Ends; both are included.
 
     Examples

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
+from tenfold.io._tuning import PROBED_VALUES
 from tenfold.io.columnar import TableError
 from tenfold.io.number_formats import (
     ANY_FORMAT_PATTERN,
@@ -155,7 +156,6 @@ _PARSER_OF_FORMAT = {PLAIN: _PLAIN_NUMBER} | {
 }
 
 _FORMAT_OF_PARSER = {number: name for name, number in _PARSER_OF_FORMAT.items()}
-_PROBED_VALUES = 64  # of each batch, parsed first
 
 
 class NonNumericValues(NamedTuple):
@@ -333,7 +333,7 @@ def _first_valid_parse(column: Any, candidates: Iterable[int]) -> tuple[int, Any
     """The first parser that is valid, and its result; a few values rule out most others."""
     import pyarrow as pa
 
-    head = column.slice(0, _PROBED_VALUES).drop_null()
+    head = column.slice(0, PROBED_VALUES).drop_null()
     for number in candidates:
         try:
             _PARSERS[number].parse(head)

@@ -15,11 +15,8 @@ from tenfold.engine.chunk import Chunk, chunk_numbers
 from tenfold.engine.source import Source, concatenate_chunks
 from tenfold.engine.thread_pool import n_threads
 from tenfold.io._arrow_columns import ColumnSpec
+from tenfold.io._tuning import DECODED_BYTES, MIN_RUN_CHUNKS, READING_BYTES
 from tenfold.io.column_roles import ColumnRoles
-
-_MIN_RUN_CHUNKS = 8  # of a run: two runs may both decode the piece between them
-READING_BYTES = 2**27  # that all readers together may buffer
-_DECODED_BYTES = 2**22  # of X, decoded at once
 
 
 class FileSummary(NamedTuple):
@@ -84,7 +81,7 @@ class ArrowFileSource(Source):
         """A few long runs for each thread, fewer if their readers would fill the memory."""
         total = len(chunk_numbers(self.n_rows, self.grid))
         fitting = max(READING_BYTES // max(sum(self.buffer_bytes.values()), 1), 1)
-        min_chunks = max(_MIN_RUN_CHUNKS, -(-total // min(2 * n_threads(), fitting)))
+        min_chunks = max(MIN_RUN_CHUNKS, -(-total // min(2 * n_threads(), fitting)))
         cuts, start = self.cuts(), 0
         while start < total:
             end = int(cuts[np.searchsorted(cuts, min(start + min_chunks, total))])
@@ -144,7 +141,7 @@ class ArrowFileSource(Source):
         return _trim_batches(chain.from_iterable(parts), first - int(edges[begin]), end - first)
 
     def _batch_rows(self) -> int:
-        chunks = _DECODED_BYTES // (self.grid * self.n_features * self.dtype.itemsize)
+        chunks = DECODED_BYTES // (self.grid * self.n_features * self.dtype.itemsize)
         return self.grid * min(max(chunks, 2), 4)
 
     def _damage_error(self, file: int, row: int, problem: Any) -> ValueError:

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from tenfold.io._header import check_same_columns
+from tenfold.io._tuning import TABLE_BATCH_ROWS
 from tenfold.io._type_inference import TypeInference, infer_and_store
 from tenfold.io.arrow import data_columns
 from tenfold.io.columnar import TableError, unreadable_file_error
 from tenfold.io.parquet import ARROW_READERS
 from tenfold.io.table import TableSource
-
-_BATCH_ROWS = 8192  # converted at once
 
 
 def column_type(kind: Any) -> str:
@@ -105,7 +104,7 @@ def _read_batches(path: Path, names: list[str], kind: str) -> Iterator[Any]:
 
     read = ARROW_READERS[kind][1]
     try:
-        for batch in read(str(path), names, _BATCH_ROWS, memory_map=False, use_threads=True):
+        for batch in read(str(path), names, TABLE_BATCH_ROWS, memory_map=False, use_threads=True):
             yield batch.select(names)
     except (pa.ArrowException, OSError) as problem:
         raise unreadable_file_error(str(path), problem) from problem

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 from tenfold.engine.validation import format_names
 from tenfold.io._header import HeaderGuess, detect_header, make_unique_names
+from tenfold.io._tuning import STRING_BLOCK_BYTES
 from tenfold.io._type_inference import MISSING_MARKERS
 from tenfold.io.columnar import TableError, unreadable_file_error
 from tenfold.io.number_formats import arrow_compute
 
 _DELIMITERS = ",;\t|"
-_STRING_BLOCK_BYTES = 2**21  # of text that is converted to strings at once
 _HEAD_BYTES = 2**16  # read to tell text from other files
 _DIALECT_LINES = 50  # that the delimiter is detected from
 _HEADER_LINES = 1000  # that the first line is compared with, unless they are long
@@ -228,7 +228,7 @@ def _string_batches(file: CsvFile) -> Iterator[Any]:
         for batch in read_csv_batches(
             file,
             types,
-            block_bytes=_STRING_BLOCK_BYTES,
+            block_bytes=STRING_BLOCK_BYTES,
             missing=MISSING_MARKERS,
             use_threads=True,
         ):

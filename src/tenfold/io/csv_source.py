@@ -20,6 +20,7 @@ from tenfold.engine.source import Source
 from tenfold.engine.spool import MatrixFileSource, SpoolFile
 from tenfold.engine.validation import format_names
 from tenfold.io._arrow_columns import ColumnSpec, is_numeric_type
+from tenfold.io._tuning import NUMERIC_BLOCK_BYTES
 from tenfold.io.column_roles import ColumnRoles
 from tenfold.io.columnar import TableError
 from tenfold.io.csv import (
@@ -32,8 +33,6 @@ from tenfold.io.csv import (
     read_csv_batches,
 )
 from tenfold.io.number_formats import is_plain_number
-
-_BLOCK_BYTES = 2**20  # of text that is converted to float64 at once
 
 
 class CsvSource(Source):
@@ -101,7 +100,7 @@ class CsvSource(Source):
         for file, types in zip(self.files, self.types, strict=True):
             first = self.starts[-1]
             try:
-                for batch in read_csv_batches(file, types, block_bytes=_BLOCK_BYTES):
+                for batch in read_csv_batches(file, types, block_bytes=NUMERIC_BLOCK_BYTES):
                     yield self.columns.chunk(batch, first, self.where)
                     first += batch.num_rows
             except (pa.ArrowException, OSError) as problem:
@@ -160,7 +159,7 @@ def _infer_schema(file: CsvFile) -> Any:
     import pyarrow as pa
 
     try:
-        return read_csv_batches(file, {}, block_bytes=_BLOCK_BYTES).schema
+        return read_csv_batches(file, {}, block_bytes=NUMERIC_BLOCK_BYTES).schema
     except (pa.ArrowException, OSError) as problem:
         raise _read_error(file, {}, 0, problem) from problem
 

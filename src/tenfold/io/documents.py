@@ -8,11 +8,9 @@ from typing import Any
 
 from tenfold.engine.validation import format_names
 from tenfold.io._paths import resolve_files
+from tenfold.io._tuning import DOCUMENT_BATCH_ROWS, DOCUMENT_BLOCK_BYTES
 from tenfold.io.csv import inspect_csv, read_csv_batches
 from tenfold.io.parquet import ARROW_READERS
-
-_BATCH_ROWS = 1024  # of Parquet and Arrow, decoded at once
-_BLOCK_BYTES = 2**24  # of CSV, converted at once; a row must fit
 
 
 class Documents:
@@ -71,6 +69,6 @@ def _read_batches(path: Path, column: str, kind: str) -> Iterator[Any]:
     import pyarrow as pa
 
     if kind != "csv":
-        return ARROW_READERS[kind][1](str(path), [column], _BATCH_ROWS)
+        return ARROW_READERS[kind][1](str(path), [column], DOCUMENT_BATCH_ROWS)
     file, types = inspect_csv(path, header=True), {column: pa.string()}
-    return read_csv_batches(file, types, block_bytes=_BLOCK_BYTES, missing=[])
+    return read_csv_batches(file, types, block_bytes=DOCUMENT_BLOCK_BYTES, missing=[])

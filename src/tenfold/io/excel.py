@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 from tenfold.engine.validation import format_names
 from tenfold.io._header import make_unique_names
+from tenfold.io._tuning import TABLE_BATCH_ROWS
 from tenfold.io._type_inference import to_string_batch
 from tenfold.io.columnar import TableError, unreadable_file_error
-
-_BATCH_ROWS = 8192  # read at once
 
 
 class ExcelFile(NamedTuple):
@@ -29,7 +28,7 @@ class ExcelFile(NamedTuple):
         """Record batches of strings."""
         rows = (values for _, values in islice(_iterate_rows(self.path, self.sheet), 1, None))
         width = len(self.names)
-        while batch := list(islice(rows, _BATCH_ROWS)):
+        while batch := list(islice(rows, TABLE_BATCH_ROWS)):
             filled = [(*row[:width], *[None] * (width - len(row))) for row in batch]
             yield to_string_batch(self.names, zip(*filled, strict=True))
 

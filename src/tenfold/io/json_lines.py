@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tenfold.io._header import make_unique_names
+from tenfold.io._tuning import TABLE_BATCH_ROWS
 from tenfold.io._type_inference import to_string_batch
 from tenfold.io.columnar import TableError, unreadable_file_error
 from tenfold.io.csv import open_text
-
-_BATCH_ROWS = 8192  # read at once
 
 
 class JsonFile(NamedTuple):
@@ -28,7 +27,7 @@ class JsonFile(NamedTuple):
     def batches(self) -> Iterator[Any]:
         """Record batches of strings."""
         objects = (one for _, one in _iterate_objects(self.path, self.shown))
-        while rows := list(islice(objects, _BATCH_ROWS)):
+        while rows := list(islice(objects, TABLE_BATCH_ROWS)):
             yield to_string_batch(self.names, ([row.get(key) for row in rows] for key in self.keys))
 
     def place(self, row: int) -> tuple[str, int]:

@@ -10,15 +10,13 @@ from typing import Any
 
 from tenfold.engine.file_matrix import ColumnBlockMatrix
 from tenfold.engine.spool import MatrixFileSource, copy_names, spool_source
+from tenfold.io._tuning import MAX_COLUMN_BYTES, READING_BYTES
 from tenfold.io.arrow import (
-    READING_BYTES,
     ArrowFileSource,
     FileSummary,
     ipc_batches,
     ipc_schema,
 )
-
-_MAX_COLUMN_BYTES = 5 * 2**19  # of a page and a dictionary of usual size, both decompressed too
 
 
 class ParquetSource(ArrowFileSource):
@@ -124,7 +122,7 @@ def _reader_bytes(group: Any) -> dict[str, int]:
     """Bytes that a reader keeps per column: its dictionary and a page, unless they are mapped."""
     columns = [group.column(j) for j in range(group.num_columns)]
     return {
-        column.path_in_schema: min(column.total_uncompressed_size * 7 // 5, _MAX_COLUMN_BYTES)
+        column.path_in_schema: min(column.total_uncompressed_size * 7 // 5, MAX_COLUMN_BYTES)
         for column in columns
         if column.has_dictionary_page or column.compression != "UNCOMPRESSED"
     }

@@ -15,16 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from tenfold.io._tuning import CACHED_BATCHES, MAX_MEMORY_BYTES, STORED_BATCH_BYTES
 from tenfold.io.columnar import ColumnBatch, DateColumn, NumericColumn, TextColumn
-
-_MAX_MEMORY_BYTES = 2**26  # of columns; larger tables go to a file
-_BATCH_BYTES = 2**20
-_CACHED_BATCHES = 4  # batches that stay decoded
 
 
 def batch_rows(width: int) -> int:
     """Rows of a batch of a table with so many columns."""
-    return int(np.clip(_BATCH_BYTES // (16 * max(width, 1)), 64, 8192))
+    return int(np.clip(STORED_BATCH_BYTES // (16 * max(width, 1)), 64, 8192))
 
 
 class SpillFile:
@@ -51,7 +48,7 @@ class RowStoreWriter:
         self.pending.append(batch)
         self.bytes += batch.nbytes
         self.rows += batch.num_rows
-        if self.writer is not None or self.bytes > _MAX_MEMORY_BYTES:
+        if self.writer is not None or self.bytes > MAX_MEMORY_BYTES:
             self._write(last=False)
 
     def done(self, types: dict[str, str]) -> MemoryStore | FileStore:
@@ -137,7 +134,7 @@ class FileStore:
         cells = to_column_batch(batch, self.types)
         with self.lock:
             self.recent[number] = cells
-            while len(self.recent) > _CACHED_BATCHES:
+            while len(self.recent) > CACHED_BATCHES:
                 self.recent.popitem(last=False)
         return cells
 
