@@ -141,7 +141,7 @@ def test_every_candidate_can_be_saved(key, tmp_path):
     data = load_diabetes(as_frame=True).frame if "regression" in candidate.tasks else iris()
     study = tenfold.learn(data[::2], "target", models=[key], folds=2, minutes=5)
     attempt = study.attempt(key)
-    assert attempt.finished, attempt.note
+    assert attempt.is_finished, attempt.note
     assert key == "baseline" or attempt.mean > study.attempt("baseline").mean
     study.save(tmp_path)
     loaded = tenfold.load(tmp_path / "model.tenfold")

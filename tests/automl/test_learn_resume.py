@@ -57,7 +57,7 @@ class Interrupting:
 
 def test_ctrl_c_keeps_what_is_done_and_resume_finishes_it(tmp_path, uninterrupted):
     stopped = learn(output=tmp_path, watch=Interrupting(8))
-    assert [a.finished for a in stopped.attempts] == [True, True, False, False]
+    assert [a.is_finished for a in stopped.attempts] == [True, True, False, False]
     assert stopped.chosen.key in {"baseline", "naive_bayes"}
     assert {a.note for a in stopped.skipped} == {"stopped by hand"}
     assert (tmp_path / "model.tenfold").exists()

@@ -307,7 +307,7 @@ def test_outputs_of_every_layer_and_numbers_of_parameters():
 
 def test_scratch_gives_memory_again_only_when_nobody_has_it():
     scratch = BufferPool()
-    with scratch.used():
+    with scratch.activate():
         a = empty((300, 300), np.float32)
         b = empty((300, 300), np.float32)
         place = a.ctypes.data

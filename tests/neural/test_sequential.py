@@ -25,7 +25,7 @@ from tenfold.neural import (
 )
 from tenfold.neural import _fused_mlp_numba as compiled
 from tenfold.neural._fused_mlp import FusedTrainer
-from tenfold.neural._fused_optimizers import step_constants, update_in_place
+from tenfold.neural._fused_optimizers import FUSED_OPTIMIZERS, step_constants, update_in_place
 from tenfold.neural._minibatch import GradientWorkers, default_part_rows, part_gradient, split_batch
 from tenfold.neural._training import MinibatchTrainer, apply_step, initial_state, run_epoch, train
 from tenfold.neural._training_config import NetworkObjective, StoppingRule, TrainingConfig
@@ -67,8 +67,8 @@ def small_task():
 def test_steps_in_place_are_those_of_the_steppers(rule, dtype):
     rng = np.random.default_rng(1)
     theta = rng.normal(size=(4, 3)).astype(dtype)
-    want, memory = theta.copy(), rule.begin(theta)
-    wanted = rule.begin(theta)
+    want, memory = theta.copy(), rule.init(theta)
+    wanted = rule.init(theta)
     for t in range(1, 6):
         g = rng.normal(size=(4, 3)).astype(dtype)
         pulled = 0.5 * g + 0.1 * want + 0.01 * np.sign(want)
@@ -76,6 +76,10 @@ def test_steps_in_place_are_those_of_the_steppers(rule, dtype):
         step, pull = (0.05, step_constants(rule, t, 0.05, dtype)), np.array([0.5, 0.1, 0.01], dtype)
         memory = update_in_place(rule, theta, g, memory, step, pull)
     assert_allclose(theta, want, rtol=1e-12 if dtype == np.float64 else 1e-5)
+
+
+def test_every_compiled_optimizer_is_compared_with_its_definition():
+    assert set(FUSED_OPTIMIZERS) <= {type(rule) for rule in RULES}
 
 
 def test_ten_steps_of_adam_are_those_of_torch():

@@ -215,7 +215,7 @@ def _check_reference(attempts: list[Attempt], chosen: Attempt, metric: str) -> l
     findings = []
     for attempt in attempts:
         is_better = attempt.mean - chosen.mean > 2 * max(attempt.error, chosen.error)
-        if attempt.is_reference and attempt.finished and is_better:
+        if attempt.is_reference and attempt.is_finished and is_better:
             text = (
                 f"Boosted trees would score {attempt.mean:.3f} here against {chosen.mean:.3f} "
                 f"({metric}): the data has steps or interactions that the candidates do not fit."

@@ -70,7 +70,7 @@ class Attempt:
     is_reference: bool = False
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether all folds were evaluated."""
         return self.note is None
 
@@ -199,12 +199,12 @@ class Study:
     @property
     def skipped(self) -> list[Attempt]:
         """Attempts that were skipped, stopped, or failed."""
-        return [attempt for attempt in self.attempts if not attempt.finished]
+        return [attempt for attempt in self.attempts if not attempt.is_finished]
 
     @cached_property
-    def ranked(self) -> list[Attempt]:
+    def ranking(self) -> list[Attempt]:
         """Attempts that were finished, the best first."""
-        done = [attempt for attempt in self.attempts if attempt.finished]
+        done = [attempt for attempt in self.attempts if attempt.is_finished]
         return sorted(done, key=lambda attempt: -attempt.mean)
 
     def attempt(self, key: str) -> Attempt:
@@ -226,7 +226,7 @@ class Study:
                 attempt.interval() if len(attempt.scores) > 1 else None,
                 attempt.seconds,
             )
-            for attempt in self.ranked
+            for attempt in self.ranking
         ]
         return format_leaderboard(self.metric, rows)
 

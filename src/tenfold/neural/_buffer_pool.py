@@ -38,7 +38,7 @@ class BufferPool:
         self.by_thread: dict[int, dict[int, list[np.ndarray]]] = {}
 
     @contextmanager
-    def used(self) -> Iterator[None]:
+    def activate(self) -> Iterator[None]:
         """`empty` takes memory from this pool, in this thread and block."""
         before = getattr(_local, "arrays", None)
         _local.arrays = self.by_thread.setdefault(threading.get_ident(), {})

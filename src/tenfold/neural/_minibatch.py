@@ -124,7 +124,7 @@ class GradientWorkers:
         def run(number: int) -> None:
             a, b = parts[number]
             context = PassContext(True, step * SEEDS_PER_STEP, a)
-            with self.buffers.used(), np.errstate(all="ignore"):  # an infinite loss is reported
+            with self.buffers.activate(), np.errstate(all="ignore"):  # an infinite loss is reported
                 gradient = part_gradient(self.objective, params, block, order[a:b], context)
                 tree.add((0, number), gradient)
 

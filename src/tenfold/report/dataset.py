@@ -217,7 +217,7 @@ def _component(clusters: ClusterSummary, i: int) -> str:
 
 
 def _n_clusters_figure(study: Study) -> Figure:
-    attempts = [each for each in study.attempts if each.finished and len(each.scores)]
+    attempts = [each for each in study.attempts if each.is_finished and len(each.scores)]
     scores = np.array([attempt.mean for attempt in attempts])
     chart = Chart((-0.4, len(attempts) - 0.6), pad_limits(scores, 0.12), size=_MAP_SIZE)
     chart.axes("number of clusters", metric_title(study.metric), ticks=(0, 5))

@@ -69,7 +69,7 @@ def _score_row(study: Study, name: str) -> ScoreRow:
 
 
 def _baseline_score(study: Study, name: str) -> str:
-    baseline = next((attempt for attempt in study.ranked if attempt.key == "baseline"), None)
+    baseline = next((attempt for attempt in study.ranking if attempt.key == "baseline"), None)
     if baseline is None:
         return ""
     scores = baseline.scores if name == study.metric else baseline.others.get(name, [])

@@ -149,7 +149,7 @@ def lead(study: Study) -> Emphasis:
     """Comparison with the baseline, with the other models, and with boosted trees."""
     if study.clusters is not None:
         return _cluster_lead(study)
-    n_models, first = len(study.ranked), _compare_to_baseline(study)
+    n_models, first = len(study.ranking), _compare_to_baseline(study)
     if study.chosen.key == "baseline":
         return Emphasis(f"{first}None of the {n_models - 1} models is clearly better.")
     title = lower_first(study.chosen.title)
@@ -247,13 +247,13 @@ def key_facts(study: Study) -> list[Fact]:
     model = Fact("Model", study.chosen.title, format_params(study.chosen, most=3))
     seconds = format_duration(study.seconds)
     if study.clusters is not None:
-        return [rows, model, Fact("Time", seconds, f"{len(study.ranked)} numbers of clusters")]
+        return [rows, model, Fact("Time", seconds, f"{len(study.ranking)} numbers of clusters")]
     test = Fact(
         "Test part",
         f"{format_count(study.n_test)} rows",
         f"held out; {format_count(study.n_train)} for training",
     )
-    return [rows, test, model, Fact("Time", seconds, f"{len(study.ranked)} models")]
+    return [rows, test, model, Fact("Time", seconds, f"{len(study.ranking)} models")]
 
 
 def format_params(attempt: Attempt, most: int | None = None) -> str:
@@ -264,12 +264,12 @@ def format_params(attempt: Attempt, most: int | None = None) -> str:
 
 def reference_attempt(study: Study) -> Attempt | None:
     """The model that is there for comparison only, if it was finished."""
-    return next((attempt for attempt in study.ranked if attempt.is_reference), None)
+    return next((attempt for attempt in study.ranking if attempt.is_reference), None)
 
 
 def finished_attempt(study: Study, key: str) -> Attempt | None:
     """A finished attempt by its key."""
-    return next((attempt for attempt in study.ranked if attempt.key == key), None)
+    return next((attempt for attempt in study.ranking if attempt.key == key), None)
 
 
 def holdout_scores(study: Study) -> dict[str, float]:
@@ -314,7 +314,7 @@ def extra_metrics(study: Study) -> list[str]:
 
 def leaderboard_rows(study: Study) -> list[LeaderboardRow]:
     """Finished attempts, the best first."""
-    return [_leaderboard_row(study, attempt) for attempt in study.ranked]
+    return [_leaderboard_row(study, attempt) for attempt in study.ranking]
 
 
 def _leaderboard_row(study: Study, attempt: Attempt) -> LeaderboardRow:
@@ -350,7 +350,7 @@ def _mean_interval(study: Study, attempt: Attempt) -> Limits | None:
 def leaderboard_limits(study: Study) -> Limits:
     """Limits of the drawn intervals; a far baseline is left outside, or it would squeeze them."""
     ends = {
-        each.key: _mean_interval(study, each) or (each.mean, each.mean) for each in study.ranked
+        each.key: _mean_interval(study, each) or (each.mean, each.mean) for each in study.ranking
     }
     values = [end for pair in ends.values() for end in pair]
     better = [end for key, pair in ends.items() if key != "baseline" for end in pair]
