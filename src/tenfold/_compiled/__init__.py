@@ -3,5 +3,5 @@
 Plain loops are compiled by numba (`reductions`, `likelihoods`). Where neither NumPy nor a compiler
 finds the fast arrangement, a kernel is written in LLVM IR (`nearest_centers`, `gram`), or a single
 instruction or library call is emitted (`prefetch`, `work_counter`, `gemm`). Each module names the
-case of `benchmarks` that pays for it.
+case of `benchmarks` that runs it, and the gain where one was measured.
 """

@@ -12,7 +12,7 @@ BLAS on the memory as it is::
 Offsets are unsigned in inner loops: numba checks signed ones for wrap-around at every step, and
 such loops are not vectorized. `numba_xxgemm` is the function behind numba's own `@`.
 
-Paid for by the networks of benchmarks/networks.py (`MLP 784-128-10, an epoch`).
+Benchmark case: `MLP 784-128-10, an epoch` (benchmarks/networks.py); its gain is not recorded.
 """
 
 from __future__ import annotations

@@ -20,8 +20,9 @@ Only tiles on and above the diagonal are computed. Sums over at most _MAX_ROWS_P
 added to float64, so that float32 rows lose few digits. Chunks merge in the order of the engine's
 tree: the result does not depend on how many chunks one call gets.
 
-Paid for by `ridge`, `linear-regression` and `pca` (benchmarks/large.py): a whole fit takes 1.06 to
-1.21 times (float32) or 0.94 to 0.95 times (float64) as long as BLAS for X'X alone.
+Benchmark case: `ridge`, `linear-regression` and `pca` (benchmarks/large.py): the fit takes 1.06 to
+1.21 times (float32) or 0.94 to 0.95 times (float64) as long as BLAS for X'X alone. A fit without
+this kernel is not recorded.
 
 References
 ----------

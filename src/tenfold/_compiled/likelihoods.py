@@ -1,6 +1,6 @@
 """Compiled log-likelihoods: scores of diagonal Gaussians, and -log Phi of the normal cdf.
 
-Paid for by `naive-bayes-f4` (benchmarks/large.py) and `probit` (benchmarks/glm.py).
+Benchmark cases: `naive-bayes-f4` (benchmarks/large.py) and `probit` (benchmarks/glm.py).
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ the lane number (Eklundh, 1972). With rows a to d and lanes 0 to 3::
     c0 c1 c2 c3    ----->    a2 a3 c2 c3    ----->    a2 b2 c2 d2
     d0 d1 d2 d3              b2 b3 d2 d3              a3 b3 c3 d3
 
-Paid for by `kmeans-20-rounds-f4` and `-f8` (benchmarks/large.py): 1.30 and 0.99 times the time that
-BLAS takes for the products alone.
+Benchmark case: `kmeans-20-rounds-f4` and `-f8` (benchmarks/large.py): the fit takes 1.30 and 0.99
+times as long as BLAS for the products alone. A fit without this kernel is not recorded.
 
 References
 ----------

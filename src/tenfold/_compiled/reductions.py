@@ -1,7 +1,7 @@
 """Compiled sums over rows: by class, by label, and of a few rows with a matrix.
 
 The loops are serial and run without the interpreter's lock: the engine calls one per chunk and
-thread. Paid for by `naive-bayes-f4` and `kmeans-20-rounds-f4` (benchmarks/large.py).
+thread. Benchmark cases: `naive-bayes-f4` and `kmeans-20-rounds-f4` (benchmarks/large.py).
 """
 
 from __future__ import annotations

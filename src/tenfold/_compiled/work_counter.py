@@ -12,7 +12,8 @@ An item may wait for items of smaller numbers only. Those were claimed before, a
 running or can run; so there is no deadlock with any number of threads. Self-scheduling by
 fetch-and-add is due to Tang and Yew (1986).
 
-Paid for by `MLP 784-128-10, an epoch` (benchmarks/networks.py): 2.6 times as fast as PyTorch.
+Benchmark case: `MLP 784-128-10, an epoch` (benchmarks/networks.py). The gain of the counter alone
+over the thread pool is not recorded.
 
 References
 ----------
