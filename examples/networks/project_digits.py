@@ -187,9 +187,9 @@ class TwoDigits(NamedTuple):
             )
             for part, own in zip(np.split(z, 2, axis=1), y.T, strict=True)
         ]
-        return sum(loss for loss, _ in heads), np.hstack([slope for _, slope in heads])
+        return sum(loss for loss, _ in heads), np.hstack([gradient for _, gradient in heads])
 
-    def chances(self, z):
+    def inverse_link(self, z):
         return z.reshape(len(z), 2, 10).argmax(axis=2).astype(z.dtype)
 
 

@@ -95,9 +95,9 @@ fixed = RbfNetwork(4, width=1.0, random_state=10).fit(X, y)
 moved = RbfNetwork(4, width=1.0, adapt="centers", random_state=10).fit(X, y)
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained")
 axes[0].scatter(*X.T, c=[palette_color(label) for label in y], s=8, alpha=0.5, lw=0)
-for a, b in zip(fixed.centres_, moved.centres_, strict=True):
+for a, b in zip(fixed.centers_, moved.centers_, strict=True):
     axes[0].annotate("", b, a, arrowprops={"arrowstyle": "->", "lw": 1.5})
-axes[0].plot(*fixed.centres_.T, "kx", ms=7)
+axes[0].plot(*fixed.centers_.T, "kx", ms=7)
 axes[0].set(title=f"{fixed.score(X, y):.0%} before, {moved.score(X, y):.0%} after")
 style_axes(axes[0])
 plot.HistoryDisplay.from_estimator(moved, ax=axes[1])

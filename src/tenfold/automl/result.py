@@ -52,7 +52,7 @@ class Attempt:
     note : why it was skipped, stopped or failed; None if it was finished
     predictions : out-of-fold, of the selection rows: values, or (n_rows, n_classes) probabilities
     fold_params : hyperparameters that each fold chose
-    yardstick : whether it is evaluated for comparison only
+    is_reference : whether it is evaluated for comparison only
     """
 
     key: str
