@@ -58,7 +58,7 @@ for name, q in (("a random guess", guess), ("after the E-step", R)):
 print(f"log-likelihood {heights.sum():.3f}")
 
 # %%
-# **EM of one's own.** `tenfold.inference.em` takes any two steps and watches them: an M-step that is
+# **EM of one's own.** `tenfold.inference.em` takes any two steps and checks them: an M-step that is
 # wrong, here one that gives the components each other's covariances, is found out.
 
 
@@ -160,7 +160,9 @@ for number, criterion in enumerate(("bic", "aic", "held-out")):
     choice = choose_components(GaussianMixture(**starts), X, range(1, 8), criterion=criterion)
     print(f"{criterion}: {choice.n_components} components")
     above = choice.costs - choice.costs.min()
-    ax.plot(choice.tried, above / above.max(), "o-", color=palette_color(number), label=criterion)
+    ax.plot(
+        choice.candidates, above / above.max(), "o-", color=palette_color(number), label=criterion
+    )
 ax.set(xlabel="components", ylabel="cost above the best, as a share of the worst")
 ax.legend(frameon=False)
 style_axes(ax)
@@ -192,7 +194,7 @@ class Waiting:
     def statistic(self, X, w):
         return np.array([w.sum(), w @ X[:, 0]])
 
-    def fitted(self, statistic):
+    def fit_statistic(self, statistic):
         return Waiting(statistic[1] / statistic[0])
 
 

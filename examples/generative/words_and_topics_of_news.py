@@ -198,7 +198,7 @@ wrong = probabilities.argmax(axis=1) != y_test
 lengths = np.diff(bags_test["counts"].indptr)
 i = int(np.argmax(np.where(wrong & (lengths < 60), probabilities.max(axis=1), 0)))
 said = int(probabilities[i].argmax())
-why = feature_contributions(linear, bags_test["counts"][[i]], words).between(said, int(y_test[i]))
+why = feature_contributions(linear, bags_test["counts"][[i]], words).compare(said, int(y_test[i]))
 ax = plot.contributions(why, top=8)
 ax.set_title(f"said {groups[said]}, true is {groups[y_test[i]]}", size=11)
 ax.set_xlabel("score of what was said, less that of the truth")
