@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.base._sklearn import Hidden, Interval, StrOptions
+from tenfold.base._sklearn import HasMethods, Hidden, Interval, StrOptions
 from tenfold.base.mixins import Clusterer
 from tenfold.cluster._connectivity import constrained_linkage
 from tenfold.cluster.dendrogram import (
@@ -51,6 +51,8 @@ class AgglomerativeClustering(Clusterer):
     metric : str or callable
         Any of `tenfold.math.distances.pairwise_distances`; "precomputed" for a matrix of distances.
         "ward" takes "euclidean" alone.
+    memory : str, object with a `cache` method, or None
+        Ignored: the fitted model itself keeps the tree, and `cut` cuts it anew.
     connectivity : (n_samples, n_samples) array or sparse matrix, or callable, optional
         Graph of the rows that may merge: nonzero entries are edges, in both directions. A callable
         computes it from the rows, as `sklearn.neighbors.kneighbors_graph` does. Components of a
@@ -93,7 +95,7 @@ class AgglomerativeClustering(Clusterer):
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.cluster.agglomerative import AgglomerativeClustering
+    >>> from tenfold import AgglomerativeClustering
     >>> X = np.array([[0.0], [1.0], [3.0], [7.0]])
     >>> model = AgglomerativeClustering(n_clusters=2, linkage="average").fit(X)
     >>> model.labels_.tolist(), model.distances_.round(4).tolist()
@@ -103,10 +105,11 @@ class AgglomerativeClustering(Clusterer):
     """
 
     _min_rows = 2
-    _all_pairs = True
+    _has_quadratic_time = True
     _parameter_constraints = {
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "metric": [str, callable],
+        "memory": [str, HasMethods("cache"), None],
         "connectivity": ["array-like", "sparse matrix", callable, None],
         "compute_full_tree": [StrOptions({"auto"}), "boolean"],
         "linkage": [StrOptions(_LINKAGES), Hidden(None)],
@@ -119,6 +122,7 @@ class AgglomerativeClustering(Clusterer):
         n_clusters: int | None = 2,
         *,
         metric: Any = "euclidean",
+        memory: Any = None,
         connectivity: Any = None,
         compute_full_tree: Any = "auto",
         linkage: str = "ward",
@@ -127,6 +131,7 @@ class AgglomerativeClustering(Clusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
+        self.memory = memory
         self.connectivity = connectivity
         self.compute_full_tree = compute_full_tree
         self.linkage = linkage

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base.mixins import Classifier, Regressor
@@ -30,7 +32,8 @@ class LinearRegressor(Regressor):
         (n_rows,) or (n_rows, n_targets) array
         """
         check_is_fitted(self)
-        return self._each(X, linear_score, self.coef_, self.intercept_)
+        values = self._map_rows(X, linear_score, self.coef_, self.intercept_)
+        return values[:, 0] if sparse.issparse(self.coef_) else values
 
 
 class LinearClassifier(Classifier):
@@ -48,19 +51,52 @@ class LinearClassifier(Classifier):
             The rows.
         """
         check_is_fitted(self)
-        Z = self._each(X, linear_score, self.coef_, self.intercept_)
-        return Z[:, 0] if len(self.coef_) == 1 else Z
+        Z = self._map_rows(X, linear_score, self.coef_, self.intercept_)
+        return Z[:, 0] if self.coef_.shape[0] == 1 else Z
 
 
-def linear_score(chunk: Chunk, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-    """X w + b: (n,) for coefficients (p,), (n, m) for coefficients (m, p)."""
-    return chunk.X @ coef.T + intercept
+class SparseCoefMixin:
+    """Coefficients that may be kept in a sparse matrix, where most of them are zero."""
+
+    coef_: Any
+
+    def sparsify(self) -> Self:
+        """Keep the coefficients as a sparse matrix: smaller and faster where most are zero.
+
+        Call `densify` before further training.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Keep the coefficients as an array again.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if sparse.issparse(self.coef_):
+            coef = self.coef_.toarray()
+            self.coef_ = coef if is_classifier(self) else coef[0]
+        return self
 
 
-def class_scores(chunk: Chunk, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+def linear_score(chunk: Chunk, coef: Any, intercept: np.ndarray) -> np.ndarray:
+    """X w + b: (n,) for coefficients (p,), (n, m) for coefficients (m, p), perhaps sparse."""
+    Z = chunk.X @ coef.T
+    return (Z.toarray() if sparse.issparse(Z) else Z) + intercept
+
+
+def class_scores(chunk: Chunk, coef: Any, intercept: np.ndarray) -> np.ndarray:
     """Scores (n, k), with a column of zeros for the first of two classes."""
     Z = linear_score(chunk, coef, intercept)
-    return np.hstack([np.zeros_like(Z), Z]) if len(coef) == 1 else Z
+    return np.hstack([np.zeros_like(Z), Z]) if coef.shape[0] == 1 else Z
 
 
 def warm_start_parameters(model: Any) -> np.ndarray | None:

@@ -93,9 +93,17 @@ class BoundedSolution(NamedTuple):
 
 
 def solve_quantile_lp(
-    f: PinballObjective, start: np.ndarray, width: float, k: int, method: str, stop: dict[str, Any]
+    f: PinballObjective,
+    start: np.ndarray,
+    width: float,
+    k: int,
+    method: dict[str, Any],
+    stop: dict[str, Any],
 ) -> Minimum:
-    """The minimum, with the gap between objective and lower bound as `gap_` of the report."""
+    """The minimum, with the gap between objective and lower bound as `gap_` of the report.
+
+    `method` has the arguments `method` and `options` of `scipy.optimize.linprog`.
+    """
     first = _evaluate_point(f, start, width, k, -np.inf)
     loop = until_converged((first, first), **stop)
     for point, best in loop:
@@ -120,7 +128,7 @@ def _evaluate_point(
 
 
 def _solve_reduced_program(
-    f: PinballObjective, point: BoundedSolution, method: str
+    f: PinballObjective, point: BoundedSolution, method: dict[str, Any]
 ) -> BoundedSolution:
     """The solution with the true loss of the near rows alone; more rows, if it is unbounded."""
     k = min(_ROW_GROWTH * point.pieces.k, max(f.rows.n_rows, 1))
@@ -173,7 +181,7 @@ class QuantileDualProgram(NamedTuple):
         g = g if f.intercept else g[:-1]
         return cls(point.theta, X, r, weights, f.q, g, linear, f.n * f.alpha)
 
-    def solve(self, method: str) -> tuple[np.ndarray, float] | None:
+    def solve(self, method: dict[str, Any]) -> tuple[np.ndarray, float] | None:
         """The new theta and the lower bound; None if the program has no solution."""
         from scipy.optimize import linprog
 
@@ -184,7 +192,7 @@ class QuantileDualProgram(NamedTuple):
         bounds[:k] = np.outer(self.weights / weight_unit, [self.q - 1, self.q])
         cost = -np.append(self.r, self.theta[:-1]) / residual_unit
         A, g = self._equations(column_rms), -self.g / column_rms / weight_unit
-        result = linprog(cost, A_eq=A, b_eq=g, bounds=bounds, method=method)
+        result = linprog(cost, A_eq=A, b_eq=g, bounds=bounds, **method)
         if result.status != 0:
             return None
         theta = self.theta.copy()

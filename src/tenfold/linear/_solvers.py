@@ -53,6 +53,7 @@ class SolverSettings(NamedTuple):
     rate: Any = None  # a number, a schedule of `tenfold.optim.schedules`, or None for the default
     batch_size: int = 32
     seed: int = 0
+    intercept_l1: float = 0.0  # L1 penalty of the intercepts; of solver="coordinate" alone
 
     @property
     def stop(self) -> dict[str, Any]:
@@ -112,7 +113,7 @@ def _run_coordinate_descent(
 ) -> Minimum:
     strength = float(nonsmooth.gradient(np.ones(1))[0])
     settings = settings._replace(tol=min(settings.tol, _L1_TOL_FRACTION * strength))
-    l1 = np.append(np.full(f.shape[1] - 1, strength), 0.0)
+    l1 = np.append(np.full(f.shape[1] - 1, strength), settings.intercept_l1)
     by_columns = f.rows.sparse and isinstance(f.loss, LogisticLoss | SoftmaxLoss)
     minimize = minimize_l1_cross_entropy if by_columns else minimize_l1
     return minimize(f, l1, start, **settings.stop)

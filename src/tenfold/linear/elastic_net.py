@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -137,6 +137,28 @@ class ElasticNet(LinearRegressor):
         self.positive = positive
         self.random_state = random_state
         self.selection = selection
+
+    def fit(  # pyright: ignore[reportIncompatibleMethodOverride] - scikit-learn's signature
+        self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True
+    ) -> Self:
+        """Learn from rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+        y : array or column name
+            Target; a name when X is a table or a file.
+        sample_weight : array or column name, optional
+            Weight of each row; a weight of two is the row twice.
+        check_input : bool
+            Ignored: the input is always checked, while its rows are read.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, y, sample_weight)
 
     @staticmethod
     def path(X: Any, y: Any, **settings: Any) -> tuple:
@@ -289,6 +311,9 @@ class Lasso(ElasticNet):
 _MIN_ALPHA = np.finfo(np.float64).resolution  # what a path has where every coefficient is zero
 
 
+_SKLEARN_ALONE = ("n_alphas", "Xy", "check_input", "verbose")  # parameters of its path functions
+
+
 def enet_path(
     X: Any,
     y: Any,
@@ -327,7 +352,8 @@ def enet_path(
         Whether to return the number of sweeps as well.
     **settings
         Further parameters of `ElasticNet`: `fit_intercept`, `precompute`, `positive`, `tol`,
-        `max_iter`, `selection`, `random_state`.
+        `max_iter`, `selection`, `random_state`; and those of scikit-learn's function: `n_alphas` is
+        a number for `alphas`, `Xy`, `check_input` and `verbose` are ignored.
 
     Returns
     -------
@@ -355,7 +381,11 @@ def enet_path(
     >>> coefs.round(9).T.tolist()
     [[1.5, 0.5, 0.0]]
     """
-    settings = {"fit_intercept": False, **settings}
+    given = {"fit_intercept": False, "n_alphas": "deprecated", **settings}
+    settings = {name: value for name, value in given.items() if name not in _SKLEARN_ALONE}
+    if alphas is None or isinstance(alphas, str):  # scikit-learn's default "warn"
+        alphas = 100
+    alphas = alphas if given["n_alphas"] == "deprecated" else given["n_alphas"]
     if isinstance(settings.get("precompute"), str):  # scikit-learn's "auto": our default
         del settings["precompute"]
     model = ElasticNetPath(l1_ratio=l1_ratio, **settings)

@@ -38,10 +38,10 @@ class LeastSquaresRegressor(OnePass, LinearRegressor):
 
     _sparse_ok = True
     _multi_output = True
-    _of_moments = True  # the statistic is the moments of [X y]: see tenfold.model_selection
+    _fits_from_moments = True  # the statistic is the moments of [X y]: see tenfold.model_selection
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        solver = getattr(self, "solver", "auto")
+        solver = self._solver()
         if solver == "sparse_cg" or (rows.sparse and rows.n_features > MAX_SPARSE_GRAM_COLUMNS):
             return self._fit_by_conjugate_gradients(rows)
         if self._is_wide(rows):
@@ -52,6 +52,10 @@ class LeastSquaresRegressor(OnePass, LinearRegressor):
         if (solver == "svd" or ill) and not rows.sparse:
             P = problem_from_qr(rows, s, intercept=self.fit_intercept)
         return {**self._solve(P, s, rows.dtype), "statistic_": s, "dtype_": rows.dtype}
+
+    def _solver(self) -> str:
+        """The solver: "auto", "cholesky", "svd" or "sparse_cg"."""
+        return "auto"
 
     def _statistic(self, rows: Rows) -> Moments:
         if rows.sparse and rows.n_features > MAX_SPARSE_GRAM_COLUMNS:
@@ -79,13 +83,13 @@ class LeastSquaresRegressor(OnePass, LinearRegressor):
         if n_rows < self.n_features_in_ and not self.positive:
             return False
         parameters = [vars(self) | setting for setting in settings]
-        if any(p.get("solver", "auto") not in ("auto", "cholesky") for p in parameters):
+        if any(p.get("solver", "auto") in ("svd", "sparse_cg", "lbfgs") for p in parameters):
             return False
         P = problem_from_moments(s, self.n_features_in_, dtype, intercept=self.fit_intercept)
         smallest = np.min([np.min(p.get("alpha", 0.0)) for p in parameters])
         return is_well_conditioned(P, np.array([smallest]), dtype)
 
-    def _left_out(self, s: Moments) -> tuple | None:
+    def _leave_one_out(self, s: Moments) -> tuple | None:
         """Chunk function that predicts each row by the fit without it, and its state."""
         alpha = self._penalties(len(s.mean) - self.n_features_in_)
         if self.positive or len(np.unique(alpha)) > 1:

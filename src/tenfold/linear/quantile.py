@@ -45,6 +45,8 @@ class QuantileRegressor(LinearRegressor):
         "auto" as above. The others gather all rows in memory and solve one linear program, with
         the method of `scipy.optimize.linprog` of that name; so does "auto" for few rows, and for
         more than 4096 columns.
+    solver_options : dict, optional
+        Options of `scipy.optimize.linprog`, for every linear program.
     tol : float
         Converged when `gap_` is at most this share of the objective.
     max_iter : int
@@ -85,6 +87,7 @@ class QuantileRegressor(LinearRegressor):
         "alpha": [Interval(Real, 0, None, closed="left")],
         "fit_intercept": ["boolean"],
         "solver": [StrOptions({"auto", "highs", "highs-ds", "highs-ipm"})],
+        "solver_options": [dict, None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
@@ -96,6 +99,7 @@ class QuantileRegressor(LinearRegressor):
         alpha: float = 1.0,
         fit_intercept: bool = True,
         solver: str = "auto",
+        solver_options: dict[str, Any] | None = None,
         tol: float = 1e-8,
         max_iter: int = 100,
     ) -> None:
@@ -103,6 +107,7 @@ class QuantileRegressor(LinearRegressor):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.solver = solver
+        self.solver_options = solver_options
         self.tol = tol
         self.max_iter = max_iter
 
@@ -122,7 +127,8 @@ class QuantileRegressor(LinearRegressor):
         else:
             point, report = minimize_smoothed_pinball(f, theta, deviation, max_rows=k // 2, **stop)
             theta, width = point.theta, point.width * (point.share * rows.n_rows > k)
-        method = "highs" if self.solver == "auto" else self.solver
+        name = "highs" if self.solver == "auto" else self.solver
+        method = {"method": name, "options": self.solver_options}
         minimum = solve_quantile_lp(f, theta, width, k, method, stop)
         w, b = f.split_parameters(minimum.x)
         intercept = b[0] if self.fit_intercept else 0.0

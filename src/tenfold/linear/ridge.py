@@ -36,13 +36,14 @@ class Ridge(LeastSquaresRegressor):
     copy_X : bool
         X is never overwritten, whatever is given here.
     max_iter : int, optional
-        Maximum number of iterations of `sparse_cg`.
+        Maximum number of iterations of "sparse_cg".
     tol : float
-        Relative precision of `sparse_cg`.
-    solver : {"auto", "cholesky", "svd", "sparse_cg"}
+        Relative precision of "sparse_cg".
+    solver : {"auto", "cholesky", "svd", "sparse_cg", "lsqr", "sag", "saga", "lbfgs"}
         "cholesky" solves the normal equations, "svd" uses the triangular factor of the rows
         (slower, most accurate), "sparse_cg" iterates (for X of many columns). "auto" takes the
         first unless digits would be lost, and the last for more than 4096 sparse columns.
+        scikit-learn's other names choose one of these (table below).
     positive : bool
         Whether coefficients must not be negative.
     random_state : int, optional
@@ -52,9 +53,23 @@ class Ridge(LeastSquaresRegressor):
     ----------
     coef_ : (n_features,) or (n_targets, n_features) coefficients
     intercept_ : float or (n_targets,) intercept, 0.0 if `fit_intercept` is False
-    n_iter_ : iterations of `sparse_cg`; 1 for the other solvers
+    n_iter_ : iterations of "sparse_cg"; 1 for the other solvers
     solver_ : the solver that was used
     statistic_ : the moments of [X y] from which all this was computed
+
+    Notes
+    -----
+    Where scikit-learn's solvers go; with ``positive=True`` every name is an active-set method:
+
+    ======================= ===========================================
+    `solver`                is here
+    ======================= ===========================================
+    "cholesky"              normal equations
+    "svd"                   triangular factor, then singular values
+    "sparse_cg"             conjugate gradients
+    "lsqr", "sag", "saga"   "auto": exact, and without random numbers
+    "lbfgs"                 for ``positive=True`` alone
+    ======================= ===========================================
 
     See Also
     --------
@@ -82,7 +97,9 @@ class Ridge(LeastSquaresRegressor):
         "copy_X": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "solver": [StrOptions({"auto", "cholesky", "svd", "sparse_cg"})],
+        "solver": [
+            StrOptions({"auto", "cholesky", "svd", "sparse_cg", "lsqr", "sag", "saga", "lbfgs"})
+        ],
         "positive": ["boolean"],
         "random_state": ["random_state"],
     }
@@ -108,6 +125,14 @@ class Ridge(LeastSquaresRegressor):
         self.positive = positive
         self.random_state = random_state
 
+    def _solver(self) -> str:
+        if self.solver == "lbfgs" and not self.positive:
+            raise ValueError(
+                "'lbfgs' solver can be used only when positive=True. Please use another solver."
+            )
+        direct = self.positive or self.solver in ("lsqr", "sag", "saga", "lbfgs")
+        return "auto" if direct else self.solver
+
     def _models_from_statistic(
         self, s: Moments, dtype: np.dtype, settings: list[dict]
     ) -> list[Any]:
@@ -127,7 +152,7 @@ class Ridge(LeastSquaresRegressor):
             model._set_learned(learned)
         return models
 
-    def _fit_along(self, rows: Rows, settings: list[dict]) -> list[Any] | None:
+    def _fit_path(self, rows: Rows, settings: list[dict]) -> list[Any] | None:
         """All penalties from one decomposition, where the rows are fewer than the columns."""
         if not (_are_scalar_penalties(settings) and self._is_wide(rows)):
             return None

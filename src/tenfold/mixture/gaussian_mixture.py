@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -71,10 +71,11 @@ class GaussianMixture(BaseMixture):
               \pi_k \, \mathcal N(x_i; \mu_k, \Sigma_k)
 
     The E-step computes responsibilities by Bayes' rule, the M-step weighted moments; neither lowers
-    the likelihood (`reg_covar` may, slightly). Parameters and attributes up to `verbose` are those
-    of `sklearn.mixture.GaussianMixture`. NaN is a missing entry: a row contributes its observed
-    entries, and a row without any has the weights as its probabilities. With "full" and "tied"
-    covariances each distinct set of missing columns takes one more linear solve per component.
+    the likelihood (`reg_covar` may, slightly). Parameters and attributes up to `verbose_interval`
+    are those of `sklearn.mixture.GaussianMixture`. NaN is a missing entry: a row contributes its
+    observed entries, and a row without any has the weights as its probabilities. With "full" and
+    "tied" covariances each distinct set of missing columns takes one more linear solve per
+    component.
 
     Parameters
     ----------
@@ -100,6 +101,8 @@ class GaussianMixture(BaseMixture):
         Whether a further `fit` continues from the last solution.
     verbose : int
         Whether to show progress, as `tenfold.progress()` does.
+    verbose_interval : int
+        Ignored: progress is shown by time, not by iterations.
     solver : {"em", "gradient"}
         EM, or L-BFGS with the gradient that Fisher's identity gives from the same statistics.
     hard : bool
@@ -141,7 +144,7 @@ class GaussianMixture(BaseMixture):
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.mixture.gaussian_mixture import GaussianMixture
+    >>> from tenfold import GaussianMixture
     >>> X = np.array([[1.0, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
     >>> model = GaussianMixture(2, random_state=0).fit(X)
     >>> sorted(model.means_.round(6).tolist()), model.weights_.tolist()
@@ -156,6 +159,7 @@ class GaussianMixture(BaseMixture):
         "weights_init": ["array-like", None],
         "means_init": ["array-like", None],
         "precisions_init": ["array-like", None],
+        "verbose_interval": [Interval(Integral, 1, None, closed="left")],
         "solver": [StrOptions({"em", "gradient"})],
         "min_variance": [Interval(Real, 0.0, None, closed="left")],
         "min_seen": [Interval(Real, 0.0, None, closed="left")],
@@ -177,6 +181,7 @@ class GaussianMixture(BaseMixture):
         random_state: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
+        verbose_interval: int = 10,
         solver: str = "em",
         hard: bool = False,
         observed_labels: bool = False,
@@ -196,6 +201,7 @@ class GaussianMixture(BaseMixture):
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
+        self.verbose_interval = verbose_interval
         self.solver = solver
         self.hard = hard
         self.observed_labels = observed_labels
@@ -291,7 +297,7 @@ class GaussianMixture(BaseMixture):
             The rows; NaN where an entry is missing.
         """
         check_is_fitted(self)
-        return self._each(X, _impute_chunk, self._components(), self.means_)
+        return self._map_rows(X, _impute_chunk, self._components(), self.means_)
 
 
 def _impute_chunk(

@@ -13,15 +13,15 @@ from tenfold.base.estimator import Estimator
 from tenfold.base.mixins import encode_row_labels, require_target
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
-from tenfold.linear._base import LinearClassifier
+from tenfold.linear._base import LinearClassifier, SparseCoefMixin
 from tenfold.linear._losses_numba import LOSS_CODES
 from tenfold.linear._objective import one_vs_rest_weights, sum_class_weights
+from tenfold.linear.stochastic._convergence import convergence_report
 from tenfold.linear.stochastic._sgd_loop import (
     SGDProgress,
     SGDStopping,
     SGDTask,
     averaged_weights,
-    convergence_report,
     current_weights,
     initial_state,
     run_epochs,
@@ -83,11 +83,11 @@ def make_sgd_settings(
     )
 
 
-class BaseSGD(Estimator):
+class BaseSGD(SparseCoefMixin, Estimator):
     """Base of models that learn row by row; a model defines `_settings` and `_task`."""
 
     _sparse_ok = True
-    _draws = _row_by_row = True
+    _samples_rows = _learns_in_row_order = True
     _sparse_intercept_factor = _SPARSE_INTERCEPT_DECAY
 
     def fit(  # pyright: ignore[reportIncompatibleMethodOverride] - scikit-learn's order
@@ -153,6 +153,7 @@ class BaseSGD(Estimator):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Initial weights (m, p) and intercepts (m,)."""
         if self.warm_start and hasattr(self, "coef_"):
+            self.densify()
             coef = self.coef_ if coef is None else coef
             intercept = self.intercept_ if intercept is None else intercept
         m = self._n_scores
@@ -201,13 +202,14 @@ class BaseSGD(Estimator):
         seeds = random_seeds if self.shuffle else [None] * stop.max_iter
         loop = run_epochs(rows, seeds, state, t, task, settings, stop)
         W, b = (averaged_weights if self.average else current_weights)(loop.state.state)
+        report = convergence_report(loop, rows, (W, b), task, settings, stop)
         coef = W.astype(rows.dtype)
         return {
             "coef_": coef if is_classifier(self) else coef[0],
             "intercept_": b.astype(rows.dtype),
             "t_": loop.state.t,
             "scores_": loop.state.state,
-            **convergence_report(loop, stop),
+            **report,
             **self._extra_attributes(loop),
         }
 

@@ -10,7 +10,7 @@ import numpy as np
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
-from tenfold.linear._base import LinearClassifier
+from tenfold.linear._base import LinearClassifier, SparseCoefMixin
 from tenfold.linear._objective import one_vs_rest_weights, sum_class_weights
 from tenfold.linear._tuning import SVM_NEWTON_MAX_ENTRIES, SVM_NEWTON_MAX_SPARSE_COLUMNS
 from tenfold.linear.svm._dual_coordinate_descent import dual_coordinate_descent
@@ -21,7 +21,7 @@ from tenfold.linear.svm.hard_margin_solver import hard_margin_per_class
 from tenfold.math.linalg import to_dense
 
 
-class LinearSVC(LinearClassifier):
+class LinearSVC(SparseCoefMixin, LinearClassifier):
     r"""Linear support vector machine.
 
     .. math:: \min_{w, b} \tfrac12 \lVert w \rVert^2 + \tfrac{1}{2 s^2} b^2
@@ -151,7 +151,7 @@ class LinearSVC(LinearClassifier):
         self.max_iter = max_iter
 
     @property
-    def _draws(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def _samples_rows(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.dual is True
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
