@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -29,6 +29,7 @@ from tenfold.stats.moments import MIN_RECIPROCAL_CONDITION, Moments
 
 # columns up to which the covariance is computed (200 MB of float64); subspace iteration beyond
 _MAX_COVARIANCE_COLUMNS = 5000
+_ARPACK_POWER = 30  # iterations of the subspace iteration in the place of Lanczos'
 _SMALL_SIDE = 500  # rows and columns up to which "auto" is exact, as in scikit-learn
 
 
@@ -52,15 +53,21 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         X is never overwritten, whatever is given here.
     whiten : bool
         Whether transformed columns have variance one.
-    svd_solver : {"auto", "full", "covariance_eigh", "randomized"}
+    svd_solver : {"auto", "full", "covariance_eigh", "randomized", "arpack"}
         "covariance_eigh" is one pass; "full" uses the triangular factor of the rows and is the most
         accurate; "randomized" is subspace iteration for wide data. "auto" is "covariance_eigh"
         where that is accurate, else "full"; if fewer than 80 % of the components are requested, it
         is "randomized" for more than 5000 columns and for more columns than rows (beyond 500).
+        "arpack", for fewer components than rows and columns, is "full" unless both exceed 5000;
+        then it is the subspace iteration, with 30 iterations.
+    tol : float
+        Ignored: no solver stops by a tolerance.
     iterated_power : int or "auto"
         Iterations of the subspace iteration, a pass each; "auto" is 7, or 4 for many components.
     n_oversamples : int
         Dimensions of the subspace beyond the components.
+    power_iteration_normalizer : {"auto", "QR", "LU", "none"}
+        Ignored: each iteration is normalized by QR, the most accurate of them.
     random_state : int, optional
         Seed of the subspace iteration.
 
@@ -105,9 +112,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         ],
         "copy": ["boolean"],
         "whiten": ["boolean"],
-        "svd_solver": [StrOptions({"auto", "full", "covariance_eigh", "randomized"})],
+        "svd_solver": [StrOptions({"auto", "full", "covariance_eigh", "randomized", "arpack"})],
+        "tol": [Interval(Real, 0, None, closed="left")],
         "iterated_power": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
         "n_oversamples": [Interval(Integral, 1, None, closed="left")],
+        "power_iteration_normalizer": [StrOptions({"auto", "QR", "LU", "none"})],
         "random_state": ["random_state"],
     }
 
@@ -118,16 +127,20 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         copy: bool = True,
         whiten: bool = False,
         svd_solver: str = "auto",
+        tol: float = 0.0,
         iterated_power: Any = "auto",
         n_oversamples: int = 10,
+        power_iteration_normalizer: str = "auto",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.copy = copy
         self.whiten = whiten
         self.svd_solver = svd_solver
+        self.tol = tol
         self.iterated_power = iterated_power
         self.n_oversamples = n_oversamples
+        self.power_iteration_normalizer = power_iteration_normalizer
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -184,7 +197,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
     def _choose_solver(self, rows: Rows) -> str:
         n, p = rows.n_rows, rows.n_features
         if self.svd_solver != "auto":
-            return "rows" if self.svd_solver == "full" and n < p else self.svd_solver
+            solver = self.svd_solver
+            if solver == "arpack":
+                solver = "full" if min(n, p) <= _MAX_COVARIANCE_COLUMNS else "randomized"
+            return "rows" if solver == "full" and n < p else solver
         k = self._fixed_n_components()
         few = k is not None and k < 0.8 * min(n, p)
         if max(n, p) > _SMALL_SIDE and few and (n < p or p > _MAX_COVARIANCE_COLUMNS):
@@ -204,6 +220,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
             )
         if self.n_components == "mle" and n < p:
             raise ValueError("n_components='mle' is only supported if n_samples >= n_features")
+        whole = k is not None or self.n_components is None
+        if self.svd_solver == "arpack" and not (whole and (k is None or k < min(n, p))):
+            raise ValueError(
+                f"n_components={self.n_components!r} must be strictly less than min(n_samples, "
+                f"n_features)={min(n, p)} with svd_solver='arpack': take svd_solver='full'"
+            )
 
     def _resolves(self, axes: PrincipalAxes, s: Moments, dtype: np.dtype) -> bool:
         """Whether the covariance resolves the requested components; constant columns have none."""
@@ -218,12 +240,16 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         k = self._fixed_n_components()
         k = limit if k is None else k
         n_iter = self.iterated_power
-        if n_iter == "auto":
+        if self.svd_solver == "arpack":
+            n_iter = _ARPACK_POWER
+        elif n_iter == "auto":
             n_iter = 7 if k < 0.1 * limit else 4
         return subspace_iteration(rows, min(k + self.n_oversamples, limit), n_iter, rng)
 
     def _attributes(self, axes: PrincipalAxes, rows: int, dtype: np.dtype) -> dict[str, Any]:
         k = select_n_components(axes, self.n_components, rows)
+        if self.svd_solver == "arpack":  # never all of them
+            k = min(k, max(min(rows, len(axes.mean)) - 1, 0))
         W = axes.directions[:k]
         signs = np.sign(W[np.arange(k), np.abs(W).argmax(axis=1)])
         variances = axes.variances[:k]
@@ -257,7 +283,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         """
         check_is_fitted(self)
         W = self.components_.T / self._scale()
-        return self._each(X, project_rows, W, self.mean_)
+        return self._map_rows(X, project_rows, W, self.mean_)
 
     def inverse_transform(self, X: np.ndarray) -> np.ndarray:
         """Rows with these coordinates, (n_rows, n_features).
@@ -271,7 +297,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         return X * self._scale() @ self.components_ + self.mean_
 
     def _scale(self) -> np.ndarray:
-        scale = np.ones_like(self.explained_variance_)
+        scale = np.ones(len(self.components_), self.components_.dtype)
         if self.whiten:
             smallest = np.finfo(scale.dtype).eps  # directions without variance stay finite
             scale = np.maximum(np.sqrt(self.explained_variance_), smallest)
@@ -285,19 +311,48 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         return (W.T * excess) @ W + self.noise_variance_ * np.eye(W.shape[1], dtype=W.dtype)
 
     def get_precision(self) -> np.ndarray:
-        """Inverse of the covariance of the model, (n_features, n_features)."""
-        return np.linalg.inv(self.get_covariance())
+        """Inverse of the covariance of the model, (n_features, n_features).
+
+        Where there is no noise, or a component without variance, the covariance has no inverse; the
+        rounding of the largest variance takes the place of the zeros then.
+        """
+        covariance = self.get_covariance()
+        regular = self._regular_spectrum()
+        if regular is None:
+            return np.linalg.inv(covariance)
+        variances, noise = regular
+        W = self.components_
+        excess = (1 / variances - 1 / noise).astype(W.dtype)
+        return (W.T * excess) @ W + np.eye(W.shape[1], dtype=W.dtype) / W.dtype.type(noise)
+
+    def _regular_spectrum(self) -> tuple[np.ndarray, float] | None:
+        """Variances and noise, all positive; None if they are so by themselves."""
+        variances, noise = self.explained_variance_.astype(np.float64), float(self.noise_variance_)
+        has_noise = self.components_.shape[1] > len(variances)
+        largest = max(float(variances.max(initial=noise)), np.finfo(np.float64).tiny)
+        floor = largest * np.finfo(self.components_.dtype).eps
+        smallest = np.maximum(variances, noise).min(initial=noise if has_noise else np.inf)
+        if min(smallest, noise if has_noise else np.inf) > floor:
+            return None
+        return np.maximum(np.maximum(variances, noise), floor), max(noise, floor)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Log-likelihood of each row under the model, (n_rows,).
+
+        Where the model has no noise, rows off the components would have none; it is finite, and
+        very small, with the rounding of the largest variance as noise (see `get_precision`).
 
         Parameters
         ----------
         X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
             The rows.
         """
-        L = np.linalg.cholesky(self.get_covariance().astype(np.float64))
-        return self._each(X, gaussian_log_density, self.mean_, L)
+        check_is_fitted(self)
+        regular = self._regular_spectrum()
+        if regular is None:
+            L = np.linalg.cholesky(self.get_covariance().astype(np.float64))
+            return self._map_rows(X, gaussian_log_density, self.mean_, L)
+        return self._map_rows(X, spectral_log_density, self.mean_, self.components_, *regular)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the rows under the model.
@@ -322,3 +377,15 @@ def gaussian_log_density(chunk: Chunk, mean: np.ndarray, L: np.ndarray) -> np.nd
     Z = np.linalg.solve(L, (to_dense(chunk.X) - mean).T)
     constant = len(L) * np.log(2 * np.pi) + 2 * np.log(L.diagonal()).sum()
     return -0.5 * ((Z * Z).sum(axis=0) + constant)
+
+
+def spectral_log_density(
+    chunk: Chunk, mean: np.ndarray, W: np.ndarray, variances: np.ndarray, noise: float
+) -> np.ndarray:
+    """Log-density of a normal distribution: variances along the rows of W, noise elsewhere."""
+    D = (to_dense(chunk.X) - mean).astype(np.float64)
+    Z = D @ W.T
+    rest = np.maximum((D * D).sum(axis=1) - (Z * Z).sum(axis=1), 0.0)
+    p, k = W.shape[1], len(variances)
+    constant = p * np.log(2 * np.pi) + np.log(variances).sum() + (p - k) * np.log(noise)
+    return -0.5 * ((Z * Z / variances).sum(axis=1) + rest / noise + constant)
