@@ -280,7 +280,7 @@ def test_a_start_of_ones_own():
     assert np.isfinite(theirs.fit(X).inertia_)
     with pytest.raises(ValueError, match=r"centers \(3, 2\) does not match the number of clusters"):
         KMeans(4, init=X[:3]).fit(X)
-    with pytest.raises(ValueError, match=r"number of features of the data.* \(4, 2\) centres"):
+    with pytest.raises(ValueError, match=r"number of features of the data.* \(4, 2\) is needed"):
         KMeans(4, init=X[:4, :1]).fit(X)
     with pytest.raises(ValueError, match="NaN"):
         KMeans(4, init=X[:4] * np.nan).fit(X)

@@ -1,7 +1,21 @@
 """Exact nearest centers of rows, with bounds that are carried from iteration to iteration.
 
-A single-precision search with a rounding bound, a double-precision one for rows in doubt, and the
-differences themselves for what is left: labels do not depend on the order of summation.
+Products in single precision decide the nearest center of nearly every row: the margin to the second
+nearest exceeds the rounding error. The other rows are searched in double precision, and ties by
+differences, summed in order. So a label depends on its row and the centers alone, neither on other
+rows nor on the BLAS.
+
+Bounds: a row keeps its center as long as the centers move less than the margin to the second
+nearest. With old centers c, new ones c' and the row x at the distance r from its center a,
+
+    s'_j(x) - s'_a(x) >= s_j(x) - s_a(x) + T_ja - D_ja r,     s_j(x) = |x - c_j|^2 / 2 - |x|^2 / 2,
+
+where T_ja is the change at c_a itself and D_ja the length of the difference of the moves of j and
+a. (Hamerly's bound, with moves that are compared and not added.)
+
+References
+----------
+G. Hamerly (2010), Making k-means even faster.
 """
 
 from __future__ import annotations
@@ -14,58 +28,63 @@ from numba import njit
 
 from tenfold._compiled.nearest_centers import TILE_ROWS, pack_centers, transpose_rows, two_nearest
 from tenfold._compiled.simd import aligned_zeros
+from tenfold.cluster._tuning import (
+    DIRECT_SEARCH_SIZE,
+    ITERATIONS_WITHOUT_BOUNDS,
+    MAX_REASSIGNED_SHARE,
+    MIN_SIZE_FOR_BOUNDS,
+    SCORES_PER_BLOCK,
+)
 
-_SCORES_PER_BLOCK = 2**16  # products of rows and centres that are held at once
 _FLOAT32_EPS, _FLOAT64_EPS = (float(np.finfo(dtype).eps) for dtype in (np.float32, np.float64))
-_DIRECT_SEARCH_SIZE = 2**16  # steps of the slow way that are sooner done than products
 
 
 class _NearestCenters(NamedTuple):
-    """Nearest centres of rows, with bounds."""
+    """Nearest centers of rows, with bounds."""
 
-    label: np.ndarray  # (n,) int32, number of the nearest centre
+    label: np.ndarray  # (n,) int32, number of the nearest center
     gap: np.ndarray  # (n,) lower bound on half the difference of squared distances to any other
     radius: np.ndarray  # (n,) upper bound on the distance to it
     length: np.ndarray  # (n,) norm of the row
 
 
 class _PreparedCenters(NamedTuple):
-    """Centres as products in some precision need them."""
+    """Centers for products in some precision."""
 
     k: int
-    centres: np.ndarray
+    centers: np.ndarray
     half: np.ndarray  # half their squares
-    share: float  # of squared lengths that rounding may be
-    reach: float  # of the longest centre
+    rounding: float  # error of a product, relative to squared norms
+    max_norm: float  # of a center
 
 
 def find_nearest_centers(
     X: np.ndarray,
-    centres: np.ndarray,
+    centers: np.ndarray,
     single: _PreparedCenters | None = None,
     length: np.ndarray | None = None,
 ) -> _NearestCenters:
-    """Nearest centre of each row, the first one on a tie.
+    """Nearest center of each row, the first one on a tie.
 
-    The centres in single precision and the norms of the rows are computed unless they are given.
+    The centers in single precision and the norms of the rows are computed unless they are given.
 
     Examples
     --------
     >>> import numpy as np
-    >>> found = find_nearest_centers(
+    >>> nearest = find_nearest_centers(
     ...     np.array([[0.0], [1.0], [9.0]]), np.array([[1.0], [8.0], [-1.0]])
     ... )
-    >>> found.label.tolist()
+    >>> nearest.label.tolist()
     [0, 0, 1]
     """
     X, n = np.ascontiguousarray(X), len(X)
     label, gap, radius = np.zeros(n, np.int32), np.zeros(n), np.full(n, np.inf)
-    if n * centres.size <= _DIRECT_SEARCH_SIZE:
-        _assign_by_differences(X, np.arange(n), centres.astype(np.float64), label)
+    if n * centers.size <= DIRECT_SEARCH_SIZE:
+        _assign_by_differences(X, np.arange(n), centers.astype(np.float64), label)
         return _NearestCenters(label, gap, radius, radius)
-    found = _NearestCenters(label, gap, radius, _row_norms(X) if length is None else length)
-    _reassign_rows(X, centres, None, found, single)
-    return found
+    nearest = _NearestCenters(label, gap, radius, _row_norms(X) if length is None else length)
+    _reassign_rows(X, centers, None, nearest, single)
+    return nearest
 
 
 def _row_norms(X: np.ndarray) -> np.ndarray:
@@ -76,52 +95,52 @@ def _row_norms(X: np.ndarray) -> np.ndarray:
 
 def _reassign_rows(
     X: np.ndarray,
-    centres: np.ndarray,
+    centers: np.ndarray,
     rows: np.ndarray | None,
-    found: _NearestCenters,
+    nearest: _NearestCenters,
     single: _PreparedCenters | None = None,
 ) -> None:
-    """Compute the nearest centres of some rows (None: of all), and write them into `found`."""
-    room = _thread_workspace(len(X), X.shape[1])
-    rows = room.numbers[: len(X)] if rows is None else rows
-    doubts = _assign_by_float32(X, rows, single or _prepare_float32(centres), found, room)
-    if not doubts:
+    """Compute the nearest centers of some rows (None: of all), and write them to `nearest`."""
+    workspace = _thread_workspace(len(X), X.shape[1])
+    rows = workspace.numbers[: len(X)] if rows is None else rows
+    prepared = single or _prepare_float32(centers)
+    n_undecided = _assign_by_float32(X, rows, prepared, nearest, workspace)
+    if not n_undecided:
         return
-    rows = room.doubtful[:doubts]
-    centres = centres.astype(np.float64)
-    if len(rows) * centres.size > _DIRECT_SEARCH_SIZE:
-        rows = _assign_by_float64(X, rows, centres, found)
-    _assign_by_differences(X, rows, centres, found.label)
+    rows = workspace.undecided[:n_undecided]
+    centers = centers.astype(np.float64)
+    if len(rows) * centers.size > DIRECT_SEARCH_SIZE:
+        rows = _assign_by_float64(X, rows, centers, nearest)
+    _assign_by_differences(X, rows, centers, nearest.label)
 
 
-def _prepare_float64(centres: np.ndarray) -> _PreparedCenters:
-    """Centres, half their squares, and what rounding depends on."""
-    squares = np.einsum("ij,ij->i", centres, centres)
-    share = (centres.shape[1] + 8) * _FLOAT64_EPS
-    return _PreparedCenters(
-        len(centres), centres, squares / 2, share, float(np.sqrt(squares.max()))
-    )
+def _prepare_float64(centers: np.ndarray) -> _PreparedCenters:
+    """Centers, half their squared norms, and the rounding error of products."""
+    squares = np.einsum("ij,ij->i", centers, centers)
+    rounding = (centers.shape[1] + 8) * _FLOAT64_EPS
+    max_norm = float(np.sqrt(squares.max()))
+    return _PreparedCenters(len(centers), centers, squares / 2, rounding, max_norm)
 
 
-def _prepare_float32(centres: np.ndarray) -> _PreparedCenters:
-    """Centres in single precision, as registers take them."""
-    squares = np.einsum("ij,ij->i", centres, centres, dtype=np.float64)
-    with np.errstate(over="ignore"):  # rows stay in doubt
-        narrow, half = pack_centers(centres, squares / 2)
-    share = (centres.shape[1] + 8) * _FLOAT32_EPS
-    return _PreparedCenters(len(centres), narrow, half, share, float(np.sqrt(squares.max())))
+def _prepare_float32(centers: np.ndarray) -> _PreparedCenters:
+    """Centers in single precision, packed for the compiled search."""
+    squares = np.einsum("ij,ij->i", centers, centers, dtype=np.float64)
+    with np.errstate(over="ignore"):  # such rows are searched again
+        packed, half = pack_centers(centers, squares / 2)
+    rounding = (centers.shape[1] + 8) * _FLOAT32_EPS
+    return _PreparedCenters(len(centers), packed, half, rounding, float(np.sqrt(squares.max())))
 
 
 class _TileWorkspace(NamedTuple):
-    """Room for work on a tile of rows; what compiled code allocates itself compiles slowly."""
+    """Buffers for a tile of rows; allocation inside compiled code compiles slowly."""
 
     columns: np.ndarray  # (d, TILE)
     best: np.ndarray
     second: np.ndarray
-    near: np.ndarray
-    far: np.ndarray
-    wide: np.ndarray
-    doubtful: np.ndarray  # (n,)
+    label: np.ndarray
+    radius: np.ndarray
+    margin: np.ndarray
+    undecided: np.ndarray  # (n,)
     numbers: np.ndarray  # (n,) 0, 1, 2, ...
 
 
@@ -129,7 +148,7 @@ _thread_buffers = threading.local()
 
 
 def _thread_workspace(n: int, d: int) -> _TileWorkspace:
-    """A workspace for up to n rows of d columns that this thread uses again and again."""
+    """The workspace of this thread, for at least n rows of d columns."""
     workspace = getattr(_thread_buffers, "workspace", None)
     if workspace is None or len(workspace.columns) != d or len(workspace.numbers) < n:
         workspace = _thread_buffers.workspace = _allocate_workspace(n, d)
@@ -139,110 +158,112 @@ def _thread_workspace(n: int, d: int) -> _TileWorkspace:
 def _allocate_workspace(n: int, d: int) -> _TileWorkspace:
     """A workspace for n rows of d columns."""
     best, second = np.empty((2, TILE_ROWS), np.float32)
-    far, wide = np.empty((2, TILE_ROWS))
-    columns, near = aligned_zeros((d, TILE_ROWS), np.float32), np.empty(TILE_ROWS, np.int32)
-    doubtful, numbers = np.empty(n, np.int64), np.arange(n)
-    return _TileWorkspace(columns, best, second, near, far, wide, doubtful, numbers)
+    radius, margin = np.empty((2, TILE_ROWS))
+    columns, label = aligned_zeros((d, TILE_ROWS), np.float32), np.empty(TILE_ROWS, np.int32)
+    undecided, numbers = np.empty(n, np.int64), np.arange(n)
+    return _TileWorkspace(columns, best, second, label, radius, margin, undecided, numbers)
 
 
 @njit(cache=True, nogil=True)
-def _assign_by_float32(X, rows, c, found, room):  # noqa: ANN001, ANN202
-    """Label rows by |c|^2/2 - c.x in single precision; how many of them stay in doubt.
+def _assign_by_float32(X, rows, c, nearest, tile):  # noqa: ANN001, ANN202
+    """Label rows by |c|^2/2 - c.x in single precision; the number of undecided rows.
 
-    One compiled call for a run: threads that meet at the interpreter every few rows wait for
-    each other longer than they work.
+    One compiled call for a run of chunks: threads that enter the interpreter every few rows wait
+    for each other.
     """
     n, m = len(rows), 0
     for start in range(0, n, TILE_ROWS):
         count = min(TILE_ROWS, n - start)
-        transpose_rows(X, rows, start, count, room.columns)
-        two_nearest(room.columns, c.centres, c.half, room.best, room.second, room.near)
+        transpose_rows(X, rows, start, count, tile.columns)
+        two_nearest(tile.columns, c.centers, c.half, tile.best, tile.second, tile.label)
         for i in range(count):
-            room.far[i] = found.length[rows[start + i]]
-        _margins_and_radii(room.best, room.second, room.far, room.wide, c.share, c.reach)
+            tile.radius[i] = nearest.length[rows[start + i]]
+        _margins_and_radii(
+            tile.best,
+            tile.second,
+            tile.radius,
+            tile.margin,
+            c.rounding,
+            c.max_norm,
+        )
         for i in range(count):
-            row, between = rows[start + i], room.wide[i]
-            found.label[row], found.gap[row] = room.near[i], between
-            found.radius[row] = room.far[i]
-            if not (0.0 < between < np.inf or c.k == 1):  # neither holds for NaN
-                found.gap[row] = 0.0
-                room.doubtful[m] = row
+            row, margin = rows[start + i], tile.margin[i]
+            nearest.label[row], nearest.gap[row] = tile.label[i], margin
+            nearest.radius[row] = tile.radius[i]
+            if not (0.0 < margin < np.inf or c.k == 1):  # neither holds for NaN
+                nearest.gap[row] = 0.0
+                tile.undecided[m] = row
                 m += 1
     return m
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _margins_and_radii(best, second, far, wide, share, reach):  # noqa: ANN001, ANN202
-    """Gaps that rounding cannot close, in `wide`; from lengths of rows to radii, in `far`."""
-    for i in range(len(far)):
-        low, x = np.float64(best[i]), far[i]
-        rounding = share * (x * x + x * reach + reach * reach)
-        wide[i] = np.float64(second[i]) - low - rounding
-        square = x * x + 2.0 * low + rounding
-        far[i] = np.sqrt(square if square > 0.0 else 0.0)  # noqa: FURB136 - max() is slow
+def _margins_and_radii(best, second, radius, margin, rounding, max_norm):  # noqa: ANN001, ANN202
+    """Margins less the rounding error, in `margin`; `radius` has norms of rows, and gets radii."""
+    for i in range(len(radius)):
+        low, x = np.float64(best[i]), radius[i]
+        error = rounding * (x * x + x * max_norm + max_norm * max_norm)
+        margin[i] = np.float64(second[i]) - low - error
+        square = x * x + 2.0 * low + error
+        radius[i] = np.sqrt(square if square > 0.0 else 0.0)  # noqa: FURB136 - max() is slow
 
 
 def _assign_by_float64(
-    X: np.ndarray, rows: np.ndarray, centres: np.ndarray, found: _NearestCenters
+    X: np.ndarray, rows: np.ndarray, centers: np.ndarray, nearest: _NearestCenters
 ) -> np.ndarray:
-    """Label rows that single precision left in doubt; those that still are."""
-    _, C, half, share, reach = _prepare_float64(centres)
-    doubtful = []
-    for some in np.array_split(rows, len(rows) * len(C) // _SCORES_PER_BLOCK + 1):
+    """Label rows by products in double precision; the undecided rows."""
+    _, C, half, rounding, max_norm = _prepare_float64(centers)
+    undecided = []
+    for block in np.array_split(rows, len(rows) * len(C) // SCORES_PER_BLOCK + 1):
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = half - np.take(X, some, axis=0).astype(np.float64, copy=False) @ C.T
-            near = scores.argmin(axis=1)
-            low = np.take_along_axis(scores, near[:, None], axis=1)[:, 0]
-            np.put_along_axis(scores, near[:, None], np.inf, axis=1)
-            x = found.length[some].astype(np.float64, copy=False)
-            rounding = share * (x * x + x * reach + reach * reach)
-            between = scores.min(axis=1) - low - rounding
-            sure = (between > 0) & (between < np.inf)
-            found.radius[some] = np.sqrt(np.maximum(x * x + 2 * low + rounding, 0.0))
-        found.label[some] = near
-        found.gap[some] = np.where(sure, between, 0.0)
-        doubtful.append(some[~sure])
-    return np.concatenate(doubtful)
+            scores = half - np.take(X, block, axis=0).astype(np.float64, copy=False) @ C.T
+            label = scores.argmin(axis=1)
+            low = np.take_along_axis(scores, label[:, None], axis=1)[:, 0]
+            np.put_along_axis(scores, label[:, None], np.inf, axis=1)
+            x = nearest.length[block].astype(np.float64, copy=False)
+            error = rounding * (x * x + x * max_norm + max_norm * max_norm)
+            margin = scores.min(axis=1) - low - error
+            decided = (margin > 0) & (margin < np.inf)
+            nearest.radius[block] = np.sqrt(np.maximum(x * x + 2 * low + error, 0.0))
+        nearest.label[block] = label
+        nearest.gap[block] = np.where(decided, margin, 0.0)
+        undecided.append(block[~decided])
+    return np.concatenate(undecided)
 
 
 @njit(cache=True, nogil=True)
-def _assign_by_differences(X, rows, centres, label):  # noqa: ANN001, ANN202
-    """Label rows by the differences themselves, in float64; the first centre on a tie."""
-    k, d = centres.shape
+def _assign_by_differences(X, rows, centers, label):  # noqa: ANN001, ANN202
+    """Label rows by differences in float64; the first center on a tie."""
+    k, d = centers.shape
     for i in rows:
         least = np.inf
         for j in range(k):
             square = 0.0
             for t in range(d):
-                difference = np.float64(X[i, t]) - centres[j, t]
+                difference = np.float64(X[i, t]) - centers[j, t]
                 square += difference * difference
             if square < least:
                 least, label[i] = square, j
 
 
-_MIN_SIZE_FOR_BOUNDS = (
-    512  # numbers in all centres up to which a search costs no more than a look at gaps
-)
-_MAX_REASSIGNED_SHARE = 0.6  # share of doubtful rows from which on all are asked
-_ITERATIONS_WITHOUT_BOUNDS = 3  # rounds until the next try, then
-_ROUNDING_ERROR = 1e-13  # of sums in float64, as a share of squared lengths
+_ROUNDING_ERROR = 1e-13  # of sums in float64, relative to squared norms
 
 
 class _CenterMoves(NamedTuple):
-    """How the centres have moved between two rounds, seen from each of them."""
+    """Moves of the centers between two iterations, relative to each of them."""
 
     apart: np.ndarray  # (k, k) D_aj
     change: np.ndarray  # (k, k) T_aj
     length: np.ndarray  # (k,) of each move
-    reach: float  # longest centre
+    max_norm: float  # of a center
 
 
 class CenterBounds(NamedTuple):
     """Columns that k-means carries from one iteration to the next, one entry per row."""
 
-    label: np.ndarray  # int32, number of the nearest centre
-    gap: np.ndarray  # float64, lower bound on half the difference of squares to any other centre
-    radius: np.ndarray  # float64, upper bound on the distance to the nearest centre
+    label: np.ndarray  # int32, number of the nearest center
+    gap: np.ndarray  # float64, lower bound on half the difference of squares to any other center
+    radius: np.ndarray  # float64, upper bound on the distance to the nearest center
     length: np.ndarray  # norm of the row
     skip: np.ndarray  # int8, iterations in which the bounds are not tried
 
@@ -254,67 +275,67 @@ class RowNorms(NamedTuple):
 
 
 class CenterHint(NamedTuple):
-    """What all chunks of a pass need of the centres, computed once."""
+    """What all chunks of a pass need of the centers, computed once."""
 
     prepared: _PreparedCenters
     moves: _CenterMoves | None  # since the pass that left the bounds
-    with_bounds: bool  # whether bounds pay for centres of this size
+    with_bounds: bool  # whether bounds pay for centers of this size
 
 
-def center_hint(centres: np.ndarray, last: np.ndarray | None) -> CenterHint:
-    """The hint for a pass with these centres after one with the `last`."""
-    moves, with_bounds = None, centres.size >= _MIN_SIZE_FOR_BOUNDS
+def center_hint(centers: np.ndarray, last: np.ndarray | None) -> CenterHint:
+    """The hint for a pass with these centers after one with the `last`."""
+    moves, with_bounds = None, centers.size >= MIN_SIZE_FOR_BOUNDS
     if last is not None and with_bounds:
-        moves = _center_moves(last.astype(np.float64), centres.astype(np.float64))
-    return CenterHint(_prepare_float32(centres), moves, with_bounds)
+        moves = _center_moves(last.astype(np.float64), centers.astype(np.float64))
+    return CenterHint(_prepare_float32(centers), moves, with_bounds)
 
 
 def assign_rows(
-    X: np.ndarray, columns: CenterBounds | RowNorms | None, centres: np.ndarray, hint: CenterHint
+    X: np.ndarray, columns: CenterBounds | RowNorms | None, centers: np.ndarray, hint: CenterHint
 ) -> tuple[np.ndarray, CenterBounds | RowNorms | None]:
-    """Number of the nearest centre of each row, and columns for the next iteration.
+    """Number of the nearest center of each row, and columns for the next iteration.
 
     The labels are the same with columns and without; bounds save the search for rows whose
-    nearest centre cannot have changed.
+    nearest center cannot have changed.
     """
     n = len(X)
-    if n * centres.size <= _DIRECT_SEARCH_SIZE:
-        return find_nearest_centers(X, centres).label, None
+    if n * centers.size <= DIRECT_SEARCH_SIZE:
+        return find_nearest_centers(X, centers).label, None
     length = None if columns is None else columns.length
     if not hint.with_bounds:
-        found = find_nearest_centers(X, centres, hint.prepared, length)
-        return found.label, RowNorms(found.length)
+        nearest = find_nearest_centers(X, centers, hint.prepared, length)
+        return nearest.label, RowNorms(nearest.length)
     skip = int(columns.skip.max()) if isinstance(columns, CenterBounds) else 0
     if not isinstance(columns, CenterBounds) or hint.moves is None or skip:
-        found = find_nearest_centers(X, centres, hint.prepared, length)
-        return found.label, CenterBounds(*found, np.full(n, max(skip - 1, 0), np.int8))
-    return _assign_by_bounds(X, columns, centres, hint.prepared, hint.moves)
+        nearest = find_nearest_centers(X, centers, hint.prepared, length)
+        return nearest.label, CenterBounds(*nearest, np.full(n, max(skip - 1, 0), np.int8))
+    return _assign_by_bounds(X, columns, centers, hint.prepared, hint.moves)
 
 
 def _assign_by_bounds(
     X: np.ndarray,
     bounds: CenterBounds,
-    centres: np.ndarray,
+    centers: np.ndarray,
     prepared: _PreparedCenters,
     moves: _CenterMoves,
 ) -> tuple[np.ndarray, CenterBounds]:
-    """Search for the rows alone whose nearest centre may have changed."""
+    """Search only for rows whose nearest center may have changed."""
     n = len(X)
     label, gap, radius = (column.copy() for column in bounds[:3])
-    found = _NearestCenters(label, gap, radius, bounds.length)
-    doubtful = np.empty(n, np.int64)
-    reach = np.full(len(centres), np.inf), np.zeros(len(centres))
-    doubts = _update_bounds(*found[:3], *moves, *reach, doubtful)
-    many = doubts > _MAX_REASSIGNED_SHARE * n
-    if doubts:
-        rows = None if many else doubtful[:doubts]
-        _reassign_rows(np.ascontiguousarray(X), centres, rows, found, prepared)
-    skip = _ITERATIONS_WITHOUT_BOUNDS if many else 0
-    return found.label, CenterBounds(*found, np.full(n, skip, np.int8))
+    nearest = _NearestCenters(label, gap, radius, bounds.length)
+    undecided = np.empty(n, np.int64)
+    radii = np.full(len(centers), np.inf), np.zeros(len(centers))
+    n_undecided = _update_bounds(*nearest[:3], *moves, *radii, undecided)
+    many = n_undecided > MAX_REASSIGNED_SHARE * n
+    if n_undecided:
+        rows = None if many else undecided[:n_undecided]
+        _reassign_rows(np.ascontiguousarray(X), centers, rows, nearest, prepared)
+    skip = ITERATIONS_WITHOUT_BOUNDS if many else 0
+    return nearest.label, CenterBounds(*nearest, np.full(n, skip, np.int8))
 
 
 def _center_moves(old: np.ndarray, new: np.ndarray) -> _CenterMoves:
-    """How centres have moved."""
+    """Moves of the centers."""
     step = new - old
     squares = np.einsum("ij,ij->i", step, step)
     sums = squares[:, None] + squares
@@ -323,16 +344,16 @@ def _center_moves(old: np.ndarray, new: np.ndarray) -> _CenterMoves:
     along = old @ step.T  # (a, j)
     change = gain - gain[:, None] - along + along.diagonal()[:, None]
     np.fill_diagonal(apart, 0.0)
-    np.fill_diagonal(change, np.inf)  # a centre is no rival of itself
-    reach = np.sqrt(max(np.einsum("ij,ij->i", c, c).max() for c in (old, new)))
-    return _CenterMoves(apart, change, np.sqrt(squares), float(reach))
+    np.fill_diagonal(change, np.inf)  # a center does not compete with itself
+    max_norm = np.sqrt(max(np.einsum("ij,ij->i", c, c).max() for c in (old, new)))
+    return _CenterMoves(apart, change, np.sqrt(squares), float(max_norm))
 
 
 @njit(cache=True, nogil=True)
-def _update_bounds(label, gap, radius, apart, change, length, reach, low, high, doubtful):  # noqa: ANN001, ANN202
-    """Move gaps and radii on with the centres; how many rows have a label in doubt now.
+def _update_bounds(label, gap, radius, apart, change, length, max_norm, low, high, undecided):  # noqa: ANN001, ANN202
+    """Update gaps and radii for moved centers; the number of rows with an undecided label.
 
-    `low` and `high`, infinite and zero, take the radii of each cluster.
+    `low` and `high`, infinite and zero, get the smallest and largest radius of each cluster.
     """
     n, m = len(label), 0
     for i in range(n):
@@ -344,18 +365,19 @@ def _update_bounds(label, gap, radius, apart, change, length, reach, low, high, 
         a, r = label[i], radius[i]
         gap[i] -= low[a] + high[a] * r
         radius[i] = r + length[a]
-        far = r + reach
+        far = r + max_norm
         if not gap[i] > _ROUNDING_ERROR * far * far:
-            doubtful[m] = i
+            undecided[m] = i
             m += 1
     return m
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _chord_bounds(low, high, apart, change):  # noqa: ANN001, ANN202
-    """From the radii of a cluster to the line above the most that a gap loses, max_j D_aj r - T_aj.
+    """Line above max_j D_aj r - T_aj, the largest loss of a gap, over the radii r of a cluster.
 
-    `low` and `high` come as radii and leave as the line's value at zero and its slope.
+    The maximum is convex in r, so its chord is a bound. `low` and `high` hold radii on entry, and
+    the intercept and slope of the chord on return.
     """
     k = len(low)
     for a in range(k):
@@ -367,9 +389,9 @@ def _chord_bounds(low, high, apart, change):  # noqa: ANN001, ANN202
                 most = apart[a, j] * high[a] - change[a, j]
                 near = least if least > near else near  # noqa: FURB136
                 far = most if most > far else far  # noqa: FURB136
-            wide = high[a] - low[a]
-            if wide > 1e-9 * high[a]:
-                slope = (far - near) / wide
+            width = high[a] - low[a]
+            if width > 1e-9 * high[a]:
+                slope = (far - near) / width
                 base = near - slope * low[a]
             else:
                 base = near if near > far else far  # noqa: FURB136

@@ -1,7 +1,12 @@
-"""One iteration of Lloyd's algorithm: assign rows to nearest centers, average the rows of each.
+"""Lloyd's algorithm: assign rows to their nearest centers, move centers to the means of their rows.
 
-Read in order: `summarize_data` (before the first pass), `_assignment_sums` (the statistic of a
-pass), `update_centers` (from one set of centers to the next), `_refill_empty_clusters`.
+`lloyd` is the loop; it takes any function that assigns rows. `BoundedAssignment` is the one of
+k-means: exact labels, bounds that save searches, and no empty clusters. `nearest_sums` is a plain
+one, for initial centers of other models. Shapes use k clusters and p features.
+
+References
+----------
+S. P. Lloyd (1982), Least squares quantization in PCM.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold._compiled.reductions import label_sums
+from tenfold._compiled.reductions import add_rows_by_label, label_sums
 from tenfold.cluster._kmeans_assign import (
     CenterBounds,
     RowNorms,
@@ -24,14 +29,83 @@ from tenfold.engine.chunk import Chunk, split_run
 from tenfold.engine.merge_tree import merge_in_order
 from tenfold.engine.rows import Rows
 from tenfold.math.distances import nearest_centers, squared_distances_to_assigned
+from tenfold.math.linalg import to_dense
+from tenfold.optim.convergence import until_converged
 from tenfold.stats.decorators import on_runs, propagates_nan
 
-MAX_MEAN_IN_DEVIATIONS = (
-    4.0  # columns whose mean is this many deviations from zero are shifted before products
-)
-
+# Columns whose mean is more than this many standard deviations from zero are centered: products of
+# rows and centers would lose digits.
+MAX_MEAN_IN_DEVIATIONS = 4.0
 
 CarriedBounds = CenterBounds | RowNorms | None
+
+
+class AssignmentSums(NamedTuple):
+    """Weight and sum of the rows that are nearest to each center."""
+
+    weight: np.ndarray  # (k,)
+    sums: np.ndarray  # (k, p)
+
+    def means(self, centers: np.ndarray) -> np.ndarray:
+        """Mean of the rows of each center; an empty cluster keeps its center."""
+        means = self.sums / np.where(self.weight > 0, self.weight, 1.0)[:, None]
+        return np.where(self.weight[:, None] > 0, means, centers)
+
+
+def lloyd(
+    assign: Callable[[np.ndarray], tuple[AssignmentSums, float]],
+    start: np.ndarray,
+    *,
+    tol: float,
+    max_iter: int,
+) -> until_converged[np.ndarray]:
+    """Lloyd's algorithm from initial centers, whose dtype is kept.
+
+    Parameters
+    ----------
+    assign : callable
+        Returns the sums of the rows nearest to given centers, and the cost of these centers.
+    start : (k, p) array
+        Initial centers.
+    tol : float
+        Converged when the squared moves of all centers sum to at most this.
+    max_iter : int
+        Maximum iterations.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
+    >>> def assign(centers):
+    ...     s = nearest_sums(Chunk(X), centers)
+    ...     return AssignmentSums(s.weight, s.sums), s.cost
+    >>> lloyd(assign, X[:2], tol=0.0, max_iter=10).state.ravel().tolist()
+    [0.5, 10.5]
+    """
+    loop = until_converged(start, tol=tol, max_iter=max_iter)
+    for centers in loop:
+        s, cost = assign(centers)
+        updated = s.means(centers).astype(start.dtype, copy=False)
+        loop.update(updated, objective=cost, change=((updated - centers) ** 2).sum())
+    return loop
+
+
+class NearestSums(NamedTuple):
+    """Weight and sum of the rows nearest to each center, and their squared distances."""
+
+    weight: np.ndarray  # (k,)
+    sums: np.ndarray  # (k, p)
+    cost: float
+
+
+def nearest_sums(chunk: Chunk, centers: np.ndarray) -> NearestSums:
+    """Assign the rows of a dense chunk by products, without a bound of their rounding."""
+    labels = nearest_centers(chunk.X, centers)
+    weight, sums = np.zeros(len(centers)), np.zeros(centers.shape)
+    w = np.empty(0) if chunk.w is None else chunk.w.astype(np.float64)
+    add_rows_by_label(chunk.X, w, labels, sums, weight)
+    residuals = chunk.X - np.take(centers, labels, axis=0)
+    squares = np.einsum("ij,ij->i", residuals, residuals)
+    return NearestSums(weight, sums, float(chunk.weights() @ squares))
 
 
 class _ShiftedMoments(NamedTuple):
@@ -44,7 +118,7 @@ class _ShiftedMoments(NamedTuple):
 
 @propagates_nan
 def _shifted_moments(chunk: Chunk, origin: np.ndarray) -> _ShiftedMoments:
-    """How the columns of a chunk lie about a point."""
+    """Weight, sum, and sum of squares of each column of a chunk about a point."""
     w = chunk.weights()
     if isinstance(chunk.X, np.ndarray):
         D = chunk.X - origin
@@ -52,54 +126,47 @@ def _shifted_moments(chunk: Chunk, origin: np.ndarray) -> _ShiftedMoments:
     return _ShiftedMoments(chunk.weight, chunk.X.T @ w, chunk.X.power(2).T @ w)
 
 
-class _AssignmentSums(NamedTuple):
-    """Weight and sum of the rows that are nearest to each centre."""
-
-    weight: np.ndarray  # (k,)
-    sums: np.ndarray  # (k, p)
-
-
 def _shift_rows(chunk: Chunk, origin: np.ndarray | None) -> Any:
-    """The rows of a chunk about the origin."""
+    """The rows of a chunk relative to the origin."""
     return chunk.X if origin is None else chunk.X - origin
 
 
 def _nearest_labels(
-    X: Any, bounds: CarriedBounds, centres: np.ndarray, hint: Hint | None
+    X: Any, bounds: CarriedBounds, centers: np.ndarray, hint: Hint | None
 ) -> tuple[np.ndarray, CarriedBounds]:
-    """Number of the nearest centre of each row, the first one on a tie, and bounds on it."""
+    """Number of the nearest center of each row, the first one on a tie, and bounds."""
     if not isinstance(X, np.ndarray):
-        return nearest_centers(X, centres), None
+        return nearest_centers(X, centers), None
     if hint is None:
-        return find_nearest_centers(X, centres).label, None
-    return assign_rows(X, bounds, centres, hint.value)
+        return find_nearest_centers(X, centers).label, None
+    return assign_rows(X, bounds, centers, hint.value)
 
 
 def _assignment_sums_of_run(
     run: Chunk,
     grid: int,
     bounds: CarriedBounds,
-    centres: np.ndarray,
+    centers: np.ndarray,
     origin: np.ndarray | None,
     hint: Hint,
-) -> tuple[_AssignmentSums, CarriedBounds]:
-    """The same for a run of chunks."""
+) -> tuple[AssignmentSums, CarriedBounds]:
+    """`_assignment_sums` for a run of chunks."""
     if origin is not None or not isinstance(run.X, np.ndarray):
-        return _merge_parts(_assignment_sums, run, grid, bounds, centres, origin, hint)
+        return _merge_parts(_assignment_sums, run, grid, bounds, centers, origin, hint)
     w = np.empty(0, run.X.dtype) if run.w is None else run.w
-    labels, bounds = _nearest_labels(run.X, bounds, centres, hint)
-    return _AssignmentSums(*label_sums(run.X, w, labels, len(centres), grid)), bounds
+    labels, bounds = _nearest_labels(run.X, bounds, centers, hint)
+    return AssignmentSums(*label_sums(run.X, w, labels, len(centers), grid)), bounds
 
 
 def _merge_parts(
     f: Callable[..., tuple[Any, Any]], run: Chunk, grid: int, bounds: Any, *state: Any
 ) -> tuple[Any, Any]:
-    """A function of a chunk and its bounds on all chunks of a run."""
+    """Apply a function of a chunk and its bounds to all chunks of a run."""
     statistics, columns = [], []
     for part in split_run(run, grid):
         first = part.first - run.first
-        own = None if bounds is None else slice_columns(bounds, first, first + part.rows)
-        statistic, column = f(part, own, *state)
+        part_bounds = None if bounds is None else slice_columns(bounds, first, first + part.rows)
+        statistic, column = f(part, part_bounds, *state)
         statistics.append(statistic)
         columns.append(column)
     return merge_in_order(statistics), concatenate_columns(columns)
@@ -109,58 +176,56 @@ def _merge_parts(
 def _assignment_sums(
     chunk: Chunk,
     bounds: CarriedBounds,
-    centres: np.ndarray,
+    centers: np.ndarray,
     origin: np.ndarray | None,
     hint: Hint,
-) -> tuple[_AssignmentSums, CarriedBounds]:
-    """Weights and sums of the rows nearest to each centre, and bounds for the next iteration."""
+) -> tuple[AssignmentSums, CarriedBounds]:
+    """Weights and sums of the rows nearest to each center, and bounds for the next iteration."""
     X = _shift_rows(chunk, origin)
-    k = len(centres)
-    labels, bounds = _nearest_labels(X, bounds, centres, hint)
+    k = len(centers)
+    labels, bounds = _nearest_labels(X, bounds, centers, hint)
     if isinstance(X, np.ndarray):
         w = np.empty(0, X.dtype) if chunk.w is None else chunk.w
-        return _AssignmentSums(*label_sums(X, w, labels, k, chunk.rows)), bounds
+        return AssignmentSums(*label_sums(X, w, labels, k, chunk.rows)), bounds
     from scipy.sparse import csr_array
 
     w = chunk.weights().astype(np.float64)
-    hot = csr_array((w, labels, np.arange(chunk.rows + 1)), shape=(chunk.rows, k))
-    return _AssignmentSums(hot.sum(axis=0), (hot.T @ X).toarray()), None
+    one_hot = csr_array((w, labels, np.arange(chunk.rows + 1)), shape=(chunk.rows, k))
+    return AssignmentSums(one_hot.sum(axis=0), (one_hot.T @ X).toarray()), None
 
 
-def label_chunk(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> np.ndarray:
-    """Number of the nearest centre of each row."""
-    return _nearest_labels(_shift_rows(chunk, origin), None, centres, None)[0]
+def label_chunk(chunk: Chunk, centers: np.ndarray, origin: np.ndarray | None) -> np.ndarray:
+    """Number of the nearest center of each row."""
+    return _nearest_labels(_shift_rows(chunk, origin), None, centers, None)[0]
 
 
-def inertia(chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None) -> float:
-    """Weighted sum of squared distances to the nearest centre, from the differences themselves."""
-    return float(chunk.weights() @ _nearest_squared_distances(chunk, centres, origin))
+def inertia(chunk: Chunk, centers: np.ndarray, origin: np.ndarray | None) -> float:
+    """Weighted sum of squared distances to the nearest center, from differences."""
+    return float(chunk.weights() @ _nearest_squared_distances(chunk, centers, origin))
 
 
 def _nearest_squared_distances(
-    chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None
+    chunk: Chunk, centers: np.ndarray, origin: np.ndarray | None
 ) -> np.ndarray:
-    """Squared distance of each row to its nearest centre."""
-    return labels_and_squared_distances(chunk, centres, origin)[1]
+    """Squared distance of each row to its nearest center."""
+    return labels_and_squared_distances(chunk, centers, origin)[1]
 
 
 def labels_and_squared_distances(
     chunk: Chunk,
-    centres: np.ndarray,
+    centers: np.ndarray,
     origin: np.ndarray | None,
     bounds: CarriedBounds = None,
     hint: Hint | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Number of the nearest centre of each row, and its squared distance."""
+    """Number of the nearest center of each row, and its squared distance."""
     X = _shift_rows(chunk, origin)
-    labels, _ = _nearest_labels(X, bounds, centres, hint)
-    return labels, squared_distances_to_assigned(
-        X if isinstance(X, np.ndarray) else X.toarray(), labels, centres
-    )
+    labels, _ = _nearest_labels(X, bounds, centers, hint)
+    return labels, squared_distances_to_assigned(to_dense(X), labels, centers)
 
 
 class FinalAssignment(NamedTuple):
-    """Cost and labels of rows at the last centres; labels of parts follow each other."""
+    """Cost and labels of rows at the final centers; labels of parts are concatenated."""
 
     cost: float
     labels: np.ndarray
@@ -174,14 +239,14 @@ def _final_assignment_of_run(
     run: Chunk,
     grid: int,
     bounds: CarriedBounds,
-    centres: np.ndarray,
+    centers: np.ndarray,
     origin: np.ndarray | None,
     hint: Hint,
 ) -> tuple[FinalAssignment, None]:
-    """The same for a run of chunks."""
+    """`_carried_assignment` for a run of chunks."""
     if origin is not None:
-        return _merge_parts(_carried_assignment, run, grid, bounds, centres, origin, hint)
-    labels, squares = labels_and_squared_distances(run, centres, origin, bounds, hint)
+        return _merge_parts(_carried_assignment, run, grid, bounds, centers, origin, hint)
+    labels, squares = labels_and_squared_distances(run, centers, origin, bounds, hint)
     parts = split_run(run._replace(X=squares), grid)
     cost = merge_in_order(float(part.weights() @ part.X) for part in parts)
     return FinalAssignment(cost, labels), None
@@ -191,33 +256,33 @@ def _final_assignment_of_run(
 def _carried_assignment(
     chunk: Chunk,
     bounds: CarriedBounds,
-    centres: np.ndarray,
+    centers: np.ndarray,
     origin: np.ndarray | None,
     hint: Hint,
 ) -> tuple[FinalAssignment, None]:
     """Cost and labels of a chunk after the last iteration."""
-    labels, squares = labels_and_squared_distances(chunk, centres, origin, bounds, hint)
+    labels, squares = labels_and_squared_distances(chunk, centers, origin, bounds, hint)
     return FinalAssignment(float(chunk.weights() @ squares), labels), None
 
 
 def final_assignment(
-    chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None
+    chunk: Chunk, centers: np.ndarray, origin: np.ndarray | None
 ) -> FinalAssignment:
     """Cost and labels of a chunk."""
-    labels, squares = labels_and_squared_distances(chunk, centres, origin)
+    labels, squares = labels_and_squared_distances(chunk, centers, origin)
     return FinalAssignment(float(chunk.weights() @ squares), labels)
 
 
 class KMeansSolution(NamedTuple):
-    """Where one start has led."""
+    """Result of one initialization."""
 
-    centres: np.ndarray  # about the origin
+    centers: np.ndarray  # relative to the origin
     end: FinalAssignment
     report: dict[str, Any]
 
 
 class FarthestRows(NamedTuple):
-    """The rows farthest from their centres, by distance and then by number."""
+    """The rows farthest from their centers, by distance and then by number."""
 
     distance: np.ndarray  # (m,)
     row: np.ndarray  # (m,)
@@ -227,24 +292,23 @@ class FarthestRows(NamedTuple):
 
     def merge(self, other: FarthestRows) -> FarthestRows:
         parts = [np.concatenate(pair) for pair in zip(self, other, strict=True)]
-        most = np.lexsort((parts[1], -parts[0]))[: max(len(self.row), len(other.row))]
-        return FarthestRows(*(part[most] for part in parts))
+        order = np.lexsort((parts[1], -parts[0]))[: max(len(self.row), len(other.row))]
+        return FarthestRows(*(part[order] for part in parts))
 
 
 def _farthest_rows(
-    chunk: Chunk, centres: np.ndarray, origin: np.ndarray | None, m: int
+    chunk: Chunk, centers: np.ndarray, origin: np.ndarray | None, m: int
 ) -> FarthestRows:
-    """The m rows of a chunk that lie farthest from their centres."""
-    distance = _nearest_squared_distances(chunk, centres, origin) * (chunk.weights() > 0)
+    """The m rows of a chunk that are farthest from their centers."""
+    distance = _nearest_squared_distances(chunk, centers, origin) * (chunk.weights() > 0)
     order = np.argsort(-distance, kind="stable")[:m]
-    X = _shift_rows(chunk, origin)
-    X = X[order] if isinstance(X, np.ndarray) else X[order].toarray()
-    label = label_chunk(chunk, centres, origin)[order]
+    X = to_dense(_shift_rows(chunk, origin)[order])
+    label = label_chunk(chunk, centers, origin)[order]
     return FarthestRows(distance[order], chunk.first + order, label, X, chunk.weights()[order])
 
 
 class DataSummary(NamedTuple):
-    """What is known of the rows before the first pass of a start."""
+    """Moments of the data, and the origin of the coordinates of Lloyd's algorithm."""
 
     n: float
     mean: np.ndarray  # (p,)
@@ -254,77 +318,74 @@ class DataSummary(NamedTuple):
 
 
 def summarize_data(rows: Rows) -> DataSummary:
-    """Weight, mean and variance of the rows, and whether they lie too far from zero."""
-    head = np.zeros(rows.n_features, rows.dtype)
+    """Weight, mean and variance of the rows; the origin is the mean if that is far from zero."""
+    pivot = np.zeros(rows.n_features, rows.dtype)
     if not rows.sparse:
-        head = rows.take(np.zeros(1, np.int64)).X[0]
-    s = rows.total(_shifted_moments, head)
+        pivot = rows.take(np.zeros(1, np.int64)).X[0]
+    s = rows.total(_shifted_moments, pivot)
     offset = s.x / s.n
     variance = np.maximum(s.xx / s.n - offset**2, 0.0)
-    mean = head + offset
-    if (
-        rows.sparse
-        or (
-            np.abs(mean) <= MAX_MEAN_IN_DEVIATIONS * np.sqrt(variance) + np.finfo(rows.dtype).tiny
-        ).all()
-    ):
-        return DataSummary(
-            s.n, mean, variance.mean(), s.n * float((variance + mean**2).sum()), None
-        )
+    mean = pivot + offset
+    limit = MAX_MEAN_IN_DEVIATIONS * np.sqrt(variance) + np.finfo(rows.dtype).tiny
+    if rows.sparse or (np.abs(mean) <= limit).all():
+        squares = s.n * float((variance + mean**2).sum())
+        return DataSummary(s.n, mean, variance.mean(), squares, None)
     origin = mean.astype(rows.dtype)
     squares = s.n * float((variance + (mean - origin) ** 2).sum())
     return DataSummary(s.n, mean, variance.mean(), squares, origin)
 
 
-class CenterBoundsPass(NamedTuple):
-    """The bounds that the last pass left, and its centres."""
+class BoundedAssignment:
+    """Assignment passes of k-means, each with the bounds that the last one left.
 
-    columns: CarriedColumns | None = None
-    centres: np.ndarray | None = None
+    Centers are relative to `data.origin`. Bounds save time and change no label.
 
-    def total(
-        self, f: Callable[..., Any], rows: Rows, centres: np.ndarray, origin: np.ndarray | None
-    ) -> tuple[Any, CenterBoundsPass]:
-        """A pass with other centres, and what it leaves."""
-        hint = Hint(center_hint(centres, self.centres))
-        total, columns = rows.carry(f, self.columns, centres, origin, hint)
-        return total, CenterBoundsPass(columns, centres)
+    Parameters
+    ----------
+    rows : Rows
+    data : DataSummary of the rows
+    """
 
+    def __init__(self, rows: Rows, data: DataSummary) -> None:
+        self.rows, self.data = rows, data
+        self._bounds: CarriedColumns | None = None
+        self._centers: np.ndarray | None = None  # of the last pass
 
-def update_centers(
-    rows: Rows, cloud: DataSummary, centres: np.ndarray, last: CenterBoundsPass
-) -> tuple[np.ndarray, float, CenterBoundsPass]:
-    """The means of the rows nearest to each centre, and the cost of the centres as they were."""
-    a, last = last.total(_assignment_sums, rows, centres.astype(rows.dtype), cloud.origin)
-    empty = np.flatnonzero(a.weight == 0)
-    means = a.sums / np.where(a.weight > 0, a.weight, 1.0)[:, None]
-    within = cloud.squares - float((a.weight * (means**2).sum(axis=1)).sum())
-    before = max(within, 0.0) + float((a.weight * ((means - centres) ** 2).sum(axis=1)).sum())
-    if len(empty):
-        a = _refill_empty_clusters(rows, cloud, centres, a, empty)
-        means = a.sums / np.where(a.weight > 0, a.weight, 1.0)[:, None]
-    return np.where(a.weight[:, None] > 0, means, centres), before, last
+    def __call__(self, centers: np.ndarray) -> tuple[AssignmentSums, float]:
+        """Sums of the rows nearest to each center, none of them empty, and the cost."""
+        s = self._total(_assignment_sums, centers)
+        empty = np.flatnonzero(s.weight == 0)
+        means = s.sums / np.where(s.weight > 0, s.weight, 1.0)[:, None]
+        within = self.data.squares - float((s.weight * (means**2).sum(axis=1)).sum())
+        moved = float((s.weight * ((means - centers) ** 2).sum(axis=1)).sum())
+        if len(empty):
+            s = _refill_empty_clusters(self.rows, self.data, centers, s, empty)
+        return s, max(within, 0.0) + moved
 
+    def finish(self, centers: np.ndarray) -> FinalAssignment:
+        """Cost and labels of all rows at the final centers; the bounds are freed."""
+        end = self._total(_carried_assignment, centers)
+        if self._bounds is not None:
+            self._bounds.close()
+        return end
 
-def assign_finally(
-    rows: Rows, cloud: DataSummary, centres: np.ndarray, last: CenterBoundsPass
-) -> FinalAssignment:
-    """Cost and labels of all rows at the last centres; the bounds are freed."""
-    end, last = last.total(_carried_assignment, rows, centres.astype(rows.dtype), cloud.origin)
-    if last.columns is not None:
-        last.columns.close()
-    return end
+    def _total(self, f: Callable[..., Any], centers: np.ndarray) -> Any:
+        centers = centers.astype(self.rows.dtype)
+        hint = Hint(center_hint(centers, self._centers))
+        total, bounds = self.rows.carry(f, self._bounds, centers, self.data.origin, hint)
+        self._bounds, self._centers = bounds, centers
+        return total
 
 
 def _refill_empty_clusters(
-    rows: Rows, cloud: DataSummary, centres: np.ndarray, a: _AssignmentSums, empty: np.ndarray
-) -> _AssignmentSums:
-    """Give each empty cluster one of the rows farthest from their centres."""
-    far = rows.total(_farthest_rows, centres.astype(rows.dtype), cloud.origin, len(empty))
-    weight, sums = a.weight.copy(), a.sums.copy()
+    rows: Rows, data: DataSummary, centers: np.ndarray, s: AssignmentSums, empty: np.ndarray
+) -> AssignmentSums:
+    """Give each empty cluster one of the rows farthest from their centers."""
+    far = rows.total(_farthest_rows, centers.astype(rows.dtype), data.origin, len(empty))
+    weight, sums = s.weight.copy(), s.sums.copy()
     for target, old, x, w in zip(empty, far.label, far.X, far.w, strict=False):
         if weight[old] > w > 0:
             weight[old] -= w
             sums[old] -= w * x
             weight[target], sums[target] = w, w * x
-    return _AssignmentSums(weight, sums)
+    return AssignmentSums(weight, sums)

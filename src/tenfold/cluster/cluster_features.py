@@ -53,7 +53,7 @@ class ClusterFeatures(TransformerMixin, Estimator):
     [0.5, 10.5, 1.0, 0.0]
     """
 
-    _draws = True
+    _samples_rows = True
     _parameter_constraints = {
         "clusterer": [HasMethods(["fit", "predict", "transform"]), None],
         "features": [StrOptions({"distance", "membership", "both"})],

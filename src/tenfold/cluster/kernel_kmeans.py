@@ -88,7 +88,7 @@ class KernelKMeans(Clusterer):
     Two concentric rings, which no two centers in the plane separate:
 
     >>> import numpy as np
-    >>> from tenfold.cluster.kernel_kmeans import KernelKMeans
+    >>> from tenfold import KernelKMeans
     >>> angle = np.linspace(0, 2 * np.pi, 40, endpoint=False)
     >>> ring = np.c_[np.cos(angle), np.sin(angle)]
     >>> model = KernelKMeans(2, kernel=lambda a, b: (a @ a) * (b @ b), random_state=0)
@@ -97,7 +97,7 @@ class KernelKMeans(Clusterer):
     True
     """
 
-    _draws = True
+    _samples_rows = True
     _parameter_constraints = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS) | {"precomputed"}), callable],
@@ -196,7 +196,7 @@ class KernelKMeans(Clusterer):
         """
         check_is_fitted(self)
         state = (self._kernel(), self.landmarks_, self.dual_coef_, self.half_squares_)
-        return self._each(X, _nearest_by_kernel, *state)
+        return self._map_rows(X, _nearest_by_kernel, *state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

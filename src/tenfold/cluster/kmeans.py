@@ -10,20 +10,17 @@ import numpy as np
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.cluster._centroid_base import CentroidClusterer
 from tenfold.cluster._lloyd import (
-    CenterBoundsPass,
+    BoundedAssignment,
     DataSummary,
     KMeansSolution,
-    assign_finally,
+    lloyd,
     summarize_data,
-    update_centers,
 )
+from tenfold.cluster._tuning import INIT_SAMPLE_SIZES, MAX_SAMPLE_BYTES
 from tenfold.cluster.initialization import INIT_METHODS, sample_candidates
 from tenfold.engine.arrays import ArraySource, SparseSource
 from tenfold.engine.rows import Rows
 from tenfold.optim.convergence import until_converged
-
-_INIT_SAMPLE_SIZES = (20_000, 80_000)  # rows of the samples on which k-means++ goes on
-_MAX_SAMPLE_BYTES = 2**27  # bytes that a sample may take
 
 
 class KMeans(CentroidClusterer):
@@ -31,50 +28,64 @@ class KMeans(CentroidClusterer):
 
     .. math:: \min_{c_1, \dots, c_k} \sum_i \omega_i \min_j \lVert x_i - c_j \rVert^2
 
-    Each round assigns every row to its nearest centre (the first one on a tie) and moves every
-    centre to the mean of its rows; neither half-step can raise the cost. A cluster that loses all
-    its rows gets the row farthest from its own centre. One pass over the data a round. A label is
-    that of the exact distances, whatever the rounding of products. Many rows are not the first
-    that k-means++ meets: its centres stand still on samples first, so that few rounds are left.
-    Parameters and attributes are those of `sklearn.cluster.KMeans`.
-    `tenfold.lloyd_steps` shows the half-steps one by one. [000, 4.1; 002, ch. 7; 003, unit 4;
-    004, 6]
+    Each iteration assigns every row to its nearest center (the first one on a tie) and moves every
+    center to the mean of its rows; neither step raises the cost. An empty cluster takes the row
+    farthest from its own center. One pass over the data per iteration. Labels are those of the
+    exact distances, whatever the rounding of products. With many rows, the centers of k-means++
+    are first refined on samples, so that few iterations on all rows remain. Parameters and
+    attributes are those of `sklearn.cluster.KMeans`.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters.
-    init : {"k-means++", "random", "farthest", "uniform"}, (k, p) or (n,) array, or callable
-        Where to start: rows that are likely to lie apart, any rows, each row as far as possible
-        from those before it, any points of the box that rows fill; given centres; the means of
-        rows with given labels (whole numbers, one for each row; the mean of all for a label that
-        none has); or `f(X, k, random_state)`. The rows are drawn from a sample by global row
-        number, so every engine starts alike.
+    init : {"k-means++", "random", "farthest", "uniform"}, array or callable
+        Initial centers: greedy k-means++, random rows, farthest-first traversal, uniform points of
+        the bounding box; (n_clusters, n_features) centers; the means of rows with given labels,
+        (n_samples,) integers (the mean of all rows for a label without rows); or
+        `f(X, n_clusters, random_state)`. Rows are drawn from a sample by global row number, so
+        every engine starts from the same centers.
     n_init : int or "auto"
-        Number of starts, of which the best is kept; "auto" is 10 for "random", "uniform" and
-        functions, else 1.
+        Number of initializations, of which the best is kept; "auto" is 10 for "random", "uniform"
+        and callables, otherwise 1.
     max_iter : int
-        Most rounds of a start.
+        Maximum iterations.
     tol : float
-        Converged when the centres move by less than this share of the mean variance of a column.
+        Converged when the squared moves of all centers sum to at most this fraction of the mean
+        variance of a feature.
     verbose : int
         Whether to show progress, as `tenfold.progress()` does.
     random_state : int, optional
-        Seed of the starts.
+        Seed of the initializations.
     copy_x : bool
-        X is never overwritten, whatever is given here.
+        Ignored: X is never overwritten.
     algorithm : {"lloyd", "elkan"}
-        Both are the same rounds. Rows of an array remember how much nearer their centre was than
-        the second nearest, and are asked again only when the centres have moved by more; what
-        comes out is the same to the last bit.
+        Ignored: every pass keeps a bound for each row (Hamerly), and searches again only for rows
+        whose nearest center may have changed. The result is the same to the last bit.
 
     Attributes
     ----------
-    cluster_centers_ : (k, p) centres
-    labels_ : (n,) number of the cluster of each row
-    inertia_ : weighted sum of squared distances to the nearest centre
-    n_iter_, converged_ : rounds of the best start, and whether it stood still
-    history_ : cost ("objective") before each of these rounds, and "seconds"
+    cluster_centers_ : (n_clusters, n_features)
+    labels_ : (n_samples,) cluster of each row
+    inertia_ : weighted sum of squared distances to the nearest center
+    n_iter_, converged_ : iterations of the best initialization, and whether they converged
+    history_ : cost ("objective") before each of these iterations, and "seconds"
+
+    See Also
+    --------
+    MiniBatchKMeans : Batches of rows.
+    SphericalKMeans : Clusters by cosine similarity.
+    GaussianMixture : Soft clusters with covariances.
+    choose_k : Choose the number of clusters.
+    lloyd_steps : The steps of the algorithm one by one.
+
+    References
+    ----------
+    S. P. Lloyd (1982), Least squares quantization in PCM.
+
+    D. Arthur and S. Vassilvitskii (2007), k-means++: the advantages of careful seeding.
+
+    G. Hamerly (2010), Making k-means even faster.
 
     Examples
     --------
@@ -123,14 +134,14 @@ class KMeans(CentroidClusterer):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         self._check_row_count(rows)
-        cloud = summarize_data(rows)
+        data = summarize_data(rows)
         starts = (self._initial_centers(rows, rng) for _ in range(self._n_initializations()))
-        found = (self._fit_from(rows, cloud, start) for start in starts)
-        best = min(found, key=lambda solution: solution.end.cost)
+        solutions = (self._fit_from(rows, data, start) for start in starts)
+        best = min(solutions, key=lambda solution: solution.end.cost)
         self._warn_lost_clusters(best.end.labels)
-        centres = best.centres if cloud.origin is None else best.centres + cloud.origin
+        centers = best.centers if data.origin is None else best.centers + data.origin
         return {
-            "cluster_centers_": centres.astype(rows.dtype),
+            "cluster_centers_": centers.astype(rows.dtype),
             "labels_": best.end.labels,
             "inertia_": best.end.cost,
             **best.report,
@@ -139,38 +150,29 @@ class KMeans(CentroidClusterer):
     def _initial_centers(
         self, rows: Rows, rng: np.random.Generator, size: int | None = None
     ) -> np.ndarray:
-        """First centres; those of k-means++ on a sample are moved on there until still."""
+        """Initial centers; those of k-means++ are refined by k-means on samples."""
         start = super()._initial_centers(rows, rng, size)
         if not isinstance(self.init, str) or self.init != "k-means++":
             return start
-        for m in (
-            n
-            for n in _INIT_SAMPLE_SIZES
-            if 2 * n <= rows.n_rows and n * rows.source.row_bytes < _MAX_SAMPLE_BYTES
-        ):
+        for m in INIT_SAMPLE_SIZES:
+            if 2 * m > rows.n_rows or m * rows.source.row_bytes >= MAX_SAMPLE_BYTES:
+                continue
             X, w = sample_candidates(rows, m, int(rng.integers(2**31)))
-            few = Rows(
-                ArraySource(X, None, w) if isinstance(X, np.ndarray) else SparseSource(X, None, w)
-            )
-            cloud = summarize_data(few)
-            start = self._moved(few, cloud, start)[0].state
-            start = start if cloud.origin is None else start + cloud.origin
+            source = ArraySource if isinstance(X, np.ndarray) else SparseSource
+            sample = Rows(source(X, None, w))
+            data = summarize_data(sample)
+            loop = self._lloyd(BoundedAssignment(sample, data), start)
+            start = loop.state if data.origin is None else loop.state + data.origin
         return start
 
-    def _fit_from(self, rows: Rows, cloud: DataSummary, start: np.ndarray) -> KMeansSolution:
-        loop, last = self._moved(rows, cloud, start)
-        end = assign_finally(rows, cloud, loop.state, last)
-        return KMeansSolution(loop.state, end, loop.report)
+    def _fit_from(self, rows: Rows, data: DataSummary, start: np.ndarray) -> KMeansSolution:
+        """The solution from one initialization."""
+        assign = BoundedAssignment(rows, data)
+        loop = self._lloyd(assign, start)
+        return KMeansSolution(loop.state, assign.finish(loop.state), loop.report)
 
-    def _moved(
-        self, rows: Rows, cloud: DataSummary, start: np.ndarray
-    ) -> tuple[until_converged[np.ndarray], CenterBoundsPass]:
-        """Iterations from a start until convergence."""
-        start = start.astype(np.float64)
-        start = start if cloud.origin is None else start - cloud.origin
-        loop = until_converged(start, tol=self.tol * cloud.variance, max_iter=self.max_iter)
-        last = CenterBoundsPass()
-        for centres in loop:
-            moved, before, last = update_centers(rows, cloud, centres, last)
-            loop.update(moved, objective=before, change=((moved - centres) ** 2).sum())
-        return loop, last
+    def _lloyd(self, assign: BoundedAssignment, start: np.ndarray) -> until_converged[np.ndarray]:
+        """Lloyd's algorithm from initial centers in the coordinates of the data."""
+        data, start = assign.data, start.astype(np.float64)
+        start = start if data.origin is None else start - data.origin
+        return lloyd(assign, start, tol=self.tol * data.variance, max_iter=self.max_iter)

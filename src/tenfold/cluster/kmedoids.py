@@ -114,14 +114,14 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.cluster.kmedoids import KMedoids
+    >>> from tenfold import KMedoids
     >>> X = np.array([[1.0, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
     >>> model = KMedoids(n_clusters=2, metric="manhattan", random_state=0).fit(X)
     >>> sorted(model.cluster_centers_.tolist()), model.inertia_
     ([[1.0, 2.0], [10.0, 2.0]], 8.0)
     """
 
-    _draws = _all_pairs = True
+    _samples_rows = _has_quadratic_time = True
     _parameter_constraints = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "metric": [str, callable],
@@ -279,7 +279,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
             The rows; for "precomputed" their distances to the rows of the fit.
         """
         check_is_fitted(self)
-        return self._each(
+        return self._map_rows(
             X,
             _nearest_medoid,
             *self._distance_arguments(self.medoid_indices_, self.cluster_centers_),
@@ -295,7 +295,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         """
         check_is_fitted(self)
         state = self._distance_arguments(self.medoid_indices_, self.cluster_centers_)
-        return self._each(X, _medoid_distances, *state)
+        return self._map_rows(X, _medoid_distances, *state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,23 +16,24 @@ from tenfold.cluster._lloyd import final_assignment, labels_and_squared_distance
 from tenfold.cluster.initialization import INIT_METHODS
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
+from tenfold.math.linalg import to_dense
 from tenfold.optim.convergence import until_converged
 
 
 class _MiniBatchState(NamedTuple):
-    """Where the centres are, and how it has gone."""
+    """Centers, and the running cost by which the iterations stop."""
 
-    centres: np.ndarray  # (k, p) float64
-    weight: np.ndarray  # (k,) of the rows that each centre has met
-    smooth: float  # running mean of the cost of a row; NaN before the first
-    least: float  # the least that it was
-    idle: int  # batches since
-    unmoved: float  # weight of rows since rare centres were looked at
+    centers: np.ndarray  # (k, p) float64
+    weight: np.ndarray  # (k,) of the rows that were assigned to each center
+    running_cost: float  # exponential moving average of the cost of a row; NaN before the first
+    best_cost: float  # the least running cost
+    batches_since_best: int
+    rows_since_reassignment: float
     steps: int
 
 
 def _iterate_batches(rows: Rows, size: int, seed: int) -> Iterator[Chunk]:
-    """Every row once, in random batches that the seed alone decides."""
+    """Every row once, in random batches that depend on the seed alone."""
     for block in rows.blocks(seed):
         for start in range(0, len(block.order), size):
             order = block.order[start : start + size]
@@ -40,112 +41,126 @@ def _iterate_batches(rows: Rows, size: int, seed: int) -> Iterator[Chunk]:
 
 
 def _update_on_batch(
-    batch: Chunk, drift: _MiniBatchState, ratio: float, rng: np.random.Generator
+    batch: Chunk, state: _MiniBatchState, ratio: float, rng: np.random.Generator
 ) -> tuple[_MiniBatchState, float]:
-    """The centres after a batch, and the cost of a row of it before."""
-    known = drift.centres.astype(batch.X.dtype)
-    labels, squares = labels_and_squared_distances(batch, known, None)
+    """The state after a batch, and the mean cost of its rows before."""
+    centers = state.centers.astype(batch.X.dtype)
+    labels, squares = labels_and_squared_distances(batch, centers, None)
     w = batch.weights().astype(np.float64)
-    met, sums = np.zeros(len(known)), np.zeros(known.shape)
-    X = batch.X if isinstance(batch.X, np.ndarray) else batch.X.toarray()
-    add_rows_by_label(X, w, labels, sums, met)
-    weight = drift.weight + met
-    share = np.where(weight > 0, weight, 1.0)[:, None]
-    centres = drift.centres + (sums - met[:, None] * drift.centres) / share
-    unmoved = drift.unmoved + batch.rows
-    moved = drift._replace(centres=centres, weight=weight, steps=drift.steps + 1, unmoved=unmoved)
-    if (weight == 0).any() or unmoved >= 10 * len(weight):
-        moved = _reassign_rare_centers(moved, X, w, ratio, rng)
-    return moved, float(w @ squares) / max(w.sum(), np.finfo(float).tiny)
+    batch_weight, sums = np.zeros(len(centers)), np.zeros(centers.shape)
+    X = to_dense(batch.X)
+    add_rows_by_label(X, w, labels, sums, batch_weight)
+    weight = state.weight + batch_weight
+    divisor = np.where(weight > 0, weight, 1.0)[:, None]
+    updated = state._replace(
+        centers=state.centers + (sums - batch_weight[:, None] * state.centers) / divisor,
+        weight=weight,
+        steps=state.steps + 1,
+        rows_since_reassignment=state.rows_since_reassignment + batch.rows,
+    )
+    if (weight == 0).any() or updated.rows_since_reassignment >= 10 * len(weight):
+        updated = _reassign_rare_centers(updated, X, w, ratio, rng)
+    return updated, float(w @ squares) / max(w.sum(), np.finfo(float).tiny)
 
 
-def _update_running_cost(drift: _MiniBatchState, cost: float, share: float) -> _MiniBatchState:
-    """The running mean of the cost, and since when it is at its least."""
-    smooth = cost if np.isnan(drift.smooth) else (1 - share) * drift.smooth + share * cost
-    better = smooth < drift.least
-    idle = 0 if better else drift.idle + 1
-    return drift._replace(smooth=smooth, least=min(smooth, drift.least), idle=idle)
+def _update_running_cost(state: _MiniBatchState, cost: float, rate: float) -> _MiniBatchState:
+    """The state with the running cost after a batch."""
+    last = state.running_cost
+    running = cost if np.isnan(last) else (1 - rate) * last + rate * cost
+    return state._replace(
+        running_cost=running,
+        best_cost=min(running, state.best_cost),
+        batches_since_best=0 if running < state.best_cost else state.batches_since_best + 1,
+    )
 
 
 def _reassign_rare_centers(
-    drift: _MiniBatchState, X: np.ndarray, w: np.ndarray, ratio: float, rng: np.random.Generator
+    state: _MiniBatchState, X: np.ndarray, w: np.ndarray, ratio: float, rng: np.random.Generator
 ) -> _MiniBatchState:
-    """Move centres that met few rows to rows of the batch, half the batch at most."""
-    rare = drift.weight < ratio * drift.weight.max()
-    seen = np.flatnonzero(w > 0)
-    most = len(seen) // 2
+    """Move centers with few rows to rows of the batch, at most half of the batch."""
+    rare = state.weight < ratio * state.weight.max()
+    candidates = np.flatnonzero(w > 0)
+    most = len(candidates) // 2
     if rare.sum() > most:
-        rare[np.argsort(drift.weight, kind="stable")[most:]] = False
+        rare[np.argsort(state.weight, kind="stable")[most:]] = False
     if not rare.any():
-        return drift._replace(unmoved=0.0)
-    rows = rng.choice(seen, int(rare.sum()), replace=False, p=w[seen] / w[seen].sum())
-    centres, weight = drift.centres.copy(), drift.weight.copy()
-    centres[rare] = X[np.sort(rows)]
+        return state._replace(rows_since_reassignment=0.0)
+    p = w[candidates] / w[candidates].sum()
+    rows = rng.choice(candidates, int(rare.sum()), replace=False, p=p)
+    centers, weight = state.centers.copy(), state.weight.copy()
+    centers[rare] = X[np.sort(rows)]
     weight[rare] = weight[~rare].min() if (~rare).any() else 0.0
-    return drift._replace(centres=centres, weight=weight, unmoved=0.0)
+    return state._replace(centers=centers, weight=weight, rows_since_reassignment=0.0)
 
 
 class MiniBatchKMeans(CentroidClusterer):
-    r"""k-means in random batches: after a batch, each centre is the mean of all rows it has met.
+    r"""Mini-batch k-means: each center is the mean of all rows that were assigned to it so far.
 
     .. math:: c_j \leftarrow c_j + \frac{1}{N_j} \sum_{i \in B, \, \text{nearest } j}
               \omega_i (x_i - c_j)
 
-    :math:`N_j` is the weight of the rows that centre j has met, this batch included. Centres that
-    meet few rows are moved to rows of a batch now and then. Batches depend on the seed alone, so
-    arrays, files and a cluster give the same bits; every row is met once an epoch. Parameters and
+    :math:`N_j` is the weight of the rows assigned to center j so far, this batch included. Centers
+    with few rows are moved to rows of a batch from time to time. Batches depend on the seed alone,
+    so arrays, files and Dask give the same bits; an epoch visits every row once. Parameters and
     attributes are those of `sklearn.cluster.MiniBatchKMeans`, which draws with replacement.
-    [002, ch. 7]
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters.
-    init : {"k-means++", "random", "farthest", "uniform"}, (k, p) or (n,) array, or callable
-        Where to start, as in `KMeans`.
+    init : {"k-means++", "random", "farthest", "uniform"}, array or callable
+        Initialization, as in `KMeans`.
     max_iter : int
-        Most epochs. They end without a warning, as in scikit-learn: see `converged_`.
+        Maximum epochs. There is no warning if they do not suffice: see `converged_`.
     batch_size : int
         Rows of a batch.
     verbose : int
         Whether to show progress, as `tenfold.progress()` does.
     compute_labels : bool
-        Whether all rows are labelled at the end.
+        Whether labels and inertia of all rows are computed at the end.
     random_state : int, optional
-        Seed of starts and batches.
+        Seed of initializations and batches.
     tol : float
-        Stop when the squared moves of a batch are at most this share of the mean variance of a
-        column; 0 does not look at them.
+        Stop when the squared moves of a batch are at most this fraction of the mean variance of a
+        feature; 0 turns this off.
     max_no_improvement : int or None
-        Stop after so many batches without a new least running cost.
+        Stop after so many batches without a new minimum of the running cost.
     init_size : int, optional
-        Rows to choose starts from; 3 batches, or 3 rows for each cluster, by default.
+        Rows of the sample for initialization; by default 3 batches, or 3 rows for each cluster.
     n_init : int or "auto"
-        Number of starts, of which the best on those rows is taken; "auto" is 3 for "random",
-        "uniform" and functions, else 1.
+        Number of initializations, of which the best on that sample is used; "auto" is 3 for
+        "random", "uniform" and callables, otherwise 1.
     reassignment_ratio : float
-        Centres that met less than this share of what the busiest one met are moved.
+        Centers with less than this fraction of the largest weight are moved.
 
     Attributes
     ----------
-    cluster_centers_ : (k, p) centres
-    labels_, inertia_ : (n,) labels of the rows, and their cost (without labels: an estimate)
-    counts_ : (k,) weight of the rows that each centre has met
-    unmoved_ : number of rows since rare centres were looked at
-    n_iter_, n_steps_, converged_ : epochs, batches, and whether the fit stopped by itself
+    cluster_centers_ : (n_clusters, n_features)
+    labels_, inertia_ : (n_samples,) labels, and their cost (an estimate without `compute_labels`)
+    counts_ : (n_clusters,) weight of the rows that were assigned to each center
+    unmoved_ : rows since the last reassignment of rare centers
+    n_iter_, n_steps_, converged_ : epochs, batches, and whether a stopping criterion was met
     history_ : running mean of the cost ("objective") after each epoch, and "seconds"
+
+    See Also
+    --------
+    KMeans : Lloyd's algorithm on all rows.
+
+    References
+    ----------
+    D. Sculley (2010), Web-scale k-means clustering.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.cluster.minibatch_kmeans import MiniBatchKMeans
+    >>> from tenfold import MiniBatchKMeans
     >>> X = np.repeat([[0.0], [10.0]], 500, axis=0) + np.linspace(0, 1, 1000)[:, None]
     >>> model = MiniBatchKMeans(2, random_state=0, batch_size=100).fit(X)
     >>> sorted(model.cluster_centers_.round().ravel().tolist())
     [0.0, 11.0]
     """
 
-    _row_by_row = True
+    _learns_in_row_order = True
     _parameter_constraints = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "init": [StrOptions(set(INIT_METHODS)), callable, "array-like"],
@@ -191,32 +206,35 @@ class MiniBatchKMeans(CentroidClusterer):
         self.reassignment_ratio = reassignment_ratio
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        self._enough(rows)
-        drift, seed = self._begun(rows, rng), int(rng.integers(2**31))
-        still = self.tol * summarize_data(rows).variance if self.tol > 0 else -1.0
-        loop = until_converged(drift, tol=0.0, max_iter=self.max_iter)
-        for drift in loop:
-            after, stopped = self._epoch(rows, drift, still, [seed, loop.n_iter])
-            loop.update(after, objective=after.smooth, change=0.0 if stopped else np.inf)
+        self._check_row_count(rows)
+        state, seed = self._initial_state(rows, rng), int(rng.integers(2**31))
+        tol = self.tol * summarize_data(rows).variance if self.tol > 0 else -1.0
+        loop = until_converged(state, tol=0.0, max_iter=self.max_iter)
+        for state in loop:
+            after, stopped = self._run_epoch(rows, state, tol, [seed, loop.n_iter])
+            loop.update(after, objective=after.running_cost, change=0.0 if stopped else np.inf)
         return self._results(rows, loop.state) | loop.report
 
     def _set_learned(self, learned: dict[str, Any]) -> None:
-        vars(self).update(learned)  # the last epoch is an end like any other: no warning there
+        vars(self).update(learned)  # reaching max_iter is no reason for a warning here
 
-    def _begun(self, rows: Rows, rng: np.random.Generator) -> _MiniBatchState:
-        """The best of some starts on a sample."""
-        size = self._rows_to_start_from()
-        starts = [self._start(rows, rng, size) for _ in range(self._starts(blind=3))]
+    def _initial_state(self, rows: Rows, rng: np.random.Generator) -> _MiniBatchState:
+        """The state of the best of `n_init` initializations on a sample."""
+        size = self._sample_size()
+        starts = [
+            self._initial_centers(rows, rng, size)
+            for _ in range(self._n_initializations(independent=3))
+        ]
         if len(starts) > 1:
-            judged = rows.sample(size, int(rng.integers(2**31)))
+            sample = rows.sample(size, int(rng.integers(2**31)))
             costs = [
-                final_assignment(judged, start.astype(rows.dtype), None).cost for start in starts
+                final_assignment(sample, start.astype(rows.dtype), None).cost for start in starts
             ]
             starts = [starts[int(np.argmin(costs))]]
         k = self.n_clusters
         return _MiniBatchState(starts[0].astype(np.float64), np.zeros(k), np.nan, np.inf, 0, 0.0, 0)
 
-    def _rows_to_start_from(self) -> int:
+    def _sample_size(self) -> int:
         size = self.init_size or 3 * max(self.batch_size, self.n_clusters)
         if size >= self.n_clusters:
             return size
@@ -228,42 +246,44 @@ class MiniBatchKMeans(CentroidClusterer):
         )
         return 3 * self.n_clusters
 
-    def _epoch(
-        self, rows: Rows, drift: _MiniBatchState, still: float, seed: list[int]
+    def _run_epoch(
+        self, rows: Rows, state: _MiniBatchState, tol: float, seed: list[int]
     ) -> tuple[_MiniBatchState, bool]:
-        """Every row once; whether to stop."""
+        """The state after one epoch, and whether a stopping criterion was met."""
         rng = np.random.default_rng(seed)
-        share = min(2.0 * self.batch_size / (rows.n_rows + 1), 1.0)
+        rate = min(2.0 * self.batch_size / (rows.n_rows + 1), 1.0)
         for batch in _iterate_batches(rows, self.batch_size, int(rng.integers(2**31))):
-            before = drift
-            drift, cost = _update_on_batch(batch, drift, self.reassignment_ratio, rng)
-            if before.steps > 0:  # the first cost is that of the start
-                drift = _update_running_cost(drift, cost, share)
-            stood = ((drift.centres - before.centres) ** 2).sum() <= still
-            idle = self.max_no_improvement is not None and drift.idle >= self.max_no_improvement
-            if before.steps > 0 and (stood or idle):
-                return drift, True
-        return drift, False
+            before = state
+            state, cost = _update_on_batch(batch, state, self.reassignment_ratio, rng)
+            if before.steps > 0:  # the first cost is that of the initial centers
+                state = _update_running_cost(state, cost, rate)
+            converged = ((state.centers - before.centers) ** 2).sum() <= tol
+            patience = self.max_no_improvement
+            stalled = patience is not None and state.batches_since_best >= patience
+            if before.steps > 0 and (converged or stalled):
+                return state, True
+        return state, False
 
-    def _results(self, rows: Rows, drift: _MiniBatchState) -> dict[str, Any]:
-        centres = drift.centres.astype(rows.dtype)
-        found: dict[str, Any] = {"cluster_centers_": centres, "counts_": drift.weight}
+    def _results(self, rows: Rows, state: _MiniBatchState) -> dict[str, Any]:
+        centers = state.centers.astype(rows.dtype)
+        learned: dict[str, Any] = {"cluster_centers_": centers, "counts_": state.weight}
         if self.compute_labels:
-            end = rows.total(final_assignment, centres, None)
-            found |= {"labels_": end.labels, "inertia_": end.cost}
+            end = rows.total(final_assignment, centers, None)
+            learned |= {"labels_": end.labels, "inertia_": end.cost}
         else:
-            found["inertia_"] = drift.smooth * rows.n_rows
-        return found | {"n_steps_": drift.steps, "unmoved_": drift.unmoved}
+            learned["inertia_"] = state.running_cost * rows.n_rows
+        unmoved = state.rows_since_reassignment
+        return learned | {"n_steps_": state.steps, "unmoved_": unmoved}
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Move the centres by one batch.
+        """Update the centers with one batch.
 
         Parameters
         ----------
         X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
             The rows of the batch.
         y : None
-            Not used.
+            Ignored; present for API consistency.
         sample_weight : array, optional
             Weight of each row.
 
@@ -276,14 +296,14 @@ class MiniBatchKMeans(CentroidClusterer):
             first = not hasattr(self, "cluster_centers_")
             rows = self._rows(X, None, sample_weight, reset=first)
             if first:
-                self._enough(rows)
-                drift = self._begun(rows, self._rng())
+                self._check_row_count(rows)
+                state = self._initial_state(rows, self._rng())
             else:
-                steps, centres = self.n_steps_, self.cluster_centers_.astype(np.float64)
-                drift = _MiniBatchState(
-                    centres, self.counts_, np.nan, np.inf, 0, self.unmoved_, steps
+                steps, centers = self.n_steps_, self.cluster_centers_.astype(np.float64)
+                state = _MiniBatchState(
+                    centers, self.counts_, np.nan, np.inf, 0, self.unmoved_, steps
                 )
-            rng = np.random.default_rng([0, drift.steps])
-            drift, cost = _update_on_batch(rows.gather(), drift, self.reassignment_ratio, rng)
-            self._set_learned(self._results(rows, drift._replace(smooth=cost)))
+            rng = np.random.default_rng([0, state.steps])
+            state, cost = _update_on_batch(rows.gather(), state, self.reassignment_ratio, rng)
+            self._set_learned(self._results(rows, state._replace(running_cost=cost)))
         return self

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold._compiled.reductions import add_rows_by_label
+from tenfold.cluster._lloyd import AssignmentSums, lloyd, nearest_sums
 from tenfold.cluster.initialization import kmeans_plusplus_init, sample_candidates
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.merge_tree import merge
 from tenfold.engine.row_random import uniforms
 from tenfold.engine.rows import Rows
 from tenfold.math.distances import nearest_centers, squared_distances_to_assigned
+from tenfold.math.linalg import to_dense
 from tenfold.mixture import _tuning
 from tenfold.mixture._e_step import check_component_labels, iterate_blocks
 from tenfold.mixture._protocols import Components
@@ -44,8 +45,7 @@ def draw_initial_centers(
     size = max(_tuning.INIT_ROWS, _tuning.INIT_ROWS_PER_COMPONENT * k)
     most = max(_tuning.INIT_ENTRIES // max(rows.n_features, 1), 2 * k)
     X, w = sample_candidates(rows, min(size, most), int(rng.integers(2**31)))
-    X = X if isinstance(X, np.ndarray) else X.toarray()
-    X, fill = _impute_means(X.astype(np.float64), w)
+    X, fill = _impute_means(to_dense(X).astype(np.float64), w)
     if method == "random":
         return InitialCenters(None, fill)
     if method == "random_from_data":
@@ -84,18 +84,17 @@ def _impute_means(X: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _run_kmeans(X: np.ndarray, w: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Centers after some iterations of k-means on a sample; one that loses its rows stays."""
+    """Centers after k-means on a sample; an empty cluster keeps its center."""
     origin = centers.mean(axis=0)
-    X, centers = X - origin, centers - origin
-    tol = _KMEANS_TOL * float(w @ (X * X).mean(axis=1)) / w.sum()
-    for _ in range(_tuning.KMEANS_ITERATIONS):
-        n, sums = np.zeros(len(centers)), np.zeros(centers.shape)
-        add_rows_by_label(X, w, nearest_centers(X, centers), sums, n)
-        moved = np.where(n[:, None] > 0, sums / np.where(n > 0, n, 1.0)[:, None], centers)
-        change, centers = ((moved - centers) ** 2).sum(), moved
-        if change <= tol:
-            break
-    return centers + origin
+    sample = Chunk(X - origin, None, w)
+
+    def assign(centers: np.ndarray) -> tuple[AssignmentSums, float]:
+        weight, sums, cost = nearest_sums(sample, centers)
+        return AssignmentSums(weight, sums), cost
+
+    tol = _KMEANS_TOL * float(w @ (sample.X * sample.X).mean(axis=1)) / w.sum()
+    iterations = _tuning.KMEANS_ITERATIONS
+    return lloyd(assign, centers - origin, tol=tol, max_iter=iterations).state + origin
 
 
 class InitialAssignment(NamedTuple):

@@ -13,17 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold._compiled.reductions import add_rows_by_label
+from tenfold.cluster._lloyd import AssignmentSums, lloyd, nearest_sums
 from tenfold.cluster.initialization import kmeans_plusplus_init, sample_candidates
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.math.distances import nearest_centers, squared_distances
 from tenfold.math.losses import Loss
-from tenfold.optim.convergence import until_converged
 from tenfold.optim.quasi_newton import lbfgs
 
 _INIT_SAMPLE_ROWS = 20_000  # rows from which k-means++ draws the initial centers
-_NO_WEIGHTS = np.empty(0)
 
 
 class RbfParameters(NamedTuple):
@@ -101,36 +99,16 @@ def loss_and_gradient(chunk: Chunk, loss: Loss, net: RbfParameters, adapt: str) 
     return RbfLossGradient(total, gradient)
 
 
-class NearestCenterSums(NamedTuple):
-    """Sums over the rows nearest to each center: weights, rows, squared distances."""
-
-    n: np.ndarray
-    sums: np.ndarray
-    cost: float
-
-
-def _nearest_center_sums(chunk: Chunk, centers: np.ndarray) -> NearestCenterSums:
-    """Assignment step of Lloyd's algorithm on a chunk."""
-    labels = nearest_centers(chunk.X, centers)
-    n, sums = np.zeros(len(centers)), np.zeros(centers.shape)
-    w = _NO_WEIGHTS if chunk.w is None else chunk.w.astype(np.float64)
-    add_rows_by_label(chunk.X, w, labels, sums, n)
-    residuals = chunk.X - np.take(centers, labels, axis=0)
-    squares = np.einsum("ij,ij->i", residuals, residuals)
-    return NearestCenterSums(n, sums, float(chunk.weights() @ squares))
-
-
 def kmeans_centers(rows: Rows, k: int, rng: np.random.Generator) -> np.ndarray:
     """Centers of clusters by Lloyd's algorithm from k-means++; empty clusters keep theirs."""
     X, w = sample_candidates(rows, _INIT_SAMPLE_ROWS, int(rng.integers(2**31)))
     start = kmeans_plusplus_init(X, w, min(k, len(X)), rng).astype(rows.dtype)
-    loop = until_converged(start, tol=0.0, max_iter=100)
-    for centers in loop:
-        sums = rows.total(_nearest_center_sums, centers)
-        means = sums.sums / np.where(sums.n > 0, sums.n, 1.0)[:, None]
-        updated = np.where(sums.n[:, None] > 0, means, centers).astype(rows.dtype)
-        loop.update(updated, objective=sums.cost, change=float(((updated - centers) ** 2).sum()))
-    return loop.state
+
+    def assign(centers: np.ndarray) -> tuple[AssignmentSums, float]:
+        weight, sums, cost = rows.total(nearest_sums, centers)
+        return AssignmentSums(weight, sums), cost
+
+    return lloyd(assign, start, tol=0.0, max_iter=100).state
 
 
 def class_votes(chunk: Chunk, centers: np.ndarray, k: int) -> np.ndarray:
