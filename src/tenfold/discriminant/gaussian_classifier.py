@@ -65,7 +65,7 @@ class GaussianClassifier(BayesRuleClassifier):
 
     Examples
     --------
-    >>> from tenfold.discriminant.gaussian_classifier import GaussianClassifier
+    >>> from tenfold import GaussianClassifier
     >>> X = [[0.0, 0.0], [2.0, 0.0], [4.0, 6.0], [6.0, 6.0]]
     >>> model = GaussianClassifier("spherical", reg_covar=0).fit(X, ["a", "a", "b", "b"])
     >>> model.covariances_.tolist(), model.predict([[3.0, 1.0]]).tolist()

@@ -51,7 +51,7 @@ class GenerativeClassifier(BayesRuleClassifier):
     .. math:: p(y = c \mid x) \propto \pi_c \, p_c(x)
 
     A density is an object with `fit(X, w)`, `log_density(X)` and `sample(n, rng)`; see
-    `tenfold.distributions`. If it also has `statistic(X, w)` and `fitted(s)`, the
+    `tenfold.distributions`. If it also has `statistic(X, w)` and `fit_statistic(s)`, the
     model learns in one pass over data of any size and has `partial_fit` and `merge`; otherwise the
     rows have to fit into memory.
 
@@ -80,7 +80,7 @@ class GenerativeClassifier(BayesRuleClassifier):
 
     >>> import numpy as np
     >>> from typing import NamedTuple
-    >>> from tenfold.discriminant.generative_classifier import GenerativeClassifier
+    >>> from tenfold import GenerativeClassifier
     >>> class Exponential(NamedTuple):
     ...     rate: float = 1.0
     ...
@@ -135,7 +135,7 @@ class GenerativeClassifier(BayesRuleClassifier):
         if not _is_mergeable(self._density):
             raise TypeError(
                 f"{type(self._density).__name__} has no statistic(X, w): call fit with all rows, "
-                "or give the density statistic(X, w) and fitted(statistic)"
+                "or give the density statistic(X, w) and fit_statistic(s)"
             )
         fitted = [None if p is None else self._density.fit_statistic(p) for p in s.parts]
         return self._attributes(s.n, fitted, dtype)

@@ -205,7 +205,7 @@ class LinearDiscriminantAnalysis(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tenfold.discriminant.lda import LinearDiscriminantAnalysis
+    >>> from tenfold import LinearDiscriminantAnalysis
     >>> X, y = load_iris(return_X_y=True)
     >>> model = LinearDiscriminantAnalysis(n_components=1).fit(X, y)
     >>> round(model.score(X, y), 3), model.transform(X).shape
@@ -334,7 +334,7 @@ class LinearDiscriminantAnalysis(
             The rows.
         """
         check_is_fitted(self)
-        Z = self._each(X, _linear_scores, self.coef_, self.intercept_)
+        Z = self._map_rows(X, _linear_scores, self.coef_, self.intercept_)
         return Z[:, 0] if len(self.coef_) == 1 else Z
 
     @property
@@ -362,7 +362,7 @@ class LinearDiscriminantAnalysis(
         """
         directions = self._directions()
         center = self.xbar_ if self.solver == "svd" else np.zeros_like(self.means_[0])
-        return self._each(X, _project_chunk, directions, center)
+        return self._map_rows(X, _project_chunk, directions, center)
 
     def _class_probabilities(self) -> np.ndarray:
         return self.priors_

@@ -76,7 +76,7 @@ class QuadraticDiscriminantAnalysis(BayesRuleClassifier):
     --------
     A narrow class inside of a wide one, which no linear boundary separates:
 
-    >>> from tenfold.discriminant.qda import QuadraticDiscriminantAnalysis
+    >>> from tenfold import QuadraticDiscriminantAnalysis
     >>> X = [[-0.1], [0.0], [0.1], [-3.0], [0.0], [3.0]]
     >>> model = QuadraticDiscriminantAnalysis().fit(X, ["in"] * 3 + ["out"] * 3)
     >>> model.predict([[-2.0], [0.05], [2.0]]).tolist()
@@ -203,7 +203,7 @@ class QuadraticDiscriminantAnalysis(BayesRuleClassifier):
             The rows.
         """
         check_is_fitted(self)
-        Z = self._each(X, *self._scorer())
+        Z = self._map_rows(X, *self._scorer())
         return Z[:, 1] - Z[:, 0] if Z.shape[1] == 2 else Z
 
     def _class_probabilities(self) -> np.ndarray:

@@ -80,7 +80,7 @@ class BaseMixture(DensityMixin, Estimator):
     _parameter_constraints: dict[str, Any] = MIXTURE_CONSTRAINTS
 
     @property
-    def _draws(self) -> bool:  # one component does not depend on the initialization
+    def _samples_rows(self) -> bool:  # one component does not depend on the initialization
         return self.n_components > 1
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
@@ -162,7 +162,7 @@ class BaseMixture(DensityMixin, Estimator):
             The rows.
         """
         check_is_fitted(self)
-        return self._each(X, most_probable_component, self._components())
+        return self._map_rows(X, most_probable_component, self._components())
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit the mixture, then predict the most probable component of each row, (n_samples,).
@@ -185,7 +185,7 @@ class BaseMixture(DensityMixin, Estimator):
             The rows.
         """
         check_is_fitted(self)
-        return self._each(X, membership_probabilities, self._components())
+        return self._map_rows(X, membership_probabilities, self._components())
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Log-likelihood of each row, (n_samples,).
@@ -196,7 +196,7 @@ class BaseMixture(DensityMixin, Estimator):
             The rows.
         """
         check_is_fitted(self)
-        return self._each(X, log_likelihoods, self._components())
+        return self._map_rows(X, log_likelihoods, self._components())
 
     def score(  # pyright: ignore[reportIncompatibleMethodOverride] - scikit-learn's returns None
         self, X: Any, y: Any = None, sample_weight: Any = None

@@ -139,7 +139,7 @@ class BernoulliMixture(_DiscreteMixture):
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.mixture.discrete import BernoulliMixture
+    >>> from tenfold import BernoulliMixture
     >>> X = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 0, 1]])
     >>> BernoulliMixture(2, random_state=0).fit(X).weights_.round(6).tolist()
     [0.5, 0.5]
@@ -227,7 +227,7 @@ class MultinomialMixture(_DiscreteMixture):
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.mixture.discrete import MultinomialMixture
+    >>> from tenfold import MultinomialMixture
     >>> X = np.array([[9, 1], [8, 2], [2, 8], [1, 9]])
     >>> model = MultinomialMixture(2, random_state=0, tol=1e-9).fit(X)
     >>> np.sort(model.probabilities_[:, 0]).round(2).tolist()
@@ -279,7 +279,7 @@ class PoissonMixture(_DiscreteMixture):
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold.mixture.discrete import PoissonMixture
+    >>> from tenfold import PoissonMixture
     >>> model = PoissonMixture(2, random_state=0, tol=1e-9).fit([[1.0], [2.0], [30.0], [40.0]])
     >>> np.sort(model.rates_.ravel()).round(3).tolist()
     [1.5, 35.0]
@@ -345,7 +345,7 @@ class CategoricalMixture(_DiscreteMixture):
 
     Examples
     --------
-    >>> from tenfold.mixture.discrete import CategoricalMixture
+    >>> from tenfold import CategoricalMixture
     >>> X = [[0, 2], [0, 2], [1, 0], [1, 0]]
     >>> model = CategoricalMixture(2, random_state=0).fit(X)
     >>> [table.shape for table in model.tables()], model.predict_proba([[0, 2]]).max().round(6)

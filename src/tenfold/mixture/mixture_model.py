@@ -44,13 +44,6 @@ class _DensityComponents(NamedTuple):
         return DensityStatistics(R.sum(axis=1), tuple(parts))
 
 
-def _fit_density(density: Any, statistic: Any) -> Any:
-    """The density fitted to a statistic."""
-    if hasattr(density, "fit_statistic"):
-        return density.fit_statistic(statistic)
-    return density.from_statistic(statistic)
-
-
 class _DensityFamily(NamedTuple):
     """The `MixtureFamily` of any density: the state holds the statistic of each component."""
 
@@ -65,7 +58,7 @@ class _DensityFamily(NamedTuple):
         k = len(state.n)
         if not state.parts:
             return _DensityComponents(np.full(k, -np.log(k)), (self.density,) * k)
-        fitted = tuple(_fit_density(self.density, part) for part in state.parts)
+        fitted = tuple(self.density.fit_statistic(part) for part in state.parts)
         weights = state.n + EMPTY_WEIGHT
         return _DensityComponents(np.log(weights / weights.sum()), fitted)
 
@@ -88,10 +81,11 @@ class MixtureModel(BaseMixture):
 
     .. math:: \max \sum_i \omega_i \log \sum_k \pi_k \, p(x_i; \theta_k)
 
-    A density has `log_density(X)`, `sample(n, rng)`, `statistic(X, w)` and `fitted(statistic)`, as
-    those of `tenfold.distributions`; statistics merge. `GaussianMixture`, `BernoulliMixture`,
-    `MultinomialMixture`, `PoissonMixture` and `CategoricalMixture` do the same faster. With a prior
-    in the density, EM maximizes the posterior, not the likelihood that `history_` shows.
+    A density has `log_density(X)`, `sample(n, rng)`, `statistic(X, w)` and
+    `fit_statistic(statistic)`, as those of `tenfold.distributions`; statistics merge.
+    `GaussianMixture`, `BernoulliMixture`, `MultinomialMixture`, `PoissonMixture` and
+    `CategoricalMixture` do the same faster. With a prior in the density, EM maximizes the
+    posterior, not the likelihood that `history_` shows.
 
     Parameters
     ----------
@@ -139,7 +133,7 @@ class MixtureModel(BaseMixture):
 
     >>> import numpy as np
     >>> from typing import NamedTuple
-    >>> from tenfold.mixture.mixture_model import MixtureModel
+    >>> from tenfold import MixtureModel
     >>> class Waiting(NamedTuple):
     ...     rate: float = 1.0
     ...
@@ -152,7 +146,7 @@ class MixtureModel(BaseMixture):
     ...     def statistic(self, X, w):
     ...         return np.array([w.sum(), w @ X[:, 0]])
     ...
-    ...     def fitted(self, s):
+    ...     def fit_statistic(self, s):
     ...         return Waiting(s[0] / s[1])
     >>> rng = np.random.default_rng(0)
     >>> X = np.append(rng.exponential(1, 500), rng.exponential(50, 500))[:, None]
@@ -163,7 +157,7 @@ class MixtureModel(BaseMixture):
 
     _parameter_constraints: dict[str, Any] = {
         **MIXTURE_CONSTRAINTS,
-        "density": [HasMethods(["log_density", "statistic"]), None],
+        "density": [HasMethods(["log_density", "statistic", "fit_statistic"]), None],
     }
 
     def __init__(

@@ -75,7 +75,7 @@ def choose_components(
 
     Examples
     --------
-    >>> from tenfold.mixture.gaussian_mixture import GaussianMixture
+    >>> from tenfold import GaussianMixture
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(size=(100, 2)) + center for center in (0, 8, 16)])
     >>> choose_components(GaussianMixture(random_state=0), X, range(1, 6)).n_components

@@ -71,7 +71,7 @@ class CategoricalNB(DiscreteNB):
     --------
     Songs by genre (0 pop, 1 country, 2 classical) and length (0 short, 1 long), liked or not:
 
-    >>> from tenfold.naive_bayes.categorical import CategoricalNB
+    >>> from tenfold import CategoricalNB
     >>> songs = [[0, 0], [0, 1], [1, 0], [2, 1], [2, 1]]
     >>> model = CategoricalNB().fit(songs, ["yes", "yes", "no", "no", "no"])
     >>> model.predict_proba([[0, 0]]).round(3).tolist()

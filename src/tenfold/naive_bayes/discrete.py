@@ -66,7 +66,7 @@ class MultinomialNB(DiscreteNB):
     --------
     Words good, bad, film; the reviews "good good film" (1) and "bad film" (0):
 
-    >>> from tenfold.naive_bayes.discrete import MultinomialNB
+    >>> from tenfold import MultinomialNB
     >>> model = MultinomialNB().fit([[2.0, 0.0, 1.0], [0.0, 1.0, 1.0]], [1, 0])
     >>> model.predict_proba([[1.0, 0.0, 0.0]]).round(3).tolist()
     [[0.286, 0.714]]
@@ -151,7 +151,7 @@ class ComplementNB(DiscreteNB):
 
     Examples
     --------
-    >>> from tenfold.naive_bayes.discrete import ComplementNB
+    >>> from tenfold import ComplementNB
     >>> model = ComplementNB().fit([[2.0, 0.0, 1.0], [0.0, 1.0, 1.0]], [1, 0])
     >>> model.predict([[1.0, 0.0, 0.0]]).tolist()
     [1]
@@ -232,7 +232,7 @@ class BernoulliNB(DiscreteNB):
 
     Examples
     --------
-    >>> from tenfold.naive_bayes.discrete import BernoulliNB
+    >>> from tenfold import BernoulliNB
     >>> model = BernoulliNB().fit([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], ["a", "a", "b"])
     >>> model.predict_proba([[1.0, 0.0]]).round(3).tolist()
     [[0.871, 0.129]]
@@ -361,7 +361,7 @@ class PoissonNB(DiscreteNB):
     --------
     Calls per hour by day (1) and by night (0):
 
-    >>> from tenfold.naive_bayes.discrete import PoissonNB
+    >>> from tenfold import PoissonNB
     >>> model = PoissonNB(alpha=0).fit([[9.0], [7.0], [1.0], [3.0]], [1, 1, 0, 0])
     >>> model.rate_.ravel().tolist(), model.predict([[4.0], [5.0]]).tolist()
     ([2.0, 8.0], [0, 1])

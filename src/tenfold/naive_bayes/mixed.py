@@ -94,7 +94,7 @@ class MixedNB(BayesRuleClassifier):
     --------
     Height in meters, whether a person likes cats, and the town, of two groups of people:
 
-    >>> from tenfold.naive_bayes.mixed import MixedNB
+    >>> from tenfold import MixedNB
     >>> X = [[1.7, 1, 0], [1.6, 1, 1], [1.9, 0, 2], [1.8, 0, 2]]
     >>> model = MixedNB(["gaussian", "bernoulli", "categorical"]).fit(X, ["a", "a", "b", "b"])
     >>> model.predict([[1.75, 1, float("nan")]]).tolist()

@@ -47,7 +47,7 @@ def e_step(
 
     Examples
     --------
-    >>> from tenfold.mixture._gaussian import GaussianParameters
+    >>> from tenfold.mixture import GaussianParameters
     >>> two = GaussianParameters(np.array([0.5, 0.5]), np.array([[0.0], [5.0]]), np.ones(2))
     >>> R, log_likelihood = e_step([[0.0], [1.0], [4.0], [5.0]], two, "spherical")
     >>> R[:, 0].round(6).tolist(), log_likelihood.sum().round(6)
