@@ -637,8 +637,10 @@ def test_a_shift_of_the_columns_only_moves_the_constant(solver, shift):
 def test_separable_rows_end_with_finite_coefficients(solver, k):
     X, _ = votes(k)
     y = np.digitize(X[:, 0], [0.0, 1.0][: k - 1])
-    model = LogisticRegression(C=np.inf, solver=solver, max_iter=500).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="separable"):
+        model = LogisticRegression(C=np.inf, solver=solver, max_iter=500).fit(X, y)
     assert np.isfinite(model.coef_).all()
+    assert not model.converged_
     assert model.score(X, y) == 1.0
     small = LogisticRegression(C=1.0, solver=solver).fit(X, y)
     assert np.abs(small.coef_).max() < np.abs(model.coef_).max()  # [000, 1.4]

@@ -519,9 +519,42 @@ def test_an_epoch_sees_every_row_once(size):
         return 0.0, np.zeros(1)
 
     sgd(spy, np.zeros(1), tenfold.open(X), batch_size=size, max_iter=1)
+    seen = seen[1:-1]  # without the passes over all rows that judge the start and the result
     assert [len(batch) for batch in seen[:-1]] == [size] * (len(seen) - 1)
     assert_array_equal(np.sort(np.concatenate(seen)), X[:, 0])
     assert not np.array_equal(np.concatenate(seen), X[:, 0])
+
+
+@pytest.mark.parametrize("rate", [0.9, 10.0])
+def test_stochastic_divergence_raises_and_names_a_rate_that_works(rate):
+    X, y = least_squares(300)
+    rows = tenfold.open(10 * X, y)
+    with pytest.raises(DivergenceError, match=r"diverged: the mean loss .* try rate=") as caught:
+        sgd(squares, np.zeros(4), rows, learning_rate=rate, max_iter=5)
+    found = sgd(squares, np.zeros(4), rows, learning_rate=caught.value.rate / 4, max_iter=50)
+    start, end = (float(((10 * X @ at - y) ** 2).mean()) for at in (np.zeros(4), found.x))
+    assert end < start
+
+
+def test_a_loss_that_rises_again_is_not_convergence():
+    X, y = least_squares(300)
+    y = y + 3 * np.random.default_rng(1).normal(size=300)
+    rows = tenfold.open(X, y)
+    rate = lambda t: 0.02 if t <= 300 else 0.42  # noqa: E731
+    with pytest.warns(RuntimeWarning, match="the mean loss at the result is"):
+        found = sgd(squares, np.zeros(4), rows, learning_rate=rate, max_iter=30, patience=3)
+    assert found.report["n_iter_"] < 30
+    assert not found.report["converged_"]
+
+
+def test_batches_of_weight_zero_are_no_steps():
+    X, y = least_squares(60)
+    w = np.tile([1.0, 0.0], 30)
+    leaf = lambda chunk, theta: squares(chunk, theta) if chunk.weight else (0.0, np.zeros(4))  # noqa: E731
+    rate = schedules.PowerDecay(1.0, 0.8, shift=10)
+    some = sgd(leaf, np.zeros(4), tenfold.open(X, y, w), learning_rate=rate, max_iter=15)
+    best = np.linalg.lstsq(X[::2], y[::2], rcond=None)[0]
+    assert_allclose(some.x, best, atol=0.1)
 
 
 @pytest.mark.parametrize("size", [1, 10])
@@ -679,7 +712,7 @@ def test_early_stopping_returns_the_best_point_on_other_data():
     assert found.report["converged_"]
     assert found.value == min(losses)
     assert validate(found.x) == found.value
-    assert len(losses) - 1 == found.report["n_iter_"] < 100
+    assert len(losses) - 3 == found.report["n_iter_"] < 100  # start, result, and the line above
 
 
 def test_rules_and_clipping_work_with_batches():

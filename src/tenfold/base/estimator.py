@@ -18,9 +18,9 @@ from sklearn.utils.validation import validate_data
 from tenfold.base._sklearn import check_sample_weight
 from tenfold.callbacks.monitor import monitor_fit
 from tenfold.callbacks.progress_bar import progress
-from tenfold.distributed.dask import current_engine
 from tenfold.engine.arrays import ArraySource, SparseSource
 from tenfold.engine.blas_threads import one_blas_thread
+from tenfold.engine.context import current_engine
 from tenfold.engine.hooks import record_value
 from tenfold.engine.rows import Rows
 from tenfold.engine.thread_pool import n_threads, threads
@@ -38,8 +38,13 @@ class Estimator(BaseEstimator):
     _min_rows = 1
     _y_required = False
     _multi_output = False
-    _all_pairs = False  # whether time grows with the square of the rows
-    _draws = False  # whether rows are drawn: then weights and order of rows matter
+    _learns_from_rows = True  # False: the model needs arrays, for example around a foreign model
+    _has_quadratic_time = False  # whether time grows with the square of the rows
+    _samples_rows = False  # whether rows are drawn: then weights and order of rows matter
+    _learns_in_row_order = False  # whether the result depends on the order of the rows
+    _learns_in_batches = False  # whether the gradient is that of random batches
+    _fits_from_moments = False  # whether second moments of [X y] are the statistic
+    _law_params: dict[str, Any] = {}  # parameters of short fits, for the laws
     _chunk_rows: int | None = None  # most rows per chunk, where the usual grid is too coarse
     _parameter_constraints: dict[str, Any] = {}
 
@@ -117,17 +122,17 @@ class Estimator(BaseEstimator):
         return np.random.default_rng(record_value(lambda: int(draw(2**31 - 1))))
 
     def _set_learned(self, learned: dict[str, Any]) -> None:
+        """Set the learned attributes, and warn if the fit did not converge.
+
+        An entry "warning_" is the text of that warning, empty for none; it is no attribute.
+        """
+        learned = dict(learned)
+        warning = learned.pop("warning_", None)
         for name, value in learned.items():
             setattr(self, name, value)
-        if not learned.get("converged_", True):
-            rounds = np.max(learned["n_iter_"])
-            warnings.warn(
-                f"{type(self).__name__} did not converge in max_iter={rounds} rounds. "
-                "Raise max_iter, standardise the columns, or loosen tol; `history_` shows the "
-                "objective per round.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        if not learned.get("converged_", True) and warning != "":
+            warning = warning or _convergence_message(int(np.max(learned["n_iter_"])))
+            warnings.warn(f"{type(self).__name__} {warning}", ConvergenceWarning, stacklevel=3)
 
     def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
         """X, y and weights, checked, as rows on the grid of the model."""
@@ -179,7 +184,7 @@ class Estimator(BaseEstimator):
         n, p = X.shape
         if not reset:
             named = hasattr(self, "feature_names_in_")
-            return y is None and n > 0 and p == self.n_features_in_ and not named
+            return y is None and n > 0 and p == getattr(self, "n_features_in_", p) and not named
         right_target = not self._y_required if y is None else _is_plain_target(y, n)
         return right_target and n >= max(self._min_rows, 1) and p > 0
 
@@ -212,19 +217,27 @@ class Estimator(BaseEstimator):
                 f"the columns {rows.names} are not those of the fit, {list(mine)}: "
                 "choose them with tenfold.open(..., columns=[...])"
             )
-        if rows.n_features != self.n_features_in_:
+        if rows.n_features != getattr(self, "n_features_in_", rows.n_features):  # set by hand
             raise ValueError(
                 f"X has {rows.n_features} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
 
-    def _each(self, X: Any, f: Callable[..., np.ndarray], *state: Any) -> np.ndarray:
+    def _map_rows(self, X: Any, f: Callable[..., np.ndarray], *state: Any) -> np.ndarray:
         """`f(chunk, *state)` for all rows of X, below each other: how every model predicts.
 
         The caller has made sure that the model is fitted.
         """
         with self._work_context():
             return self._rows(X, reset=False).each(f, *state)
+
+
+def _convergence_message(n_iter: int) -> str:
+    """What to do about a fit that did not converge in so many iterations."""
+    return (
+        f"did not converge in max_iter={n_iter} rounds. Raise max_iter, standardise the columns, "
+        "or loosen tol; `history_` shows the objective per round."
+    )
 
 
 def _is_plain_target(y: Any, n: int) -> bool:

@@ -96,6 +96,16 @@ def _residual_loss(loss, epsilon, r):
 
 
 # ------------------------------------------------------------------------------ summed over rows
+@njit(cache=True, nogil=True)
+def weighted_loss_sum(loss, epsilon, z, y, weights):  # number, number, (n,), (n,), (n,) -> number
+    """Weighted sum of the losses of scores z; rows of weight zero count for nothing."""
+    total = 0.0
+    for i in range(len(z)):
+        if weights[i] > 0.0:
+            total += weights[i] * loss_and_derivative(loss, epsilon, z[i], y[i])[0]
+    return total
+
+
 @njit(cache=True, nogil=True, fastmath=SUM_FASTMATH)
 def row_dots(X, w, b):  # (n, d), (d,), number -> (n,)
     """X . w + b for each row."""

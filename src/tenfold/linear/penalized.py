@@ -15,6 +15,7 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.linear._base import LinearClassifier, LinearRegressor, class_scores
 from tenfold.linear._objective import LinearObjective, sum_class_weights
+from tenfold.linear._separation import check_separation
 from tenfold.linear._solvers import SOLVERS, SolverSettings, minimize_penalized
 from tenfold.linear.probit import probit_log_probabilities
 from tenfold.math.links import softmax
@@ -111,7 +112,10 @@ class PenalizedLinearModel(Estimator):
         )
         minimum = minimize_penalized(f, nonsmooth, np.zeros(m * len(ridge)), settings)
         W, b = f.split_parameters(minimum.x)
-        return W.copy(), b.copy(), minimum.report
+        report = minimum.report
+        if isinstance(nonsmooth, NoPenalty):
+            report = check_separation(f, minimum, "Set `penalty` and `alpha`.")
+        return W.copy(), b.copy(), report
 
 
 def _split_penalty(penalty: Penalty) -> tuple[float, Penalty]:
@@ -348,6 +352,6 @@ class PenalizedClassifier(LinearClassifier, PenalizedLinearModel):
         check_is_fitted(self)
         if isinstance(_resolve_loss(self.loss, LogisticLoss()), ProbitLoss):
             return np.exp(
-                self._each(X, probit_log_probabilities, self.coef_[0], self.intercept_[0])
+                self._map_rows(X, probit_log_probabilities, self.coef_[0], self.intercept_[0])
             )
-        return softmax(self._each(X, class_scores, self.coef_, self.intercept_))
+        return softmax(self._map_rows(X, class_scores, self.coef_, self.intercept_))

@@ -15,6 +15,7 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.linear._base import linear_score, warm_start_parameters
 from tenfold.linear._objective import LinearObjective
+from tenfold.linear._separation import check_separation
 from tenfold.linear._smooth_solvers import SMOOTH_SOLVERS, minimize_smooth
 from tenfold.math.losses import PoissonLoss
 
@@ -137,9 +138,10 @@ class PoissonRegressor(Regressor):
         settings = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
         with np.errstate(over="ignore", invalid="ignore"):  # trial steps that are too long
             minimum = minimize_smooth(f, self._initial_parameters(counts), **settings)
+            report = check_separation(f, minimum, "Set alpha.")
         W, b = f.split_parameters(minimum.x)
         intercept = b[0] if self.fit_intercept else 0.0
-        return {"coef_": W[0].copy(), "intercept_": intercept, **minimum.report}
+        return {"coef_": W[0].copy(), "intercept_": intercept, **report}
 
     def _initial_parameters(self, counts: CountTotals) -> np.ndarray:
         if (previous := warm_start_parameters(self)) is not None:
@@ -161,7 +163,7 @@ class PoissonRegressor(Regressor):
         (n_rows,) array
         """
         check_is_fitted(self)
-        return self._each(X, _expected_counts, self.coef_, self.intercept_)
+        return self._map_rows(X, _expected_counts, self.coef_, self.intercept_)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Share of the deviance that the model explains, D²: 1 at best, 0 for a constant.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import log_ndtr
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
@@ -17,21 +15,12 @@ from tenfold.base.mixins import ProbabilisticClassifier
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.linear._base import linear_score, warm_start_parameters
-from tenfold.linear._loss_gradients import row_weights
 from tenfold.linear._objective import LinearObjective, classification_objective
+from tenfold.linear._separation import check_separation
 from tenfold.linear._smooth_solvers import SMOOTH_SOLVERS, minimize_smooth
 from tenfold.math.losses import ProbitLoss
 from tenfold.optim.convergence import Minimum
 from tenfold.optim.gradient_methods import gradient_descent
-
-
-class MinMargin(NamedTuple):
-    """The smallest margin y (x·w + b) over rows: positive if the plane separates them."""
-
-    margin: float
-
-    def merge(self, other: MinMargin) -> MinMargin:
-        return MinMargin(min(self.margin, other.margin))
 
 
 class ProbitRegression(ProbabilisticClassifier):
@@ -153,9 +142,8 @@ class ProbitRegression(ProbabilisticClassifier):
         )
         minimum = self._minimize(f, self._initial_parameters())
         W, b = f.split_parameters(minimum.x)
-        if np.isinf(self.C) and rows.total(_min_margin, f.class_weight, W[0], b[0]).margin > 0:
-            _warn_of_separation()
-        return {"coef_": W.copy(), "intercept_": b.copy(), **minimum.report}
+        report = check_separation(f, minimum, "Set C.")
+        return {"coef_": W.copy(), "intercept_": b.copy(), **report}
 
     def _minimize(self, f: LinearObjective, start: np.ndarray) -> Minimum:
         stop = {"tol": self.tol, "max_iter": self.max_iter}
@@ -179,7 +167,7 @@ class ProbitRegression(ProbabilisticClassifier):
             The rows.
         """
         check_is_fitted(self)
-        return self._each(X, linear_score, self.coef_[0], self.intercept_[0])
+        return self._map_rows(X, linear_score, self.coef_[0], self.intercept_[0])
 
 
 def _check_binary(classes: np.ndarray) -> None:
@@ -195,21 +183,3 @@ def probit_log_probabilities(chunk: Chunk, w: np.ndarray, b: np.ndarray) -> np.n
     """Log-probabilities (n, 2), exact in both tails."""
     z = linear_score(chunk, w, b)
     return np.column_stack([log_ndtr(-z), log_ndtr(z)])
-
-
-def _min_margin(
-    chunk: Chunk, class_weight: np.ndarray | None, w: np.ndarray, b: np.ndarray
-) -> MinMargin:
-    """The smallest margin of the rows that have weight."""
-    weights = row_weights(chunk, class_weight)
-    m = (2 * chunk.y - 1) * linear_score(chunk, w, b)
-    return MinMargin(float(m.min(initial=np.inf, where=True if weights is None else weights > 0)))
-
-
-def _warn_of_separation() -> None:
-    warnings.warn(
-        "the classes are linearly separable: without a penalty (C=inf) the likelihood has no "
-        "maximum at finite coefficients, and these are where the iteration stopped. Set C.",
-        ConvergenceWarning,
-        stacklevel=4,
-    )

@@ -9,7 +9,9 @@ gradient descent; an endless stream of batches is online learning.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -17,7 +19,13 @@ import numpy as np
 
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
-from tenfold.optim.convergence import Minimum, until_converged
+from tenfold.optim.convergence import (
+    DivergenceError,
+    Minimum,
+    largest_curvature,
+    suggest_learning_rate,
+    until_converged,
+)
 from tenfold.optim.optimizers import SGD, Optimizer, apply_update, init_state
 from tenfold.optim.schedules import PowerDecay, Schedule, as_schedule
 
@@ -25,6 +33,9 @@ ChunkLoss = Callable[[Chunk, np.ndarray], tuple[float, np.ndarray]]
 GradientClip = Callable[[np.ndarray], np.ndarray]
 
 _INVERSE_SQRT = PowerDecay(delta=0.5)
+_DIVERGED_LOSS_RATIO = 1e8  # of the loss of an epoch to the initial one: diverged
+_LOOK_AT_BATCHES = 20  # of which the steepest one decides the learning rate that is suggested
+_MIN_KEPT_DECREASE = 0.5  # of the largest decrease of the loss: less means that it rises again
 
 
 class SgdSettings(NamedTuple):
@@ -91,7 +102,9 @@ def sgd(
     max_iter : int
         Maximum number of epochs.
     tol, patience : float, int
-        Stop when `patience` epochs in a row have not lowered the best loss by more than `tol`.
+        Stop when `patience` epochs in a row have not lowered the best loss by more than `tol`. That
+        is convergence if the loss has kept at least half of its largest decrease since `x0`; a
+        loss that has risen again is not (`converged_` is False, and a warning says so).
     validate : callable, optional
         Validation loss used instead of the mean loss of the epoch (early stopping). The point of
         the lowest one is returned.
@@ -100,6 +113,17 @@ def sgd(
     -------
     Minimum
         `value` is the lowest loss, `gradient` that of the last batch.
+
+    Raises
+    ------
+    DivergenceError
+        If the loss is no longer finite, or far larger than at `x0`. Its attribute `rate` is a
+        learning rate at which the steepest of some batches converges from there.
+
+    Warns
+    -----
+    RuntimeWarning
+        If the loss at the result is larger than at `x0`, or has risen again while it was watched.
 
     Examples
     --------
@@ -115,17 +139,95 @@ def sgd(
     settings = SgdSettings(leaf, as_schedule(learning_rate), optimizer or SGD(), clip, average_from)
     state = SgdState(x0, init_state(settings.optimizer, x0), x0)
     best = (x0, np.inf, np.zeros_like(x0), 0)  # point, loss, gradient, epochs without improvement
+    evaluate = MeanLoss(leaf, rows, validate)
+    batches = partial(_batches, rows, batch_size, seed)
+    initial = evaluate.value(x0)
     loop = until_converged((state, best), tol=0.0, max_iter=max_iter)
     for state, best in loop:
-        state, loss, gradient = _run_epoch(
-            state, _batches(rows, batch_size, seed + loop.n_iter), settings
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # divergence raises its own error
+            state, loss, gradient = _run_epoch(state, batches(loop.n_iter), settings)
         point = state.point(settings)
+        if _has_diverged(loss, point, initial):
+            raise _divergence_error(evaluate, x0, loss, loop.n_iter + 1, batches(0))
         loss = loss if validate is None else float(validate(point))
         best = _update_best(best, (point, loss, gradient), tol, keep_best=validate is not None)
         loop.update((state, best), objective=loss, change=max(patience - best[3], 0))
     x, value, gradient, _ = loop.state[1]
-    return Minimum(x, value, gradient, loop.report)
+    return Minimum(x, value, gradient, _checked_report(loop, evaluate, x0, initial, batches(0)))
+
+
+class MeanLoss(NamedTuple):
+    """The mean loss of all rows, and what is watched in its place, if anything."""
+
+    leaf: ChunkLoss
+    rows: Rows
+    validate: Callable[[np.ndarray], float] | None
+
+    def value(self, x: np.ndarray) -> float:
+        """The loss that has to decrease: that of all rows, or of validation."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.validate is not None:
+                return float(self.validate(x))
+            return _mean_loss_and_gradient(self.leaf, self.rows, x)[0]
+
+
+def _has_diverged(loss: float, x: np.ndarray, initial: float) -> bool:
+    """Whether loss or parameters are not finite, or the loss is far larger than the initial one."""
+    if not (np.isfinite(loss) and np.isfinite(x).all()):
+        return True
+    return bool(0 < abs(initial) < loss / _DIVERGED_LOSS_RATIO)
+
+
+def _divergence_error(
+    f: MeanLoss, x0: np.ndarray, loss: float, epoch: int, batches: Iterator[Chunk | Rows]
+) -> DivergenceError:
+    rate, advice = _suggest_batch_rate(f, x0, batches)
+    return DivergenceError(
+        f"diverged: the mean loss is {loss:.4g} in epoch {epoch}. {advice}", rate
+    )
+
+
+def _suggest_batch_rate(
+    f: MeanLoss, x0: np.ndarray, batches: Iterator[Chunk | Rows]
+) -> tuple[float, str]:
+    """A learning rate for the steepest of some batches, and a sentence that recommends it."""
+    weighted = (b for b in batches if isinstance(b, Rows) or b.weight > 0)
+    losses = [partial(_value_and_gradient, f.leaf, b) for b in islice(weighted, _LOOK_AT_BATCHES)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        steepest = max(losses, key=lambda loss: largest_curvature(loss, x0))
+        rate, advice = suggest_learning_rate(steepest, x0)
+    advice = advice.replace(", or rate='backtracking'", ", or a schedule that starts there")
+    return rate, f"{advice} Standardized columns allow longer steps."
+
+
+def _value_and_gradient(
+    leaf: ChunkLoss, batch: Chunk | Rows, x: np.ndarray
+) -> tuple[float, np.ndarray]:
+    return _mean_loss_and_gradient(leaf, batch, x)[:2]
+
+
+def _checked_report(
+    loop: until_converged,
+    f: MeanLoss,
+    x0: np.ndarray,
+    initial: float,
+    batches: Iterator[Chunk | Rows],
+) -> dict[str, Any]:
+    """The report; converged only if the loss at the result is about the lowest that was seen."""
+    x, lowest = loop.state[1][:2]
+    last = f.value(x) if loop.n_iter else initial
+    report, lowest = loop.report, min(lowest, initial)
+    needed = _MIN_KEPT_DECREASE if loop.converged else 0.0
+    if not initial - last >= needed * (initial - lowest):
+        report["converged_"] = False
+        warnings.warn(
+            f"the mean loss at the result is {last:.4g}; it was {initial:.4g} at first and "
+            f"{lowest:.4g} at best, so the steps are too long. "
+            + _suggest_batch_rate(f, x0, batches)[1],
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    return report
 
 
 def _update_best(best: tuple, new: tuple, tol: float, *, keep_best: bool) -> tuple:
@@ -135,8 +237,8 @@ def _update_best(best: tuple, new: tuple, tol: float, *, keep_best: bool) -> tup
     return point, min(new[1], best[1]), gradient, 0 if improved else best[3] + 1
 
 
-def _batches(rows: Rows, size: int, seed: int) -> Iterator[Chunk | Rows]:
-    return rows.batches(size, seed) if size < rows.n_rows else iter([rows])
+def _batches(rows: Rows, size: int, seed: int, epoch: int) -> Iterator[Chunk | Rows]:
+    return rows.batches(size, seed + epoch) if size < rows.n_rows else iter([rows])
 
 
 def _run_epoch(
@@ -145,6 +247,8 @@ def _run_epoch(
     """One step per batch; the mean loss is taken before each step."""
     loss, weight, gradient = 0.0, 0.0, np.zeros_like(state.theta)
     for batch in batches:
+        if isinstance(batch, Chunk) and batch.weight == 0:  # rows of weight zero are no rows
+            continue
         value, gradient, size = _mean_loss_and_gradient(settings.leaf, batch, state.theta)
         state = _sgd_step(state, gradient, settings)
         loss, weight = loss + size * value, weight + size
@@ -229,6 +333,9 @@ def online_sgd(
         batch = next(batches, None)
         if batch is None:
             break
+        if batch.weight == 0:  # rows of weight zero are no rows
+            loop.update((state, loop.state[1]), objective=np.nan, change=0.0)
+            continue
         value, gradient, _ = _mean_loss_and_gradient(leaf, batch, state.theta)
         loop.update((_sgd_step(state, gradient, settings), gradient), objective=value, change=0.0)
     state, gradient = loop.state

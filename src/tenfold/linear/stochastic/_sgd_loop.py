@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -138,7 +138,7 @@ def _run_epoch(
         visited += len(order)
         t = _visit_block(block, order, active, progress.state, task, settings, t)
     weight = np.where(scalars[:, WEIGHT_SUM] > 0, scalars[:, WEIGHT_SUM], 1.0)
-    penalty = _penalty_values(progress.state, settings)
+    penalty = penalty_values(current_weights(progress.state)[0], settings)
     objective = (scalars[:, LOSS_SUM] + visited * penalty) / weight
     return progress._replace(
         t=t,
@@ -183,9 +183,8 @@ def _visit_block(
     return ends[0]
 
 
-def _penalty_values(state: SGDState, settings: SGDSettings) -> np.ndarray:
+def penalty_values(W: np.ndarray, settings: SGDSettings) -> np.ndarray:
     """Penalty of each score; 0 for passive-aggressive steps, which have none."""
-    W = current_weights(state)[0]
     if settings.schedule >= PA1:
         return np.zeros(len(W))
     return 0.5 * settings.l2 * (W * W).sum(axis=1) + settings.l1 * np.abs(W).sum(axis=1)
@@ -235,8 +234,3 @@ def _update_stopping(
         stopped |= progress.mistakes[-1] == 0
     best = np.where(active, np.minimum(progress.best, monitored), progress.best)
     return progress._replace(active=active & ~stopped, best=best, stale_epochs=stale_epochs)
-
-
-def convergence_report(loop: until_converged[SGDProgress], stop: SGDStopping) -> dict[str, Any]:
-    """`n_iter_`, `converged_` and `history_`; without a tolerance all epochs were asked for."""
-    return {**loop.report, "converged_": loop.converged or stop.tol is None}

@@ -177,7 +177,7 @@ def _update_score(
     loss, derivative = loss_and_derivative(settings.loss, settings.epsilon, z, label)
     scalars[LOSS_SUM] += weight * loss
     scalars[WEIGHT_SUM] += weight
-    scalars[MISTAKES] += label * z <= 0.0
+    scalars[MISTAKES] += weight > 0.0 and label * z <= 0.0
     squared_norm = _squared_norm(data, low, high) if settings.schedule >= PA1 else 0.0
     step = weight * _row_multiple(settings, eta, squared_norm, loss, derivative)
     if settings.l2 > 0.0:

@@ -113,7 +113,8 @@ class Pegasos(BaseSGDClassifier):
     classes_ : (n_classes,) labels
     coef_ : (1, n_features) or (n_classes, n_features) coefficients
     intercept_ : (1,) or (n_classes,) intercepts
-    n_iter_, converged_ : epochs of the slowest class, and whether all stopped by `tol`
+    n_iter_, converged_ : epochs of the slowest class, and whether all stopped by `tol`;
+        False with `tol=None`, where there is no rule to meet
     t_ : number of the next step
     history_ : mean loss along each epoch with the penalty at its end ("objective"), and "seconds"
     scores_ : state from which `partial_fit` continues

@@ -117,7 +117,8 @@ class Perceptron(BaseSGDClassifier):
     coef_ : (1, n_features) or (n_classes, n_features) coefficients
     intercept_ : (1,) or (n_classes,) intercepts
     mistakes_ : number of mistakes of all scores during the fit
-    n_iter_, converged_ : epochs, and whether the stopping rule was met or `tol` is None
+    n_iter_, converged_ : epochs, and whether no row is misclassified at the end; with a penalty,
+        `average` or `early_stopping`, whether the rule of `tol` was met
     t_ : number of the next step
     history_ : mean loss along each epoch ("objective"), "mistakes" (epochs, scores), "seconds"
     scores_ : state from which `partial_fit` continues
@@ -149,6 +150,7 @@ class Perceptron(BaseSGDClassifier):
     (array([[-12.,   6.]]), array([-5.]), 9, 8)
     """
 
+    _in_laws = {"tol": None, "max_iter": 10}  # whose classes are not separable: no warning
     _parameter_constraints = {
         **CLASSIFIER_CONSTRAINTS,
         **PENALTY_CONSTRAINTS,

@@ -100,7 +100,8 @@ class SGDClassifier(BaseSGDClassifier):
     classes_ : (n_classes,) labels
     coef_ : (1, n_features) or (n_classes, n_features) coefficients
     intercept_ : (1,) or (n_classes,) intercepts
-    n_iter_, converged_ : epochs of the slowest class, and whether all stopped by `tol`
+    n_iter_, converged_ : epochs of the slowest class, and whether all stopped by `tol`;
+        False with `tol=None`, where there is no rule to meet
     t_ : number of the next step
     history_ : mean loss along each epoch with the penalty at its end ("objective"), and "seconds"
     scores_ : state from which `partial_fit` continues
@@ -203,7 +204,7 @@ class SGDClassifier(BaseSGDClassifier):
             The rows.
         """
         check_is_fitted(self)
-        return self._each(X, _class_probabilities, self.loss, self.coef_, self.intercept_)
+        return self._map_rows(X, _class_probabilities, self.loss, self.coef_, self.intercept_)
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -296,7 +297,8 @@ class SGDRegressor(BaseSGD, LinearRegressor):  # pyright: ignore[reportIncompati
     ----------
     coef_ : (n_features,) coefficients
     intercept_ : (1,) intercept
-    n_iter_, converged_ : epochs, and whether they stopped by `tol`
+    n_iter_, converged_ : epochs, and whether they stopped by `tol`;
+        False with `tol=None`, where there is no rule to meet
     t_ : number of the next step
     history_ : mean loss along each epoch with the penalty at its end ("objective"), and "seconds"
     scores_ : state from which `partial_fit` continues
