@@ -27,6 +27,7 @@ from tenfold.callbacks import checkpoint_file, monitor, replay
 from tenfold.callbacks.serialization import named_classes, pack, unpack
 from tenfold.engine import Rows
 from tenfold.engine.arrays import ArraySource
+from tenfold.engine.context import current_engine
 from tenfold.engine.hooks import (
     active_monitor,
     end_loop,
@@ -521,7 +522,7 @@ def test_cluster_keeps_its_passes():
     expected = plain_fit(Rows(ArraySource(X)))
     small = {"processes": False, "n_workers": 2, "threads_per_worker": 1}
     with Client(**small, dashboard_address=":0") as client, tenfold.on(client):
-        rows = Rows(ArraySource(X), engine=sys.modules["tenfold.distributed"].current_engine())
+        rows = Rows(ArraySource(X), engine=current_engine())
         with stopped(every=0):
             rows.total(seen, np.zeros(3))
         start = next(calls)
@@ -630,7 +631,7 @@ def test_loop_left_by_an_error_does_not_hide_later_loops(monkeypatch):
         with suppress(ZeroDivisionError), monitor.monitor_fit("Toy"):
             resume_loop(0)
             opened().total(broken)
-        assert active_monitor().log.depth == 0
+        assert active_monitor().recorder.depth == 0
 
 
 def test_without_a_checkpoint_nothing_is_kept():
@@ -678,7 +679,7 @@ def test_full_disk_is_a_warning(monkeypatch):
 def test_save_never_forgets_chunks_that_are_just_being_merged():
     rows, fuse["chunks"] = opened(chunks=4), 4
     with tenfold.threads(1), stopped(every=0):
-        kept = active_monitor().log
+        kept = active_monitor().recorder
         rows.total(crashing, np.zeros(3))
     assert kept.covered == 3
     before = Path("fit.ckpt").read_bytes()

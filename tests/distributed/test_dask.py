@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import tenfold
-from tenfold.distributed import DaskEngine, current_client, current_engine
+from tenfold.distributed import DaskEngine, current_client
 from tenfold.distributed.blocks import (
     BlockLayout,
     BlockSource,
@@ -32,6 +32,7 @@ from tenfold.distributed.blocks import (
 from tenfold.distributed.dask import _compared, warn_of_differences
 from tenfold.engine import Chunk, Rows
 from tenfold.engine.arrays import ArraySource, SparseSource
+from tenfold.engine.context import current_engine
 from tenfold.engine.fold import fold
 from tenfold.engine.merge_tree import MergeTree, upcast
 from tenfold.io import Ragged
@@ -271,10 +272,10 @@ def test_labels_are_numbered_on_the_workers(client, data):
     words = LABELS[data[1]]
     with tenfold.on(client):
         rows = tenfold.open(dask_frame(data[0][:, :4], words, data[2]), "target", "weight")
-    assert_same([rows.labelled(LABELS).each(targets)], [data[1]])
+    assert_same([rows.with_classes(LABELS).each(targets)], [data[1]])
     at = int(np.argmax(words == "cat"))
     with pytest.raises(ValueError, match=f"row {at}: label .*'cat'.* is not among the classes"):
-        rows.labelled(LABELS[:2]).total(targets)
+        rows.with_classes(LABELS[:2]).total(targets)
 
 
 def targets(chunk: Chunk) -> np.ndarray:
@@ -499,7 +500,8 @@ def test_scope(client):
 
 def test_importing_rows_imports_no_dask():
     code = (
-        "import sys, tenfold.engine.rows, tenfold.io.opener; print([m for m in sys.modules if m in ('dask', 'distributed')])"
+        "import sys, tenfold.engine.rows, tenfold.io.opener; "
+        "print([m for m in sys.modules if m in ('dask', 'distributed')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

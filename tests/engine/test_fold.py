@@ -659,7 +659,9 @@ def test_take_and_gather(make):
 
 def test_a_label_is_its_number_among_the_classes():
     words = np.array(["cat", "ant", "bee"])[np.arange(20_000) % 3]
-    rows = Rows(ArraySource(np.zeros((20_000, 2)), words)).labelled(np.array(["ant", "bee", "cat"]))
+    rows = Rows(ArraySource(np.zeros((20_000, 2)), words)).with_classes(
+        np.array(["ant", "bee", "cat"])
+    )
     assert_array_equal(rows.each(lambda chunk: chunk.y), np.array([2, 0, 1])[np.arange(20_000) % 3])
     assert rows.take(np.array([1, 2, 3])).y.tolist() == [0, 1, 2]
 
@@ -1064,13 +1066,15 @@ def test_missing_numbers_may_be_allowed():
 def test_an_unknown_label_is_named_with_its_row():
     y = np.arange(20_000) % 2
     y[12_345] = 7
-    rows = Rows(ArraySource(np.zeros((20_000, 2)), y)).labelled(np.array([0, 1]))
+    rows = Rows(ArraySource(np.zeros((20_000, 2)), y)).with_classes(np.array([0, 1]))
     with pytest.raises(ValueError, match=r"row 12345: label .*7.* not among .*\[0, 1\]"):
         rows.total(lambda chunk: chunk.rows)
 
 
 def test_an_unknown_label_of_taken_rows_is_named_with_its_own_row():
-    rows = Rows(ArraySource(np.zeros((300, 2)), np.arange(300) // 100)).labelled(np.array([0, 1]))
+    rows = Rows(ArraySource(np.zeros((300, 2)), np.arange(300) // 100)).with_classes(
+        np.array([0, 1])
+    )
     with pytest.raises(ValueError, match="row 250: label"):
         rows.take(np.array([3, 250]))
 

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import tenfold
 from tenfold import KMeans, LogisticRegression, Ridge, SGDClassifier
+from tenfold.base.mixins import encode_row_labels
 from tenfold.engine.lockstep import LaneJob, run_in_lockstep
 from tenfold.model_selection._fold_models import fit_path
 from tenfold.model_selection.cv_data import open_cv_data
@@ -63,7 +64,7 @@ def test_walks_are_shared():
     LogisticRegression(tol=1e-6).fit(alone)
     _, d = fitted_in_step(LogisticRegression(tol=1e-6), X, y, split)
     # one more pass than a lone fit counts the labels; parts may differ by a round
-    assert d.rows.passes <= alone.numbered[1].passes + 3
+    assert d.rows.passes <= encode_row_labels(alone)[1].passes + 3
 
 
 @pytest.mark.parametrize("labels", [np.array([10, 20, 30]), np.array(["a", "b", "c"])])

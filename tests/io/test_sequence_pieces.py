@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import tenfold
-from tenfold.distributed import current_engine
 from tenfold.engine import Rows
+from tenfold.engine.context import current_engine
 from tenfold.io import Ragged
 from tenfold.io.npy import open_npy
 from tenfold.io.sequences import SequenceSource, offsets_from_lengths

@@ -340,7 +340,7 @@ def test_words_are_labels(tmp_path, flowers, end):
         rows.spool()
         assert np.array_equal(rows.gather().y, chunk.y)
         assert np.array_equal(
-            rows.labelled(np.sort(WORDS)).take(np.array([5])).y,
+            rows.with_classes(np.sort(WORDS)).take(np.array([5])).y,
             [sorted(WORDS).index(flowers["kind"][5])],
         )
 

@@ -19,10 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base.mixins import ProbabilisticClassifier, encode_row_labels, require_target
 from tenfold.base.one_pass import OnePassClassifier, require_statistic
+from tenfold.base.protocols import SupportsSampling
 
 
 def _can_sample(model: Any) -> bool:
-    return hasattr(model, "_draw")
+    return isinstance(model, SupportsSampling)
 
 
 class BayesRuleClassifier(OnePassClassifier, ProbabilisticClassifier):
@@ -39,7 +40,7 @@ class BayesRuleClassifier(OnePassClassifier, ProbabilisticClassifier):
             The rows.
         """
         check_is_fitted(self)
-        return self._each(X, *self._scorer())
+        return self._map_rows(X, *self._scorer())
 
     @available_if(_can_sample)
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:

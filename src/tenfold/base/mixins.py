@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import ClassifierMixin, ClusterMixin, RegressorMixin, TransformerMixin
@@ -18,6 +19,9 @@ from tenfold.engine.rows import Rows
 from tenfold.math.links import log_softmax, softmax
 
 _MAX_COUNTED_RANGE = 1000  # span of whole numbers that are counted rather than sorted
+
+# classes of rows in memory, and the rows with class indices: many fits may use the same rows
+_encoded_rows: WeakKeyDictionary[Rows, tuple[np.ndarray, Rows]] = WeakKeyDictionary()
 
 
 class LabelSet(NamedTuple):
@@ -36,17 +40,17 @@ def chunk_labels(chunk: Chunk) -> LabelSet:
 
 def encode_row_labels(rows: Rows, classes: np.ndarray | None = None) -> tuple[np.ndarray, Rows]:
     """The sorted classes, and the rows with labels as numbers into them."""
-    if classes is None and (own := rows.own_labels()) is not None:
+    if classes is None and (own := rows.label_encoding()) is not None:
         return own
     if not isinstance(rows.source, ArraySource | SparseSource) or classes is not None:
         known = rows.total(chunk_labels).values if classes is None else classes
-        return known, rows.labelled(known)
-    if rows.numbered is None:  # a copy: these rows may be used again, and keep their labels
+        return known, rows.with_classes(known)
+    if rows not in _encoded_rows:  # a copy: these rows may be used again, and keep their labels
         source = copy(rows.source)
         known, source.y = unique_labels(rows.source.y)
-        rows.numbered = known, Rows(source, engine=rows.engine)
-    rows.numbered[1].allow_nan = rows.allow_nan
-    return rows.numbered
+        _encoded_rows[rows] = known, Rows(source, engine=rows.engine)
+    _encoded_rows[rows][1].allow_nan = rows.allow_nan
+    return _encoded_rows[rows]
 
 
 def unique_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -110,7 +114,7 @@ class Classifier(ClassifierMixin, Estimator):
         """
         check_is_fitted(self)
         f, *state = self._scorer()
-        return self.classes_[self._each(X, argmax_scores, f, *state)]
+        return self.classes_[self._map_rows(X, argmax_scores, f, *state)]
 
     def _scorer(self) -> tuple:
         """A leaf and its state that give (n, k) scores, the best one the largest."""
@@ -129,7 +133,7 @@ class ProbabilisticClassifier(Classifier):
             The rows.
         """
         check_is_fitted(self)
-        return self._each(X, log_probabilities, *self._scorer())
+        return self._map_rows(X, log_probabilities, *self._scorer())
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class for each row, (n, k).
@@ -140,7 +144,7 @@ class ProbabilisticClassifier(Classifier):
             The rows.
         """
         check_is_fitted(self)
-        return self._each(X, probabilities, *self._scorer())
+        return self._map_rows(X, probabilities, *self._scorer())
 
 
 class Transformer(TransformerMixin, Estimator):

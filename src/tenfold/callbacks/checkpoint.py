@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tenfold.callbacks.checkpoint_file import CheckpointFile
-from tenfold.callbacks.monitor import attach_replay
+from tenfold.callbacks.monitor import attach_recorder
 from tenfold.callbacks.replay import CheckpointReplay
 
 
@@ -53,7 +53,7 @@ def checkpoint(path: str | os.PathLike[str], every: float = 10.0) -> Iterator[No
     array([20000., 20000.])
     """
     log = CheckpointReplay(CheckpointFile(Path(path).absolute(), every))
-    with attach_replay(log):
+    with attach_recorder(log):
         try:
             yield
         except BaseException as problem:

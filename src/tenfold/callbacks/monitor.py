@@ -1,7 +1,7 @@
 """Attaches progress bars and checkpoints to fits.
 
-`estimator.py` runs every fit inside `monitor_fit`; loops call `resume_loop`, `record_loop_state`, `end_loop`
-and `report_objective`. Without a checkpoint and a bar all of them do nothing, at once.
+Every fit runs inside `monitor_fit`. The engine and iterative solvers report to the monitor through
+`tenfold.engine.hooks`; without a checkpoint and a progress bar these hooks return at once.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ from tenfold.engine.hooks import ACTIVE_MONITOR, FitMonitor
 from tenfold.engine.thread_pool import is_inside_fold
 
 if TYPE_CHECKING:
-    from tenfold.callbacks.replay import CheckpointReplay
+    from tenfold.engine.protocols import PassRecorder
+
 _NO_MONITOR = nullcontext()
-_open_replays: list[CheckpointReplay] = []  # of all threads
+_open_recorders: list[PassRecorder] = []  # of all threads
 
 
 def monitor_fit(
     title: str, settings: Callable[[], dict[str, Any]] | None = None
 ) -> AbstractContextManager[None]:
-    """Watch over a fit: `with watched("KMeans", self.get_params): ...`.
+    """Monitor a fit: `with monitor_fit("KMeans", self.get_params): ...`.
 
     `settings` gives the parameters that must be the same when the fit is resumed.
     """
-    if ACTIVE_MONITOR.get() is None and not _open_replays and not is_progress_on():
+    if ACTIVE_MONITOR.get() is None and not _open_recorders and not is_progress_on():
         return _NO_MONITOR
     return _NO_MONITOR if is_inside_fold() else _monitor_fit(title, settings)
 
@@ -36,22 +37,22 @@ def monitor_fit(
 @contextmanager
 def _monitor_fit(title: str, settings: Callable[[], dict[str, Any]] | None) -> Iterator[None]:
     outer = ACTIVE_MONITOR.get() or FitMonitor(None, None)
-    log, depth = outer.log, 0
-    if log is not None:
-        log.fit(title, {} if settings is None else settings())
-        depth = log.depth
-    elif _open_replays:
+    recorder, depth = outer.recorder, 0
+    if recorder is not None:
+        recorder.fit(title, {} if settings is None else settings())
+        depth = recorder.depth
+    elif _open_recorders:
         _warn_of_threads()
     bar = open_bar(title) if outer.bar is None else None
-    token = ACTIVE_MONITOR.set(FitMonitor(log, bar or outer.bar))
+    token = ACTIVE_MONITOR.set(FitMonitor(recorder, bar or outer.bar))
     try:
         yield
     finally:
         ACTIVE_MONITOR.reset(token)
         if bar is not None:
             close_bar(bar)
-        if log is not None:
-            log.depth = depth  # also when a loop was left by an error
+        if recorder is not None:
+            recorder.depth = depth  # also when a loop was left by an error
 
 
 def _warn_of_threads() -> None:
@@ -64,15 +65,16 @@ def _warn_of_threads() -> None:
 
 
 @contextmanager
-def attach_replay(log: CheckpointReplay) -> Iterator[None]:
-    """Let a checkpoint listen to the fits of this block."""
+def attach_recorder(recorder: PassRecorder) -> Iterator[None]:
+    """Let a checkpoint record the fits of this block."""
     outer = ACTIVE_MONITOR.get()
-    if outer is not None and outer.log is not None and outer.log.owner == log.owner:
+    nested = None if outer is None else outer.recorder
+    if nested is not None and nested.owner == recorder.owner:
         raise ValueError("a checkpoint inside a checkpoint: the outer one covers all fits already")
-    token = ACTIVE_MONITOR.set(FitMonitor(log, None if outer is None else outer.bar))
-    _open_replays.append(log)
+    token = ACTIVE_MONITOR.set(FitMonitor(recorder, None if outer is None else outer.bar))
+    _open_recorders.append(recorder)
     try:
         yield
     finally:
-        _open_replays.remove(log)
+        _open_recorders.remove(recorder)
         ACTIVE_MONITOR.reset(token)

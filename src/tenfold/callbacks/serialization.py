@@ -149,7 +149,7 @@ def write_arrays(path: Path, header: dict[str, Any], arrays: list[np.ndarray]) -
 
 
 def read_arrays(path: Path) -> tuple[dict[str, Any], list[np.ndarray]]:
-    """The header and the arrays that `write_arrays` wrote; ValueError if the file is anything else."""
+    """The header and the arrays of a file of `write_arrays`; ValueError if it is anything else."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
             header = json.loads(kept["header"].tobytes())

@@ -1,4 +1,4 @@
-"""The same verbs on the workers of a Dask cluster."""
+"""Passes over rows on the workers of a Dask cluster."""
 
 from tenfold._lazy import attach, modules_of_names
 
@@ -7,7 +7,6 @@ _OFFERS = {
     "dask": (
         "DaskEngine",
         "current_client",
-        "current_engine",
         "on",
     ),
 }

@@ -8,7 +8,6 @@ once. What a dead worker takes with it is made again.
 
 from __future__ import annotations
 
-import contextvars
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -42,6 +41,7 @@ from tenfold.distributed.worker import (
 )
 from tenfold.distributed.worker_columns import ColumnsOrder, RemoteColumns
 from tenfold.engine.chunk import Chunk
+from tenfold.engine.context import current_engine, use_engine
 from tenfold.engine.environment import describe_environment
 from tenfold.engine.fold import OutputArray, uncovered_runs
 from tenfold.engine.merge_tree import MergeTree
@@ -52,10 +52,6 @@ _SHORT_PASS_SECONDS = 0.2  # seconds of a pass for which more tasks cost more th
 _MAX_ARGUMENT_BYTES = 2**20  # bytes of state that ride with each task; more is scattered
 _MAX_CLOSED_KEYS = 256  # of garbage-collected columns, sent with each pass that carries columns
 _MAX_ATTEMPTS = 4  # at a pass, when workers die
-
-_current_engine: contextvars.ContextVar[DaskEngine | None] = contextvars.ContextVar(
-    "cluster", default=None
-)
 
 
 @contextmanager
@@ -80,22 +76,14 @@ def on(client: Any) -> Iterator[None]:
     """
     if not hasattr(client, "persist") or client.asynchronous:
         raise TypeError(f"on({client!r}): give a synchronous distributed.Client")
-    token = _current_engine.set(DaskEngine(client))
-    try:
+    with use_engine(DaskEngine(client)):
         yield
-    finally:
-        _current_engine.reset(token)
-
-
-def current_engine() -> DaskEngine | None:
-    """The cluster of the innermost `on`, or None: threads of this process."""
-    return _current_engine.get()
 
 
 def current_client() -> Any:
     """The client of the innermost `on`, else the one that Dask calls current, else None."""
-    if (cluster := current_engine()) is not None:
-        return cluster.client
+    if isinstance(engine := current_engine(), DaskEngine):
+        return engine.client
     if "distributed" not in sys.modules:
         return None
     try:

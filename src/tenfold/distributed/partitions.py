@@ -17,8 +17,9 @@ from tenfold.distributed.blocks import (
     choose_block_size,
     count_worker_threads,
 )
-from tenfold.distributed.dask import DaskEngine, current_client, current_engine
+from tenfold.distributed.dask import DaskEngine, current_client
 from tenfold.engine.chunk import SPARSE_CHUNK_ROWS, Chunk, chunk_numbers, chunk_rows
+from tenfold.engine.context import current_engine
 from tenfold.engine.rows import Rows
 from tenfold.engine.source import Source, concatenate_chunks
 from tenfold.engine.thread_pool import n_threads

@@ -12,25 +12,24 @@ from tenfold.engine.task import FoldTask
 from tenfold.engine.thread_pool import is_inside_fold
 
 if TYPE_CHECKING:
-    from tenfold.callbacks.progress_bar import FitProgress
-    from tenfold.callbacks.replay import CheckpointReplay
+    from tenfold.engine.protocols import PassDisplay, PassRecorder
 
 
 class FitMonitor:
-    """Told of every pass of a fit."""
+    """Reports every pass of a fit to a checkpoint and a progress bar, where there are any."""
 
-    def __init__(self, log: CheckpointReplay | None, bar: FitProgress | None) -> None:
-        self.log, self.bar = log, bar
+    def __init__(self, recorder: PassRecorder | None, bar: PassDisplay | None) -> None:
+        self.recorder, self.bar = recorder, bar
 
     def begin(self, task: FoldTask, tree: MergeTree) -> Any:
-        """A pass begins; a checkpoint may fill the tree, or return the total that it knows."""
-        known = None if self.log is None else self.log.begin(task, tree)
+        """A pass begins; a checkpoint may add nodes to the tree, or return the recorded total."""
+        known = None if self.recorder is None else self.recorder.begin(task, tree)
         if self.bar is not None:
             self.bar.begin(task, tree)
         return known
 
     def begin_outputs(self, task: FoldTask) -> Callable[[Chunk], None] | None:
-        """A pass of outputs per row begins: what to call after each chunk. No checkpoint cares."""
+        """A pass of outputs per row begins: what to call after each chunk. None are recorded."""
         if self.bar is None:
             return None
         self.bar.begin(task, MergeTree())
@@ -38,8 +37,8 @@ class FitMonitor:
 
     def done(self, chunk: Chunk) -> None:
         """A chunk was folded."""
-        if self.log is not None:
-            self.log.done()
+        if self.recorder is not None:
+            self.recorder.done()
         self.bar_done(chunk)
 
     def bar_done(self, chunk: Chunk) -> None:
@@ -49,61 +48,61 @@ class FitMonitor:
 
     def end(self, total: Any) -> None:
         """The pass has ended with this total."""
-        if self.log is not None:
-            self.log.end(total)
+        if self.recorder is not None:
+            self.recorder.end(total)
         if self.bar is not None:
             self.bar.end()
 
 
 ACTIVE_MONITOR: contextvars.ContextVar[FitMonitor | None] = contextvars.ContextVar(
-    "watch", default=None
+    "monitor", default=None
 )
 
 
 def active_monitor() -> FitMonitor | None:
-    """The watch over the fit that runs here, if any; a fold within a fold is not watched."""
-    watch = ACTIVE_MONITOR.get()
-    return None if watch is None or is_inside_fold() else watch
+    """The monitor of the fit that runs here; None without one, and for a fold within a fold."""
+    monitor = ACTIVE_MONITOR.get()
+    return None if monitor is None or is_inside_fold() else monitor
 
 
-def _active_replay() -> CheckpointReplay | None:
-    watch = active_monitor()
-    return None if watch is None else watch.log
+def _active_replay() -> PassRecorder | None:
+    monitor = active_monitor()
+    return None if monitor is None else monitor.recorder
 
 
 def report_objective(objective: float) -> None:
-    """Tell the progress bar which objective a solver has reached."""
-    watch = ACTIVE_MONITOR.get()
-    if watch is not None and watch.bar is not None:
-        watch.bar.objective = float(objective)
+    """Show the objective that a solver has reached in the progress bar."""
+    monitor = ACTIVE_MONITOR.get()
+    if monitor is not None and monitor.bar is not None:
+        monitor.bar.objective = float(objective)
 
 
 def record_value(make: Callable[[], Any]) -> Any:
-    """`make()`; in a resumed fit what it gave the first time (the seed of random_state=None)."""
-    log = _active_replay()
-    return make() if log is None else log.remember(make)
+    """`make()`; in a resumed fit its recorded value (the seed of random_state=None)."""
+    recorder = _active_replay()
+    return make() if recorder is None else recorder.remember(make)
 
 
 def resume_loop(state: Any) -> tuple[int, Any]:
-    """Begin a loop at `state`: how many rounds a checkpoint knows, and the state after them.
+    """Begin a loop at `state`: number of recorded iterations, and the state after them.
 
     The state is a (named) tuple, list or dict of arrays and numbers that holds all that the loop
     and its stopping rule need. Call `record_loop_state` after each iteration and `end_loop` at the
     end. Only the outermost loop is recorded: loops within it begin at their start.
     """
-    log = _active_replay()
-    return (0, state) if log is None else log.resume_loop(state)
+    recorder = _active_replay()
+    return (0, state) if recorder is None else recorder.resume_loop(state)
 
 
 def record_loop_state(n: int, state: Callable[[], Any]) -> None:
-    """`n` rounds of the loop are done; `state()` is asked for at once or never."""
-    log = _active_replay()
-    if log is not None:
-        log.mark_loop(n, state)
+    """`n` iterations of the loop are done; `state()` is called at once or never."""
+    recorder = _active_replay()
+    if recorder is not None:
+        recorder.mark_loop(n, state)
 
 
 def end_loop() -> None:
     """The loop that was begun last has ended."""
-    log = _active_replay()
-    if log is not None:
-        log.end_loop()
+    recorder = _active_replay()
+    if recorder is not None:
+        recorder.end_loop()

@@ -218,13 +218,13 @@ class Lane(Rows):
 
     def sample(self, k: int, seed: int) -> Chunk:
         """Draw as other rows do; along a path the last draw is remembered."""
-        if not self.along_a_path:
+        if not self.context.is_path:
             return super().sample(k, seed)
         if (k, seed) not in self.drawn:
             self.drawn = {(k, seed): super().sample(k, seed)}
         return self.drawn[k, seed]
 
-    def own_labels(self) -> tuple[np.ndarray, Rows]:
+    def label_encoding(self) -> tuple[np.ndarray, Rows]:
         """Labels that occur in these rows, and the rows with their numbers; see `number_labels`."""
         labels = self.walk.labels
         if labels is None:

@@ -12,6 +12,7 @@ from tenfold.engine import blas_threads
 from tenfold.engine.atomic import atomic_path
 from tenfold.engine.carried_columns import CarriedColumns, ColumnPass, StatisticOnly
 from tenfold.engine.chunk import Chunk, chunk_numbers
+from tenfold.engine.context import FitContext
 from tenfold.engine.fold import OutputArray, fold, map_rows
 from tenfold.engine.hooks import active_monitor
 from tenfold.engine.merge_tree import MergeTree, merge, upcast
@@ -49,10 +50,9 @@ class Rows:
         self.source, self.engine = source, engine
         self.classes, self.allow_nan = classes, allow_nan
         self.passes = 0
-        self.whole: Chunk | None = None  # all rows, where they lie in memory: see `mixing`
-        self.numbered: tuple[np.ndarray, Rows] | None = None  # classes, rows with their numbers
+        self.context = FitContext()
+        self.is_spooled = False  # whether the source was replaced by a temporary copy of it
 
-    along_a_path = False  # whether fits to these rows start where those with like settings ended
     n_rows = property(lambda self: self.source.n_rows)
     n_features = property(lambda self: self.source.n_features)
     dtype = property(lambda self: self.source.dtype)
@@ -71,11 +71,11 @@ class Rows:
         where = type(self.source).__name__
         return f"Rows({self.n_rows} x {self.n_features} {self.dtype}, {where})"
 
-    def labelled(self, classes: np.ndarray) -> Rows:
+    def with_classes(self, classes: np.ndarray) -> Rows:
         """The same rows, whose leaves see labels as numbers into `classes`."""
         return Rows(self.source, engine=self.engine, classes=classes, allow_nan=self.allow_nan)
 
-    def own_labels(self) -> tuple[np.ndarray, Rows] | None:
+    def label_encoding(self) -> tuple[np.ndarray, Rows] | None:
         """Classes and numbered rows, where they are known already: parts of numbered rows."""
         return None
 
@@ -230,11 +230,15 @@ class Rows:
         return self.take(np.arange(self.n_rows))
 
     def spool(self) -> None:
-        """Copy a stream to a raw file, so that every further pass runs at the disk's speed."""
+        """Copy a stream (Parquet, an encoded table) to a temporary binary file and read that.
+
+        `source` is then the copy, and `is_spooled` is True. The fourth pass over a stream does
+        this by itself, if the disk has room: decoding takes longer than reading numbers.
+        """
         if self.source.streams and self.engine is None:
             from tenfold.engine.spool import spool_source
 
-            self.source = spool_source(self.source)
+            self.source, self.is_spooled = spool_source(self.source), True
 
     def _task(self, f: Callable[..., Any], state: tuple) -> FoldTask:
         check = not (self.source.finite or self.allow_nan)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _STRIP_ROWS = 256  # rows that stay neighbours
 _STRIPS_PER_BLOCK = 64  # strips whose rows are mixed
+
+_whole_chunks: WeakKeyDictionary[Rows, Chunk] = WeakKeyDictionary()  # rows that were checked
 
 
 class ShuffledBlock(NamedTuple):
@@ -63,13 +66,13 @@ def _strip_rows(strips: np.ndarray, n_rows: int) -> np.ndarray:
 def whole_chunk(rows: Rows) -> Chunk | None:
     """All rows without a copy, if they lie in memory as leaves want them; checked once."""
     source = rows.source
-    if rows.whole is None and isinstance(source, ArraySource | SparseSource):
+    if rows not in _whole_chunks and isinstance(source, ArraySource | SparseSource):
         X = _contiguous_matrix(source)
         if X is not None:
             y = None if source.y is None else np.ascontiguousarray(source.y)
             w = None if source.w is None else np.ascontiguousarray(source.w)
-            rows.whole = rows.prepared(Chunk(X, y, w))
-    return rows.whole
+            _whole_chunks[rows] = rows.prepared(Chunk(X, y, w))
+    return _whole_chunks.get(rows)
 
 
 def _contiguous_matrix(source: ArraySource | SparseSource) -> Any:

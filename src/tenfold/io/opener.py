@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 
 from tenfold.engine.arrays import ArraySource, SparseSource, as_weights
+from tenfold.engine.context import current_engine
 from tenfold.engine.rows import Rows
 from tenfold.engine.source import ColumnPositions, Source
 from tenfold.io.column_roles import ColumnRoles
@@ -67,7 +67,7 @@ def open(where: Any, target: Any = None, weight: Any = None, columns: Any = None
         if columns is not None:
             raise ValueError("sequences have no columns to choose from: choose them in the arrays")
         return from_sequences(where, target, weight)
-    engine = _current_engine()
+    engine = current_engine()
     return Rows(_make_source(where, roles, here=engine is None), engine=engine)
 
 
@@ -115,15 +115,6 @@ def _is_sequences(where: Any) -> bool:
     first = where[0]
     nested = isinstance(first, list) and len(first) > 0 and isinstance(first[0], list | np.ndarray)
     return nested or (isinstance(first, np.ndarray) and first.ndim == 2)
-
-
-def _current_engine() -> Any:
-    """The cluster of `with tenfold.on(client):`, inside of such a block."""
-    if "distributed" not in sys.modules:
-        return None
-    from tenfold.distributed.dask import current_engine
-
-    return current_engine()
 
 
 def _make_source(where: Any, roles: ColumnRoles, *, here: bool) -> Source:

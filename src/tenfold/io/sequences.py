@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.distributed.dask import current_engine
 from tenfold.engine.arrays import as_weights, compute_dtype
 from tenfold.engine.chunk import CHUNK_BYTES, Chunk
+from tenfold.engine.context import current_engine
 from tenfold.engine.file_matrix import FileMatrix
 from tenfold.engine.rows import Rows
 from tenfold.engine.source import Source, concatenate_chunks, select_rows

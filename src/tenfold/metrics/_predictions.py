@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.engine.arrays import ArraySource, SparseSource
+from tenfold.engine.protocols import RowModel
 from tenfold.engine.rows import Rows
 
 _NUMERIC_KINDS = "biuf"
@@ -88,7 +89,7 @@ def positive_class(positive: Any, classes: np.ndarray) -> Any:
 
 def accepts_rows(model: Any) -> bool:
     """Whether a model accepts Rows: a tenfold model that does not opt out."""
-    return hasattr(model, "_each") and getattr(model, "_learns_from_rows", True)
+    return isinstance(model, RowModel) and model._learns_from_rows  # noqa: SLF001 - declared in the protocol
 
 
 def _as_model_input(model: Any, X: Any) -> Any:

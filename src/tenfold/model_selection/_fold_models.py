@@ -17,7 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from tenfold.base.estimator import Estimator
 from tenfold.base.one_pass import OnePass
+from tenfold.base.protocols import SupportsPath
+from tenfold.engine.context import FitContext
 from tenfold.engine.lockstep import LaneJob, run_in_lockstep
 from tenfold.engine.merge_tree import merge
 from tenfold.engine.rows import Rows
@@ -163,18 +166,16 @@ def _fit_in_lanes(data: CVData, split: Split, candidates: Candidates) -> list[li
     ]
 
 
-def fit_path(model: Any, candidates: Candidates, rows: Rows) -> list[Any]:
+def fit_path(model: Estimator, candidates: Candidates, rows: Rows) -> list[Any]:
     """Fit candidates one after the other, with warm starts if the model has them."""
-    if len(candidates) > 1 and hasattr(model, "_fit_along"):
-        models = model._fit_along(rows, candidates)
+    if len(candidates) > 1 and isinstance(model, SupportsPath):
+        models = model._fit_path(rows, candidates)
         if models is not None:
             return models
-    has_warm_start = getattr(model, "warm_start", None) is False and not getattr(
-        model, "_draws", False
-    )
+    has_warm_start = getattr(model, "warm_start", None) is False and not model._samples_rows
     if not has_warm_start or len(candidates) == 1:
         return [clone_with_params(model, params).fit(rows) for params in candidates]
-    rows.along_a_path = True
+    rows.context = FitContext(is_path=True)
     fitted: list[Any] = []
     for candidate in candidates:
         unfitted = clone_with_params(model, candidate)

@@ -10,6 +10,7 @@ import numpy as np
 
 from tenfold.base.mixins import ProbabilisticClassifier, probabilities
 from tenfold.base.one_pass import OnePass
+from tenfold.base.protocols import SupportsLeaveOneOut
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.lockstep import LaneJob, run_in_lockstep
 from tenfold.engine.merge_tree import to_accumulator
@@ -79,7 +80,7 @@ def _score_from_moments(
 ) -> np.ndarray | None:
     """Scores from the moments of the test rows, if these are precise enough."""
     names = [metric.name for metric in metrics]
-    is_linear = getattr(data.model, "_of_moments", False) and data.rows.dtype == np.float64
+    is_linear = data.model._fits_from_moments and data.rows.dtype == np.float64
     if (
         fitted.test_statistics is None
         or not is_linear
@@ -170,7 +171,7 @@ def leave_one_out_scores(
     names = [metric.name for metric in metrics]
     if not (is_leave_one_out(split) and all(name in _ROW_LOSSES for name in names)):
         return None
-    if not isinstance(model, OnePass) or not hasattr(model, "_left_out"):
+    if not isinstance(model, OnePass) or not isinstance(model, SupportsLeaveOneOut):
         return None
     s = model._statistic(data.rows)
     if not model._statistic_suffices(s, data.rows.n_rows - 1, data.rows.dtype, candidates):
@@ -178,7 +179,7 @@ def leave_one_out_scores(
     y = data.rows.each(chunk_target)
     scores = np.empty((len(y), len(candidates), len(metrics)))
     for c, candidate in enumerate(model._models_from_statistic(s, data.rows.dtype, candidates)):
-        prediction = candidate._left_out(s)
+        prediction = candidate._leave_one_out(s)
         if prediction is None:
             return None
         errors = y - data.rows.each(*prediction).reshape(y.shape)

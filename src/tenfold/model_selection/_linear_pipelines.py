@@ -14,6 +14,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from tenfold.base.estimator import Estimator
+from tenfold.base.protocols import SupportsAffineMap
 from tenfold.model_selection._fold_models import Candidates, FittedFolds, merge_cells
 from tenfold.model_selection.cv_data import CVData, clone_with_params
 from tenfold.model_selection.splits import Split
@@ -23,11 +25,17 @@ from tenfold.stats.moments import Moments
 def is_moment_pipeline(pipeline: Pipeline) -> bool:
     """Whether every step of a pipeline follows from second moments."""
     *transforms, last = (step for _, step in pipeline.steps)
-    return getattr(last, "_of_moments", False) and all(_is_affine(step) for step in transforms)
+    return (
+        isinstance(last, Estimator)
+        and last._fits_from_moments
+        and all(_is_affine(step) for step in transforms)
+    )
 
 
 def _is_affine(step: Any) -> bool:
-    return isinstance(step, str) or type(step) is StandardScaler or hasattr(step, "_affine")
+    return (
+        isinstance(step, str) or type(step) is StandardScaler or isinstance(step, SupportsAffineMap)
+    )
 
 
 def fit_pipelines(
@@ -138,7 +146,7 @@ def _fit_scaler(step: Any, s: Moments) -> Any:
 
 def affine_map(step: Any) -> tuple[np.ndarray, np.ndarray]:
     """The fitted map z = (x - shift) A."""
-    if hasattr(step, "_affine"):
+    if isinstance(step, SupportsAffineMap):
         return step._affine()
     p = step.n_features_in_
     shift = step.mean_ if step.with_mean else np.zeros(p)

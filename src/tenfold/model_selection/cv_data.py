@@ -43,7 +43,7 @@ class CVData(NamedTuple):
 
 def is_native(model: Any) -> bool:
     """Whether a model is fitted on `Rows`; a search is if its model is."""
-    return isinstance(model, Estimator) and getattr(model, "_learns_from_rows", True)
+    return isinstance(model, Estimator) and model._learns_from_rows
 
 
 def clone_with_params(model: Any, params: dict[str, Any] | None = None) -> Any:

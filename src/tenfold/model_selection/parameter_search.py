@@ -285,7 +285,7 @@ class Search(Estimator):
                 setattr(self, name, getattr(self.best_estimator_, name))
 
     @property
-    def _learns_from_rows(self) -> bool:
+    def _learns_from_rows(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return is_native(self.model)
 
     def _training_rows(self, X: Any, y: Any, w: Any) -> Rows:

@@ -26,13 +26,19 @@ def all_models() -> Iterator[Estimator]:
 def make_model(model: type) -> Any:
     """An instance of a model; a meta-estimator gets a model.
 
-    Models with long fits may give parameters for a short one: `_in_laws`.
+    Models with long fits may give parameters for a short one: `_law_params`.
     """
     if "model" not in signature(model).parameters:
-        return model(**getattr(model, "_in_laws", {}))
+        return model(**traits_of(model)._law_params)
     from tenfold.linear.ridge import Ridge
 
     return model(Ridge(), {"alpha": [0.1, 10.0]}, folds=3)
+
+
+def traits_of(model: Any) -> Any:
+    """What declares the traits of a model or a class: itself, or the defaults if it is foreign."""
+    own = issubclass(model, Estimator) if isinstance(model, type) else isinstance(model, Estimator)
+    return model if own else Estimator
 
 
 def clone_model(model: Any) -> Any:
@@ -50,7 +56,7 @@ def make_dataset(
 ) -> tuple[np.ndarray, Any]:
     """Shifted and correlated rows of several chunks, with a target that suits the model."""
     rng = np.random.default_rng(7)
-    rows = min(rows, 9_000) if getattr(model, "_all_pairs", False) else rows
+    rows = min(rows, 9_000) if traits_of(model)._has_quadratic_time else rows
     X = rng.normal(size=(rows, 6)) @ rng.normal(size=(6, 6)) + 3
     score = X @ rng.normal(size=6) + rng.normal(size=rows)
     y, tags = None, get_tags(model)

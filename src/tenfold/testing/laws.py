@@ -35,7 +35,7 @@ from tenfold.testing.bitwise import (
     learned_attributes,
     model_outputs,
 )
-from tenfold.testing.instances import clone_model, make_dataset, set_seed
+from tenfold.testing.instances import clone_model, make_dataset, set_seed, traits_of
 from tenfold.testing.storage import STORAGES, storages_for
 
 # scikit-learn expects this failure of its own KMeans, by name
@@ -64,7 +64,7 @@ def check_scikit_learn_contract(model: Any) -> None:
 def _inapplicable_checks(model: Any) -> dict[str, str]:
     """Checks that do not apply: weights with random initialization, classes of non-classifiers."""
     reasons = {}
-    if type(model).__name__ in _RANDOM_INITIALIZATION or getattr(model, "_in_batches", False):
+    if type(model).__name__ in _RANDOM_INITIALIZATION or traits_of(model)._learns_in_batches:
         kinds = ("dense", "sparse")
         names = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in kinds)
         reasons |= dict.fromkeys(names, "rows are drawn, repeated rows more often")
@@ -125,9 +125,9 @@ def check_predict_is_pure(model: Any) -> None:
 def check_objective_decreases(model: Any) -> None:
     """The objective of an iterative fit never increases, up to rounding.
 
-    Stochastic steps (`_row_by_row`) decrease it on average only, and are exempt.
+    Stochastic steps (`_learns_in_row_order`) decrease it on average only, and are exempt.
     """
-    if getattr(model, "_row_by_row", False):
+    if traits_of(model)._learns_in_row_order:
         return
     for dtype in (np.float64, np.float32):
         X, y = make_dataset(model, dtype)
@@ -143,7 +143,7 @@ def check_objective_decreases(model: Any) -> None:
 
 def check_seeds(model: Any) -> None:
     """The same seed gives the same model; other seeds give other draws."""
-    if not getattr(model, "_draws", False):
+    if not traits_of(model)._samples_rows:
         return
     X, y = make_dataset(model)
     a, b = (clone_model(set_seed(clone_model(model), 5)).fit(X, y) for _ in range(2))
@@ -213,7 +213,7 @@ def check_chunk_size_invariance(model: Any) -> None:
 
 def check_row_order_invariance(model: Any) -> None:
     """Rows in another order give the same model up to rounding, unless rows are drawn."""
-    if getattr(model, "_draws", False):
+    if traits_of(model)._samples_rows:
         return
     X, y = make_dataset(model)
     order = np.random.default_rng(2).permutation(len(X))
@@ -227,7 +227,7 @@ def check_row_order_invariance(model: Any) -> None:
 
 def check_weights_as_repetitions(model: Any) -> None:
     """A row of weight 2 counts as two rows, a row of weight 0 as none."""
-    if getattr(model, "_draws", False) or "sample_weight" not in model.fit.__code__.co_varnames:
+    if traits_of(model)._samples_rows or "sample_weight" not in model.fit.__code__.co_varnames:
         return
     X, y = make_dataset(model, rows=9000)
     w = np.random.default_rng(1).integers(0, 3, len(X))

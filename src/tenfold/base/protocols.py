@@ -1,0 +1,50 @@
+"""What a model may offer beyond fit and predict: to the search, to cross-validation, to pipelines.
+
+Class attributes with a default (`_samples_rows`, `_fits_from_moments`, ...) are declared on
+`tenfold.base.Estimator`; methods that only some models have are declared here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tenfold.engine.rows import Rows
+
+
+@runtime_checkable
+class SupportsPath(Protocol):
+    """A model that fits many parameter settings together."""
+
+    def _fit_path(self, rows: Rows, settings: list[dict[str, Any]]) -> list[Any] | None:
+        """Fitted models with these parameters; None if these rows have no shortcut."""
+        ...
+
+
+@runtime_checkable
+class SupportsLeaveOneOut(Protocol):
+    """A one-pass model whose leave-one-out predictions need no refits."""
+
+    def _leave_one_out(self, statistic: Any) -> tuple[Any, ...] | None:
+        """A chunk function and its state that predict each row without it, or None."""
+        ...
+
+
+@runtime_checkable
+class SupportsAffineMap(Protocol):
+    """A transformer whose fitted `transform` is an affine map."""
+
+    def _affine(self) -> tuple[np.ndarray, np.ndarray]:
+        """Shift (n_features,) and matrix A (n_features, n_outputs) of the map (x - shift) A."""
+        ...
+
+
+@runtime_checkable
+class SupportsSampling(Protocol):
+    """A generative model that draws rows."""
+
+    def _draw(self, *args: Any) -> np.ndarray:
+        """Rows drawn from the fitted distribution."""
+        ...
