@@ -572,7 +572,7 @@ def test_slopes_and_curves_by_finite_differences(link):
     k = 3 if link == "softmax" else 2
     X, y = labels(50, 2, k=k)
     A = np.array([[2.0, 0.7], [0.7, 1.0]])
-    rows = Rows(ArraySource(X, y)).labelled(np.arange(k))
+    rows = Rows(ArraySource(X, y)).with_classes(np.arange(k))
     loss = link_loss("logit" if link == "softmax" else link, k)
     f = ClassifierLogPosterior(
         rows, loss, (k - 1, 3), gaussian_prior([0.5, -1], A, None, 2), 0.3, 50.0

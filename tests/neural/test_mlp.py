@@ -169,7 +169,7 @@ def test_partial_fit_is_an_epoch():
 
 
 def test_sparse_rows_give_the_network_of_dense_ones():
-    model = MLPClassifier((8,), random_state=0, **MLPClassifier._in_laws)
+    model = MLPClassifier((8,), random_state=0, **MLPClassifier._law_params)
     dense, thin = (
         testing.clone_model(model).fit(rows, NAMES) for rows in (DIGITS, sparse.csr_array(DIGITS))
     )

@@ -95,7 +95,7 @@ def _prefers_newton(f: LinearObjective, size: int) -> bool:
 
 def _path_tolerance(f: LinearObjective, start: np.ndarray, tol: float) -> float:
     """The tolerance; tighter along a path, where a warm start may satisfy it without a step."""
-    if not (f.rows.along_a_path and start.any()):
+    if not (f.rows.context.is_path and start.any()):
         return tol
     largest = float(np.abs(f.value_and_gradient(start)[1]).max())
     return (

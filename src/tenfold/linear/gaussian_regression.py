@@ -184,7 +184,9 @@ class GaussianRegression(LeastSquaresRegressor):
         check_is_fitted(self)
         seed = int(check_random_state(random_state).randint(2**31 - 1))
         sigma = float(np.sqrt(self.noise_variance_))
-        return self._each(X, _sample_targets, self.coef_, self.intercept_, (sigma, n_samples, seed))
+        return self._map_rows(
+            X, _sample_targets, self.coef_, self.intercept_, (sigma, n_samples, seed)
+        )
 
 
 def _cancellation_size(s: Moments, coef: np.ndarray) -> float:

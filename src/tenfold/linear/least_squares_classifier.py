@@ -209,7 +209,7 @@ class LeastSquaresClassifier(OnePassClassifier):
         learned = {"coef_": coef.T, "intercept_": intercept * self.fit_intercept}
         return {k: v.astype(dtype) for k, v in learned.items()} | {"statistic_": None}
 
-    def _fit_along(self, rows: Rows, settings: list[dict]) -> list[Any] | None:
+    def _fit_path(self, rows: Rows, settings: list[dict]) -> list[Any] | None:
         """All penalties from one decomposition, where the rows are fewer than the columns."""
         if self._has_statistic(rows) or any(set(s) != {"alpha"} for s in settings):
             return None
@@ -234,5 +234,5 @@ class LeastSquaresClassifier(OnePassClassifier):
             The rows.
         """
         check_is_fitted(self)
-        Z = self._each(X, linear_score, self.coef_, self.intercept_)
+        Z = self._map_rows(X, linear_score, self.coef_, self.intercept_)
         return Z[:, 1] - Z[:, 0] if Z.shape[1] == 2 else Z

@@ -155,7 +155,7 @@ class OrdinalRegression(ProbabilisticClassifier):
             The rows.
         """
         check_is_fitted(self)
-        return self._each(X, _latent_scores, self.coef_)
+        return self._map_rows(X, _latent_scores, self.coef_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Score less threshold for two classes, (n_rows,); else log-probabilities, as a matrix.

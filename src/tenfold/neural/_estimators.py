@@ -44,9 +44,9 @@ class NetworkEstimator(Estimator):
     of more than two axes, or flat rows with their shape given.
     """
 
-    _draws = True
-    _row_by_row = True
-    _in_batches = True  # a row twice is in two batches, a row of weight two in one
+    _samples_rows = True
+    _learns_in_row_order = True
+    _learns_in_batches = True  # a row twice is in two batches, a row of weight two in one
     _make_batch: BatchInput = staticmethod(make_dense_batch)
 
     def _layers(self, targets: int) -> Sequence[Layer]:

@@ -257,10 +257,10 @@ class LabeledSteps(Rows):
         super().__init__(rows.source, engine=rows.engine, allow_nan=rows.allow_nan)
         self.names_of_labels = names
 
-    def own_labels(self) -> tuple[np.ndarray, Rows]:
+    def label_encoding(self) -> tuple[np.ndarray, Rows]:
         return self.names_of_labels, self
 
-    def labelled(self, classes: np.ndarray) -> Rows:
+    def with_classes(self, classes: np.ndarray) -> Rows:
         codes = np.searchsorted(classes, self.names_of_labels)
         known = classes[np.minimum(codes, len(classes) - 1)] == self.names_of_labels
         if not known.all():

@@ -99,7 +99,7 @@ class ConvClassifier(NetworkClassifier):
     True
     """
 
-    _in_laws = {
+    _law_params = {
         "filters": (4,),
         "hidden": (8,),
         "epochs": 3,

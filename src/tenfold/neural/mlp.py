@@ -33,7 +33,7 @@ class MLPBase(NetworkEstimator):
     """Base of `MLPClassifier` and `MLPRegressor`."""
 
     _sparse_ok = True
-    _in_laws = {"learning_rate_init": 0.05, "tol": 1.0, "n_iter_no_change": 2}  # a few epochs
+    _law_params = {"learning_rate_init": 0.05, "tol": 1.0, "n_iter_no_change": 2}  # a few epochs
     _parameter_constraints = {
         "hidden_layer_sizes": ["array-like", _COUNT],
         "activation": [StrOptions(_ACTIVATIONS)],

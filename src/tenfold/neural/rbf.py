@@ -99,7 +99,7 @@ class RbfNetwork(Classifier):
     [0.963704, 0.963704, -0.963704, -0.963704]
     """
 
-    _draws = True
+    _samples_rows = True
     _min_classes = 2
     _parameter_constraints = {
         "n_centers": [Interval(Integral, 1, None, closed="left")],
@@ -218,7 +218,7 @@ class RbfNetwork(Classifier):
             The rows.
         """
         check_is_fitted(self)
-        Z = self._each(X, rbf_scores, self._params())
+        Z = self._map_rows(X, rbf_scores, self._params())
         return Z[:, 0] if len(self.coef_) == 1 else Z
 
     @available_if(_has_probabilities)
@@ -231,4 +231,4 @@ class RbfNetwork(Classifier):
             The rows.
         """
         check_is_fitted(self)
-        return softmax(self._each(X, class_scores, self._params()))
+        return softmax(self._map_rows(X, class_scores, self._params()))

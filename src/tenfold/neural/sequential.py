@@ -53,7 +53,7 @@ class SequentialBase(NetworkEstimator):
 
     _default_loss = "squared"
     _make_batch = staticmethod(make_sequence_batch)
-    _in_laws = {"epochs": 4, "learning_rate": 0.05}
+    _law_params = {"epochs": 4, "learning_rate": 0.05}
     _parameter_constraints = {
         "layers": ["array-like", tuple],
         "loss": [StrOptions({"auto", *LOSSES}), HasMethods(["value_and_gradient"])],

@@ -58,7 +58,7 @@ def _column_range(chunk: Chunk) -> ColumnRange:
 class BasisExpansion(Transformer):
     """Base of all basis expansions: `fit` reads every row once, `transform` computes new columns.
 
-    A subclass defines what it learns from the range of the columns (`_learned`), the chunk function
+    A subclass defines what it learns from the range of the columns (`_finalize`), the chunk function
     of the new columns (`_column_function`), and their names (`_new_names`).
     """
 
@@ -100,7 +100,7 @@ class BasisExpansion(Transformer):
             The rows.
         """
         check_is_fitted(self)
-        return self._each(
+        return self._map_rows(
             X, _expand_with_original if self.keep_original else _expand, *self._column_function()
         )
 

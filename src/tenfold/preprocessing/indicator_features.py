@@ -271,7 +271,7 @@ class IndicatorFeatures(OnePass, Transformer):
             self.pooled_,
             self._comparisons(),
         )
-        return self._each(
+        return self._map_rows(
             X, _encode_with_original if self.keep_original else _encode_indicators, encoding
         )
 

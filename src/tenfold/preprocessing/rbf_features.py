@@ -73,7 +73,7 @@ class RadialFeatures(BasisExpansion):
     [0.963704, 0.963704, -0.963704, -0.963704]
     """
 
-    _draws = True
+    _samples_rows = True
     _parameter_constraints = {
         "centers": [StrOptions({"random", "grid"}), "array-like"],
         "n_centers": [Interval(Integral, 1, None, closed="left")],

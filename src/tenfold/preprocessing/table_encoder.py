@@ -153,7 +153,7 @@ class CellEncoding:
             if encoder.name not in records.types:
                 raise TableError(
                     f"{records.shown} has no column {encoder.name!r}, which was present "
-                    f"when the encoder was fitted. {records.near(encoder.name)}"
+                    f"when the encoder was fitted. {records.suggest_column(encoder.name)}"
                 )
 
     def _column(self, encoder: ColumnEncoder, cells: ColumnBatch, first: int) -> Any:

@@ -60,10 +60,10 @@ class GaussianPredictive(Estimator):
         """
         check_is_fitted(self)
         if not return_std:
-            return self._each(X, linear_score, self.coef_, self.intercept_)
+            return self._map_rows(X, linear_score, self.coef_, self.intercept_)
         constant = 1 / self.alpha_ + self.level_variance_
         mean = (self.coef_, self.intercept_)
-        mean_and_std = self._each(
+        mean_and_std = self._map_rows(
             X, _predictive_mean_and_std, mean, self.X_offset_, self._covariance(), constant
         )
         return mean_and_std[:, 0], mean_and_std[:, 1]
@@ -110,7 +110,7 @@ class GaussianPredictive(Estimator):
         """
         rng = check_random_state(random_state)
         draws = self.sample_posterior(n_samples, rng)
-        return self._each(
+        return self._map_rows(
             X, _sample_targets, *draws, self.alpha_**-0.5, int(rng.randint(2**31 - 1))
         )
 
