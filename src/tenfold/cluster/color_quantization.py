@@ -86,9 +86,9 @@ def quantize(image: np.ndarray, n_colors: int = 32, model: Any = None) -> Quanti
 
     Parameters
     ----------
-    picture : (height, width, channels) array
+    image : (height, width, channels) array
         The pixels: integers from 0 to 255, or numbers from 0 to 1.
-    n_colours : int
+    n_colors : int
         Colors of the palette.
     model : clusterer, optional
         Clusters the colors: it has `n_clusters` and `cluster_centers_`; k-means by default.

@@ -59,16 +59,16 @@ def _whiten_from_moments(covariance: np.ndarray, tol: float) -> np.ndarray:
     deviation = _replace_zeros(np.sqrt(np.diag(covariance)))
     variances, V = principal_axes(covariance / np.multiply.outer(deviation, deviation))
     S = np.sqrt(variances)
-    kept = max(tol, _MIN_TOL) < S
-    return V[:, kept] / S[kept] / deviation[:, None]
+    nonzero = max(tol, _MIN_TOL) < S
+    return V[:, nonzero] / S[nonzero] / deviation[:, None]
 
 
 def _whiten_from_rows(D: np.ndarray, tol: float) -> np.ndarray:
     """Whitening directions from rows D less the means of their classes; D'D is the covariance."""
     deviation = _replace_zeros(np.sqrt((D**2).sum(axis=0)))
     _, S, Vt = np.linalg.svd(D / deviation, full_matrices=False)
-    kept = max(tol, _MIN_TOL) < S
-    return Vt[kept].T / S[kept] / deviation[:, None]
+    nonzero = max(tol, _MIN_TOL) < S
+    return Vt[nonzero].T / S[nonzero] / deviation[:, None]
 
 
 def _replace_zeros(deviation: np.ndarray) -> np.ndarray:
