@@ -16,7 +16,12 @@ from tenfold.neural import Dense
 from tenfold.neural._fused_mlp import make_fused_trainer
 from tenfold.neural._training import initial_state, train
 from tenfold.neural._training_config import NetworkObjective, StoppingRule, TrainingConfig
-from tenfold.neural.losses import BinaryCrossEntropy, CrossEntropy, HalfSquaredError
+from tenfold.neural.losses import (
+    BinaryCrossEntropy,
+    CrossEntropy,
+    HalfSquaredError,
+    MultilabelCrossEntropy,
+)
 from tenfold.neural.network import build_network
 from tenfold.optim.optimizers import SGD, Adam, AdamW, Momentum, Nesterov
 from tenfold.optim.schedules import ConstantRate
@@ -27,10 +32,10 @@ LABELS = RNG.integers(0, 3, size=301)
 NUMBERS = RNG.normal(size=(301, 3))
 
 
-def learned(loss, y, config, *, bend="relu", units=3, w=None, X=X):
+def learned(loss, y, config, *, bend="relu", units=3, w=None, X=X, dtype=np.float32):
     """Where a training stands after three epochs."""
     layers = [Dense(7, bend), Dense(4, "tanh"), Dense(units)]
-    network, params = build_network(layers, (X.shape[1],), np.random.default_rng(1))
+    network, params = build_network(layers, (X.shape[1],), np.random.default_rng(1), dtype)
     start = initial_state(params, config.optimizer)
     return train(
         NetworkObjective(network, loss), open_rows(X, y, w), start, config, StoppingRule(3), seed=4
@@ -57,6 +62,18 @@ def assert_same_way(loss, y, config, **settings):
 def assert_close(ours, theirs):
     for a, b in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("rule", [Adam(), Nesterov(0.8), SGD()])
+@pytest.mark.parametrize("loss", [CrossEntropy(), HalfSquaredError(), MultilabelCrossEntropy()])
+def test_float64_goes_the_same_way_to_the_last_digits(loss, rule):
+    y = {CrossEntropy: LABELS, HalfSquaredError: NUMBERS}.get(type(loss), (NUMBERS > 0).astype(int))
+    config = TrainingConfig(rule, ConstantRate(0.02), batch_size=70)
+    each = config, config._replace(clip_norm=1e30)
+    states = [learned(loss, y, one, X=X.astype(float), dtype=np.float64) for one in each]
+    for ours, theirs in zip(*(state.params for state in states), strict=True):
+        assert ours.dtype == np.float64
+        np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-13)
 
 
 @pytest.mark.parametrize("bend", [None, "relu", "tanh", "sigmoid", "identity", "logistic"])
@@ -139,11 +156,11 @@ def test_other_networks_are_not_walked():
             )
             is None
         )
-    doubles = [np.zeros(1)]
+    mixed = [np.zeros(1), np.zeros(1, np.float32)]
     assert (
         make_fused_trainer(
             NetworkObjective(build_network([Dense(3)], (5,), RNG)[0], HalfSquaredError()),
-            doubles,
+            mixed,
             TrainingConfig(),
         )
         is None

@@ -418,7 +418,7 @@ def test_an_epoch_sees_every_row_once_but_those_held_back():
     )
     trainers = (
         MinibatchTrainer(objective, params, config),
-        FusedTrainer(objective, [compiled.TANH, compiled.LINEAR], config),
+        FusedTrainer(objective, [compiled.TANH, compiled.LINEAR], config, np.dtype(np.float32)),
     )
     for trainer in trainers:
         start = initial_state([p.astype(np.float32) for p in params], config.optimizer)

@@ -131,7 +131,8 @@ class NetworkEstimator(Estimator):
             "loss_curve_": list(state.losses),
             "t_": state.step,
             **loop.report,
-            "converged_": loop.converged or stopping.tol is None,
+            # without a tolerance all epochs were asked for: no rule to meet, and no warning
+            **({"warning_": ""} if stopping.tol is None else {}),
         }
 
     def _train_one_epoch(self, rows: Rows) -> None:
@@ -146,7 +147,7 @@ class NetworkEstimator(Estimator):
             objective, state = self._objective(), _copy_state(TrainingState(**stored))
         seed = int(rng.integers(2**31)) + state.step
         loop = train(objective, rows, state, config, StoppingRule(1), seed)
-        learned = self._results(objective, loop) | {"converged_": True}
+        learned = self._results(objective, loop) | {"warning_": ""}
         learned["training_state_"] = _copy_state(
             loop.state
         )._asdict()  # plain, so that it can be saved
@@ -287,6 +288,11 @@ class NetworkClassifier(NetworkScoreMixin, NetworkEstimator, Classifier):
             )
         return rows
 
+    def _encode_labels(self, rows: Rows, classes: Any) -> Rows:
+        """The rows with labels as numbers into these classes."""
+        self.classes_, rows = encode_row_labels(rows, classes)
+        return rows
+
     def _n_targets(self, rows: Rows) -> int:
         return len(self.classes_)
 
@@ -357,8 +363,7 @@ class NetworkClassifier(NetworkScoreMixin, NetworkEstimator, Classifier):
         with self._work_context():
             rows = self._rows(X, y, sample_weight, reset=first)
             labels = np.unique(classes) if first else self.classes_
-            self.classes_, rows = encode_row_labels(rows, labels)
-            self._train_one_epoch(rows)
+            self._train_one_epoch(self._encode_labels(rows, labels))
         return self
 
 

@@ -35,7 +35,12 @@ from tenfold.neural._tuning import (
 )
 from tenfold.neural.layers.activations import ALIASES
 from tenfold.neural.layers.dense import Dense
-from tenfold.neural.losses import BinaryCrossEntropy, CrossEntropy, HalfSquaredError
+from tenfold.neural.losses import (
+    BinaryCrossEntropy,
+    CrossEntropy,
+    HalfSquaredError,
+    MultilabelCrossEntropy,
+)
 from tenfold.neural.network import Network, flatten_params
 from tenfold.optim.optimizers import SGD, Momentum
 
@@ -49,6 +54,7 @@ _LOSS_CODES: dict[type, int] = {
     CrossEntropy: compiled.CROSS_ENTROPY,
     HalfSquaredError: compiled.SQUARED,
     BinaryCrossEntropy: compiled.BINARY,
+    MultilabelCrossEntropy: compiled.BINARY,
 }
 
 GatheredRows = tuple[np.ndarray, np.ndarray, Any, Any, np.ndarray]  # see `_gather_rows`
@@ -60,11 +66,12 @@ def make_fused_trainer(
     """A trainer of this network, or None if it is not supported."""
     codes = [_activation_code(layer) for layer in objective.network.layers]
     has_codes = type(objective.loss) in _LOSS_CODES and type(config.optimizer) in FUSED_OPTIMIZERS
-    is_flat = len(objective.network.shape) == 1 and all(p.dtype == np.float32 for p in params)
+    dtypes = {p.dtype for p in params}
+    is_flat = len(objective.network.shape) == 1 and len(dtypes) == 1
     is_plain = config.clip_norm is None and config.clip_value is None and config.part_rows is None
     if not codes or None in codes or not (has_codes and is_flat and is_plain):
         return None
-    return FusedTrainer(objective, codes, config)
+    return FusedTrainer(objective, codes, config, dtypes.pop())
 
 
 def _activation_code(layer: Any) -> int | None:
@@ -79,21 +86,25 @@ class FusedTrainer:
     """Minibatch steps of a dense network, and the workspace for them."""
 
     def __init__(
-        self, objective: NetworkObjective, activation_codes: list, config: TrainingConfig
+        self,
+        objective: NetworkObjective,
+        activation_codes: list,
+        config: TrainingConfig,
+        dtype: np.dtype,
     ) -> None:
-        self.config, self.network = config, objective.network
+        self.config, self.network, self.dtype = config, objective.network, dtype
         shapes = objective.network.shapes
         widths = np.array([*objective.network.shape, *(shape[0] for shape in shapes)])
         codes = np.array([_LOSS_CODES[type(objective.loss)], *activation_codes])
-        smoothing = np.float32(getattr(objective.loss, "smoothing", 0))
+        smoothing = dtype.type(getattr(objective.loss, "smoothing", 0))
         sizes = (widths[:-1] + 1) * widths[1:]
         self.settings = widths, codes, np.cumsum(sizes) - sizes, smoothing
         self.has_labels = isinstance(objective.loss, CrossEntropy)
         self.part_rows = max(FUSED_PART_ROWS, -(-config.batch_size // FUSED_MAX_PARTS))
         self.parts = len(split_batch(config.batch_size, self.part_rows))
         values_per_row = int(widths[0] + 2 * widths[1:].sum() + 1)
-        self.workspace = np.empty(self.parts * self.part_rows * values_per_row, np.float32)
-        self.gradients = np.empty(self.parts * int(sizes.sum()), np.float32)
+        self.workspace = np.empty(self.parts * self.part_rows * values_per_row, dtype)
+        self.gradients = np.empty(self.parts * int(sizes.sum()), dtype)
 
     def run_block(
         self,
@@ -107,7 +118,7 @@ class FusedTrainer:
         span = max(MAX_GATHERED_VALUES // int(self.settings[0][0]) // batch, 1) * batch
         for start in range(0, len(order), span):
             some = order[start : start + span]
-            rows = _gather_rows(block, some, self.network, has_labels=self.has_labels)
+            rows = _gather_rows(block, some, self.network, self.dtype, has_labels=self.has_labels)
             state, loss, weight = self._run_rows(state, rows)
             yield state, loss, weight
 
@@ -128,7 +139,7 @@ class FusedTrainer:
 
     def _train(self, rows: GatheredRows, state: TrainingState, steps: tuple, bounds: Any) -> tuple:
         theta = flatten_params(state.params)
-        arrays = _flatten_optimizer_state(state.optimizer_state, len(theta))
+        arrays = _flatten_optimizer_state(state.optimizer_state, len(theta), self.dtype)
         losses = np.zeros((len(bounds), self.parts))
         work = (self.workspace, self.gradients, losses, make_counters())
         worth_waking = len(rows[1]) * len(theta) > MIN_PARALLEL_WORK
@@ -154,25 +165,25 @@ class FusedTrainer:
         is_sgd = isinstance(config.optimizer, SGD)
         optimizer = Momentum(0.0) if is_sgd else config.optimizer
         constants = [
-            step_constants(optimizer, t, config.schedule(t) * rate_factor, np.float32)
+            step_constants(optimizer, t, config.schedule(t) * rate_factor, self.dtype)
             for t in range(step + 1, step + 1 + len(weights))
         ]
         of_weights_and_biases = [[0, config.l2, config.l1], [0, 0, 0]]
-        penalties = np.full((len(weights), 2, 3), of_weights_and_biases, np.float32)
+        penalties = np.full((len(weights), 2, 3), of_weights_and_biases, self.dtype)
         penalties[weights > 0, :, 0] = 1 / weights[weights > 0, None]
         return np.array(constants), penalties
 
 
 def _gather_rows(
-    block: ShuffledBlock, order: np.ndarray, network: Network, *, has_labels: bool
+    block: ShuffledBlock, order: np.ndarray, network: Network, dtype: np.dtype, *, has_labels: bool
 ) -> GatheredRows:
     """Flat values of rows and their order; in this order labels or other targets, and weights."""
     X, y, w = block.X, block.y[order], block.w
     labels = y.astype(np.int64) if has_labels else None
-    y = None if has_labels else y.astype(np.float32).reshape(-1)
-    w = np.ones(len(order), np.float32) if w is None else w[order].astype(np.float32)
-    if not (isinstance(X, np.ndarray) and X.dtype == np.float32 and X.flags.carray):
-        x, _ = make_dense_batch(X, order, network, np.float32)
+    y = None if has_labels else y.astype(dtype).reshape(-1)
+    w = np.ones(len(order), dtype) if w is None else w[order].astype(dtype)
+    if not (isinstance(X, np.ndarray) and X.dtype == dtype and X.flags.carray):
+        x, _ = make_dense_batch(X, order, network, dtype)
         X, order = np.require(x, requirements=["C", "W"]), np.arange(len(order))
     return X.reshape(-1), order, labels, y, w
 
@@ -184,12 +195,12 @@ def _write_back(flat: np.ndarray, arrays: list[np.ndarray]) -> None:
         array[...] = part.reshape(array.shape)
 
 
-def _flatten_optimizer_state(state: list, size: int) -> tuple:
+def _flatten_optimizer_state(state: list, size: int, dtype: np.dtype) -> tuple:
     """Velocity, mean and square of gradients as vectors, None where the optimizer has none."""
     if isinstance(state[0], np.ndarray):
         return flatten_params(state), None, None
     if not state[0]:
-        return np.zeros(size, np.float32), None, None
+        return np.zeros(size, dtype), None, None
     return None, *(flatten_params([part[kind] for part in state]) for kind in range(2))
 
 

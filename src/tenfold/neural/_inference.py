@@ -120,7 +120,9 @@ def mean_loss(loss: Any, z: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
 
 
 def error_rate(loss: Any, z: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
-    """1 - accuracy."""
+    """1 - accuracy; of several labels of a row, all must be right."""
+    if y.ndim == 2:
+        return w @ ((loss.inverse_link(z) > 0.5) != y).any(axis=1) / w.sum()
     return w @ (loss.inverse_link(z).argmax(axis=1) != y) / w.sum()
 
 

@@ -190,6 +190,23 @@ class BinaryCrossEntropy(NamedTuple):
         return _both_classes(expit(z))
 
 
+class MultilabelCrossEntropy(NamedTuple):
+    """Binary cross-entropy of several labels, each of which a row may have or not, summed."""
+
+    labels = "classes"
+
+    def units(self, targets: int) -> int:
+        return targets
+
+    def value_and_gradient(
+        self, z: np.ndarray, y: np.ndarray, w: np.ndarray | None
+    ) -> LossAndGradient:
+        return BinaryCrossEntropy().value_and_gradient(z, y, w)
+
+    def inverse_link(self, z: np.ndarray) -> np.ndarray:
+        return expit(z)
+
+
 class MulticlassHinge(NamedTuple):
     r"""Multiclass hinge loss :math:`\sum_{j \ne y} \max(0, 1 + z_j - z_y)`; binary for one score.
 

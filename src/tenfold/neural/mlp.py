@@ -2,188 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
-from tenfold.base._sklearn import Interval, Options, StrOptions
+from tenfold.base._sklearn import StrOptions
 from tenfold.engine.rows import Rows
 from tenfold.math.losses import PoissonLoss
-from tenfold.neural._estimators import NetworkClassifier, NetworkEstimator, NetworkRegressor
-from tenfold.neural._training import train_lbfgs
-from tenfold.neural._training_config import StoppingRule, TrainingConfig
-from tenfold.neural.layers.base import Layer
-from tenfold.neural.layers.dense import Dense
-from tenfold.neural.losses import BinaryCrossEntropy, CrossEntropy, HalfSquaredError, PointwiseLoss
-from tenfold.optim.optimizers import SGD, Adam, Momentum, Nesterov
-from tenfold.optim.schedules import ConstantRate, inverse_scaling
-
-_POSITIVE = Interval(Real, 0, None, closed="neither")
-_NON_NEGATIVE = Interval(Real, 0, None, closed="left")
-_COUNT = Interval(Integral, 1, None, closed="left")
-_ACTIVATIONS = {
-    *("identity", "logistic", "tanh", "relu"),
-    *("leaky_relu", "elu", "gelu", "silu", "softplus"),
-}
-
-
-class MLPBase(NetworkEstimator):
-    """Base of `MLPClassifier` and `MLPRegressor`."""
-
-    _sparse_ok = True
-    _law_params = {"learning_rate_init": 0.05, "tol": 1.0, "n_iter_no_change": 2}  # a few epochs
-    _parameter_constraints = {
-        "hidden_layer_sizes": ["array-like", _COUNT],
-        "activation": [StrOptions(_ACTIVATIONS)],
-        "solver": [StrOptions({"lbfgs", "sgd", "adam"})],
-        "alpha": [_NON_NEGATIVE],
-        "batch_size": [StrOptions({"auto"}), _COUNT],
-        "learning_rate": [StrOptions({"constant", "invscaling", "adaptive"})],
-        "learning_rate_init": [_POSITIVE],
-        "power_t": [_NON_NEGATIVE],
-        "max_iter": [_COUNT],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-        "tol": [_NON_NEGATIVE],
-        "verbose": ["verbose"],
-        "warm_start": ["boolean"],
-        "momentum": [Interval(Real, 0, 1, closed="both")],
-        "nesterovs_momentum": ["boolean"],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="left")],
-        "beta_1": [Interval(Real, 0, 1, closed="left")],
-        "beta_2": [Interval(Real, 0, 1, closed="left")],
-        "epsilon": [_POSITIVE],
-        "n_iter_no_change": [_COUNT, Options(Real, {np.inf})],
-    }
-
-    def __init__(
-        self,
-        hidden_layer_sizes: Any = (100,),
-        activation: str = "relu",
-        *,
-        solver: str = "adam",
-        alpha: float = 0.0001,
-        batch_size: Any = "auto",
-        learning_rate: str = "constant",
-        learning_rate_init: float = 0.001,
-        power_t: float = 0.5,
-        max_iter: int = 200,
-        shuffle: bool = True,
-        random_state: Any = None,
-        tol: float = 1e-4,
-        verbose: int = False,
-        warm_start: bool = False,
-        momentum: float = 0.9,
-        nesterovs_momentum: bool = True,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-8,
-        n_iter_no_change: Any = 10,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.solver = solver
-        self.alpha = alpha
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.learning_rate_init = learning_rate_init
-        self.power_t = power_t
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.tol = tol
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.momentum = momentum
-        self.nesterovs_momentum = nesterovs_momentum
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
-        self.n_iter_no_change = n_iter_no_change
-
-    def _layers(self, targets: int) -> Sequence[Layer]:
-        sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes, int))
-        if (sizes <= 0).any():
-            raise ValueError(f"hidden_layer_sizes must be > 0, got {sizes.tolist()}.")
-        hidden = [Dense(int(n), self.activation, init="glorot_uniform") for n in sizes]
-        return [*hidden, Dense()]
-
-    def _dtype(self, rows: Rows) -> Any:
-        """The type of the rows for L-BFGS, whose line search compares nearby values."""
-        return rows.dtype if self.solver == "lbfgs" else np.float32
-
-    def _training_config(self, rows: Rows) -> TrainingConfig:
-        size = min(200 if self.batch_size == "auto" else self.batch_size, rows.n_rows)
-        rate = self.learning_rate_init
-        schedule: Any = ConstantRate(rate)
-        if self.solver == "sgd" and self.learning_rate == "invscaling":
-            schedule = inverse_scaling(rate * size**-self.power_t, self.power_t)
-        return TrainingConfig(
-            self._optimizer(), schedule, size, l2=self.alpha / size, shuffle=self.shuffle
-        )
-
-    def _optimizer(self) -> Any:
-        if self.solver == "adam":
-            return Adam(self.beta_1, self.beta_2, self.epsilon)
-        if self.momentum == 0:
-            return SGD()
-        return (Nesterov if self.nesterovs_momentum else Momentum)(self.momentum)
-
-    def _stopping_rule(self) -> StoppingRule:
-        adaptive_rate = self.solver == "sgd" and self.learning_rate == "adaptive"
-        return StoppingRule(self.max_iter, self.tol, self.n_iter_no_change, adaptive_rate)
-
-    def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        if self.solver != "lbfgs":
-            return super()._fit(rows, rng) | self._layer_counts(rows)
-        objective, params = self._initialize(rows, rng)
-        params, minimum = train_lbfgs(
-            objective, rows, params, self.alpha, tol=self.tol, max_iter=self.max_iter
-        )
-        learned = {"network_": objective.network, "params_": params, "loss_": minimum.value}
-        steps = {"t_": minimum.report["n_iter_"]}
-        return learned | steps | minimum.report | self._layer_counts(rows)
-
-    def _results(self, objective: Any, loop: Any) -> dict[str, Any]:
-        state = loop.state
-        learned = super()._results(objective, loop) | {"loss_": state.losses[-1]}
-        if not self.early_stopping:
-            return learned | {"best_loss_": state.best}
-        scores = [1 - value for value in state.validation_errors]
-        return learned | {"validation_scores_": scores, "best_validation_score_": max(scores)}
-
-    def _layer_counts(self, rows: Rows) -> dict[str, Any]:
-        """Numbers of layers and outputs, as scikit-learn counts them."""
-        targets = self._n_targets(rows)
-        units = self._loss(targets).units(targets)
-        depth = np.size(self.hidden_layer_sizes)
-        return {"n_layers_": int(depth) + 2, "n_outputs_": units}
-
-    def _train_one_epoch(self, rows: Rows) -> None:
-        if self.solver == "lbfgs":
-            raise AttributeError(
-                "partial_fit is only available for stochastic optimizers: solver='lbfgs' needs all "
-                "rows at each step"
-            )
-        super()._train_one_epoch(rows)
-        self._set_learned(self._layer_counts(rows))
-
-    @property
-    def coefs_(self) -> list[np.ndarray]:
-        """Weights of each layer, (inputs, units)."""
-        return self.params_[::2]
-
-    @property
-    def intercepts_(self) -> list[np.ndarray]:
-        """Biases of each layer, (units,)."""
-        return self.params_[1::2]
+from tenfold.neural._estimators import NetworkClassifier, NetworkRegressor
+from tenfold.neural._mlp_base import MLPBase, encode_label_matrix
+from tenfold.neural.losses import (
+    BinaryCrossEntropy,
+    CrossEntropy,
+    HalfSquaredError,
+    MultilabelCrossEntropy,
+    PointwiseLoss,
+)
 
 
 class MLPClassifier(MLPBase, NetworkClassifier):
@@ -193,10 +29,10 @@ class MLPClassifier(MLPBase, NetworkClassifier):
               + \frac{\alpha}{2 B} \lVert W \rVert^2
 
     B is the batch size; two classes have one score and the binary cross-entropy. Parameters and
-    attributes are those of `sklearn.neural_network.MLPClassifier`. Differences: the network is
-    trained in float32 (with "lbfgs" in the type of the rows), the rows held out for
-    `early_stopping` are not stratified, there are more activations, several labels per row are not
-    supported, and there is no `max_fun`. The order of rows depends on the seed alone: arrays,
+    attributes are those of `sklearn.neural_network.MLPClassifier`, several labels per row included:
+    y is then a matrix of zeros and ones. Differences: the rows held out for `early_stopping` are
+    not stratified, and there are more activations. The network is trained in the type of the rows;
+    float32 takes half the time of float64. The order of rows depends on the seed alone: arrays,
     files, and any number of threads give the same bits.
 
     Parameters
@@ -240,6 +76,9 @@ class MLPClassifier(MLPBase, NetworkClassifier):
         Parameters of "adam".
     n_iter_no_change : int
         See `tol`.
+    max_fun : int
+        Maximal number of passes of "lbfgs", of which an iteration takes at least one: iterations
+        end here, if `max_iter` is larger.
 
     Attributes
     ----------
@@ -248,7 +87,7 @@ class MLPClassifier(MLPBase, NetworkClassifier):
     loss_, best_loss_ : mean loss of the last epoch and of the best one, with the penalty
     loss_curve_ : mean loss of each epoch
     validation_scores_, best_validation_score_ : accuracy on the rows held out
-    n_iter_, t_, converged_ : epochs, steps, and whether the fit stopped by itself
+    n_iter_, t_, converged_ : epochs, rows seen in them all, and whether the fit stopped by itself
     n_layers_, n_outputs_, out_activation_ : numbers of layers (with input and output) and scores
     history_ : loss of each epoch ("objective"), and "seconds"
     network_, params_ : layers, and all parameters, one flat list
@@ -273,13 +112,78 @@ class MLPClassifier(MLPBase, NetworkClassifier):
     True
     """
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _y_options(self) -> dict[str, Any]:
+        return {"multi_output": True}
+
+    def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
+        if np.ndim(y) == 2 and np.shape(y)[1] == 1:
+            y = column_or_1d(y, warn=True)
+        return super()._rows(X, y, w, reset=reset)
+
+    def _training_rows(self, X: Any, y: Any, w: Any) -> Rows:
+        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+            return self._encode_labels(self._rows(X, y, w), None)
+        rows = super()._training_rows(X, y, w)
+        self._set_outputs(labels_per_row=False)
+        return rows
+
+    def _encode_labels(self, rows: Rows, classes: Any) -> Rows:
+        several = bool(rows.target_shape)
+        if several:
+            rows, k = encode_label_matrix(rows)
+            self.classes_ = np.arange(k)
+        else:
+            rows = super()._encode_labels(rows, classes)
+        self._set_outputs(labels_per_row=several)
+        return rows
+
+    def _set_outputs(self, *, labels_per_row: bool) -> None:
+        k = len(self.classes_)
+        self.n_outputs_ = 1 if k == 2 and not labels_per_row else k
+        self.out_activation_ = "logistic" if labels_per_row or k == 2 else "softmax"
+
+    @property
+    def _has_several_labels(self) -> bool:
+        """Whether a row may have several labels, or none."""
+        return self.n_outputs_ > 1 and self.out_activation_ == "logistic"
+
     def _loss(self, targets: int) -> Any:
+        if self._has_several_labels:
+            return MultilabelCrossEntropy()
         return BinaryCrossEntropy() if targets == 2 else CrossEntropy()
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable label of each row; of several, whether each is more likely than not.
+
+        Parameters
+        ----------
+        X : array, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+
+        Returns
+        -------
+        (n_rows,) array of labels, or (n_rows, n_labels) array of zeros and ones
+        """
+        check_is_fitted(self)
+        if self._has_several_labels:
+            return (self.predict_proba(X) > 0.5).astype(int)
+        return super().predict(X)
 
     @property
     def out_activation_(self) -> str:
         """Function that maps scores to probabilities."""
-        return "logistic" if self.n_outputs_ == 1 else "softmax"
+        return vars(self).get("_output_activation") or (
+            "logistic" if self.n_outputs_ == 1 else "softmax"
+        )
+
+    @out_activation_.setter
+    def out_activation_(self, name: str) -> None:
+        self._output_activation = name
 
 
 _REGRESSION_LOSSES = {"squared_error": HalfSquaredError(), "poisson": PointwiseLoss(PoissonLoss())}
@@ -307,15 +211,15 @@ class MLPRegressor(MLPBase, NetworkRegressor):
         Epochs, their order, stopping, progress and initialization.
     momentum, nesterovs_momentum, beta_1, beta_2, epsilon : see `MLPClassifier`
         Parameters of "sgd" and "adam".
-    early_stopping, validation_fraction, n_iter_no_change : see `MLPClassifier`
-        Whether to monitor R^2 on rows held out.
+    early_stopping, validation_fraction, n_iter_no_change, max_fun : see `MLPClassifier`
+        Whether to monitor R^2 on rows held out; and the most passes of "lbfgs".
 
     Attributes
     ----------
     coefs_, intercepts_ : weights (inputs, units) and biases (units,) of each layer
     loss_, best_loss_, loss_curve_ : mean loss of the last epoch, of the best one, and of each
     validation_scores_, best_validation_score_ : R^2 on the rows held out
-    n_iter_, t_, converged_ : epochs, steps, and whether the fit stopped by itself
+    n_iter_, t_, converged_ : epochs, rows seen in them all, and whether the fit stopped by itself
     n_layers_, n_outputs_, out_activation_ : numbers of layers (with input and output) and outputs
     history_ : loss of each epoch ("objective"), and "seconds"
     network_, params_ : layers, and all parameters, one flat list
@@ -366,6 +270,7 @@ class MLPRegressor(MLPBase, NetworkRegressor):
         beta_2: float = 0.999,
         epsilon: float = 1e-8,
         n_iter_no_change: Any = 10,
+        max_fun: int = 15000,
     ) -> None:
         self.loss = loss
         super().__init__(
@@ -391,6 +296,7 @@ class MLPRegressor(MLPBase, NetworkRegressor):
             beta_2=beta_2,
             epsilon=epsilon,
             n_iter_no_change=n_iter_no_change,
+            max_fun=max_fun,
         )
 
     def _loss(self, targets: int) -> Any:
@@ -399,4 +305,9 @@ class MLPRegressor(MLPBase, NetworkRegressor):
     @property
     def out_activation_(self) -> str:
         """Function that maps scores to predictions."""
-        return "exp" if self.loss == "poisson" else "identity"
+        default = "exp" if self.loss == "poisson" else "identity"
+        return vars(self).get("_output_activation") or default
+
+    @out_activation_.setter
+    def out_activation_(self, name: str) -> None:
+        self._output_activation = name

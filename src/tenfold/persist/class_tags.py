@@ -77,6 +77,7 @@ CLASS_TAGS: dict[str, str] = {
     "moments": "tenfold.stats.moments.Moments",
     "momentum": "tenfold.optim.optimizers.Momentum",
     "multiclass_hinge": "tenfold.neural.losses.MulticlassHinge",
+    "multilabel_cross_entropy": "tenfold.neural.losses.MultilabelCrossEntropy",
     "multinomial": "tenfold.distributions.discrete.Multinomial",
     "nesterov": "tenfold.optim.optimizers.Nesterov",
     "network": "tenfold.neural.network.Network",

@@ -42,6 +42,7 @@ from tenfold.neural.losses import (
     HalfSquaredError,
     Likelihood,
     MulticlassHinge,
+    MultilabelCrossEntropy,
     PointwiseLoss,
 )
 
@@ -286,6 +287,11 @@ def _(loss: CrossEntropy, graph: OnnxGraph, z: str, width: int) -> str:
 @_add_inverse_link.register(BinaryCrossEntropy)
 def _(loss: BinaryCrossEntropy, graph: OnnxGraph, z: str, width: int) -> str:
     return _add_both_classes(graph, graph.add("Sigmoid", z), width)
+
+
+@_add_inverse_link.register(MultilabelCrossEntropy)
+def _(loss: MultilabelCrossEntropy, graph: OnnxGraph, z: str, width: int) -> str:
+    return graph.add("Sigmoid", z)
 
 
 @_add_inverse_link.register(MulticlassHinge)
