@@ -2,106 +2,28 @@ r"""Feature contributions of additive models (linear, naive Bayes), top weights,
 
 A linear score is a sum, :math:`\sum_j w_j x_j + b`: its terms are the contributions, b is the
 baseline. For naive Bayes the terms are log-odds, :math:`\log p(x_j \mid c) - \log p(x_j \mid c')`.
-Models are recognized by their learned attributes, so that those of scikit-learn work too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-
-class AdditiveTerms(NamedTuple):
-    """Score of each output: ``terms.sum(axis=1) + baseline``.
-
-    Attributes
-    ----------
-    terms : (n_outputs, n_features) contribution of each feature
-    baseline : (n_outputs,) score without any feature
-    """
-
-    terms: np.ndarray
-    baseline: np.ndarray
-
-
-def split_last_step(model: Any) -> tuple[Any, Any]:
-    """The steps of a pipeline before the last (None if there are none), and the last."""
-    if not hasattr(model, "steps"):
-        return None, model
-    return (model[:-1] if len(model.steps) > 1 else None), model[-1]
-
-
-def linear_form(model: Any) -> AdditiveTerms:
-    """Coefficients (n_outputs, n_features) and intercepts of a model that is linear in x.
-
-    Linear models have one row for two classes, the score of the second; multinomial and Bernoulli
-    naive Bayes have a row of log-probabilities per class.
-    """
-    check_is_fitted(model)
-    if hasattr(model, "coef_"):
-        W = np.atleast_2d(_to_dense(model.coef_)).astype(np.float64)
-        return AdditiveTerms(
-            W, np.broadcast_to(np.ravel(model.intercept_), len(W)).astype(np.float64)
-        )
-    log_p = getattr(model, "feature_log_prob_", None)
-    if not isinstance(log_p, np.ndarray):
-        raise TypeError(
-            f"{type(model).__name__} is not linear in its columns: give a model with coef_, or "
-            "multinomial or Bernoulli naive Bayes"
-        )
-    prior = model.class_log_prior_
-    if hasattr(model, "binarize"):  # Bernoulli: x log p + (1 - x) log(1 - p)
-        log_not = np.log1p(-np.exp(log_p))
-        return AdditiveTerms(log_p - log_not, prior + log_not.sum(axis=1))
-    return AdditiveTerms(log_p, np.asarray(prior, dtype=np.float64))
-
-
-def _additive_terms(model: Any, x: np.ndarray) -> AdditiveTerms:
-    """Contribution of each feature of a row x to each score."""
-    if hasattr(model, "theta_"):
-        return _gaussian_nb_terms(model, x)
-    if isinstance(getattr(model, "feature_log_prob_", None), list):
-        terms = [table[:, int(v)] for table, v in zip(model.feature_log_prob_, x, strict=True)]
-        return AdditiveTerms(np.stack(terms, axis=1), np.asarray(model.class_log_prior_))
-    form = linear_form(model)
-    threshold = getattr(model, "binarize", None)
-    return AdditiveTerms(form.terms * (x if threshold is None else x > threshold), form.baseline)
-
-
-def _gaussian_nb_terms(model: Any, x: np.ndarray) -> AdditiveTerms:
-    """Log-densities of each column within each class, and log-priors."""
-    check_is_fitted(model)
-    mean, var = model.theta_.astype(np.float64), model.var_.astype(np.float64)
-    with np.errstate(divide="ignore"):
-        prior = np.log(model.class_prior_)
-    return AdditiveTerms(-0.5 * (np.log(2 * np.pi * var) + (x - mean) ** 2 / var), prior)
-
-
-def center_by_class(form: AdditiveTerms, classes: np.ndarray) -> tuple[AdditiveTerms, list[Any]]:
-    """Log-odds of the second of two classes, or scores of each less their mean over classes.
-
-    A term common to all classes does not affect the decision.
-    """
-    if len(form.terms) == 2 and len(classes) == 2:
-        return AdditiveTerms(form.terms[1:] - form.terms[:1], np.diff(form.baseline)), [classes[1]]
-    if len(form.terms) == 1:
-        return form, [classes[-1]]
-    centered = [part - part.mean(axis=0) for part in form]
-    return AdditiveTerms(*centered), list(classes)
-
-
-def is_naive_bayes(model: Any) -> bool:
-    """Whether the scores are joint log-probabilities, of which only differences matter."""
-    return hasattr(model, "theta_") or hasattr(model, "feature_log_prob_")
-
-
-def _to_dense(matrix: Any) -> np.ndarray:
-    return matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
-
+from tenfold.inspection._additive_terms import (
+    LATENT_SCORE,
+    LOG_PREDICTION,
+    AdditiveTerms,
+    additive_terms,
+    center_by_class,
+    find_link,
+    is_naive_bayes,
+    linear_form,
+    split_last_step,
+    to_dense,
+)
+from tenfold.inspection._derivatives import differentiate, output_function
 
 _MAX_PRINTED_FEATURES = 10  # features printed by `FeatureContributions`
 
@@ -113,7 +35,8 @@ class FeatureContributions(NamedTuple):
     ----------
     names : (n_features,) names of the features
     values : (n_features,) the row, as the last step of the pipeline gets it
-    outputs : labels that have a score; for regression "prediction", or indices of targets
+    outputs : labels that have a score; for regression "prediction", or indices of targets; "log of
+        prediction" where that is what is linear; "latent score" of an ordinal regression
     contributions : (n_outputs, n_features) contribution of each feature to each score
     baselines : (n_outputs,) score without any feature
     scores : (n_outputs,) baseline plus contributions
@@ -139,17 +62,20 @@ class FeatureContributions(NamedTuple):
     def compare(self, output: Any, other: Any) -> FeatureContributions:
         """Contributions to the difference of two scores: the terms of their log-odds."""
         i, j = self.output_index(output), self.output_index(other)
-        parts = [part[[i]] - part[[j]] for part in self[3:]]
+        parts = [part[[i]] - part[[j]] for part in self[3:6]]
         return FeatureContributions(self.names, self.values, [f"{output} against {other}"], *parts)
 
     def score_title(self, number: int) -> str:
         """Title of the score of an output."""
         name = self.outputs[number]
-        return name if name == "prediction" else f"score of {name}"
+        plain = isinstance(name, str) and name in ("prediction", LOG_PREDICTION, LATENT_SCORE)
+        return name if plain else f"score of {name}"
 
     def __str__(self) -> str:
         i = self.output_index()
         lines = [f"{self.score_title(i)}: {self.scores[i]:.4g}"]
+        if lines[0].startswith(LOG_PREDICTION):
+            lines[0] += f" (prediction: {np.exp(self.scores[i]):.4g})"
         largest = [
             (n, c) for n, c in self.rank_features(self.outputs[i], _MAX_PRINTED_FEATURES) if c
         ]
@@ -175,7 +101,8 @@ def feature_contributions(
     Parameters
     ----------
     model : fitted linear model or naive Bayes, or a pipeline that ends in one
-        Of tenfold or of scikit-learn. Two classes have one score, that of the second.
+        Of tenfold or of scikit-learn; a search stands for its best model. Two classes have one
+        score, that of the second.
     x : (n_features,) or (1, n_features) array, sparse row or table of one row
         The row, as the model takes it.
     names : list of str, optional
@@ -186,7 +113,16 @@ def feature_contributions(
 
     Returns
     -------
-    Reasons
+    FeatureContributions
+        Scores are what the model itself gives: its `decision_function`, its prediction, the
+        logarithm of that for a log link, the latent score of an ordinal regression of more than two
+        classes, or differences of log-probabilities for naive Bayes. A value that the model leaves
+        out (missing, or an unseen category) contributes 0.
+
+    Raises
+    ------
+    TypeError
+        If the score of the model is not a sum over features; the message names the model.
 
     Examples
     --------
@@ -203,12 +139,12 @@ def feature_contributions(
     """
     steps, final = split_last_step(model)
     row = _single_row(_to_2d(x) if steps is None else steps.transform(_to_2d(x)))
-    form, outputs = _scores_by_output(final, _additive_terms(final, row))
+    form, outputs = _scores_by_output(final, row)
     if origin is not None:
         reference_row = _single_row(
             _to_2d(origin) if steps is None else steps.transform(_to_2d(origin))
         )
-        reference, _ = _scores_by_output(final, _additive_terms(final, reference_row))
+        reference, _ = _scores_by_output(final, reference_row)
         terms, base = form.terms - reference.terms, reference.baseline + reference.terms.sum(axis=1)
         form = form._replace(terms=terms, baseline=base)
     scores = form.baseline + form.terms.sum(axis=1)
@@ -216,13 +152,23 @@ def feature_contributions(
     return FeatureContributions(feature_names, row, outputs, form.terms, form.baseline, scores)
 
 
-def _scores_by_output(model: Any, form: Any) -> tuple[Any, list[Any]]:
-    classes = getattr(model, "classes_", None)
+def _scores_by_output(model: Any, x: np.ndarray) -> tuple[AdditiveTerms, list[Any]]:
+    """Contributions to each output of a row, and the names of the outputs."""
+    form, classes = additive_terms(model, x), getattr(model, "classes_", None)
     if classes is None:
-        return form, ["prediction"] if len(form.terms) == 1 else list(range(len(form.terms)))
+        return form, _regression_outputs(model, x, len(form.terms))
+    if len(form.terms) == 1 and len(classes) > 2:
+        return form, [LATENT_SCORE]
     if is_naive_bayes(model) or len(form.terms) == 1:
         return center_by_class(form, classes)
     return form, list(classes)
+
+
+def _regression_outputs(model: Any, x: np.ndarray, n_outputs: int) -> list[Any]:
+    if n_outputs > 1:
+        return list(range(n_outputs))
+    link = find_link(model, linear_form(model, x[None]), x[None])
+    return [LOG_PREDICTION if link == "log" else "prediction"]
 
 
 def _to_2d(x: Any) -> Any:
@@ -233,7 +179,7 @@ def _to_2d(x: Any) -> Any:
 
 
 def _single_row(X: Any) -> np.ndarray:
-    X = _to_dense(X)
+    X = to_dense(X)
     if len(X) != 1:
         raise ValueError(f"contributions are computed for one row, but x has {len(X)}: give x[[i]]")
     return X[0].astype(np.float64)
@@ -252,21 +198,28 @@ def _feature_names(steps: Any, final: Any, names: Any, p: int) -> np.ndarray:
 def sensitivity(model: Any, x: Any, method: str | None = None) -> np.ndarray:
     r"""Partial derivatives of each output by each feature: :math:`\partial f_c / \partial x_j`.
 
-    The coefficients for a linear model; central differences for any other model.
+    Exact for a model that is linear, or the exponential of a linear score; central differences for
+    any other model.
 
     Parameters
     ----------
     model : fitted model, or a function of (n, p) arrays
-        Any model.
+        Any model with outputs that are numbers.
     x : (n_features,) array
         The point.
     method : str, optional
         Method whose output is differentiated: by default the first of "decision_function",
-        "predict_proba" and "predict" that the model has.
+        "predict_proba" and "predict" that the model has. Labels have no derivatives.
 
     Returns
     -------
     (n_features,) array, or (n_outputs, n_features) for several outputs
+        NaN where there is no derivative: at a missing value, and where the output jumps.
+
+    Raises
+    ------
+    TypeError
+        If the outputs or the inputs of the model are categories; the message names the model.
 
     Examples
     --------
@@ -274,27 +227,28 @@ def sensitivity(model: Any, x: Any, method: str | None = None) -> np.ndarray:
     >>> sensitivity(lambda X: X[:, 0] ** 2 * X[:, 1], [3.0, 2.0]).round(6).tolist()
     [12.0, 9.0]
     """
-    x = np.ravel(x).astype(np.float64)
-    if method is None and hasattr(model, "coef_"):
-        W = linear_form(model).terms
-        return W[0] if len(W) == 1 else W
-    function = _output_function(model, method)
-    step = np.cbrt(np.finfo(np.float64).eps) * np.maximum(1.0, np.abs(x))
-    forward, backward = x + np.diag(step), x - np.diag(step)
-    width = forward.diagonal() - backward.diagonal()  # the exact difference of the rounded points
-    difference = np.asarray(function(forward), np.float64) - np.asarray(
-        function(backward), np.float64
-    )
-    return (difference.T / width).reshape(*difference.shape[1:], len(x))
+    x = np.ravel(to_dense(x)).astype(np.float64)
+    if method is None and (exact := _linear_derivatives(model, x)) is not None:
+        return exact
+    return differentiate(output_function(model, method), x)
 
 
-def _output_function(model: Any, method: str | None) -> Callable[[np.ndarray], Any]:
-    for name in [method] if method else ["decision_function", "predict_proba", "predict"]:
-        if hasattr(model, name):
-            return getattr(model, name)
-    if method or not callable(model):
-        raise TypeError(f"{type(model).__name__} has no method {method or 'predict'}")
-    return model
+def _linear_derivatives(model: Any, x: np.ndarray) -> np.ndarray | None:
+    """Derivatives of the default output if it is linear or an exponential; otherwise None."""
+    if not hasattr(model, "coef_") or np.isnan(x).any():
+        return None
+    rows = np.vstack([x, 1.5 * x + 1])
+    try:
+        form = linear_form(model, rows)
+    except TypeError:
+        return None
+    if len(form.terms) == 1 and len(getattr(model, "classes_", ())) > 2:
+        return None  # a latent score, which is not the output
+    slopes = np.ones(len(form.terms))
+    if find_link(model, form, rows) == "log":
+        slopes = np.exp(form.terms @ x + form.baseline)
+    W = slopes[:, None] * form.terms
+    return W[0] if len(W) == 1 else W
 
 
 _ROUNDING_SHARE = 1e-12  # of the largest weight; smaller weights are rounding errors
@@ -328,8 +282,9 @@ def top_weights(model: Any, names: Any = None, top: int = 10) -> TopWeights:
     """Features of largest weight for each class, such as the top words of a text classifier.
 
     Of two classes, negative weights support the first. Features of a regression are ranked by
-    absolute value. For naive Bayes the weights are log-odds, against the mean of all classes if
-    there are more than two. Weights of 0 are not listed.
+    absolute value; with a log link the weights are those of the log of the prediction, and those of
+    an ordinal regression belong to its latent score. For naive Bayes the weights are log-odds,
+    against the mean of all classes if there are more than two. Weights of 0 are not listed.
 
     Parameters
     ----------
@@ -360,7 +315,8 @@ def top_weights(model: Any, names: Any = None, top: int = 10) -> TopWeights:
         raise ValueError(f"{len(names)} names for {form.terms.shape[1]} columns")
     outputs, rows = _weights_by_output(final, form)
     orders = [np.argsort(-key, kind="stable")[:top] for _, key in rows]
-    smallest = _ROUNDING_SHARE * np.abs(form.terms).max(initial=0.0)
+    sizes = np.abs(form.terms)
+    smallest = _ROUNDING_SHARE * sizes.max(initial=0.0, where=np.isfinite(sizes))
     orders = [order[key[order] > smallest] for order, (_, key) in zip(orders, rows, strict=True)]
     weights = [w[order] for order, (w, _) in zip(orders, rows, strict=True)]
     return TopWeights(outputs, [[str(names[j]) for j in order] for order in orders], weights)
@@ -373,6 +329,8 @@ def _weights_by_output(
     classes = getattr(model, "classes_", None)
     if classes is None:
         return list(range(len(form.terms))), [(w, np.abs(w)) for w in form.terms]
+    if len(form.terms) == 1 and len(classes) > 2:
+        return [LATENT_SCORE], [(w, np.abs(w)) for w in form.terms]
     if is_naive_bayes(model):
         form, _ = center_by_class(form, classes)
     if len(form.terms) == 1:

@@ -16,6 +16,7 @@ from tenfold.testing.bitwise import (
     learned_attributes,
     model_outputs,
 )
+from tenfold.testing.explanation_law import check_explanations
 from tenfold.testing.instances import all_models, clone_model, make_dataset, make_model, set_seed
 from tenfold.testing.laws import (
     check_checkpoint_resume,
@@ -50,6 +51,7 @@ LAWS: tuple[Callable[[Any], None], ...] = (
     check_seeds,
     check_chunk_size_invariance,
     check_checkpoint_resume,
+    check_explanations,
 )
 
 __all__ = [  # noqa: PLE0604  (a law is public by being listed)
