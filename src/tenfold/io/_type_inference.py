@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
+from tenfold.io._long_integers import CODES, RoundingCheck
 from tenfold.io._tuning import PROBED_VALUES
 from tenfold.io.columnar import TableError
 from tenfold.io.number_formats import (
@@ -44,18 +45,39 @@ _DATE_FORMATS += ["%d %b %Y", "%b %d, %Y", "%d-%b-%Y", "%d %B %Y", "%B %d, %Y"]
 _DATE_FORMATS = [form + time for form in _DATE_FORMATS for time in ("", " %H:%M", " %H:%M:%S")]
 
 
-def to_string_batch(names: list[str], columns: Iterable[Iterable[Any]]) -> Any:
-    """Columns of any Python values as a batch of strings."""
+def to_string_batch(
+    names: list[str], columns: Iterable[Iterable[Any]], where: Callable[[int], str]
+) -> Any:
+    """Columns of any Python values as a batch of strings; `where` names the place of a row."""
     import pyarrow as pa
 
-    return pa.RecordBatch.from_arrays([to_strings(column) for column in columns], names=names)
+    arrays = [to_strings(column, n, where) for n, column in zip(names, columns, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names=names)
 
 
-def to_strings(column: Iterable[Any]) -> Any:
+def to_strings(column: Iterable[Any], name: str, where: Callable[[int], str]) -> Any:
     """Any Python values as an array of strings; null for None and for signs of nothing."""
     import pyarrow as pa
 
-    return pa.array(map(_to_string, column), pa.string())
+    texts = [_to_string(value) for value in column]
+    try:
+        return pa.array(texts, pa.string())
+    except UnicodeEncodeError:
+        row = next(i for i, text in enumerate(texts) if text and has_lone_surrogate(text))
+        raise TableError(
+            f"{where(row)}, column {name!r}: {shorten_cell(texts[row])} holds half of a character "
+            "(a lone surrogate). Correct it, or leave it empty."
+        ) from None
+
+
+def has_lone_surrogate(text: str) -> bool:
+    """Whether a text holds half of a character, which no encoding can write."""
+    return any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def shorten_cell(text: object) -> str:
+    """A cell in quotes, at most 60 characters of it."""
+    return repr(str(text)[:60])
 
 
 def _to_string(value: Any) -> str | None:
@@ -151,7 +173,7 @@ _PARSERS = [
     ColumnParser("text", _parse_text),
 ]
 _PLAIN_NUMBER, _DECIMAL_COMMA, _DATE, _TEXT = 0, 3, 5, len(_PARSERS) - 1
-_PARSER_OF_FORMAT = {PLAIN: _PLAIN_NUMBER} | {
+_PARSER_OF_FORMAT = {PLAIN: _PLAIN_NUMBER, CODES: _TEXT} | {
     style.name: number for number, style in enumerate(NUMBER_FORMATS, 1)
 }
 
@@ -201,6 +223,7 @@ class TypeInference:
     ----------
     parser_of : dict, name -> index of the parser that is valid so far
     formats : dict, name -> format of its numbers, and the first cell that shows it
+    codes : dict, name -> example of columns of whole numbers that are kept as text
     with_values : names of the columns that have had a value
     changed : whether a value has ruled out the parser of rows that were stored before
     """
@@ -220,6 +243,7 @@ class TypeInference:
         requested = {n: parser for n, parser in self.requested.items() if n in self.untyped}
         self.parser_of = initial | requested
         self.agreed = False
+        self.codes: dict[str, str] = {}
         self.on_trial: dict[str, int] = {}  # parsers of columns on which decimal commas are tried
         self.begin()
 
@@ -229,6 +253,7 @@ class TypeInference:
         self.formats: dict[str, tuple[NumberFormat, str]] = {}
         self.non_numeric = dict.fromkeys(self.untyped, NonNumericValues())
         self.number_counts: dict[str, int] = dict.fromkeys(self.untyped, 0)
+        self.rounding = {name: RoundingCheck() for name in self.untyped}
         self.changed, self.rows = False, 0
 
     @property
@@ -243,10 +268,12 @@ class TypeInference:
     @property
     def styles(self) -> dict[str, str]:
         """How the numbers of each column are written; nothing if all are plain."""
+        requested = {name for name, parser in self.requested.items() if parser == _TEXT}
+        codes = dict.fromkeys([n for n in self.names if n in self.codes or n in requested], CODES)
         if not self.formats:
-            return {}
+            return codes
         parsers = {n: self.parser_of[n] for n in self.untyped if self.types[n] == "number"}
-        return {
+        return codes | {
             name: _FORMAT_OF_PARSER[number]
             for name, number in parsers.items()
             if number in _FORMAT_OF_PARSER
@@ -275,7 +302,7 @@ class TypeInference:
         if column.null_count == len(column):
             parsed = _null_column(len(column), _PARSERS[before].type)
         else:
-            self.parser_of[name], parsed = _first_valid_parse(column, self._candidate_parsers(name))
+            self.parser_of[name], parsed = self._parse(name, column)
             self._count_non_numeric(name, column)
             self._note_format(name, column)
             stored = name in self.with_values or _physical_type(
@@ -284,6 +311,16 @@ class TypeInference:
             self.changed |= self.rows > 0 and self.parser_of[name] != before and stored
             self.with_values.add(name)
         return parsed.combine_chunks() if isinstance(parsed, pa.ChunkedArray) else parsed
+
+    def _parse(self, name: str, column: Any) -> tuple[int, Any]:
+        """Index of the first valid parser, and its result; numbers that it would merge are text."""
+        number, parsed = _first_valid_parse(column, self._candidate_parsers(name))
+        if number == _PLAIN_NUMBER and name in self.rounding:
+            check = self.rounding[name]
+            if check.add_texts(column, parsed):
+                self.codes[name] = str(check.example)
+                return _TEXT, column
+        return number, parsed
 
     def _candidate_parsers(self, name: str) -> Iterable[int]:
         """Indices of the parsers that may still be valid, in order."""

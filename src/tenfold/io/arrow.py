@@ -220,7 +220,7 @@ def ipc_schema(path: str) -> Any:
 
 def ipc_batches(
     path: str,
-    columns: list[str],
+    columns: list[str] | None,
     rows: int,
     *,
     pieces: range | None = None,
@@ -232,7 +232,7 @@ def ipc_batches(
     Mapped pages count as memory of the process: who reads a large file once maps nothing.
     """
     schema = ipc_schema(path)
-    needed = sorted(schema.get_field_index(name) for name in columns)
+    needed = None if columns is None else sorted(schema.get_field_index(name) for name in columns)
     reader = _open_ipc(path, needed, memory_map=memory_map, use_threads=use_threads)
     for number in range(reader.num_record_batches) if pieces is None else pieces:
         batch = reader.get_batch(number)

@@ -202,7 +202,11 @@ class TableError(ValueError):
 
 
 def unreadable_file_error(shown: str, problem: object) -> TableError:
-    """The error about a file that is damaged."""
+    """The error about a file that is damaged, or that must not be read."""
+    if isinstance(problem, PermissionError):
+        return TableError(
+            f"no permission to read {shown}: change its permissions, or ask who owns it."
+        )
     return TableError(
         f"{shown} cannot be read; it is cut short, damaged or of another kind: write or fetch it "
         f"again ({problem})."

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -23,10 +24,13 @@ from tenfold.io.columnar import TableError, unreadable_file_error
 from tenfold.io.number_formats import arrow_compute
 
 _DELIMITERS = ",;\t|"
+_SEPARATOR_LINE = re.compile(r"^sep=(.)\r?\n?$", re.IGNORECASE)  # Excel's own first line
+_MAX_FIELD = 2**30  # characters; Python's csv stops at 2**17 by default, which long texts exceed
 _HEAD_BYTES = 2**16  # read to tell text from other files
 _DIALECT_LINES = 50  # that the delimiter is detected from
 _HEADER_LINES = 1000  # that the first line is compared with, unless they are long
 _HEADER_CHARACTERS = 2**18  # of the first `_DIALECT_LINES` that are long
+csv.field_size_limit(max(csv.field_size_limit(), _MAX_FIELD))
 
 
 class CsvFile(NamedTuple):
@@ -81,9 +85,11 @@ def inspect_csv(
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool | None = None,
+    *,
+    shown: str | None = None,
 ) -> CsvFile:
     """Detect how a file is to be read from its first lines, where that is not given."""
-    shown, where = str(path), str(path.absolute())
+    shown, where = shown or str(path), str(path.absolute())
     head = _read_head(where, shown)
     encoding = encoding or _detect_encoding(head)
     with open_text(where, encoding) as lines:
@@ -91,12 +97,16 @@ def inspect_csv(
         more = _HEADER_LINES - _DIALECT_LINES if len(first) < _HEADER_CHARACTERS else 0
         text = first + "".join(islice(lines, more))
     _check_is_text(head, first, shown)
-    delimiter = delimiter or _detect_delimiter(first, path)
+    stated = _SEPARATOR_LINE.match(text[: text.find("\n") + 1])
+    if stated:
+        first, text = (part[stated.end() :] for part in (first, text))
+    if not delimiter:
+        delimiter = str(stated[1]) if stated else _detect_delimiter(first, path)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     fields = next((row for row in reader if row), [])
     if not fields:
         raise TableError(f"{shown} is empty. It needs a line of column names, and rows below it.")
-    header_end = reader.line_num
+    header_end = reader.line_num + (1 if stated else 0)
     rows = _valid_rows(reader)
     guess = detect_header(fields, rows) if header is None else HeaderGuess(header)
     names, notes = make_unique_names(fields, shown) if guess.is_header else _default_names(fields)

@@ -18,8 +18,9 @@ from tenfold.io._arrow_columns import (
     to_record_batch,
 )
 from tenfold.io._header import make_unique_names
+from tenfold.io._long_integers import describe_codes
 from tenfold.io._type_inference import TypeInference, to_strings
-from tenfold.io.arrow_tables import column_type, to_physical_types
+from tenfold.io.arrow_tables import CodeColumns, column_type, to_physical_types
 from tenfold.io.column_roles import ColumnRoles
 from tenfold.io.columnar import TableError
 from tenfold.io.row_store import MemoryStore, to_column_batch
@@ -106,13 +107,13 @@ def _to_narwhals(frame: Any) -> Any:
         ) from problem
 
 
-def table_from_memory(data: Any) -> TableSource:
-    """A table in memory."""
+def table_from_memory(data: Any, styles: dict[str, str] | None = None) -> TableSource:
+    """A table in memory; columns whose style is "codes" are text."""
     import pyarrow as pa
 
     fields, columns = _names_and_columns(data)
     names, notes = make_unique_names(fields, "the table")
-    arrays = [_to_arrow_array(values) for values in columns]
+    arrays = [_to_arrow_array(values, n) for n, values in zip(names, columns, strict=True)]
     sizes = {len(array) for array, _ in arrays}
     if len(sizes) != 1 or sizes == {0}:
         rows = " or ".join(map(str, sorted(sizes))) or "no"
@@ -121,16 +122,26 @@ def table_from_memory(data: Any) -> TableSource:
             "column, and columns of the same length."
         )
     types = {n: column_type(array.type) for n, (array, _) in zip(names, arrays, strict=True)}
-    batch = to_physical_types(
-        pa.RecordBatch.from_arrays([a for a, _ in arrays], names=names), names, types
-    )
+    codes = CodeColumns(types, styles)
+    raw = pa.RecordBatch.from_arrays([a for a, _ in arrays], names=names)
+    while codes.find(raw, names):
+        pass
+    batch = to_physical_types(raw, names, types, _place)
     untyped = {name for name, (_, untyped) in zip(names, arrays, strict=True) if untyped}
     inference = TypeInference(names, {n: kind for n, kind in types.items() if n not in untyped})
     cells = to_column_batch(inference.read(batch), inference.types)
-    mixed = inference.mixed(lambda row: row)
     return TableSource(
-        MemoryStore(cells), inference.types, shown="the table", notes=notes, mixed=mixed
+        MemoryStore(cells),
+        inference.types,
+        shown="the table",
+        notes=notes + describe_codes(codes.examples | inference.codes),
+        mixed=inference.mixed(lambda row: row),
+        styles=codes.styles | inference.styles,
     )
+
+
+def _place(row: int) -> str:
+    return f"the table, row {row}"
 
 
 def _names_and_columns(data: Any) -> tuple[list[str], list[Any]]:
@@ -171,7 +182,7 @@ def _columns_from_array(data: np.ndarray) -> tuple[list[str], list[Any]]:
     return [f"x{j}" for j in width], [data[:, j] for j in width]
 
 
-def _to_arrow_array(values: Any) -> tuple[Any, bool]:
+def _to_arrow_array(values: Any, name: str) -> tuple[Any, bool]:
     """A column as one Arrow array, and whether it had no type: numbers and text mixed."""
     import pyarrow as pa
 
@@ -183,7 +194,7 @@ def _to_arrow_array(values: Any) -> tuple[Any, bool]:
     try:
         return _combine_chunks(pa.array(values, from_pandas=True)), False
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return to_strings(_replace_missing(values)), True
+        return to_strings(_replace_missing(values), name, _place), True
 
 
 def _combine_chunks(array: Any) -> Any:

@@ -26,27 +26,50 @@ class ExcelFile(NamedTuple):
 
     def batches(self) -> Iterator[Any]:
         """Record batches of strings."""
-        rows = (values for _, values in islice(_iterate_rows(self.path, self.sheet), 1, None))
-        width = len(self.names)
+        rows, width = self._rows(), len(self.names)
         while batch := list(islice(rows, TABLE_BATCH_ROWS)):
-            filled = [(*row[:width], *[None] * (width - len(row))) for row in batch]
-            yield to_string_batch(self.names, zip(*filled, strict=True))
+            numbers, cells = zip(*batch, strict=True)
+            filled = [(*row, *[None] * (width - len(row))) for row in cells]
+            yield to_string_batch(
+                self.names,
+                zip(*filled, strict=True),
+                lambda row, numbers=numbers: f"{self.shown}, {self._unit} {numbers[row]}",
+            )
 
     def place(self, row: int) -> tuple[str, int]:
         """What a row is called in the file, and its number there."""
-        return f"sheet {self.sheet!r}, row", next(
-            islice(_iterate_rows(self.path, self.sheet), row + 1, None)
-        )[0]
+        return self._unit, next(islice(self._rows(), row, None))[0]
+
+    @property
+    def _unit(self) -> str:
+        return f"sheet {self.sheet!r}, row"
+
+    def _rows(self) -> Iterator[tuple[int, tuple]]:
+        """Number and cells of the rows below the names; cells beside the columns are left out."""
+        width = len(self.names)
+        for number, values in islice(_iterate_rows(self.path, self.sheet), 1, None):
+            inside = values[:width]
+            if any(map(_has_value, values[width:])):
+                self._note_stray_cell(number)
+            if any(map(_has_value, inside)):
+                yield number, inside
+
+    def _note_stray_cell(self, row: int) -> None:
+        start = f"{self.shown}: there is a cell beside the {len(self.names)} named columns"
+        if not any(note.startswith(start) for note in self.notes):
+            self.notes.append(f"{start}, in row {row}; such cells are left out.")
 
 
 def inspect_excel(path: Path, sheet: str | int | None) -> ExcelFile:
     """Look for the sheet and its names."""
     shown = str(path)
     with closing(_open_workbook(shown)) as book:
-        sheets = book.sheetnames
+        sheets = [sheet.title for sheet in book.worksheets]  # others hold charts alone
+    if not sheets:
+        raise TableError(f"{shown} has no sheet of cells. Give a file with a table.")
     name = _find_sheet(sheets, sheet, shown)
     _, fields = next(_iterate_rows(shown, name), (0, ()))
-    while fields and fields[-1] is None:
+    while fields and not _has_value(fields[-1]):
         fields = fields[:-1]
     if not fields:
         raise TableError(f"{shown}: the sheet {name!r} is empty. Name another one: sheet=...")
@@ -71,9 +94,15 @@ def _find_sheet(sheets: list[str], sheet: str | int | None, shown: str) -> str:
 def _iterate_rows(path: str, sheet: str) -> Iterator[tuple[int, tuple]]:
     """Number and values of the rows that are not empty."""
     with closing(_open_workbook(path)) as book:
-        for number, values in enumerate(book[sheet].iter_rows(values_only=True), 1):
-            if any(value is not None for value in values):
+        rows = book[sheet]
+        rows.reset_dimensions()  # or a stray cell far away would fill all rows up to its column
+        for number, values in enumerate(rows.iter_rows(values_only=True), 1):
+            if any(map(_has_value, values)):
                 yield number, values
+
+
+def _has_value(value: Any) -> bool:
+    return value is not None and not (isinstance(value, str) and not value.strip())
 
 
 def _open_workbook(path: str) -> Any:

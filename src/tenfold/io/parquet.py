@@ -87,7 +87,7 @@ def parquet_schema(path: str) -> Any:
 
 def parquet_batches(
     path: str,
-    columns: list[str],
+    columns: list[str] | None,
     rows: int,
     *,
     row_groups: list[int] | None = None,

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from tenfold.engine.validation import format_names
 from tenfold.io._header import check_same_columns
+from tenfold.io._long_integers import describe_codes
 from tenfold.io._paths import resolve_files, table_format
 from tenfold.io._type_inference import TypeInference, infer_and_store
 from tenfold.io.arrow_tables import read_arrow_table
@@ -26,6 +27,8 @@ from tenfold.io.json_lines import inspect_json
 from tenfold.io.number_formats import describe_formats
 from tenfold.io.row_store import MemoryStore
 from tenfold.io.table import TableSource
+
+_STANDARD_INPUT = "the standard input"
 
 
 class TableOptions(NamedTuple):
@@ -53,7 +56,7 @@ def read_table(where: Any, how: TableOptions) -> TableSource:
         return TableSource(MemoryStore(where), where.types, shown="the table")
     first = where[0] if isinstance(where, list | tuple) and where else where
     if not isinstance(first, str | os.PathLike):
-        return table_from_memory(where)
+        return table_from_memory(where, how.styles)
     try:
         kind, paths = resolve_files(where, table_format)
     except (FileNotFoundError, ValueError) as problem:
@@ -67,31 +70,32 @@ def read_table(where: Any, how: TableOptions) -> TableSource:
         return read_text_table([inspect_json(path) for path in paths], shown, how)
     if kind == "excel":
         return read_text_table([inspect_excel(path, how.sheet) for path in paths], shown, how)
-    return read_arrow_table(paths, shown, kind)
+    return read_arrow_table(paths, shown, kind, how.styles)
 
 
 def read_csv_table(paths: list[Path], shown: str, how: TableOptions) -> TableSource:
     """CSV files with the same columns."""
+    called = {paths[0]: shown} if shown == _STANDARD_INPUT else {}
     try:
-        return read_text_table(_inspect_csv_files(paths, how), shown, how)
+        return read_text_table(_inspect_csv_files(paths, how, called), shown, how)
     except NotUtf8Error:
         if how.encoding is not None:
             raise TableError(
                 f"{shown} is not in the encoding {how.encoding}: name another, such as latin-1."
             ) from None
     how = how._replace(encoding="latin-1")
-    records = read_text_table(_inspect_csv_files(paths, how), shown, how)
+    records = read_text_table(_inspect_csv_files(paths, how, called), shown, how)
     records.notes.append(
         f"{shown} is not in UTF-8; it was read as Latin-1 (encoding=... says otherwise)."
     )
     return records
 
 
-def _inspect_csv_files(paths: list[Path], how: TableOptions) -> list[Any]:
+def _inspect_csv_files(paths: list[Path], how: TableOptions, called: dict[Path, str]) -> list[Any]:
     """How the files are read; the first decides whether all of them begin with names."""
-    first = inspect_csv(paths[0], how.delimiter, how.encoding, how.header)
-    others = (inspect_csv(p, how.delimiter, how.encoding, first.has_header) for p in paths[1:])
-    return [first, *others]
+    dialect = how.delimiter, how.encoding
+    first = inspect_csv(paths[0], *dialect, how.header, shown=called.get(paths[0]))
+    return [first, *(inspect_csv(path, *dialect, first.has_header) for path in paths[1:])]
 
 
 def read_text_table(files: list[Any], shown: str, how: TableOptions) -> TableSource:
@@ -122,7 +126,11 @@ def read_text_table(files: list[Any], shown: str, how: TableOptions) -> TableSou
         store,
         inference.types,
         shown=shown,
-        notes=[note for file in files for note in file.notes] + describe_formats(inference.formats),
+        notes=[
+            *(note for file in files for note in file.notes),
+            *describe_formats(inference.formats),
+            *describe_codes(inference.codes),
+        ],
         mixed=inference.mixed(lambda row: place(row)[2]),
         place=lambda row: "{}, {} {}".format(*place(row)),
         styles=inference.styles,
@@ -130,13 +138,15 @@ def read_text_table(files: list[Any], shown: str, how: TableOptions) -> TableSou
 
 
 def _read_standard_input(how: TableOptions) -> TableSource:
-    with tempfile.NamedTemporaryFile(suffix=".csv") as copy:
-        while block := sys.stdin.buffer.read(2**20):
-            copy.write(block)
-        copy.flush()
-        records = read_csv_table([Path(copy.name)], "the standard input", how)
-    records.notes = [note.replace(copy.name, "the standard input") for note in records.notes]
-    records.place = None  # the copy is gone
+    if sys.stdin is None:
+        raise TableError(f"{_STANDARD_INPUT} is closed: give a file.")
+    copy = tempfile.NamedTemporaryFile(suffix=".csv")  # noqa: SIM115 - removed with its last reader
+    while block := sys.stdin.buffer.read(2**20):
+        copy.write(block)
+    copy.flush()
+    records = read_csv_table([Path(copy.name)], _STANDARD_INPUT, how)
+    locate: Any = records.place
+    records.place = lambda row, _=copy: locate(row)  # keeps the copy, in which it counts lines
     return records
 
 
@@ -169,8 +179,9 @@ def open_table(
     header : bool, optional
         Whether the first line of a CSV file holds names; detected by comparison with the others by
         default. Without names, columns are called x0, x1, ...
-    styles : dict, name -> {"plain", "commas", "blanks", "decimal comma"}, optional
-        How numbers are written in columns of text files: 1234.5, 1,234.5, 1 234.5 or 1.234,5.
+    styles : dict, name -> {"plain", "commas", "blanks", "decimal comma", "codes"}, optional
+        How numbers are written in columns of text files: 1234.5, 1,234.5, 1 234.5 or 1.234,5;
+        "codes" are kept as text, as are by default whole numbers that float64 would merge.
         Detected from all cells by default.
     columns : list of str, optional
         Which columns to keep; all by default.
