@@ -24,6 +24,7 @@ from tenfold.cluster._kmeans_assign import (
     center_hint,
     find_nearest_centers,
 )
+from tenfold.cluster._tuning import DIRECT_SEARCH_SIZE
 from tenfold.engine.carried_columns import CarriedColumns, Hint, concatenate_columns, slice_columns
 from tenfold.engine.chunk import Chunk, split_run
 from tenfold.engine.merge_tree import merge_in_order
@@ -148,7 +149,7 @@ def _assignment_sums_of_run(
     bounds: CarriedBounds,
     centers: np.ndarray,
     origin: np.ndarray | None,
-    hint: Hint,
+    hint: Hint | None,
 ) -> tuple[AssignmentSums, CarriedBounds]:
     """`_assignment_sums` for a run of chunks."""
     if origin is not None or not isinstance(run.X, np.ndarray):
@@ -178,7 +179,7 @@ def _assignment_sums(
     bounds: CarriedBounds,
     centers: np.ndarray,
     origin: np.ndarray | None,
-    hint: Hint,
+    hint: Hint | None,
 ) -> tuple[AssignmentSums, CarriedBounds]:
     """Weights and sums of the rows nearest to each center, and bounds for the next iteration."""
     X = _shift_rows(chunk, origin)
@@ -241,7 +242,7 @@ def _final_assignment_of_run(
     bounds: CarriedBounds,
     centers: np.ndarray,
     origin: np.ndarray | None,
-    hint: Hint,
+    hint: Hint | None,
 ) -> tuple[FinalAssignment, None]:
     """`_carried_assignment` for a run of chunks."""
     if origin is not None:
@@ -258,7 +259,7 @@ def _carried_assignment(
     bounds: CarriedBounds,
     centers: np.ndarray,
     origin: np.ndarray | None,
-    hint: Hint,
+    hint: Hint | None,
 ) -> tuple[FinalAssignment, None]:
     """Cost and labels of a chunk after the last iteration."""
     labels, squares = labels_and_squared_distances(chunk, centers, origin, bounds, hint)
@@ -371,7 +372,8 @@ class BoundedAssignment:
 
     def _total(self, f: Callable[..., Any], centers: np.ndarray) -> Any:
         centers = centers.astype(self.rows.dtype)
-        hint = Hint(center_hint(centers, self._centers))
+        small = self.rows.n_rows * centers.size <= DIRECT_SEARCH_SIZE  # needs no products
+        hint = None if small else Hint(center_hint(centers, self._centers))
         total, bounds = self.rows.carry(f, self._bounds, centers, self.data.origin, hint)
         self._bounds, self._centers = bounds, centers
         return total
