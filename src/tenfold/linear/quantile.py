@@ -18,6 +18,8 @@ from tenfold.linear._tuning import (
     QUANTILE_NEWTON_MAX_COLUMNS,
 )
 
+_OLD_SOLVERS = {"interior-point": "highs-ipm", "revised simplex": "highs-ds"}
+
 
 class QuantileRegressor(LinearRegressor):
     r"""Linear regression of a quantile; of the median by default.
@@ -41,10 +43,11 @@ class QuantileRegressor(LinearRegressor):
         Weight of the penalty against the mean loss.
     fit_intercept : bool
         Whether there is an intercept b.
-    solver : {"auto", "highs", "highs-ds", "highs-ipm"}
+    solver : {"auto", "highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex"}
         "auto" as above. The others gather all rows in memory and solve one linear program, with
         the method of `scipy.optimize.linprog` of that name; so does "auto" for few rows, and for
-        more than 4096 columns.
+        more than 4096 columns. The old names "interior-point" and "revised simplex" are
+        "highs-ipm" and "highs-ds".
     solver_options : dict, optional
         Options of `scipy.optimize.linprog`, for every linear program.
     tol : float
@@ -86,7 +89,7 @@ class QuantileRegressor(LinearRegressor):
         "quantile": [Interval(Real, 0, 1, closed="neither")],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "fit_intercept": ["boolean"],
-        "solver": [StrOptions({"auto", "highs", "highs-ds", "highs-ipm"})],
+        "solver": [StrOptions({"auto", "highs", "highs-ds", "highs-ipm", *_OLD_SOLVERS})],
         "solver_options": [dict, None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -127,7 +130,7 @@ class QuantileRegressor(LinearRegressor):
         else:
             point, report = minimize_smoothed_pinball(f, theta, deviation, max_rows=k // 2, **stop)
             theta, width = point.theta, point.width * (point.share * rows.n_rows > k)
-        name = "highs" if self.solver == "auto" else self.solver
+        name = "highs" if self.solver == "auto" else _OLD_SOLVERS.get(self.solver, self.solver)
         method = {"method": name, "options": self.solver_options}
         minimum = solve_quantile_lp(f, theta, width, k, method, stop)
         w, b = f.split_parameters(minimum.x)

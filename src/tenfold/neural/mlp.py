@@ -121,12 +121,12 @@ class MLPClassifier(MLPBase, NetworkClassifier):
         return {"multi_output": True}
 
     def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
-        if np.ndim(y) == 2 and np.shape(y)[1] == 1:
+        if _n_label_columns(y) == 1:
             y = column_or_1d(y, warn=True)
         return super()._rows(X, y, w, reset=reset)
 
     def _training_rows(self, X: Any, y: Any, w: Any) -> Rows:
-        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        if _n_label_columns(y) > 1:
             return self._encode_labels(self._rows(X, y, w), None)
         rows = super()._training_rows(X, y, w)
         self._set_outputs(labels_per_row=False)
@@ -184,6 +184,12 @@ class MLPClassifier(MLPBase, NetworkClassifier):
     @out_activation_.setter
     def out_activation_(self, name: str) -> None:
         self._output_activation = name
+
+
+def _n_label_columns(y: Any) -> int:
+    """Number of columns of a matrix of labels; 0 for anything else."""
+    shape = np.shape(y) if isinstance(y, list | tuple) else getattr(y, "shape", ())
+    return shape[1] if len(shape) == 2 else 0
 
 
 _REGRESSION_LOSSES = {"squared_error": HalfSquaredError(), "poisson": PointwiseLoss(PoissonLoss())}
