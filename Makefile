@@ -32,7 +32,6 @@ test-older-processor: $(VENV)/for-test  ## the numerically sensitive tests as a 
 	$(PY) -m pytest -n 2 --dist worksteal -q -p no:cacheprovider $(wildcard $(SENSITIVE))
 
 coverage: $(VENV)/for-test  ## the share of lines and branches that the tests reach
-	$(PY) -m pip install --quiet --constraint constraints.txt pytest-cov
 	$(PY) -m pytest -n 2 --dist worksteal -q -m "not slow" --cov=tenfold --cov-branch --cov-report=term:skip-covered
 
 lint: $(VENV)/for-lint  ## style, format, types, direction of imports

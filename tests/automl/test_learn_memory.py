@@ -39,6 +39,7 @@ def anonymous(process: int) -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+@pytest.mark.slow
 def test_five_million_rows_stay_in_little_memory(tmp_path: Path) -> None:
     table = tmp_path / "houses.csv"
     lines = block(ROWS // REPEATS)

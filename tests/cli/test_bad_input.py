@@ -185,6 +185,7 @@ def test_a_number_among_words_is_told(here, capsys):
     assert "'size'" in told[0]
 
 
+@pytest.mark.slow
 def test_ten_thousand_columns(here, capsys):
     X = RNG.normal(size=(60, 10_000)).round(2)
     X[30:, :50] += 2

@@ -16,11 +16,14 @@ import tenfold
 from tenfold import testing
 from tenfold.testing.storage import STORAGES
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:Sending large graph",
-    "default:::distributed",
-    "ignore::sklearn.exceptions.ConvergenceWarning",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings(
+        "ignore:Sending large graph",
+        "default:::distributed",
+        "ignore::sklearn.exceptions.ConvergenceWarning",
+    ),
+]
 FEW = 4  # rounds of a fit on a cluster: bits that differ do so from the first one on
 
 
