@@ -200,6 +200,21 @@ def test_solvers_of_ridge_agree(solver, positive):
     np.testing.assert_allclose(model.coef_, reference.coef_, atol=2e-4 if positive else 1e-8)
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "params", [{}, {"C": 0.1}, {"fit_intercept": False}, {"class_weight": {0: 2.0, 1: 0.5}}]
+)
+def test_crammer_and_singer_reach_the_optimum_of_scikit_learn(make, n_classes, params):
+    X, y = load_iris(return_X_y=True)
+    X, y = scale(X[y < n_classes]), y[y < n_classes]
+    params = {"multi_class": "crammer_singer", "tol": 1e-7, "max_iter": 20000, **params}
+    theirs, ours = (cls(random_state=0, **params).fit(make(X), y) for cls in PAIRS["LinearSVC"])
+    assert ours.gap_[0] <= 1e-8 * ours.objective_[0]
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-3)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=2e-3)
+
+
 SPARSE_COEF = ["LinearSVC", "LogisticRegression", "Perceptron", "SGDClassifier", "SGDRegressor"]
 
 

@@ -132,6 +132,45 @@ def sweep(
 
 
 @njit(cache=True, nogil=True)
+def sweep_joint_multipliers(
+    rows,  # (X,) or (data, columns, starts)
+    order,  # of the rows
+    labels,  # (n,) class of each row
+    cost,  # (n,) weight of each loss
+    norms,  # (n,) squared length of each row, the constant feature included
+    constant,  # constant feature
+    W,  # (k, p) weights
+    v,  # (k,) weights of the constant feature
+    alpha,  # (n, k) multipliers
+):
+    """Minimize over the multipliers of all classes of each row in turn (Crammer and Singer)."""
+    k = len(v)
+    gradient, sorted_gradient = np.empty(k), np.empty(k)
+    for i in order:
+        curvature, label, c = norms[i], labels[i], cost[i]
+        if curvature <= 0.0 or c <= 0.0:
+            continue
+        for m in range(k):
+            score = _row_dot(rows, i, W[m]) + constant * v[m]
+            gradient[m] = score + (0.0 if m == label else 1.0) - curvature * alpha[i, m]
+            sorted_gradient[m] = gradient[m]
+        sorted_gradient[label] += curvature * c
+        sorted_gradient.sort()
+        threshold, used = sorted_gradient[k - 1] - curvature * c, 1
+        while used < k and threshold < used * sorted_gradient[k - 1 - used]:
+            threshold += sorted_gradient[k - 1 - used]
+            used += 1
+        threshold /= used
+        for m in range(k):
+            new = min(c if m == label else 0.0, (threshold - gradient[m]) / curvature)
+            step = new - alpha[i, m]
+            if step != 0.0:
+                alpha[i, m] = new
+                _add_row(rows, i, step, W[m])
+                v[m] += step * constant
+
+
+@njit(cache=True, nogil=True)
 def movement_products(x, last, step):
     """Products of the movements d = x - last and e = step: d x, e x, d d, d e, e e."""
     dx = ex = dd = de = ee = 0.0

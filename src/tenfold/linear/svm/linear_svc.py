@@ -11,8 +11,13 @@ from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.linear._base import LinearClassifier, SparseCoefMixin
-from tenfold.linear._objective import one_vs_rest_weights, sum_class_weights
+from tenfold.linear._objective import (
+    compute_class_weight,
+    one_vs_rest_weights,
+    sum_class_weights,
+)
 from tenfold.linear._tuning import SVM_NEWTON_MAX_ENTRIES, SVM_NEWTON_MAX_SPARSE_COLUMNS
+from tenfold.linear.svm._crammer_singer import crammer_singer
 from tenfold.linear.svm._dual_coordinate_descent import dual_coordinate_descent
 from tenfold.linear.svm._l1_prox_newton import l1_prox_newton
 from tenfold.linear.svm._objective import SVMObjective, SVMSolution
@@ -50,8 +55,9 @@ class LinearSVC(SparseCoefMixin, LinearClassifier):
         Converged when the duality gap is at most tol/100 of the objective.
     C : float
         Weight of the losses; small: a wide margin; `np.inf`: no row may lie within the margin.
-    multi_class : {"ovr"}
-        Each class against the rest.
+    multi_class : {"ovr", "crammer_singer"}
+        Each class against the rest; or all classes in one objective (Crammer and Singer, 2001), for
+        which `penalty`, `loss` and `dual` are ignored, and all rows are gathered in memory.
     fit_intercept : bool
         Whether there is an intercept b.
     intercept_scaling : float
@@ -112,7 +118,7 @@ class LinearSVC(SparseCoefMixin, LinearClassifier):
         "dual": ["boolean", StrOptions({"auto"})],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "C": [Interval(Real, 0.0, None, closed="right")],
-        "multi_class": [StrOptions({"ovr"})],
+        "multi_class": [StrOptions({"ovr", "crammer_singer"})],
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, None, closed="right")],
         "class_weight": [None, dict, StrOptions({"balanced"})],
@@ -152,17 +158,39 @@ class LinearSVC(SparseCoefMixin, LinearClassifier):
 
     @property
     def _samples_rows(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.dual is True
+        return self.dual is True or self.multi_class == "crammer_singer"
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        seed = int(rng.integers(2**31))
+        if self.multi_class == "crammer_singer":
+            return self._fit_jointly(rows, seed)
         problem = self.problem(rows)
-        solution = self._solve(rows, problem, int(rng.integers(2**31)))
+        solution = self._solve(rows, problem, seed)
         T = solution.T.astype(rows.dtype)
         learned = {"coef_": T[:, :-1].copy(), "intercept_": T[:, -1].copy()}
         if not self.fit_intercept:
             learned["intercept_"] = np.zeros(len(T), rows.dtype)
         certificate = {"gap_": solution.gap, "objective_": solution.objective}
         return learned | self._support(rows, problem, solution) | certificate | solution.report
+
+    def _fit_jointly(self, rows: Rows, seed: int) -> dict[str, Any]:
+        """All classes in one objective; of two, the difference of their scores."""
+        if np.isinf(self.C) or np.isinf(self.intercept_scaling):
+            raise ValueError(
+                "multi_class='crammer_singer' needs a finite C and a finite intercept_scaling: "
+                "take multi_class='ovr' for a hard margin or an intercept without a penalty"
+            )
+        totals = rows.total(sum_class_weights, len(self.classes_))
+        weights = compute_class_weight(self.class_weight, self.classes_, totals)
+        cost = self.C * (np.ones(len(totals)) if weights is None else weights)
+        constant = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        gap = max(0.01 * self.tol, 10 * float(np.finfo(np.float64).eps))
+        solution = crammer_singer(rows, cost, constant, seed, gap=gap, max_iter=self.max_iter)
+        T = solution.T[1:] - solution.T[:1] if len(totals) == 2 else solution.T
+        T = T.astype(rows.dtype)
+        certificate = {"gap_": solution.gap, "objective_": solution.objective}
+        learned = {"coef_": T[:, :-1].copy(), "intercept_": T[:, -1].copy()}
+        return learned | certificate | solution.report
 
     def problem(self, rows: Rows) -> SVMObjective:
         """The objective that the parameters define on these rows."""
