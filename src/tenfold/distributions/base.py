@@ -7,7 +7,7 @@ arrays with an entry for each column. Values outside of the support have log-den
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -54,6 +54,14 @@ class FittableDistribution:
 
     prior: Any = None
     conjugate_priors: ClassVar[tuple[type, ...]] = ()  # types of conjugate priors
+    support: ClassVar[str] = "finite numbers"  # in words, for errors
+
+    def __post_init__(self) -> None:
+        """Store parameters that were given as lists as arrays."""
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if isinstance(value, list | tuple):
+                object.__setattr__(self, field.name, np.asarray(value))
 
     def is_conjugate(self, prior: Any) -> bool:
         """Whether a prior is conjugate: its posterior is of the same family."""
@@ -64,6 +72,26 @@ class FittableDistribution:
         return self.fit_statistic(self.statistic(X, w))
 
     def statistic(self, X: Any, w: Any = None) -> Any:
+        raise NotImplementedError
+
+    def describe_support(self) -> str:
+        """The possible values, in words."""
+        return self.support
+
+    def in_support(self, X: np.ndarray) -> np.ndarray:
+        """Whether entries (n_rows, n_columns), or rows (n_rows,), are possible values."""
+        return np.isfinite(X)
+
+    def check_rows(self, X: Any, w: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and weights; an error if a row of positive weight is outside of the support."""
+        X = as_rows(X)
+        w = as_weights(X, w)
+        require_support(self, X, w, self.in_support(X))
+        return X, w
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters that a fit estimates, for AIC and BIC."""
         raise NotImplementedError
 
     def fit_statistic(self, statistic: Any) -> Self:
@@ -110,6 +138,14 @@ class FittableDistribution:
 class ColumnwiseDistribution(FittableDistribution):
     """Base class of independent columns with a parameter each: log-densities add up."""
 
+    fitted_parameters: ClassVar[tuple[str, ...]] = ()  # names of those that a fit estimates
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters that a fit estimates, for AIC and BIC."""
+        sizes = [np.size(getattr(self, name)) for name in self.fitted_parameters]
+        return len(sizes) * max(sizes)
+
     def log_density(self, X: Any) -> np.ndarray:
         """Log-density of each row, (n_rows,)."""
         return self.log_density_entries(as_rows(X)).sum(axis=1)
@@ -120,8 +156,8 @@ class ColumnwiseDistribution(FittableDistribution):
 
     def statistic(self, X: Any, w: Any = None) -> Any:
         """Weight of the rows and weighted sum of each column."""
-        X = as_rows(X)
-        return weighted_sums(as_weights(X, w), X)
+        X, w = self.check_rows(X, w)
+        return weighted_sums(w, X)
 
     def to_scipy(self) -> Any:
         """The same as a frozen distribution of scipy.stats, for quantiles and higher moments."""
@@ -141,7 +177,30 @@ def as_rows(X: Any) -> np.ndarray:
 def as_weights(X: Any, w: Any) -> np.ndarray:
     """Weights of rows, 1 each by default."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
-    return np.ones(n) if w is None else np.asarray(w, np.float64)
+    if w is None:
+        return np.ones(n)
+    w = np.asarray(w, np.float64)
+    if w.shape != (n,) or not ((w >= 0) & (w < np.inf)).all():
+        raise ValueError(
+            f"weights must be {n} finite numbers that are not negative, one for each row; got the "
+            f"shape {w.shape}" + (f", from {w.min()} to {w.max()}" if w.size else "")
+        )
+    return w
+
+
+def require_support(density: Any, X: Any, w: np.ndarray, inside: np.ndarray) -> None:
+    """Raise an error that names a row of positive weight outside of the support."""
+    if inside.all():
+        return
+    wrong = ~(inside.all(axis=1) if inside.ndim == 2 else inside) & (w > 0)
+    if wrong.any():
+        row = int(wrong.argmax())
+        value = np.array2string(np.asarray(X[row]), threshold=6)
+        raise ValueError(
+            f"{type(density).__name__} is a distribution of {density.describe_support()}; row "
+            f"{row} is {value}. Correct or remove such rows "
+            f"({int(wrong.sum())} of {len(w)}), or choose a distribution that allows them"
+        )
 
 
 def as_parameter_row(theta: Any) -> Any:
@@ -163,7 +222,7 @@ def scalar_if_single(values: Any) -> Any:
 
 def is_integer_between(x: Any, low: Any = 0, high: Any = np.inf) -> np.ndarray:
     """Whether entries are integers from low to high."""
-    return (x >= low) & (x <= high) & (x == np.floor(x))
+    return (x >= low) & (x <= high) & (x == np.floor(x)) & np.isfinite(x)
 
 
 def require_conjugate_prior(density: FittableDistribution, kinds: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.distributions._mass_on_line import MassOnLine
 from tenfold.distributions.base import FittableDistribution, as_rows, as_weights
 
 
@@ -120,8 +121,42 @@ class CustomDistribution(FittableDistribution):
     draw: Callable[[int, np.ndarray, np.random.Generator], np.ndarray] | None = None
     bounds: Any = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "theta", np.atleast_1d(np.asarray(self.theta, np.float64)))
+
     def log_density(self, X: Any) -> np.ndarray:
         return self.formula(as_rows(X), np.asarray(self.theta))
+
+    def cdf(self, X: Any) -> np.ndarray:
+        """Distribution function at each row of one column, (n_rows,): by numerical integration."""
+        X, mass = as_rows(X), self._mass()
+        return np.array([mass.integral(lambda _: 1.0, high=float(x)) for x in X[:, 0]])
+
+    @property
+    def mean(self) -> float:
+        """Mean of one column, by numerical integration."""
+        return self._mass().integral(lambda x: x)
+
+    @property
+    def variance(self) -> float:
+        """Variance of one column, by numerical integration."""
+        mass = self._mass()
+        mean = mass.integral(lambda x: x)
+        return mass.integral(lambda x: (x - mean) ** 2)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters that a fit estimates, for AIC and BIC."""
+        return np.size(self.theta)
+
+    def _mass(self) -> MassOnLine:
+        try:
+            return MassOnLine(lambda x: float(self.log_density([[x]])[0]))
+        except (IndexError, ValueError) as error:
+            raise ValueError(
+                "cdf, mean and variance are integrals over one column; the formula is of more: "
+                "average over draws of `sample`"
+            ) from error
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         if self.draw is None:
@@ -131,8 +166,7 @@ class CustomDistribution(FittableDistribution):
         return as_rows(self.draw(n, np.asarray(self.theta), rng))
 
     def statistic(self, X: Any, w: Any = None) -> StoredRows:
-        X = as_rows(X)
-        return StoredRows(X, as_weights(X, w))
+        return StoredRows(*self.check_rows(X, w))
 
     def fit_statistic(self, statistic: StoredRows) -> CustomDistribution:
         if not statistic.w.sum() > 0:

@@ -9,17 +9,18 @@ import numpy as np
 from scipy.special import betaln, gammaln, xlog1py, xlogy
 
 from tenfold.distributions._gamma_mle import TINY, fit_dirichlet_concentration, safe_log
+from tenfold.distributions._joint_cdf import dirichlet_cdf
 from tenfold.distributions.base import (
     ColumnwiseDistribution,
     FittableDistribution,
     WeightedSums,
     as_rows,
-    as_weights,
     scalar_if_single,
     weighted_sums,
 )
 
-PROBABILITY_SUM_TOLERANCE = 1e-8  # of the sum of shares that is taken for 1
+PROBABILITY_SUM_TOLERANCE = 1e-8  # of the sum of probabilities that is taken for 1
+_SHARE_SUM_TOLERANCE = 1e-6  # of the sum of a row of shares, which may be of float32
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,17 @@ class Beta(ColumnwiseDistribution):
     (0.6667, 0.7, 0.0171)
     """
 
+    support = "shares from 0 to 1"
+    fitted_parameters = ("a", "b")
     a: Any = 1.0
     b: Any = 1.0
 
+    def in_support(self, X: np.ndarray) -> np.ndarray:
+        return (X >= 0) & (X <= 1)
+
     def log_density_entries(self, X: np.ndarray) -> np.ndarray:
         a, b = np.asarray(self.a, np.float64), np.asarray(self.b, np.float64)
-        inside = (X >= 0) & (X <= 1)
+        inside = self.in_support(X)
         X = np.where(inside, X, 0.5)
         with np.errstate(divide="ignore"):
             logs = xlogy(a - 1, X) + xlog1py(b - 1, -X) - betaln(a, b)
@@ -58,8 +64,8 @@ class Beta(ColumnwiseDistribution):
 
     def statistic(self, X: Any, w: Any = None) -> WeightedSums:
         """Sums of log x and log (1 - x)."""
-        X = as_rows(X)
-        return weighted_sums(as_weights(X, w), safe_log(X), safe_log(1 - X))
+        X, w = self.check_rows(X, w)
+        return weighted_sums(w, safe_log(X), safe_log(1 - X))
 
     def fit_statistic(self, statistic: WeightedSums) -> Beta:
         if not statistic.n > 0:
@@ -109,12 +115,16 @@ class Dirichlet(FittableDistribution):
     ([0.5, 0.333, 0.167], [0.667, 0.333, 0.0])
     """
 
+    support = "rows of shares from 0 to 1 that sum to 1"
     a: Any
+
+    def in_support(self, X: np.ndarray) -> np.ndarray:
+        return (X >= 0).all(axis=1) & (np.abs(X.sum(axis=1) - 1) <= _SHARE_SUM_TOLERANCE)
 
     def log_density(self, X: Any) -> np.ndarray:
         """Log-density of each row; minus infinity for rows that do not sum to 1."""
         X, a = as_rows(X), np.asarray(self.a, np.float64)
-        inside = (X >= 0).all(axis=1) & (np.abs(X.sum(axis=1) - 1) <= PROBABILITY_SUM_TOLERANCE)
+        inside = self.in_support(X)
         X = np.where(inside[:, None], X, 1.0)
         with np.errstate(divide="ignore"):
             logs = xlogy(a - 1, X).sum(axis=1) + gammaln(a.sum()) - gammaln(a).sum()
@@ -125,13 +135,25 @@ class Dirichlet(FittableDistribution):
 
     def statistic(self, X: Any, w: Any = None) -> WeightedSums:
         """Sums of the logs of the shares."""
-        X = as_rows(X)
-        return weighted_sums(as_weights(X, w), safe_log(X))
+        X, w = self.check_rows(X, w)
+        return weighted_sums(w, safe_log(X))
 
     def fit_statistic(self, statistic: WeightedSums) -> Dirichlet:
         if not statistic.n > 0:
             return self
         return Dirichlet(fit_dirichlet_concentration(statistic.total / statistic.n))
+
+    def cdf(self, X: Any) -> np.ndarray:
+        """Joint distribution function at each row, (n_rows,): by numerical integration.
+
+        With more than three shares, the fraction of 65,536 draws with a fixed seed.
+        """
+        return dirichlet_cdf(as_rows(X), np.asarray(self.a, np.float64))
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters that a fit estimates, for AIC and BIC."""
+        return len(self.a)
 
     @property
     def mean(self) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, xlog1py, xlogy
 
+from tenfold.distributions._joint_cdf import multinomial_cdf
 from tenfold.distributions.base import (
     ColumnwiseDistribution,
     FittableDistribution,
@@ -16,6 +17,7 @@ from tenfold.distributions.base import (
     as_weights,
     is_integer_between,
     require_conjugate_prior,
+    require_support,
     scalar_if_single,
     weighted_sums,
 )
@@ -46,14 +48,20 @@ class Bernoulli(ColumnwiseDistribution):
     """
 
     conjugate_priors = (Beta,)
+    support = "the numbers 0 and 1"
+    fitted_parameters = ("p",)
     p: Any = 0.5
     prior: Beta | None = None
 
+    def in_support(self, X: np.ndarray) -> np.ndarray:
+        return is_integer_between(X, 0, 1)
+
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_probability(self.p)
 
     def log_density_entries(self, X: np.ndarray) -> np.ndarray:
-        in_support = is_integer_between(X, 0, 1)
+        in_support = self.in_support(X)
         X = np.where(in_support, X, 0)
         logs = xlogy(X, self.p) + xlog1py(1 - X, np.negative(self.p))
         return np.where(in_support, logs, -np.inf)
@@ -107,16 +115,22 @@ class Binomial(ColumnwiseDistribution):
     """
 
     conjugate_priors = (Beta,)
+    support = "integers from 0 to the number of trials"
+    fitted_parameters = ("p",)
     trials: Any
     p: Any = 0.5
     prior: Beta | None = None
 
+    def in_support(self, X: np.ndarray) -> np.ndarray:
+        return is_integer_between(X, 0, np.asarray(self.trials, np.float64))
+
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_probability(self.p)
 
     def log_density_entries(self, X: np.ndarray) -> np.ndarray:
         t = np.asarray(self.trials, np.float64)
-        in_support = is_integer_between(X, 0, t)
+        in_support = self.in_support(X)
         X = np.where(in_support, X, 0)
         log_binomial = gammaln(t + 1) - gammaln(X + 1) - gammaln(t - X + 1)
         logs = log_binomial + xlogy(X, self.p) + xlog1py(t - X, np.negative(self.p))
@@ -194,11 +208,16 @@ class Poisson(ColumnwiseDistribution):
     """
 
     conjugate_priors = (Gamma,)
+    support = "counts: integers that are not negative"
+    fitted_parameters = ("rate",)
     rate: Any = 1.0
     prior: Gamma | None = None
 
+    def in_support(self, X: np.ndarray) -> np.ndarray:
+        return is_integer_between(X)
+
     def log_density_entries(self, X: np.ndarray) -> np.ndarray:
-        in_support = is_integer_between(X)
+        in_support = self.in_support(X)
         X = np.where(in_support, X, 0)
         return np.where(in_support, xlogy(X, self.rate) - self.rate - gammaln(X + 1), -np.inf)
 
@@ -262,11 +281,12 @@ class Categorical(FittableDistribution):
     prior: Dirichlet | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_probabilities(self.p)
 
     def log_density(self, X: Any) -> np.ndarray:
         X = as_rows(X)[:, 0]
-        in_support = is_integer_between(X, 0, len(self.p) - 1)
+        in_support = self.in_support(X)
         with np.errstate(divide="ignore"):
             logs = np.log(np.asarray(self.p, np.float64))
         return np.where(in_support, logs[np.where(in_support, X, 0).astype(np.intp)], -np.inf)
@@ -276,11 +296,10 @@ class Categorical(FittableDistribution):
 
     def statistic(self, X: Any, w: Any = None) -> WeightedSums:
         """Weight of each category."""
-        X = as_rows(X)[:, 0]
-        w = as_weights(X, w)
-        if not is_integer_between(X, 0, len(self.p) - 1).all():
-            raise ValueError(f"categories are integers from 0 to {len(self.p) - 1}")
-        return WeightedSums(float(w.sum()), np.bincount(X.astype(np.intp), w, len(self.p)))
+        X, w = self.check_rows(X, w)
+        weighted = w > 0
+        places = X[weighted, 0].astype(np.intp)
+        return WeightedSums(float(w.sum()), np.bincount(places, w[weighted], len(self.p)))
 
     def fit_statistic(self, statistic: WeightedSums) -> Categorical:
         return _fit_category_probabilities(self, statistic)
@@ -290,6 +309,32 @@ class Categorical(FittableDistribution):
 
     def with_parameter(self, parameter: Any) -> Categorical:
         return replace(self, p=np.ravel(parameter))
+
+    def in_support(self, X: np.ndarray) -> np.ndarray:
+        return is_integer_between(X, 0, len(self.p) - 1)
+
+    def describe_support(self) -> str:
+        return f"categories, integers from 0 to {len(self.p) - 1}"
+
+    def cdf(self, X: Any) -> np.ndarray:
+        """Probability of the categories up to each row, (n_rows,)."""
+        total = np.append(0.0, np.cumsum(self.p))
+        return total[np.clip(np.floor(as_rows(X)[:, 0]) + 1, 0, len(self.p)).astype(np.intp)]
+
+    @property
+    def mean(self) -> float:
+        """Mean of the category index."""
+        return float(np.arange(len(self.p)) @ self.p)
+
+    @property
+    def variance(self) -> float:
+        """Variance of the category index."""
+        return float((np.arange(len(self.p)) - self.mean) ** 2 @ self.p)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters that a fit estimates, for AIC and BIC."""
+        return len(self.p) - 1
 
 
 @dataclass(frozen=True)
@@ -322,12 +367,14 @@ class Multinomial(FittableDistribution):
     """
 
     conjugate_priors = (Dirichlet,)
+    support = "counts that are not negative"
     p: Any = None
     ordered: bool = False
     trials: int = 1
     prior: Dirichlet | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.p is not None:
             _check_probabilities(self.p)
 
@@ -335,7 +382,11 @@ class Multinomial(FittableDistribution):
         X, p = _as_count_rows(X), np.asarray(self.p, np.float64)
         logs = X @ np.log(np.where(p > 0, p, 1.0))
         logs = np.where(X @ (p == 0).astype(np.float64) > 0, -np.inf, logs)
-        return logs if self.ordered else logs + _log_multinomial_coefficient(X)
+        logs = logs if self.ordered else logs + _log_multinomial_coefficient(X)
+        entries = X if isinstance(X, np.ndarray) else X.data
+        if self.in_support(entries).all():
+            return logs
+        return np.where(self.in_support(as_rows(X)).all(axis=1), logs, -np.inf)
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         return rng.multinomial(self.trials, self.p, n).astype(np.float64)
@@ -347,7 +398,12 @@ class Multinomial(FittableDistribution):
     def statistic(self, X: Any, w: Any = None) -> WeightedSums:
         """Weight of the rows, and weighted count of each word."""
         X = _as_count_rows(X)
-        return weighted_sums(as_weights(X, w), X)
+        w = as_weights(X, w)
+        entries = X if isinstance(X, np.ndarray) else X.data
+        if not self.in_support(entries).all():  # zeros that are not stored are possible
+            X = as_rows(X)
+            require_support(self, X, w, self.in_support(X))
+        return weighted_sums(w, X)
 
     def fit_statistic(self, statistic: WeightedSums) -> Multinomial:
         return _fit_category_probabilities(self, statistic)
@@ -357,6 +413,28 @@ class Multinomial(FittableDistribution):
 
     def with_parameter(self, parameter: Any) -> Multinomial:
         return replace(self, p=np.ravel(parameter))
+
+    def in_support(self, X: np.ndarray) -> np.ndarray:
+        return (X >= 0) & np.isfinite(X)
+
+    def cdf(self, X: Any) -> np.ndarray:
+        """Joint distribution function of the counts of `trials` words at each row, (n_rows,)."""
+        return multinomial_cdf(as_rows(X), self.trials, np.asarray(self.p, np.float64))
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Expected counts of `trials` words."""
+        return self.trials * np.asarray(self.p, np.float64)
+
+    @property
+    def variance(self) -> np.ndarray:
+        """Variance of each count of `trials` words."""
+        return self.mean * (1 - np.asarray(self.p, np.float64))
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters that a fit estimates, for AIC and BIC."""
+        return len(self.p) - 1
 
 
 def _as_count_rows(X: Any) -> Any:

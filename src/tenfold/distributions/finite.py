@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.distributions._mass_on_line import find_peaks
 from tenfold.math.links import log_sum_exp
 
 PROBABILITY_SUM_TOLERANCE = 1e-8  # of the sum of probabilities that is taken for 1
@@ -122,7 +123,10 @@ class FiniteDistribution(RandomVariable):
         return float(mean) if np.ndim(mean) == 0 else mean
 
     def modes(self, *, local: bool = False) -> list[Any]:
-        """All outcomes of the highest probability; `local`: all local maxima."""
+        """All outcomes of the highest probability; `local`: all local maxima.
+
+        Neighbors of equal probability are local maxima together, or not at all.
+        """
         if not local:
             top = self.p.max()
             return [
@@ -131,8 +135,10 @@ class FiniteDistribution(RandomVariable):
                 if p >= top * (1 - _TIE_TOLERANCE)
             ]
         order = np.argsort(self.values, kind="stable")
-        p = np.concatenate([[-1.0], self.p[order], [-1.0]])
-        high = (p[1:-1] >= p[:-2]) & (p[1:-1] >= p[2:]) & (p[1:-1] > 0)
+        p = self.p[order]
+        for i in range(1, len(p)):  # what differs by rounding alone is a plateau
+            p[i] = p[i - 1] if abs(p[i] - p[i - 1]) <= _TIE_TOLERANCE * p[i] else p[i]
+        high = [i for first, last in find_peaks(p) if p[first] > 0 for i in range(first, last + 1)]
         return [self.outcomes[i] for i in order[high]]
 
     def image(self, f: Callable[[Any], Any]) -> FiniteDistribution:

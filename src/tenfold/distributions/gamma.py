@@ -12,8 +12,6 @@ from tenfold.distributions._gamma_mle import safe_log, solve_gamma_shape
 from tenfold.distributions.base import (
     ColumnwiseDistribution,
     WeightedSums,
-    as_rows,
-    as_weights,
     require_conjugate_prior,
     scalar_if_single,
     weighted_sums,
@@ -45,12 +43,18 @@ class Gamma(ColumnwiseDistribution):
     5.3752
     """
 
+    support = "numbers that are not negative"
+    fitted_parameters = ("shape", "rate")
     shape: Any = 1.0
     rate: Any = 1.0
 
+    def in_support(self, X: np.ndarray) -> np.ndarray:
+        return (X >= 0) & np.isfinite(X)
+
     def log_density_entries(self, X: np.ndarray) -> np.ndarray:
         k, rate = np.asarray(self.shape, np.float64), np.asarray(self.rate, np.float64)
-        X, outside = np.maximum(X, 0), X < 0
+        outside = (X < 0) | np.isinf(X)
+        X = np.where(outside, 0, X)
         with np.errstate(divide="ignore"):
             logs = k * np.log(rate) + xlogy(k - 1, X) - rate * X - gammaln(k)
         return np.where(outside, -np.inf, logs)
@@ -61,8 +65,8 @@ class Gamma(ColumnwiseDistribution):
 
     def statistic(self, X: Any, w: Any = None) -> WeightedSums:
         """Sums of the entries and of their logs."""
-        X = as_rows(X)
-        return weighted_sums(as_weights(X, w), X, safe_log(X))
+        X, w = self.check_rows(X, w)
+        return weighted_sums(w, X, safe_log(X))
 
     def fit_statistic(self, statistic: WeightedSums) -> Gamma:
         if not statistic.n > 0:
@@ -111,8 +115,13 @@ class Exponential(ColumnwiseDistribution):
     """
 
     conjugate_priors = (Gamma,)
+    support = "numbers that are not negative"
+    fitted_parameters = ("rate",)
     rate: Any = 1.0
     prior: Gamma | None = None
+
+    def in_support(self, X: np.ndarray) -> np.ndarray:
+        return (X >= 0) & np.isfinite(X)
 
     def log_density_entries(self, X: np.ndarray) -> np.ndarray:
         return np.where(X < 0, -np.inf, np.log(self.rate) - self.rate * np.maximum(X, 0))

@@ -40,6 +40,9 @@ class Independent(FittableDistribution):
 
     columns: tuple
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+
     def log_density(self, X: Any) -> np.ndarray:
         X = self._checked(X)
         return np.sum([d.log_density(X[:, [j]]) for j, d in enumerate(self.columns)], axis=0)
@@ -56,6 +59,24 @@ class Independent(FittableDistribution):
     def fit_statistic(self, statistic: ColumnStatistics) -> Independent:
         pairs = zip(self.columns, statistic.parts, strict=True)
         return Independent(tuple(d.fit_statistic(part) for d, part in pairs))
+
+    def cdf(self, X: Any) -> np.ndarray:
+        """Joint distribution function at each row, (n_rows,)."""
+        X = self._checked(X)
+        return np.prod([d.cdf(X[:, [j]]) for j, d in enumerate(self.columns)], axis=0)
+
+    @property
+    def mean(self) -> np.ndarray:
+        return np.concatenate([np.ravel(d.mean) for d in self.columns])
+
+    @property
+    def variance(self) -> np.ndarray:
+        return np.concatenate([np.ravel(d.variance) for d in self.columns])
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters that a fit estimates, for AIC and BIC."""
+        return sum(d.n_parameters for d in self.columns)
 
     def _checked(self, X: Any) -> np.ndarray:
         X = as_rows(X)

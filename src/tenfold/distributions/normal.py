@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, ndtr
 
 from tenfold.distributions.base import (
     FittableDistribution,
     as_rows,
-    as_weights,
     require_conjugate_prior,
 )
 from tenfold.stats.moments import ClassMoments, Moments
@@ -62,6 +61,7 @@ class Gaussian(FittableDistribution):
     prior: Any = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.kind not in _COVARIANCE_KINDS:
             raise ValueError(f"kind must be one of {_COVARIANCE_KINDS}, got {self.kind!r}")
 
@@ -122,8 +122,7 @@ class Gaussian(FittableDistribution):
 
     def statistic(self, X: Any, w: Any = None) -> Moments | ClassMoments:
         """Weight, mean and scatter of rows; variances alone unless the kind is full."""
-        X = as_rows(X)
-        w = as_weights(X, w)
+        X, w = self.check_rows(X, w)
         X, w = X[w > 0], w[w > 0]
         n, origin = float(w.sum()), X[0] if len(X) else np.zeros(X.shape[1])
         D = X - origin
@@ -163,6 +162,30 @@ class Gaussian(FittableDistribution):
         if isinstance(parameter, tuple):
             return replace(self, mean=parameter[0], covariance=parameter[1])
         return replace(self, mean=np.ravel(parameter))
+
+    def to_scipy(self) -> Any:
+        """The same as a frozen distribution of scipy.stats."""
+        from scipy.stats import multivariate_normal, norm
+
+        if len(self.center) == 1:
+            return norm(self.center[0], np.sqrt(self.variance[0]))
+        covariance: Any = self.covariance_matrix
+        return multivariate_normal(self.center, covariance, allow_singular=True)
+
+    def cdf(self, X: Any) -> np.ndarray:
+        """Joint distribution function at each row, (n_rows,)."""
+        X = as_rows(X)
+        if np.ndim(self.covariance) < 2 or len(self.center) == 1:
+            return ndtr((X - self.center) / np.sqrt(self.variance)).prod(axis=1)
+        return np.atleast_1d(self.to_scipy().cdf(X))
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters that a fit estimates, for AIC and BIC."""
+        d = len(self.center)
+        if isinstance(self.prior, Gaussian):
+            return d
+        return d + {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}[self.kind]
 
     @property
     def mode(self) -> np.ndarray:
@@ -246,7 +269,8 @@ class NormalInverseWishart:
     def mode(self) -> NormalParameters:
         """The joint mode of mean and covariance."""
         p = len(self.center)
-        return NormalParameters(self.center, self.scale / (self.degrees_of_freedom + p + 2))
+        scale = np.asarray(self.scale, np.float64)
+        return NormalParameters(self.center, scale / (self.degrees_of_freedom + p + 2))
 
     @property
     def mean(self) -> NormalParameters:
@@ -256,7 +280,7 @@ class NormalInverseWishart:
             raise ValueError(
                 f"the covariance has no mean with degrees_of_freedom={self.degrees_of_freedom}"
             )
-        return NormalParameters(self.center, self.scale / excess)
+        return NormalParameters(self.center, np.asarray(self.scale, np.float64) / excess)
 
     def log_density(self, parameters: tuple[np.ndarray, np.ndarray]) -> float:
         """Log-density of a mean and a covariance."""
@@ -360,6 +384,6 @@ class NormalInverseGamma:
 
     def sample(self, n: int, rng: np.random.Generator) -> NormalParameters:
         """Draws of means (n, p) and variances (n, p)."""
-        v = self.scale / rng.gamma(self.shape, size=(n, len(self.center)))
+        v = np.asarray(self.scale) / rng.gamma(self.shape, size=(n, len(self.center)))
         draws = rng.standard_normal((n, len(self.center)))
         return NormalParameters(self.center + draws * np.sqrt(v / self.strength), v)

@@ -9,8 +9,6 @@ import numpy as np
 
 from tenfold.distributions.base import (
     ColumnwiseDistribution,
-    as_rows,
-    as_weights,
     is_integer_between,
     scalar_if_single,
 )
@@ -28,10 +26,8 @@ class ColumnExtremes(NamedTuple):
         return ColumnExtremes(self.n + other.n, low, high)
 
 
-def _column_extremes(X: Any, w: Any) -> ColumnExtremes:
+def _column_extremes(X: np.ndarray, w: np.ndarray) -> ColumnExtremes:
     """Extremes of rows."""
-    X = as_rows(X)
-    w = as_weights(X, w)
     X = X[w > 0]
     return ColumnExtremes(
         float(w.sum()), X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
@@ -55,6 +51,7 @@ class Uniform(ColumnwiseDistribution):
     [-inf, -1.3863]
     """
 
+    fitted_parameters = ("low", "high")
     low: Any = 0.0
     high: Any = 1.0
 
@@ -69,7 +66,7 @@ class Uniform(ColumnwiseDistribution):
         return rng.uniform(self.low, self.high, (n, np.size(np.subtract(self.high, self.low))))
 
     def statistic(self, X: Any, w: Any = None) -> ColumnExtremes:
-        return _column_extremes(X, w)
+        return _column_extremes(*self.check_rows(X, w))
 
     def fit_statistic(self, statistic: ColumnExtremes) -> Uniform:
         return (
@@ -108,8 +105,13 @@ class DiscreteUniform(ColumnwiseDistribution):
     (0.1667, 3.5, 2.9166666666666665)
     """
 
+    support = "integers"
+    fitted_parameters = ("low", "high")
     low: Any = 0
     high: Any = 1
+
+    def in_support(self, X: np.ndarray) -> np.ndarray:
+        return is_integer_between(X, -np.inf)
 
     def log_density_entries(self, X: np.ndarray) -> np.ndarray:
         return np.where(is_integer_between(X, self.low, self.high), -np.log(self._count), -np.inf)
@@ -124,7 +126,7 @@ class DiscreteUniform(ColumnwiseDistribution):
         return rng.integers(low, high, (n, p), endpoint=True).astype(np.float64)
 
     def statistic(self, X: Any, w: Any = None) -> ColumnExtremes:
-        return _column_extremes(X, w)
+        return _column_extremes(*self.check_rows(X, w))
 
     def fit_statistic(self, statistic: ColumnExtremes) -> DiscreteUniform:
         if not statistic.n > 0:

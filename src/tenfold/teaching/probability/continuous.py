@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from tenfold.distributions._mass_on_line import (
+    NO_MASS_MESSAGE,
+    MassOnLine,
+    find_peaks,
+    integrate_pieces,
+    search_grid,
+    warn_of_missing_mass,
+)
 from tenfold.distributions.finite import RandomVariable
 
 _PEAK_GRID_POINTS = 4001  # points of the grid that is searched for modes
 _PEAK_SEARCH_DEVIATIONS = 10.0  # standard deviations about the mean that are searched
 _PEAK_TIE_TOLERANCE = 1e-9  # relative difference of two maxima that counts as a tie
-
-
-def _integrate(f: Callable[[float], float], low: float, high: float) -> float:
-    """Integral of f, by adaptive quadrature."""
-    from scipy.integrate import quad
-
-    return float(quad(f, low, high, limit=200, epsabs=1e-12, epsrel=1e-10)[0])
+_MASS_TOLERANCE = 1e-4  # of the mass of a density of two variables that is taken for 1
+_PEAK_GRID_SIDE = 201  # points along each axis of the grid of a search for two-dimensional peaks
+_LARGEST_COORDINATE = 1e6  # that this grid reaches
+_SIMPLEX_STARTS = 5
+_NEGLIGIBLE_DROP = 30.0  # of the log-density: lower peaks are left out
+_MAX_DOUBLINGS = 120
+_BORDER_POINTS = 33
 
 
 class ContinuousDistribution(RandomVariable):
@@ -32,6 +41,11 @@ class ContinuousDistribution(RandomVariable):
         The density.
     low, high : float
         Ends of its support.
+    log_pdf : callable, optional
+        The log-density, which does not underflow: a narrow density far from zero is found by it.
+    breaks : sequence of float, optional
+        Where the mass lies: peaks and flanks. By default they are searched for, and a warning says
+        so if the density does not integrate to 1 there.
 
     Examples
     --------
@@ -48,9 +62,22 @@ class ContinuousDistribution(RandomVariable):
     """
 
     def __init__(
-        self, pdf: Callable[[float], float], low: float = -np.inf, high: float = np.inf
+        self,
+        pdf: Callable[[float], float],
+        low: float = -np.inf,
+        high: float = np.inf,
+        *,
+        log_pdf: Callable[[float], float] | None = None,
+        breaks: Any = None,
     ) -> None:
         self.pdf, self.low, self.high = pdf, float(low), float(high)
+        self._log_pdf = log_pdf or (lambda x: _safe_log(pdf(x)))
+        self._breaks = breaks
+
+    @cached_property
+    def _mass(self) -> MassOnLine:
+        """The regions of the mass."""
+        return MassOnLine(self._log_pdf, self.low, self.high, self._breaks)
 
     @classmethod
     def of(cls, density: Any) -> ContinuousDistribution:
@@ -58,12 +85,15 @@ class ContinuousDistribution(RandomVariable):
         low, high = (
             density.to_scipy().support() if hasattr(density, "to_scipy") else (-np.inf, np.inf)
         )
-        return cls(lambda x: float(np.exp(density.log_density([x])[0])), low, high)
+
+        def log_pdf(x: float) -> float:
+            return float(density.log_density([x])[0])
+
+        return cls(lambda x: float(np.exp(log_pdf(x))), low, high, log_pdf=log_pdf)
 
     def probability(self, low: float, high: float) -> float:
         """Probability of an interval."""
-        low, high = max(low, self.low), min(high, self.high)
-        return _integrate(self.pdf, low, high) if low < high else 0.0
+        return self._mass.integral(lambda _: 1.0, low, high)
 
     def cdf(self, x: float) -> float:
         """Probability of the numbers up to x."""
@@ -71,7 +101,12 @@ class ContinuousDistribution(RandomVariable):
 
     def expectation(self, f: Callable[[float], float]) -> float:
         """Mean of f, a function of one number."""
-        return _integrate(lambda x: f(x) * self.pdf(x), self.low, self.high)
+        return self._mass.integral(f)
+
+    @property
+    def mean(self) -> float:
+        origin = self._mass.origin  # near the mass: far from zero, x itself would lose digits
+        return origin + self.expectation(lambda x: x - origin)
 
     def modes(self, *, local: bool = False) -> list[float]:
         """The global modes; `local`: all local maxima. A plateau counts by its middle."""
@@ -79,7 +114,7 @@ class ContinuousDistribution(RandomVariable):
         high = min(self.high, self.mean + _PEAK_SEARCH_DEVIATIONS * self.standard_deviation)
         x = np.linspace(low, high, _PEAK_GRID_POINTS)
         f = np.array([self.pdf(point) for point in x])
-        peaks = [self._peak(x, first, last) for first, last in _find_peaks(f)]
+        peaks = [self._peak(x, first, last) for first, last in find_peaks(f)]
         heights = np.array([self.pdf(peak) for peak in peaks])
         return [
             m
@@ -101,13 +136,8 @@ class ContinuousDistribution(RandomVariable):
         return float(result.x) if self.pdf(result.x) >= self.pdf(x[first]) else float(x[first])
 
 
-def _find_peaks(f: np.ndarray) -> list[tuple[int, int]]:
-    """First and last index of each plateau that is higher than both neighbors."""
-    starts = np.flatnonzero(np.append(True, f[1:] != f[:-1]))
-    ends = np.append(starts[1:] - 1, len(f) - 1)
-    heights = np.concatenate([[-np.inf], f[starts], [-np.inf]])
-    high = (heights[1:-1] > heights[:-2]) & (heights[1:-1] > heights[2:])
-    return [(int(a), int(b)) for a, b in zip(starts[high], ends[high], strict=True)]
+def _safe_log(value: float) -> float:
+    return float(np.log(value)) if value > 0 else -np.inf
 
 
 class JointDensity:
@@ -139,18 +169,39 @@ class JointDensity:
     ) -> None:
         self.pdf, self.ends = pdf, {"x": x, "y": y}
 
+    @cached_property
+    def _box(self) -> MassBox:
+        """Where the mass lies; a warning if it is not 1 there."""
+        box = MassBox(self.pdf, (self.ends["x"], self.ends["y"]))
+        mass = self._integral(lambda _x, _y: 1.0, box, absolute=1e-6, relative=1e-6)
+        if abs(mass - 1) > _MASS_TOLERANCE:
+            warn_of_missing_mass(mass)
+        return box
+
+    def _integral(self, f: Callable, box: MassBox, **tol: float) -> float:
+        x_breaks, y_breaks = box.breaks
+
+        def inner(x: float) -> float:
+            return integrate_pieces(
+                lambda y: f(x, y) * self.pdf(x, y), *self.ends["y"], y_breaks, **tol
+            )
+
+        return integrate_pieces(inner, *self.ends["x"], x_breaks, **tol)
+
     def marginal(self, name: str) -> ContinuousDistribution:
         """Marginal density of "x" or "y"."""
-        other = "y" if name == "x" else "x"
-
-        low, high = self.ends[name]
+        own, other = ("x", "y") if name == "x" else ("y", "x")
+        low, high = self.ends[own]
+        breaks = dict(zip("xy", self._box.breaks, strict=True))
 
         def pdf(t: float) -> float:
             if not low <= t <= high:
                 return 0.0
-            return _integrate(lambda s: self._at(name, t, s), *self.ends[other])
+            return integrate_pieces(
+                lambda s: self._at(name, t, s), *self.ends[other], breaks[other]
+            )
 
-        return ContinuousDistribution(pdf, *self.ends[name])
+        return ContinuousDistribution(pdf, low, high, breaks=breaks[own])
 
     def _at(self, name: str, t: float, s: float) -> float:
         return self.pdf(t, s) if name == "x" else self.pdf(s, t)
@@ -161,29 +212,102 @@ class JointDensity:
         if not height > 0:
             raise ValueError(f"{name} = {value} has density zero: nothing can be conditioned on it")
         other = "y" if name == "x" else "x"
+        breaks = dict(zip("xy", self._box.breaks, strict=True))
         return ContinuousDistribution(
-            lambda s: self._at(name, value, s) / height, *self.ends[other]
+            lambda s: self._at(name, value, s) / height, *self.ends[other], breaks=breaks[other]
         )
 
     def expectation(self, f: Callable[[float, float], float]) -> float:
         """Mean of f(x, y)."""
-        (a, b), (c, d) = self.ends["x"], self.ends["y"]
-        return _integrate(lambda x: _integrate(lambda y: f(x, y) * self.pdf(x, y), c, d), a, b)
+        return self._integral(f, self._box)
 
     def independent(self, points: int = 7, tol: float = 1e-6) -> bool:
-        """Whether the density is the product of its marginals, on a grid of points."""
+        """Whether the density is the product of its marginals, on a grid where the mass lies."""
         X, Y = self.marginal("x"), self.marginal("y")
-        x, y = (_interval_points(*self.ends[name], points) for name in "xy")
+        x, y = (np.linspace(a, b, points + 2)[1:-1] for a, b in self._box.bulk)
         joint = np.array([[self.pdf(s, t) for t in y] for s in x])
         product = np.multiply.outer([X.pdf(s) for s in x], [Y.pdf(t) for t in y])
         return bool(np.abs(joint - product).max() <= tol * max(joint.max(), product.max()))
 
 
-def _interval_points(low: float, high: float, n: int) -> np.ndarray:
-    """Points spread over an interval, finite or not."""
-    u = (np.arange(n) + 0.5) / n
-    if np.isfinite(low) and np.isfinite(high):
-        return low + u * (high - low)
-    if np.isfinite(low) or np.isfinite(high):
-        return low - np.log1p(-u) if np.isfinite(low) else high + np.log1p(-u)
-    return np.log(u) - np.log1p(-u)
+class MassBox:
+    """A box with the mass of a density of two variables.
+
+    Parameters
+    ----------
+    pdf : callable
+        Density of (x, y).
+    ends : pair of (low, high)
+        Ends of the support of x and of y.
+
+    Attributes
+    ----------
+    bulk : pair of (low, high), where the density is above 1 % of its peak
+    breaks : pair of arrays, points between which the density is integrated along each axis
+    """
+
+    def __init__(self, pdf: Callable[[float, float], float], ends: Any) -> None:
+        self.pdf, self.ends = pdf, ends
+        peaks = self._find_peaks()
+        if not peaks:
+            raise ValueError(NO_MASS_MESSAGE)
+        self.top = max(self._height(peak) for peak in peaks)
+        self.bulk, tail = self._grow(peaks, 1e-2), self._grow(peaks, 1e-14)
+        self.breaks = [
+            np.unique(np.concatenate([self.bulk[axis], tail[axis], [peaks[0][axis]]]))
+            for axis in range(2)
+        ]
+
+    def _find_peaks(self) -> list[np.ndarray]:
+        """The highest points of a grid of all magnitudes, improved by a simplex search."""
+        from scipy.optimize import minimize
+
+        x, y = (search_grid(low, high, _PEAK_GRID_SIDE) for low, high in self.ends)
+        x, y = (side[np.abs(side) <= _LARGEST_COORDINATE] for side in (x, y))
+        f = np.array([[self.pdf(s, t) for t in y] for s in x])
+        best = np.argsort(f, axis=None)[::-1][:_SIMPLEX_STARTS]
+        starts = [(i, j) for i, j in zip(*np.unravel_index(best, f.shape), strict=True) if f[i, j]]
+        peaks: list[np.ndarray] = []
+        for i, j in starts:
+            options = {"xatol": 1e-9, "fatol": 1e-9, "maxiter": 400}
+            found = minimize(
+                lambda p: -self._height(p), (x[i], y[j]), method="Nelder-Mead", options=options
+            )
+            peaks.append(found.x)
+        peaks.sort(key=self._height, reverse=True)
+        return [p for p in peaks if self._height(p) > self._height(peaks[0]) - _NEGLIGIBLE_DROP]
+
+    def _height(self, point: Any) -> float:
+        """Log-density, -inf outside of the support."""
+        inside = all(a <= p <= b for p, (a, b) in zip(point, self.ends, strict=True))
+        return _safe_log(self.pdf(*point)) if inside else -np.inf
+
+    def _grow(self, peaks: list[np.ndarray], share: float) -> list[tuple[float, float]]:
+        """The box about the peaks with less than this share of the peak on its border."""
+        level = np.log(share) + self.top
+        low, high = np.min(peaks, axis=0), np.max(peaks, axis=0)
+        step = np.full((2, 2), 1e-6) * np.maximum(1e-3, np.abs([low, high]))
+        for _ in range(_MAX_DOUBLINGS):
+            border = self._border(low, high)
+            if not (border >= level).any():
+                break
+            step[border >= level] *= 2
+            low = np.maximum(
+                low - np.where(border[0] >= level, step[0], 0), [e[0] for e in self.ends]
+            )
+            high = np.minimum(
+                high + np.where(border[1] >= level, step[1], 0), [e[1] for e in self.ends]
+            )
+        return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+
+    def _border(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Largest log-density on each side of a box, (2, 2); -inf at an end of the support."""
+        sides = np.full((2, 2), -np.inf)
+        for axis in range(2):
+            along = np.linspace(low[1 - axis], high[1 - axis], _BORDER_POINTS)
+            for end, position in enumerate((low[axis], high[axis])):
+                if position != self.ends[axis][end]:
+                    points = np.full((len(along), 2), position)
+                    points[:, 1 - axis] = along
+                    sides[end, axis] = max(self._height(point) for point in points)
+        return sides
