@@ -85,10 +85,10 @@ def _golub_welsch(diagonal: np.ndarray, beside: np.ndarray) -> QuadratureNodes:
     return QuadratureNodes(points, V[0] ** 2)
 
 
-def quadrature_nodes(belief: Any, n: int = 64, draws: int = 4096) -> QuadratureNodes:
+def quadrature_nodes(belief: Any, n: int = 64, draws: int = 4096, seed: int = 0) -> QuadratureNodes:
     """Weighted nodes (n_nodes, n_dimensions) for expectations under a distribution.
 
-    In up to three dimensions a tensor grid of quadrature nodes; in more, draws with a fixed seed,
+    In up to three dimensions a tensor grid of quadrature nodes; in more, draws,
     for a Gaussian with exactly its mean and covariance.
 
     Parameters
@@ -99,6 +99,8 @@ def quadrature_nodes(belief: Any, n: int = 64, draws: int = 4096) -> QuadratureN
         Nodes in one dimension; 3/8 of it along each of two axes, 3/16 along each of three.
     draws : int
         Number of draws in more dimensions.
+    seed : int
+        Seed of the draws.
 
     Examples
     --------
@@ -108,7 +110,7 @@ def quadrature_nodes(belief: Any, n: int = 64, draws: int = 4096) -> QuadratureN
     """
     if isinstance(belief, Gaussian):
         values, V = np.linalg.eigh(belief.covariance_matrix)
-        Z, w = standard_normal_nodes(len(values), n, draws)
+        Z, w = standard_normal_nodes(len(values), n, draws, seed)
         return QuadratureNodes(belief.center + Z @ (V * np.sqrt(np.maximum(values, 0))).T, w)
     if isinstance(belief, Dirichlet) and len(belief.a) - 1 <= _MAX_GRID_DIMENSIONS:
         return _stick_breaking_nodes(np.asarray(belief.a, np.float64), n)
@@ -117,7 +119,7 @@ def quadrature_nodes(belief: Any, n: int = 64, draws: int = 4096) -> QuadratureN
         return _tensor_grid(
             [gauss_quadrature(side, _nodes_per_axis(n, len(sides))) for side in sides]
         )
-    points = belief.sample(draws, np.random.default_rng(0))
+    points = belief.sample(draws, np.random.default_rng(seed))
     return QuadratureNodes(points, np.full(draws, 1 / draws))
 
 
@@ -130,11 +132,11 @@ def _split_columns(belief: Any) -> list[Any]:
     return [type(belief)(*column) for column in zip(*rows, strict=True)]
 
 
-def standard_normal_nodes(d: int, n: int, draws: int) -> QuadratureNodes:
+def standard_normal_nodes(d: int, n: int, draws: int, seed: int = 0) -> QuadratureNodes:
     """Nodes of d independent standard normal variables."""
     if d <= _MAX_GRID_DIMENSIONS:
         return _tensor_grid([gauss_quadrature(Gaussian(), _nodes_per_axis(n, d))] * d)
-    half = np.random.default_rng(0).standard_normal((max(draws // 2, 2 * d), d))
+    half = np.random.default_rng(seed).standard_normal((max(draws // 2, 2 * d), d))
     root = np.linalg.cholesky(half.T @ half / len(half))
     half = np.linalg.solve(root, half.T).T
     return QuadratureNodes(np.vstack([half, -half]), np.full(2 * len(half), 0.5 / len(half)))

@@ -63,8 +63,13 @@ class WeightedPosterior(NamedTuple):
         return self.expectation(lambda thetas: (thetas - self.mean) ** order)
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw n parameters from the weighted points."""
-        return self.points[rng.choice(len(self.points), n, p=self.weights)]
+        """Draw n parameters (n, d) from the posterior distribution.
+
+        Where there is none (method="mcmc"), from the draws of the chains.
+        """
+        if self.distribution is None or isinstance(self.distribution, FiniteDistribution):
+            return self.points[rng.choice(len(self.points), n, p=self.weights)]
+        return self.distribution.sample(n, rng)
 
     def log_predictive(self, *data: Any) -> np.ndarray:
         r"""Log of the posterior predictive probability of each new row, (n,).
@@ -144,8 +149,9 @@ class BayesianLearner:
         method : {"exact", "laplace", "mcmc", "variational"}, optional
             By default "exact" where possible, otherwise "laplace".
         **options :
-            Of the method. "exact", "laplace", "variational": `nodes` of the quadrature, `draws`.
-            "mcmc": `draws`, `warmup`, `walkers`, `seed`.
+            Of the method. "exact", "laplace", "variational": `nodes` of the quadrature; `draws` and
+            their `seed`, for more parameters than a grid of nodes holds. "mcmc": `draws`,
+            `warmup`, `walkers`, `seed`.
 
         Returns
         -------
@@ -158,7 +164,12 @@ class BayesianLearner:
             return _APPROXIMATIONS[method](self, data, **options)
         if not self._is_exact():
             raise ValueError("no exact posterior: the prior is neither finite nor conjugate")
-        return self._finite(data) if self._is_finite() else self._conjugate(data, **options)
+        if not self._is_finite():
+            return self._conjugate(data, **options)
+        unknown = sorted(set(options) - {"nodes", "draws", "seed"})
+        if unknown:
+            raise TypeError(f"the exact posterior of a finite prior has no option {unknown}")
+        return self._finite(data)
 
     def mode(self, *data: Any) -> np.ndarray:
         """The most probable parameters, (d,)."""
@@ -214,7 +225,9 @@ class BayesianLearner:
             data, points, p, points[p.argmax()], update.log_evidence, update.posterior
         )
 
-    def _conjugate(self, data: tuple, nodes: int = 64, draws: int = 20000) -> WeightedPosterior:
+    def _conjugate(
+        self, data: tuple, nodes: int = 64, draws: int = 20000, seed: int = 0
+    ) -> WeightedPosterior:
         density = replace(self.likelihood, prior=self.prior)
         distribution = density.posterior(density.statistic(*data))
         if isinstance(distribution.mode, tuple):
@@ -222,7 +235,7 @@ class BayesianLearner:
                 "a prior of mean and covariance has no parameter vector: use "
                 "Gaussian(prior=...).update(X)"
             )
-        points, p = quadrature_nodes(distribution, nodes, draws)
+        points, p = quadrature_nodes(distribution, nodes, draws, seed)
         mode, evidence = np.atleast_1d(distribution.mode), density.log_evidence(*data)
         summary = self.summarize(data, points, p, mode, evidence, distribution)
         C = (
