@@ -28,7 +28,7 @@ BRITISH = re.compile(
     r"standard|general|majorm|vector|random|real|memor|summar)is(?:e|ed|er|es|ing|ation)"
 )
 COINED = re.compile(
-    r"(?:^|_)(?:slopes?|bends?|bent|kinked|judged?|judging|told|tells?|saying|turned|walks?|"
+    r"(?:^|_)(?:bends?|bent|kinked|judged?|judging|told|tells?|saying|turned|walks?|"
     r"unbend|climb\w*|rungs?|ladder|desk|voice|obey\w*|spreading)(?:_|$)"
 )
 VERBS_IN_ED = re.compile(r"^(?!is_|has_|_?(?:embed|seed|feed|speed|need))_?[a-z]+(?:ed|kept|made|said|told)$")
@@ -38,7 +38,9 @@ def names_of(tree):
     """Every identifier that a module defines: (line, name, kind)."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node.lineno, node.name, "function"
+            decorators = {getattr(d, "id", getattr(d, "attr", "")) for d in node.decorator_list}
+            is_property = bool(decorators & {"property", "cached_property"})
+            yield node.lineno, node.name, "property" if is_property else "function"
             for argument in ast.walk(node.args):
                 if isinstance(argument, ast.arg):
                     yield argument.lineno, argument.arg, "parameter"

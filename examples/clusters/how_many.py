@@ -60,7 +60,7 @@ for name, rows in (("raw", wine.data), ("standardised", scaled)):
     labels = KMeans(3, n_init=10, random_state=0).fit(rows).labels_
     best = [
         f"{c} {share:.2f}"
-        for c, share in profile_clusters(rows, labels, wine.feature_names).ranked()[:3]
+        for c, share in profile_clusters(rows, labels, wine.feature_names).rank_features()[:3]
     ]
     agreement = compare_clusterings(wine.target, labels).adjusted_rand
     print(f"{name:13s} agreement with the cultivars {agreement:.2f}; apart by {', '.join(best)}")

@@ -21,7 +21,7 @@ from tenfold.teaching.geometry import Hyperplane, norm, vector_projection
 plane = Hyperplane.from_point([3, 1], normal=[2, 2])
 print("point and normal       (3, 1) and (2, 2)")
 print("coefficients          ", plane.coefficients)
-print("normal of length one  ", plane.scaled().coefficients.round(4))
+print("normal of length one  ", plane.normalize().coefficients.round(4))
 print("the same line?        ", plane.same_as(Hyperplane.from_coefficients([1, 1, -4])))
 
 # %%

@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tenfold._compiled.gram import augmented_gram
-from tenfold._compiled.nearest_centers import (
+from tenfold._compiled.reductions import label_sums
+from tenfold._compiled.simd import aligned_zeros
+from tenfold._compiled.two_nearest import (
     CENTERS_PER_BLOCK,
     TILE_ROWS,
     pack_centers,
     transpose_rows,
     two_nearest,
 )
-from tenfold._compiled.reductions import label_sums
-from tenfold._compiled.simd import aligned_zeros
 from tenfold.engine.merge_tree import merge_in_order
 
 CALM = settings(max_examples=60, deadline=None)

@@ -166,8 +166,8 @@ def test_the_columns_that_make_clusters_are_found(tmp_path):
     X[:, 2] += 10 * labels
     X[:, 0] = 5.0  # says nothing
     found = profile_clusters(X, labels, ["a", "b", "c", "d"])
-    assert found.ranked()[0][0] == "c"
-    assert found.ranked()[0][1] > 0.95
+    assert found.rank_features()[0][0] == "c"
+    assert found.rank_features()[0][1] > 0.95
     assert found.explained[0] == 0
     assert max(found.explained[1], found.explained[3]) < 0.01
     assert found.of(2)[0][0] == "c"

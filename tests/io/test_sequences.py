@@ -79,7 +79,7 @@ def test_joined_puts_parts_one_after_the_other(several):
     parts = [
         Ragged(np.concatenate(part), offsets_from_lengths([len(x) for x in part])) for part in lists
     ]
-    assert same(Ragged.joined(parts), [x for part in lists for x in part])
+    assert same(Ragged.concatenate(parts), [x for part in lists for x in part])
 
 
 def test_slices_share_memory():
@@ -161,7 +161,7 @@ def test_take_sample_gather_and_batches(tmp_path):
         order = np.concatenate([batch.y for batch in batches])
         assert sorted(order) == list(y)
         assert list(order) != list(y)
-        assert same(Ragged.joined([batch.X for batch in batches]), [parts[i] for i in order])
+        assert same(Ragged.concatenate([batch.X for batch in batches]), [parts[i] for i in order])
 
 
 def test_take_of_no_rows_is_empty():

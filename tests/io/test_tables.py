@@ -514,7 +514,7 @@ def test_any_text_survives_a_csv_file(tmp_path_factory, rows):
 @given(st.lists(st.lists(st.sampled_from([None, "a", "b", "c"]), max_size=5), min_size=1))
 def test_joined_cells_are_their_parts(parts):
     made = [cells_of_words(part) for part in parts]
-    joined = ColumnBatch.joined(made)
+    joined = ColumnBatch.concatenate(made)
     assert joined["w"].plain() == [value for part in parts for value in part]
     rows = np.arange(len(joined))[::2]
     assert joined.take(rows)["w"].plain() == joined["w"].plain()[::2]

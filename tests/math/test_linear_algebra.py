@@ -298,7 +298,7 @@ def test_worked_numbers_of_planes():
     assert not plane.contains([1, 4])
     assert plane.value([1, 4]) == 2
     assert_array_equal(plane.coefficients, [2, 2, -8])
-    assert_allclose(plane.normalized().coefficients, np.array([1, 1, -4]) / np.sqrt(2))
+    assert_allclose(plane.normalize().coefficients, np.array([1, 1, -4]) / np.sqrt(2))
     other = Hyperplane([1, 1], -4)
     assert other.same_as(plane)
     assert other.signed_distance([6, 2]) == pytest.approx(2 * np.sqrt(2))
@@ -324,7 +324,7 @@ def test_planes_change_form(parts):
     ]
     for form in forms:
         assert form.same_as(plane, 1e-6)
-    scaled = plane.normalized()  # 003 E2: the distance of the origin up to sign
+    scaled = plane.normalize()  # 003 E2: the distance of the origin up to sign
     assert abs(scaled.offset) == pytest.approx(norm(plane.point), abs=1e-9)
     foot = plane.project(x)  # 003 A007, 004 5-02
     assert plane.contains(foot, 1e-7)

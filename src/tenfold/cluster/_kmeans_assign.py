@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tenfold._compiled.nearest_centers import TILE_ROWS, pack_centers, transpose_rows, two_nearest
 from tenfold._compiled.simd import aligned_zeros
+from tenfold._compiled.two_nearest import TILE_ROWS, pack_centers, transpose_rows, two_nearest
 from tenfold.cluster._tuning import (
     DIRECT_SEARCH_SIZE,
     ITERATIONS_WITHOUT_BOUNDS,
@@ -61,7 +61,7 @@ class _PreparedCenters(NamedTuple):
 def find_nearest_centers(
     X: np.ndarray,
     centers: np.ndarray,
-    single: _PreparedCenters | None = None,
+    prepared: _PreparedCenters | None = None,
     length: np.ndarray | None = None,
 ) -> _NearestCenters:
     """Nearest center of each row, the first one on a tie.
@@ -83,7 +83,7 @@ def find_nearest_centers(
         _assign_by_differences(X, np.arange(n), centers.astype(np.float64), label)
         return _NearestCenters(label, gap, radius, radius)
     nearest = _NearestCenters(label, gap, radius, _row_norms(X) if length is None else length)
-    _reassign_rows(X, centers, None, nearest, single)
+    _reassign_rows(X, centers, None, nearest, prepared)
     return nearest
 
 

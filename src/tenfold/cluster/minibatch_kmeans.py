@@ -216,7 +216,7 @@ class MiniBatchKMeans(CentroidClusterer):
         return self._results(rows, loop.state) | loop.report
 
     def _set_learned(self, learned: dict[str, Any]) -> None:
-        vars(self).update(learned)  # reaching max_iter is no reason for a warning here
+        super()._set_learned(learned | {"warning_": ""})  # reaching max_iter is no reason for one
 
     def _initial_state(self, rows: Rows, rng: np.random.Generator) -> _MiniBatchState:
         """The state of the best of `n_init` initializations on a sample."""

@@ -108,7 +108,7 @@ class ClusterProfile(NamedTuple):
     explained: np.ndarray
     names: list[str]
 
-    def ranked(self) -> list[tuple[str, float]]:
+    def rank_features(self) -> list[tuple[str, float]]:
         """Features with the fraction of variance that clusters explain, the largest first."""
         order = np.argsort(-self.explained, kind="stable")
         return [(self.names[d], float(self.explained[d])) for d in order]
@@ -159,7 +159,7 @@ def profile_clusters(X: Any, labels: Any, names: Any = None) -> ClusterProfile:
     >>> import numpy as np
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [9.0, 1.0], [10.0, 0.0]])
     >>> profile = profile_clusters(X, [0, 0, 1, 1], ["height", "color"])
-    >>> [(name, round(fraction, 3)) for name, fraction in profile.ranked()]
+    >>> [(name, round(fraction, 3)) for name, fraction in profile.rank_features()]
     [('height', 0.988), ('color', 0.0)]
     """
     rows = open_rows(X)

@@ -86,6 +86,10 @@ class GaussianClassifier(BayesRuleClassifier):
         self.reg_covar = reg_covar
         self.priors = priors
 
+    @property
+    def _column_matrices(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return 5 if self.covariance in ("full", "tied") else 0
+
     def _statistic(self, rows: Rows) -> Any:
         k = len(self.classes_)
         if self.covariance in ("full", "tied"):

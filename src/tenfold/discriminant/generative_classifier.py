@@ -112,6 +112,10 @@ class GenerativeClassifier(BayesRuleClassifier):
     def _density(self) -> Any:
         return Gaussian(floor=_VARIANCE_FLOOR) if self.density is None else self.density
 
+    @property
+    def _column_matrices(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return 4 if self.density is None else 0
+
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         if _is_mergeable(self._density):
             return super()._fit(rows, rng)

@@ -84,6 +84,7 @@ class QuadraticDiscriminantAnalysis(BayesRuleClassifier):
     """
 
     _min_classes = 2
+    _column_matrices = 6
     _parameter_constraints: dict[str, Any] = {
         "solver": [StrOptions({"svd", "eigen"})],
         "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both"), None],

@@ -5,6 +5,9 @@
 
 For every q, log p(x) = sum_z q log p(x, z) + H(q) + KL(q || p(z | x)). The E-step makes the last
 term zero and the M-step increases the first, so no iteration decreases the log-likelihood.
+
+Mixture models have a loop of their own, `mixture/_base.py`, whose `tol` is an absolute gain per
+row.
 """
 
 from __future__ import annotations

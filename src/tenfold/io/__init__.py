@@ -1,4 +1,8 @@
-"""Rows on disk and in tables: `.npy`, Parquet, Arrow IPC, CSV, data frames."""
+"""Rows on disk and in tables: `.npy`, Parquet, Arrow IPC, CSV, JSON lines, Excel, data frames.
+
+To add a format: its suffix in `file_formats`, a reader in `table_opener.read_table` (mixed columns)
+or `opener` (a numeric matrix), and, to write it, an entry in `writer`.
+"""
 
 from tenfold._lazy import attach, modules_of_names
 

@@ -279,7 +279,7 @@ class TypeInference:
             if number in _FORMAT_OF_PARSER
         }
 
-    def mixed(self, line: Callable[[int], int]) -> dict[str, tuple[int, str, int]]:
+    def find_mixed_columns(self, line: Callable[[int], int]) -> dict[str, tuple[int, str, int]]:
         """Columns of numbers but for a few values: line and text of the first, and how many."""
         types = self.types
         rare = {n: v for n, v in self.non_numeric.items() if types[n] == "text" and v.is_rare}

@@ -160,7 +160,7 @@ class ColumnBatch:
         }
 
     @staticmethod
-    def joined(parts: Sequence[ColumnBatch]) -> ColumnBatch:
+    def concatenate(parts: Sequence[ColumnBatch]) -> ColumnBatch:
         """The rows of all parts, one after the other."""
         if len(parts) == 1:
             return parts[0]

@@ -34,6 +34,8 @@ from tenfold.io.csv import (
 )
 from tenfold.io.number_formats import is_plain_number
 
+_MAX_EXACT = 2**53  # float64 holds every whole number up to here
+
 
 class CsvSource(Source):
     """One or several CSV files with the same columns; the first line of each holds their names."""
@@ -82,16 +84,38 @@ class CsvSource(Source):
         if self.coarser is not None:
             return self.coarser.spool
         spool, integral, n_rows = SpoolFile(), self.has_integer_target, 0
+        largest = 0.0
         for chunk in self._read():
             integral = integral and bool(np.all(chunk.y == np.rint(chunk.y)))
+            largest = max(largest, np.abs(chunk.y).max(initial=0.0)) if integral else largest
             spool.put(chunk)
             n_rows = chunk.first + chunk.rows
         raw = spool.rows(n_rows, self)
         if integral and isinstance(raw.y, FileMatrix):
             raw.y.dtype = np.dtype(np.int64)
+            exact = self._exact_target() if largest >= _MAX_EXACT else None
+            raw.y = raw.y if exact is None else exact
         y, w = self.roles.external_values(self.files[0].fields, n_rows)
         raw.y, raw.w = raw.y if y is None else y, raw.w if w is None else w
         return raw
+
+    def _exact_target(self) -> np.ndarray | None:
+        """The target as whole numbers of 64 bits, since floating-point numbers merge large ones.
+
+        None if it is not written as such (1e17).
+        """
+        import pyarrow as pa
+
+        types = dict.fromkeys(self.columns.y, pa.int64())
+        parts = []
+        try:
+            for file in self.files:
+                for batch in read_csv_batches(file, types, block_bytes=NUMERIC_BLOCK_BYTES):
+                    columns = [batch.column(name).to_numpy() for name in self.columns.y]
+                    parts.append(columns[0] if len(columns) == 1 else np.column_stack(columns))
+        except pa.ArrowInvalid:
+            return None
+        return np.concatenate(parts)
 
     def _read(self) -> Iterator[Chunk]:
         import pyarrow as pa

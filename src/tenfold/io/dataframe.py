@@ -135,7 +135,7 @@ def table_from_memory(data: Any, styles: dict[str, str] | None = None) -> TableS
         inference.types,
         shown="the table",
         notes=notes + describe_codes(codes.examples | inference.codes),
-        mixed=inference.mixed(lambda row: row),
+        mixed=inference.find_mixed_columns(lambda row: row),
         styles=codes.styles | inference.styles,
     )
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from tenfold.engine.validation import format_names
-from tenfold.io._paths import resolve_files
 from tenfold.io._tuning import DOCUMENT_BATCH_ROWS, DOCUMENT_BLOCK_BYTES
 from tenfold.io.csv import inspect_csv, read_csv_batches
+from tenfold.io.file_formats import resolve_files
 from tenfold.io.parquet import ARROW_READERS
 
 

@@ -96,9 +96,12 @@ def _iterate_rows(path: str, sheet: str) -> Iterator[tuple[int, tuple]]:
     with closing(_open_workbook(path)) as book:
         rows = book[sheet]
         rows.reset_dimensions()  # or a stray cell far away would fill all rows up to its column
-        for number, values in enumerate(rows.iter_rows(values_only=True), 1):
-            if any(map(_has_value, values)):
-                yield number, values
+        try:
+            for number, values in enumerate(rows.iter_rows(values_only=True), 1):
+                if any(map(_has_value, values)):
+                    yield number, values
+        except Exception as problem:  # its XML is damaged
+            raise unreadable_file_error(path, problem) from problem
 
 
 def _has_value(value: Any) -> bool:

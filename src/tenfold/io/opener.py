@@ -83,7 +83,7 @@ def is_rows_like(X: Any) -> bool:
 def has_names(where: Any) -> bool:
     """Whether the columns there have names."""
     if _is_path(where) or _is_paths(where):
-        from tenfold.io._paths import resolve_files
+        from tenfold.io.file_formats import resolve_files
 
         return resolve_files(where)[0] != "npy"
     return hasattr(where, "columns") or hasattr(where, "column_names")
@@ -130,7 +130,7 @@ def _make_source(where: Any, roles: ColumnRoles, *, here: bool) -> Source:
 
 
 def _make_file_source(where: Any, roles: ColumnRoles, *, here: bool) -> Source:
-    from tenfold.io._paths import resolve_files
+    from tenfold.io.file_formats import resolve_files
 
     kind, paths = resolve_files(where)
     if kind == "npy":

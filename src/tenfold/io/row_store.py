@@ -118,7 +118,7 @@ class FileStore:
         if first >= end:
             return self._batch(0)[:0]
         numbers = range(first // self.size, -(-end // self.size))
-        return ColumnBatch.joined([self._cut(number, first, end) for number in numbers])
+        return ColumnBatch.concatenate([self._cut(number, first, end) for number in numbers])
 
     def _cut(self, number: int, first: int, end: int) -> ColumnBatch:
         start = number * self.size

@@ -57,9 +57,9 @@ class RaggedPieces(Ragged):
         return RaggedPieces(part.values, part.offsets, *places)
 
     @staticmethod
-    def joined(parts: Sequence[Any]) -> RaggedPieces:
+    def concatenate(parts: Sequence[Any]) -> RaggedPieces:
         """The pieces of all parts, one after the other."""
-        whole = Ragged.joined(parts)
+        whole = Ragged.concatenate(parts)
         names = ("sequence", "start", "owned")
         places = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
         return RaggedPieces(whole.values, whole.offsets, *places)

@@ -75,7 +75,7 @@ class Ragged:
         chosen = np.arange(len(self))[rows]
         if chosen.ndim == 0:
             return self.values[self.offsets[chosen] : self.offsets[chosen + 1]]
-        return self._gathered(chosen)
+        return self._take(chosen)
 
     def pieces(self, length: int, overlap: int = 0) -> Ragged:
         """The sequences cut into pieces of `length` steps that see `overlap` further ones."""
@@ -87,13 +87,13 @@ class Ragged:
         low, high = self.offsets[first], self.offsets[end]
         return Ragged(self.values[low:high], self.offsets[first : end + 1] - low)
 
-    def _gathered(self, rows: np.ndarray) -> Ragged:
+    def _take(self, rows: np.ndarray) -> Ragged:
         offsets = offsets_from_lengths(self.lengths[rows])
         shift = np.repeat(self.offsets[rows] - offsets[:-1], np.diff(offsets))
         return Ragged(np.take(self.values, np.arange(offsets[-1]) + shift, axis=0), offsets)
 
     @staticmethod
-    def joined(parts: Sequence[Ragged]) -> Ragged:
+    def concatenate(parts: Sequence[Ragged]) -> Ragged:
         """The sequences of all parts, one after the other."""
         lengths = np.concatenate([part.lengths for part in parts])
         return Ragged(

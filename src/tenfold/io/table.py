@@ -97,7 +97,7 @@ class TableSource(Source):
         if not len(rows):
             return Chunk(self.slice(0, 0))
         blocks = np.split(rows, np.flatnonzero(np.diff(rows // self.grid)) + 1)
-        return Chunk(ColumnBatch.joined([self._some(block) for block in blocks]))
+        return Chunk(ColumnBatch.concatenate([self._some(block) for block in blocks]))
 
     def _some(self, rows: np.ndarray) -> ColumnBatch:
         first, end = int(rows[0]), int(rows[-1]) + 1
@@ -206,17 +206,17 @@ class EncodedSource(Source):
         """Read and encode the chunks of a run."""
         for number in run:
             first, end = self.span(number)
-            yield self._encoded(self.records.slice(first, end), first)._replace(first=first)
+            yield self._encode(self.records.slice(first, end), first)._replace(first=first)
 
     def take(self, rows: np.ndarray) -> Chunk:
         """The rows with these numbers."""
-        return self._encoded(self.records.take(rows).X, int(rows[0]) if len(rows) else 0)
+        return self._encode(self.records.take(rows).X, int(rows[0]) if len(rows) else 0)
 
     def where(self, row: int) -> str:
         """The place of a row in the table."""
         return self.records.where(row)
 
-    def _encoded(self, cells: ColumnBatch, first: int) -> Chunk:
+    def _encode(self, cells: ColumnBatch, first: int) -> Chunk:
         y = None if self.target is None else self._labels(cells, first)
         return Chunk(self.encode(cells, first), y)
 

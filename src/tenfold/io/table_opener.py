@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from tenfold.engine.validation import format_names
 from tenfold.io._header import check_same_columns
 from tenfold.io._long_integers import describe_codes
-from tenfold.io._paths import resolve_files, table_format
 from tenfold.io._type_inference import TypeInference, infer_and_store
 from tenfold.io.arrow_tables import read_arrow_table
 from tenfold.io.columnar import (
@@ -23,6 +22,7 @@ from tenfold.io.columnar import (
 from tenfold.io.csv import NotUtf8Error, inspect_csv
 from tenfold.io.dataframe import table_from_memory
 from tenfold.io.excel import inspect_excel
+from tenfold.io.file_formats import resolve_files, table_format
 from tenfold.io.json_lines import inspect_json
 from tenfold.io.number_formats import describe_formats
 from tenfold.io.row_store import MemoryStore
@@ -131,7 +131,7 @@ def read_text_table(files: list[Any], shown: str, how: TableOptions) -> TableSou
             *describe_formats(inference.formats),
             *describe_codes(inference.codes),
         ],
-        mixed=inference.mixed(lambda row: place(row)[2]),
+        mixed=inference.find_mixed_columns(lambda row: place(row)[2]),
         place=lambda row: "{}, {} {}".format(*place(row)),
         styles=inference.styles,
     )

@@ -147,12 +147,14 @@ def _run_subgradient_descent(
 
     penalty = CoefficientPenalty(nonsmooth, f.shape)
 
-    def penalized(theta: np.ndarray) -> tuple[float, np.ndarray]:
+    def penalized_value_and_gradient(theta: np.ndarray) -> tuple[float, np.ndarray]:
         value, g = f.value_and_gradient(theta)
         return value + penalty.value(theta), g + penalty.gradient(theta)
 
     rate = settings.rate or PowerDecay(delta=0.5)
-    return subgradient_descent(penalized, start, learning_rate=rate, max_iter=settings.max_iter)
+    return subgradient_descent(
+        penalized_value_and_gradient, start, learning_rate=rate, max_iter=settings.max_iter
+    )
 
 
 def _run_sgd(

@@ -3,6 +3,9 @@ r"""Losses of a score z against a target y: value, gradient and curvature in the
 Models sum them over rows and apply the chain rule to their parameters. Regression losses take any
 y, margin losses y = -1 or +1 (they depend on the margin m = yz alone), `PoissonLoss` y >= 0, and
 `SoftmaxLoss` class indices and class-major scores (n_classes, n_rows).
+
+To add a loss: a subclass of `Loss`, an entry in `LOSSES`, a tag in `persist/class_tags.py`; for SGD
+also its compiled form in `linear/_losses_numba.py`, which is tested against this one.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class ThresholdCurve:
         positive = positive_class(positive, np.unique(y))
         return cls(score_histogram(scores, y == positive, sample_weight, 2, limit), positive)
 
-    def _cumulated(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _cumulative_weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Weight of false and true positives at descending thresholds from infinity."""
         false, true = np.vstack([[[0.0, 0.0]], np.cumsum(self.table.weights[::-1], axis=0)]).T
         return false, true, np.concatenate([[np.inf], self.table.scores[::-1]])
@@ -181,7 +181,7 @@ class RocCurve(ThresholdCurve):
 
     def __init__(self, table: ScoreHistogram, positive: Any = None) -> None:
         super().__init__(table, positive)
-        false, true, self.thresholds = self._cumulated()
+        false, true, self.thresholds = self._cumulative_weights()
         self.fpr, self.tpr = safe_divide(false, false[-1]), safe_divide(true, true[-1])
         self.auc, self.error = roc_area(self.table), roc_area_error(self.table)
 
@@ -262,7 +262,7 @@ class PrecisionRecallCurve(ThresholdCurve):
 
     def __init__(self, table: ScoreHistogram, positive: Any = None) -> None:
         super().__init__(table, positive)
-        false, true, thresholds = self._cumulated()
+        false, true, thresholds = self._cumulative_weights()
         self.thresholds = thresholds[:0:-1]
         precision = safe_divide(true, true + false)[:0:-1]
         recall = safe_divide(true, true[-1])[:0:-1] if self.positives else np.ones(len(precision))

@@ -24,8 +24,8 @@ from tenfold.mixture._moments import (
     LOG_2PI,
     MAX_SQUARED_DISTANCE,
     ComponentMoments,
+    ComponentSums,
     DiagonalMoments,
-    Moments,
     PackedMoments,
     SeparateMoments,
     TiedMoments,
@@ -317,7 +317,7 @@ class GaussianFamily(NamedTuple):
         """Zero: maximum likelihood."""
         return 0.0
 
-    def m_step(self, state: GaussianParameters, statistic: Moments) -> GaussianParameters:
+    def m_step(self, state: GaussianParameters, statistic: ComponentSums) -> GaussianParameters:
         """Maximum-likelihood parameters for the responsibilities of the E-step."""
         s = moments_about_means(statistic, state.weights, state.means)
         n = statistic.n + EMPTY_WEIGHT

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from tenfold.mixture._moments import LOG_2PI, Moments
+from tenfold.mixture._moments import LOG_2PI, ComponentSums
 from tenfold.mixture._protocols import Components
 
 
@@ -26,7 +26,7 @@ class CompleteComponents(Components, Protocol):
 
     def statistic_from_moments(
         self, n: np.ndarray, sums: np.ndarray, squares: np.ndarray
-    ) -> Moments:
+    ) -> ComponentSums:
         """The statistic that `statistic` would give, from moments about the means."""
         ...
 
@@ -79,7 +79,7 @@ class MissingValueComponents(NamedTuple):
         Y = view.D @ self.factors
         return self.offsets[:, None] + view.correction - 0.5 * np.einsum("knp,knp->kn", Y, Y)
 
-    def statistic(self, view: Any, R: np.ndarray) -> Moments:
+    def statistic(self, view: Any, R: np.ndarray) -> ComponentSums:
         if not isinstance(view, _ImputedRows):
             return self.complete.statistic(view, R)
         sums = np.einsum("kn,knp->kp", R, view.D)

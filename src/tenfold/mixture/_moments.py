@@ -32,7 +32,7 @@ class ComponentMoments(NamedTuple):
     squares: np.ndarray
 
 
-class Moments(Protocol):
+class ComponentSums(Protocol):
     """Sums of one chunk, in the form that the components can compute fastest."""
 
     @property
@@ -113,7 +113,9 @@ def mixture_mean(weights: np.ndarray, means: np.ndarray) -> np.ndarray:
     return weights @ means
 
 
-def moments_about_means(s: Moments, weights: np.ndarray, means: np.ndarray) -> ComponentMoments:
+def moments_about_means(
+    s: ComponentSums, weights: np.ndarray, means: np.ndarray
+) -> ComponentMoments:
     """Moments of components with these weights and means, about the means."""
     return s.about(means, mixture_mean(weights, means))
 

@@ -10,12 +10,12 @@ import numpy as np
 from tenfold.base._sklearn import Interval
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
+from tenfold.mixture._base import MIXTURE_CONSTRAINTS, BaseMixture
 from tenfold.mixture._discrete_components import (
     DiscreteComponents,
     DiscreteFamily,
     DiscreteParameters,
 )
-from tenfold.mixture._em import MIXTURE_CONSTRAINTS, BaseMixture
 from tenfold.naive_bayes._column_distributions import (
     check_category_range,
     column_extremes,

@@ -12,8 +12,8 @@ from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.mixture import _covariance_types
+from tenfold.mixture._base import MIXTURE_CONSTRAINTS, BaseMixture, EMSolution
 from tenfold.mixture._e_step import membership_probabilities
-from tenfold.mixture._em import MIXTURE_CONSTRAINTS, BaseMixture, EMSolution
 from tenfold.mixture._gaussian import (
     DiagonalComponents,
     GaussianFamily,
@@ -208,6 +208,10 @@ class GaussianMixture(BaseMixture):
         self.min_variance = min_variance
         self.min_seen = min_seen
 
+    @property
+    def _column_matrices(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return {"full": 4 + 2 * self.n_components, "tied": 6}.get(self.covariance_type, 0)
+
     def _family(self, rows: Rows) -> GaussianFamily:
         return GaussianFamily(
             self.covariance_type, self.reg_covar, self.min_variance, self.min_seen
@@ -248,11 +252,11 @@ class GaussianMixture(BaseMixture):
         means = self._given_parameters(rows.n_features)[1]
         return drawn if means is None else drawn._replace(centers=means)
 
-    def _optimize(
+    def _run_em(
         self, rows: Rows, family: MixtureFamily, initial: GaussianParameters, log_likelihood: float
     ) -> EMSolution:
         if self.solver == "em":
-            return super()._optimize(rows, family, initial, log_likelihood)
+            return super()._run_em(rows, family, initial, log_likelihood)
         return EMSolution(*ascend_likelihood(rows, self._family(rows), initial, self))
 
     def _state(self) -> GaussianParameters:

@@ -9,7 +9,7 @@ import numpy as np
 from tenfold.base._sklearn import HasMethods
 from tenfold.distributions.normal import Gaussian
 from tenfold.engine.rows import Rows
-from tenfold.mixture._em import MIXTURE_CONSTRAINTS, BaseMixture
+from tenfold.mixture._base import MIXTURE_CONSTRAINTS, BaseMixture
 from tenfold.mixture._gaussian import EMPTY_WEIGHT
 
 
@@ -186,6 +186,10 @@ class MixtureModel(BaseMixture):
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
+
+    @property
+    def _column_matrices(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return 3 + 2 * self.n_components if self.density is None else 0
 
     @property
     def _density_family(self) -> _DensityFamily:

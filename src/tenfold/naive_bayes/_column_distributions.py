@@ -138,10 +138,10 @@ class CategoryCounts(NamedTuple):
 
     def merge(self, other: CategoryCounts) -> CategoryCounts:
         sizes = np.maximum(self.sizes, other.sizes)
-        counts = self.padded(sizes).counts + other.padded(sizes).counts
+        counts = self.pad_to(sizes).counts + other.pad_to(sizes).counts
         return CategoryCounts(self.n + other.n, sizes, counts)
 
-    def padded(self, sizes: np.ndarray) -> CategoryCounts:
+    def pad_to(self, sizes: np.ndarray) -> CategoryCounts:
         """The same counts with zeros for more categories."""
         if np.array_equal(sizes, self.sizes):
             return self

@@ -108,7 +108,7 @@ class CategoricalNB(DiscreteNB):
         return rows.total(count_categories, len(self.classes_), type(self).__name__)
 
     def _finalize(self, s: CategoryCounts, dtype: np.dtype) -> dict[str, Any]:
-        s = s.padded(category_sizes(s.sizes, self.min_categories))
+        s = s.pad_to(category_sizes(s.sizes, self.min_categories))
         logs = s.log_probabilities(self._check_alpha())
         return {
             "class_count_": s.n,

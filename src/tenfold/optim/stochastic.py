@@ -139,7 +139,7 @@ def sgd(
     settings = SgdSettings(leaf, as_schedule(learning_rate), optimizer or SGD(), clip, average_from)
     state = SgdState(x0, init_state(settings.optimizer, x0), x0)
     best = (x0, np.inf, np.zeros_like(x0), 0)  # point, loss, gradient, epochs without improvement
-    evaluate = MeanLoss(leaf, rows, validate)
+    evaluate = DataLoss(leaf, rows, validate)
     batches = partial(_batches, rows, batch_size, seed)
     initial = evaluate.value(x0)
     loop = until_converged((state, best), tol=0.0, max_iter=max_iter)
@@ -156,7 +156,7 @@ def sgd(
     return Minimum(x, value, gradient, _checked_report(loop, evaluate, x0, initial, batches(0)))
 
 
-class MeanLoss(NamedTuple):
+class DataLoss(NamedTuple):
     """The mean loss of all rows, and what is watched in its place, if anything."""
 
     leaf: ChunkLoss
@@ -179,7 +179,7 @@ def _has_diverged(loss: float, x: np.ndarray, initial: float) -> bool:
 
 
 def _divergence_error(
-    f: MeanLoss, x0: np.ndarray, loss: float, epoch: int, batches: Iterator[Chunk | Rows]
+    f: DataLoss, x0: np.ndarray, loss: float, epoch: int, batches: Iterator[Chunk | Rows]
 ) -> DivergenceError:
     rate, advice = _suggest_batch_rate(f, x0, batches)
     return DivergenceError(
@@ -188,7 +188,7 @@ def _divergence_error(
 
 
 def _suggest_batch_rate(
-    f: MeanLoss, x0: np.ndarray, batches: Iterator[Chunk | Rows]
+    f: DataLoss, x0: np.ndarray, batches: Iterator[Chunk | Rows]
 ) -> tuple[float, str]:
     """A learning rate for the steepest of some batches, and a sentence that recommends it."""
     weighted = (b for b in batches if isinstance(b, Rows) or b.weight > 0)
@@ -208,7 +208,7 @@ def _value_and_gradient(
 
 def _checked_report(
     loop: until_converged,
-    f: MeanLoss,
+    f: DataLoss,
     x0: np.ndarray,
     initial: float,
     batches: Iterator[Chunk | Rows],

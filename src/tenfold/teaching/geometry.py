@@ -194,7 +194,7 @@ class Hyperplane:
         """Points that span the plane, (d, d)."""
         return self.point + np.vstack([np.zeros(len(self.normal)), self.directions])
 
-    def normalized(self) -> Hyperplane:
+    def normalize(self) -> Hyperplane:
         """The same plane with a normal of length one; `|offset|` is the distance of the origin."""
         length = float(norm(self.normal))
         return Hyperplane(self.normal / length, self.offset / length)
@@ -202,8 +202,8 @@ class Hyperplane:
     def same_as(self, other: Hyperplane, tol: float = 1e-9) -> bool:
         """Whether the coefficients are multiples of each other, with either sign."""
         a, b = (
-            unit_vector(self.normalized().coefficients),
-            unit_vector(other.normalized().coefficients),
+            unit_vector(self.normalize().coefficients),
+            unit_vector(other.normalize().coefficients),
         )
         return bool(min(norm(a - b), norm(a + b)) <= tol)
 

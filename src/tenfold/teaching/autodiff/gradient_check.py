@@ -67,12 +67,12 @@ def numerical_jacobian(
 def _central_difference(
     f: Callable[..., Any], x: np.ndarray, at: tuple, args: tuple, h: float
 ) -> np.ndarray:
-    def shifted(steps: int) -> np.ndarray:
+    def evaluate_at(steps: int) -> np.ndarray:
         point = x.copy()
         point[at] += steps * h
         return np.asarray(f(point, *args), np.float64)
 
-    return (8 * (shifted(1) - shifted(-1)) - (shifted(2) - shifted(-2))) / (12 * h)
+    return (8 * (evaluate_at(1) - evaluate_at(-1)) - (evaluate_at(2) - evaluate_at(-2))) / (12 * h)
 
 
 def numerical_gradient(

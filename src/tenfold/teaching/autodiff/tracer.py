@@ -150,13 +150,13 @@ def primitive(*vjps: VJP) -> Callable[[Callable], Callable]:
 
     def make(function: Callable) -> Callable:
         @wraps(function)
-        def called(*args: Any, **options: Any) -> Any:
+        def wrapper(*args: Any, **options: Any) -> Any:
             if any(isinstance(arg, Tracer) for arg in args):
-                return _record(called, args, options)
+                return _record(wrapper, args, options)
             return function(*args, **options)
 
-        VJP_RULES[called] = vjps.__getitem__ if len(vjps) != 1 else lambda _: vjps[0]
-        return called
+        VJP_RULES[wrapper] = vjps.__getitem__ if len(vjps) != 1 else lambda _: vjps[0]
+        return wrapper
 
     return make
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import DensityMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
@@ -31,6 +29,12 @@ from tenfold.mixture._init import (
 )
 from tenfold.mixture._protocols import MixtureFamily
 from tenfold.optim.convergence import until_converged
+
+_NOT_CONVERGED = (
+    "did not converge. Best performing initialization did not converge. Try different init "
+    "parameters, or increase max_iter, tol, or check for degenerate data. `history_` shows the "
+    "log-likelihood per iteration."
+)
 
 MIXTURE_CONSTRAINTS: dict[str, Any] = {
     "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -103,9 +107,9 @@ class BaseMixture(DensityMixin, Estimator):
         """Solutions from all initializations."""
         family = self._family(rows)
         if self.warm_start and hasattr(self, "converged_") and self._can_warm_start(rows):
-            return [self._optimize(rows, family, self._state(), self.lower_bound_)]
+            return [self._run_em(rows, family, self._state(), self.lower_bound_)]
         return [
-            self._optimize(rows, family, self._initialize(rows, family, rng), -np.inf)
+            self._run_em(rows, family, self._initialize(rows, family, rng), -np.inf)
             for _ in range(self.n_init)
         ]
 
@@ -113,7 +117,7 @@ class BaseMixture(DensityMixin, Estimator):
         """Whether the last fit has the shapes of these parameters and rows."""
         return len(self.weights_) == self.n_components
 
-    def _optimize(
+    def _run_em(
         self, rows: Rows, family: MixtureFamily, initial: Any, log_likelihood: float
     ) -> EMSolution:
         """EM from an initial state; the log-likelihood before it, -inf if it is unknown."""
@@ -142,16 +146,7 @@ class BaseMixture(DensityMixin, Estimator):
         return draw_initial_centers(rows, self.n_components, self.init_params, rng)
 
     def _set_learned(self, learned: dict[str, Any]) -> None:
-        for name, value in learned.items():
-            setattr(self, name, value)
-        if not self.converged_ and self.max_iter > 0:
-            warnings.warn(
-                "Best performing initialization did not converge. Try different init parameters, "
-                "or increase max_iter, tol, or check for degenerate data. `history_` shows the "
-                "log-likelihood per iteration.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        super()._set_learned(learned | {"warning_": _NOT_CONVERGED if self.max_iter > 0 else ""})
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable component of each row, (n_samples,).
