@@ -289,3 +289,37 @@ def test_iris():
     X, _ = load_iris(return_X_y=True)
     ratio = PCA().fit(X).explained_variance_ratio_
     assert_allclose(ratio, [0.92461872, 0.05306648, 0.01710261, 0.00521218], atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("solver", ["auto", "full", "covariance_eigh", "randomized"])
+@pytest.mark.parametrize("wanted", [None, 19, 20])
+def test_scores_without_noise_are_finite_and_prefer_rows_of_the_subspace(wanted, solver, dtype):
+    X = np.random.default_rng(0).normal(size=(20, 40)).astype(dtype)
+    model = PCA(wanted, svd_solver=solver, random_state=0).fit(X)
+    off = X + 0.1 * np.random.default_rng(1).normal(size=X.shape).astype(dtype)
+    assert np.isfinite(model.get_precision()).all()
+    assert np.isfinite(model.score(off))
+    assert model.score(X) > model.score(off)
+    few = PCA(3, svd_solver=solver, random_state=0).fit(X)
+    assert few.score(off) > model.score(off)  # what a search over n_components sees
+
+
+def test_precision_is_the_inverse_of_the_covariance():
+    X = table(200, 6)
+    for wanted in (1, 3, 6, None):
+        model = PCA(wanted).fit(X)
+        product = model.get_precision() @ model.get_covariance()
+        assert_allclose(product, np.eye(6), atol=1e-6)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_arpack_finds_scikit_learns_components(make):
+    X = table(60, 20)
+    ours = PCA(4, svd_solver="arpack", tol=1e-6, power_iteration_normalizer="QR").fit(make(X))
+    theirs = decomposition.PCA(4, svd_solver="arpack", random_state=0).fit(X)
+    same_components(ours, theirs)
+    assert PCA(svd_solver="arpack").fit(X).n_components_ == 19
+    for wanted in (20, 0.5, "mle"):
+        with pytest.raises(ValueError, match="arpack"):
+            PCA(wanted, svd_solver="arpack").fit(X)

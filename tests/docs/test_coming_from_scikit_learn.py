@@ -1,9 +1,13 @@
-"""The page for users of scikit-learn lists every difference of parameters, and no other."""
+"""The page for users of scikit-learn lists every difference of parameters and attributes."""
 
 import re
 from importlib import import_module
 from inspect import isclass, signature
 from pathlib import Path
+
+import pytest
+from sklearn.base import is_classifier
+from sklearn.datasets import load_iris
 
 import tenfold
 
@@ -44,3 +48,63 @@ def test_the_page_lists_all_parameters_that_differ():
                 if any(parts):
                     found[name] = parts
     assert listed() == found
+
+
+def pairs():
+    """scikit-learn's class and ours, of every name that both have."""
+    for module in (import_module(f"sklearn.{name}") for name in THEIRS):
+        for name in sorted(set(tenfold._WHERE) & set(dir(module))):
+            if isclass(getattr(module, name)):
+                yield name, getattr(module, name), getattr(tenfold, name)
+
+
+def section(title):
+    return PAGE.read_text().partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
+def documented(cls):
+    """Parameter -> its description, of a docstring."""
+    text = re.split(r"\n    Attributes\n", cls.__doc__ or "")[0]
+    entries = re.findall(r"^    (\w[\w, ]*) : .*\n((?:        .*\n)+)", text, re.MULTILINE)
+    return {name: body for names, body in entries for name in names.split(", ")}
+
+
+def test_the_page_lists_solvers_that_scikit_learn_has():
+    lines = section("Solvers").splitlines()
+    rows = [line.strip("| ").split("|") for line in lines if line.startswith("| `")]
+    listed = {(row[0].strip(" `"), name) for row in rows for name in re.findall(r'"(.+?)"', row[1])}
+    missing = set()
+    for name, theirs, ours in pairs():
+        for parameter in ("solver", "svd_solver"):
+            options = getattr(theirs, "_parameter_constraints", {}).get(parameter, [])
+            wanted = {value for each in options for value in getattr(each, "options", ())}
+            text = (documented(ours).get(parameter, "") + (ours.__doc__ or "")) if wanted else ""
+            assert all(f'"{value}"' in text for value in wanted), (name, wanted)
+            missing |= {(name, value) for value in wanted}
+    assert listed <= missing
+
+
+def test_the_page_lists_parameters_without_an_effect():
+    names = set(re.findall(r"`(\w+)`", section("Parameters without an effect")))
+    for name, theirs, ours in pairs():
+        for parameter, text in documented(ours).items():
+            if re.match(r"\s*(Ignored|X is never overwritten)", text):
+                assert parameter in names, (name, parameter)
+                assert parameter in signature(theirs.__init__).parameters
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_page_lists_attributes_and_methods_that_differ():
+    text = section("Attributes and methods that differ")
+    X, y = load_iris(return_X_y=True)
+    for name, theirs, ours in pairs():
+        X1, y1 = (X, y) if is_classifier(theirs()) else (X[:, :3], X[:, 3])
+        a, b = (cls().fit(X1.copy(), y1.copy()) for cls in (theirs, ours))
+        learned = [k for k in dir(a) if k.endswith("_") and k[0] != "_" and hasattr(a, k)]
+        for attribute in learned:
+            assert hasattr(b, attribute), (name, attribute)
+            if (getattr(a, attribute) is None) != (getattr(b, attribute) is None):
+                assert f"`{name}.{attribute}`" in text
+        for method in dir(theirs):
+            if method[0] != "_" and callable(getattr(theirs, method)) and not hasattr(ours, method):
+                assert f"`{name}.{method}`" in text

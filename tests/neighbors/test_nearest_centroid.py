@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn import neighbors
 
 import tenfold
@@ -104,3 +105,49 @@ def test_float32_far_from_zero(shift):
     true = ((X[:, None].astype(float) - model.centroids_) ** 2).sum(axis=2)
     chosen = true[np.arange(300), model.predict(X)]
     assert_allclose(chosen, true.min(axis=1), rtol=1e-4)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"metric": "manhattan"},
+        {"metric": "manhattan", "shrink_threshold": 0.3},
+        {"shrink_threshold": 0.5},
+        {"priors": [0.6, 0.3, 0.1]},
+        {"priors": "empirical"},
+        {"metric": "manhattan", "priors": [0.6, 0.3, 0.1]},
+    ],
+)
+def test_metrics_priors_and_probabilities_are_scikit_learns(params, make):
+    X, y = table()
+    theirs = neighbors.NearestCentroid(**params).fit(X, y)
+    ours = NearestCentroid(**params).fit(make(X), y)
+    for name in ("centroids_", "deviations_", "within_class_std_dev_", "class_prior_"):
+        assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-8, atol=1e-9)
+    assert_array_equal(ours.predict(make(X)), theirs.predict(X))
+    assert hasattr(ours, "predict_proba") == hasattr(theirs, "predict_proba")
+    if hasattr(theirs, "predict_proba"):
+        for method in ("predict_proba", "predict_log_proba", "decision_function"):
+            assert_allclose(getattr(ours, method)(make(X)), getattr(theirs, method)(X), atol=1e-7)
+
+
+def test_a_weight_of_two_is_a_row_twice_for_medians():
+    X, y = table(60)
+    w = np.arange(60) % 4
+    weighted = NearestCentroid("manhattan").fit(X, y, w)
+    repeated = NearestCentroid("manhattan").fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    assert_allclose(weighted.centroids_, repeated.centroids_)
+
+
+def test_medians_do_not_merge_and_priors_are_checked():
+    X, y = table()
+    with pytest.raises(ValueError, match="medians do not merge"):
+        NearestCentroid("manhattan").partial_fit(X, y, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="non-negative"):
+        NearestCentroid(priors=[-1.0, 1.0, 1.0]).fit(X, y)
+    with pytest.raises(ValueError, match="3 classes"):
+        NearestCentroid(priors=[0.5, 0.5]).fit(X, y)
+    with pytest.warns(UserWarning, match="do not sum to 1"):
+        assert_allclose(NearestCentroid(priors=[2.0, 1.0, 1.0]).fit(X, y).class_prior_[0], 0.5)

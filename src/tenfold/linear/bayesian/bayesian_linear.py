@@ -200,7 +200,9 @@ class BayesianLinearRegression(GaussianPredictive, OnePass, Regressor):
     alpha_ : precision of the noise
     lambda_ : precision of the prior: a number, (n_features,) for "relevance", or a matrix
     log_evidence_ : log-probability of y, the coefficients integrated out
-    scores_ : log-evidence plus the logs of the Gamma priors, before each iteration and at the end
+    scores_ : log-evidence plus the logs of the Gamma priors, before each iteration and at the end;
+        empty unless `compute_score` is set
+    X_scale_ : (n_features,) ones, as in scikit-learn
     X_offset_ : (n_features,) pivot, where coefficients and prediction are independent
     level_variance_ : posterior variance of the prediction at the pivot, without noise
     n_iter_, converged_, history_ : iterations, whether they converged, minus the score of each
@@ -229,6 +231,7 @@ class BayesianLinearRegression(GaussianPredictive, OnePass, Regressor):
     """
 
     _sparse_ok = True
+    _column_matrices = 5
     _parameter_constraints = {
         "prior_precision": [StrOptions(set(_ESTIMATED_PRIORS)), POSITIVE, "array-like"],
         "prior_covariance": [None, NON_NEGATIVE, "array-like"],
@@ -368,6 +371,7 @@ class BayesianLinearRegression(GaussianPredictive, OnePass, Regressor):
             "log_evidence_": fitted.log_evidence,
             "X_offset_": offset.astype(dtype),
             "level_variance_": 1 / (precisions.alpha * s.n) if flat else problem.intercept.variance,
-            **({"scores_": fitted.scores} if self.compute_score else {}),
+            "X_scale_": np.ones(len(offset), dtype),
+            "scores_": fitted.scores if self.compute_score else np.empty(0),
             **fitted.report,
         }

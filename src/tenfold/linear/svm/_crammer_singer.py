@@ -50,8 +50,8 @@ def crammer_singer(
     y, w = gathered.y, gathered.w
     c = cost[y] if w is None else cost[y] * w
     k, n = len(cost), len(y)
-    flat: tuple = (X,) if isinstance(X, np.ndarray) else (X.data, X.indices, X.indptr)
-    squares = np.einsum("ij,ij->i", X, X) if len(flat) == 1 else X.power(2).sum(axis=1)
+    flat: tuple = (X.data, X.indices, X.indptr) if rows.sparse else (X,)
+    squares = X.power(2).sum(axis=1) if rows.sparse else np.einsum("ij,ij->i", X, X)
     norms = np.asarray(squares, np.float64).ravel() + constant**2
     start = np.zeros((k, X.shape[1])), np.zeros(k), np.zeros((n, k))
     loop = until_converged(start, tol=gap, max_iter=max_iter)
