@@ -22,10 +22,10 @@ from tenfold.automl.result import Attempt, ClusterSummary, Study
 from tenfold.automl.schema import cells_to_records, encode_cells
 from tenfold.automl.table_model import TableModel
 from tenfold.automl.task_scores import CLUSTERS
+from tenfold.automl.value_ranges import infer_finite_kinds
 from tenfold.io.columnar import ColumnBatch, DateColumn, TextColumn
 from tenfold.math.linalg import to_dense
 from tenfold.metrics.silhouette import silhouette_score
-from tenfold.preprocessing.column_kinds import infer_column_kinds
 
 Trait = tuple[str, str, float]  # column, words, strength
 _MAX_TRAITS = 8  # columns that are reported of a cluster
@@ -93,7 +93,7 @@ def run_clustering(records: Any, config: LearnConfig, callbacks: LearnCallbacks)
     if records.n_rows < MIN_ROWS:
         raise ValueError(f"{records.n_rows} rows are too few to look for groups in")
     callbacks.stage("Looking at the columns")
-    kinds = infer_column_kinds(records, None, config.kinds)
+    kinds = infer_finite_kinds(records, None, config.kinds)
     table = records.select(useful_columns(kinds, None))
     encoder = make_encoder(kinds, table.names)
     rows = np.arange(records.n_rows)

@@ -68,6 +68,8 @@ class LearnConfig(NamedTuple):
         share = given["test_share"]
         _require(0 < share < 1, f"test_share={share} must be between 0 and 1, such as 0.2")
         _require(given["minutes"] > 0, f"minutes={given['minutes']} must be positive")
+        seed = given["seed"]
+        _require(0 <= seed < 2**32, f"seed={seed} must be from 0 to 4294967295")
         output = given["output"]
         _require(
             output is not None or not given["resume"],

@@ -9,6 +9,7 @@ import numpy as np
 from tenfold.automl.result import Attempt, Finding, Study
 from tenfold.automl.target import Target
 from tenfold.automl.task_scores import REGRESSION
+from tenfold.automl.value_ranges import SMALLEST_RANGE
 from tenfold.io.columnar import ColumnBatch, TextColumn
 
 _BINS = 100  # bins of a numeric column
@@ -89,6 +90,12 @@ _SKEWNESS_CHUNK = 100_000  # values at a time, to save memory
 _DUPLICATE_SHARE = 0.01  # fraction of duplicates from which they are a warning
 
 
+_TINY = (
+    "{!r} has numbers that differ by less than 1e-150, too little to compute with. Multiply the "
+    "column by a constant, such as 1e200."
+)
+
+
 def check_columns(
     kinds: dict[str, Any], mixed: dict[str, tuple], target: str | None
 ) -> list[Finding]:
@@ -99,6 +106,11 @@ def check_columns(
         if names:
             text = f"Excluded as {word}: {_join_names(names)}."
             findings.append(Finding(kind, "note", text, names))
+    findings += [
+        Finding("tiny numbers", "warning", _TINY.format(name), (name,))
+        for name, column in kinds.items()
+        if name != target and column.kind == "number" and _is_tiny(column)
+    ]
     for name, (line, value, count) in mixed.items():
         text = (
             f"{name!r} holds numbers except in {count:,} cells, such as {value!r} in line {line}: "
@@ -106,6 +118,10 @@ def check_columns(
         )
         findings.append(Finding("mixed", "warning", text, (name,)))
     return findings
+
+
+def _is_tiny(column: Any) -> bool:
+    return column.low is not None and 0 < column.high - column.low < SMALLEST_RANGE
 
 
 def check_rows(target: Target, n: int, missing: int, rare: list[tuple[Any, int]]) -> list[Finding]:
@@ -162,7 +178,7 @@ def check_leakage(
 
 def check_duplicates(train: ColumnBatch, test: ColumnBatch) -> list[Finding]:
     """Duplicates among training rows, and test rows that are also training rows."""
-    ids = hash_rows(ColumnBatch.joined([train, test]))
+    ids = hash_rows(ColumnBatch.concatenate([train, test]))
     train_ids, test_ids = np.unique(ids[: len(train)]), ids[len(train) :]
     copies = int(np.isin(test_ids, train_ids).sum())
     repeated = len(train) - len(train_ids)

@@ -22,7 +22,11 @@ from tenfold.model_selection.cv_data import is_native
 
 def best_attempt(attempts: list[Attempt]) -> Attempt:
     """The eligible attempt with the highest mean score; of equals the simplest."""
-    return max((a for a in attempts if a.eligible), key=lambda a: (a.mean, -a.simplicity))
+    eligible = [attempt for attempt in attempts if attempt.eligible]
+    if not eligible:
+        notes = "; ".join(dict.fromkeys(f"{a.title} {a.note}" for a in attempts if a.note))
+        raise ValueError(f"no model could be fitted to this table: {notes}")
+    return max(eligible, key=lambda a: (a.mean, -a.simplicity))
 
 
 def simplest_within_one_se(attempts: list[Attempt], best: Attempt) -> Attempt:

@@ -12,8 +12,8 @@ from tenfold.automl.config import LearnCallbacks, LearnConfig
 from tenfold.automl.result import Finding
 from tenfold.automl.target import Target, drop_rare_classes, read_target
 from tenfold.automl.task_scores import TaskScoring, make_scoring
+from tenfold.automl.value_ranges import infer_finite_kinds
 from tenfold.io.columnar import ColumnBatch
-from tenfold.preprocessing.column_kinds import infer_column_kinds
 from tenfold.preprocessing.table_encoder import TableEncoder
 
 _SELECTION_ROWS = 50_000  # rows of cross-validation, at most
@@ -63,7 +63,7 @@ def prepare_table(records: Any, config: LearnConfig, callbacks: LearnCallbacks) 
     callbacks.stage("Looking at the columns")
     target, rare, missing = _read_target(records, config)
     callbacks.message(f"{target.why}.")
-    kinds = infer_column_kinds(records, target.name, config.kinds)
+    kinds = infer_finite_kinds(records, target.name, config.kinds)
     table = drop_target(records, useful_columns(kinds, target.name))
     rows = target.known_rows
     findings = diagnostics.check_columns(kinds, records.mixed, target.name)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.automl.value_ranges import check_numbers, locate
 from tenfold.engine.chunk import Chunk
 from tenfold.io.columnar import (
     Column,
@@ -115,6 +116,9 @@ def conform_cells(
         name: _convert_column(cells[name], column.type, name, origin)
         for name, column in expected.items()
     }
+    for name, column in columns.items():
+        if isinstance(column, NumericColumn):
+            check_numbers(column.values, name, records, first)
     types = {name: column.type for name, column in expected.items()}
     return ColumnBatch(columns, types, cells.n_rows)
 
@@ -168,8 +172,7 @@ def _type_mismatch(column: Column, want: str, name: str, origin: RowOrigin, row:
     value = column.at([row]).plain()[0]
     expected = "numbers" if want in _NUMERIC_TYPES else "dates"
     example = _STYLE_EXAMPLES.get(origin.styles.get(name, ""), "")
-    shown, location = origin.records.shown, origin.records.where(origin.first + row)
-    at = location if location.startswith(shown) else f"{shown}, {location}"
+    at = locate(origin.records, origin.first + row)
     return TableError(
         f"{at}: {name!r} is {str(value)!r}, but the model learned from "
         f"{expected}{example} there: correct it, or leave it empty"

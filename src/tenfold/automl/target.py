@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.automl.task_scores import CLUSTERS, MULTI_CLASS, REGRESSION, TASKS, TWO_CLASS
+from tenfold.automl.value_ranges import SMALLEST_RANGE, check_numbers
 
 _MAX_CLASS_NUMBERS = 20  # distinct integers up to which they are taken for classes
 _ROWS_PER_CLASS = 10  # mean number of rows per class, at least
@@ -99,12 +100,13 @@ def read_target(records: Any, name: str, task: str | None) -> Target:
         codes, labels = _encode_words(records, name)
     else:
         values = _read_numbers(records, name)
+        check_numbers(values, name, records)
         distinct = _distinct_values(values)
         _require_values(name, distinct)
         n_known = int(np.count_nonzero(~np.isnan(values)))
         has_classes = kind == "bool" or _is_class_like(distinct, n_known)
         if task == REGRESSION or (task is None and not has_classes):
-            return _regression_target(name, values, len(distinct), task)
+            return _regression_target(name, values, distinct, task)
         codes, labels = _encode_numbers(values, distinct, is_bool=kind == "bool")
     _require_values(name, labels)
     return _class_target(name, codes, labels, task, kind)
@@ -149,10 +151,18 @@ def _is_class_like(distinct: np.ndarray, rows: int) -> bool:
     return is_few and bool((distinct == np.floor(distinct)).all())
 
 
-def _regression_target(name: str, values: np.ndarray, distinct: int, task: str | None) -> Target:
+def _regression_target(
+    name: str, values: np.ndarray, distinct: np.ndarray, task: str | None
+) -> Target:
+    spread = float(distinct[-1] - distinct[0])
+    if spread < SMALLEST_RANGE:
+        raise ValueError(
+            f"the values of the target {name!r} differ by {spread:.3g} at most, too little to "
+            "compute with: multiply the column by a constant, such as 1e200"
+        )
     why = f"regression on {name!r}, as requested"
     if task is None:
-        why = f"{name!r} is a number with {distinct:,} different values: regression"
+        why = f"{name!r} is a number with {len(distinct):,} different values: regression"
     return Target(name, REGRESSION, values, None, why)
 
 

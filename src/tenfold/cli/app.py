@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
@@ -55,7 +57,21 @@ def _common(
         typer.echo(context.get_help())
 
 
+def _refuse_empty(arguments: list[str]) -> None:
+    """Raise an error for an empty argument, such as an unset variable of a shell."""
+    for before, argument in pairwise(["", *arguments]):
+        option = before if before.startswith("-") else "an argument"
+        if argument.startswith("--") and argument.endswith("="):
+            option, argument = argument[:-1], ""
+        if not argument:
+            raise ValueError(
+                f"{option} is empty (an unset variable?): give a value, or leave it out"
+            )
+
+
 def run(arguments: list[str] | None = None) -> Any:
     """Run one command; errors are raised, an early exit returns its code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    _refuse_empty(arguments)
     command = typer.main.get_command(app)
     return command.main(arguments, prog_name="tenfold", standalone_mode=False)

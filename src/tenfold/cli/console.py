@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from io import TextIOWrapper
+from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,6 +32,20 @@ def sanitize(text: object) -> str:
 
 def _replace_control_characters(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)
+
+
+class ClosedOutput(TextIOWrapper):
+    """Stands for a standard stream that is closed; what is written to it is lost."""
+
+    def __init__(self) -> None:
+        super().__init__(Path(os.devnull).open("wb"), encoding="utf-8")  # noqa: SIM115
+
+
+def require_stdout() -> None:
+    """Raise an error if the standard output is closed, so that a result would be lost."""
+    is_closed = isinstance(sys.stdout, ClosedOutput)
+    if is_closed:
+        raise ValueError("the standard output is closed: the result cannot be printed")
 
 
 @dataclass(frozen=True)
@@ -68,12 +86,14 @@ class CommandConsole:
     def print(self, *parts: RenderableType) -> None:
         """Print the result, or parts of it, as text."""
         if not (self.quiet or self.json):
+            require_stdout()
             texts = map(_sanitize_part, parts)
             self.out.print(*texts, sep="\n", soft_wrap=_is_text(parts))
 
     def print_json(self, document: Mapping[str, Any]) -> None:
         """Print the result as JSON, if --json was given."""
         if self.json:
+            require_stdout()
             text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
             sys.stdout.write(text + "\n")
 
@@ -153,6 +173,8 @@ def draw_interval(
     '‹                        '
     """
     first, last = limits
+    if not all(map(isfinite, (*ends, mean, *limits))):
+        return " " * width
 
     def column(value: float) -> int:
         share = (value - first) / (last - first) if last > first else 0.5

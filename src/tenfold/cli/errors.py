@@ -6,6 +6,7 @@ and end with code 1. `--debug` prints the traceback.
 
 from __future__ import annotations
 
+import csv
 import errno
 import os
 import sys
@@ -16,10 +17,11 @@ from typing import Any
 
 import typer
 
-from tenfold.cli.console import make_console, sanitize
+from tenfold.cli.console import ClosedOutput, make_console, sanitize
 
 EXIT_REFUSED, EXIT_BUG, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 2, 1, 130, 141
-_USER_ERRORS = (ValueError, TypeError, OSError, MemoryError)
+_USER_ERRORS = (ValueError, TypeError, OSError, MemoryError, csv.Error)
+_DISK_FULL = ("No space left on device", "Disk quota exceeded", "File too large")
 
 
 class DebugMode:
@@ -30,23 +32,34 @@ class DebugMode:
 
 def exit_code(run: Callable[[], Any]) -> int:
     """Run a command and return its exit code; errors are printed in one line."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # characters that the terminal cannot show
+    _prepare_streams()
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            return int(run() or 0)
+            code = int(run() or 0)
+        sys.stdout.flush()  # or a full disk would only be found after the end
     except BrokenPipeError:
         return _handle_broken_pipe()
     except (KeyboardInterrupt, typer.Abort):
         return EXIT_INTERRUPTED
     except BaseException as error:  # noqa: BLE001 - this is where errors end
         return _report_error(error)
+    return code
+
+
+def _prepare_streams() -> None:
+    """Let closed streams take text, and show a sign for characters that a terminal cannot show."""
+    sys.stdout = ClosedOutput() if sys.stdout is None else sys.stdout
+    sys.stderr = ClosedOutput() if sys.stderr is None else sys.stderr
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _report_error(error: BaseException) -> int:
     if isinstance(error, SystemExit):
+        if isinstance(error.__context__, BrokenPipeError):  # click exits with 1 then
+            return _handle_broken_pipe()
         return int(error.code or 0)
     if DebugMode.debug:
         import traceback
@@ -89,9 +102,9 @@ def _describe_usage(error: Any) -> str:
 
 
 def _is_disk_full(error: BaseException) -> bool:
-    """Whether the disk is full; Arrow and safetensors raise it without an error number."""
-    is_full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
-    return is_full or "No space left on device" in str(error)
+    """Whether the disk, or a quota, is full; Arrow and safetensors raise it without a number."""
+    is_full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return is_full or any(words in str(error) for words in _DISK_FULL)
 
 
 def _describe_os_error(error: OSError) -> str:

@@ -125,7 +125,9 @@ Row = Annotated[
 Page = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Also write a page with figures.")
 ]
-Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Random seed of the permutations.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Random seed of the permutations.")
+]
 
 
 def explain(

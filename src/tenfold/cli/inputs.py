@@ -43,6 +43,7 @@ def open_input(paths: list[str], **options: Any) -> InputTable:
     for path in paths:
         _suggest_dataset(path)
     _validate_encoding(options.get("encoding"))
+    options["delimiter"] = _parse_delimiter(options.get("delimiter"))
     records = open_table(paths[0] if len(paths) == 1 else paths, **options)
     return InputTable(records, _short_name(paths[0]), None, _describe_size(records.shown, records))
 
@@ -87,6 +88,16 @@ def _validate_encoding(encoding: str | None) -> None:
     except LookupError:
         examples = "utf-8, latin-1, cp1252 or utf-16"
         raise ValueError(f"unknown encoding {encoding!r}: try {examples}") from None
+
+
+def _parse_delimiter(delimiter: str | None) -> str | None:
+    """One character; a tab may be written as a backslash and a t."""
+    parsed = "\t" if delimiter == r"\t" else delimiter
+    if parsed is not None and (len(parsed.encode()) != 1 or parsed in '"\r\n'):
+        raise ValueError(
+            f"--delimiter {delimiter!r} is no delimiter: give one character, such as ';' or '\\t'"
+        )
+    return parsed
 
 
 def _short_name(path: str) -> str:

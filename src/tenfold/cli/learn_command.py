@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tenfold.cli.console import CommandConsole
+from tenfold.cli.console import ClosedOutput, CommandConsole
 from tenfold.cli.errors import EXIT_INTERRUPTED
 from tenfold.cli.options import (
     MODEL_FILE,
@@ -62,7 +63,7 @@ Minutes = Annotated[float, typer.Option(min=0.0, metavar="N", help="Time budget 
 Models = Annotated[
     str | None, typer.Option(metavar="KEY,KEY", help="Models to try, such as ridge,lasso.")
 ]
-Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Random seed.")]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FOLDER", help="Output folder.  [tenfold-NAME]"),
@@ -192,7 +193,13 @@ def _write_files(
         (folder / _REPORT_FILE).unlink(missing_ok=True)
         return files
     console.log("Writing the report ...")
-    return files | {"report": write_report(study, folder / _REPORT_FILE)}
+    try:
+        return files | {"report": write_report(study, folder / _REPORT_FILE)}
+    except OSError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the study is finished and saved
+        console.log(f"warning: there is no report, as writing it failed ({error})", "yellow")
+        return files
 
 
 def report_study(console: CommandConsole, study: Any, files: dict[str, Path]) -> None:
@@ -201,6 +208,8 @@ def report_study(console: CommandConsole, study: Any, files: dict[str, Path]) ->
 
     paths = {name: str(path) for name, path in files.items()}
     console.print_json(study.metrics() | {"files": paths})
+    if isinstance(sys.stdout, ClosedOutput):
+        return  # all results are in files
     console.print("", make_leaderboard(study, console.out.width), "", summarize_study(study), "")
     width = max(map(len, files))
     console.print(*(f"{name:<{width}}  {path}" for name, path in files.items()))

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tenfold.cli.console import CommandConsole
+from tenfold.cli.console import CommandConsole, require_stdout
 from tenfold.cli.options import (
     Debug,
     Delimiter,
@@ -81,7 +81,9 @@ def predict(
     from tenfold.io.writer import find_writer
 
     console = CommandConsole(json=json, quiet=quiet)
-    if output != STDOUT:
+    if output == STDOUT:
+        require_stdout()
+    else:
         find_writer(Path(output))  # fail early for an unknown format
     table_model = open_model(model)
     reading = {"sheet": sheet, "delimiter": delimiter, "encoding": encoding, "header": header}

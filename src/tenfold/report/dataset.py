@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from tenfold.automl.result import ClusterSummary, Study
 from tenfold.report.evaluation import bin_tips
-from tenfold.report.figures import Figure, share_bar, thin_indices
+from tenfold.report.figures import Figure, count_bins, share_bar, thin_indices
 from tenfold.report.format import (
     format_count,
     format_percent,
@@ -103,7 +103,7 @@ def _bar_heights(column: Any) -> np.ndarray | None:
     if len(distinct) <= _HISTOGRAM_BINS:
         return counts
     low, high = np.quantile(values, [0.005, 0.995])
-    return np.histogram(np.clip(values, low, high), bins=_HISTOGRAM_BINS)[0]
+    return count_bins(np.clip(values, low, high), _HISTOGRAM_BINS)[0]
 
 
 def to_numbers(values: Any) -> np.ndarray:
@@ -126,7 +126,7 @@ def target_figure(study: Study) -> Figure | None:
 
 def _target_histogram(study: Study, y: np.ndarray) -> Figure:
     low, high = np.quantile(y, [0.002, 0.998])
-    counts, edges = np.histogram(np.clip(y, low, high), bins=2 * _HISTOGRAM_BINS)
+    counts, edges = count_bins(np.clip(y, low, high), 2 * _HISTOGRAM_BINS)
     chart = Chart(pad_limits([low, high], 0.01), (0, counts.max() * 1.12), size=(360, 210))
     chart.axes(str(study.target), "rows", ticks=(5, 3))
     chart.histogram(counts, edges, "bar main pale", bin_tips(counts, edges))

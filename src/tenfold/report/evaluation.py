@@ -13,7 +13,7 @@ from tenfold.io.columnar import ColumnBatch
 from tenfold.metrics.calibration import Calibration
 from tenfold.metrics.confusion import ConfusionMatrix
 from tenfold.metrics.threshold_curves import PrecisionRecallCurve, RocCurve
-from tenfold.report.figures import Figure, MatrixCell, share_bar, thin_indices
+from tenfold.report.figures import Figure, MatrixCell, count_bins, share_bar, thin_indices
 from tenfold.report.format import (
     clip_interval,
     display_value,
@@ -309,7 +309,7 @@ def _prediction_figure(test: HoldoutEvaluation, target: str) -> Figure:
 def _residual_histogram(test: HoldoutEvaluation) -> Figure:
     errors = test.y - test.predicted
     limit = float(np.quantile(np.abs(errors), 0.99)) or 1.0
-    counts, edges = np.histogram(np.clip(errors, -limit, limit), bins=31, range=(-limit, limit))
+    counts, edges = count_bins(np.clip(errors, -limit, limit), 31, (-limit, limit))
     chart = Chart((-limit, limit), (0, counts.max() * 1.1), size=_SIZE)
     chart.axes("true minus predicted", "rows", ticks=(5, 4))
     chart.histogram(counts, edges, "bar main", bin_tips(counts, edges))

@@ -17,7 +17,7 @@ from tenfold.automl.explanation import (
     WorstError,
 )
 from tenfold.report.dataset import to_numbers
-from tenfold.report.figures import Bar, Figure, signed_bars
+from tenfold.report.figures import Bar, Figure, count_bins, signed_bars
 from tenfold.report.format import (
     capitalize_first,
     display_value,
@@ -184,7 +184,7 @@ def _draw_rug(chart: Chart, values: np.ndarray, limits: Limits) -> None:
     values = values[np.isfinite(values) & (values >= limits[0]) & (values <= limits[1])]
     if not len(values) or limits[0] == limits[1]:
         return
-    counts, edges = np.histogram(values, bins=40, range=limits)
+    counts, edges = count_bins(values, 40, limits)
     for n, left, right in zip(counts, edges[:-1], edges[1:], strict=True):
         if n:
             height = 18 * n / counts.max()

@@ -95,6 +95,25 @@ def _limits_with_zero(values: Sequence[float]) -> Limits:
     return low, max([0.0, *values, low + 1e-12])
 
 
+def count_bins(
+    values: np.ndarray, n_bins: int, limits: Limits | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Counts and edges of a histogram; fewer bins if the range cannot hold so many.
+
+    Examples
+    --------
+    >>> count_bins(np.array([1e16, 1e16 + 2]), 40)[0].sum()
+    np.int64(2)
+    """
+    low, high = limits if limits is not None else (float(values.min()), float(values.max()))
+    while n_bins > 1 and high > low:
+        try:
+            return np.histogram(values, n_bins, (low, high))
+        except ValueError:  # its edges would not be different numbers
+            n_bins //= 2
+    return np.array([len(values)]), np.array([low, np.nextafter(high, np.inf)])
+
+
 def thin_indices(n: int, most: int) -> np.ndarray:
     """At most so many of n indices, evenly spaced, first and last among them."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int))

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import re
+import warnings
 from datetime import datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 import tenfold
 from tenfold.automl.explainer import explain_study
@@ -25,6 +26,7 @@ from tenfold.report import dataset, evaluation, feature_effects, model_cards, su
 from tenfold.report.format import format_count, format_value, metric_title
 
 _PACKAGES = ("tenfold", "numpy", "scipy", "scikit-learn")
+_LEFT_OUT = "This section is left out: it could not be drawn for these values ({})."
 _EXAMPLE_COLUMNS = 4  # of the example of a request
 _KEYWORDS = r"\b(?:import|from|for|in|as|with)\b|^(?:tenfold|curl)\b"
 _STRINGS = r"\"[^\"\n]*\"|'[^'\n]*'"
@@ -93,7 +95,7 @@ def render_report(study: Study, *, explanation: Explanation | None = None) -> st
     write_report : Write the page to a file.
     """
     if explanation is None and study.test is not None:
-        explanation = explain_study(study)
+        explanation = _explain(study)
     return render_page(
         "report.html.j2",
         study.target or "clusters",
@@ -105,6 +107,20 @@ def render_report(study: Study, *, explanation: Explanation | None = None) -> st
         settings={name: _format_setting(value) for name, value in study.settings.items()},
         versions=_versions(),
     )
+
+
+def _explain(study: Study) -> Explanation | None:
+    """What the model depends on; None if that cannot be computed."""
+    try:
+        return explain_study(study)
+    except Exception as error:  # noqa: BLE001 - a finished study gets its report
+        _warn_left_out("the explanation of the model", error)
+        return None
+
+
+def _warn_left_out(what: str, error: Exception) -> None:
+    reason = f"{type(error).__name__}: {error}"
+    warnings.warn(f"the report leaves out {what}, which failed ({reason})", stacklevel=2)
 
 
 def _report_sections(study: Study, explanation: Explanation | None) -> list[Section]:
@@ -129,14 +145,31 @@ def _report_sections(study: Study, explanation: Explanation | None) -> list[Sect
 
 
 def render_page(template: str, subject: str, sections: list[Section], **context: Any) -> str:
-    """A page with contents, style and script; `context` is what its sections show."""
-    page = _environment().get_template(template)
-    return page.render(
-        subject=subject,
-        sections=sections,
-        date=f"{datetime.now().astimezone():%-d %B %Y}",
-        **context,
-    )
+    """A page with contents, style and script; `context` is what its sections show.
+
+    A section that fails is left out with a sentence, and so is the header.
+    """
+    shared = {
+        "subject": subject,
+        "sections": sections,
+        "contents": {section.anchor: _render_section(section, context) for section in sections},
+        "date": f"{datetime.now().astimezone():%-d %B %Y}",
+    }
+    try:
+        return _environment().get_template(template).render(**shared, **context)
+    except Exception as error:  # noqa: BLE001 - the sections are worth a page
+        _warn_left_out("the header", error)
+        return _environment().get_template("base.html.j2").render(**shared, **context)
+
+
+def _render_section(section: Section, context: dict[str, Any]) -> Markup:
+    name = f"section_{section.template}.html.j2"
+    try:
+        text = _environment().get_template(name).render(**context)
+    except Exception as error:  # noqa: BLE001 - the other sections are worth a page
+        _warn_left_out(f"the section {section.title!r}", error)
+        text = f'<p class="summary">{_LEFT_OUT.format(escape(type(error).__name__))}</p>'
+    return Markup(text)  # noqa: S704 - rendered with automatic escaping
 
 
 @cache

@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from tenfold.report.format import MINUS
 
 Limits = tuple[float, float]
+_SMALLEST_STEP = 1e-290  # of ticks: powers of ten beside it are not exact
 _SPARKLINE_SIZE = (116, 28)  # pixels
 _FONT_SIZE = 100  # glyphs are traced at this size and drawn at _FORMULA_SIZE
 _FORMULA_SIZE = 19  # pixels
@@ -56,6 +57,8 @@ class Scale:
         low, high, value = self.low, self.high, np.asarray(value, float)
         if self.log:
             low, high, value = np.log10(low), np.log10(high), np.log10(np.maximum(value, 1e-300))
+        if not np.isfinite(high - low):  # the ends are finite, their distance is not
+            low, high, value = low / 4, high / 4, value / 4
         share = (value - low) / ((high - low) or 1.0)
         return self.start + share * (self.end - self.start)
 
@@ -79,10 +82,13 @@ def round_ticks(low: float, high: float, target_count: int = 5) -> list[float]:
     if not high > low:
         return [float(low)]
     raw = (high - low) / max(target_count, 1)
+    if not _SMALLEST_STEP < raw < np.inf:
+        return [float(low), float(high)]
     power = 10.0 ** np.floor(np.log10(raw))
     step = power * next(m for m in (1, 2, 2.5, 5, 10) if m * power >= raw * 0.999)
     first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
-    return [float(np.round(k * step, 12)) + 0.0 for k in np.arange(first, last + 1)]
+    decimals = max(12, 3 - int(np.floor(np.log10(step))))
+    return [float(np.round(k * step, decimals)) + 0.0 for k in np.arange(first, last + 1)]
 
 
 def log_ticks(low: float, high: float) -> list[float]:
@@ -94,7 +100,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 def tick_label(value: float, step: float) -> str:
     """A label with as many decimals as its step needs."""
-    if max(abs(value), step) >= 10_000 or 0 < abs(step) < 1e-4:
+    if max(abs(value), step) >= 10_000 or not step >= 1e-4:
         return format_brief(value)
     decimals = max(0, int(np.ceil(-np.log10(step) - 1e-9)))
     decimals += f"{step:.12g}".rstrip("0").endswith("25") and decimals < 3 and step < 1

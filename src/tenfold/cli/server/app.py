@@ -31,6 +31,7 @@ from tenfold.cli.server.requests import (
 _MAX_FIELDS = 60  # a wider table gets one text area for the whole row
 _SHOWN_CELLS = 6  # of the example of a request
 _MAX_DISCARDED_BYTES = 2**24  # of a body that is too large, so that the client reads the answer
+_MAX_LENGTH_DIGITS = 15  # of a Content-Length without leading zeros
 _PREDICTION_THREADS = 4  # requests that are predicted at the same time
 _INPUT_TYPES = {"number": "number", "bool": "number", "date": "datetime-local", "text": "text"}
 _ROUTES = {"/": "GET", "/schema": "GET", "/health": "GET", "/predict": "POST"}
@@ -128,11 +129,13 @@ async def _read_body(request: Request, most_bytes: int) -> bytes:
     if not (length.isascii() and length.isdigit()):
         reason = "the header Content-Length is missing: state the size of the body"
         raise RequestError(HTTPStatus.LENGTH_REQUIRED, reason)
-    is_too_large = int(length[:20]) > most_bytes
+    significant = length.lstrip("0")
+    is_too_large = len(significant) > _MAX_LENGTH_DIGITS or int(significant or 0) > most_bytes
     body, n_bytes = [], 0
     stream = aiter(request.stream())
     while n_bytes < _MAX_DISCARDED_BYTES and (part := await _next_part(stream)) is not None:
         n_bytes += len(part)
+        is_too_large |= n_bytes > most_bytes
         if not is_too_large:
             body.append(part)
     if is_too_large:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import signal
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -33,13 +34,20 @@ def serve(
     console = CommandConsole(json=json, quiet=quiet)
     server = _open_server(open_model(model), port, RequestLimits(most_bytes, most_rows))
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _stop_on_hangup(server)
     console.log(f"Serving at {server.address}: form at /, JSON schema at /schema, POST /predict")
     console.log("Press Ctrl-C to stop")
     console.print_json({"address": server.address})
-    try:
+    with suppress(KeyboardInterrupt):
         server.run()
-    except KeyboardInterrupt:
-        console.log("Stopped")
+    console.log("Stopped")
+
+
+def _stop_on_hangup(server: Any) -> None:
+    """Stop in order when the terminal is closed, unless it is ignored, as nohup does."""
+    hangup = getattr(signal, "SIGHUP", None)  # not on Windows
+    if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
+        signal.signal(hangup, lambda *_: server.stop())
 
 
 def _open_server(model: Any, port: int, limits: Any) -> Any:
