@@ -28,6 +28,7 @@ class LabelSet(NamedTuple):
     """The different labels of a chunk; two sets merge by union."""
 
     values: np.ndarray
+    narrow = True  # labels keep their type: booleans are no numbers
 
     def merge(self, other: LabelSet) -> LabelSet:
         return LabelSet(np.union1d(self.values, other.values))
@@ -63,7 +64,8 @@ def unique_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             there[from_low] = True
             known = np.flatnonzero(there)
             codes = from_low if len(known) == len(there) else (np.cumsum(there) - 1)[from_low]
-            return (known + low).astype(y.dtype), codes.astype(np.int64, copy=False)
+            labels = known.astype(y.dtype) + y.min()  # in the type of y: none is beyond its range
+            return labels, codes.astype(np.int64, copy=False)
     check_classification_targets(y)
     return np.unique(y, return_inverse=True)
 
@@ -96,7 +98,7 @@ class Classifier(ClassifierMixin, Estimator):
         if len(self.classes_) < self._min_classes:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least {self._min_classes} classes in "
-                f"the data, but the data contains only one class: {self.classes_[0]!r}"
+                f"the data, but the data contains only one class: {self.classes_.tolist()[0]!r}"
             )
         return rows
 

@@ -49,11 +49,14 @@ def _locate(X: Any, position: int) -> tuple[tuple[int, int], float]:
 def encode_labels(
     source: Source, y: np.ndarray, classes: np.ndarray, numbers: Sequence[int] | np.ndarray
 ) -> np.ndarray:
-    """Labels as their numbers in the sorted list of classes."""
-    codes = np.searchsorted(classes, y)
-    known = classes[np.minimum(codes, len(classes) - 1)] == y
+    """Labels as their numbers in the list of classes, which may have an order of its own."""
+    order = np.argsort(classes, kind="stable")
+    position = np.searchsorted(np.take(classes, order), y)
+    codes = np.take(order, np.minimum(position, len(classes) - 1))
+    known = np.take(classes, codes) == y
     if not np.all(known):
         row = int(np.argmin(known))
+        label = y[row : row + 1].tolist()[0]
         raise ValueError(
             f"{source.where(int(numbers[row]))}: label {y[row]!r} is not among the classes "
             f"{classes.tolist()}. Pass all labels at once: `classes=`."

@@ -147,6 +147,7 @@ class LeastSquaresClassifier(OnePassClassifier):
     """
 
     _sparse_ok = True
+    _min_classes = 2
     _parameter_constraints = {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "fit_intercept": ["boolean"],

@@ -38,8 +38,10 @@ class OrdinalRegression(ProbabilisticClassifier):
 
     One score x.w orders all rows; thresholds cut it into the classes. With two classes this is
     logistic (or probit) regression. The objective is convex. Solvers work on log(exp(gap) - 1) of
-    each gap between thresholds, which keeps these in order. Classes are in sorted order: give
-    numbers, or names in alphabetical order. One pass over the data per iteration.
+    each gap between thresholds, which keeps these in order. One pass over the data per iteration.
+
+    The order of the classes is that of `classes`, or of an ordered categorical target (pandas,
+    polars or Arrow, in memory); other labels are in sorted order, words alphabetically.
 
     Parameters
     ----------
@@ -47,6 +49,8 @@ class OrdinalRegression(ProbabilisticClassifier):
         Strength of the penalty on the coefficients; 0 for none.
     link : {"logit", "probit"}
         F: the logistic distribution (proportional odds) or the normal one.
+    classes : (n_classes,) array, optional
+        The labels in their order, such as ``["low", "medium", "high"]``.
     solver : {"auto", "lbfgs", "newton-cholesky"}
         "newton-cholesky" takes few iterations with a Hessian each; "lbfgs" takes more, with one
         Hessian at the start for up to 2000 dense columns. "auto" takes Newton's method for small
@@ -85,6 +89,12 @@ class OrdinalRegression(ProbabilisticClassifier):
     >>> model = OrdinalRegression(alpha=0.1).fit(X, [1, 2, 1, 3, 2, 3])  # stars
     >>> model.predict([[0.0], [2.5], [6.0]]).tolist(), bool(np.diff(model.thresholds_) > 0)
     ([1, 2, 3], True)
+
+    Words need their order:
+
+    >>> sizes = ["small", "small", "medium", "medium", "large", "large"]
+    >>> OrdinalRegression(classes=["small", "medium", "large"]).fit(X, sizes).classes_.tolist()
+    ['small', 'medium', 'large']
     """
 
     _sparse_ok = True
@@ -92,6 +102,7 @@ class OrdinalRegression(ProbabilisticClassifier):
     _parameter_constraints = {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "link": [StrOptions({"logit", "probit"})],
+        "classes": ["array-like", None],
         "solver": [StrOptions({"auto", "lbfgs", "newton-cholesky"})],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
@@ -104,6 +115,7 @@ class OrdinalRegression(ProbabilisticClassifier):
         alpha: float = 1.0,
         *,
         link: str = "logit",
+        classes: Any = None,
         solver: str = "auto",
         tol: float = 1e-4,
         max_iter: int = 100,
@@ -112,15 +124,32 @@ class OrdinalRegression(ProbabilisticClassifier):
     ) -> None:
         self.alpha = alpha
         self.link = link
+        self.classes = classes
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
         self.n_jobs = n_jobs
 
+    def _training_rows(self, X: Any, y: Any, w: Any) -> Rows:
+        rows = super()._training_rows(X, y, w)
+        order = category_order(X, y) if self.classes is None else np.asarray(self.classes)
+        if order is None or rows.label_encoding() is not None:  # parts of rows are in order
+            return rows
+        found = self.classes_
+        unknown = [label for label in found.tolist() if label not in order.tolist()]
+        if unknown or len(set(order.tolist())) < len(order):
+            raise ValueError(
+                f"classes={order.tolist()} must list every label once, but y holds {found.tolist()}"
+            )
+        self.classes_ = order[np.isin(order, found)].astype(found.dtype)
+        codes = np.searchsorted(found, self.classes_)
+        return rows.with_classes(codes if rows.classes is None else self.classes_)
+
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         k = len(self.classes_)
         totals = rows.total(class_weight_totals, k)
+        _check_outer_classes(self.classes_, totals)
         n = float(totals.sum())
         f = CumulativeLinkObjective(rows, self.link, k, self.alpha / n, n)
         minimum = self._minimize(f, initial_parameters(self.link, rows.n_features, totals))
@@ -169,6 +198,46 @@ class OrdinalRegression(ProbabilisticClassifier):
         if len(self.classes_) == 2:
             return self.latent(X) - self.coef_.dtype.type(self.thresholds_[0])
         return self.predict_log_proba(X)
+
+
+def category_order(X: Any, y: Any) -> np.ndarray | None:
+    """The categories of an ordered categorical target, in their order; None of any other.
+
+    Parameters
+    ----------
+    X : array or table
+        The rows.
+    y : array or str
+        The target, or the name of its column in X.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> grades = pd.Categorical(["high", "low"], ["low", "medium", "high"], ordered=True)
+    >>> category_order(None, grades).tolist()
+    ['low', 'medium', 'high']
+    """
+    if isinstance(y, str):
+        y = X[y] if hasattr(X, "columns") and hasattr(X, "__getitem__") else None
+    kind: Any = getattr(y, "dtype", getattr(y, "type", None))
+    if type(kind).__name__ == "Enum":  # polars
+        return np.asarray(kind.categories.to_list())
+    if not getattr(kind, "ordered", False):
+        return None
+    if hasattr(kind, "categories"):  # pandas
+        return np.asarray(kind.categories.tolist())
+    chunk = y.chunk(0) if hasattr(y, "chunks") else y  # Arrow
+    return np.asarray(chunk.dictionary.to_pylist())
+
+
+def _check_outer_classes(classes: np.ndarray, totals: np.ndarray) -> None:
+    """Raise an error if the first or the last class has no weight: its threshold is infinite."""
+    for end in (0, -1):
+        if totals[end] == 0:
+            raise ValueError(
+                f"all rows of the class {classes.tolist()[end]!r} have weight 0, so nothing bounds "
+                "its threshold: leave these rows out"
+            )
 
 
 def _latent_scores(chunk: Chunk, w: np.ndarray) -> np.ndarray:

@@ -118,7 +118,7 @@ class IndicatorFeatures(OnePass, Transformer):
     groups : dict, optional
         Group of a value; a value that is not listed stays itself.
     prefix : int, optional
-        Text is grouped by so many first characters.
+        Text is grouped by so many first characters; an error if no column holds text.
     step : float, optional
         Numbers are grouped by multiples of this: 100 keeps three of the five digits of a zip code.
     tail : float, optional
@@ -224,6 +224,7 @@ class IndicatorFeatures(OnePass, Transformer):
         return rows.total(count_values, self._column_indices(self.columns), self._rule())
 
     def _finalize(self, s: ValueCounts, dtype: np.dtype) -> dict[str, Any]:
+        self._check_grouping(s)
         frequent = [select_frequent(n, self.min_frequency, self.max_categories) for n in s.counts]
         values = zip(s.values, frequent, strict=True)
         return {
@@ -231,6 +232,16 @@ class IndicatorFeatures(OnePass, Transformer):
             "pooled_": np.array([not k.all() for k in frequent], bool),
             "columns_": self._column_indices(self.columns),
         }
+
+    def _check_grouping(self, s: ValueCounts) -> None:
+        """Raise an error if `prefix`, which cuts text, meets columns of numbers alone."""
+        if self.prefix is None or any(values.dtype.kind == "U" for values in s.values):
+            return
+        if any(len(values) for values in s.values):
+            raise ValueError(
+                f"prefix={self.prefix} groups text by its first characters, but all columns hold "
+                "numbers: group these by step=, or give them as text"
+            )
 
     def _rule(self) -> GroupingRule:
         return GroupingRule(self.groups, self.prefix, self.step, self.tail)

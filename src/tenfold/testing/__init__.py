@@ -18,6 +18,7 @@ from tenfold.testing.bitwise import (
 )
 from tenfold.testing.explanation_law import check_explanations
 from tenfold.testing.instances import all_models, clone_model, make_dataset, make_model, set_seed
+from tenfold.testing.label_law import check_labels
 from tenfold.testing.laws import (
     check_checkpoint_resume,
     check_chunk_size_invariance,
@@ -53,6 +54,9 @@ LAWS: tuple[Callable[[Any], None], ...] = (
     check_checkpoint_resume,
     check_explanations,
 )
+    check_labels,
+    check_convergence_flag,
+    check_extreme_numbers,
 
 __all__ = [  # noqa: PLE0604  (a law is public by being listed)
     "LAWS",

@@ -174,7 +174,14 @@ class BayesianLogisticRegression(ProbabilisticClassifier):
             raise ValueError(f"the probit link is for two classes, not {k}: use link='logit'")
         prior = gaussian_prior(self.prior_mean, self.prior_precision, self.prior_covariance, p)
         intercept_precision = float(self.intercept_precision) if self.fit_intercept else np.inf
-        n = float(rows.total(sum_class_weights, k).sum())
+        totals = rows.total(sum_class_weights, k)
+        if (totals == 0).any() and intercept_precision == 0:
+            label = self.classes_.tolist()[int(np.argmin(totals))]
+            raise ValueError(
+                f"all rows of the class {label!r} have weight 0, so its intercept has no "
+                "posterior: leave these rows out, or set intercept_precision"
+            )
+        n = float(totals.sum())
         return ClassifierLogPosterior(
             rows, link_loss(self.link, k), (k - 1, p + 1), prior, intercept_precision, n
         )

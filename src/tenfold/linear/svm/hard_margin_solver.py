@@ -10,11 +10,12 @@ equations, so that the result is exact.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tenfold.linear.svm._objective import SVMObjective
+from tenfold.math.labels import labels_to_signs
 
 _INTERCEPT_FEATURE = 100.0  # constant feature beside rows of length 1: a negligible penalty on b
 _MIN_RESIDUAL = 1e-11  # squared residual, of at most 1, below which the classes are not separable
@@ -36,17 +37,16 @@ class HardMargin(NamedTuple):
     alpha: np.ndarray
 
 
-def hard_margin(
-    X: np.ndarray, y: np.ndarray, *, intercept: bool = True, scaling: float = np.inf
-) -> HardMargin:
-    """The plane of maximal margin between rows of signs -1 and +1, all in memory.
+def hard_margin(X: Any, y: Any, *, intercept: bool = True, scaling: float = np.inf) -> HardMargin:
+    """The plane of maximal margin between the rows of two classes, all in memory.
 
     Parameters
     ----------
     X : (n_rows, n_features) array
         Rows.
     y : (n_rows,) array
-        Signs, -1 or +1.
+        Labels of two classes, such as -1 and +1, 0 and 1, or words; the plane has the second, in
+        sorted order, on its positive side.
     intercept : bool
         Whether the plane may be off the origin.
     scaling : float
@@ -72,9 +72,13 @@ def hard_margin(
     >>> found = hard_margin(np.array([[1.0, 1.0], [-1.0, -1.0]]), np.array([1, -1]))
     >>> found.w.round(12).tolist(), found.alpha.round(12).tolist()
     ([0.5, 0.5], [0.25, 0.25])
+    >>> hard_margin([[1.0], [3.0]], ["cat", "dog"]).b
+    -2.0
     """
     free = intercept and np.isinf(scaling)
-    X = np.asarray(X, np.float64)
+    X, y = np.asarray(X, np.float64), _signs(y)
+    if X.ndim != 2 or len(X) != len(y):
+        raise ValueError(f"X of shape {X.shape} needs as many rows as there are labels, {len(y)}")
     origin = X.mean(axis=0) if free else np.zeros(X.shape[1])
     size = np.sqrt(((X - origin) ** 2).sum(axis=1).max(initial=0.0)) or 1.0
     step = (_INTERCEPT_FEATURE if free else scaling / size) if intercept else 0.0
@@ -89,6 +93,17 @@ def hard_margin(
         theta[-1] *= step
     w = theta[:-1] / size
     return HardMargin(w, float(theta[-1] - w @ origin), alpha / size**2)
+
+
+def _signs(y: Any) -> np.ndarray:
+    """Labels of two classes as -1 and +1."""
+    labels = np.unique(y)
+    if np.ndim(y) != 1 or len(labels) != 2:
+        raise ValueError(
+            f"a margin lies between two classes, but y of shape {np.shape(y)} has "
+            f"{len(labels)} labels: take two classes, or one against all others"
+        )
+    return labels_to_signs(y, labels)
 
 
 def _least_distance(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
