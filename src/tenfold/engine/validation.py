@@ -58,7 +58,7 @@ def encode_labels(
         row = int(np.argmin(known))
         label = y[row : row + 1].tolist()[0]
         raise ValueError(
-            f"{source.where(int(numbers[row]))}: label {y[row]!r} is not among the classes "
+            f"{source.where(int(numbers[row]))}: label {label!r} is not among the classes "
             f"{classes.tolist()}. Pass all labels at once: `classes=`."
         )
     return codes

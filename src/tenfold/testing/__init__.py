@@ -53,10 +53,8 @@ LAWS: tuple[Callable[[Any], None], ...] = (
     check_chunk_size_invariance,
     check_checkpoint_resume,
     check_explanations,
-)
     check_labels,
-    check_convergence_flag,
-    check_extreme_numbers,
+)
 
 __all__ = [  # noqa: PLE0604  (a law is public by being listed)
     "LAWS",
