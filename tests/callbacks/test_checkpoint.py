@@ -197,7 +197,7 @@ def test_stopped_at_any_chunk_it_goes_on_from_there(monkeypatch, threads, kind, 
     rows, fit = opened(chunks=3), FITS[kind]
     expected = fit(rows)
     if sudden:  # as after kill -9, nothing is written at the end
-        monkeypatch.setattr(replay.CheckpointReplay, "keep", lambda *_: None)
+        monkeypatch.setattr(replay.CheckpointReplay, "save_on_error", lambda *_: None)
     with tenfold.threads(threads):
         for at in range(9):
             start, fuse["chunks"] = next(calls), 1 + at
@@ -603,7 +603,7 @@ def forgetful_fit(rows):
 
 
 def test_state_that_forgets_something_is_found_out(monkeypatch):
-    monkeypatch.setattr(replay.CheckpointReplay, "keep", lambda *_: None)
+    monkeypatch.setattr(replay.CheckpointReplay, "save_on_error", lambda *_: None)
     monkeypatch.setattr(replay, "_MAX_LOOP_BYTES", 0)
     rows = opened(chunks=2)
     for at in (4, 6, 8):

@@ -109,6 +109,22 @@ def test_an_error_in_one_lane_is_raised_and_leaves_nobody_waiting():
         run_in_lockstep(d.rows, split.cell, [*jobs, broken], None)
 
 
+def test_a_lane_that_asks_again_after_an_error_does_not_wait():
+    X, y = data()
+    split = random_folds(N, 3, 0)
+
+    def asks_again(rows):
+        try:
+            rows.total(_wrong)
+        except ZeroDivisionError:
+            return rows.total(lambda chunk: chunk.X.sum())
+
+    d = open_cv_data(Ridge(), X, y.astype(float), None)
+    jobs = [LaneJob(train, asks_again) for train in split.train]
+    with pytest.raises(ZeroDivisionError):
+        run_in_lockstep(d.rows, split.cell, jobs, None)
+
+
 def _wrong(_):
     raise ZeroDivisionError("in a leaf")
 

@@ -86,7 +86,7 @@ class Regressor(RegressorMixin, Estimator):
 
 
 class Classifier(ClassifierMixin, Estimator):
-    """A model of a label per row; `classes_` and `predict` are made here."""
+    """A model of a label per row; `classes_` and `predict` are defined here."""
 
     _y_required = True
     _min_classes = 1
@@ -119,7 +119,7 @@ class Classifier(ClassifierMixin, Estimator):
         return self.classes_[self._map_rows(X, argmax_scores, f, *state)]
 
     def _scorer(self) -> tuple:
-        """A leaf and its state that give (n, k) scores, the best one the largest."""
+        """A chunk function and its state: (n_rows, n_classes) scores, the largest for the best."""
         raise NotImplementedError(f"{type(self).__name__} has to define _scorer()")
 
 

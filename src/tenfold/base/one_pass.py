@@ -20,7 +20,7 @@ class OnePass(Estimator):
 
     `_statistic(rows)` is the pass, `_learned(statistic, dtype)` the small maths after it. The
     statistic is kept as `statistic_`: from it come `partial_fit`, `tenfold.merge`, and
-    cross-validation of any number of settings from one walk.
+    cross-validation of any number of settings from one pass.
     """
 
     _statistic_depends_on: tuple[str, ...] = ()  # parameters that change the statistic
@@ -135,7 +135,7 @@ def require_statistic(model: Any) -> Any:
     """The statistic of a fitted model, to which more rows can be added."""
     if getattr(model, "statistic_", None) is None:
         raise TypeError(
-            f"{type(model).__name__} cannot be merged: it kept no statistic. Only one-pass models "
+            f"{type(model).__name__} cannot be merged: it has no statistic. Only one-pass models "
             "keep one, and `fit` keeps none of wide data (fewer rows than columns): begin with "
             "partial_fit."
         )

@@ -1,9 +1,9 @@
-"""Checkpoints: a fit that was killed goes on where it was, to the same bits.
+"""Checkpoints: a fit that was killed is resumed, with the same bits as a result.
 
-A fit is a plain computation on the totals of its passes. So the checkpoint is a journal of totals:
-the fit runs again from its start, every pass that the journal holds returns its total at once, and
-the pass that was under way goes on with the pending nodes of its tree. The state of a loop
-(`watch.mark_loop`) takes the place of the loop's passes, so that the journal stays short.
+A fit is a deterministic computation on the totals of its passes. So the checkpoint is a log of
+totals: the fit runs again from its start, every recorded pass returns its total at once, and the
+pass that was interrupted continues with the recorded nodes of its merge tree. The state of a loop
+(`engine.hooks.record_loop_state`) replaces the loop's passes, so that the log stays short.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ def checkpoint(path: str | os.PathLike[str], every: float = 10.0) -> Iterator[No
     ...         rows.total(column_sums)
     array([20000., 20000.])
     """
-    log = CheckpointReplay(CheckpointFile(Path(path).absolute(), every))
-    with attach_recorder(log):
+    replay = CheckpointReplay(CheckpointFile(Path(path).absolute(), every))
+    with attach_recorder(replay):
         try:
             yield
         except BaseException as problem:
-            log.keep(problem)
+            replay.save_on_error(problem)
             raise
-    log.remove()
+    replay.remove()

@@ -26,12 +26,12 @@ class CheckpointRecord(NamedTuple):
     """One event of a block."""
 
     kind: str  # "fit", "pass", "loop" or "value"
-    about: dict[str, Any]  # what must be the same when the block runs again
+    fingerprint: dict[str, Any]  # what must be the same when the block runs again
     content: Packed | None  # None: a pass that failed
 
 
 class CheckpointFile:
-    """Records in order, and the nodes of the pass that was under way, in memory and on disk."""
+    """Records in order, and the nodes of the interrupted pass, in memory and on disk."""
 
     def __init__(self, path: Path, every: float) -> None:
         self.path, self.every = _check_writable(path), every
@@ -70,7 +70,7 @@ class CheckpointFile:
     def save(self, pending: CheckpointRecord | None) -> None:
         """Write all records and the nodes of a pass, or those that wait for their pass.
 
-        A full disk is no reason to lose the fit: it goes on with a warning.
+        A full disk does not stop the fit: it continues with a warning.
         """
         start = perf_counter()
         records = [*self.records, pending or self.pending or CheckpointRecord("none", {}, None)]
@@ -85,7 +85,7 @@ class CheckpointFile:
         self.due = now + max(self.every, _MIN_INTERVAL_PER_SAVE * (now - start))
 
     def remove(self) -> None:
-        """Leave nothing behind, also not what runs that were killed had begun to write."""
+        """Delete the file, and temporary files of runs that were killed while saving."""
         for part in self.path.parent.glob(f".{escape(self.path.name)}.*.tmp"):
             part.unlink(missing_ok=True)
         self.path.unlink(missing_ok=True)
@@ -99,11 +99,11 @@ def _check_writable(path: Path) -> Path:
 
 def _encode_record(record: CheckpointRecord) -> list:
     if record.content is None:
-        return [record.kind, record.about]
-    return [record.kind, record.about, record.content.outline, len(record.content.arrays)]
+        return [record.kind, record.fingerprint]
+    return [record.kind, record.fingerprint, record.content.outline, len(record.content.arrays)]
 
 
 def _decode_record(entry: list, stock: Iterator[np.ndarray]) -> CheckpointRecord:
-    kind, about, *rest = entry
+    kind, fingerprint, *rest = entry
     content = Packed(rest[0], list(islice(stock, rest[1]))) if rest else None
-    return CheckpointRecord(kind, about, content)
+    return CheckpointRecord(kind, fingerprint, content)

@@ -29,10 +29,10 @@ def qualified_name(thing: Any) -> str:
 
 def digest(value: Any) -> str:
     """A short text that differs when any number, array or name within a value differs."""
-    made = hashlib.sha256()
+    result = hashlib.sha256()
     for part in _iterate_bytes(value):
-        made.update(part)
-    return _DIGEST_PREFIX + made.hexdigest()
+        result.update(part)
+    return _DIGEST_PREFIX + result.hexdigest()
 
 
 def _iterate_bytes(value: Any) -> Iterator[bytes]:
@@ -64,7 +64,7 @@ def fit_fingerprint(title: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def pass_fingerprint(task: FoldTask, first_rows: str) -> dict[str, Any]:
-    """A leaf, its state, and the rows that it runs over."""
+    """A chunk function, its state, and the rows that it is applied to."""
     source = task.source
     return {
         "function": qualified_name(task.f),
@@ -78,7 +78,7 @@ def pass_fingerprint(task: FoldTask, first_rows: str) -> dict[str, Any]:
 
 
 def rows_digest(source: Source) -> str:
-    """The first chunk stands for all rows: to read them all would be a pass of its own."""
+    """Digest of the first chunk, in place of all rows: to read them all would be a further pass."""
     chunk = next(source.chunks(range(1)), Chunk(None))
     return digest((chunk.X, _normalize_column(chunk.y), _normalize_column(chunk.w)))
 

@@ -90,7 +90,7 @@ class FitProgress:
         self.over = False
 
     def begin(self, task: FoldTask, tree: MergeTree) -> None:
-        """A pass begins, perhaps with chunks that a checkpoint kept."""
+        """A pass begins, perhaps with chunks of a checkpoint."""
         grid, self.total = task.source.grid, task.source.n_rows
         known = sum(grid << level for level, _ in tree.nodes)
         self.rows = self.covered = min(known, self.total)
@@ -149,7 +149,7 @@ class FitProgress:
             self._write()
 
     def drawn(self) -> Any:
-        """The line as rich draws it: the bar takes the room between the words."""
+        """The line as rich draws it: the bar fills the space between the texts."""
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
@@ -173,13 +173,13 @@ class FitProgress:
         )
 
     def head(self) -> list[str]:
-        """What stands before the bar."""
+        """The text before the bar."""
         if not self.over:
             return [self.title, f"pass {self.passes}"]
         return [self.title, f"{self.passes} pass{'es' * (self.passes != 1)}"]
 
     def tail(self) -> list[str]:
-        """What stands behind the bar: of the pass if it is slow, else of the fit so far."""
+        """The text after the bar: of the pass if it is slow, else of the fit so far."""
         now = perf_counter()
         shown = (
             self._pace(now) if self.is_slow() else [_format_speed(self.all_rows, now - self.start)]

@@ -23,180 +23,184 @@ from tenfold.engine.merge_tree import MergeTree
 from tenfold.engine.source import Source
 from tenfold.engine.task import FoldTask
 
-_MAX_LOOP_BYTES = (
-    2**24
-)  # totals that a loop may leave in the journal before its state replaces them
+_MAX_LOOP_BYTES = 2**24  # of totals that a loop may record before its state replaces them
 
 
 class CheckpointMismatchError(ValueError):
-    """The checkpoint was made by another fit."""
+    """The checkpoint belongs to another fit."""
 
 
 class CheckpointReplay:
-    """The events of a block: first those of the run before are met again, then new ones come.
+    """Replays the events of a checkpoint block in their order, then records new ones.
 
     All methods but `done` belong to the thread that entered the block.
     """
 
-    def __init__(self, journal: CheckpointFile) -> None:
-        self.journal = journal
+    def __init__(self, file: CheckpointFile) -> None:
+        self.file = file
         self.owner = os.getpid(), threading.get_ident()
-        self.at = 0  # number of the event that comes next
+        self.position = 0  # number of the event that comes next
         self.current: tuple[dict[str, Any], MergeTree] | None = None  # the pass under way
         self.covered = 0  # chunks of it that the file holds
-        self.fresh = False  # there is something that the file does not hold
-        self.depth = self.loop_at = self.unmarked = 0
-        self.loop_about: dict[str, Any] = {}
-        self.rows_seen: WeakKeyDictionary[Source, str] = WeakKeyDictionary()
+        self.has_unsaved = False  # there is something that the file does not hold
+        self.depth = self.loop_position = self.loop_bytes = 0
+        self.loop_fingerprint: dict[str, Any] = {}
+        self.row_digests: WeakKeyDictionary[Source, str] = WeakKeyDictionary()
         self.classes: dict[Any, dict[str, type]] = {}
 
     def fit(self, title: str, settings: dict[str, Any]) -> None:
         """A fit begins."""
-        about = fit_fingerprint(title, settings)
-        if self._met("fit", about) is None:
-            self._put(CheckpointRecord("fit", about, pack(None)))
+        fingerprint = fit_fingerprint(title, settings)
+        if self._replay_next("fit", fingerprint) is None:
+            self._append(CheckpointRecord("fit", fingerprint, pack(None)))
 
     def begin(self, task: FoldTask, tree: MergeTree) -> Any:
-        """A pass begins: return its total if it is known, else fill in the nodes that are."""
-        about = pass_fingerprint(task, self._first_rows(task.source))
-        record = self._met("pass", about)
+        """A pass begins: return its total if it is recorded, else add the recorded nodes."""
+        fingerprint = pass_fingerprint(task, self._first_rows(task.source))
+        record = self._replay_next("pass", fingerprint)
         if record is not None and record.content is not None:
             return unpack(record.content, self._classes(task))
-        if record is None and self.journal.pending is not None:
-            self._fill(tree, task, about, self.journal.pending)
-        self.current, self.covered = (about, tree), _covered_chunks(tree)
+        if record is None and self.file.pending is not None:
+            self._restore_nodes(tree, task, fingerprint, self.file.pending)
+        self.current, self.covered = (fingerprint, tree), _covered_chunks(tree)
         return None
 
     def done(self) -> None:
-        """A chunk was folded, in any thread: who comes when a save is due does it."""
-        self.fresh = True
-        if self.journal.is_due() and self.journal.saving.acquire(blocking=False):
+        """A chunk was folded, in any thread; the first thread after a save is due does it."""
+        self.has_unsaved = True
+        if self.file.is_due() and self.file.saving.acquire(blocking=False):
             try:
                 self._save()
             finally:
-                self.journal.saving.release()
+                self.file.saving.release()
 
     def end(self, total: Any) -> None:
         """The pass has ended."""
-        (about, _), self.current = self.current, None  # type: ignore[misc]
-        self._put(CheckpointRecord("pass", about, pack(total)))
-        if self.depth == 0 and self.journal.is_due():  # a loop saves when it tells its state
+        (fingerprint, _), self.current = self.current, None  # type: ignore[misc]
+        self._append(CheckpointRecord("pass", fingerprint, pack(total)))
+        if self.depth == 0 and self.file.is_due():  # a loop saves with its state
             self._save()
 
-    def remember(self, make: Callable[[], Any]) -> Any:
-        """What `make()` gave when the block ran first."""
-        record = self._met("value", {})
+    def record_value(self, make: Callable[[], Any]) -> Any:
+        """The value of `make()`, or the one that was recorded for it."""
+        record = self._replay_next("value", {})
         if record is not None and record.content is not None:
             return unpack(record.content, {})
         value = make()
-        self._put(CheckpointRecord("value", {}, pack(value)))
+        self._append(CheckpointRecord("value", {}, pack(value)))
         return value
 
     def resume_loop(self, state: Any) -> tuple[int, Any]:
-        """A loop begins: return how many rounds are known, and the state after them."""
-        self._settle()
+        """A loop begins: return number of recorded iterations, and the state after them."""
+        self._record_failed_pass()
         self.depth += 1
         if self.depth > 1:
             return 0, state
-        self.loop_at, self.unmarked = self.at, 0
-        self.loop_about = {"start of the loop": digest(state)}
-        records = self.journal.records
-        if self.at == len(records) or records[self.at].kind != "loop":
+        self.loop_position, self.loop_bytes = self.position, 0
+        self.loop_fingerprint = {"start of the loop": digest(state)}
+        records = self.file.records
+        if self.position == len(records) or records[self.position].kind != "loop":
             return 0, state
-        record = self._met("loop", self.loop_about)
+        record = self._replay_next("loop", self.loop_fingerprint)
         return unpack(record.content, named_classes(state))  # type: ignore[union-attr]
 
-    def mark_loop(self, n: int, state: Callable[[], Any]) -> None:
-        """Now and then, let the state of the outermost loop take the place of its passes."""
-        due = self.journal.is_due()
-        if self.depth != 1 or not (due or self.unmarked > _MAX_LOOP_BYTES):
+    def record_loop_state(self, n: int, state: Callable[[], Any]) -> None:
+        """Now and then, replace the passes of the outermost loop by its state."""
+        due = self.file.is_due()
+        if self.depth != 1 or not (due or self.loop_bytes > _MAX_LOOP_BYTES):
             return
-        self._settle()
-        passes = any(r.kind == "pass" for r in self.journal.records[self.loop_at : self.at])
-        marked = CheckpointRecord("loop", self.loop_about, pack((n, state())))
-        self.journal.records[self.loop_at : self.at] = [marked]
-        self.at, self.unmarked, self.fresh = self.loop_at + 1, 0, True
-        if due and not passes:  # else the next pass saves: it proves that the state says it all
+        self._record_failed_pass()
+        passes = any(
+            r.kind == "pass" for r in self.file.records[self.loop_position : self.position]
+        )
+        marked = CheckpointRecord("loop", self.loop_fingerprint, pack((n, state())))
+        self.file.records[self.loop_position : self.position] = [marked]
+        self.position, self.loop_bytes, self.has_unsaved = self.loop_position + 1, 0, True
+        if due and not passes:  # else the next pass saves: then the state is known to be complete
             self._save()
 
     def end_loop(self) -> None:
         """The loop that was begun last has ended."""
         self.depth -= 1
-        if self.depth == 0 and self.fresh and self.journal.is_due():
+        if self.depth == 0 and self.has_unsaved and self.file.is_due():
             self._save()
 
-    def keep(self, problem: BaseException) -> None:
-        """The block is left by an error: write what is not written, and say how to go on."""
+    def save_on_error(self, problem: BaseException) -> None:
+        """The block is left by an error: save what is not saved, and add a note how to resume."""
         if os.getpid() != self.owner[0]:
             return
-        if self.fresh:
-            with suppress(TypeError):  # what cannot be kept must not hide the error that came first
+        if self.has_unsaved:
+            with suppress(TypeError):  # an unsupported value must not hide the first error
                 self._save()
-        if self.journal.path.exists() and not isinstance(problem, CheckpointMismatchError):
+        if self.file.path.exists() and not isinstance(problem, CheckpointMismatchError):
             problem.add_note(
-                f"The checkpoint {self.journal.path} keeps what was done: run the same program "
+                f"The checkpoint {self.file.path} keeps what was done: run the same program "
                 "again and it goes on from there, or delete the file to start anew."
             )
 
     def remove(self) -> None:
-        """The block has ended well."""
+        """The block has ended without an error."""
         if os.getpid() == self.owner[0]:
-            self.journal.remove()
+            self.file.remove()
 
-    def _met(self, kind: str, about: dict[str, Any]) -> CheckpointRecord | None:
-        """The record that comes next, if there is one; after a failed pass it stays next."""
-        self._settle()
-        if self.at == len(self.journal.records):
+    def _replay_next(self, kind: str, fingerprint: dict[str, Any]) -> CheckpointRecord | None:
+        """The next record, if there is one; that of a failed pass stays the next."""
+        self._record_failed_pass()
+        if self.position == len(self.file.records):
             return None
-        record = self.journal.records[self.at]
-        if (record.kind, record.about) != (kind, about):
-            self._refuse(record, kind, about)
-        self.at += record.content is not None
+        record = self.file.records[self.position]
+        if (record.kind, record.fingerprint) != (kind, fingerprint):
+            self._refuse(record, kind, fingerprint)
+        self.position += record.content is not None
         return record
 
-    def _settle(self) -> None:
-        """Before any event: a pass that has not ended has failed, and somebody caught the error."""
-        self._assert_owner()
+    def _record_failed_pass(self) -> None:
+        """Before any event: a pass that has not ended has failed, and the error was caught."""
+        self._check_owner()
         if self.current is not None:
             failed, self.current = CheckpointRecord("pass", self.current[0], None), None
-            self._put(failed)
+            self._append(failed)
 
-    def _put(self, record: CheckpointRecord) -> None:
-        self.journal.records[self.at : self.at + 1] = [record]
-        self.journal.pending = None
-        self.at += 1
-        self.unmarked += record.content.nbytes if record.content else 0
-        self.fresh = True
+    def _append(self, record: CheckpointRecord) -> None:
+        self.file.records[self.position : self.position + 1] = [record]
+        self.file.pending = None
+        self.position += 1
+        self.loop_bytes += record.content.nbytes if record.content else 0
+        self.has_unsaved = True
 
-    def _fill(
-        self, tree: MergeTree, task: FoldTask, about: dict[str, Any], pending: CheckpointRecord
+    def _restore_nodes(
+        self,
+        tree: MergeTree,
+        task: FoldTask,
+        fingerprint: dict[str, Any],
+        pending: CheckpointRecord,
     ) -> None:
-        if pending.about != about:
-            self._refuse(pending, "pass", about)
-        self.journal.pending = None
-        kept = unpack(pending.content, self._classes(task))  # type: ignore[arg-type]
-        tree.nodes = {(level, index): statistic for level, index, statistic in kept}
+        if pending.fingerprint != fingerprint:
+            self._refuse(pending, "pass", fingerprint)
+        self.file.pending = None
+        nodes = unpack(pending.content, self._classes(task))  # type: ignore[arg-type]
+        tree.nodes = {(level, index): statistic for level, index, statistic in nodes}
 
     def _save(self) -> None:
-        """Write all; not with fewer chunks of this pass than before (some are just merging)."""
+        """Save all, unless nodes that are being merged would make the pass shorter than before."""
         pending = None
         if self.current is not None:
-            about, tree = self.current
+            fingerprint, tree = self.current
             with tree.lock:
                 if _covered_chunks(tree) < self.covered:
                     return
                 self.covered = _covered_chunks(tree)
-                pending = CheckpointRecord("pass", about, _pack_nodes(tree))
-        self.fresh = False
-        self.journal.save(pending)
+                pending = CheckpointRecord("pass", fingerprint, _pack_nodes(tree))
+        self.has_unsaved = False
+        self.file.save(pending)
 
     def _first_rows(self, source: Source) -> str:
-        if source not in self.rows_seen:
-            self.rows_seen[source] = rows_digest(source)
-        return self.rows_seen[source]
+        if source not in self.row_digests:
+            self.row_digests[source] = rows_digest(source)
+        return self.row_digests[source]
 
     def _classes(self, task: FoldTask) -> dict[str, type]:
-        """The named tuples of a leaf's statistic, from its first chunk."""
+        """The named tuples of a statistic, from that of the first chunk."""
         if task.f not in self.classes:
             with blas_threads.one_blas_thread():
                 statistic = task.result(next(task.source.chunks(range(1))))
@@ -204,19 +208,19 @@ class CheckpointReplay:
             self.classes[task.f] = named_classes((statistic, columns))
         return self.classes[task.f]
 
-    def _assert_owner(self) -> None:
+    def _check_owner(self) -> None:
         if (os.getpid(), threading.get_ident()) != self.owner:
             raise RuntimeError(
-                f"the checkpoint {self.journal.path} is used by several threads or processes: run "
+                f"the checkpoint {self.file.path} is used by several threads or processes: run "
                 "the fits one after the other, or give each its own checkpoint"
             )
 
-    def _refuse(self, there: CheckpointRecord, kind: str, about: dict[str, Any]) -> NoReturn:
-        what = describe_difference(there.about, about)
+    def _refuse(self, there: CheckpointRecord, kind: str, fingerprint: dict[str, Any]) -> NoReturn:
+        what = describe_difference(there.fingerprint, fingerprint)
         if there.kind != kind:
             what = f"a {there.kind} came there, a {kind} comes here"
         raise CheckpointMismatchError(
-            f"the checkpoint {self.journal.path} belongs to another fit ({what}): delete it or "
+            f"the checkpoint {self.file.path} belongs to another fit ({what}): delete it or "
             "choose another path. (A fit without a fixed random_state is another fit every time.)"
         )
 

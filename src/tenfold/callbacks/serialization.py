@@ -67,7 +67,7 @@ def _outline_array(value: np.ndarray | np.generic, arrays: list[np.ndarray]) -> 
     outline: dict[str, Any] = {"array": len(arrays)}
     if isinstance(value, np.generic):
         outline["scalar"] = True
-    elif not copy.flags.c_contiguous:  # the layout sways the last bit of a sum: it is kept
+    elif not copy.flags.c_contiguous:  # the layout affects the last bit of a sum: it is stored
         outline["axes"] = sorted(range(copy.ndim), key=lambda axis: -copy.strides[axis])
         copy = copy.transpose(outline["axes"])
     arrays.append(copy)
@@ -77,7 +77,7 @@ def _outline_array(value: np.ndarray | np.generic, arrays: list[np.ndarray]) -> 
 def _unsupported_message(what: str) -> str:
     return (
         f"this fit cannot be checkpointed: its statistic or state holds a {what}. "
-        "Arrays, numbers, text and None in tuples, lists and dicts can be kept."
+        "Arrays, numbers, text and None in tuples, lists and dicts can be stored."
     )
 
 
@@ -101,11 +101,11 @@ def _rebuild(outline: Any, arrays: list[np.ndarray], classes: dict[str, type]) -
     return kind([_rebuild(part, arrays, classes) for part in parts])
 
 
-def _rebuild_array(outline: dict[str, Any], kept: np.ndarray) -> Any:
+def _rebuild_array(outline: dict[str, Any], stored: np.ndarray) -> Any:
     if outline.get("scalar"):
-        return kept[()]
+        return stored[()]
     axes = outline.get("axes")
-    return np.array(kept if axes is None else kept.transpose(np.argsort(axes)), order="K")
+    return np.array(stored if axes is None else stored.transpose(np.argsort(axes)), order="K")
 
 
 def _rebuild_object_array(flat: list, shape: list[int]) -> np.ndarray:
@@ -122,7 +122,7 @@ def _container_class(outline: dict[str, Any], classes: dict[str, type]) -> tuple
     kind: Any = classes.get(outline["named"])
     if kind is None:
         raise ValueError(
-            f"what was kept has a part of class {outline['named']}, and the statistic of the "
+            f"the stored value has a part of class {outline['named']}, and the statistic of the "
             "first chunk, or the start of the loop, has none: this fit cannot be resumed"
         )
     return getattr(kind, "_make", kind), outline["parts"]
@@ -151,8 +151,8 @@ def write_arrays(path: Path, header: dict[str, Any], arrays: list[np.ndarray]) -
 def read_arrays(path: Path) -> tuple[dict[str, Any], list[np.ndarray]]:
     """The header and the arrays of a file of `write_arrays`; ValueError if it is anything else."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
-            header = json.loads(kept["header"].tobytes())
-            return header, [kept[f"a{i}"] for i in range(len(kept.files) - 1)]
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            header = json.loads(stored["header"].tobytes())
+            return header, [stored[f"a{i}"] for i in range(len(stored.files) - 1)]
     except (ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile) as problem:
         raise ValueError(f"{path} is damaged, or was not written by tenfold") from problem

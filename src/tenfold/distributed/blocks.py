@@ -159,7 +159,7 @@ class RemoteBlocks(NamedTuple):
         return self.futures[numbers.start : numbers.stop]
 
     def renew(self, make: Callable[[list[int]], list[Any]]) -> None:
-        """Make those again that were never made, or were lost with a worker."""
+        """Compute blocks that were never computed, or were lost with a worker."""
         lost = [i for i in self.source.numbers if _is_lost(self.futures[i])]
         for i in lost:
             self.futures[i] = None  # let go of the old one first: the new one may have its key
@@ -178,7 +178,7 @@ def _is_lost(future: Any) -> bool:
 
 
 def assign_workers(client: Any, count: int) -> list[str | None]:
-    """A worker for each of so many blocks: neighbours live together, as a run will need them."""
+    """A worker for each of so many blocks: neighboring blocks on one worker, as runs need them."""
     threads = {} if client is None else client.nthreads()
     slots = [address for address, n in threads.items() for _ in range(n)]
     return [slots[i * len(slots) // count] if slots else None for i in range(count)]

@@ -3,7 +3,7 @@
 A worker folds a run of chunks and sends back the closed nodes of the one tree over all chunks, so
 where a chunk was folded cannot be seen in the total. Files are read by the workers themselves,
 Dask collections stay where they are, and what lies in this process is spread over the workers
-once. What a dead worker takes with it is made again.
+once. What was lost with a worker is computed again.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ class DaskEngine:
     def _work(
         self,
         task: FoldTask,
-        verb: Callable[[FoldTask, range], RunResult],
+        operation: Callable[[FoldTask, range], RunResult],
         runs: Iterator[range],
         keep: Callable[[range, RunResult], None],
     ) -> None:
@@ -212,7 +212,7 @@ class DaskEngine:
         left, problem = list(runs), None
         for _ in range(_MAX_ATTEMPTS):
             try:
-                for run, answer in self._results(task, verb, tuple(left)):
+                for run, answer in self._results(task, operation, tuple(left)):
                     keep(run, answer)
                     left.remove(run)
                 return
@@ -225,12 +225,15 @@ class DaskEngine:
         ) from problem
 
     def _results(
-        self, task: FoldTask, verb: Callable[[FoldTask, range], RunResult], runs: tuple[range, ...]
+        self,
+        task: FoldTask,
+        operation: Callable[[FoldTask, range], RunResult],
+        runs: tuple[range, ...],
     ) -> Iterator[tuple[range, RunResult]]:
         """Results of runs as they come; the problem with the lowest chunk number is raised."""
         from distributed import as_completed
 
-        waiting = self._submit(task, verb, runs)
+        waiting = self._submit(task, operation, runs)
         worst = None
         try:
             for future in as_completed(list(waiting), loop=self.client.loop):
@@ -240,23 +243,26 @@ class DaskEngine:
                 elif worst is None or answer.at < worst[0]:
                     worst = answer.at, answer.problem
                 if worst is not None and all(worst[0] < other.start for other in waiting.values()):
-                    raise self._told(task, *worst)
+                    raise self._locate_error(task, *worst)
         finally:
             if waiting:
                 self.client.cancel(list(waiting))
 
-    def _told(self, task: FoldTask, at: int, problem: Exception) -> Exception:
+    def _locate_error(self, task: FoldTask, at: int, problem: Exception) -> Exception:
         """A worker's problem with a chunk; a source that lies here may know its place better."""
         if task.source in self.scattered:
             try:
                 for chunk in task.source.chunks(range(at, at + 1)):
-                    task.prepared(chunk)
+                    task.prepare(chunk)
             except ValueError as here:
                 return here
         return problem
 
     def _submit(
-        self, task: FoldTask, verb: Callable[[FoldTask, range], RunResult], runs: tuple[range, ...]
+        self,
+        task: FoldTask,
+        operation: Callable[[FoldTask, range], RunResult],
+        runs: tuple[range, ...],
     ) -> dict[Any, range]:
         blocks = self._blocks(task.source)
         if task.source not in self.sent:
@@ -264,8 +270,8 @@ class DaskEngine:
             if blocks is not None and seen.grid != task.source.grid:
                 seen = seen.with_chunk_rows(task.source.grid)
             self.sent[task.source] = self._send(seen)
-        order = WorkerTask(
-            verb,
+        spec = WorkerTask(
+            operation,
             task.f,
             task.state,
             task.classes,
@@ -273,7 +279,7 @@ class DaskEngine:
             self._columns_order(task),
             dict(np.geterr()),
         )
-        same = self._send(order), self.sent[task.source]
+        same = self._send(spec), self.sent[task.source]
         name = f"tenfold-{getattr(task.f, '__name__', 'chunk-function')}"
         waiting: dict[Any, range] = {}
         for worker, members in self._by_worker(task, runs).items():

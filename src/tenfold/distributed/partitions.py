@@ -26,23 +26,23 @@ from tenfold.engine.thread_pool import n_threads
 from tenfold.io.column_roles import ColumnRoles, is_column
 
 
-def partition_layout(part: Any, asked: ColumnRoles, at: int) -> BlockLayout:
+def partition_layout(part: Any, roles: ColumnRoles, at: int) -> BlockLayout:
     """All about partition number `at` but its rows."""
-    return BlockLayout.of(_open_partition(part, asked, at))
+    return BlockLayout.of(_open_partition(part, roles, at))
 
 
-def partition_chunk(part: Any, asked: ColumnRoles, layout: BlockLayout, at: int) -> Chunk:
+def partition_chunk(part: Any, roles: ColumnRoles, layout: BlockLayout, at: int) -> Chunk:
     """All rows of partition number `at`, in the number type of the whole."""
-    source = _open_partition(part, asked, at)
+    source = _open_partition(part, roles, at)
     chunk = source.take(np.arange(source.n_rows))
     return chunk._replace(X=chunk.X.astype(layout.dtype, copy=False))
 
 
-def _open_partition(part: Any, asked: ColumnRoles, at: int) -> Source:
+def _open_partition(part: Any, roles: ColumnRoles, at: int) -> Source:
     from tenfold.io.opener import open as open_rows
 
     try:
-        return open_rows(part, *asked).source
+        return open_rows(part, *roles).source
     except (TypeError, ValueError) as problem:
         raise ValueError(f"partition {at}: {problem}") from problem
 
@@ -92,9 +92,9 @@ def from_dask(where: Any, target: Any = None, weight: Any = None, columns: Any =
         block, by the threads of this process.
     """
     client = current_client()
-    asked = ColumnRoles(_column_or_none(target), _column_or_none(weight), columns)
-    parts, layouts = _delayed_partitions(where, asked)
-    held, layouts = (None, layouts) if layouts else _inspect_partitions(parts, asked, client)
+    roles = ColumnRoles(_column_or_none(target), _column_or_none(weight), columns)
+    parts, layouts = _delayed_partitions(where, roles)
+    held, layouts = (None, layouts) if layouts else _inspect_partitions(parts, roles, client)
     lengths = [layout.n_rows for layout in layouts]
     y, w = (
         _align_to_partitions(target, lengths, "target"),
@@ -108,7 +108,7 @@ def from_dask(where: Any, target: Any = None, weight: Any = None, columns: Any =
     layout = choose_block_size(
         layout, n_threads() if client is None else count_worker_threads(client)
     )
-    blocks = _cut_blocks(_delayed_chunks(parts, (y, w), asked, layout), lengths, layout, client)
+    blocks = _cut_blocks(_delayed_chunks(parts, (y, w), roles, layout), lengths, layout, client)
     if client is None:
         return Rows(LazyBlockSource(layout, blocks))
     source = RemoteBlockSource(layout, client, partial(_persist_blocks, client, blocks))
@@ -140,7 +140,7 @@ class LazyBlockSource(BlockSource):
         return (chunks[start:stop] for start, stop in bounds if start < stop)
 
 
-def _delayed_partitions(where: Any, asked: ColumnRoles) -> tuple[list[Any], list[BlockLayout]]:
+def _delayed_partitions(where: Any, roles: ColumnRoles) -> tuple[list[Any], list[BlockLayout]]:
     """Delayed partitions, and the layout of each if it is known without a look."""
     if not hasattr(where, "to_delayed") or isinstance(where, _delayed_type()):
         return _as_list(where), []
@@ -152,7 +152,7 @@ def _delayed_partitions(where: Any, asked: ColumnRoles) -> tuple[list[Any], list
     parts = list(X.to_delayed().ravel())
     if np.isnan(X.shape).any():
         return parts, []
-    like = partition_layout(_empty_like(X), asked, 0)
+    like = partition_layout(_empty_like(X), roles, 0)
     return parts, [like._replace(n_rows=n) for n in X.chunks[0]]
 
 
@@ -174,13 +174,13 @@ def _empty_like(X: Any) -> Any:
 
 
 def _inspect_partitions(
-    parts: list[Any], asked: ColumnRoles, client: Any
+    parts: list[Any], roles: ColumnRoles, client: Any
 ) -> tuple[Any, list[BlockLayout]]:
     """The layout of each partition, and what keeps the computed partitions on the cluster."""
     from dask.base import compute
     from dask.delayed import delayed
 
-    layouts = [delayed(partition_layout)(part, asked, at) for at, part in enumerate(parts)]
+    layouts = [delayed(partition_layout)(part, roles, at) for at, part in enumerate(parts)]
     if client is None:
         return None, list(compute(*layouts, scheduler="threads"))
     held = client.persist(parts, optimize_graph=False)
@@ -219,25 +219,25 @@ def _check_same_length(found: int, expected: int, what: str, of: str) -> None:
 
 
 def _delayed_chunks(
-    parts: list[Any], sides: tuple, asked: ColumnRoles, layout: BlockLayout
+    parts: list[Any], sides: tuple, roles: ColumnRoles, layout: BlockLayout
 ) -> list[Any]:
-    """Each partition with its target and weight, in the number type of the leaves."""
+    """Each partition with its target and weight, in the number type of the computation."""
     from dask.delayed import delayed
 
     make = delayed(partition_chunk, pure=False)
-    told = enumerate(zip(parts, *sides, strict=True))
-    return [make(part, _partition_roles(asked, y, w), layout, at) for at, (part, y, w) in told]
+    numbered = enumerate(zip(parts, *sides, strict=True))
+    return [make(part, _partition_roles(roles, y, w), layout, at) for at, (part, y, w) in numbered]
 
 
-def _partition_roles(asked: ColumnRoles, y: Any, w: Any) -> list[Any]:
+def _partition_roles(roles: ColumnRoles, y: Any, w: Any) -> list[Any]:
     """The wishes for one partition, as a list: Dask looks for partitions of `y` and `w` in it."""
-    return [asked.target if y is None else y, asked.weight if w is None else w, asked.columns]
+    return [roles.target if y is None else y, roles.weight if w is None else w, roles.columns]
 
 
 def _cut_blocks(
     chunks: list[Any], lengths: list[int], layout: BlockLayout, client: Any
 ) -> list[Any]:
-    """Blocks of whole chunks, made of pieces of partitions, each in its home on the cluster."""
+    """Blocks of whole chunks, made of pieces of partitions, each on a worker."""
     from dask.base import annotate
     from dask.delayed import delayed
 
@@ -245,13 +245,13 @@ def _cut_blocks(
     ends = np.cumsum([0, *lengths])
     firsts = range(0, layout.n_rows, layout.grid * layout.size)
     blocks = []
-    for first, home in zip(firsts, assign_workers(client, len(firsts)), strict=True):
+    for first, worker in zip(firsts, assign_workers(client, len(firsts)), strict=True):
         end = min(first + firsts.step, layout.n_rows)
         pieces = [
             chunks[p] if low == 0 and high == lengths[p] else piece(chunks[p], low, high)
             for p, low, high in _overlapping_partitions(first, end, ends)
         ]
-        with annotate(**({"workers": [home], "allow_other_workers": True} if home else {})):
+        with annotate(**({"workers": [worker], "allow_other_workers": True} if worker else {})):
             blocks.append(block(first, pieces))
     return blocks
 
@@ -281,5 +281,5 @@ def _persist_blocks(client: Any, blocks: list[Any], numbers: list[int]) -> list[
     """Futures of some blocks; the scheduler keeps the graph that makes them."""
     from distributed import futures_of
 
-    kept = client.persist([blocks[i] for i in numbers], optimize_graph=False)
-    return [futures_of(block)[0] for block in kept]
+    persisted = client.persist([blocks[i] for i in numbers], optimize_graph=False)
+    return [futures_of(block)[0] for block in persisted]

@@ -35,7 +35,7 @@ class RunResult(NamedTuple):
 class WorkerTask(NamedTuple):
     """What a worker is to do: a task without its source."""
 
-    verb: Callable[[FoldTask, range], RunResult]
+    operation: Callable[[FoldTask, range], RunResult]
     f: Callable[..., Any]
     state: tuple
     classes: np.ndarray | None
@@ -45,24 +45,24 @@ class WorkerTask(NamedTuple):
 
 
 def run_task(
-    order: Any, source: Any, run: range, blocks: list[Chunk], columns: Any = None
+    spec: Any, source: Any, run: range, blocks: list[Chunk], columns: Any = None
 ) -> RunResult:
     """Carry out a task on a run of chunks.
 
     `blocks` hold the chunks, unless the source is a file; `columns` are the durable columns of
     the run.
     """
-    order, source = _unpickle(order), _unpickle(source)
+    spec, source = _unpickle(spec), _unpickle(source)
     for block in blocks:
         source.held[block.first // source.block_rows] = block
-    task = FoldTask(source, order.f, realign(order.state), order.classes, order.check)
-    if order.columns is not None:
+    task = FoldTask(source, spec.f, realign(spec.state), spec.classes, spec.check)
+    if spec.columns is not None:
         first = run.start * source.grid
         task = task._replace(
-            columns=WorkerColumns(order.columns, first, run, realign(_unpickle(columns)))
+            columns=WorkerColumns(spec.columns, first, run, realign(_unpickle(columns)))
         )
-    with blas_threads.one_blas_thread(), single_threaded(), np.errstate(**order.errors):
-        return order.verb(task, run)._replace(worker=_address())
+    with blas_threads.one_blas_thread(), single_threaded(), np.errstate(**spec.errors):
+        return spec.operation(task, run)._replace(worker=_address())
 
 
 def _address() -> str:

@@ -25,7 +25,7 @@ class ColumnsOrder(NamedTuple):
     last: int  # pass whose columns are read, 0 for none
     version: int  # pass whose columns are written
     durable: bool  # the columns come with the task and go back with its result
-    closed: tuple[str, ...]  # keys of columns that nobody needs any more
+    closed: tuple[str, ...]  # keys of columns that were closed
 
 
 class WorkerColumns:

@@ -1,4 +1,8 @@
-"""Engine."""
+"""The engine: a fold applies a pure function to every chunk of rows and merges the statistics.
+
+`rows` is what models see, `fold` schedules chunks on threads, `merge_tree` fixes the order of
+merging, so that results have the same bits on any number of threads and from any storage.
+"""
 
 from tenfold._lazy import attach, modules_of_names
 

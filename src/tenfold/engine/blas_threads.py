@@ -85,7 +85,7 @@ def set_single_threaded() -> None:
 
 
 def retry_if_blas_threads_changed(work: Callable[[], Any]) -> Any:
-    """`work()`, redone if somebody moved the number of BLAS threads meanwhile."""
+    """`work()`, repeated if the number of BLAS threads was changed meanwhile."""
     for _ in range(_MAX_ATTEMPTS):
         if not is_single_threaded():
             set_single_threaded()
@@ -94,8 +94,8 @@ def retry_if_blas_threads_changed(work: Callable[[], Any]) -> Any:
         if is_single_threaded() and since == _limit.held_anew:
             return result
     raise RuntimeError(
-        "something sets the number of BLAS threads again and again while tenfold computes: a leaf, "
-        "or another thread (threadpoolctl.threadpool_limits). Move it out of the fold."
+        "something sets the number of BLAS threads again and again while tenfold computes: a chunk "
+        "function, or another thread (threadpoolctl.threadpool_limits). Move it out of the fold."
     )
 
 

@@ -17,7 +17,7 @@ SPARSE_CHUNK_ROWS = 4096  # the width of a sparse row says nothing about its siz
 
 
 class Chunk(NamedTuple):
-    """Some rows that follow each other: what a leaf sees.
+    """Some consecutive rows: the argument of chunk functions.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Matrices in binary files, read at any offset by several threads at once.
 
 Reading with `pread` into fresh memory beats a memory map: no page stays with the process, and the
-kernel is told what will be needed next.
+kernel gets a hint what will be read next.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 _open_lock = threading.Lock()
-_READAHEAD_BYTES = 2**25  # bytes that the kernel is asked to fetch before we come to them
+_READAHEAD_BYTES = 2**25  # bytes that the kernel is asked to read ahead
 
 
 class RandomAccessFile:
-    """A file, opened when first needed; without a path, one without a name that nobody else sees.
+    """A file, opened when first needed; without a path, an unnamed temporary file.
 
     Every read says where, so threads share one descriptor. A pickle holds the path alone.
     """
@@ -116,7 +116,7 @@ class FileMatrix:
         """Put rows in their place, from `first` on."""
         self.disk.write(rows, self.offset + first * self.row_bytes)
 
-    def ended(self, n_rows: int) -> FileMatrix:
+    def with_rows(self, n_rows: int) -> FileMatrix:
         """The same file, now that it is known how many rows were written."""
         return FileMatrix(self.disk, self.raw, (n_rows, *self.shape[1:]), self.offset)
 

@@ -36,7 +36,7 @@ class _RunReader:
 
 
 class ChunkScheduler:
-    """One walk over all runs of a task, shared by threads; `handle` gets each chunk once."""
+    """Hands the chunks of all runs of a task to threads; `handle` gets each chunk once."""
 
     def __init__(
         self,
@@ -48,45 +48,47 @@ class ChunkScheduler:
         self.task, self.runs, self.handle = task, runs, handle
         self.read = task.source.chunks if read is None else read
         self.lock = threading.Lock()
-        self.open: list[_RunReader] = []
-        self.begun: _RunReader | None = None  # begun by `go`; the first worker reads on there
+        self.open_runs: list[_RunReader] = []
+        self.first_run: _RunReader | None = (
+            None  # first_run by `go`; the first worker reads on there
+        )
         self.problem: BaseException | None = None
         self.problem_at = np.inf
 
-    def go(self) -> None:
+    def run(self) -> None:
         """Handle all chunks; helpers are woken if that is worth it."""
         with blas_threads.one_blas_thread():
             most = min(n_threads(), self.task.chunks) - 1
             sure = self.task.source.direct and self.task.chunks > _MIN_PARALLEL_CHUNKS
-            rest = np.inf if sure else self.begin()
+            rest = np.inf if sure else self.handle_first()
             run_in_threads(self.work, most if rest > _MIN_PARALLEL_SECONDS else 0)
         if self.problem is not None:
             raise self.problem
 
-    def begin(self) -> float:
+    def handle_first(self) -> float:
         """Handle the first chunk here; the seconds that the others are likely to take."""
         start = perf_counter()
-        self.begun = run = self.take()
+        self.first_run = run = self.next_run()
         if run is not None:
-            with single_threaded():  # a fold within the leaf runs here, and is not watched
+            with single_threaded():  # a fold inside the chunk function runs here, unmonitored
                 self.handle_next(run)
         return (perf_counter() - start) * (self.task.chunks - 1)
 
-    def take(self) -> _RunReader | None:
-        """A run that nobody reads yet, else one that somebody still reads."""
+    def next_run(self) -> _RunReader | None:
+        """The next run that no thread reads yet, else one that another thread is reading."""
         with self.lock:
-            if self.begun is not None:
-                begun, self.begun = self.begun, None
-                return begun
+            if self.first_run is not None:
+                first_run, self.first_run = self.first_run, None
+                return first_run
             run = next(self.runs, None)
             if run is not None:
-                self.open = [other for other in self.open if not other.over]
-                self.open.append(_RunReader(self.read(run)))
-                return self.open[-1]
-            return next((other for other in self.open if not other.over), None)
+                self.open_runs = [other for other in self.open_runs if not other.over]
+                self.open_runs.append(_RunReader(self.read(run)))
+                return self.open_runs[-1]
+            return next((other for other in self.open_runs if not other.over), None)
 
     def work(self) -> None:
-        while self.problem is None and (run := self.take()) is not None:
+        while self.problem is None and (run := self.next_run()) is not None:
             while self.handle_next(run):
                 pass
 
@@ -117,17 +119,20 @@ def fold(task: FoldTask, tree: MergeTree, done: Callable[[Chunk], None] | None =
         if done is not None:
             done(run)
 
-    def at_once(run: range) -> Iterator[Chunk]:
+    def read_run(run: range) -> Iterator[Chunk]:
         yield source.between(run.start * grid, min(run.stop * grid, source.n_rows))
 
     if source.direct and done is None and not tree.nodes:
-        ChunkScheduler(task, _plan_runs(task.chunks), handle, at_once).go()
+        ChunkScheduler(task, _plan_runs(task.chunks), handle, read_run).run()
     else:
-        ChunkScheduler(task, uncovered_runs(source.runs(), tree), handle).go()
+        ChunkScheduler(task, uncovered_runs(source.runs(), tree), handle).run()
 
 
 def _plan_runs(chunks: int) -> Iterator[range]:
-    """Runs that are nodes of the tree: threads meet seldom, and shorter last ones end together."""
+    """Runs that are nodes of the tree: threads meet seldom, and shorter last ones end together.
+
+    Run lengths depend on the number of threads; the results of run functions must not.
+    """
     longest = chunks // (_MIN_RUNS_PER_THREAD * n_threads())
     long = 1 << min(max(longest.bit_length() - 1, 0), _MAX_RUN_LEVEL)
     short, change = max(long // 4, 1), chunks * 2 // 3 // long * long
@@ -157,7 +162,7 @@ def _split_uncovered(run: range, tree: MergeTree) -> Iterator[range]:
 
 
 class OutputArray:
-    """An array, one entry per row, that chunks fill in any order; made when its kind is known."""
+    """An array, one entry per row, that chunks fill in any order; allocated at the first chunk."""
 
     def __init__(self, n_rows: int, into: np.ndarray | None = None) -> None:
         self.n_rows, self.array = n_rows, into
@@ -167,14 +172,15 @@ class OutputArray:
         with self.lock:
             if self.array is None:
                 self.array = np.empty((self.n_rows, *part.shape[1:]), part.dtype)
-        made, wanted = (
+        actual, expected = (
             (part.dtype, part.shape),
             (self.array.dtype, (chunk.rows, *self.array.shape[1:])),
         )
-        if made != wanted:
+        if actual != expected:
             raise ValueError(
-                f"the leaf made {made[0]} of shape {made[1]} from the chunk at row {chunk.first}; "
-                f"it must make {wanted[0]} of shape {wanted[1]}: one output per row, of one kind"
+                f"the chunk function returned {actual[0]} of shape {actual[1]} for the chunk at "
+                f"row {chunk.first}; it must return {expected[0]} of shape {expected[1]}: one "
+                "output per row, of one kind"
             )
         self.array[chunk.first : chunk.first + len(part)] = part
 
@@ -182,11 +188,11 @@ class OutputArray:
 def map_rows(
     task: FoldTask, output: OutputArray, done: Callable[[Chunk], None] | None = None
 ) -> None:
-    """Put the leaf's output for every chunk in its place."""
+    """Write the outputs of every chunk."""
 
     def handle(chunk: Chunk) -> None:
         output.put(chunk, task.result(chunk))
         if done is not None:
             done(chunk)
 
-    ChunkScheduler(task, task.source.runs(), handle).go()
+    ChunkScheduler(task, task.source.runs(), handle).run()

@@ -80,7 +80,7 @@ def report_objective(objective: float) -> None:
 def record_value(make: Callable[[], Any]) -> Any:
     """`make()`; in a resumed fit its recorded value (the seed of random_state=None)."""
     recorder = _active_replay()
-    return make() if recorder is None else recorder.remember(make)
+    return make() if recorder is None else recorder.record_value(make)
 
 
 def resume_loop(state: Any) -> tuple[int, Any]:
@@ -98,7 +98,7 @@ def record_loop_state(n: int, state: Callable[[], Any]) -> None:
     """`n` iterations of the loop are done; `state()` is called at once or never."""
     recorder = _active_replay()
     if recorder is not None:
-        recorder.mark_loop(n, state)
+        recorder.record_loop_state(n, state)
 
 
 def end_loop() -> None:

@@ -1,9 +1,9 @@
 """Lockstep fits: many models share each pass over the rows, synchronized at a barrier.
 
-A fit asks its rows for totals, one after the other. Here each fit has a thread and rows of its
-own, a `Lane`, whose `total` waits until every other fit asks for one as well; then one walk over
-the data answers them all. A model takes no part in this: it is an ordinary fit on ordinary rows.
-Which fit asks first cannot be seen in any result.
+A fit asks its rows for totals, one after the other. Here each fit has a thread and rows of its own,
+a `Lane`, whose `total` waits at a barrier until every other fit waits there as well; then one pass
+over the data computes all totals. Models need no code for this. The order in which fits arrive at
+the barrier affects no result.
 """
 
 from __future__ import annotations
@@ -27,13 +27,11 @@ from tenfold.engine.subset import RowSelection, SubsetSource
 from tenfold.engine.thread_pool import n_threads, single_threaded
 from tenfold.stats.decorators import DeclaredChunkFunction
 
-_MAX_BATCHED_REQUESTS = 16  # asks that one product answers: more fall out of the cache
-# A fit that starts where another ended asks again what was asked there: a lane remembers.
-_CACHED_ANSWERS, _MAX_CACHED_SIZE = (
-    2,
-    2**16,
-)  # answers of each leaf, and how many numbers they may hold
-_MAX_LANES = 256  # fits that walk together; more of them go in several groups
+_MAX_BATCHED_REQUESTS = 16  # requests that one product answers: more fall out of the cache
+# A warm start asks again for a total at the point where the last fit ended.
+_CACHED_ANSWERS = 2  # totals of each chunk function that a lane stores
+_MAX_CACHED_SIZE = 2**16  # numbers in such a total
+_MAX_LANES = 256  # fits that share passes; more of them go in several groups
 
 
 class LaneJob(NamedTuple):
@@ -48,14 +46,14 @@ class TotalRequest(NamedTuple):
 
     f: Callable[..., Any]
     state: tuple
-    chosen: int  # number among the different sets of rows of the walk
+    selection: int  # number among the different sets of rows of the group
     recode: np.ndarray | None
 
 
 def run_in_lockstep(
     rows: Rows, cell: np.ndarray, jobs: list[LaneJob], labels: CellClassCounts | None
 ) -> list[Any]:
-    """What the jobs return, each on the rows of its cells, from shared walks over the data.
+    """What the jobs return, each on the rows of its cells, from shared passes over the data.
 
     Parameters
     ----------
@@ -75,7 +73,7 @@ def run_in_lockstep(
     """
     results = []
     for start in range(0, len(jobs), _MAX_LANES):
-        results += _LaneGroup(rows, cell, jobs[start : start + _MAX_LANES], labels).go()
+        results += _LaneGroup(rows, cell, jobs[start : start + _MAX_LANES], labels).run()
     return results
 
 
@@ -87,27 +85,28 @@ class CellClassCounts(NamedTuple):
 
 
 class _LaneGroup:
-    """The jobs of one group, and the thread that walks for them."""
+    """The jobs of one group, and the thread that computes their totals."""
 
     def __init__(
         self, rows: Rows, cell: np.ndarray, jobs: list[LaneJob], labels: CellClassCounts | None
     ) -> None:
         self.rows, self.jobs, self.labels = rows, jobs, labels
-        self.changed = threading.Condition()
+        self.condition = threading.Condition()
         self.running = len(jobs)
-        self.asked: dict[int, TotalRequest] = {}
+        self.requests: dict[int, TotalRequest] = {}
         self.answers: dict[int, Any] = {}
         self.results: list[Any] = [None] * len(jobs)
         self.problems: dict[int, BaseException] = {}
+        self.failure: BaseException | None = None  # of a pass: there are no totals after it
         self.permits = threading.Semaphore(n_threads())
-        self.alone = _is_single_chunk(rows)
+        self.is_single_chunk = _is_single_chunk(rows)
         sets = {job.cells.tobytes(): job.cells for job in jobs}
         number = {key: i for i, key in enumerate(sets)}
         self.number = [number[job.cells.tobytes()] for job in jobs]
         self.sets = [RowSelection.of(cell, cells, rows.source.grid) for cells in sets.values()]
 
-    def go(self) -> list[Any]:
-        if self.alone:
+    def run(self) -> list[Any]:
+        if self.is_single_chunk:
             return [job.run(Lane(self, i)) for i, job in enumerate(self.jobs)]
         threads = [
             threading.Thread(target=contextvars.copy_context().run, args=(self._work, i))
@@ -116,10 +115,10 @@ class _LaneGroup:
         for thread in threads:
             thread.start()
         try:
-            while asks := self._next_asks():
-                self._answer(asks)
+            while requests := self._next_requests():
+                self._answer(requests)
         except BaseException as problem:
-            self._give_up(problem)
+            self._fail_all(problem)
             raise
         finally:
             for thread in threads:
@@ -128,29 +127,30 @@ class _LaneGroup:
             raise self.problems[min(self.problems)]
         return self.results
 
-    def _next_asks(self) -> dict[int, TotalRequest]:
-        """What the lanes ask for, when none of them runs any more; nothing at the end."""
-        with self.changed:
-            self.changed.wait_for(lambda: self.running == 0)
+    def _next_requests(self) -> dict[int, TotalRequest]:
+        """The totals that lanes wait for, when none of them runs any more; none at the end."""
+        with self.condition:
+            self.condition.wait_for(lambda: self.running == 0)
             if self.problems:
                 raise self.problems[min(self.problems)]
-            return dict(sorted(self.asked.items()))
+            return dict(sorted(self.requests.items()))
 
-    def _answer(self, asks: dict[int, TotalRequest]) -> None:
-        total = self.rows.total(batched_statistics, self.sets, list(asks.values()))
-        with self.changed:
-            self.answers = dict(zip(asks, total, strict=True))
-            self.asked = {}
-            self.running = len(asks)
-            self.changed.notify_all()
+    def _answer(self, requests: dict[int, TotalRequest]) -> None:
+        total = self.rows.total(batched_statistics, self.sets, list(requests.values()))
+        with self.condition:
+            self.answers = dict(zip(requests, total, strict=True))
+            self.requests = {}
+            self.running = len(requests)
+            self.condition.notify_all()
 
-    def _give_up(self, problem: BaseException) -> None:
-        """Let every lane that waits end with the error."""
-        with self.changed:
-            self.answers = dict.fromkeys(self.asked, _FailedTotal(problem))
-            self.running = len(self.asked)
-            self.asked = {}
-            self.changed.notify_all()
+    def _fail_all(self, problem: BaseException) -> None:
+        """Raise the error in every lane that waits."""
+        with self.condition:
+            self.failure = problem
+            self.answers = dict.fromkeys(self.requests, _FailedTotal(problem))
+            self.running = len(self.requests)
+            self.requests = {}
+            self.condition.notify_all()
 
     def _work(self, i: int) -> None:
         try:
@@ -158,18 +158,20 @@ class _LaneGroup:
                 self.results[i] = self.jobs[i].run(Lane(self, i))
         except BaseException as problem:  # noqa: BLE001  the caller raises it
             self.problems[i] = problem
-        with self.changed:
+        with self.condition:
             self.running -= 1
-            self.changed.notify_all()
+            self.condition.notify_all()
 
-    def ask(self, i: int, ask: TotalRequest) -> Any:
+    def request(self, i: int, request: TotalRequest) -> Any:
         """Wait for a total; another lane may run meanwhile."""
+        if self.failure is not None:  # the lane has caught the error and asks again
+            raise self.failure
         self.permits.release()
-        with self.changed:
-            self.asked[i] = ask
+        with self.condition:
+            self.requests[i] = request
             self.running -= 1
-            self.changed.notify_all()
-            self.changed.wait_for(lambda: i in self.answers)
+            self.condition.notify_all()
+            self.condition.wait_for(lambda: i in self.answers)
             answer = self.answers.pop(i)
         self.permits.acquire()
         if isinstance(answer, _FailedTotal):
@@ -178,7 +180,7 @@ class _LaneGroup:
 
 
 def _is_single_chunk(rows: Rows) -> bool:
-    """Whether a walk takes less time than waiting for each other: one chunk that nobody watches."""
+    """Whether a pass takes less time than a barrier: one chunk, without a monitor."""
     plain = type(rows) is Rows and rows.engine is None and active_monitor() is None
     return plain and rows.n_rows <= rows.source.grid and not rows.source.streams
 
@@ -188,50 +190,54 @@ class _FailedTotal(NamedTuple):
 
 
 class Lane(Rows):
-    """Rows of some cells, whose totals come from a walk that others share."""
+    """Rows of some cells, whose totals come from passes shared with other lanes."""
 
-    def __init__(self, walk: _LaneGroup, i: int) -> None:
-        base, chosen = walk.rows, walk.sets[walk.number[i]]
+    def __init__(self, group: _LaneGroup, i: int) -> None:
+        base, selection = group.rows, group.sets[group.number[i]]
         super().__init__(
-            SubsetSource(base.source, chosen), engine=base.engine, allow_nan=base.allow_nan
+            SubsetSource(base.source, selection), engine=base.engine, allow_nan=base.allow_nan
         )
         if self.n_rows == 0:
             raise ValueError(f"part {i} has no rows to learn from: use fewer folds")
-        self.walk, self.lane = walk, i
+        self.group, self.lane = group, i
         self.recode: np.ndarray | None = None
-        self.known: dict[Callable[..., Any], list[tuple[TotalRequest, Any]]] = {}
-        self.drawn: dict[tuple[int, int], Chunk] = {}
+        self.cached: dict[Callable[..., Any], list[tuple[TotalRequest, Any]]] = {}
+        self.samples: dict[tuple[int, int], Chunk] = {}
 
     def total(self, f: Callable[..., Any], *state: Any) -> Any:
-        self.passes += not self.walk.alone
-        ask = TotalRequest(f, state, self.walk.number[self.lane], self.recode)
-        before = self.known.get(f, [])
+        self.passes += not self.group.is_single_chunk
+        request = TotalRequest(f, state, self.group.number[self.lane], self.recode)
+        before = self.cached.get(f, [])
         for known, answer in before:
-            if _is_equal(known[1:], ask[1:]):
+            if _is_equal(known[1:], request[1:]):
                 return copy.deepcopy(answer)
-        answer = super().total(f, *state) if self.walk.alone else self.walk.ask(self.lane, ask)
+        answer = (
+            super().total(f, *state)
+            if self.group.is_single_chunk
+            else self.group.request(self.lane, request)
+        )
         if answer is None:
-            raise ValueError("there are no rows to learn from")
+            raise ValueError("nonempty are no rows to learn from")
         if _statistic_size(answer) <= _MAX_CACHED_SIZE:
-            self.known[f] = [copy.deepcopy((ask, answer)), *before[: _CACHED_ANSWERS - 1]]
+            self.cached[f] = [copy.deepcopy((request, answer)), *before[: _CACHED_ANSWERS - 1]]
         return answer
 
     def sample(self, k: int, seed: int) -> Chunk:
-        """Draw as other rows do; along a path the last draw is remembered."""
+        """Draw rows; along a path of fits the last sample is stored."""
         if not self.context.is_path:
             return super().sample(k, seed)
-        if (k, seed) not in self.drawn:
-            self.drawn = {(k, seed): super().sample(k, seed)}
-        return self.drawn[k, seed]
+        if (k, seed) not in self.samples:
+            self.samples = {(k, seed): super().sample(k, seed)}
+        return self.samples[k, seed]
 
     def label_encoding(self) -> tuple[np.ndarray, Rows]:
         """Labels that occur in these rows, and the rows with their numbers; see `number_labels`."""
-        labels = self.walk.labels
+        labels = self.group.labels
         if labels is None:
             raise ValueError("these rows were opened for regression: their labels are not known")
-        present = labels.counts[self.walk.jobs[self.lane].cells].sum(axis=0) > 0
+        present = labels.counts[self.group.jobs[self.lane].cells].sum(axis=0) > 0
         numbers = np.flatnonzero(present)
-        base = self.walk.rows
+        base = self.group.rows
         self.classes = numbers if base.classes is None else base.classes[numbers]
         self.recode = None if present.all() else np.cumsum(present) - 1
         return labels.classes[numbers], self
@@ -253,31 +259,31 @@ def _is_equal(a: Any, b: Any) -> bool:
 
 
 def _statistic_size(answer: Any) -> int:
-    """How many numbers a statistic holds; endless where that cannot be said."""
+    """How many numbers a statistic holds; the largest integer where that is unknown."""
     if isinstance(answer, np.ndarray | np.generic | int | float):
         return np.size(answer)
     return sum(map(_statistic_size, answer)) if isinstance(answer, tuple | list) else sys.maxsize
 
 
 def batched_statistics(
-    chunk: Chunk, sets: list[RowSelection], asks: list[TotalRequest]
+    chunk: Chunk, sets: list[RowSelection], requests: list[TotalRequest]
 ) -> list[Any]:
-    """The statistic that each ask wants of its rows of the chunk, None where it has none."""
+    """The statistic of each request, of its rows of the chunk; None where it has none."""
     answers: dict[int, Any] = {}
-    for group in _batch_groups(asks):
-        answers |= _batched_answers(chunk, sets, {i: asks[i] for i in group})
-    rest = [i for i in range(len(asks)) if i not in answers]
-    parts = {number: sets[number].part(chunk) for number in {asks[i].chosen for i in rest}}
-    answers |= {i: _lane_statistic(parts[asks[i].chosen], asks[i]) for i in rest}
-    return [answers[i] for i in range(len(asks))]
+    for group in _batch_groups(requests):
+        answers |= _batched_answers(chunk, sets, {i: requests[i] for i in group})
+    single = [i for i in range(len(requests)) if i not in answers]
+    parts = {number: sets[number].part(chunk) for number in {requests[i].selection for i in single}}
+    answers |= {i: _lane_statistic(parts[requests[i].selection], requests[i]) for i in single}
+    return [answers[i] for i in range(len(requests))]
 
 
-def _batch_groups(asks: list[TotalRequest]) -> list[list[int]]:
-    """Asks of one leaf that knows how to answer several at once, a few at a time."""
+def _batch_groups(requests: list[TotalRequest]) -> list[list[int]]:
+    """Requests of one chunk function with a declared batch function, a few at a time."""
     by_leaf: dict[Any, list[int]] = {}
-    for i, ask in enumerate(asks):
-        if _batch_function(ask.f) is not None and ask.recode is None:
-            by_leaf.setdefault(ask.f, []).append(i)
+    for i, request in enumerate(requests):
+        if _batch_function(request.f) is not None and request.recode is None:
+            by_leaf.setdefault(request.f, []).append(i)
     return [
         numbers[start : start + _MAX_BATCHED_REQUESTS]
         for numbers in by_leaf.values()
@@ -291,27 +297,29 @@ def _batch_function(f: Callable[..., Any]) -> Callable[..., Any] | None:
 
 
 def _batched_answers(
-    chunk: Chunk, sets: list[RowSelection], asks: dict[int, TotalRequest]
+    chunk: Chunk, sets: list[RowSelection], requests: dict[int, TotalRequest]
 ) -> dict[int, Any]:
-    """Answers to asks of one leaf; none if it cannot answer them together."""
-    counts = {number: sets[number].count(chunk) for number in {a.chosen for a in asks.values()}}
-    there = [i for i in asks if counts[asks[i].chosen]]
-    answers: dict[int, Any] = {i: None for i in asks if i not in there}
-    if not there:
+    """Answers to requests of one chunk function; none if they cannot be batched."""
+    counts = {
+        number: sets[number].count(chunk) for number in {a.selection for a in requests.values()}
+    }
+    nonempty = [i for i in requests if counts[requests[i].selection]]
+    answers: dict[int, Any] = {i: None for i in requests if i not in nonempty}
+    if not nonempty:
         return answers
     masks = None
-    if any(counts[asks[i].chosen] < chunk.rows for i in there):
-        masks = np.stack([sets[asks[i].chosen].mask(chunk) for i in there])
-    batch_function: Any = _batch_function(asks[there[0]].f)
-    made = batch_function(chunk, masks, [asks[i].state for i in there])
-    if made is None:
+    if any(counts[requests[i].selection] < chunk.rows for i in nonempty):
+        masks = np.stack([sets[requests[i].selection].mask(chunk) for i in nonempty])
+    batch_function: Any = _batch_function(requests[nonempty[0]].f)
+    statistics = batch_function(chunk, masks, [requests[i].state for i in nonempty])
+    if statistics is None:
         return {}
-    return answers | dict(zip(there, map(to_accumulator, made), strict=True))
+    return answers | dict(zip(nonempty, map(to_accumulator, statistics), strict=True))
 
 
-def _lane_statistic(part: Chunk | None, ask: TotalRequest) -> Any:
+def _lane_statistic(part: Chunk | None, request: TotalRequest) -> Any:
     if part is None:
         return None
-    if ask.recode is not None:
-        part = part._replace(y=np.take(ask.recode, part.y))
-    return to_accumulator(ask.f(part, *ask.state))
+    if request.recode is not None:
+        part = part._replace(y=np.take(request.recode, part.y))
+    return to_accumulator(request.f(part, *request.state))

@@ -1,6 +1,6 @@
 """Statistics and the one order in which they merge.
 
-A statistic is what a leaf says about a chunk: a number, an array, or a (named) tuple or dict of
+A statistic is what a chunk function returns: a number, an array, or a (named) tuple or dict of
 them. Two of them merge by `+`, entry by entry, unless the statistic has a method `merge(other)`.
 All merging follows one binary tree over the chunk numbers: node (level, index) holds chunks
 index * 2**level up to (index + 1) * 2**level. Who computed a node, and when, cannot be seen.
@@ -38,7 +38,7 @@ def _add(a: Any, b: Any, *, reuse: bool, wide: bool) -> Any:
     if isinstance(a, np.integer):
         return _add(np.asarray(a), b, reuse=False, wide=wide)[()]
     if not isinstance(a, np.ndarray):
-        return _upcast_leaf(a) + _upcast_leaf(b) if wide else a + b
+        return _upcast_value(a) + _upcast_value(b) if wide else a + b
     dtype = np.result_type(a, b)
     dtype = _accumulator_dtype(dtype) if wide else dtype
     if a.dtype.kind in "iu" and np.asarray(b).dtype.kind in "iu":
@@ -67,12 +67,12 @@ def flatten_statistic(statistic: Any) -> list:
     """The numbers and arrays of a statistic, in order."""
     if isinstance(statistic, dict):
         return [
-            leaf
+            value
             for key in sorted(statistic, key=repr)
-            for leaf in flatten_statistic(statistic[key])
+            for value in flatten_statistic(statistic[key])
         ]
     if isinstance(statistic, tuple | list):
-        return [leaf for part in statistic for leaf in flatten_statistic(part)]
+        return [value for part in statistic for value in flatten_statistic(part)]
     return [statistic]
 
 
@@ -92,21 +92,23 @@ def upcast(statistic: Any) -> Any:
     float32 products that made them. A statistic with `narrow = True` (network gradients) declines.
     """
     return (
-        statistic if getattr(statistic, "narrow", False) else map_statistic(_upcast_leaf, statistic)
+        statistic
+        if getattr(statistic, "narrow", False)
+        else map_statistic(_upcast_value, statistic)
     )
 
 
 def to_accumulator(statistic: Any) -> Any:
-    """A leaf's statistic as the tree keeps it: `merge` widens, but not a merge of its own."""
+    """The statistic of a chunk as the tree stores it: a method `merge` does not upcast."""
     return upcast(statistic) if hasattr(statistic, "merge") else statistic
 
 
-def _upcast_leaf(leaf: Any) -> Any:
-    dtype = getattr(leaf, "dtype", None)
+def _upcast_value(value: Any) -> Any:
+    dtype = getattr(value, "dtype", None)
     return (
-        leaf
+        value
         if dtype is None or _accumulator_dtype(dtype) == dtype
-        else leaf.astype(_accumulator_dtype(dtype))
+        else value.astype(_accumulator_dtype(dtype))
     )
 
 
@@ -134,7 +136,7 @@ class MergeTree:
                     self.nodes[level, index] = statistic
                     return
             pair = (sibling, statistic) if index & 1 else (statistic, sibling)
-            statistic = merge(*pair, reuse=level > 0)  # a leaf's own arrays may be somebody else's
+            statistic = merge(*pair, reuse=level > 0)  # arrays of level 0 may belong to the caller
             level, index = level + 1, index >> 1
 
     def covers(self, number: int) -> bool:

@@ -73,14 +73,14 @@ class PassRecorder(Protocol):
     def end(self, total: Any, /) -> None:
         """The pass has ended."""
 
-    def remember(self, make: Callable[[], Any], /) -> Any:
+    def record_value(self, make: Callable[[], Any], /) -> Any:
         """The value of `make()`, recorded."""
 
     def resume_loop(self, state: Any, /) -> tuple[int, Any]:
         """A loop begins: number of recorded iterations, and the state after them."""
         ...
 
-    def mark_loop(self, n: int, state: Callable[[], Any], /) -> None:
+    def record_loop_state(self, n: int, state: Callable[[], Any], /) -> None:
         """An iteration has ended."""
 
     def end_loop(self) -> None:

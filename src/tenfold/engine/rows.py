@@ -34,7 +34,7 @@ class Rows:
     engine : object with `total` and `each`, optional
         Who computes: threads of this process (None), or a cluster.
     classes : array, optional
-        Sorted labels; leaves then see `chunk.y` as numbers into this list.
+        Sorted labels; `chunk.y` are then class indices.
     allow_nan : bool
         Whether NaN may stand in X (as "missing").
     """
@@ -72,11 +72,11 @@ class Rows:
         return f"Rows({self.n_rows} x {self.n_features} {self.dtype}, {where})"
 
     def with_classes(self, classes: np.ndarray) -> Rows:
-        """The same rows, whose leaves see labels as numbers into `classes`."""
+        """The same rows with labels as indices into `classes`."""
         return Rows(self.source, engine=self.engine, classes=classes, allow_nan=self.allow_nan)
 
     def label_encoding(self) -> tuple[np.ndarray, Rows] | None:
-        """Classes and numbered rows, where they are known already: parts of numbered rows."""
+        """Classes and rows with class indices, where both are known already; else None."""
         return None
 
     def with_chunk_rows(self, rows: int) -> Rows:
@@ -144,24 +144,24 @@ class Rows:
 
     def _fold(self, task: FoldTask, *, durable: bool = False) -> tuple[Any, bool]:
         """The total of a task, and whether its columns are those of all rows."""
-        watch = active_monitor()
-        if watch is None and self.engine is None and task.chunks == 1:
+        monitor = active_monitor()
+        if monitor is None and self.engine is None and task.chunks == 1:
             return self._only_chunk(task), True
         tree = MergeTree()
-        if watch is not None and (known := watch.begin(task, tree)) is not None:
+        if monitor is not None and (known := monitor.begin(task, tree)) is not None:
             return task.columns.restore(known) if durable else (known, False)
         resumed = bool(tree.nodes)
         if durable and resumed:  # the nodes of an unfinished pass come without its columns
             tree = MergeTree()
-        done = None if watch is None else watch.bar_done if durable else watch.done
+        done = None if monitor is None else monitor.bar_done if durable else monitor.done
         if self.engine is None:
             fold(task.without_rows() if task.skips_rows else task, tree, done)
         else:
             self.engine.total(task, tree, done)
-        self._passed()
+        self._count_pass()
         total = tree.close()
-        if watch is not None:
-            watch.end((total, task.columns.written()) if durable else total)
+        if monitor is not None:
+            monitor.end((total, task.columns.written()) if durable else total)
         return total, durable or not resumed
 
     def each(
@@ -219,11 +219,11 @@ class Rows:
 
     def take(self, rows: np.ndarray) -> Chunk:
         """The rows with these numbers, which must ascend, as one chunk in memory."""
-        return self.prepared(self.source.take(rows), rows)
+        return self.prepare(self.source.take(rows), rows)
 
-    def prepared(self, chunk: Chunk, rows: np.ndarray | None = None) -> Chunk:
-        """A chunk as leaves see it: checked, labels as numbers."""
-        return self._task(_identity, ()).prepared(chunk, rows)
+    def prepare(self, chunk: Chunk, rows: np.ndarray | None = None) -> Chunk:
+        """A chunk as chunk functions get it: checked, labels as class indices."""
+        return self._task(_identity, ()).prepare(chunk, rows)
 
     def gather(self) -> Chunk:
         """All rows in memory (what is small enough for it: the caller knows)."""
@@ -247,10 +247,10 @@ class Rows:
     def _only_chunk(self, task: FoldTask, *, wide: bool = True) -> Any:
         with blas_threads.one_blas_thread():
             result = task.result(next(self.source.chunks(range(1))))
-        self._passed()
+        self._count_pass()
         return upcast(result) if wide else result
 
-    def _passed(self) -> None:
+    def _count_pass(self) -> None:
         self.source.finite |= not self.allow_nan
         self.passes += 1
         if self.passes == PASSES_BEFORE_SPOOL and self.source.streams:
@@ -261,16 +261,16 @@ class Rows:
 
     def _chunk(self, number: int) -> Chunk:
         task = self._task(_identity, ())
-        return task.prepared(next(self.source.chunks(range(number, number + 1))))
+        return task.prepare(next(self.source.chunks(range(number, number + 1))))
 
     def _fill(self, task: FoldTask, output: OutputArray) -> None:
-        watch = active_monitor()
-        done = None if watch is None else watch.begin_outputs(task)
+        monitor = active_monitor()
+        done = None if monitor is None else monitor.begin_outputs(task)
         if self.engine is not None:
             self.engine.each(task, output, done)
         else:
             map_rows(task, output, done)
-        self._passed()
+        self._count_pass()
 
     def _each_to_file(self, task: FoldTask, path: Path) -> np.ndarray:
         with blas_threads.one_blas_thread():

@@ -26,7 +26,7 @@ MAX_OFFSET_TO_VARIANCE = {
 
 def second_moments(rows: Rows, *, target: bool = False) -> Moments:
     """Moments of X, or of [X y], about their mean."""
-    with np.errstate(over="ignore", invalid="ignore"):  # who needs the squares looks at them
+    with np.errstate(over="ignore", invalid="ignore"):  # checked where the squares are used
         return _second_moments(rows, target=target)
 
 

@@ -64,14 +64,14 @@ def _strip_rows(strips: np.ndarray, n_rows: int) -> np.ndarray:
 
 
 def whole_chunk(rows: Rows) -> Chunk | None:
-    """All rows without a copy, if they lie in memory as leaves want them; checked once."""
+    """All rows without a copy, if they are contiguous in memory; checked once."""
     source = rows.source
     if rows not in _whole_chunks and isinstance(source, ArraySource | SparseSource):
         X = _contiguous_matrix(source)
         if X is not None:
             y = None if source.y is None else np.ascontiguousarray(source.y)
             w = None if source.w is None else np.ascontiguousarray(source.w)
-            _whole_chunks[rows] = rows.prepared(Chunk(X, y, w))
+            _whole_chunks[rows] = rows.prepare(Chunk(X, y, w))
     return _whole_chunks.get(rows)
 
 

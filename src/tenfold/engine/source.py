@@ -22,7 +22,7 @@ class Source(ABC):
 
     n_rows: int
     n_features: int
-    dtype: np.dtype  # in which leaves compute: float32 or float64
+    dtype: np.dtype  # of the computation: float32 or float64
     names: list[str] | None = None  # of the columns of X
     sparse = False
     shippable = False
@@ -122,7 +122,7 @@ def _concatenate(parts: list[Any]) -> Any:
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
     if hasattr(parts[0], "joined"):
-        return parts[0].joined(parts)
+        return parts[0].concatenate(parts)
     from scipy import sparse
 
     return sparse.vstack(parts, format="csr")
@@ -136,5 +136,5 @@ class ColumnPositions(NamedTuple):
     w: int | None = None
 
     def is_all(self, width: int) -> bool:
-        """Whether X is the whole table as it stands."""
+        """Whether X is all columns in their order."""
         return list(range(width)) == self.X

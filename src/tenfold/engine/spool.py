@@ -24,7 +24,7 @@ from tenfold.engine.task import FoldTask
 
 
 class LabelDictionary:
-    """A column of words: each word is kept once, a file holds its number for every row."""
+    """A column of text labels: each label is stored once, a file has its code for every row."""
 
     def __init__(self, codes: FileMatrix) -> None:
         self.codes = codes
@@ -39,9 +39,9 @@ class LabelDictionary:
             numbers = [self.known.setdefault(word, len(self.known)) for word in distinct.tolist()]
         self.codes.write(first, np.array(numbers, np.int32)[inverse])
 
-    def ended(self, n_rows: int) -> LabelDictionary:
+    def with_rows(self, n_rows: int) -> LabelDictionary:
         """The same column, now that it is known how many rows were written."""
-        self.codes = self.codes.ended(n_rows)
+        self.codes = self.codes.with_rows(n_rows)
         self.words = np.array(list(self.known))
         return self
 
@@ -131,7 +131,7 @@ class SpoolFile:
     def rows(self, n_rows: int, like: Source) -> MatrixFileSource:
         """The rows that were put in, under the names of the source that they came from."""
         empty = [FileMatrix(RandomAccessFile(), like.dtype, (0, like.n_features)), None, None]
-        X, y, w = (column and column.ended(n_rows) for column in self.columns or empty)
+        X, y, w = (column and column.with_rows(n_rows) for column in self.columns or empty)
         return copy_names(like, MatrixFileSource(X, None, y, w))
 
 
@@ -146,7 +146,7 @@ def _spool_column(array: Any) -> FileMatrix | LabelDictionary | None:
 
 
 def copy_names(source: Source, copy: MatrixFileSource) -> MatrixFileSource:
-    """A copy of a source speaks of rows and columns as the source does."""
+    """Give a copy of a source the names that error messages of the source use."""
     copy.names, copy.finite, copy.place = source.names, source.finite, source.where
     copy.max_chunk_rows = source.max_chunk_rows
     return copy
@@ -155,11 +155,11 @@ def copy_names(source: Source, copy: MatrixFileSource) -> MatrixFileSource:
 def spool_source(source: Source) -> MatrixFileSource:
     """Copy all rows to a raw file that has no name; one pass, on all threads."""
     spool = SpoolFile()
-    ChunkScheduler(FoldTask(source, spool.put, ()), source.runs(), spool.put).go()
+    ChunkScheduler(FoldTask(source, spool.put, ()), source.runs(), spool.put).run()
     return spool.rows(source.n_rows, source)
 
 
 def has_room_for(source: Source) -> bool:
-    """Whether the folder for temporary files has twice the room that a copy needs."""
+    """Whether the folder for temporary files has twice the space that a copy needs."""
     row = source.n_features * source.dtype.itemsize + 16
     return shutil.disk_usage(tempfile.gettempdir()).free >= 2 * row * source.n_rows

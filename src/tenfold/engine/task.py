@@ -35,7 +35,7 @@ class FoldTask(NamedTuple):
         result = blas_threads.retry_if_blas_threads_changed(lambda: task.merged(chunk))
         if trusted and self.check and not is_all_finite(result):
             for part in split_run(chunk, self.source.grid):
-                self.prepared(part)  # raises an error that names the place
+                self.prepare(part)  # raises an error that names the place
         return result
 
     def merged(self, run: Chunk) -> Any:
@@ -44,10 +44,10 @@ class FoldTask(NamedTuple):
             return self._merged_with_columns(run)
         grid, run_function = self.source.grid, self.run_function
         if run_function is not None:
-            return run_function(self.prepared(run), grid, *self.state)
+            return run_function(self.prepare(run), grid, *self.state)
         if run.rows <= grid:
-            return self.f(self.prepared(run), *self.state)
-        parts = (self.f(self.prepared(part), *self.state) for part in split_run(run, grid))
+            return self.f(self.prepare(run), *self.state)
+        parts = (self.f(self.prepare(part), *self.state) for part in split_run(run, grid))
         return merge_in_order(map(to_accumulator, parts))
 
     def _merged_with_columns(self, run: Chunk) -> Any:
@@ -55,7 +55,7 @@ class FoldTask(NamedTuple):
         grid, run_function = self.source.grid, self.run_function
         if run_function is not None:
             statistic, columns = run_function(
-                self.prepared(run), grid, self.columns.read(run), *self.state
+                self.prepare(run), grid, self.columns.read(run), *self.state
             )
             self.columns.write(run, columns)
             return statistic
@@ -65,7 +65,7 @@ class FoldTask(NamedTuple):
         return merge_in_order(map(to_accumulator, parts))
 
     def _carry(self, chunk: Chunk) -> Any:
-        statistic, columns = self.f(self.prepared(chunk), self.columns.read(chunk), *self.state)
+        statistic, columns = self.f(self.prepare(chunk), self.columns.read(chunk), *self.state)
         self.columns.write(chunk, columns)
         return statistic
 
@@ -86,7 +86,7 @@ class FoldTask(NamedTuple):
         """The same task on chunks without rows."""
         return self._replace(source=RowlessSource(self.source), check=False)
 
-    def prepared(self, chunk: Chunk, rows: np.ndarray | None = None) -> Chunk:
+    def prepare(self, chunk: Chunk, rows: np.ndarray | None = None) -> Chunk:
         """The chunk as chunk functions get it; `rows` are its row numbers if not consecutive."""
         numbers = range(chunk.first, chunk.first + chunk.rows) if rows is None else rows
         if self.check:

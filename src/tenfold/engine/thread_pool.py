@@ -65,11 +65,11 @@ def single_threaded() -> Iterator[None]:
 
 @cache
 def _default_threads() -> int:
-    asked = os.environ.get("TENFOLD_THREADS", "").strip()
-    if asked:
-        if not asked.isdecimal() or int(asked) < 1:
-            raise ValueError(f"TENFOLD_THREADS={asked!r}: give a whole number of at least 1")
-        return int(asked)
+    requested = os.environ.get("TENFOLD_THREADS", "").strip()
+    if requested:
+        if not requested.isdecimal() or int(requested) < 1:
+            raise ValueError(f"TENFOLD_THREADS={requested!r}: give a whole number of at least 1")
+        return int(requested)
     from joblib import cpu_count
 
     return cpu_count()

@@ -14,7 +14,7 @@ from tenfold.engine.source import Source
 
 def is_all_finite(statistic: Any) -> bool:
     """Whether all numbers of a statistic are finite."""
-    return all(np.isfinite(leaf).all() for leaf in flatten_statistic(statistic) if leaf is not None)
+    return all(np.isfinite(x).all() for x in flatten_statistic(statistic) if x is not None)
 
 
 def check_finite(source: Source, chunk: Chunk, numbers: Sequence[int] | np.ndarray) -> None:
