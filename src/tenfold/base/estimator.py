@@ -16,12 +16,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from tenfold.base._sklearn import check_sample_weight
+from tenfold.base.numerical_errors import (
+    check_learned_numbers,
+    check_outputs,
+    check_overflow,
+    explain_numerical_errors,
+)
 from tenfold.callbacks.monitor import monitor_fit
 from tenfold.callbacks.progress_bar import progress
 from tenfold.engine.arrays import ArraySource, SparseSource
 from tenfold.engine.blas_threads import one_blas_thread
 from tenfold.engine.context import current_engine
 from tenfold.engine.hooks import record_value
+from tenfold.engine.memory import check_memory
 from tenfold.engine.rows import Rows
 from tenfold.engine.thread_pool import n_threads, threads
 from tenfold.io.opener import has_names, is_rows_like
@@ -46,6 +53,7 @@ class Estimator(BaseEstimator):
     _fits_from_moments = False  # whether second moments of [X y] are the statistic
     _law_params: dict[str, Any] = {}  # parameters of short fits, for the laws
     _chunk_rows: int | None = None  # most rows per chunk, where the usual grid is too coarse
+    _column_matrices: int = 0  # (n_features, n_features) matrices that a fit holds at a time
     _parameter_constraints: dict[str, Any] = {}
 
     if TYPE_CHECKING:
@@ -72,8 +80,22 @@ class Estimator(BaseEstimator):
         self._validate_params()
         with self._work_context():
             rows = self._training_rows(X, y, sample_weight)
-            self._set_learned(self._fit(rows, self._rng()))
+            self._check_memory(rows)
+            with explain_numerical_errors(self, rows):
+                learned = self._fit(rows, self._rng())
+                check_overflow(self, rows, learned)
+                self._set_learned(learned)
         return self
+
+    def _check_memory(self, rows: Rows) -> None:
+        """Refuse a fit whose matrices of columns by columns do not fit into memory."""
+        p = rows.n_features
+        check_memory(
+            8.0 * self._column_matrices * p * p,
+            f"{type(self).__name__} with {p:,} columns",
+            "choose fewer columns (PCA with n_components, or a selection of features), or a model "
+            "whose memory grows with the columns alone, such as Ridge or a diagonal covariance",
+        )
 
     def _training_rows(self, X: Any, y: Any, w: Any) -> Rows:
         """The rows of a fit; classifiers number their labels here."""
@@ -111,7 +133,7 @@ class Estimator(BaseEstimator):
         return sorted(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
 
     def _work_context(self) -> Any:
-        """One BLAS thread, the threads that n_jobs asks for, and whoever watches."""
+        """Context of a fit: one BLAS thread, `n_jobs` threads, progress bar and checkpoint."""
         return _WorkContext(self)
 
     def _rng(self) -> np.random.Generator:
@@ -128,6 +150,8 @@ class Estimator(BaseEstimator):
         """
         learned = dict(learned)
         warning = learned.pop("warning_", None)
+        if not self._nan_ok:  # then a column without values leads to missing numbers
+            check_learned_numbers(type(self).__name__, learned)
         for name, value in learned.items():
             setattr(self, name, value)
         if not learned.get("converged_", True) and warning != "":
@@ -140,6 +164,8 @@ class Estimator(BaseEstimator):
         return rows if self._chunk_rows is None else rows.with_chunk_rows(self._chunk_rows)
 
     def _checked_rows(self, X: Any, y: Any, w: Any, *, reset: bool) -> Rows:
+        X = _unmask(X, "X", missing=np.nan if self._nan_ok else None)
+        y, w = _unmask(y, "y"), _unmask(w, "sample_weight")
         if is_rows_like(X) or isinstance(y, str) or isinstance(w, str):  # names of columns
             rows = self._open_rows(X, y, w, reset=reset)
             rows.allow_nan = self._nan_ok
@@ -229,7 +255,10 @@ class Estimator(BaseEstimator):
         The caller has made sure that the model is fitted.
         """
         with self._work_context():
-            return self._rows(X, reset=False).each(f, *state)
+            rows = self._rows(X, reset=False)
+            values = rows.each(f, *state)
+            check_outputs(self, rows, values, nan_ok=self._nan_ok)
+        return values
 
 
 def _convergence_message(n_iter: int) -> str:
@@ -237,6 +266,25 @@ def _convergence_message(n_iter: int) -> str:
     return (
         f"did not converge in max_iter={n_iter} rounds. Raise max_iter, standardise the columns, "
         "or loosen tol; `history_` shows the objective per round."
+    )
+
+
+def _unmask(values: Any, name: str, missing: float | None = None) -> Any:
+    """A masked array as an array, with masked entries as missing values; refused where none may be.
+
+    scikit-learn's checks would drop the mask and learn from what lies below it.
+    """
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    if not np.ma.is_masked(values):
+        return values.data
+    if missing is not None and values.dtype.kind in "fiu":
+        floats = values.dtype if values.dtype.kind == "f" else np.float64
+        return np.where(np.ma.getmaskarray(values), missing, values.data).astype(floats)
+    row = int(np.flatnonzero(np.ma.getmaskarray(values).reshape(len(values), -1).any(axis=1))[0])
+    raise ValueError(
+        f"{name} is a masked array, and row {row} has a masked entry: fill it (np.ma.filled), or "
+        "leave such rows out"
     )
 
 
@@ -252,9 +300,9 @@ class _WorkContext:
 
     def __init__(self, model: Estimator) -> None:
         shown = progress() if getattr(model, "verbose", 0) else nullcontext()
-        watch = monitor_fit(type(model).__name__, model.get_params)
+        monitor = monitor_fit(type(model).__name__, model.get_params)
         # n_jobs first: it is the only one that may refuse
-        self.parts: tuple[Any, ...] = (_n_jobs_context(model), shown, watch, one_blas_thread())
+        self.parts: tuple[Any, ...] = (_n_jobs_context(model), shown, monitor, one_blas_thread())
 
     def __enter__(self) -> None:
         for part in self.parts:

@@ -195,7 +195,7 @@ class ConvClassifier(NetworkClassifier):
         return StoppingRule(self.epochs, 0.0 if self.early_stopping else None, self.patience)
 
     def _results(self, objective: Any, loop: Any) -> dict[str, Any]:
-        return super()._results(objective, loop) | {"converged_": True}
+        return super()._results(objective, loop) | {"warning_": ""}
 
 
 def _image_shape(shape: Shape, given: Any) -> Shape:

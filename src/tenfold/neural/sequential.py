@@ -196,8 +196,8 @@ class SequentialBase(NetworkEstimator):
         return StoppingRule(self.epochs, tol, self.patience)
 
     def _results(self, objective: Any, loop: Any) -> dict[str, Any]:
-        """As of every network; a fit that has run all its epochs counts as converged."""
-        learned = super()._results(objective, loop) | {"converged_": True}
+        """As of every network; a fit that has run all its epochs needs no warning."""
+        learned = super()._results(objective, loop) | {"warning_": ""}
         if self.early_stopping:
             learned["validation_losses_"] = np.array(loop.state.validation_errors)
         return learned

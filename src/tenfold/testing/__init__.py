@@ -35,6 +35,7 @@ from tenfold.testing.laws import (
     check_thread_invariance,
     check_weights_as_repetitions,
 )
+from tenfold.testing.numerical_laws import check_convergence_flag, check_extreme_numbers
 from tenfold.testing.storage import STORAGES
 
 LAWS: tuple[Callable[[Any], None], ...] = (
@@ -54,6 +55,8 @@ LAWS: tuple[Callable[[Any], None], ...] = (
     check_checkpoint_resume,
     check_explanations,
     check_labels,
+    check_convergence_flag,
+    check_extreme_numbers,
 )
 
 __all__ = [  # noqa: PLE0604  (a law is public by being listed)

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.estimator import Estimator
 from tenfold.base.mixins import encode_row_labels, require_target
+from tenfold.base.numerical_errors import explain_numerical_errors
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.linear._base import LinearClassifier, SparseCoefMixin
@@ -118,7 +119,8 @@ class BaseSGD(SparseCoefMixin, Estimator):
         self._validate_params()
         with self._work_context():
             rows = self._training_rows(X, y, sample_weight)
-            self._set_learned(self._fit(rows, self._rng(), coef_init, intercept_init))
+            with explain_numerical_errors(self, rows):
+                self._set_learned(self._fit(rows, self._rng(), coef_init, intercept_init))
         return self
 
     def _fit(
