@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import special
 
 from tenfold import optim
+from tenfold.math import links
 from tenfold.math.links import sigmoid
 from tenfold.teaching import autodiff
 from tenfold.teaching.autodiff._vjp_elementwise import BINARY_VJPS, UNARY_VJPS
@@ -20,6 +21,7 @@ V = RNG.normal(size=4)
 A = RNG.normal(size=(3, 3)) + 3 * np.eye(3)
 S = A @ A.T
 POSITIVE = {np.log, np.log2, np.log10, np.sqrt, np.cbrt, special.gammaln, special.logit}
+POSITIVE |= {special.ndtri}
 
 
 def weighted(f):
@@ -426,3 +428,62 @@ def test_it_feeds_the_solvers():
     newton = optim.minimize(all_three, np.zeros(4), method="newton", tol=1e-8)
     np.testing.assert_allclose(found.x, newton.x, atol=1e-6)
     assert np.abs(autodiff.grad(cost)(newton.x)).max() < 1e-6
+
+
+# ------------------------------------------------------------- functions of the library itself
+
+LINKS_OF_SCORES = ("sigmoid", "sigmoid_derivative", "log_sigmoid", "normal_cdf", "normal_pdf")
+LINKS_OF_SCORES += ("log_normal_cdf", "inverse_mills_ratio", "inverse_mills_ratio_derivative")
+LINKS_OF_SHARES = ("logit", "logit_derivative", "normal_quantile", "normal_quantile_derivative")
+LINKS_OF_ROWS = ("log_sum_exp", "softmax", "log_softmax", "softmax_jacobian")
+
+
+@pytest.mark.parametrize("name", LINKS_OF_SCORES + LINKS_OF_SHARES)
+def test_links_are_differentiated(name):
+    scores = [np.array([0.3, -0.2, 0.5]), np.array([-3.0, 1.0, 8.0])]
+    for x in [np.array([0.2, 0.5, 0.9])] if name in LINKS_OF_SHARES else scores:
+        agree(getattr(links, name), x)
+
+
+@pytest.mark.parametrize("name", LINKS_OF_ROWS)
+@pytest.mark.parametrize("scale", [0.0, 1.0, 8.0])  # all scores are equal; far apart
+def test_links_of_several_scores_are_differentiated(name, scale):
+    x = scale * np.array([[0.0, 0.3, 1.0], [0.2, -1.0, 0.7]])
+    agree(getattr(links, name), x)
+
+
+def test_all_links_are_differentiated():
+    functions = {n for n, f in vars(links).items() if callable(f) and n[0] not in "_A"}
+    assert functions - {"as_float_array"} == {*LINKS_OF_SCORES, *LINKS_OF_SHARES, *LINKS_OF_ROWS}
+
+
+def test_the_slope_of_logistic_regression_in_words_of_the_library():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    slope = autodiff.grad(lambda w: -np.mean(links.log_sigmoid(X @ w)))(np.zeros(3))
+    np.testing.assert_allclose(slope, -0.5 * X.mean(axis=0))
+
+
+# ------------------------------------------------------------------------ checks at any scale
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-9, 1.0, 1e9])
+def test_wrong_slopes_are_found_at_any_scale(scale):
+    x = np.array([1.0, -2.0, 0.0])
+    f, slope = (lambda v: scale * (v @ v)), 2 * scale * x
+    assert autodiff.check_gradient(f, x, slope)
+    for wrong in (np.zeros(3), slope * 1.0001, slope + scale * np.array([0, 0, 1e-4])):
+        assert not autodiff.check_gradient(f, x, wrong)
+
+
+@pytest.mark.parametrize("x", [1e-7, 1e-4, 1.0, 1e6])
+def test_right_slopes_near_the_border_of_a_domain_agree(x):
+    assert autodiff.check_gradient(lambda v: np.sum(np.log(v)), np.array([x]))
+    assert autodiff.check_gradient(lambda v: np.sum(np.sqrt(v)), np.array([x]))
+
+
+def test_right_slopes_beside_rounding_agree():
+    x = np.array([1.0, 2.0])
+    assert autodiff.check_gradient(lambda v: 1e9 + np.sum(v * v), x)
+    assert autodiff.check_gradient(lambda v: np.sum((v - x) ** 2), x)  # zero at a minimum
+    assert autodiff.check_gradient(lambda v: 0.0 * np.sum(v), x)
+    assert autodiff.check_gradient(lambda v: np.sum(np.sin(v)), 500 * x)

@@ -251,5 +251,6 @@ def _subtract_max(scores: np.ndarray) -> np.ndarray:
 
 def as_float_array(z: Any) -> np.ndarray:
     """An array of float32 or float64; whole numbers become float64."""
-    z = np.asarray(z)
+    if isinstance(z, np.ndarray) or not hasattr(type(z), "__array_function__"):  # not a tracer
+        z = np.asarray(z)
     return z if z.dtype in (np.float32, np.float64) else z.astype(np.float64)

@@ -26,8 +26,13 @@ from typing import Any
 
 import numpy as np
 
-_POSITIVE_TEST_POINTS = np.concatenate([[0.0], np.geomspace(1e-6, 1e3, 400)])
-_TEST_POINTS = np.concatenate([-_POSITIVE_TEST_POINTS[::-1], _POSITIVE_TEST_POINTS])
+_POSITIVE_TEST_POINTS = np.union1d(np.geomspace(1e-6, 1e3, 400), np.arange(0.0, 1000.0, 0.25))
+_TEST_POINTS = np.union1d(-_POSITIVE_TEST_POINTS, _POSITIVE_TEST_POINTS)
+_FAR_TEST_POINTS = np.geomspace(1e3, 1e9, 200)  # where the sign of f'' alone is tested
+_GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(8)
+_FINE_NODES, _FINE_WEIGHTS = np.polynomial.legendre.leggauss(200)
+_UNDERFLOW = 1e-290  # smaller changes have lost digits
+_DERIVATIVE_TOLERANCE = 1e-6  # of slope changes of f, relative to the integral of f''
 
 
 class NotConvexError(ValueError):
@@ -85,11 +90,15 @@ def univariate(
 ) -> Convex:
     """Rule 1: a function of one variable with a non-negative second derivative.
 
+    The sign of the second derivative is tested at about 70,000 points from -1000 to 1000, and at
+    some up to 1e9; that it belongs to f, by comparing its integrals with changes of the slope of f.
+    What differs between those points alone, or beyond 1000, is not seen.
+
     Parameters
     ----------
     f : callable
     second : callable
-        Its second derivative, of an array; tested at 802 points from -1000 to 1000.
+        Its second derivative, of an array.
     name : str
         Its line in the proof, such as "u^2 has f'' = 2".
 
@@ -105,15 +114,83 @@ def univariate(
     >>> univariate(lambda u: u**3, lambda u: 6 * u, "u^3 has f'' = 6 u")
     Traceback (most recent call last):
         ...
-    tenfold.teaching.convex_calculus.NotConvexError: f'' = -6e+03 at -1e+03: rule 1 needs f'' >= 0
+    tenfold.teaching.convex_calculus.NotConvexError: f'' = -6e+09 at -1e+09: rule 1 needs f'' >= 0
     """
-    with np.errstate(over="ignore"):
-        curvatures = np.broadcast_to(second(_TEST_POINTS), _TEST_POINTS.shape)
+    inner = _interval_nodes(_TEST_POINTS[:-1], _TEST_POINTS[1:], _GAUSS_NODES)
+    points = np.concatenate(
+        [-_FAR_TEST_POINTS[::-1], _TEST_POINTS, inner.ravel(), _FAR_TEST_POINTS]
+    )
+    curvatures = _evaluate(second, points)
     if not (curvatures >= 0).all():
         worst = int(np.argmin(curvatures))
-        text = f"f'' = {curvatures[worst]:.3g} at {_TEST_POINTS[worst]:.3g}"
+        text = f"f'' = {curvatures[worst]:.3g} at {points[worst]:.3g}"
         raise NotConvexError(f"{text}: rule 1 needs f'' >= 0")
+    _check_second_derivative(f, second)
     return Convex(f, f"rule 1: {name}")
+
+
+def _evaluate(f: Callable[[np.ndarray], Any], x: np.ndarray) -> np.ndarray:
+    """Values of a function of one variable, also if it takes single numbers only."""
+    with np.errstate(all="ignore"):
+        try:
+            values = np.asarray(f(x), np.float64)
+        except (TypeError, ValueError):
+            values = np.array([float(np.squeeze(f(np.asarray(u)))) for u in x.ravel()])
+            values = values.reshape(x.shape)
+        return np.broadcast_to(values, x.shape)
+
+
+def _interval_nodes(a: np.ndarray, b: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Quadrature nodes in intervals from a to b, (n_intervals, n_nodes)."""
+    return (a + b)[:, None] / 2 + (b - a)[:, None] / 2 * nodes
+
+
+def _check_second_derivative(
+    f: Callable[[np.ndarray], Any], second: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    r"""Raise an error unless `second` is the second derivative of f.
+
+    Over neighboring points a < m < b, the slope of f changes by an integral of f'':
+
+    .. math:: \frac{f(b) - f(m)}{b - m} - \frac{f(m) - f(a)}{m - a}
+              = \int_a^m \frac{u - a}{m - a} f''(u)\,du + \int_m^b \frac{b - u}{b - m} f''(u)\,du
+    """
+    x = _TEST_POINTS
+    f_x = _evaluate(f, x)
+    with np.errstate(all="ignore"):
+        slopes = np.diff(f_x) / np.diff(x)
+        rounding = 16 * np.finfo(np.float64).eps * (np.abs(f_x[1:]) + np.abs(f_x[:-1])) / np.diff(x)
+        change, noise = np.diff(slopes), rounding[1:] + rounding[:-1] + _UNDERFLOW
+    triples = np.stack([x[:-2], x[1:-1], x[2:]])
+    for nodes, weights in ((_GAUSS_NODES, _GAUSS_WEIGHTS), (_FINE_NODES, _FINE_WEIGHTS)):
+        expected = _slope_change(second, triples, nodes, weights)
+        with np.errstate(invalid="ignore"):
+            error = np.abs(change - expected)
+            wrong = error > _DERIVATIVE_TOLERANCE * np.abs(expected) + noise
+        if not wrong.any():
+            return
+        change, noise, triples = change[wrong], noise[wrong], triples[:, wrong]
+        expected = expected[wrong]
+    worst = int(np.nanargmax(np.abs(change - _slope_change(second, triples, nodes, weights))))
+    raise NotConvexError(
+        f"f'' is not the second derivative of f near {triples[1, worst]:.3g}: the slope of f "
+        f"changes by {change[worst]:.6g} there, not by {expected[worst]:.6g}"
+    )
+
+
+def _slope_change(
+    second: Callable[[np.ndarray], np.ndarray],
+    triples: np.ndarray,
+    nodes: np.ndarray,
+    weights: np.ndarray,
+) -> np.ndarray:
+    """The change of the slope over points a < m < b that a second derivative implies."""
+    a, m, b = triples
+    left, right = _interval_nodes(a, m, nodes), _interval_nodes(m, b, nodes)
+    with np.errstate(all="ignore"):
+        rising = _evaluate(second, left) * (1 + nodes) / 2
+        falling = _evaluate(second, right) * (1 - nodes) / 2
+        return (m - a) / 2 * (rising @ weights) + (b - m) / 2 * (falling @ weights)
 
 
 def maximum(*parts: Convex) -> Convex:

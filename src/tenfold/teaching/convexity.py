@@ -92,9 +92,10 @@ def _make_sampler(points: PointSampler) -> Callable[[np.random.Generator], np.nd
     if callable(points):
         return points
     if isinstance(points, tuple):
-        low, high = points
+        low, high = (np.asarray(end, np.float64) for end in points)
         return lambda rng: rng.uniform(low, high)
-    return lambda rng: points[rng.integers(len(points))]
+    rows = np.asarray(points, np.float64)
+    return lambda rng: rows[rng.integers(len(rows))]
 
 
 def _test_chord(
@@ -126,6 +127,7 @@ def finite_difference_hessian(f: ValueAndGradient, x: np.ndarray) -> np.ndarray:
     >>> finite_difference_hessian(f, np.array([1.0, 2.0])).round(6).tolist()
     [[4.0, 2.0], [2.0, 0.0]]
     """
+    x = np.asarray(x, np.float64)
     step = _DIFFERENCE_STEP * np.maximum(1.0, np.abs(x))
     columns = [(f(x + e)[1] - f(x - e)[1]) / (2 * e.max()) for e in np.diag(step)]
     H = np.array(columns)

@@ -181,5 +181,6 @@ ARRAY_METHODS.update(
         "reshape": reshape,
         "transpose": transpose,
         "copy": lambda x: x,
+        "astype": lambda x, *_, **__: x,  # a trace stays in its own precision
     }
 )

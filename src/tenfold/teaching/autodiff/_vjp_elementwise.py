@@ -79,12 +79,14 @@ UNARY_VJPS: dict[np.ufunc, Callable[..., Any]] = {  # gradient g, result y, argu
     np.tan: lambda g, y, x: g * (1 + y * y),
     np.tanh: lambda g, y, x: g * (1 - y * y),
     special.erf: lambda g, y, x: g * 2 / np.sqrt(np.pi) * np.exp(-x * x),
+    special.erfcx: lambda g, y, x: g * 2 * (x * y - 1 / np.sqrt(np.pi)),
     special.expit: lambda g, y, x: g * y * (1 - y),
     special.gammaln: lambda g, y, x: g * special.digamma(x),
     special.log_expit: lambda g, y, x: g * special.expit(-x),
     special.log_ndtr: lambda g, y, x: g * np.exp(-x * x / 2 - y) / np.sqrt(2 * np.pi),
     special.logit: lambda g, y, x: g / (x * (1 - x)),
     special.ndtr: lambda g, y, x: g * np.exp(-x * x / 2) / np.sqrt(2 * np.pi),
+    special.ndtri: lambda g, y, x: g * np.exp(y * y / 2) * np.sqrt(2 * np.pi),
 }
 
 BINARY_VJPS: dict[np.ufunc, tuple[Callable[..., Any], Callable[..., Any]]] = {
@@ -120,7 +122,19 @@ VJP_RULES[np.where] = _elementwise_vjps(
 )
 NON_DIFFERENTIABLE.update(
     (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal),
-    (np.isfinite, np.isnan, np.isinf, np.sign, np.floor, np.ceil, np.rint, np.trunc, np.signbit),
+    (
+        np.isfinite,
+        np.isnan,
+        np.isinf,
+        np.isneginf,
+        np.isposinf,
+        np.sign,
+        np.floor,
+        np.ceil,
+        np.rint,
+        np.trunc,
+        np.signbit,
+    ),
     (np.logical_and, np.logical_or, np.logical_not, np.logical_xor, np.floor_divide, np.heaviside),
     (np.argmax, np.argmin, np.argsort, np.searchsorted, np.round, np.any, np.all, np.nonzero),
     (np.shape, np.ndim, np.size, np.zeros_like, np.ones_like, np.empty_like, np.full_like),

@@ -12,6 +12,10 @@ from tenfold.teaching.autodiff.reverse_mode import as_differentiable, grad, hess
 _RELATIVE_STEP = (
     np.finfo(np.float64).eps ** 0.2
 )  # balances rounding and the error of the fourth-order rule
+_EPS = float(np.finfo(np.float64).eps)
+_STEP_TOLERANCE = 1e-8  # relative change of a derivative with half the step that is accepted
+_MAX_STEP_CUTS = 12  # by 4
+_SMALLEST_DERIVATIVE = 1e-20  # saturated functions have smaller ones, which are not compared
 
 
 class GradientCheck(NamedTuple):
@@ -21,7 +25,7 @@ class GradientCheck(NamedTuple):
     """
 
     agrees: bool
-    error: float  # the largest difference, relative to the largest derivative (at least 1)
+    error: float  # the largest difference, relative to the largest derivative
     where: tuple[int, ...]  # index of the largest difference
     analytic: np.ndarray
     numerical: np.ndarray
@@ -44,7 +48,8 @@ def numerical_jacobian(
     *args
         Further arguments.
     step : float
-        Step, times the magnitude of the entry where that is above 1.
+        Step, times the magnitude of the entry where that is above 1; a shorter one where the
+        function is not smooth, or not defined, at this distance.
 
     Returns
     -------
@@ -56,23 +61,75 @@ def numerical_jacobian(
     >>> numerical_jacobian(np.sin, np.array([0.0, 1.0])).round(9).tolist()
     [[1.0, 0.0], [0.0, 0.540302306]]
     """
+    return _differentiate(f, x, args, step).jacobian
+
+
+class NumericalJacobian(NamedTuple):
+    """A Jacobian by differences, and the size of derivatives that they cannot tell from zero."""
+
+    jacobian: np.ndarray
+    resolution: float
+
+
+def _differentiate(
+    f: Callable[..., Any], x: Any, args: tuple, step: float = _RELATIVE_STEP
+) -> NumericalJacobian:
+    """Differences with respect to each entry of x."""
     x = as_differentiable(x).astype(np.float64)
+    middle = np.asarray(f(x, *args), np.float64)
     columns = [
         _central_difference(f, x, at, args, step * max(1.0, abs(x[at])))
         for at in np.ndindex(x.shape)
     ]
-    return np.stack(columns, axis=-1).reshape((*columns[0].shape, *x.shape))
+    jacobian = np.stack([column.derivative for column in columns], axis=-1)
+    rounding = _EPS * np.abs(middle).max(initial=0.0) / step
+    bend = max(np.abs(c.sides - 2 * middle).max(initial=0.0) / c.step for c in columns)
+    return NumericalJacobian(
+        jacobian.reshape((*middle.shape, *x.shape)), float(rounding + _EPS * bend / step)
+    )
+
+
+class CentralDifference(NamedTuple):
+    """A derivative, the step, and the sum of the values one step to both sides."""
+
+    derivative: np.ndarray
+    step: float
+    sides: np.ndarray
 
 
 def _central_difference(
     f: Callable[..., Any], x: np.ndarray, at: tuple, args: tuple, h: float
-) -> np.ndarray:
-    def evaluate_at(steps: int) -> np.ndarray:
-        point = x.copy()
-        point[at] += steps * h
-        return np.asarray(f(point, *args), np.float64)
+) -> CentralDifference:
+    """The first difference that agrees with that of half the step; else the one that does best."""
 
-    return (8 * (evaluate_at(1) - evaluate_at(-1)) - (evaluate_at(2) - evaluate_at(-2))) / (12 * h)
+    def evaluate_at(distance: float) -> np.ndarray:
+        point = x.copy()
+        point[at] += distance
+        with np.errstate(all="ignore"):
+            return np.asarray(f(point, *args), np.float64)
+
+    best, least = CentralDifference(np.array(np.nan), h, np.array(np.nan)), np.inf
+    for attempt in range(_MAX_STEP_CUTS):
+        step = h / 4**attempt
+        near, far = evaluate_at(step), evaluate_at(-step)
+        with np.errstate(all="ignore"):
+            whole = (8 * (near - far) - (evaluate_at(2 * step) - evaluate_at(-2 * step))) / (
+                12 * step
+            )
+            half = (8 * (evaluate_at(step / 2) - evaluate_at(-step / 2)) - (near - far)) / (
+                6 * step
+            )
+            rounding = _EPS * np.abs(near).max(initial=0.0) / step
+            error = float(np.abs(whole - half).max(initial=0.0) + rounding)
+        accurate = error <= _STEP_TOLERANCE * np.abs(whole).max(initial=0.0) + 10 * rounding
+        if attempt == 0 or error < least:
+            best, least = (
+                CentralDifference(whole, step, near + far),
+                np.nan_to_num(error, nan=np.inf),
+            )
+        if accurate:
+            break
+    return best
 
 
 def numerical_gradient(
@@ -120,7 +177,7 @@ def check_gradient(
     *args
         Further arguments of both.
     tol : float
-        Largest difference allowed, relative to the largest derivative (at least 1).
+        Largest difference allowed, relative to the largest derivative.
 
     Returns
     -------
@@ -136,9 +193,7 @@ def check_gradient(
     >>> wrong.agrees, wrong.where
     (False, (1,))
     """
-    return _compare(
-        grad(f) if analytic is None else analytic, numerical_gradient(f, x, *args), x, args, tol
-    )
+    return _compare(grad(f) if analytic is None else analytic, f, x, args, tol)
 
 
 def check_jacobian(
@@ -157,14 +212,13 @@ def check_jacobian(
     *args
         Further arguments of both.
     tol : float
-        Largest difference allowed, relative to the largest derivative (at least 1).
+        Largest difference allowed, relative to the largest derivative.
 
     Returns
     -------
     Check
     """
-    numerical = numerical_jacobian(f, x, *args)
-    return _compare(jacobian(f) if analytic is None else analytic, numerical, x, args, tol)
+    return _compare(jacobian(f) if analytic is None else analytic, f, x, args, tol)
 
 
 def check_hessian(
@@ -183,24 +237,27 @@ def check_hessian(
     *args
         Further arguments of both.
     tol : float
-        Largest difference allowed, relative to the largest entry (at least 1).
+        Largest difference allowed, relative to the largest entry.
 
     Returns
     -------
     Check
     """
-    numerical = numerical_jacobian(grad(f), x, *args)
-    return _compare(hessian(f) if analytic is None else analytic, numerical, x, args, tol)
+    return _compare(hessian(f) if analytic is None else analytic, grad(f), x, args, tol)
 
 
 def _compare(
-    analytic: Any, numerical: np.ndarray, x: Any, args: tuple, tol: float
+    analytic: Any, f: Callable[..., Any], x: Any, args: tuple, tol: float
 ) -> GradientCheck:
+    """Whether a derivative agrees with differences of f."""
+    numerical, resolution = _differentiate(f, x, args)
     value = analytic(x, *args) if callable(analytic) else analytic
     analytic = np.asarray(value, np.float64)
     if analytic.shape != numerical.shape:
         raise ValueError(f"the derivative has shape {analytic.shape}, not {numerical.shape}")
-    errors = np.abs(analytic - numerical) / max(1.0, np.abs(numerical).max(initial=0.0))
+    largest = np.abs(numerical).max(initial=0.0)
+    scale = max(largest, 10 * resolution / tol, _SMALLEST_DERIVATIVE)
+    errors = np.abs(analytic - numerical) / scale
     errors = np.where(np.isfinite(errors), errors, np.inf)
     index = np.unravel_index(errors.argmax(), errors.shape) if errors.size else ()
     error = float(errors.max(initial=0.0))

@@ -58,7 +58,7 @@ class MemoizedOracle:
         return len(self._answers)
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
-        X = np.ascontiguousarray(X)
+        X = np.ascontiguousarray(X)  # also of lists
         names = [row.tobytes() for row in X]
         new = {name: i for i, name in enumerate(names) if name not in self._answers}
         if new:
@@ -66,7 +66,7 @@ class MemoizedOracle:
         return np.array([self._answers[name] for name in names])
 
 
-def per_example_cost(cost: CostSpec, y: Any, answers: Any) -> np.ndarray:
+def per_example_cost(cost: CostSpec, y: Any, answers: Any, classes: Any = None) -> np.ndarray:
     """Cost of each prediction.
 
     Parameters
@@ -75,6 +75,9 @@ def per_example_cost(cost: CostSpec, y: Any, answers: Any) -> np.ndarray:
         A matrix has a row for each true class and a column for each predicted class.
     y, answers : (n,) arrays
         Target, and predictions.
+    classes : sequence, optional
+        Label of each row and column of a matrix. By default 0 to k - 1; for other labels, such as
+        -1 and +1 or words, those that occur, in ascending order, if there are k of them.
 
     Examples
     --------
@@ -82,17 +85,53 @@ def per_example_cost(cost: CostSpec, y: Any, answers: Any) -> np.ndarray:
 
     >>> per_example_cost([[0, 10], [100, 0]], [0, 0, 1, 1], [0, 1, 0, 1]).tolist()
     [0.0, 10.0, 100.0, 0.0]
+    >>> per_example_cost([[0, 10], [100, 0]], [-1, -1, 1, 1], [-1, 1, -1, 1]).tolist()
+    [0.0, 10.0, 100.0, 0.0]
     """
     y, answers = np.asarray(y), np.asarray(answers)
     if callable(cost):
         return np.asarray(cost(y, answers), float)
     if not isinstance(cost, str):
-        return np.asarray(cost, float)[y.astype(int), answers.astype(int)]
+        matrix = np.asarray(cost, float)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise ValueError(f"a cost matrix must be square, got the shape {matrix.shape}")
+        labels = _matrix_labels(y, answers, len(matrix), classes)
+        return matrix[_label_places(y, labels), _label_places(answers, labels)]
     if cost not in _COSTS:
         raise ValueError(
             f"cost={cost!r}: choose one of {list(_COSTS)}, or give a matrix or a function"
         )
     return _COSTS[cost](y, answers)
+
+
+def _matrix_labels(y: np.ndarray, answers: np.ndarray, k: int, classes: Any) -> np.ndarray:
+    """The label of each row of a cost matrix."""
+    if classes is not None:
+        labels = np.asarray(classes)
+        if labels.shape != (k,) or len(np.unique(labels)) < k:
+            raise ValueError(f"classes must be {k} different labels, one for each row of the cost")
+        return labels
+    present = np.union1d(y, answers)
+    if present.dtype.kind in "biuf" and np.isin(present, np.arange(k)).all():
+        return np.arange(k)
+    if present.dtype.kind in "if" and k == 2 and np.isin(present, [-1, 1]).all():
+        return np.array([-1, 1])
+    if len(present) != k:
+        raise ValueError(
+            f"the cost has {k} rows and the labels are {present.tolist()[:10]}: name the label of "
+            "each row by classes="
+        )
+    return present
+
+
+def _label_places(y: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The place of each entry of y among the labels."""
+    order = labels.argsort()
+    places = order[np.minimum(np.searchsorted(labels, y, sorter=order), len(labels) - 1)]
+    unknown = labels[places] != y
+    if unknown.any():
+        raise ValueError(f"label {y[unknown][0]!r} is none of classes={labels.tolist()}")
+    return places
 
 
 def empirical_risk(
@@ -101,6 +140,7 @@ def empirical_risk(
     y: Any,
     *,
     cost: CostSpec = "zero_one",
+    classes: Any = None,
     weights: Any = None,
     complexity: Callable[[Predictor], float] | None = None,
     strength: float = 0.0,
@@ -115,6 +155,8 @@ def empirical_risk(
         Examples, and their target.
     cost : str, matrix or callable
         As in `per_example_cost`.
+    classes : sequence, optional
+        Label of each row and column of a matrix of costs, as in `per_example_cost`.
     weights : (n,) array, optional
         Weights of the examples, such as probabilities; equal by default.
     complexity : callable, optional
@@ -129,7 +171,7 @@ def empirical_risk(
     >>> empirical_risk(lambda X: (X[:, 0] > 0.5).astype(int), X, y)
     0.25
     """
-    each = per_example_cost(cost, y, _predict(machine, X))
+    each = per_example_cost(cost, y, _predict(machine, X), classes)
     extra = strength * complexity(machine) if complexity else 0.0
     return float(np.average(each, weights=weights)) + extra
 
@@ -170,7 +212,7 @@ def expected_risk(
     if callable(inputs):
         X, p = _draw_inputs(inputs, rows, np.random.default_rng(seed)), None
     else:
-        X, p = inputs
+        X, p = map(np.asarray, inputs)
     return empirical_risk(machine, X, reference(X), weights=p, **options)
 
 
@@ -232,7 +274,7 @@ def _draw_inputs(inputs: Any, n: int, rng: np.random.Generator) -> np.ndarray:
     """Random inputs."""
     if callable(inputs):
         return np.asarray(inputs(n, rng))
-    X, p = inputs
+    X, p = map(np.asarray, inputs)
     return X[rng.choice(len(X), n, p=p)]
 
 
