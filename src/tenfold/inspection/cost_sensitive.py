@@ -126,7 +126,7 @@ class CostSensitiveClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
             )
         if self.reject is not None:
             costs = np.column_stack([costs, np.broadcast_to(self.reject, k)])
-            decisions = np.append(decisions, self._resolve_reject_label(decisions))
+            decisions = _append_label(decisions, self._resolve_reject_label(decisions))
         self.costs_, self.decisions_ = costs, decisions
 
     def _resolve_reject_label(self, decisions: np.ndarray) -> Any:
@@ -222,3 +222,11 @@ class CostSensitiveClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.estimator).input_tags
         return tags
+
+
+def _append_label(decisions: np.ndarray, label: Any) -> np.ndarray:
+    """The decisions and one more; as objects if one type does not hold them all."""
+    together = np.append(decisions, label)
+    if together.dtype.kind == decisions.dtype.kind:
+        return together
+    return np.append(decisions.astype(object), np.array([label], dtype=object))

@@ -14,11 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.linear.separability import is_linearly_separable
 from tenfold.linear.svm._objective import SVMObjective
 from tenfold.math.labels import labels_to_signs
 
 _INTERCEPT_FEATURE = 100.0  # constant feature beside rows of length 1: a negligible penalty on b
 _MIN_RESIDUAL = 1e-11  # squared residual, of at most 1, below which the classes are not separable
+_CLOSE_ROWS = 1 + 1e-6  # times the least margin: rows at which a linear program ends
+_MAX_PAIRED = 100  # rows of a class among which the closest pair is looked for
+_THIN_TOL = 1e-5  # the same where the margin itself is near rounding
 _KKT_TOL = 1e-9  # relative error of the optimality conditions
 _MAX_ITER = 50  # changes of the active set
 
@@ -83,7 +87,10 @@ def hard_margin(X: Any, y: Any, *, intercept: bool = True, scaling: float = np.i
     size = np.sqrt(((X - origin) ** 2).sum(axis=1).max(initial=0.0)) or 1.0
     step = (_INTERCEPT_FEATURE if free else scaling / size) if intercept else 0.0
     A = y[:, None] * np.column_stack([(X - origin) / size, np.full(len(X), step)])
-    theta, alpha = _least_distance(A)
+    found = _least_distance(A)
+    if found is None:
+        return _thin_margin(X, y, free=free)
+    theta, alpha = found
     if free:
         A[:, -1] = y
         theta[-1] *= step
@@ -106,19 +113,54 @@ def _signs(y: Any) -> np.ndarray:
     return labels_to_signs(y, labels)
 
 
-def _least_distance(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The shortest theta with A theta >= 1, and alpha >= 0 with theta = A' alpha."""
+def _least_distance(A: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """The shortest theta with A theta >= 1, and alpha >= 0 with theta = A' alpha.
+
+    None if there is none, or none that rounding lets us see.
+    """
     from scipy.optimize import nnls
 
     E = np.vstack([A.T, np.ones(len(A))])
     u, _ = nnls(E, np.append(np.zeros(A.shape[1]), 1.0), maxiter=30 * max(E.shape))
     residual = 1.0 - u.sum()  # squared
     if residual <= _MIN_RESIDUAL:
+        return None
+    return A.T @ u / residual, u / residual
+
+
+def _thin_margin(X: np.ndarray, y: np.ndarray, *, free: bool) -> HardMargin:
+    """The hard margin of classes that lie close together, from the plane of a linear program.
+
+    Squares of a margin below 1e-5 of the size of the rows are lost in rounding. In units of the
+    margin, about a point between the classes, the optimality conditions are solved accurately.
+    """
+    plane = is_linearly_separable(X, y) if free else None
+    if plane is None or plane.coef is None or plane.intercept is None:
         raise ValueError(
             "no plane separates the classes, so there is no hard margin: give a finite C (a soft "
             "margin), or add features"
         )
-    return A.T @ u / residual, u / residual
+    margins = y * (X @ plane.coef + plane.intercept)
+    close = margins <= _CLOSE_ROWS * margins.min()
+    origin = _midpoint(X[close & (y < 0)][:_MAX_PAIRED], X[close & (y > 0)][:_MAX_PAIRED])
+    size = margins.min() / np.linalg.norm(plane.coef)
+    A = y[:, None] * np.column_stack([(X - origin) / size, np.ones(len(X))])
+    theta, alpha = _refine_active_set(A, np.zeros(A.shape[1]), close.astype(np.float64), 0.0)
+    error = np.abs(np.append(theta[:-1], 0.0) - A.T @ alpha).max()
+    if (A @ theta).min() < 1 - _THIN_TOL or error > _THIN_TOL * np.abs(theta).max():
+        raise ValueError(
+            "a plane separates the classes, but by so little that rounding hides the widest "
+            "margin: give a finite C (a soft margin), or center and scale the features"
+        )
+    w = theta[:-1] / size
+    return HardMargin(w, float(theta[-1] - w @ origin), alpha / size**2)
+
+
+def _midpoint(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The point half-way between the closest rows of two classes."""
+    squares = ((first[:, None] - second) ** 2).sum(axis=2)
+    i, j = np.unravel_index(squares.argmin(), squares.shape)
+    return (first[i] + second[j]) / 2
 
 
 def _refine_active_set(
