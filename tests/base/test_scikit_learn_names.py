@@ -335,3 +335,22 @@ def test_attributes_that_do_not_apply_are_none(early_stopping):
     for attribute in ("best_loss_", "validation_scores_", "best_validation_score_"):
         assert (getattr(ours, attribute) is None) == (getattr(theirs, attribute) is None)
     assert ours.t_ == theirs.t_
+
+
+def test_deprecated_values_warn_as_in_scikit_learn():
+    for cls in PAIRS["LogisticRegression"]:
+        for params, kind in (
+            ({"penalty": "l2"}, FutureWarning),
+            ({"l1_ratio": None}, FutureWarning),
+            ({"penalty": None, "C": 3.0}, UserWarning),
+            ({"penalty": "l1", "l1_ratio": 0.0, "solver": "saga"}, UserWarning),
+        ):
+            with pytest.warns(kind):
+                cls(**params).fit(CANCER[:, :3], BENIGN)
+
+
+def test_classes_of_networks_do_not_change():
+    for cls in PAIRS["MLPClassifier"]:
+        model = cls(solver="sgd").partial_fit([[3.0, 2.0]], [0], classes=[0, 1])
+        with pytest.raises(ValueError, match="classes"):
+            model.partial_fit([[3.0, 2.0]], [1], classes=[1, 2])

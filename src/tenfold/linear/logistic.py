@@ -210,6 +210,13 @@ class LogisticRegression(SparseCoefMixin, LinearClassifier, ProbabilisticClassif
     def _penalty_parameters(self) -> tuple[float, float]:
         """C and share of the L1 penalty, by `penalty` if it is given."""
         if self.penalty == "deprecated":
+            if self.l1_ratio is None:
+                warnings.warn(
+                    "'l1_ratio=None' was deprecated in version 1.8 of scikit-learn and will be an "
+                    "error in 1.10. Use 0<=l1_ratio<=1 instead.",
+                    FutureWarning,
+                    stacklevel=2,
+                )
             return self.C, self.l1_ratio or 0.0
         warnings.warn(
             "'penalty' was deprecated in version 1.8 of scikit-learn and will be removed in 1.10. "
@@ -219,9 +226,19 @@ class LogisticRegression(SparseCoefMixin, LinearClassifier, ProbabilisticClassif
             stacklevel=2,
         )
         if self.penalty is None:
+            if self.C != 1.0:
+                message = "Setting penalty=None will ignore the C and l1_ratio parameters"
+                warnings.warn(message, stacklevel=2)
             return np.inf, 0.0
         if self.penalty != "elasticnet":
-            return self.C, float(self.penalty == "l1")
+            share = float(self.penalty == "l1")
+            if self.l1_ratio not in (share, None):
+                warnings.warn(
+                    f"Inconsistent values: penalty={self.penalty} with l1_ratio={self.l1_ratio}. "
+                    "penalty is deprecated. Please use l1_ratio only.",
+                    stacklevel=2,
+                )
+            return self.C, share
         if self.l1_ratio is None:
             raise ValueError("l1_ratio must be specified when penalty is elasticnet.")
         return self.C, self.l1_ratio

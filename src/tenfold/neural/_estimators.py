@@ -360,9 +360,14 @@ class NetworkClassifier(NetworkScoreMixin, NetworkEstimator, Classifier):
         first = not hasattr(self, "params_")
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
+        labels = np.unique(classes) if first else self.classes_
+        if classes is not None and not np.array_equal(np.unique(classes), labels):
+            raise ValueError(
+                f"classes={classes!r} is not the same as on last call to partial_fit, which was "
+                f"{labels}"
+            )
         with self._work_context():
             rows = self._rows(X, y, sample_weight, reset=first)
-            labels = np.unique(classes) if first else self.classes_
             self._train_one_epoch(self._encode_labels(rows, labels))
         return self
 

@@ -214,8 +214,8 @@ class MLPBase(NetworkEstimator):
         params[first::2] = [np.asarray(array) for array in arrays]
         self.params_ = params
         vars(self).pop("training_state_", None)
-        if any(part is None for part in params):
-            return
+        if any(part is None for part in params) or any(W.ndim != 2 for W in params[::2]):
+            return  # more will come
         units = [W.shape[1] for W in params[::2]]
         if hasattr(self, "network_") and [s[0] for s in self.network_.shapes] == units:
             return
