@@ -13,6 +13,8 @@ from tenfold.teaching.convexity import (
     finite_difference_hessian,
     hessian_violation,
 )
+from tenfold.teaching.geometry import orthogonal_complement
+from tenfold.teaching.lagrange_multipliers import lagrange_stationary_point
 
 
 def _sigmoid_slope(u):
@@ -72,3 +74,10 @@ def test_points_may_be_lists():
     assert convexity_violation(lambda v: float(v @ v), [[-1.0, 0.0], [1.0, 2.0]]) is None
     assert hessian_violation(bowl, [[-1.0, 0.0], [1.0, 2.0]]) is None
     assert np.allclose(finite_difference_hessian(bowl, [1.0, 2.0]), 2 * np.eye(2))
+    assert np.allclose(np.abs(orthogonal_complement([[3.0], [4.0]])), [[0.8], [0.6]])
+    line = lagrange_stationary_point(
+        lambda v: (v[0] * v[1], v[::-1]),
+        lambda v: (np.array([v.sum() - 6]), np.ones((1, 2))),
+        [1, 2],
+    )
+    assert np.allclose(line.x, 3.0)

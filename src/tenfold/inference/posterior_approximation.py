@@ -89,8 +89,10 @@ def _negative_hessian(f: LogDensity, x: np.ndarray) -> np.ndarray:
     widths = 1 / np.sqrt(np.where(curvature > 0, curvature, 1 / steps**2))
     H = _negative_second_differences(f, x, _FINE_DIFFERENCE_STEP * widths)
     wider = _negative_second_differences(f, x, _KINK_TEST_FACTOR * _FINE_DIFFERENCE_STEP * widths)
-    kinked = wider.diagonal() < _KINK_CURVATURE_RATIO * H.diagonal()  # falls as 1 / step at a kink
-    if kinked.any():
+    not_smooth = (
+        wider.diagonal() < _KINK_CURVATURE_RATIO * H.diagonal()
+    )  # falls as 1 / step at a kink
+    if not_smooth.any():
         raise ValueError(_NO_PEAK_MESSAGE.format(x))
     return H
 

@@ -232,5 +232,6 @@ def orthogonal_complement(W: np.ndarray) -> np.ndarray:
     >>> np.abs(orthogonal_complement(np.array([[1.0], [1.0]]))).round(4).tolist()
     [[0.7071], [0.7071]]
     """
+    W = np.asarray(W, np.float64)
     Q = np.linalg.qr(W, mode="complete")[0]
     return Q[:, W.shape[1] :]

@@ -68,6 +68,7 @@ def lagrange_stationary_point(f: ValueAndGradient, g: Callable, x0: np.ndarray) 
     """
     from scipy.optimize import root
 
+    x0 = np.asarray(x0, np.float64)
     n = len(x0)
     gradient, J = f(x0)[1], g(x0)[1]
     guess = np.linalg.lstsq(J.T, gradient, rcond=None)[0]

@@ -83,9 +83,9 @@ def _differentiate(
     ]
     jacobian = np.stack([column.derivative for column in columns], axis=-1)
     rounding = _EPS * np.abs(middle).max(initial=0.0) / step
-    bend = max(np.abs(c.sides - 2 * middle).max(initial=0.0) / c.step for c in columns)
+    curvature = max(np.abs(c.sides - 2 * middle).max(initial=0.0) / c.step for c in columns)
     return NumericalJacobian(
-        jacobian.reshape((*middle.shape, *x.shape)), float(rounding + _EPS * bend / step)
+        jacobian.reshape((*middle.shape, *x.shape)), float(rounding + _EPS * curvature / step)
     )
 
 
