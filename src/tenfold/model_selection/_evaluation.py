@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier, is_regressor
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import cross_validate as sklearn_cross_validate
 from sklearn.pipeline import Pipeline
@@ -31,10 +32,12 @@ from tenfold.model_selection._linear_pipelines import fit_pipelines, is_moment_p
 from tenfold.model_selection.cv_data import (
     CVData,
     clone_with_params,
+    is_in_memory,
     is_native,
     load_in_memory,
     open_cv_data,
 )
+from tenfold.model_selection.group_columns import separate_groups
 from tenfold.model_selection.splits import Split, is_leave_one_out, make_splits
 
 
@@ -92,16 +95,51 @@ class Evaluator(ABC):
 
 
 def make_evaluator(
-    model: Any, X: Any, y: Any, *, folds: Any, scoring: Any, groups: Any, sample_weight: Any
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    folds: Any,
+    scoring: Any,
+    groups: Any,
+    sample_weight: Any,
+    grid: Any = None,
 ) -> Evaluator:
-    """The evaluator for a model and its metrics."""
-    is_mergeable = _is_mergeable(scoring)
-    data = (X, y, sample_weight)
-    if is_native(model) and is_mergeable:
-        return RowsEvaluator(model, *data, folds, scoring, groups)
-    if is_mergeable and isinstance(model, Pipeline) and is_moment_pipeline(model):
-        return PipelineEvaluator(model, *data, folds, scoring, groups)
-    return InMemoryEvaluator(model, *data, folds, scoring, groups)
+    """The evaluator for a model, all models that a grid makes of it, and the metrics."""
+    *data, groups = separate_groups(X, y, sample_weight, groups)
+    scoring = own_scoring(model) if scoring is None else scoring
+    evaluator = _evaluator_class([model, *model_variants(model, grid)], scoring)
+    return evaluator(model, *data, folds, scoring, groups)
+
+
+def _evaluator_class(models: list[Any], scoring: Any) -> Any:
+    is_one_kind = len({(is_classifier(model), is_regressor(model)) for model in models}) == 1
+    if _is_mergeable(scoring) and is_one_kind:
+        if all(is_native(model) for model in models):
+            return RowsEvaluator
+        if all(isinstance(model, Pipeline) and is_moment_pipeline(model) for model in models):
+            return PipelineEvaluator
+    return InMemoryEvaluator
+
+
+def shares_passes(model: Any, scoring: Any) -> bool:
+    """Whether the folds of a model share passes over the data."""
+    scoring = own_scoring(model) if scoring is None else scoring
+    return _evaluator_class([model], scoring) is not InMemoryEvaluator
+
+
+def model_variants(model: Any, grid: Any) -> list[Any]:
+    """The model with each estimator (or step of a pipeline) that a grid puts into it."""
+    grids = [] if grid is None else [grid] if isinstance(grid, Mapping) else grid
+    steps = {name for name, _ in model.steps} if isinstance(model, Pipeline) else set()
+    return [
+        clone_with_params(model, {name: value})
+        for each in grids
+        for name, values in each.items()
+        if not hasattr(values, "rvs")
+        for value in values
+        if name in steps or hasattr(value, "fit")
+    ]
 
 
 def _is_mergeable(scoring: Any) -> bool:
@@ -116,13 +154,42 @@ def _is_mergeable(scoring: Any) -> bool:
 
 
 def resolve_metrics(scoring: Any, model: Any) -> list[Metric]:
-    """The metrics of `scoring`; by default that of the kind of model."""
-    if scoring is None and not (is_classifier(model) or is_regressor(model)):
+    """The metrics of `scoring`; by default what the model's `score` is."""
+    if scoring is None and has_own_score(model):
         return [ModelScore()]
     if scoring is None:
         return [default_metric(is_classifier(model))]
     several = scoring if isinstance(scoring, list | tuple) else [scoring]
     return [get_metric(each) for each in several]
+
+
+_STANDARD_SCORES = (ClassifierMixin.score, RegressorMixin.score)
+_STANDARD_METRICS = ("accuracy_score", "r2_score")  # of networks, over rows or steps
+
+
+def has_own_score(model: Any) -> bool:
+    """Whether `score` is neither accuracy nor R^2: a cost, a deviance, a log-likelihood."""
+    if isinstance(model, Pipeline):
+        return not hasattr(model[-1], "fit") or has_own_score(model[-1])
+    if not (is_classifier(model) or is_regressor(model)):
+        return True
+    if getattr(model, "_metric", None) in _STANDARD_METRICS:
+        return False
+    if getattr(model, "_is_search", False) and not has_own_score(model.model):
+        return False
+    return getattr(type(model), "score", None) not in _STANDARD_SCORES
+
+
+def own_scoring(model: Any) -> Any:
+    """The `scoring` of a search, which its `score` is; None for other models."""
+    if not getattr(model, "_is_search", False):
+        return None
+    scoring = getattr(model, "scoring", None)
+    if scoring is None:
+        return own_scoring(model.model)
+    if isinstance(scoring, Mapping):
+        return next(iter(scoring.values()))
+    return scoring[0] if isinstance(scoring, list | tuple) else scoring
 
 
 class RowsEvaluator(Evaluator):
@@ -135,8 +202,16 @@ class RowsEvaluator(Evaluator):
         self.data = self._open_data(X, y, w)
         self.metrics = resolve_metrics(scoring, model)
         self.names = [each.name for each in self.metrics]
+        target = self.data.codes
+        if target is None and y is not None and is_in_memory(X, y):
+            target = np.asarray(y)
         self.splits = make_splits(
-            folds, self.data.rows.n_rows, self.data.codes, groups, stratify=is_classifier(model)
+            folds,
+            self.data.rows.n_rows,
+            target,
+            groups,
+            stratify=is_classifier(model),
+            X=X if is_in_memory(X, y) else None,
         )
         if any(is_leave_one_out(split) for split in self.splits):
             _refuse_r2(self.names)
@@ -148,22 +223,23 @@ class RowsEvaluator(Evaluator):
         """Scores by a formula, without a fit of each fold; None if there is none."""
         return leave_one_out_scores(self.data, split, candidates, self.metrics)
 
-    def _fit_folds(self, split: Split, candidates: Candidates) -> FittedFolds:
-        return fit_folds(self.data, split, candidates)
+    def _fit_folds(self, data: CVData, split: Split, candidates: Candidates) -> FittedFolds:
+        return fit_folds(data, split, candidates)
 
     def on_split(self, split: Split, candidates: Candidates, *, train: bool) -> FoldScores:
         with one_blas_thread(), monitor_fit(f"{type(self.model).__name__} in folds"):
             start = perf_counter()
+            data = self.data.select(split.order)
             needs_models = train or self.keeps_models
             scores = None if needs_models else self._closed_form_scores(split, candidates)
             if scores is not None:
                 return FoldScores(scores, None, [], perf_counter() - start, 0.0)
-            fitted = self._fit_folds(split, candidates)
+            fitted = self._fit_folds(data, split, candidates)
             fit_end = perf_counter()
-            test = score_folds(self.data, split, fitted, self.metrics)
+            test = score_folds(data, split, fitted, self.metrics)
             train_scores = None
             if train:
-                train_scores = score_folds(self.data, split, fitted, self.metrics, on="train")
+                train_scores = score_folds(data, split, fitted, self.metrics, on="train")
         score_seconds = perf_counter() - fit_end
         return FoldScores(test, train_scores, fitted.models, fit_end - start, score_seconds)
 
@@ -189,9 +265,9 @@ class PipelineEvaluator(RowsEvaluator):
     def _closed_form_scores(self, split: Split, candidates: Candidates) -> None:
         """None: the formula of the last step ignores the steps before it."""
 
-    def _fit_folds(self, split: Split, candidates: Candidates) -> FittedFolds:
-        fitted = fit_pipelines(self.data, self.model, split, candidates)
-        return fitted or fit_in_memory(self.data, self.model, split, candidates)
+    def _fit_folds(self, data: CVData, split: Split, candidates: Candidates) -> FittedFolds:
+        fitted = fit_pipelines(data, self.model, split, candidates)
+        return fitted or fit_in_memory(data, self.model, split, candidates)
 
     def refit(self, params: dict[str, Any]) -> Any:
         X, y, w = load_in_memory(*self.inputs)
@@ -210,7 +286,9 @@ class InMemoryEvaluator(Evaluator):
         self.names = list(self.scorers)
         n = np.shape(self.X)[0] if hasattr(self.X, "shape") else len(self.X)
         target = None if self.y is None else np.asarray(self.y)
-        self.splits = make_splits(folds, n, target, groups, stratify=is_classifier(model))
+        self.splits = make_splits(
+            folds, n, target, groups, stratify=is_classifier(model), X=self.X, keep_order=True
+        )
 
     def on_split(self, split: Split, candidates: Candidates, *, train: bool) -> FoldScores:
         pairs = [
@@ -249,8 +327,7 @@ def resolve_scorers(scoring: Any, model: Any) -> dict[str, Any]:
     if isinstance(scoring, dict):
         return {name: get_scorer(each) for name, each in scoring.items()}
     if scoring is None:
-        [metric] = resolve_metrics(None, model)
-        return {metric.name: _model_score if isinstance(metric, ModelScore) else metric.name}
+        return {resolve_metrics(None, model)[0].name: _model_score}
     several = scoring if isinstance(scoring, list | tuple) else [scoring]
     return dict(_named_scorer(each) for each in several)
 
@@ -264,7 +341,7 @@ def _named_scorer(scorer: Any) -> tuple[str, Any]:
 
 
 def _model_score(model: Any, X: Any, y: Any = None) -> float:
-    return float(model.score(X, y))
+    return float(model.score(X) if y is None else model.score(X, y))
 
 
 def _metric_scorer(metric: Metric, model: Any, X: Any, y: Any) -> float:

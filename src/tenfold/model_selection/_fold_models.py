@@ -48,7 +48,7 @@ class FittedFolds(NamedTuple):
 def fit_folds(data: CVData, split: Split, candidates: Candidates) -> FittedFolds:
     """Fit every candidate on the training rows of every fold."""
     model, is_small = data.model, len(split.train[0]) <= _MAX_CELLS
-    if isinstance(model, OnePass) and is_small and model._has_statistic(data.rows):
+    if isinstance(model, OnePass) and is_small and _have_statistics(data, candidates):
         groups = _group_by_statistic(data.model, candidates)
         results = [_fit_from_statistics(data, split, [candidates[i] for i in g]) for g in groups]
         fits = [fit for fit in results if fit is not None]
@@ -58,11 +58,29 @@ def fit_folds(data: CVData, split: Split, candidates: Candidates) -> FittedFolds
     return FittedFolds(_fit_in_lanes(data, split, candidates))
 
 
+def _have_statistics(data: CVData, candidates: Candidates) -> bool:
+    """Whether every candidate follows from a statistic; some do so for some parameters only."""
+    models = (copy.copy(data.model).set_params(**params) for params in candidates)
+    return all(model._has_statistic(data.rows) for model in models)
+
+
+def parameter_key(value: Any) -> Any:
+    """A key that is equal only for equal values; texts of long arrays and of objects are cut."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, dict):
+        return tuple((str(name), parameter_key(each)) for name, each in sorted(value.items()))
+    if isinstance(value, list | tuple):
+        return tuple(parameter_key(each) for each in value)
+    is_plain = value is None or isinstance(value, bool | int | float | str | np.generic)
+    return (type(value).__name__, repr(value)) if is_plain else id(value)
+
+
 def _group_by_statistic(model: OnePass, candidates: Candidates) -> list[list[int]]:
     """Indices of the candidates that can be made from one statistic."""
-    groups: dict[str, list[int]] = {}
+    groups: dict[Any, list[int]] = {}
     for i, params in enumerate(candidates):
-        key = repr({name: params.get(name) for name in model._statistic_depends_on})
+        key = parameter_key({name: params.get(name) for name in model._statistic_depends_on})
         groups.setdefault(key, []).append(i)
     return list(groups.values())
 
@@ -114,6 +132,10 @@ def merge_cells(data: CVData, split: Split, model: OnePass) -> MergedStatistics:
     jobs = [LaneJob(cells[c], partial(_cell_statistic, model)) for c in used]
     results = run_in_lockstep(data.rows, split.cell, jobs, None)
     by_cell = {int(c): statistic for c, (statistic, _) in zip(used, results, strict=True)}
+    for kind, parts in (("training", split.train), ("test", split.test)):
+        for i, part in enumerate(parts):
+            if not sizes[part].any():
+                raise ValueError(f"fold {i} has no {kind} rows: use fewer folds, or larger shares")
     test = [reduce(merge, [by_cell[c] for c in by_cell if cells[c]]) for cells in split.test]
     n_train = [int(sizes[train].sum()) for train in split.train]
     return MergedStatistics(results[0][1], _training_statistics(by_cell, split), test, n_train)

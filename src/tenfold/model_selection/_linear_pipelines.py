@@ -16,7 +16,12 @@ from sklearn.preprocessing import StandardScaler
 
 from tenfold.base.estimator import Estimator
 from tenfold.base.protocols import SupportsAffineMap
-from tenfold.model_selection._fold_models import Candidates, FittedFolds, merge_cells
+from tenfold.model_selection._fold_models import (
+    Candidates,
+    FittedFolds,
+    merge_cells,
+    parameter_key,
+)
 from tenfold.model_selection.cv_data import CVData, clone_with_params
 from tenfold.model_selection.splits import Split
 from tenfold.stats.moments import Moments
@@ -61,9 +66,9 @@ def fit_pipelines(
 def _group_by_transform(pipeline: Pipeline, candidates: Candidates) -> list[list[int]]:
     """Indices of the candidates that differ in the last step only."""
     last = pipeline.steps[-1][0] + "__"
-    groups: dict[str, list[int]] = {}
+    groups: dict[Any, list[int]] = {}
     for i, params in enumerate(candidates):
-        key = repr(sorted((k, v) for k, v in params.items() if not k.startswith(last)))
+        key = parameter_key({k: v for k, v in params.items() if not k.startswith(last)})
         groups.setdefault(key, []).append(i)
     return list(groups.values())
 

@@ -7,10 +7,23 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.model_selection import cross_validate as sklearn_cross_validate
 
 from tenfold.model_selection._evaluation import make_evaluator
+from tenfold.model_selection._sklearn_arguments import (
+    call_sklearn,
+    check_arguments,
+    is_shared,
+    number_of_folds,
+)
 from tenfold.model_selection.confidence_intervals import ConfidenceInterval, fold_interval
-from tenfold.model_selection.cv_data import is_native, load_in_memory, open_cv_data
+from tenfold.model_selection.cv_data import (
+    is_in_memory,
+    is_native,
+    load_in_memory,
+    open_cv_data,
+)
+from tenfold.model_selection.group_columns import separate_groups
 from tenfold.model_selection.paired_tests import Comparison, corrected_t_test
 from tenfold.model_selection.splits import Split, make_splits
 
@@ -53,16 +66,17 @@ class CVResult(dict):
 
 
 def cross_validate(
-    model: Any,
-    X: Any,
+    model: Any = None,
+    X: Any = None,
     y: Any = None,
     *,
-    folds: Any = 10,
+    folds: Any = None,
     scoring: Any = None,
     groups: Any = None,
     sample_weight: Any = None,
     return_train_score: bool = False,
     return_estimator: bool = False,
+    **sklearn_options: Any,
 ) -> CVResult:
     """Score a model by cross-validation, all folds together.
 
@@ -80,18 +94,25 @@ def cross_validate(
     y : array or column name, optional
         Target, or labels.
     folds : int, "loo", scikit-learn splitter, or pairs of arrays of row numbers
-        A number means consecutive folds without shuffling, stratified for a classifier, as in
-        scikit-learn; "loo" leaves out one row at a time.
+        A number (10 by default) means consecutive folds without shuffling, stratified for a
+        classifier, as in scikit-learn; "loo" leaves out one row at a time. Pairs are kept as they
+        are given, with rows that they repeat (which are then copied into memory); a warning says
+        if rows are both learned from and tested on.
     scoring : str, Metric, list of them, or callable, optional
-        Names as in scikit-learn. By default accuracy, R^2, or the model's own `score`.
-        A callable `f(model, X, y)`, and names that are not in `tenfold.metrics.METRICS`, need data
-        in memory.
-    groups : (n_rows,) array, optional
-        Rows of one group are in one fold.
+        Names as in scikit-learn. By default the model's own `score`: accuracy, R^2, minus the cost
+        of a `CostSensitiveClassifier`, the deviance of a `PoissonRegressor`, what a `Search`
+        chooses by. A callable `f(model, X, y)`, and names that are not in
+        `tenfold.metrics.METRICS`, need data in memory.
+    groups : (n_rows,) array or column name, optional
+        Rows of one group are in one fold. A column of groups is no feature.
     sample_weight : array or column name, optional
         Weights of rows, for fitting and (models of tenfold) for scoring.
     return_train_score, return_estimator : bool
         Whether to add the scores on the training rows, and the fitted models.
+    **sklearn_options
+        Arguments of scikit-learn's function: `estimator`, `cv` (another name of `folds`), `n_jobs`,
+        `verbose`, `params`, `pre_dispatch`, `error_score`, `return_indices`. With one of them, the
+        result is that of scikit-learn, of 5 folds by default; a fold whose fit fails scores NaN.
 
     Returns
     -------
@@ -119,6 +140,38 @@ def cross_validate(
     >>> print(cross_validate(Ridge(alpha=0.1), X, y, scoring="neg_root_mean_squared_error"))
     neg_root_mean_squared_error: -54.4735 ± 1.9322 (mean of 10 folds ± standard error)
     """
+    model = check_arguments("cross_validate", model, folds, sklearn_options)
+    folds = number_of_folds(folds, sklearn_options)
+    flags = {"return_train_score": return_train_score, "return_estimator": return_estimator}
+    data = (X, y, sample_weight, groups)
+    if not sklearn_options:
+        return _cross_validate(model, data, folds, scoring, **flags)
+    if is_shared(model, scoring, sklearn_options):
+        try:
+            return _cross_validate(model, data, folds, scoring, **flags)
+        except Exception:  # scikit-learn scores the folds whose fits do not fail
+            if not is_in_memory(X, y, sample_weight):
+                raise
+    options = {"scoring": scoring, **flags, **sklearn_options}
+    return _as_cv_result(call_sklearn(sklearn_cross_validate, model, data, folds, options))
+
+
+def _as_cv_result(scores: dict[str, Any]) -> CVResult:
+    names = [key.removeprefix("test_") for key in scores if key.startswith("test_")]
+    return CVResult(scores, names)
+
+
+def _cross_validate(
+    model: Any,
+    data: tuple[Any, Any, Any, Any],
+    folds: Any,
+    scoring: Any,
+    *,
+    return_train_score: bool,
+    return_estimator: bool,
+) -> CVResult:
+    """Scores on (X, y, sample_weight, groups), all folds together."""
+    X, y, sample_weight, groups = data
     evaluator = make_evaluator(
         model, X, y, folds=folds, scoring=scoring, groups=groups, sample_weight=sample_weight
     )
@@ -284,6 +337,7 @@ def compare(
     """
     if not models:
         raise ValueError("there are no models to compare: give at least one")
+    X, y, sample_weight, groups = separate_groups(X, y, sample_weight, groups)
     shared = _shared_splits(models, X, y, folds, groups)
     results = {
         name: cross_validate(
@@ -291,6 +345,9 @@ def compare(
         )
         for name, model in models.items()
     }
+    judged = {name: result.names[0] for name, result in results.items()}
+    if len(set(judged.values())) > 1:
+        raise ValueError(f"the models are judged by different scores, {judged}: give scoring=")
     return Leaderboard(results)
 
 
@@ -299,10 +356,15 @@ def _shared_splits(
 ) -> list[Split]:
     """Splits that are drawn once, so that all models get the same."""
     first = next(iter(models.values()))
+    given = X if is_in_memory(X, y) else None
     if is_native(first):
         data = open_cv_data(first, X, y, None)
         n, labels = data.rows.n_rows, data.codes
+        labels = np.asarray(y) if labels is None and given is not None and y is not None else labels
     else:
         X, labels, _ = load_in_memory(X, y, None)
-        n = len(X)
-    return make_splits(folds, n, labels, groups, stratify=is_classifier(first))
+        n = np.shape(X)[0] if hasattr(X, "shape") else len(X)
+    keep_order = not all(is_native(model) for model in models.values())
+    return make_splits(
+        folds, n, labels, groups, stratify=is_classifier(first), X=given, keep_order=keep_order
+    )

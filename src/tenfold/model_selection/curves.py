@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.model_selection import learning_curve as sklearn_learning_curve
+from sklearn.model_selection import validation_curve as sklearn_validation_curve
 
 from tenfold.model_selection._evaluation import concatenate_splits, make_evaluator
+from tenfold.model_selection._sklearn_arguments import (
+    call_sklearn,
+    check_arguments,
+    is_shared,
+    number_of_folds,
+)
+from tenfold.model_selection.cv_data import is_in_memory
 from tenfold.model_selection.splits import Split, learning_curve_split
 
 _DEFAULT_SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
+_TRAINING_ROWS = "training rows"
 
 
-class ScoreCurve(NamedTuple):
+@dataclass(frozen=True)
+class ScoreCurve:
     """Scores of a model against its number of training rows, or against one parameter.
+
+    It unpacks as what scikit-learn returns: `sizes, train, test` of a learning curve, `train, test`
+    of a validation curve.
 
     Attributes
     ----------
@@ -28,6 +44,10 @@ class ScoreCurve(NamedTuple):
     train: np.ndarray
     test: np.ndarray
     score: str
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        is_learning_curve = self.what == _TRAINING_ROWS
+        return iter((*([self.values] if is_learning_curve else []), self.train, self.test))
 
     @property
     def gap(self) -> np.ndarray:
@@ -49,17 +69,18 @@ class ScoreCurve(NamedTuple):
 
 
 def learning_curve(
-    model: Any,
-    X: Any,
+    model: Any = None,
+    X: Any = None,
     y: Any = None,
     *,
     shares: Any = _DEFAULT_SHARES,
-    folds: Any = 10,
+    folds: Any = None,
     scoring: Any = None,
     groups: Any = None,
     sample_weight: Any = None,
-    random_state: int = 0,
-) -> ScoreCurve:
+    random_state: Any = 0,
+    **sklearn_options: Any,
+) -> Any:
     """Scores against the number of training rows; all sizes and folds share their passes.
 
     Parameters
@@ -76,11 +97,17 @@ def learning_curve(
         As in `cross_validate`.
     random_state : int
         Seed of the subsamples.
+    **sklearn_options
+        Arguments of scikit-learn's function: `estimator`, `cv`, `train_sizes`, `shuffle`,
+        `exploit_incremental_learning`, `return_times`, `n_jobs`, `verbose`, `params`,
+        `pre_dispatch`, `error_score`. With one of them, its function is called, on the rows in
+        memory.
 
     Returns
     -------
-    Curve
-        Its `values` are numbers of training rows, averaged over the folds.
+    ScoreCurve
+        Its `values` are numbers of training rows, averaged over the folds. With an argument of
+        scikit-learn its tuple `(train_sizes, train_scores, test_scores)`, and times if asked for.
 
     See Also
     --------
@@ -96,6 +123,12 @@ def learning_curve(
     >>> curve.values.tolist(), bool(curve.gap[0] > curve.gap[1])
     ([24, 120], True)
     """
+    model = check_arguments("learning_curve", model, folds, sklearn_options)
+    folds = number_of_folds(folds, sklearn_options)
+    if sklearn_options:
+        options = {"scoring": scoring, "random_state": random_state, **sklearn_options}
+        data = (X, y, sample_weight, groups)
+        return call_sklearn(sklearn_learning_curve, model, data, folds, options)
     sizes = np.asarray(shares, dtype=float)
     if not ((sizes > 0) & (sizes <= 1)).all():
         raise ValueError(f"shares={shares!r} of the training rows must lie in (0, 1]")
@@ -107,7 +140,7 @@ def learning_curve(
     n_rows = np.concatenate([_training_sizes(split, len(sizes)) for split in splits])
     train, test = (a[:, 0, 0].reshape(-1, len(sizes)).T for a in scores.both)
     values = n_rows.mean(axis=0).round().astype(int)
-    return ScoreCurve("training rows", values, train, test, evaluator.names[0])
+    return ScoreCurve(_TRAINING_ROWS, values, train, test, evaluator.names[0])
 
 
 def _training_sizes(split: Split, n_shares: int) -> np.ndarray:
@@ -116,17 +149,18 @@ def _training_sizes(split: Split, n_shares: int) -> np.ndarray:
 
 
 def validation_curve(
-    model: Any,
-    name: str,
-    values: Any,
-    X: Any,
+    model: Any = None,
+    name: Any = None,
+    values: Any = None,
+    X: Any = None,
     y: Any = None,
     *,
-    folds: Any = 10,
+    folds: Any = None,
     scoring: Any = None,
     groups: Any = None,
     sample_weight: Any = None,
-) -> ScoreCurve:
+    **sklearn_options: Any,
+) -> Any:
     """Scores against the values of one parameter; all values and folds share their passes.
 
     Parameters
@@ -143,10 +177,15 @@ def validation_curve(
         Target, or labels.
     folds, scoring, groups, sample_weight
         As in `cross_validate`.
+    **sklearn_options
+        Arguments of scikit-learn's function: `estimator`, `param_name`, `param_range`, `cv`,
+        `n_jobs`, `verbose`, `params`, `pre_dispatch`, `error_score`. With `param_name`, the
+        second and third argument are X and y, as in scikit-learn.
 
     Returns
     -------
-    Curve
+    ScoreCurve
+        With an argument of scikit-learn its pair `(train_scores, test_scores)`.
 
     See Also
     --------
@@ -164,8 +203,47 @@ def validation_curve(
                  0.1     0.5129     0.4633     0.0495
                 10.0     0.1763     0.1407     0.0355
     """
+    options = sklearn_options
+    model = check_arguments("validation_curve", model, folds, options)
+    folds = number_of_folds(folds, options)
+    if "param_name" in options:
+        X, y = (name if X is None else X), (values if y is None else y)
+        name, values = options["param_name"], options.get("param_range")
+    if name is None or values is None or X is None:
+        raise TypeError("validation_curve() needs a parameter's name, its values, and X")
+    data = (X, y, sample_weight, groups)
+    if options and is_shared(model, scoring, options):
+        try:
+            curve = _validation_curve(model, name, values, data, folds, scoring)
+        except Exception:  # scikit-learn scores the folds whose fits do not fail
+            if not is_in_memory(X, y, sample_weight):
+                raise
+        else:
+            return curve.train, curve.test
+    if options:
+        options = {**options, "scoring": scoring, "param_name": name, "param_range": values}
+        return call_sklearn(sklearn_validation_curve, model, data, folds, options)
+    return _validation_curve(model, name, values, data, folds, scoring)
+
+
+def _validation_curve(
+    model: Any,
+    name: str,
+    values: Any,
+    data: tuple[Any, Any, Any, Any],
+    folds: Any,
+    scoring: Any,
+) -> ScoreCurve:
+    X, y, sample_weight, groups = data
     evaluator = make_evaluator(
-        model, X, y, folds=folds, scoring=scoring, groups=groups, sample_weight=sample_weight
+        model,
+        X,
+        y,
+        folds=folds,
+        scoring=scoring,
+        groups=groups,
+        sample_weight=sample_weight,
+        grid={name: values},
     )
     scores = evaluator.run([{name: value} for value in values], train=True)
     train, test = (a[:, :, 0].T for a in scores.both)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier
 
 from tenfold.base.estimator import Estimator
+from tenfold.engine.arrays import ArraySource, SparseSource
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.lockstep import CellClassCounts
 from tenfold.engine.rows import Rows
@@ -29,6 +31,25 @@ class CVData(NamedTuple):
     model: Any
     classes: np.ndarray | None
     codes: np.ndarray | None
+
+    def select(self, order: np.ndarray | None) -> CVData:
+        """The rows with these numbers, in memory, as often as they occur; None means all."""
+        if order is None:
+            return self
+        numbers, places = np.unique(order, return_inverse=True)
+        X, y, w, _ = self.rows.source.take(numbers)
+        if not (isinstance(X, np.ndarray) or issparse(X)):
+            raise ValueError("folds that repeat rows need rows of numbers, not sequences")
+        X, y, w = (None if part is None else part[places] for part in (X, y, w))
+        source = SparseSource(X, y, w) if issparse(X) else ArraySource(cast("Any", X), y, w)
+        source.names, source.max_chunk_rows = self.rows.names, self.rows.source.max_chunk_rows
+        rows = Rows(
+            source,
+            engine=self.rows.engine,
+            classes=self.rows.classes,
+            allow_nan=self.rows.allow_nan,
+        )
+        return self._replace(rows=rows, codes=None if self.codes is None else self.codes[order])
 
     def class_counts(self, split: Split) -> CellClassCounts | None:
         """Number of rows of each class in each cell of a split."""
@@ -69,10 +90,16 @@ def class_codes(chunk: Chunk, k: int) -> np.ndarray:
 
 def load_in_memory(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     """Arrays or tables for a model that is not fitted on `Rows`."""
-    from tenfold.io.opener import is_rows_like
     from tenfold.io.opener import open as open_rows
 
-    if not (is_rows_like(X) or isinstance(y, str) or isinstance(sample_weight, str)):
+    if is_in_memory(X, y, sample_weight):
         return X, y, sample_weight
     whole = open_rows(X, target=y, weight=sample_weight).gather()
     return whole.X, whole.y, whole.w
+
+
+def is_in_memory(X: Any, y: Any = None, sample_weight: Any = None) -> bool:
+    """Whether the rows are arrays or a table, and target and weights no columns of it."""
+    from tenfold.io.opener import is_rows_like
+
+    return not (is_rows_like(X) or isinstance(y, str) or isinstance(sample_weight, str))

@@ -9,6 +9,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 from scipy.stats import rankdata
+from sklearn.metrics import get_scorer
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -17,7 +18,14 @@ from tenfold.base._sklearn import HasMethods, Interval, StrOptions
 from tenfold.base.estimator import Estimator
 from tenfold.engine.rows import Rows
 from tenfold.metrics.evaluation import evaluate
-from tenfold.model_selection._evaluation import Evaluator, FoldScores, make_evaluator
+from tenfold.metrics.registry import METRICS
+from tenfold.model_selection._evaluation import (
+    Evaluator,
+    FoldScores,
+    has_own_score,
+    make_evaluator,
+    own_scoring,
+)
 from tenfold.model_selection._fold_models import Candidates
 from tenfold.model_selection.cv_data import clone_with_params, is_native
 from tenfold.model_selection.search_strategies import (
@@ -101,7 +109,8 @@ class Search(Estimator):
     folds : int, "loo", scikit-learn splitter, or pairs of arrays of row numbers
         As in `cross_validate`.
     scoring : str, Metric, list of them, or callable, optional
-        The first of several decides. By default accuracy, or R^2.
+        The first of several decides. By default the model's own `score`: accuracy, R^2, minus the
+        cost of a `CostSensitiveClassifier`.
     how : {"grid", "sampled", "refined", "halving"}
         Every combination; `n_candidates` random ones; a grid that is refined `rounds` times around
         the best; or successive halving: all on few rows first, then the best of them on more.
@@ -214,8 +223,8 @@ class Search(Estimator):
             Target, or labels.
         sample_weight : array or column name, optional
             Weights of rows, for fitting and scoring.
-        groups : (n_rows,) array, optional
-            Rows of one group are in one fold.
+        groups : (n_rows,) array or column name, optional
+            Rows of one group are in one fold. A column of groups is no feature.
 
         Returns
         -------
@@ -230,6 +239,7 @@ class Search(Estimator):
             scoring=self.scoring,
             groups=groups,
             sample_weight=sample_weight,
+            grid=self.grid,
         )
         names = evaluator.names if isinstance(self.scoring, list | tuple | dict) else ["score"]
         candidates, scores, eligible = self._run_strategy(evaluator)
@@ -283,6 +293,8 @@ class Search(Estimator):
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
             if hasattr(self.best_estimator_, name):
                 setattr(self, name, getattr(self.best_estimator_, name))
+
+    _is_search = True  # its `score` is that of `scoring`
 
     @property
     def _learns_from_rows(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -360,11 +372,16 @@ class Search(Estimator):
         sample_weight : array or column name, optional
             Their weights.
         """
-        first = self.scoring[0] if isinstance(self.scoring, list | tuple) else self.scoring
+        first, best = own_scoring(self), self._best()
+        if first is None and has_own_score(best):
+            weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+            return float(best.score(X, **weights) if y is None else best.score(X, y, **weights))
+        if isinstance(first, str) and first not in METRICS:
+            first = get_scorer(first)
         if callable(first):
-            return float(cast("Any", first)(self._best(), X, y))
+            return float(cast("Any", first)(best, X, y))
         metrics = None if first is None else [first]
-        scores = evaluate(self._best(), X, y, metrics=metrics, sample_weight=sample_weight)
+        scores = evaluate(best, X, y, metrics=metrics, sample_weight=sample_weight)
         return next(iter(scores.values()))
 
 

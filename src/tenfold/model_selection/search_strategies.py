@@ -91,6 +91,12 @@ def complexity_keys(params: list[dict[str, Any]], simpler: Mapping[str, str] | N
             f"it is not known which values of {list(params[0])} make a model simpler: give "
             "simpler={'name': 'low'} (or 'high')"
         )
+    for name in names:
+        if not all(isinstance(each.get(name), Real) for each in params):
+            raise ValueError(
+                f"the rule 'one_standard_error' compares {name!r}, which is not a number in every "
+                "candidate: give simpler={...} for parameters that all have, or rule='best'"
+            )
     return [
         tuple(_key(each[name], _direction(directions, name)) for name in names) for each in params
     ]
@@ -133,7 +139,7 @@ def refine_grid(
     """A finer grid around the best candidate, between its neighbors.
 
     Log-spaced values are refined in equal ratios, others in equal steps; integers stay integers.
-    Parameters that are not numbers keep their best value.
+    Parameters that are not finite numbers keep their best value.
 
     Examples
     --------
@@ -152,7 +158,10 @@ def _values_around(tried: list[dict[str, Any]], name: str, value: Any, n: int) -
         return [value]
     is_integer = isinstance(value, Integral)
     value = value if is_integer else float(value)
-    values = sorted({float(each[name]) for each in tried if isinstance(each.get(name), Real)})
+    if not np.isfinite(value):
+        return [value]
+    given = [float(each[name]) for each in tried if isinstance(each.get(name), Real)]
+    values = sorted({v for v in given if np.isfinite(v)})  # beyond them lies no middle
     is_log = values[0] > 0 and _is_log_spaced(values)
     transform = np.log if is_log else np.asarray
     grid = [float(transform(v)) for v in values]
@@ -202,8 +211,10 @@ def subsample_split(split: Split, share: float, seed: int) -> Split:
     n_cells = len(split.train[0])
     is_unused = np.random.default_rng(seed).random(len(split.cell)) >= share
     cell = np.where(is_unused, n_cells, split.cell.astype(np.int32))
-    train, test = (np.pad(np.stack(list(part)), ((0, 0), (0, 1))) for part in split[1:])
-    return Split(cell.astype(np.min_scalar_type(n_cells)), train, test)
+    train, test = (
+        np.pad(np.stack(list(part)), ((0, 0), (0, 1))) for part in (split.train, split.test)
+    )
+    return Split(cell.astype(np.min_scalar_type(n_cells)), train, test, split.order)
 
 
 def survivors(scores: np.ndarray, factor: float) -> list[int]:

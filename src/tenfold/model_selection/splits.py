@@ -7,6 +7,7 @@ cell is enough to fit all ten.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -28,11 +29,14 @@ class Split(NamedTuple):
     ----------
     cell : (n_rows,) index of each row's cell
     train, test : for each fold, (n_cells,) whether a cell belongs to it
+    order : row number of each entry of `cell`, where rows repeat or their order counts; else None,
+        and the entries are the rows themselves
     """
 
     cell: np.ndarray
     train: Any
     test: Any
+    order: np.ndarray | None = None
 
     @property
     def parts(self) -> int:
@@ -41,7 +45,8 @@ class Split(NamedTuple):
 
     def rows(self, cells: np.ndarray) -> np.ndarray:
         """Indices of the rows in these cells."""
-        return np.flatnonzero(cells[self.cell])
+        places = np.flatnonzero(cells[self.cell])
+        return places if self.order is None else self.order[places]
 
 
 def k_fold_split(cell: np.ndarray, k: int) -> Split:
@@ -88,10 +93,21 @@ def time_series_split(n: int, k: int) -> Split:
 
 
 def two_part_split(n: int, train: np.ndarray, test: np.ndarray) -> Split:
-    """One fold with given training and test rows; other rows are unused."""
+    """One fold with given training and test rows, which may overlap; other rows are unused."""
     cell = np.full(n, 2, np.uint8)
-    cell[train], cell[test] = 0, 1
-    return Split(cell, np.array([[True, False, False]]), np.array([[False, True, False]]))
+    cell[train] = 0
+    cell[test] = np.where(cell[test] == 0, 3, 1)
+    if cell.max() < 3:
+        return Split(cell, np.array([[True, False, False]]), np.array([[False, True, False]]))
+    train_cells, test_cells = [True, False, False, True], [False, True, False, True]
+    return Split(cell, np.array([train_cells]), np.array([test_cells]))
+
+
+def ordered_split(train: np.ndarray, test: np.ndarray) -> Split:
+    """One fold with its rows as they are given: in their order, as often as they occur."""
+    cell = np.repeat(np.array([0, 1], np.uint8), [len(train), len(test)])
+    parts = np.eye(2, dtype=bool)
+    return Split(cell, parts[:1], parts[1:], np.concatenate([train, test]))
 
 
 def learning_curve_split(split: Split, shares: np.ndarray, seed: int) -> Split:
@@ -103,11 +119,18 @@ def learning_curve_split(split: Split, shares: np.ndarray, seed: int) -> Split:
     is_used = np.arange(n_bands) <= np.arange(len(shares))[:, None]  # (n_shares, n_bands)
     train = [np.outer(fold, bands).ravel() for fold in split.train for bands in is_used]
     test = [np.repeat(fold, n_bands) for fold in split.test for _ in shares]
-    return Split(to_smallest_dtype(cell), np.array(train), np.array(test))
+    return Split(to_smallest_dtype(cell), np.array(train), np.array(test), split.order)
 
 
 def make_splits(
-    folds: Any, n: int, y: np.ndarray | None = None, groups: Any = None, *, stratify: bool = False
+    folds: Any,
+    n: int,
+    y: np.ndarray | None = None,
+    groups: Any = None,
+    *,
+    stratify: bool = False,
+    X: Any = None,
+    keep_order: bool = False,
 ) -> list[Split]:
     """The splits that `folds` describes.
 
@@ -123,11 +146,20 @@ def make_splits(
         Rows of one group are in one fold.
     stratify : bool
         Whether a number of folds means stratified ones.
+    X : array or table, optional
+        The rows, for a splitter that looks at them.
+    keep_order : bool
+        Whether pairs keep the order of their rows. Rows that a pair repeats are kept in any case.
 
     Returns
     -------
     list of Split
         One for all folds if no row is tested twice, else several.
+
+    Warns
+    -----
+    ChosenOnTrainingWarning
+        If a fold is tested on rows that it is trained on.
 
     Examples
     --------
@@ -149,7 +181,8 @@ def make_splits(
     if type(folds) is LeaveOneOut:
         _require_rows(n, 2)
         return [Split(np.arange(n, dtype=np.int32), _ComplementRows(n), _OneHotRows(n))]
-    return _splits_from_pairs(_row_pairs(folds, n, y, groups), n)
+    X = np.zeros((n, 0)) if X is None else X
+    return _splits_from_pairs(_row_pairs(folds, X, y, groups), n, keep_order=keep_order)
 
 
 def is_leave_one_out(split: Split) -> bool:
@@ -193,7 +226,7 @@ def _require_rows(n: int, k: int) -> None:
         raise ValueError(f"{k} folds of n_samples={n} rows: there cannot be more folds than rows")
 
 
-def _row_pairs(folds: Any, n: int, y: np.ndarray | None, groups: Any) -> Iterable:
+def _row_pairs(folds: Any, X: Any, y: np.ndarray | None, groups: Any) -> Iterable:
     if not (hasattr(folds, "split") or isinstance(folds, Iterable)) or isinstance(folds, str):
         raise TypeError(
             f"folds={folds!r}: give a number, 'loo', a splitter of scikit-learn, or pairs of row "
@@ -204,29 +237,65 @@ def _row_pairs(folds: Any, n: int, y: np.ndarray | None, groups: Any) -> Iterabl
         return splitter
     if isinstance(folds, BaseCrossValidator) and y is None and "Stratified" in type(folds).__name__:
         raise ValueError(f"{folds} needs classes, and there are none: use KFold")
-    return splitter.split(np.zeros((n, 0)), y, groups)
+    return splitter.split(X, y, groups)
 
 
-def _splits_from_pairs(pairs: Iterable, n: int) -> list[Split]:
+def _splits_from_pairs(pairs: Iterable, n: int, *, keep_order: bool) -> list[Split]:
     """One split if the test parts are disjoint folds; else one for each pair."""
-    cell, splits, k = np.full(n, -1, np.int32), [], 0
-    for train, test in pairs:
-        train, test = _validate_rows(train, n), _validate_rows(test, n)
-        if len(test) + len(train) == n and (cell[test] == -1).all() and not splits:
+    cell, splits, seen = np.full(n, -1, np.int32), [], []
+    for k, pair in enumerate(pairs):
+        train, test = _validate_pair(pair, k, n)
+        seen.append(_count_seen(train, test, n))
+        is_ordered = keep_order and not (_ascends(train) and _ascends(test))
+        is_ordered = is_ordered or _has_repeats(train, n) or _has_repeats(test, n)
+        covers = len(test) + len(train) == n and not seen[-1] and not is_ordered
+        if covers and not splits and (cell[test] == -1).all():
             cell[test] = k
-        else:
-            splits += [] if splits else _separate_splits(cell, k)
-            splits.append(two_part_split(n, train, test))
-        k += 1
-    if k == 0:
+            continue
+        splits += [] if splits else _separate_splits(cell, k)
+        splits.append(ordered_split(train, test) if is_ordered else two_part_split(n, train, test))
+    if not seen:
         raise ValueError("the splitter gave no folds: give at least one pair")
+    if any(seen):
+        _warn_of_training_rows(seen)
     if splits:
         return splits
+    k = len(seen)
     if (cell == -1).any():  # rows that are never tested have their own cell
         cell = np.where(cell == -1, k, cell)
         test = np.eye(k, k + 1, dtype=bool)
         return [Split(to_smallest_dtype(cell), ~test, test)]
     return [k_fold_split(cell, k)]
+
+
+def _ascends(rows: np.ndarray) -> bool:
+    return bool((np.diff(rows) > 0).all())
+
+
+def _has_repeats(rows: np.ndarray, n: int) -> bool:
+    return len(rows) > n or int(np.bincount(rows, minlength=n).max()) > 1
+
+
+def _count_seen(train: np.ndarray, test: np.ndarray, n: int) -> int:
+    """How many of the test rows are training rows."""
+    is_trained = np.zeros(n, bool)
+    is_trained[train] = True
+    return int(np.count_nonzero(is_trained[test]))
+
+
+def _warn_of_training_rows(seen: list[int]) -> None:
+    from tenfold.model_selection.selection_bias import ChosenOnTrainingWarning
+
+    first = next(i for i, count in enumerate(seen) if count)
+    others = sum(count > 0 for count in seen) - 1
+    more = f" (and {others} more folds)" if others else ""
+    warnings.warn(
+        f"fold {first}{more} is tested on {seen[first]} rows that it is trained on: its score says "
+        "how well the model remembers them, not how well it predicts others, and favors the most "
+        "flexible model. Leave them out of the test rows or of the training rows",
+        ChosenOnTrainingWarning,
+        stacklevel=5,
+    )
 
 
 def _separate_splits(cell: np.ndarray, k: int) -> list[Split]:
@@ -235,9 +304,32 @@ def _separate_splits(cell: np.ndarray, k: int) -> list[Split]:
     return [two_part_split(n, np.setdiff1d(np.arange(n), test), test) for test in tests]
 
 
-def _validate_rows(rows: Any, n: int) -> np.ndarray:
+def _validate_pair(pair: Any, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        train, test = pair
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"fold {k} must be a pair of arrays of row indices, (train, test)"
+        ) from None
+    return _validate_rows(train, k, "training", n), _validate_rows(test, k, "test", n)
+
+
+def _validate_rows(rows: Any, k: int, kind: str, n: int) -> np.ndarray:
     rows = np.asarray(rows)
-    rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64, copy=False)
-    if not len(rows) or rows.min() < 0 or rows.max() >= n:
-        raise ValueError(f"a part must hold row indices from 0 to {n - 1}, and at least one")
-    return rows
+    if rows.dtype == bool:
+        if rows.shape != (n,):
+            raise ValueError(
+                f"the mask of the {kind} rows of fold {k} has shape {rows.shape}: give one "
+                f"entry for each of the {n} rows"
+            )
+        rows = np.flatnonzero(rows)
+    if rows.ndim != 1 or not len(rows) or rows.dtype.kind not in "iu":
+        raise ValueError(
+            f"the {kind} rows of fold {k} must be row indices from 0 to {n - 1}, and at least one"
+        )
+    if rows.min() < 0 or rows.max() >= n:
+        raise ValueError(
+            f"the {kind} rows of fold {k} must be row indices from 0 to {n - 1}, but go from "
+            f"{rows.min()} to {rows.max()}"
+        )
+    return rows.astype(np.int64, copy=False)
