@@ -150,7 +150,7 @@ class Perceptron(BaseSGDClassifier):
     (array([[-12.,   6.]]), array([-5.]), 9, 8)
     """
 
-    _in_laws = {"tol": None, "max_iter": 10}  # whose classes are not separable: no warning
+    _law_params = {"tol": None, "max_iter": 10}  # inseparable classes: no warning
     _parameter_constraints = {
         **CLASSIFIER_CONSTRAINTS,
         **PENALTY_CONSTRAINTS,
