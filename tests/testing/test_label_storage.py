@@ -64,8 +64,8 @@ def test_classes_in_an_order_of_their_own():
 
 
 def test_one_class_is_named_in_words():
-    with pytest.raises(ValueError, match=r"LeastSquaresClassifier .* one class: 'only'"):
-        tenfold.LeastSquaresClassifier().fit(X, np.full(len(X), "only"))
+    with pytest.raises(ValueError, match=r"LogisticRegression .* one class: 'only'"):
+        tenfold.LogisticRegression().fit(X, np.full(len(X), "only"))
 
 
 def test_a_class_without_rows_yet_or_without_weight():

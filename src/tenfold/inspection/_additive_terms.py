@@ -16,6 +16,8 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.io.dataframe import to_dataframe
+
 LOG_PREDICTION = "log of prediction"  # output of a regression whose link is the logarithm
 LATENT_SCORE = "latent score"  # output of an ordinal regression
 
@@ -68,9 +70,7 @@ def with_names(model: Any, X: np.ndarray) -> Any:
     names = getattr(model, "feature_names_in_", None)
     if names is None or len(names) != X.shape[1]:
         return X
-    import pandas as pd
-
-    return pd.DataFrame(X, columns=list(names))
+    return to_dataframe(X, list(names))
 
 
 def is_naive_bayes(model: Any) -> bool:

@@ -95,6 +95,13 @@ class DataFrameSource(Source):
         return y, w if w is None else as_weights(w)
 
 
+def to_dataframe(X: np.ndarray, names: list[str]) -> Any:
+    """Rows as a table with named columns, for models that were fitted to one."""
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=names)
+
+
 def _to_narwhals(frame: Any) -> Any:
     import narwhals as nw
 

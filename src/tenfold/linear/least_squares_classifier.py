@@ -111,7 +111,8 @@ class LeastSquaresClassifier(OnePassClassifier):
 
     with t the one-hot label. A closed form from one pass; with an intercept the outputs sum to 1.
     Rows far on the right side cost as much as rows on the wrong side, so outliers move the
-    boundary: see `LogisticRegression` and `LinearSVC` for losses without that fault.
+    boundary: see `LogisticRegression` and `LinearSVC` for losses without that fault. Rows of one
+    class alone are fitted too, since models of parts merge; that class is then always predicted.
 
     Parameters
     ----------
@@ -147,7 +148,6 @@ class LeastSquaresClassifier(OnePassClassifier):
     """
 
     _sparse_ok = True
-    _min_classes = 2
     _parameter_constraints = {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "fit_intercept": ["boolean"],

@@ -58,6 +58,7 @@ class InMemoryTextRows:
 
     def __init__(self, X: np.ndarray, w: np.ndarray | None) -> None:
         self.chunk = Chunk(TextColumns(X), None, w)
+        self.n_rows, self.n_features = X.shape
 
     def total(self, f: Callable[..., Any], *state: Any) -> Any:
         return f(self.chunk, *state)
