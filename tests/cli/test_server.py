@@ -1,17 +1,19 @@
 """`tenfold serve`: its answers, its limits, and the requests that it refuses."""
 
+import asyncio
 import http.client
 import json
+import signal
 import socket
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from tenfold.cli.server import app, local_server
+from tenfold.cli.server import app, command, local_server
 from tenfold.cli.server.app import RequestLimits, open_model_server, render_form
 from tenfold.cli.server.requests import RequestError, make_schema, parse_rows, validate_row
 
@@ -188,6 +190,36 @@ def test_an_odd_size_is_refused(server, length):
         assert raw.makefile("rb").readline().split()[1] in {b"400", b"411", b"413"}
 
 
+@pytest.mark.parametrize("zeros", [3, 12, 30, 6000])
+def test_zeros_do_not_hide_the_size(server, zeros):
+    head = f"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: {'0' * zeros}3001\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw:
+        raw.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode() + b" " * 3001)
+        assert raw.makefile("rb").readline().split()[1] in {b"400", b"413"}
+    assert ask(server, "GET", "/health").status == 200
+
+
+def test_the_bytes_that_arrive_are_counted():
+    async def stream():
+        for _ in range(5):
+            yield b" " * 1000
+
+    request = SimpleNamespace(
+        headers={"content-type": "application/json", "content-length": "10"}, stream=stream
+    )
+    with pytest.raises(RequestError, match="2,000 bytes"):
+        asyncio.run(app._read_body(request, 2000))
+
+
+def test_a_body_that_is_shorter_than_it_says_is_not_predicted(server):
+    body = json.dumps({"rows": [ROW]})
+    head = f"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body) + 9}\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw:
+        raw.sendall(f"{head}Content-Type: application/json\r\n\r\n{body}".encode())
+        raw.shutdown(socket.SHUT_WR)
+        assert b" 200 " not in raw.makefile("rb").read()
+
+
 def test_a_silent_sender_does_not_hold_the_server(server):
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw:
         raw.sendall(b"POST /predict HTTP/1.1\r\n")
@@ -223,10 +255,15 @@ def test_a_body_that_stops_is_answered_with_408(monkeypatch):
         ("GET", "/predict", 405),
         ("POST", "/schema", 405),
         ("DELETE", "/", 405),
+        ("OPTIONS", "/predict", 405),
+        ("PUT", "/predict", 405),
     ],
 )
 def test_there_is_nothing_else(server, way, path, status):
-    assert ask(server, way, path).status == status
+    reply = ask(server, way, path)
+    assert reply.status == status
+    assert "error" in json.loads(reply.content)
+    assert reply.headers["Content-Security-Policy"] == "default-src 'none'"
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1:1", ""])
@@ -341,9 +378,31 @@ def test_many_ask_at_once(server):
     def one():
         found.append(post(server, {"rows": [ROW]})[0])
 
-    threads = [threading.Thread(target=one) for _ in range(60)]
+    threads = [threading.Thread(target=one) for _ in range(200)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [200] * 60
+    assert found == [200] * 200
+
+
+def test_few_threads_predict_however_many_ask(server):
+    before = threading.active_count()
+    with ExitStack() as stack:
+        for _ in range(100):
+            place = ("127.0.0.1", server.port)
+            stack.enter_context(socket.create_connection(place, timeout=10))
+        assert post(server, {"rows": [ROW]})[0] == 200
+        assert threading.active_count() <= before + app._PREDICTION_THREADS
+
+
+def test_a_hangup_stops_the_server_in_order(monkeypatch):
+    stopped, handlers = [], {}
+    monkeypatch.setattr(signal, "signal", handlers.__setitem__)
+    command._stop_on_hangup(SimpleNamespace(stop=lambda: stopped.append(True)))
+    handlers[signal.SIGHUP](signal.SIGHUP, None)
+    assert stopped == [True]
+    monkeypatch.setattr(signal, "getsignal", lambda _: signal.SIG_IGN)  # nohup
+    handlers.clear()
+    command._stop_on_hangup(SimpleNamespace(stop=None))
+    assert handlers == {}

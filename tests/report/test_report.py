@@ -20,12 +20,31 @@ from tenfold.automl.task_scores import make_scoring
 from tenfold.io import open_table
 from tenfold.preprocessing.column_kinds import infer_column_kinds
 from tenfold.preprocessing.table_encoder import TableEncoder
-from tenfold.report import ModelExplanation, render_explanation, render_report, write_report
+from tenfold.report import (
+    ModelExplanation,
+    dataset,
+    evaluation,
+    model_cards,
+    render_explanation,
+    render_report,
+    summary,
+    write_report,
+)
+from tenfold.report import pages as pages_module
 from tenfold.report.evaluation import classification_figures
+from tenfold.report.figures import count_bins
 from tenfold.report.format import format_duration, format_fixed, format_percent, format_value
 from tenfold.report.model_cards import MODEL_CARDS, find_model_card
 from tenfold.report.summary import headline, lead
-from tenfold.report.svg import Scale, element, log_ticks, render_formula, round_ticks
+from tenfold.report.svg import (
+    Chart,
+    Scale,
+    element,
+    log_ticks,
+    pad_limits,
+    render_formula,
+    round_ticks,
+)
 
 VOID = {"br", "hr", "img", "input", "meta", "link", "wbr"}
 EVIL = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
@@ -410,3 +429,71 @@ def test_numbers_as_people_read_them():
         "30 s",
         "10.0 min",
     ]
+
+
+# ------------------------------------------------------------------------- values at the edge
+
+
+@pytest.mark.parametrize("section", ["data", "leaderboard", "test", "usage", "models"])
+def test_a_section_that_fails_is_left_out_with_a_sentence(section, monkeypatch):
+    study = a_study("two-class")
+    where = {
+        "data": (dataset, "column_rows"),
+        "leaderboard": (summary, "leaderboard_rows"),
+        "test": (evaluation, "score_rows"),
+        "usage": (pages_module, "split_tokens"),
+        "models": (model_cards, "shown_cards"),
+    }
+
+    def fail(*_):
+        raise OverflowError("cannot convert <b>infinity</b>")
+
+    monkeypatch.setattr(*where[section], fail)
+    if section == "usage":
+        monkeypatch.setitem(pages_module._environment().filters, "tokens", fail)
+    with pytest.warns(UserWarning, match="leaves out the section"):
+        page = render_report(study)
+    assert page.count("left out") == 1
+    assert "<b>infinity" not in page
+    assert 'id="provenance"' in page
+
+
+def test_a_header_or_an_explanation_that_fails_is_left_out(monkeypatch):
+    def fail(*_):
+        raise OverflowError("too large")
+
+    monkeypatch.setattr(summary, "headline", fail)
+    with pytest.warns(UserWarning, match="leaves out the header"):
+        page = render_report(a_study("regression"))
+    assert 'id="leaderboard"' in page
+    monkeypatch.undo()
+    monkeypatch.setattr(pages_module, "explain_study", fail)
+    with pytest.warns(UserWarning, match="explanation of the model"):
+        page = render_report(a_study("regression"))
+    assert 'id="leaderboard"' in page
+    assert 'id="importance"' not in page
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        1e16 + np.arange(60.0),
+        1e-309 * np.arange(60),
+        np.array([-1e150, 1e150] * 30),
+        np.full(60, 3.0),
+        np.array([1e150, 1e-150] * 30),
+    ],
+)
+def test_any_finite_numbers_are_counted_and_drawn(values):
+    counts, edges = count_bins(values, 40)
+    assert counts.sum() == 60
+    assert len(edges) == len(counts) + 1
+    chart = Chart(pad_limits(values, 0.0), (0, 60)).axes("x", "y")
+    chart.histogram(counts, edges, "bar", [""] * len(counts))
+    assert "nan" not in chart.render("x")
+    assert "inf" not in chart.render("x")
+
+
+def test_ticks_of_small_ranges_differ():
+    assert round_ticks(1e-15, 5e-15, 4) == [1e-15, 2e-15, 3e-15, 4e-15, 5e-15]
+    assert len(Scale(0.0, 5e-309, 0, 100).ticks()) == 2

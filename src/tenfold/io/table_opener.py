@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import weakref
 from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
@@ -140,14 +141,23 @@ def read_text_table(files: list[Any], shown: str, how: TableOptions) -> TableSou
 def _read_standard_input(how: TableOptions) -> TableSource:
     if sys.stdin is None:
         raise TableError(f"{_STANDARD_INPUT} is closed: give a file.")
-    copy = tempfile.NamedTemporaryFile(suffix=".csv")  # noqa: SIM115 - removed with its last reader
-    while block := sys.stdin.buffer.read(2**20):
-        copy.write(block)
-    copy.flush()
-    records = read_csv_table([Path(copy.name)], _STANDARD_INPUT, how)
+    copy = _InputCopy()
+    records = read_csv_table([copy.path], _STANDARD_INPUT, how)
     locate: Any = records.place
     records.place = lambda row, _=copy: locate(row)  # keeps the copy, in which it counts lines
     return records
+
+
+class _InputCopy:
+    """The standard input in a temporary file, which is removed with its last reader."""
+
+    def __init__(self) -> None:
+        file = tempfile.NamedTemporaryFile(suffix=".csv")  # noqa: SIM115 - closed by `finalize`
+        weakref.finalize(self, file.close)
+        while block := sys.stdin.buffer.read(2**20):
+            file.write(block)
+        file.flush()
+        self.path = Path(file.name)
 
 
 def open_table(

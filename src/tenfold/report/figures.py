@@ -106,7 +106,7 @@ def count_bins(
     np.int64(2)
     """
     low, high = limits if limits is not None else (float(values.min()), float(values.max()))
-    while n_bins > 1 and high > low:
+    while n_bins > 1 and 0 < high - low < np.inf:
         try:
             return np.histogram(values, n_bins, (low, high))
         except ValueError:  # its edges would not be different numbers

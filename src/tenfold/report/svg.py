@@ -57,8 +57,6 @@ class Scale:
         low, high, value = self.low, self.high, np.asarray(value, float)
         if self.log:
             low, high, value = np.log10(low), np.log10(high), np.log10(np.maximum(value, 1e-300))
-        if not np.isfinite(high - low):  # the ends are finite, their distance is not
-            low, high, value = low / 4, high / 4, value / 4
         share = (value - low) / ((high - low) or 1.0)
         return self.start + share * (self.end - self.start)
 
