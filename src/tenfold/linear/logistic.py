@@ -273,5 +273,6 @@ class LogisticRegression(SparseCoefMixin, LinearClassifier, ProbabilisticClassif
         m, q = f.shape
         if self.warm_start and getattr(self, "coef_", np.empty(0)).shape == (m, q - 1):
             self.densify()
-            return np.column_stack([self.coef_, self.intercept_]).astype(np.float64).ravel()
+            intercept = self.intercept_ if self.fit_intercept else np.zeros(m)
+            return np.column_stack([self.coef_, intercept]).astype(np.float64).ravel()
         return np.zeros(m * q)

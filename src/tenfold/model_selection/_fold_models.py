@@ -15,6 +15,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
 from tenfold.base.estimator import Estimator
@@ -194,18 +195,36 @@ def fit_path(model: Estimator, candidates: Candidates, rows: Rows) -> list[Any]:
         models = model._fit_path(rows, candidates)
         if models is not None:
             return models
-    has_warm_start = getattr(model, "warm_start", None) is False and not model._samples_rows
-    if not has_warm_start or len(candidates) == 1:
+    if len(candidates) == 1 or not _has_one_optimum(model):
         return [clone_with_params(model, params).fit(rows) for params in candidates]
     rows.context = FitContext(is_path=True)
     fitted: list[Any] = []
     for candidate in candidates:
         unfitted = clone_with_params(model, candidate)
         params = unfitted.get_params(deep=False)
-        start = copy.deepcopy(fitted[-1]).set_params(**params) if fitted else unfitted
+        is_near = bool(fitted) and _differ_in_numbers(fitted[-1].get_params(deep=False), params)
+        start = copy.deepcopy(fitted[-1]).set_params(**params) if is_near else unfitted
         start.set_params(warm_start=True).fit(rows)
         fitted.append(start.set_params(**params))
     return fitted
+
+
+def _has_one_optimum(model: Any) -> bool:
+    """Whether fits from other starts end in the same place: not those of mixtures, for example."""
+    is_supervised = is_classifier(model) or is_regressor(model)
+    can_warm_start = getattr(model, "warm_start", None) is False
+    return can_warm_start and is_supervised and not model._samples_rows
+
+
+def _differ_in_numbers(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """Whether only numbers change, such as a penalty: other parameters change the problem."""
+    changed = [name for name in a if parameter_key(a[name]) != parameter_key(b[name])]
+    numbers = (int, float, np.integer, np.floating)
+    return all(
+        isinstance(each[name], numbers) and not isinstance(each[name], bool)
+        for name in changed
+        for each in (a, b)
+    )
 
 
 def fit_in_memory(data: CVData, model: Any, split: Split, candidates: Candidates) -> FittedFolds:
