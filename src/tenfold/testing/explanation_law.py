@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.testing import assert_allclose
 from sklearn.base import is_classifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
 from tenfold.inspection.contributions import feature_contributions, sensitivity, top_weights
@@ -29,7 +31,9 @@ def check_explanations(model: Any) -> None:
     unseen categories are explained where the model takes them.
     """
     X, y = make_dataset(model, rows=600)
-    fitted = clone_model(model).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of fits to few rows
+        fitted = clone_model(model).fit(X, y)
     tags = get_tags(fitted).input_tags
     rows = [X[3], X[-1]]
     if tags.allow_nan:
