@@ -9,7 +9,9 @@ __all__ = ["main"]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 success, 2 user error, 130 interrupted, 1 bug.
+    """Run one command and return its exit code.
+
+    0 success, 2 user error, 130 interrupted, 141 the reader of a pipe left, 1 bug.
 
     Parameters
     ----------
