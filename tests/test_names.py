@@ -31,7 +31,9 @@ COINED = re.compile(
     r"(?:^|_)(?:bends?|bent|kinked|judged?|judging|told|tells?|saying|turned|walks?|"
     r"unbend|climb\w*|rungs?|ladder|desk|voice|obey\w*|spreading)(?:_|$)"
 )
-VERBS_IN_ED = re.compile(r"^(?!is_|has_|_?(?:embed|seed|feed|speed|need))_?[a-z]+(?:ed|kept|made|said|told)$")
+VERBS_IN_ED = re.compile(
+    r"^(?!is_|has_|_?(?:embed|seed|feed|speed|need))_?[a-z]+(?:ed|kept|made|said|told)$"
+)
 
 
 def names_of(tree):

@@ -1,4 +1,4 @@
-"""Print the dispatched CPU features of NumPy that are wider than AVX2, for NPY_DISABLE_CPU_FEATURES."""
+"""Print NumPy's dispatched CPU features beyond AVX2, for NPY_DISABLE_CPU_FEATURES."""
 
 import numpy as np
 

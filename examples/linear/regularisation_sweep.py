@@ -10,8 +10,8 @@ on the weights holds it back; how strong a pull is best, only other data can tel
 # %%
 # **The sweep of the note**: 20 pairs to learn from, 100 to judge by, and an SVM with mean hinge
 # loss + ``C/2 |w|^2`` for 50 strengths, log10 C from -5 to 3. (The note's C grows with the penalty,
-# so it is not the C of `LinearSVC`; `c_from_strength` translates. The note's data are not given: ours are
-# two Gaussians about (0, 0) and (1, 1), as in its notebook.)
+# so it is not the C of `LinearSVC`; `c_from_strength` translates. The note's data are not given:
+# ours are two Gaussians about (0, 0) and (1, 1), as in its notebook.)
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import cross_val_score

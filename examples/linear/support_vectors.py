@@ -9,8 +9,8 @@ depends on the points at the margin alone. [002, 6.3; 003, unit 1, lect. 4; 004,
 
 # %%
 # **From a hard margin to a soft one.** The notes minimise mean hinge loss + ``lambda/2 |w|^2``;
-# `c_from_strength` gives the C of that lambda. A tiny lambda pushes the margin to the first points it
-# meets, a large one lets it swallow them and follow the bulk.
+# `c_from_strength` gives the C of that lambda. A tiny lambda pushes the margin to the first points
+# it meets, a large one lets it swallow them and follow the bulk.
 import matplotlib.pyplot as plt
 import numpy as np
 

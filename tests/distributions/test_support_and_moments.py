@@ -147,7 +147,9 @@ def test_criteria_choose_the_components_of_any_mixture():
     total = model.score_samples(R).sum()
     assert np.isclose(model.bic(R), -2 * total + 3 * np.log(300))
     assert np.isclose(model.aic(R), -2 * total + 6)
-    assert choose_components(MixtureModel(Poisson(), random_state=0), R, range(1, 4)).n_components == 2
+    assert (
+        choose_components(MixtureModel(Poisson(), random_state=0), R, range(1, 4)).n_components == 2
+    )
 
 
 def test_joint_cdfs_of_shares_and_counts():

@@ -1,7 +1,7 @@
-"""Write the golden files: one small saved object of each kind, and what it predicted when it was saved.
+"""Write the golden files: a small saved object of each kind, and what it predicted on that day.
 
-Run when a kind of object is added: `python tests/persist/make_golden.py`. A golden file that is there is never
-written again: it stands for the files that users have.
+Run when a kind of object is added: `python tests/persist/make_golden.py`. A golden file that is
+there is never written again: it stands for the files that users have.
 """
 
 from pathlib import Path
@@ -107,7 +107,6 @@ def main():
             model = make()
             tenfold.save(model, path)
             np.savez_compressed(GOLDEN / f"{name}.npz", to_array(getattr(model, method)(rows)))
-            print(path.name, path.stat().st_size)
 
 
 if __name__ == "__main__":

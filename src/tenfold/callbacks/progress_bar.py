@@ -122,13 +122,13 @@ class FitProgress:
             if not self.console.is_terminal:
                 self._write()
             elif self.live is None:
-                self.live = self._started()
+                self.live = self._start_live()
 
     def _write(self) -> None:
         self.lines += 1
         self.console.print(*self.head(), *self.tail(), sep="  ", soft_wrap=True, highlight=False)
 
-    def _started(self) -> Any:
+    def _start_live(self) -> Any:
         from rich.live import Live
 
         live = Live(

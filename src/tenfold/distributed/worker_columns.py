@@ -33,10 +33,10 @@ class WorkerColumns:
 
     def __init__(self, order: ColumnsOrder, first: int, run: range, given: Any) -> None:
         self.order, self.first, self.run = order, first, (run.start, run.stop)
-        self.columns = given if order.durable else self._stored()
+        self.columns = given if order.durable else self._pop_stored()
         self.parts: dict[int, Any] = {}  # by first row
 
-    def _stored(self) -> Any:
+    def _pop_stored(self) -> Any:
         with _lock:
             for key in self.order.closed:
                 _store.pop(key, None)

@@ -44,14 +44,14 @@ class Independent(FittableDistribution):
         object.__setattr__(self, "columns", tuple(self.columns))
 
     def log_density(self, X: Any) -> np.ndarray:
-        X = self._checked(X)
+        X = self._validate(X)
         return np.sum([d.log_density(X[:, [j]]) for j, d in enumerate(self.columns)], axis=0)
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         return np.hstack([d.sample(n, rng) for d in self.columns])
 
     def statistic(self, X: Any, w: Any = None) -> ColumnStatistics:
-        X = self._checked(X)
+        X = self._validate(X)
         return ColumnStatistics(
             tuple(d.statistic(X[:, [j]], w) for j, d in enumerate(self.columns))
         )
@@ -62,7 +62,7 @@ class Independent(FittableDistribution):
 
     def cdf(self, X: Any) -> np.ndarray:
         """Joint distribution function at each row, (n_rows,)."""
-        X = self._checked(X)
+        X = self._validate(X)
         return np.prod([d.cdf(X[:, [j]]) for j, d in enumerate(self.columns)], axis=0)
 
     @property
@@ -78,7 +78,7 @@ class Independent(FittableDistribution):
         """Number of free parameters that a fit estimates, for AIC and BIC."""
         return sum(d.n_parameters for d in self.columns)
 
-    def _checked(self, X: Any) -> np.ndarray:
+    def _validate(self, X: Any) -> np.ndarray:
         X = as_rows(X)
         if len(self.columns) != X.shape[1]:
             raise ValueError(f"{len(self.columns)} densities for {X.shape[1]} columns")

@@ -32,16 +32,16 @@ class FoldTask(NamedTuple):
         """The statistic of a chunk, or of a run of chunks, merged in the order of the tree."""
         trusted = isinstance(self.f, DeclaredChunkFunction) and self.f.propagates_nan
         task = self._replace(check=False) if trusted else self
-        result = blas_threads.retry_if_blas_threads_changed(lambda: task.merged(chunk))
+        result = blas_threads.retry_if_blas_threads_changed(lambda: task.merge_run(chunk))
         if trusted and self.check and not is_all_finite(result):
             for part in split_run(chunk, self.source.grid):
                 self.prepare(part)  # raises an error that names the place
         return result
 
-    def merged(self, run: Chunk) -> Any:
+    def merge_run(self, run: Chunk) -> Any:
         """The statistic of all chunks of a run, by the declared run function where there is one."""
         if self.columns is not None:
-            return self._merged_with_columns(run)
+            return self._merge_run_with_columns(run)
         grid, run_function = self.source.grid, self.run_function
         if run_function is not None:
             return run_function(self.prepare(run), grid, *self.state)
@@ -50,7 +50,7 @@ class FoldTask(NamedTuple):
         parts = (self.f(self.prepare(part), *self.state) for part in split_run(run, grid))
         return merge_in_order(map(to_accumulator, parts))
 
-    def _merged_with_columns(self, run: Chunk) -> Any:
+    def _merge_run_with_columns(self, run: Chunk) -> Any:
         """The same for functions that also read and write columns."""
         grid, run_function = self.source.grid, self.run_function
         if run_function is not None:

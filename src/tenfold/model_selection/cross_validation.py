@@ -345,9 +345,9 @@ def compare(
         )
         for name, model in models.items()
     }
-    judged = {name: result.names[0] for name, result in results.items()}
-    if len(set(judged.values())) > 1:
-        raise ValueError(f"the models are judged by different scores, {judged}: give scoring=")
+    metrics = {name: result.names[0] for name, result in results.items()}
+    if len(set(metrics.values())) > 1:
+        raise ValueError(f"the models are judged by different scores, {metrics}: give scoring=")
     return Leaderboard(results)
 
 

@@ -10,9 +10,9 @@ model (`KMeans.cluster_centers_`). Its metadata has one entry, `tenfold`, a JSON
         "model": {"model": {"class": "tenfold.KMeans", "params": {...}, "learned": {...}}},
     }
 
-Read in order: `registry` (what a file may name), `_arrays` (arrays as tensors), `_codecs` (one table:
-how each kind of value is written and read), `_reader_writer` (the traversal of a model, both ways),
-`model_file` (the file).
+Read in order: `registry` (what a file may name), `_arrays` (arrays as tensors), `_codecs` (one
+table: how each kind of value is written and read), `_reader_writer` (the traversal of a model, both
+ways), `model_file` (the file).
 """
 
 from tenfold.persist.model_file import load, save

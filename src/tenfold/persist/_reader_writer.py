@@ -1,4 +1,4 @@
-"""The walk over a model, both ways: values to JSON and tensors (`ModelWriter`), and back (`ModelReader`).
+"""Traversal of a model: values to JSON and tensors (`ModelWriter`), and back (`ModelReader`).
 
 None, truth values, text, ordinary numbers and lists are themselves in JSON. Any other value is an
 object with one key, the name of its kind: `{"tuple": [1, 2]}`. The table in `kinds` has them all.

@@ -1,9 +1,9 @@
 """The tags by which files name classes of tenfold that are not models.
 
 A model is named by its public name (`tenfold.KMeans`). Parts of models, such as layers, losses,
-distributions and statistics, are named by the tags below. A tag is for ever: it is neither changed nor
-used for another class, while classes and modules may be renamed and moved. Nothing that is missing here
-can be written to a file or read from one.
+distributions and statistics, are named by the tags below. A tag is for ever: it is neither changed
+nor used for another class, while classes and modules may be renamed and moved. Nothing that is
+missing here can be written to a file or read from one.
 """
 
 # tag in the file -> where the class lives today

@@ -42,7 +42,7 @@ FUNCTIONS = [
         "r_regression",
     )
 ]
-# Classes that are neither named tuples nor frozen dataclasses, and the arguments that make them again.
+# Classes that are neither named tuples nor frozen dataclasses, and the arguments that make them.
 CONSTRUCTOR_ARGUMENTS = {
     "scipy.interpolate.BSpline": ("t", "c", "k", "extrapolate"),
     "sklearn.calibration._CalibratedClassifier": ("estimator", "calibrators", "classes", "method"),

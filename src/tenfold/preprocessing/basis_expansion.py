@@ -58,8 +58,8 @@ def _column_range(chunk: Chunk) -> ColumnRange:
 class BasisExpansion(Transformer):
     """Base of all basis expansions: `fit` reads every row once, `transform` computes new columns.
 
-    A subclass defines what it learns from the range of the columns (`_finalize`), the chunk function
-    of the new columns (`_column_function`), and their names (`_new_names`).
+    A subclass defines what it learns from the range of the columns (`_finalize`), the chunk
+    function of the new columns (`_column_function`), and their names (`_new_names`).
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]

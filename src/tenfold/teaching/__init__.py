@@ -1,4 +1,4 @@
-"""What shows an idea to a class: probability, automatic differentiation, linear algebra and geometry to calculate with."""
+"""What shows an idea to a class: probability, automatic differentiation, convexity, geometry."""
 
 from tenfold._lazy import attach, modules_of_names
 
