@@ -58,7 +58,8 @@ found = {
 def told(labels):
     """Agreement with the groups, and the size of the largest cluster."""
     largest = np.bincount(labels).max() / len(labels)
-    return f"{compare_clusterings(y, labels).adjusted_rand:.2f}, largest cluster {largest:.0%} of the messages"
+    agreement = compare_clusterings(y, labels).adjusted_rand
+    return f"{agreement:.2f}, largest cluster {largest:.0%} of the messages"
 
 
 for name, labels in found.items():
