@@ -231,7 +231,7 @@ for place, c in enumerate((0.5, -0.5)):
         ax.axis("off")
     style_axes(cloud)
     seen = summarize_moments(sample_moments(X))
-    inside = np.mean(np.einsum("ij,jk,ik->i", X, np.linalg.inv(g.matrix), X) <= 4)
+    inside = np.mean(np.einsum("ij,jk,ik->i", X, np.linalg.inv(g.covariance_matrix), X) <= 4)
     print(f"correlation {c:+.1f}: {seen.correlation[0, 1]:+.2f} in the sample; {inside:.0%} inside")
 plt.show()
 

@@ -302,8 +302,15 @@ print({lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "bl
 
 
 def output(code):
+    """What a program prints; a cluster of another test may have set OPENBLAS_NUM_THREADS here."""
+    env = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=env,
     )
     return done.stdout.split(), done.stderr
 

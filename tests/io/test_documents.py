@@ -77,7 +77,7 @@ def test_pairs_tell_what_words_cannot():  # [002, 5.2]: bags forget the order of
 
 
 def test_ranges_that_are_none_are_refused():
-    with pytest.raises(ValueError, match=r"ngram_range=\(2, 1\) is no range"):
+    with pytest.raises(ValueError, match=r"ngram_range=\(2, 1\) is not a range"):
         WordCounts(ngram_range=(2, 1)).fit(TEXTS)
 
 

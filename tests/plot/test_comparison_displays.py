@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import accuracy_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures
+from sklearn.preprocessing import PolynomialFeatures, scale
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -101,7 +101,7 @@ def test_any_history_is_drawn_and_models_share_axes():
     rounds = np.arange(1, len(model.history_["objective"]) + 1)
     assert_array_equal(shown.line_.get_data(), [rounds, model.history_["objective"]])
     second = HistoryDisplay.from_estimator(
-        SGDClassifier(random_state=0).fit(X, y), name="SGD", ax=shown.ax_
+        SGDClassifier(random_state=0).fit(scale(X), y), name="SGD", ax=shown.ax_
     )
     assert second.line_.get_color() == COLORS[1] != shown.line_.get_color()
     legend = [text.get_text() for text in second.ax_.get_legend().get_texts()]

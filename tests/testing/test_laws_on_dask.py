@@ -100,7 +100,7 @@ def test_killing_a_worker_during_kmeans_costs_no_bits(tmp_path):
 
 PROGRAM = """
 import sys, warnings, numpy as np, tenfold
-from tenfold.engine.fold import Task
+from tenfold.engine.task import FoldTask as Task
 
 warnings.simplefilter("ignore")
 folder, model = sys.argv[1:]

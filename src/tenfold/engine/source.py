@@ -121,7 +121,7 @@ def _concatenate(parts: list[Any]) -> Any:
         return None
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
-    if hasattr(parts[0], "joined"):
+    if hasattr(parts[0], "concatenate"):
         return parts[0].concatenate(parts)
     from scipy import sparse
 
