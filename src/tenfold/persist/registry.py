@@ -126,5 +126,5 @@ def saved_fields(tag: str) -> tuple[str, ...]:
 def _field_names(cls: Any) -> tuple[str, ...]:
     """Names of the fields of a NamedTuple or a frozen dataclass."""
     if issubclass(cls, tuple):
-        return cls._fields
+        return getattr(cls, "_fields")  # noqa: B009 - type checkers know no such tuples
     return tuple(field.name for field in fields(cls))
