@@ -103,13 +103,14 @@ class Rows:
 
         Parameters
         ----------
-        f : callable (chunk, columns, *state) -> (statistic, columns)
-            A pure function at module level. The columns that it is given are None or a (named)
+        f : callable
+            ``f(chunk, columns, *state) -> (statistic, columns)``, a pure function at module level.
+            The columns that it is given are None or a (named)
             tuple of read-only arrays with one entry per row of the chunk: what it returned for
             these rows in the last pass. It returns new arrays, or None for no columns.
         columns : CarriedColumns or None
             What the last pass returned; None in the first.
-        *state
+        *state : Any
             Further arguments of `f`. A `Hint` among them may not change any result.
         durable : bool
             Whether the columns are results. By default they are a memo: `f` must give the same

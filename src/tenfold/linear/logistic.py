@@ -56,10 +56,11 @@ class LogisticRegression(SparseCoefMixin, LinearClassifier, ProbabilisticClassif
         Weight of each class; "balanced" gives each the same total.
     random_state : int, optional
         Ignored: no solver draws random numbers.
-    solver : {"auto", "lbfgs", "newton-cholesky", "newton-cg", "coordinate", "gd", "proximal", \
-            "liblinear", "sag", "saga"}
-        "newton-cholesky" takes few iterations and makes a Hessian of all parameters; "lbfgs" takes
-        more and makes none (for up to 2000 dense columns it is preconditioned by their Gram matrix,
+    solver : str
+        "auto", "lbfgs", "newton-cholesky", "newton-cg", "coordinate", "gd", "proximal", or
+        scikit-learn's "liblinear", "sag", "saga". "newton-cholesky" takes few iterations and makes
+        a Hessian of all parameters; "lbfgs" takes more and makes none (for up to 2000 dense columns
+        it is preconditioned by their Gram matrix,
         from one further pass). "newton-cg" solves for Newton's steps by Hessian-vector products,
         each a pass. "coordinate" is for penalties with an L1 part: proximal Newton on working
         sets, or coordinate descent along the columns of sparse rows, which it gathers in memory.

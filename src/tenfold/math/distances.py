@@ -187,7 +187,7 @@ def hamming_distances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 
 def jaccard_distances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """1 - |intersection| / |union| of the sets that rows of zeros and ones stand for.
+    """One minus intersection over union of the sets that rows of zeros and ones stand for.
 
     Two empty sets have distance 0.
 

@@ -149,9 +149,9 @@ class Search(Estimator):
 
     References
     ----------
-    J. Bergstra, Y. Bengio (2012), Random search for hyper-parameter optimization.
-    K. Jamieson, A. Talwalkar (2016), Non-stochastic best arm identification and hyperparameter
-    optimization.
+    * J. Bergstra, Y. Bengio (2012), Random search for hyper-parameter optimization.
+    * K. Jamieson, A. Talwalkar (2016), Non-stochastic best arm identification and hyperparameter
+      optimization.
 
     Examples
     --------

@@ -22,10 +22,14 @@ class Minimum(NamedTuple):
 
     Attributes
     ----------
-    x : array of shape (n_params,), the last point
-    value : objective there
-    gradient : gradient there
-    report : dict with n_iter_, converged_ and history_
+    x : array of shape (n_params,)
+        The last point.
+    value : float
+        Objective there.
+    gradient : array of shape (n_params,)
+        Gradient there.
+    report : dict
+        With ``n_iter_``, ``converged_`` and ``history_``.
     """
 
     x: np.ndarray
