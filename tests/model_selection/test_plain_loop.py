@@ -181,7 +181,7 @@ def test_costs_decide_a_search():
 
 def test_models_that_are_judged_by_different_scores_are_not_compared():
     models = {"plain": GaussianNB(), "cost": CostSensitiveClassifier(GaussianNB())}
-    with pytest.raises(ValueError, match="different scores"):
+    with pytest.raises(ValueError, match="different default scores"):
         compare(models, X, LABELS, folds=3)
     assert compare(models, X, LABELS, folds=3, scoring="accuracy").score == "accuracy"
 

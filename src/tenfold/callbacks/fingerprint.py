@@ -78,7 +78,10 @@ def pass_fingerprint(task: FoldTask, first_rows: str) -> dict[str, Any]:
 
 
 def rows_digest(source: Source) -> str:
-    """Digest of the first chunk, in place of all rows: to read them all would be a further pass."""
+    """Digest of the first chunk, in place of all rows: to read them all would be a further pass.
+
+    Changes in later chunks are not seen.
+    """
     chunk = next(source.chunks(range(1)), Chunk(None))
     return digest((chunk.X, _normalize_column(chunk.y), _normalize_column(chunk.w)))
 

@@ -347,7 +347,7 @@ def compare(
     }
     metrics = {name: result.names[0] for name, result in results.items()}
     if len(set(metrics.values())) > 1:
-        raise ValueError(f"the models are judged by different scores, {metrics}: give scoring=")
+        raise ValueError(f"the models have different default scores, {metrics}: give scoring=")
     return Leaderboard(results)
 
 

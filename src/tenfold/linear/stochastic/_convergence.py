@@ -1,4 +1,4 @@
-"""Whether stochastic gradient descent has converged, judged anew at its result."""
+"""Whether stochastic gradient descent has converged, evaluated anew at its result."""
 
 from __future__ import annotations
 
