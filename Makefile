@@ -27,7 +27,7 @@ SENSITIVE := tests/optim tests/inference tests/linear tests/math tests/_compiled
 	tests/decomposition tests/stats tests/neural/test_fused_mlp.py tests/neural/test_layers.py tests/teaching src/tenfold
 
 test-older-processor: $(VENV)/for-test  ## the numerically sensitive tests as a processor with AVX2 alone
-	OPENBLAS_CORETYPE=Haswell NUMBA_CPU_NAME=haswell NUMBA_CACHE_DIR=.cache/numba-haswell \
+	OPENBLAS_CORETYPE=Haswell NUMBA_CPU_NAME=haswell NUMBA_CACHE_DIR=$(CURDIR)/.cache/numba-haswell \
 	NPY_DISABLE_CPU_FEATURES="$$($(PY) tests/wide_features.py)" \
 	$(PY) -m pytest -n 2 --dist worksteal -q -p no:cacheprovider $(wildcard $(SENSITIVE))
 
