@@ -24,6 +24,7 @@ from tenfold.report import (
     ModelExplanation,
     dataset,
     evaluation,
+    leaderboard,
     model_cards,
     render_explanation,
     render_report,
@@ -439,7 +440,7 @@ def test_a_section_that_fails_is_left_out_with_a_sentence(section, monkeypatch):
     study = a_study("two-class")
     where = {
         "data": (dataset, "column_rows"),
-        "leaderboard": (summary, "leaderboard_rows"),
+        "leaderboard": (leaderboard, "leaderboard_rows"),
         "test": (evaluation, "score_rows"),
         "usage": (pages_module, "split_tokens"),
         "models": (model_cards, "shown_cards"),

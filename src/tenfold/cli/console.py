@@ -143,7 +143,7 @@ def make_leaderboard(study: Any, width: int) -> Any:
     from rich.table import Table
 
     from tenfold.report.format import metric_title
-    from tenfold.report.summary import leaderboard_limits, leaderboard_rows
+    from tenfold.report.leaderboard import leaderboard_limits, leaderboard_rows
 
     table = Table(box=None, pad_edge=False)
     score = metric_title(study.metric)

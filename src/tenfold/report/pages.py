@@ -22,7 +22,7 @@ from tenfold.automl.explainer import explain_study
 from tenfold.automl.explanation import Explanation
 from tenfold.automl.result import Study
 from tenfold.engine.atomic import write_atomic
-from tenfold.report import dataset, evaluation, feature_effects, model_cards, summary
+from tenfold.report import dataset, evaluation, feature_effects, leaderboard, model_cards, summary
 from tenfold.report.format import format_count, format_value, metric_title
 
 _PACKAGES = ("tenfold", "numpy", "scipy", "scikit-learn")
@@ -190,6 +190,7 @@ def _environment() -> Environment:
         "evaluation": evaluation,
         "effects": feature_effects,
         "cards": model_cards,
+        "leaderboard": leaderboard,
         "summary": summary,
     }
     environment.filters |= {
