@@ -77,18 +77,18 @@ style_axes(ax)
 plt.show()
 
 # %%
-# **By hand.** The six points of [004, 6.2]. Begun at B and F the rounds find the best division;
-# begun at E and C they stop at a worse one. Neither start can be told from the other while one is
-# on the way.
+# **By hand.** Six points of our own, the costs computed by hand. Begun at B and F the rounds find
+# the best division; begun at E and C they stop at a worse one. Neither start can be told from the
+# other while one is on the way.
 six = np.array([[-3.0, -3], [-1, -3], [3, 0], [-2, -1], [0, 0], [-1, -2]])
 names = "ABCDEF"
-printed = {"BF": "31, 18.125, 10", "EC": "ends at 12"}
-for start, note in printed.items():
+by_hand = {"BF": "31, 18.125, 10", "EC": "ends at 12"}
+for start, note in by_hand.items():
     found = list(lloyd_steps(six, six[[names.index(letter) for letter in start]]))
     assigned = [f"{step.cost:g}" for step in found if step.kind == "assign"]
     groups = ["".join(np.array(list(names))[found[-1].labels == j]) for j in (0, 1)]
     after = f"{', '.join([*assigned, f'{found[-1].cost:g}'])}"
-    print(f"from {start}: cost {after} (in the notes: {note}); groups {groups[0]} and {groups[1]}")
+    print(f"from {start}: cost {after} (by hand: {note}); groups {groups[0]} and {groups[1]}")
 
 # %%
 # **From a division instead of centres.** The first half-step is then to move the centres. A random

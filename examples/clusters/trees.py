@@ -7,7 +7,7 @@ of clusters at once, and is cut afterwards. What is nearest is the linkage's wor
 """
 
 # %%
-# The four points of the notes, 0, 1, 3 and 7, with the heights at which they join.
+# Four points, 0, 1, 3 and 7, with the heights at which they join, by hand and here.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_iris, make_moons
@@ -19,14 +19,14 @@ from tenfold.plot import cluster_scatter, dendrogram
 from tenfold.plot.style import style_axes
 
 points = np.array([[0.0], [1.0], [3.0], [7.0]])
-noted = {
+by_hand = {
     "single": [1, 2, 4],
     "complete": [1, 3, 7],
     "average": [1, 2.5, 5.6667],
     "centroid": [1, 2.5, 5.6667],
 }
-print(f"{'linkage':10s} {'in the notes':22s} here")
-for linkage, heights in noted.items():
+print(f"{'linkage':10s} {'by hand':22s} here")
+for linkage, heights in by_hand.items():
     print(
         f"{linkage:10s} {heights!s:22s} {linkage_matrix(points, linkage)[:, 2].round(4).tolist()}"
     )

@@ -60,13 +60,13 @@ panels[0, 0].legend(frameon=False)
 plt.show()
 
 # %%
-# **A rating that nobody gave.** The mean of these stars is 2.95; the nearest rating has the lowest
-# probability of all, and there are two modes.
+# **A rating that nobody gave.** The mean of these stars is 2.95 [000, 2.2]; the nearest rating has
+# the lowest probability of all, and there are two modes.
 stars = FiniteDistribution([1, 2, 3, 4, 5], [0.3, 0.2, 0.05, 0.15, 0.3])
 print("                  in the notes | here")
 print(f"mean              2.95         | {stars.mean:.2f}")
 print(f"P(nearest rating) 0.05         | {stars.pmf(round(stars.mean)):.2f}")
-print(f"modes             1, 5         | {', '.join(map(str, stars.modes()))}")
+print(f"modes             -            | {', '.join(map(str, stars.modes()))}")
 
 figure, ax = plt.subplots(figsize=(5, 3), layout="constrained")
 ax.bar(
@@ -197,9 +197,10 @@ plt.show()
 law = total_moments(
     ContinuousDistribution.of(Uniform(0.0, 1.0)), lambda q: 10 * q, lambda q: 10 * q * (1 - q)
 )
-print("               in the notes | here")
-print(f"mean           5            | {law.mean:.4f}")
-print(f"variance       10           | {law.variance:.4f} = {law.within:.4f} + {law.between:.4f}")
+print("               in the notes            | here, for n = 10")
+print(f"mean           n / 2                   | {law.mean:.4f}")
+parts = f"{law.within:.4f} + {law.between:.4f}"
+print(f"variance       n^2 / 12 + n / 6        | {law.variance:.4f} = {parts}")
 wait = ContinuousDistribution.of(Exponential(2.0))
 first = wait.expectation(lambda t: np.exp(-3.0 * t))
 print(f"P(X1 < X2) for rates 2 and 3: 2/5 = {2 / 5} | {first:.4f}")
@@ -254,7 +255,8 @@ print(f"exact         {exact.mean[0]:.4f}     {ahead:.4f}            {exact.log_
 for number, method in enumerate(("laplace", "variational", "mcmc")):
     about = free.posterior(flips, method=method)
     mean, ahead = about.expectation(sigmoid)[0], np.exp(about.log_predictive([1])[0])
-    print(f"{method:12s}  {mean:.4f}     {ahead:.4f}            {about.log_evidence:.4f}")
+    evidence = "-" if method == "mcmc" else f"{about.log_evidence:.4f}"  # chains have none
+    print(f"{method:12s}  {mean:.4f}     {ahead:.4f}            {evidence}")
     if method == "mcmc":
         ax.hist(
             about.points[:, 0],

@@ -148,14 +148,14 @@ for n in (14, 100, 1000, 10_000):
 # %%
 # **Three coins in a drawer.** They show heads with 0.2, 0.5 and 0.8. One is drawn and shows 7 heads
 # in 10. The posterior is the prior of what comes next: 3 heads in 10, and the outer two are as
-# likely as each other, as after 10 of 20 at once. (The notes go on from rounded numbers.)
+# likely as each other, as after 10 of 20 at once. (The notes print no figure for this step.)
 coins = FiniteDistribution([0.2, 0.5, 0.8])
 seven = coins.update([Binomial(10, p).log_density([7])[0] for p in coins.outcomes])
 again = seven.posterior.update([Binomial(10, p).log_density([3])[0] for p in coins.outcomes])
 print("              in the notes             | here")
 print(f"P(7 of 10)    0.1064                   | {np.exp(seven.log_evidence):.4f}")
 print(f"posterior     0.0025 0.3670 0.6305     | {' '.join(f'{p:.4f}' for p in seven.posterior.p)}")
-print(f"then 3 of 10  0.0114 0.9773 0.0113     | {' '.join(f'{p:.4f}' for p in again.posterior.p)}")
+print(f"then 3 of 10  -                        | {' '.join(f'{p:.4f}' for p in again.posterior.p)}")
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
 beliefs = {"before": coins, "7 heads of 10": seven.posterior, "then 3 of 10": again.posterior}
 for number, (name, belief) in enumerate(beliefs.items()):

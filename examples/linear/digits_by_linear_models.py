@@ -14,9 +14,15 @@ import os
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.naive_bayes import MultinomialNB
 
-from tenfold import GaussianNB, LogisticRegression, ProbitRegression, datasets, plot
+from tenfold import (
+    GaussianNB,
+    LogisticRegression,
+    MultinomialNB,
+    ProbitRegression,
+    datasets,
+    plot,
+)
 
 rng = np.random.default_rng(0)
 if os.environ.get("TENFOLD_DATA"):
@@ -29,7 +35,7 @@ else:
     order = rng.permutation(len(y))
     X, y, SIDE = X[order].astype(np.float32) / 16, y[order], 8
     print("No MNIST here (TENFOLD_DATA is not set): scikit-learn's 1,797 digits of 8 x 8 instead,")
-    print("so the figures cannot be compared with those of the notes")
+    print("so the figures cannot be compared with those of the notebooks of 001")
 third = len(y) // 3
 X_train, y_train, X_test, y_test = X[third:], y[third:], X[:third], y[:third]
 
@@ -84,9 +90,9 @@ print("easiest opponent of each digit:", easiest)
 
 # %%
 # **Few examples.** 1, 10, 30 and 100 images of 4 and 7, or of 3 and 8; mean of 15 draws. One image
-# shows one digit only: whatever is learned from it says that digit always. (The notes' figures are
-# those stored in the notebooks of 001, one run each, by gradient descent; its probit run had noisy
-# pixels and predicted with the logistic function.)
+# shows one digit only: whatever is learned from it says that digit always. (The figures beside
+# ours are those stored in the notebooks of 001, one run each, by gradient descent; its probit run
+# had noisy pixels and predicted with the logistic function.)
 def few(make, digits, size, draws=15):
     """Accuracy on unseen digits after `size` images, mean over draws."""
     A, t = only(X_train, y_train, digits)
@@ -103,7 +109,7 @@ def few(make, digits, size, draws=15):
 
 
 SIZES = (1, 10, 30, 100)
-NOTES = {
+NOTEBOOK = {
     ("logistic", (4, 7)): (0.507, 0.808, 0.966, 0.950),
     ("logistic", (3, 8)): (0.498, 0.853, 0.866, 0.925),
     ("probit", (4, 7)): (0.524, 0.653, 0.924, 0.968),
@@ -111,15 +117,15 @@ NOTES = {
 MAKERS = {
     "logistic": lambda: LogisticRegression(tol=1e-3),
     "probit": lambda: ProbitRegression(tol=1e-3),
-    "multinomial NB (scikit-learn)": MultinomialNB,
+    "multinomial naive Bayes": MultinomialNB,
 }
 found = {}
 print(f"{'':<38}" + "".join(f"{size:>15}" for size in SIZES) + "   images")
-print(f"{'':<38}" + 4 * f"{'notes | here':>15}")
+print(f"{'':<38}" + 4 * f"{'notebook | here':>15}")
 for digits in ((4, 7), (3, 8)):
     for name, make in MAKERS.items():
         here = found[name, digits] = [few(make, digits, size) for size in SIZES]
-        there = NOTES.get((name, digits), (None,) * 4)
+        there = NOTEBOOK.get((name, digits), (None,) * 4)
         cells = [
             f"{'-' if n is None else f'{n:.3f}'} | {h:.3f}"
             for n, h in zip(there, here, strict=True)
@@ -168,7 +174,7 @@ for ax, size in zip(row, SIZES[1:], strict=True):
     ax.set_title(f"{size} images: {np.trace(counts) / counts.sum():.1%} right")
 plt.show()
 print(f"{'digits 0 to 4':<38}" + "".join(f"{size:>9}" for size in SIZES) + "   images")
-for name in ("logistic", "multinomial NB (scikit-learn)"):
+for name in ("logistic", "multinomial naive Bayes"):
     right = [few(MAKERS[name], range(5), size, draws=10) for size in SIZES]
     who = "softmax" if name == "logistic" else name
     print(f"{who:<38}" + "".join(f"{share:>9.1%}" for share in right))
@@ -181,7 +187,7 @@ counting = MultinomialNB().fit(X_train, y_train)
 for name, model in (
     ("softmax", softmax),
     ("Gaussian naive Bayes", gauss),
-    ("multinomial naive Bayes (scikit-learn)", counting),
+    ("multinomial naive Bayes", counting),
 ):
     print(f"all ten digits, {name}: {model.score(X_test, y_test):.1%} right")
 plot.weights(softmax, (SIDE, SIDE), names=[f"for {digit}" for digit in range(10)])

@@ -15,10 +15,8 @@ import os
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.naive_bayes import MultinomialNB
 
-from tenfold import LogisticRegression, ProbitRegression, datasets
+from tenfold import LogisticRegression, MultinomialNB, ProbitRegression, TfIdf, datasets
 from tenfold.plot.style import palette_color, palette_marker, style_axes
 
 HERE = bool(os.environ.get("TENFOLD_DATA"))
@@ -112,7 +110,7 @@ else:
     documents = [" ".join(f"w{j}" for j in rng.choice(2000, 30, p=own[k])) for k in label]
 order = np.random.default_rng(1).permutation(len(label))
 label = label[order]
-words = TfidfVectorizer(min_df=4, stop_words="english")
+words = TfIdf(min_df=4, stop_words="english")
 T = sparse.csr_array(words.fit_transform([documents[i] for i in order]))
 cut = int(0.8 * len(label))
 print(
@@ -122,7 +120,7 @@ print(
 EPS, DELTA = (0.1, 0.5, 0.9), (0.001, 0.01, 0.1)
 TEXT_MODELS = {
     "softmax": lambda: LogisticRegression(C=10, tol=1e-3),
-    "multinomial NB (scikit-learn)": MultinomialNB,
+    "multinomial naive Bayes": MultinomialNB,
 }
 clean_score = {
     name: make().fit(T[:cut], label[:cut]).score(T[cut:], label[cut:])

@@ -108,7 +108,8 @@ for number, row in enumerate(table):
     print(f"after {names[number]:24s}" + "".join(f"{a:8.2f} ({b:.1f})" for a, b in pairs))
 
 # %%
-# The notes' sentence "course is great", whose last word is unknown, has the probability 0.0084.
+# The notes' sentence "course is great", whose last word is unknown, has the probability
+# 0.1 x 0.7 x 0.6 x 0.2, which is 0.0084.
 sentence = np.array([0, 2, 3, 4, 5])
 chances = speaker.predict_proba([sentence[:-1]])[0]
 likely = np.prod(chances[np.arange(4), sentence[1:] - 1])

@@ -45,8 +45,9 @@ X_test, y_test = X[half:], y[half:]
 # %%
 # Digits 0 to 4, 10, 50 and 100 of them to learn from. Two hidden units are too few for five
 # classes; more than ten add little, and do not hurt either. All the difference is in the examples.
-# The dots are what the notes print for unseen digits of MNIST.
-NOTES = {
+# The dots are what the notebook behind Fig. 34 of 001 prints for unseen digits of MNIST; the notes
+# themselves have the figure without its numbers.
+NOTEBOOK = {
     10: (0.232, 0.549, 0.645, 0.646, 0.668),
     50: (0.454, 0.819, 0.849, 0.871, 0.867),
     100: (0.386, 0.885, 0.925, 0.919, 0.926),
@@ -75,7 +76,7 @@ for ax, n in zip(axes, (10, 50, 100), strict=True):
             color=palette_color(name == "unseen"),
             label=name,
         )
-    ax.plot(units, NOTES[n], "o", color="#999999", ms=3, label="the notes")
+    ax.plot(units, NOTEBOOK[n], "o", color="#999999", ms=3, label="notebook of 001")
     ax.set(title=f"{n} examples", xlabel="hidden units", xticks=units)
     style_axes(ax)
 axes[0].set(ylabel="share right")

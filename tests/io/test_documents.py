@@ -274,6 +274,10 @@ needs_news = pytest.mark.skipif(
 def test_the_values_of_the_table_are_a_row_of_length_one():  # smoothed, not by (167)
     values = np.array(TABLE.split()[2::3], float)
     assert_allclose((values**2).sum(), 1, atol=2e-6)
+    words = [TEXTS[0], TEXTS[3], TEXTS[4]]
+    smooth, ratio = (TfIdf(form).fit_transform(words) for form in ("smooth", "ratio"))
+    assert_allclose(np.square(smooth.toarray()).sum(axis=1), 1)
+    assert (np.abs(np.square(ratio.toarray()).sum(axis=1) - 1) > 0.01).all()
 
 
 @needs_news

@@ -13,7 +13,7 @@ from tenfold import KMeans, MiniBatchKMeans, SphericalKMeans, lloyd_steps
 from tenfold.cluster.initialization import random_points
 
 SQUARE = np.array([[0.0, 0], [0, 2], [4, 0], [4, 2]])  # the four points of [002, 7.3]
-SIX = np.array([[-3.0, -3], [-1, -3], [3, 0], [-2, -1], [0, 0], [-1, -2]])  # A to F of [004, 6.2]
+SIX = np.array([[-3.0, -3], [-1, -3], [3, 0], [-2, -1], [0, 0], [-1, -2]])  # A to F, worked by hand
 
 
 def table(n=200, p=2, seed=0):
@@ -27,7 +27,7 @@ def by_hand(X, w, labels, centres):
 # ------------------------------------------------------------------------------------ half-steps
 
 
-def test_worked_half_steps():  # [004, 6.2]: B and F; [002, 7.3]: two starts, two ends
+def test_worked_half_steps():  # B and F; [002, 7.3]: two starts, two ends
     steps = list(lloyd_steps(SIX, SIX[[1, 5]]))
     assert [step.kind for step in steps] == ["assign", "move"] * 2
     assert [step.iteration for step in steps] == [1, 1, 2, 2]
