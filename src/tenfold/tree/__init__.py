@@ -1,0 +1,1 @@
+"""Decision trees and ensembles of them: gradient boosting, forests, isolation forests."""
