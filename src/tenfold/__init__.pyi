@@ -1,4 +1,5 @@
 # Written by `make stub` from the names in __init__.py.
+from tenfold import cluster as cluster
 from tenfold import datasets as datasets
 from tenfold import distributions as distributions
 from tenfold import engine as engine
@@ -7,6 +8,7 @@ from tenfold import inspection as inspection
 from tenfold import io as io
 from tenfold import math as math
 from tenfold import metrics as metrics
+from tenfold import mixture as mixture
 from tenfold import model_selection as model_selection
 from tenfold import neural as neural
 from tenfold import optim as optim
@@ -37,6 +39,10 @@ from tenfold.discriminant.lda import LinearDiscriminantAnalysis as LinearDiscrim
 from tenfold.discriminant.qda import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
 from tenfold.distributed.dask import on as on
 from tenfold.engine.thread_pool import threads as threads
+from tenfold.ensemble.stacking import StackingClassifier as StackingClassifier
+from tenfold.ensemble.stacking import StackingRegressor as StackingRegressor
+from tenfold.ensemble.voting import VotingClassifier as VotingClassifier
+from tenfold.ensemble.voting import VotingRegressor as VotingRegressor
 from tenfold.inference.bayesian_learner import BayesianLearner as BayesianLearner
 from tenfold.inspection.collinearity import equivalent_coefficients as equivalent_coefficients
 from tenfold.inspection.collinearity import find_redundant_columns as find_redundant_columns
@@ -83,6 +89,8 @@ from tenfold.linear.stochastic.sgd import SGDClassifier as SGDClassifier
 from tenfold.linear.stochastic.sgd import SGDRegressor as SGDRegressor
 from tenfold.linear.svm.hard_margin_solver import hard_margin as hard_margin
 from tenfold.linear.svm.linear_svc import LinearSVC as LinearSVC
+from tenfold.linear.tweedie import GammaRegressor as GammaRegressor
+from tenfold.linear.tweedie import TweedieRegressor as TweedieRegressor
 from tenfold.mixture.discrete import BernoulliMixture as BernoulliMixture
 from tenfold.mixture.discrete import CategoricalMixture as CategoricalMixture
 from tenfold.mixture.discrete import MultinomialMixture as MultinomialMixture
@@ -117,8 +125,9 @@ from tenfold.persist.model_file import save as save
 from tenfold.preprocessing.basis_expansion import FourierFeatures as FourierFeatures
 from tenfold.preprocessing.basis_expansion import FunctionFeatures as FunctionFeatures
 from tenfold.preprocessing.basis_expansion import RotationAbs as RotationAbs
-from tenfold.preprocessing.basis_expansion import monomial_count as monomial_count
 from tenfold.preprocessing.indicator_features import IndicatorFeatures as IndicatorFeatures
+from tenfold.preprocessing.polynomial_features import PolynomialFeatures as PolynomialFeatures
+from tenfold.preprocessing.polynomial_features import monomial_count as monomial_count
 from tenfold.preprocessing.rbf_features import RadialFeatures as RadialFeatures
 from tenfold.preprocessing.table_encoder import TableEncoder as TableEncoder
 from tenfold.preprocessing.text.term_weights import word_weights as word_weights

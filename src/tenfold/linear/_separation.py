@@ -23,7 +23,7 @@ from tenfold.linear._loss_gradients import row_weights
 from tenfold.linear._objective import LinearObjective
 from tenfold.linear._tuning import NEWTON_MAX_PARAMETERS
 from tenfold.math.linalg import solve_psd
-from tenfold.math.losses import LogisticLoss, PoissonLoss, ProbitLoss, SoftmaxLoss
+from tenfold.math.losses import DevianceLoss, LogisticLoss, ProbitLoss, SoftmaxLoss
 from tenfold.optim.convergence import Minimum
 
 SEPARATION_MESSAGE = (
@@ -88,12 +88,13 @@ def check_separation(f: LinearObjective, minimum: Minimum, cure: str) -> dict[st
     cure : str
         What the user may do: "Set C."
     """
-    may_diverge = isinstance(f.loss, LogisticLoss | SoftmaxLoss | ProbitLoss | PoissonLoss)
+    may_diverge = isinstance(f.loss, LogisticLoss | SoftmaxLoss | ProbitLoss)
+    may_diverge |= isinstance(f.loss, DevianceLoss) and f.loss.may_diverge
     if not may_diverge or f.ridge[:-1].any() or not f.rows.n_features:
         return minimum.report
     if not _is_separated(f, minimum.x):
         return minimum.report
-    reason = _COUNTS_MESSAGE if isinstance(f.loss, PoissonLoss) else SEPARATION_MESSAGE
+    reason = _COUNTS_MESSAGE if isinstance(f.loss, DevianceLoss) else SEPARATION_MESSAGE
     warning = f"did not converge: {reason} {cure}"
     return {**minimum.report, "converged_": False, "warning_": warning}
 

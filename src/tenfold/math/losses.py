@@ -1,7 +1,8 @@
 r"""Losses of a score z against a target y: value, gradient and curvature in the score, by row.
 
 Models sum them over rows and apply the chain rule to their parameters. Regression losses take any
-y, margin losses y = -1 or +1 (they depend on the margin m = yz alone), `PoissonLoss` y >= 0, and
+y, margin losses y = -1 or +1 (they depend on the margin m = yz alone), deviances (`PoissonLoss`;
+`TweedieLoss` in `tenfold.math.deviances`) the y of their distribution, and
 `SoftmaxLoss` class indices and class-major scores (n_classes, n_rows).
 
 To add a loss: a subclass of `Loss`, an entry in `LOSSES`, a tag in `persist/class_tags.py`; for SGD
@@ -15,7 +16,7 @@ from math import e, inf, log
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import erfcx
+from scipy.special import erfcx, xlogy
 
 _SQRT_HALF, _SQRT_2_OVER_PI = 0.7071067811865476, 0.7978845608028654
 _FAR_MARGIN = {4: 1e2, 8: 1e3}  # by bytes: negative margins beyond it have probit curvature 1
@@ -169,11 +170,41 @@ class HuberLoss(Loss):
         return (np.abs(z - y) <= self.epsilon).astype(z.dtype)
 
 
-@dataclass(frozen=True)
-class PoissonLoss(Loss):
-    """exp(z) - yz: the negative log-likelihood of a count y with mean exp(z), without log y!."""
+class DevianceLoss(Loss):
+    """Half the deviance of a generalized linear model, up to a term of y alone.
+
+    Attributes
+    ----------
+    may_diverge : bool
+        Whether rows with y = 0 pull the score to minus infinity.
+    """
 
     labels: ClassVar[str] = "counts"
+
+    @property
+    def may_diverge(self) -> bool:
+        return True
+
+    def mean(self, z: np.ndarray) -> np.ndarray:
+        """Expectation of y at a score: the inverse of the link."""
+        return np.exp(z)
+
+    def score_of_mean(self, mean: float) -> float:
+        """The link: the score at which y has this expectation."""
+        return float(np.log(mean))
+
+    def minimum(self, y: np.ndarray) -> np.ndarray:
+        """The loss of each row where its mean is y itself."""
+        raise NotImplementedError
+
+    def out_of_range(self, y: np.ndarray) -> np.ndarray:
+        """Which y the distribution cannot give."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class PoissonLoss(DevianceLoss):
+    """exp(z) - yz: the negative log-likelihood of a count y with mean exp(z), without log y!."""
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.exp(z) - y * z
@@ -192,6 +223,12 @@ class PoissonLoss(Loss):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         mean = np.exp(z)
         return mean - y * z, mean - y, mean
+
+    def minimum(self, y: np.ndarray) -> np.ndarray:
+        return y - xlogy(y, y)
+
+    def out_of_range(self, y: np.ndarray) -> np.ndarray:
+        return y < 0
 
 
 @dataclass(frozen=True)

@@ -67,5 +67,5 @@ def make_dataset(
         X += y[:, None]
     elif is_regressor(model):
         counts = tags.target_tags.positive_only
-        y = (np.floor(np.abs(score)) if counts else score).astype(dtype)
+        y = (np.floor(np.abs(score)) + 1 if counts else score).astype(dtype)
     return (np.abs(X) if tags.input_tags.positive_only else X).astype(dtype), y
