@@ -35,8 +35,10 @@ LISTED |= {
     "tenfold.teaching.autodiff": "Automatic differentiation",
 }
 LISTED |= {"tenfold.distributions": "Distributions", "tenfold.teaching.probability": "Probability"}
-MODULES = ("losses", "penalties", "links", "distances", "linalg", "labels", "decision_costs")
-WHOLE = [f"tenfold.math.{name}" for name in MODULES]
+LISTED |= {"tenfold.cluster": "Clustering tools", "tenfold.mixture": "Mixture parameters"}
+LISTED |= {"tenfold.teaching.learning_theory": "Learning theory"}
+WHOLE = [f"tenfold.math.{name}" for name in import_module("tenfold.math").__all__]
+WHOLE += ["tenfold.linear.svm.margins"]
 WHOLE += [f"tenfold.optim.{name}" for name in ("schedules", "optimizers", "projections")]
 CLASSROOM = ("bayes_estimators", "convex_calculus", "em_steps", "geometry", "linear_algebra")
 WHOLE += [f"tenfold.teaching.{name}" for name in CLASSROOM]

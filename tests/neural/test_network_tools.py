@@ -11,7 +11,7 @@ from scipy import signal
 
 from tenfold import MLPClassifier, MLPRegressor, RbfNetwork, load, neural, threads
 from tenfold.neural import Dense
-from tenfold.neural.inspection import layer_gradients, probe_network
+from tenfold.neural.inspection import node_errors, probe_network
 from tenfold.neural.layers.base import PassContext
 from tenfold.neural.network import backward, build_network, forward
 from tenfold.neural.sequential import SequentialClassifier, SequentialRegressor
@@ -275,7 +275,8 @@ def test_layers_pull_back_as_the_differentiator_does(sine):
     probe = probe_network(model, x, y)
     z = model.outputs(x)[-1].astype(float)
     _, gradient = probe.objective.loss.value_and_gradient(z, probe.y, None)
-    _, at_params = layer_gradients(probe, gradient)
+    network = probe.objective.network
+    _, at_params = node_errors(network, probe.params, probe.x, gradient)
     want = autodiff.grad(chain_loss(model, x, y))(probe.params)
     scale = probe.objective.loss.value_and_gradient(z, probe.y, None)[0] / chain_loss(model, x, y)(
         probe.params

@@ -11,6 +11,12 @@ _OFFERS = {
     "cluster_features": ("ClusterFeatures",),
     "color_quantization": ("image_bits", "quantize"),
     "dendrogram": ("cut_tree", "linkage_matrix"),
+    "initialization": (
+        "farthest_first",
+        "kmeans_plusplus_init",
+        "random_points",
+        "random_rows",
+    ),
     "kernel_kmeans": ("KernelKMeans",),
     "kmeans": ("KMeans",),
     "kmedoids": ("KMedoids",),

@@ -23,6 +23,7 @@ _OFFERS = {
     "inspection": (
         "GradientReport",
         "gradient_report",
+        "node_errors",
         "saliency",
         "training_snapshots",
     ),
@@ -66,6 +67,11 @@ _OFFERS = {
     ),
     "network": (
         "Network",
+        "backward",
+        "build_network",
+        "count_parameters",
+        "forward",
+        "forward_layers",
         "layer_sizes",
     ),
 }

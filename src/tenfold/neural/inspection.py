@@ -13,7 +13,7 @@ from tenfold.engine.rows import Rows
 from tenfold.neural._estimators import NetworkEstimator
 from tenfold.neural._training_config import NetworkObjective
 from tenfold.neural.layers.base import PassContext
-from tenfold.neural.network import backward, forward, forward_layers
+from tenfold.neural.network import Network, backward, forward, forward_layers
 
 _MAX_ROWS = 256  # rows that `gradient_report` uses
 
@@ -80,12 +80,59 @@ def encode_targets(model: Any, y: Any) -> np.ndarray:
     return np.searchsorted(model.classes_, y)
 
 
-def layer_gradients(
-    probe: NetworkProbe, gradient: np.ndarray
-) -> tuple[list, list[list[np.ndarray]]]:
-    """Gradients in the input and in the parameters of each layer, from that in the output."""
-    network, params = probe.objective.network, probe.params
-    _, caches = forward(network, params, probe.x, PassContext(mask=probe.mask))
+def node_errors(
+    network: Network,
+    params: list[np.ndarray],
+    x: np.ndarray,
+    gradient: np.ndarray,
+    mask: np.ndarray | None = None,
+) -> tuple[list[np.ndarray], list[list[np.ndarray]]]:
+    r"""Back-propagation with the error at every node: gradients in the input of each layer.
+
+    .. math:: \delta_{l-1} = \delta_l \, \frac{\partial a_l}{\partial a_{l-1}}, \qquad
+              \frac{\partial L}{\partial \theta_l} =
+              \delta_l \, \frac{\partial a_l}{\partial \theta_l}
+
+    Parameters
+    ----------
+    network : Network
+        Of `build_network`.
+    params : list of arrays
+        Its parameters.
+    x : (n, ...) array
+        Rows.
+    gradient : array like the output
+        Gradient of the loss in the output of the last layer.
+    mask : (n, steps) array of bool, optional
+        Which steps of sequences exist.
+
+    Returns
+    -------
+    errors : list of arrays, the gradient in the input of each layer, first to last
+    gradients : list of lists of arrays, those in the parameters of each layer
+
+    See Also
+    --------
+    backward : The same without the errors of the nodes.
+    gradient_report : How large gradients are, layer by layer.
+
+    References
+    ----------
+    D. E. Rumelhart, G. E. Hinton and R. J. Williams (1986), Learning representations by
+    back-propagating errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold.neural import Dense, build_network
+    >>> chain = [Dense(1, bias=False), Dense(1, bias=False)]
+    >>> network, _ = build_network(chain, (1,), np.random.default_rng(0), np.float64)
+    >>> params, x = [np.array([[2.0]]), np.array([[3.0]])], np.array([[5.0]])
+    >>> errors, gradients = node_errors(network, params, x, np.array([[1.0]]))
+    >>> [e.item() for e in errors], [own[0].item() for own in gradients]
+    ([6.0, 3.0], [15.0, 10.0])
+    """
+    _, caches = forward(network, params, x, PassContext(mask=mask))
     at_inputs, at_params = [], []
     parts = network.parts(params)
     for number in reversed(range(len(network.layers))):
@@ -289,7 +336,8 @@ def gradient_report(model: Any, X: Any, y: Any) -> GradientReport:
     probe = probe_network(model, X, y)
     z, _ = forward(probe.objective.network, probe.params, probe.x, PassContext(mask=probe.mask))
     _, gradient = probe.objective.loss.value_and_gradient(z, probe.y, None)
-    at_inputs, at_params = layer_gradients(probe, gradient.copy())
+    network = probe.objective.network
+    at_inputs, at_params = node_errors(network, probe.params, probe.x, gradient.copy(), probe.mask)
     at_outputs = [*at_inputs[1:], gradient]
     layers = _summarize_layers(probe, at_outputs, at_params)
     norms = [layer.gradient for layer in layers if layer.weights > 0]

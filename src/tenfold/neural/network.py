@@ -117,7 +117,24 @@ def unflatten_params(flat: np.ndarray, like: list[np.ndarray]) -> list[np.ndarra
 def forward(
     network: Network, params: list, x: np.ndarray, context: PassContext = _INFERENCE
 ) -> tuple[np.ndarray, list]:
-    """Output of the last layer, and the caches of all layers for `backward`."""
+    """Output of the last layer, and the caches of all layers for `backward`.
+
+    Parameters
+    ----------
+    network : Network
+        Of `build_network`.
+    params : list of arrays
+        Its parameters.
+    x : (n, ...) array
+        Rows.
+    context : PassContext
+        Training or inference, the seed of dropout, the mask of sequences.
+
+    See Also
+    --------
+    backward : Gradients from the caches.
+    forward_layers : Output of every layer.
+    """
     caches, seed = [], context.seed
     for number, (layer, own) in enumerate(zip(network.layers, network.parts(params), strict=True)):
         context = PassContext(context.training, seed + number, context.first_row, context.mask)
@@ -137,7 +154,43 @@ def _mask_after(layer: Layer, context: PassContext) -> np.ndarray | None:
 def backward(
     network: Network, params: list, caches: list, gradient: np.ndarray, *, need_input: bool = False
 ) -> tuple[np.ndarray | None, list[np.ndarray]]:
-    """Gradients in the input, if needed, and in all parameters; `caches` are released."""
+    """Gradients in the input, if needed, and in all parameters: back-propagation.
+
+    Parameters
+    ----------
+    network : Network
+        Of `build_network`.
+    params : list of arrays
+        Its parameters.
+    caches : list
+        Of `forward`; they are released.
+    gradient : array like the output
+        Gradient of the loss in the output of the last layer.
+    need_input : bool
+        Whether to return the gradient in the input as well.
+
+    Returns
+    -------
+    gradient : array or None, in the input
+    gradients : list of arrays, in the parameters
+
+    See Also
+    --------
+    node_errors : The error at every node as well.
+
+    Examples
+    --------
+    Half the squared error of a linear unit, whose gradient is (w x - y) x:
+
+    >>> import numpy as np
+    >>> from tenfold.neural import Dense
+    >>> layers = [Dense(1, bias=False)]
+    >>> network, _ = build_network(layers, (2,), np.random.default_rng(0), np.float64)
+    >>> params, x, y = [np.array([[1.0], [2.0]])], np.array([[3.0, 4.0]]), 10.0
+    >>> output, caches = forward(network, params, x)
+    >>> backward(network, params, caches, output - y)[1][0].ravel().tolist()
+    [3.0, 4.0]
+    """
     gradients: list[list[np.ndarray]] = []
     parts = network.parts(params)
     for number in reversed(range(len(network.layers))):
@@ -158,7 +211,19 @@ def backward(
 def forward_layers(
     network: Network, params: list, x: np.ndarray, context: PassContext = _INFERENCE
 ) -> list[np.ndarray]:
-    """Output of every layer."""
+    """Output of every layer.
+
+    Parameters
+    ----------
+    network : Network
+        Of `build_network`.
+    params : list of arrays
+        Its parameters.
+    x : (n, ...) array
+        Rows.
+    context : PassContext
+        Training or inference, the seed of dropout, the mask of sequences.
+    """
     outputs = []
     for layer, own in zip(network.layers, network.parts(params), strict=True):
         x, _ = layer.forward(own, x, context)

@@ -19,6 +19,13 @@ _OFFERS = {
         "output_size",
         "pool",
     ),
+    "em_steps": (
+        "ELBOTerms",
+        "e_step",
+        "elbo_terms",
+        "log_joint",
+        "m_step",
+    ),
     "lagrange_multipliers": (
         "lagrange_stationary_point",
         "simplex_weights",
@@ -35,7 +42,15 @@ _OFFERS = {
         "robbins_monro",
     ),
 }
-_MODULES = ("convex_calculus",)
+_MODULES = (
+    "autodiff",
+    "bayes_estimators",
+    "convex_calculus",
+    "geometry",
+    "learning_theory",
+    "linear_algebra",
+    "probability",
+)
 _WHERE = modules_of_names(__name__, _OFFERS)
 
 __all__ = sorted([*_WHERE, *_MODULES])  # noqa: PLE0605
