@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
+from sklearn.preprocessing import OneHotEncoder
 
 import tenfold
 from tenfold import LinearRegression, LogisticRegression
@@ -16,7 +16,6 @@ from tenfold.preprocessing.basis_expansion import (
     FourierFeatures,
     FunctionFeatures,
     RotationAbs,
-    monomial_count,
 )
 from tenfold.preprocessing.indicator_features import IndicatorFeatures
 from tenfold.preprocessing.rbf_features import RadialFeatures
@@ -29,24 +28,6 @@ def noisy_xor(n=400, seed=0):
     rng = np.random.default_rng(seed)
     which = rng.integers(0, 4, n)
     return CORNERS[which] + 0.2 * rng.normal(size=(n, 2)), XOR[which]
-
-
-@given(p=st.integers(1, 6), q=st.integers(0, 5))
-def test_monomials_are_counted(p, q):
-    made = PolynomialFeatures(q).fit(np.zeros((1, p)))
-    assert monomial_count(p, q) == made.n_output_features_
-
-
-def test_polynomials_of_scikit_learn_reach_our_models():
-    """[002, E12] Training error falls with the degree; degree 2 fits a parabola exactly."""
-    x = np.linspace(-1, 2, 30)[:, None]
-    y = 1 - 2 * x[:, 0] + 3 * x[:, 0] ** 2
-    score = [
-        make_pipeline(PolynomialFeatures(q), LinearRegression()).fit(x, y).score(x, y)
-        for q in (1, 2, 3)
-    ]
-    assert score[0] < 0.9
-    assert_allclose(score[1:], 1.0)
 
 
 # ------------------------------------------------------------------------------------- radial

@@ -101,7 +101,7 @@ def map_run(task: FoldTask, run: range) -> RunResult:
         output.put(chunk._replace(first=chunk.first - start), task.result(chunk))
 
     problem = _handle_chunks(task, run, handle)
-    return RunResult(output.array) if problem is None else problem
+    return RunResult(output.result()) if problem is None else problem
 
 
 def _handle_chunks(task: FoldTask, run: range, handle: Callable[[Chunk], None]) -> RunResult | None:

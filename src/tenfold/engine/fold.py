@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -162,14 +163,29 @@ def _split_uncovered(run: range, tree: MergeTree) -> Iterator[range]:
 
 
 class OutputArray:
-    """An array, one entry per row, that chunks fill in any order; allocated at the first chunk."""
+    """An array, one entry per row, that chunks fill in any order; allocated at the first chunk.
+
+    Sparse outputs are kept as they come, and stacked at the end.
+    """
 
     def __init__(self, n_rows: int, into: np.ndarray | None = None) -> None:
         self.n_rows, self.array = n_rows, into
+        self.sparse_parts: dict[int, Any] = {}  # by the number of their first row
         self.lock = threading.Lock()
 
-    def put(self, chunk: Chunk, part: np.ndarray) -> None:
+    def result(self) -> Any:
+        """The outputs of all rows: an array, or a CSR array."""
+        if not self.sparse_parts:
+            return self.array
+        from scipy.sparse import vstack
+
+        return vstack([self.sparse_parts[first] for first in sorted(self.sparse_parts)], "csr")
+
+    def put(self, chunk: Chunk, part: Any) -> None:
         with self.lock:
+            if hasattr(part, "tocsr"):
+                self.sparse_parts[chunk.first] = part
+                return
             if self.array is None:
                 self.array = np.empty((self.n_rows, *part.shape[1:]), part.dtype)
         actual, expected = (

@@ -149,7 +149,7 @@ class Rows:
         if monitor is None and self.engine is None and task.chunks == 1:
             return self._only_chunk(task), True
         tree = MergeTree()
-        if monitor is not None and (known := monitor.begin(task, tree)) is not None:
+        if monitor is not None and (known := monitor.begin(task, tree, self.engine)) is not None:
             return task.columns.restore(known) if durable else (known, False)
         resumed = bool(tree.nodes)
         if durable and resumed:  # the nodes of an unfinished pass come without its columns
@@ -180,7 +180,7 @@ class Rows:
             return self._only_chunk(task, wide=False)
         output = OutputArray(self.n_rows)
         self._fill(task, output)
-        return output.array
+        return output.result()
 
     def batches(self, size: int, seed: int) -> Iterator[Chunk]:
         """Every row once, in random batches of `size` (the last may be smaller).

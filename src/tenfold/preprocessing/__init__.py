@@ -11,13 +11,16 @@ _OFFERS = {
         "FourierFeatures",
         "FunctionFeatures",
         "RotationAbs",
-        "monomial_count",
     ),
     "column_kinds": (
         "ColumnKind",
         "infer_column_kinds",
     ),
     "indicator_features": ("IndicatorFeatures",),
+    "polynomial_features": (
+        "PolynomialFeatures",
+        "monomial_count",
+    ),
     "rbf_features": ("RadialFeatures",),
     "table_encoder": ("TableEncoder",),
     "text.term_weights": ("word_weights",),

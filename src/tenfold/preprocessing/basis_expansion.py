@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import comb
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
@@ -14,29 +13,6 @@ from tenfold.base._sklearn import Interval, check_feature_names_in
 from tenfold.base.mixins import Transformer
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
-
-
-def monomial_count(p: int, degree: int) -> int:
-    r"""Number of monomials of `p` variables up to a degree q, 1 included.
-
-    .. math:: \binom{p + q}{q} = O(p^q)
-
-    These are the columns that scikit-learn's `PolynomialFeatures` makes.
-
-    Parameters
-    ----------
-    p : int
-        Number of variables.
-    degree : int
-        Largest degree.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import PolynomialFeatures
-    >>> monomial_count(4, 3), PolynomialFeatures(3).fit([[0.0] * 4]).n_output_features_
-    (35, 35)
-    """
-    return comb(p + degree, degree)
 
 
 class ColumnRange(NamedTuple):
