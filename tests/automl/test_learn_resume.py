@@ -124,6 +124,24 @@ def test_another_table_is_not_resumed(tmp_path):
         tenfold.learn(other, "target", models=MODELS, folds=3, output=tmp_path, resume=True)
 
 
+@pytest.mark.parametrize("row", [25, 300])
+@pytest.mark.parametrize("column", ["target", 2])
+def test_a_table_that_changed_in_the_middle_is_not_resumed(tmp_path, row, column):
+    path = tmp_path / "cells.csv"
+    other = table()
+    other.to_csv(path, index=False)
+    study = {"target": "target", "models": MODELS, "folds": 3, "output": tmp_path / "out"}
+    tenfold.learn(path, **study, watch=Interrupting(8))
+    same = path.read_bytes()
+    at = column if isinstance(column, int) else other.columns.get_loc(column)
+    other.iloc[row, at] = 1 - other.iloc[row, at]
+    other.to_csv(path, index=False)
+    with pytest.raises(ValueError, match=r"another data \(.*cells\.csv has changed\)"):
+        tenfold.learn(path, **study, resume=True)
+    path.write_bytes(same)  # the same bytes, younger
+    assert all(a.is_finished for a in tenfold.learn(path, **study, resume=True).attempts)
+
+
 def test_without_resume_a_journal_is_begun_anew(tmp_path, uninterrupted):
     learn(output=tmp_path, watch=Interrupting(8))
     assert_same(learn(output=tmp_path), uninterrupted)

@@ -12,7 +12,7 @@ from tenfold.automl.candidates import CandidateModel, select_candidates
 from tenfold.automl.clusters import run_clustering
 from tenfold.automl.config import LearnCallbacks, LearnConfig
 from tenfold.automl.final_model import fit_final, make_table_model
-from tenfold.automl.fold_store import FoldStore, fingerprint_table
+from tenfold.automl.fold_store import FoldStore
 from tenfold.automl.preparation import PreparedTable, prepare_table, sample_rows
 from tenfold.automl.result import Attempt, HoldoutEvaluation, Study
 from tenfold.automl.runner import CandidateRunner, EncodedFolds, TimeBudget, assign_folds
@@ -29,8 +29,7 @@ def run_supervised(records: Any, config: LearnConfig, callbacks: LearnCallbacks)
     data = prepared.data
     candidates = select_candidates(prepared.target.task, config.models)  # unknown names fail early
     fold = assign_folds(data.choosing_y, config.folds, config.seed)
-    about = config.fold_settings() | {"data": fingerprint_table(records)}
-    store = FoldStore(config.journal, about, resume=config.resume)
+    store = FoldStore(config.journal, config.fold_settings(), records, resume=config.resume)
     callbacks.stage("Trying models")
     folds = EncodedFolds(data.cells, data.choosing_y, fold, prepared.encoder)
     attempts = _run_candidates(prepared, config, folds, store, callbacks, candidates)

@@ -6,8 +6,6 @@ no incomplete file.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,8 +14,8 @@ import numpy as np
 
 from tenfold.automl.result import to_json_types
 from tenfold.callbacks import serialization
-
-_FINGERPRINT_ROWS = 20  # first and last rows that identify a table
+from tenfold.callbacks.fingerprint import digest
+from tenfold.callbacks.row_digest import RowDigests
 
 
 class FoldResult(NamedTuple):
@@ -47,12 +45,16 @@ class FoldStore:
     folder : path or None
         Created if it does not exist.
     about : dict
-        Data fingerprint and settings that the folds depend on.
+        Settings that the folds depend on.
+    records : TableSource, optional
+        The table; the folds depend on all its cells.
     resume : bool
-        Whether to keep existing folds, which must have the same `about`.
+        Whether to keep existing folds, which must be of the same settings and table.
     """
 
-    def __init__(self, folder: Path | None, about: dict[str, Any], *, resume: bool) -> None:
+    def __init__(
+        self, folder: Path | None, about: dict[str, Any], records: Any = None, *, resume: bool
+    ) -> None:
         self.folder = folder
         if folder is None:
             return
@@ -60,8 +62,11 @@ class FoldStore:
             shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
         head = folder / "about.npz"
+        if records is not None:
+            about = about | {"data": fingerprint_table(records)}
         if head.exists():
-            _require_same(serialization.read_arrays(head)[0], to_json_types(about), folder)
+            stored, table = serialization.read_arrays(head)[0], getattr(records, "shown", None)
+            _require_same(stored, to_json_types(about), folder, table)
         else:
             serialization.write_arrays(head, to_json_types(about), [])
 
@@ -98,20 +103,17 @@ class FoldStore:
 
 
 def fingerprint_table(records: Any) -> str:
-    """Hash of size, columns, and first and last rows of a table."""
-    n = records.n_rows
-    ends = [
-        records.slice(0, min(_FINGERPRINT_ROWS, n)),
-        records.slice(max(n - _FINGERPRINT_ROWS, 0), n),
-    ]
-    summary = [n, records.types, [cells.to_columns() for cells in ends]]
-    return hashlib.sha256(json.dumps(summary, default=str).encode()).hexdigest()[:16]
+    """Digest of the names, types and cells of all rows of a table."""
+    return digest((records.types, RowDigests().of(records)))
 
 
-def _require_same(stored: dict[str, Any], about: dict[str, Any], folder: Path) -> None:
+def _require_same(
+    stored: dict[str, Any], about: dict[str, Any], folder: Path, table: str | None
+) -> None:
     other = [name for name in about if stored.get(name) != about[name]]
     if other:
+        changed = f" ({table} has changed)" if table and other == ["data"] else ""
         raise ValueError(
-            f"{folder} holds a study with another {', '.join(other)}: give the same data and "
-            "settings, or start again without resume"
+            f"{folder} holds a study with another {', '.join(other)}{changed}: give the same data "
+            "and settings, or start again without resume"
         )

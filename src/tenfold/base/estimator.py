@@ -27,7 +27,7 @@ from tenfold.callbacks.progress_bar import progress
 from tenfold.engine.arrays import ArraySource, SparseSource
 from tenfold.engine.blas_threads import one_blas_thread
 from tenfold.engine.context import current_engine
-from tenfold.engine.hooks import record_value
+from tenfold.engine.hooks import record_data, record_value
 from tenfold.engine.memory import check_memory
 from tenfold.engine.rows import Rows
 from tenfold.engine.thread_pool import n_threads, threads
@@ -80,6 +80,7 @@ class Estimator(BaseEstimator):
         self._validate_params()
         with self._work_context():
             rows = self._training_rows(X, y, sample_weight)
+            record_data(rows.source, rows.engine)
             self._check_memory(rows)
             with explain_numerical_errors(self, rows):
                 learned = self._fit(rows, self._rng())

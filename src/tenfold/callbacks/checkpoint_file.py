@@ -18,14 +18,14 @@ from tenfold.callbacks.fingerprint import describe_difference
 from tenfold.callbacks.serialization import Packed, read_arrays, write_arrays
 from tenfold.engine.environment import describe_environment
 
-_FORMAT = "tenfold checkpoint 1"
+_FORMAT = "tenfold checkpoint 2"
 _MIN_INTERVAL_PER_SAVE = 100  # saving takes at most this part of the time: 1 %
 
 
 class CheckpointRecord(NamedTuple):
     """One event of a block."""
 
-    kind: str  # "fit", "pass", "loop" or "value"
+    kind: str  # "fit", "data", "pass", "loop" or "value"
     fingerprint: dict[str, Any]  # what must be the same when the block runs again
     content: Packed | None  # None: a pass that failed
 
@@ -37,6 +37,7 @@ class CheckpointFile:
         self.path, self.every = _check_writable(path), every
         self.machine = describe_environment()
         self.records: list[CheckpointRecord] = []
+        self.data_files: dict[str, list] = {}  # size, times and digest of files that were read
         self.pending: CheckpointRecord | None = None
         if path.exists():
             self._read()
@@ -58,6 +59,7 @@ class CheckpointFile:
                 UserWarning,
                 stacklevel=5,
             )
+        self.data_files = header["files"]
         stock = iter(arrays)
         *self.records, self.pending = [_decode_record(entry, stock) for entry in header["records"]]
         if self.pending.kind == "none":
@@ -77,6 +79,7 @@ class CheckpointFile:
         arrays = [array for record in records if record.content for array in record.content.arrays]
         entries = [_encode_record(record) for record in records]
         header = {"format": _FORMAT, "machine": self.machine, "records": entries}
+        header["files"] = self.data_files
         try:
             write_arrays(self.path, header, arrays)
         except OSError as problem:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from tenfold.engine.chunk import Chunk
+from tenfold._compiled.checksums import checksum
 from tenfold.engine.source import Source
 from tenfold.engine.task import FoldTask
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _DIGEST_PREFIX = "sha256:"
+_MIN_CHECKSUM_BYTES = 4096  # of an array, of which a fast checksum takes the place of the bytes
 _MAX_SHOWN_CHARACTERS = 60  # letters of a value that an error message may show
 
 
@@ -38,11 +40,14 @@ def digest(value: Any) -> str:
 def _iterate_bytes(value: Any) -> Iterator[bytes]:
     if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
         yield f"{value.dtype.str}{value.shape}".encode()
-        yield value.tobytes()
+        yield value.tobytes() if value.nbytes < _MIN_CHECKSUM_BYTES else checksum(np.asarray(value))
     elif isinstance(value, dict):
         yield from _iterate_bytes(list(value.items()))
     elif isinstance(value, tuple | list):
         yield f"{type(value).__name__}{len(value)}".encode()
+        if all(type(part) is str for part in value):
+            yield json.dumps(value).encode()
+            return
         for part in value:
             yield from _iterate_bytes(part)
     else:
@@ -53,6 +58,10 @@ def _object_bytes(value: Any) -> Iterator[bytes]:
     arrays = [getattr(value, name, None) for name in ("data", "indices", "indptr", "offsets")]
     arrays.append(getattr(value, "values", None))
     arrays = [array for array in arrays if isinstance(array, np.ndarray)]
+    columns = getattr(value, "columns", None)
+    if not arrays and isinstance(columns, dict):  # some rows of a table
+        yield from _iterate_bytes(columns)
+        return
     yield qualified_name(type(value)).encode() if arrays else qualified_name(value).encode()
     for array in arrays:  # of a sparse matrix, or of sequences
         yield from _iterate_bytes(array)
@@ -63,27 +72,24 @@ def fit_fingerprint(title: str, settings: dict[str, Any]) -> dict[str, Any]:
     return {"model": title} | {name: _describe_value(value) for name, value in settings.items()}
 
 
-def pass_fingerprint(task: FoldTask, first_rows: str) -> dict[str, Any]:
+def pass_fingerprint(task: FoldTask, data: str) -> dict[str, Any]:
     """A chunk function, its state, and the rows that it is applied to."""
-    source = task.source
-    return {
+    named = {
         "function": qualified_name(task.f),
         "its state": digest((task.state, task.classes)),
+    }
+    return named | data_fingerprint(task.source, data)
+
+
+def data_fingerprint(source: Source, data: str) -> dict[str, Any]:
+    """Size and digest of the rows of a source."""
+    return {
         "rows": int(source.n_rows),
         "columns": int(source.n_features),
         "number type": str(source.dtype),
         "rows per chunk": int(source.grid),
-        "first rows": first_rows,
+        "data": data,
     }
-
-
-def rows_digest(source: Source) -> str:
-    """Digest of the first chunk, in place of all rows: to read them all would be a further pass.
-
-    Changes in later chunks are not seen.
-    """
-    chunk = next(source.chunks(range(1)), Chunk(None))
-    return digest((chunk.X, _normalize_column(chunk.y), _normalize_column(chunk.w)))
 
 
 def describe_difference(there: dict[str, Any], here: dict[str, Any]) -> str:
@@ -101,10 +107,3 @@ def _describe_entry(key: str, there: Any, here: Any) -> str:
 def _describe_value(value: Any) -> str:
     text = _ADDRESS.sub("", repr(value))
     return text if len(text) <= _MAX_SHOWN_CHARACTERS else digest(value)
-
-
-def _normalize_column(column: Any) -> Any:
-    """A target or weights, whatever number type an engine keeps them in."""
-    if not isinstance(column, np.ndarray):
-        return column
-    return column.astype(np.float64) if column.dtype.kind in "biuf" else column.astype(str).tolist()

@@ -7,16 +7,16 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
-from weakref import WeakKeyDictionary
 
 from tenfold.callbacks.checkpoint_file import CheckpointFile, CheckpointRecord
 from tenfold.callbacks.fingerprint import (
+    data_fingerprint,
     describe_difference,
     digest,
     fit_fingerprint,
     pass_fingerprint,
-    rows_digest,
 )
+from tenfold.callbacks.row_digest import RowDigests
 from tenfold.callbacks.serialization import Packed, named_classes, pack, unpack
 from tenfold.engine import blas_threads
 from tenfold.engine.merge_tree import MergeTree
@@ -45,7 +45,8 @@ class CheckpointReplay:
         self.has_unsaved = False  # there is something that the file does not hold
         self.depth = self.loop_position = self.loop_bytes = 0
         self.loop_fingerprint: dict[str, Any] = {}
-        self.row_digests: WeakKeyDictionary[Source, str] = WeakKeyDictionary()
+        self.digests = RowDigests(file.data_files)
+        file.data_files = self.digests.files
         self.classes: dict[Any, dict[str, type]] = {}
 
     def fit(self, title: str, settings: dict[str, Any]) -> None:
@@ -54,9 +55,17 @@ class CheckpointReplay:
         if self._replay_next("fit", fingerprint) is None:
             self._append(CheckpointRecord("fit", fingerprint, pack(None)))
 
-    def begin(self, task: FoldTask, tree: MergeTree) -> Any:
+    def record_data(self, source: Source, engine: Any) -> None:
+        """A fit has its rows: they must be those that were recorded."""
+        self._check_owner()
+        fingerprint = data_fingerprint(source, self.digests.of(source, engine))
+        if self._replay_next("data", fingerprint) is None:
+            self._append(CheckpointRecord("data", fingerprint, pack(None)))
+
+    def begin(self, task: FoldTask, tree: MergeTree, engine: Any = None) -> Any:
         """A pass begins: return its total if it is recorded, else add the recorded nodes."""
-        fingerprint = pass_fingerprint(task, self._first_rows(task.source))
+        self._check_owner()
+        fingerprint = pass_fingerprint(task, self.digests.of(task.source, engine))
         record = self._replay_next("pass", fingerprint)
         if record is not None and record.content is not None:
             return unpack(record.content, self._classes(task))
@@ -194,11 +203,6 @@ class CheckpointReplay:
         self.has_unsaved = False
         self.file.save(pending)
 
-    def _first_rows(self, source: Source) -> str:
-        if source not in self.row_digests:
-            self.row_digests[source] = rows_digest(source)
-        return self.row_digests[source]
-
     def _classes(self, task: FoldTask) -> dict[str, type]:
         """The named tuples of a statistic, from that of the first chunk."""
         if task.f not in self.classes:
@@ -219,6 +223,7 @@ class CheckpointReplay:
         what = describe_difference(there.fingerprint, fingerprint)
         if there.kind != kind:
             what = f"a {there.kind} came there, a {kind} comes here"
+        what = self.digests.describe_changed_files() or what
         raise CheckpointMismatchError(
             f"the checkpoint {self.file.path} belongs to another fit ({what}): delete it or "
             "choose another path. (A fit without a fixed random_state is another fit every time.)"

@@ -12,7 +12,8 @@ from tenfold.engine.task import FoldTask
 from tenfold.engine.thread_pool import is_inside_fold
 
 if TYPE_CHECKING:
-    from tenfold.engine.protocols import PassDisplay, PassRecorder
+    from tenfold.engine.protocols import Engine, PassDisplay, PassRecorder
+    from tenfold.engine.source import Source
 
 
 class FitMonitor:
@@ -21,9 +22,9 @@ class FitMonitor:
     def __init__(self, recorder: PassRecorder | None, bar: PassDisplay | None) -> None:
         self.recorder, self.bar = recorder, bar
 
-    def begin(self, task: FoldTask, tree: MergeTree) -> Any:
+    def begin(self, task: FoldTask, tree: MergeTree, engine: Engine | None = None) -> Any:
         """A pass begins; a checkpoint may add nodes to the tree, or return the recorded total."""
-        known = None if self.recorder is None else self.recorder.begin(task, tree)
+        known = None if self.recorder is None else self.recorder.begin(task, tree, engine)
         if self.bar is not None:
             self.bar.begin(task, tree)
         return known
@@ -81,6 +82,13 @@ def record_value(make: Callable[[], Any]) -> Any:
     """`make()`; in a resumed fit its recorded value (the seed of random_state=None)."""
     recorder = _active_replay()
     return make() if recorder is None else recorder.record_value(make)
+
+
+def record_data(source: Source, engine: Engine | None) -> None:
+    """The rows that a fit begins with; a resumed fit refuses others."""
+    recorder = _active_replay()
+    if recorder is not None:
+        recorder.record_data(source, engine)
 
 
 def resume_loop(state: Any) -> tuple[int, Any]:

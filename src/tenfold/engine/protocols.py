@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tenfold.engine.chunk import Chunk
     from tenfold.engine.fold import OutputArray
     from tenfold.engine.merge_tree import MergeTree
+    from tenfold.engine.source import Source
     from tenfold.engine.task import FoldTask
 
 
@@ -64,7 +65,7 @@ class PassRecorder(Protocol):
     def fit(self, title: str, settings: dict[str, Any], /) -> None:
         """A fit begins."""
 
-    def begin(self, task: FoldTask, tree: MergeTree, /) -> Any:
+    def begin(self, task: FoldTask, tree: MergeTree, engine: Engine | None, /) -> Any:
         """A pass begins; return its total if it is recorded, else add the nodes that are."""
 
     def done(self) -> None:
@@ -72,6 +73,9 @@ class PassRecorder(Protocol):
 
     def end(self, total: Any, /) -> None:
         """The pass has ended."""
+
+    def record_data(self, source: Source, engine: Engine | None, /) -> None:
+        """A fit begins with these rows."""
 
     def record_value(self, make: Callable[[], Any], /) -> Any:
         """The value of `make()`, recorded."""

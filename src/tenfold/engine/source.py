@@ -31,6 +31,9 @@ class Source(ABC):
     has_weight = False
     max_chunk_rows: int | None = None  # a finer grid than the usual one: see `with_chunk_rows`
     direct = False  # whether any rows can be had at once, in place: see `between`
+    origin: Source | None = None  # the source that this one is a copy of
+    data_files: tuple[str, ...] = ()  # paths, where all of it is read from files
+    data_columns: Any = None  # which columns of these files are X, y and w
 
     @property
     def grid(self) -> int:

@@ -65,6 +65,9 @@ class MatrixFileSource(Source):
         self.has_target = y is not None or self.choice.y is not None
         self.has_weight = w is not None or self.choice.w is not None
         self.shippable = not _is_unnamed(matrix)
+        if self.shippable and y is None and w is None:
+            self.data_files = tuple(str(part.disk.path) for part in _file_parts(matrix))
+            self.data_columns = tuple(self.choice)
         self.place: Callable[[int], str] = getattr(matrix, "where", super().where)
 
     @property
@@ -107,9 +110,12 @@ class MatrixFileSource(Source):
         return self.place(row)
 
 
+def _file_parts(matrix: Matrix) -> list[FileMatrix]:
+    return [matrix] if isinstance(matrix, FileMatrix) else matrix.parts
+
+
 def _is_unnamed(matrix: Matrix) -> bool:
-    parts = [matrix] if isinstance(matrix, FileMatrix) else matrix.parts
-    return any(part.disk.path is None for part in parts)
+    return any(part.disk.path is None for part in _file_parts(matrix))
 
 
 class SpoolFile:
@@ -147,6 +153,7 @@ def _spool_column(array: Any) -> FileMatrix | LabelDictionary | None:
 
 def copy_names(source: Source, copy: MatrixFileSource) -> MatrixFileSource:
     """Give a copy of a source the names that error messages of the source use."""
+    copy.origin = source
     copy.names, copy.finite, copy.place = source.names, source.finite, source.where
     copy.max_chunk_rows = source.max_chunk_rows
     return copy

@@ -52,6 +52,8 @@ class ArrowFileSource(Source):
         self.starts = np.cumsum([0, *(edges[-1] for edges in self.edges)])  # of files
         self.n_rows = int(self.starts[-1])
         self.y, self.w = roles.external_values(heads[0].schema.names, self.n_rows)
+        self.data_files = tuple(self.paths) if self.y is None and self.w is None else ()
+        self.data_columns = self.columns.X, self.columns.y, self.columns.w
         self.has_target = bool(self.columns.y) or self.y is not None
         self.has_weight = self.columns.w is not None or self.w is not None
         self.buffer_bytes = {

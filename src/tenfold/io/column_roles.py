@@ -37,6 +37,10 @@ class ColumnRoles(NamedTuple):
             raise ValueError(f"{shown}: {problem}. Choose other columns: columns=[...].")
         return ColumnPositions(X, y, w)
 
+    def are_columns(self, names: Sequence) -> bool:
+        """Whether target and weights, where there are any, are columns of the data."""
+        return all(v is None or is_column(v, names) for v in (self.target, self.weight))
+
     def external_values(self, names: Sequence, n_rows: int) -> tuple[Any, Any]:
         """Target and weights that are no columns of the data, or None."""
         y, w = (

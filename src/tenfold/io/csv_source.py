@@ -52,6 +52,9 @@ class CsvSource(Source):
         self.names, self.n_features = self.columns.X, len(self.columns.X)
         self.has_target, self.has_weight = roles.target is not None, roles.weight is not None
         self.starts = [0]  # the first row of each file, as far as they are read
+        if roles.are_columns(self.files[0].fields):
+            self.data_files = tuple(str(Path(file.path).absolute()) for file in self.files)
+            self.data_columns = self.columns.X, self.columns.y, self.columns.w
 
     def with_chunk_rows(self, rows: int) -> Self:
         """The same rows in smaller chunks; the text is still parsed once."""
