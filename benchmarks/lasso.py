@@ -59,7 +59,7 @@ def run(wanted: list[str], *, quick: bool) -> Table:
 
 
 def ours(data: Plane) -> Found:
-    from tenfold.linear.elastic_net import lasso_path
+    from tenfold import lasso_path
 
     return lasso_path(data.X, data.y, alphas=ALPHAS, eps=EPS)[:2]
 

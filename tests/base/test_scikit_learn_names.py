@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import linear_model
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_breast_cancer, load_iris, make_multilabel_classification
 from sklearn.preprocessing import scale
+from sklearn.utils import get_tags
 
 import tenfold
 from tenfold.base._sklearn import StrOptions
@@ -35,7 +36,7 @@ PAIRS = {
     if isclass(getattr(module, name))
 }
 MISSING_METHODS = {("LogisticRegression", "set_callbacks")}  # callbacks are tenfold.progress here
-OTHER_SIGNATURES = {("Lasso", "path"), ("ElasticNet", "path")}  # keywords alone, in both
+OTHER_SIGNATURES = {(name, "path") for name in PAIRS if hasattr(PAIRS[name][0], "path")}  # keywords
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
@@ -43,7 +44,10 @@ def data(cls, n_classes):
     """Rows that every model takes: positive, of a few columns."""
     X, y = load_iris(return_X_y=True)
     rows = y < n_classes
-    return (X[rows], y[rows]) if is_classifier(cls()) else (X[:, :3].copy(), X[:, 3].copy())
+    if is_classifier(cls()):
+        return X[rows], y[rows]
+    several = is_regressor(cls()) and not get_tags(cls()).target_tags.single_output
+    return X[:, :3].copy(), X[:, 2:].copy() if several else X[:, 3].copy()
 
 
 def named_values(cls):

@@ -1,5 +1,7 @@
 """Lasso and elastic net against their optimality conditions, closed forms and scikit-learn."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -371,8 +373,6 @@ def test_errors_and_warnings_say_what_to_do():
         Lasso(1e-3, tol=1e-12, max_iter=1).fit(X, y)
     with pytest.raises(ValueError, match="overflow"):
         Lasso().fit(X * 1e200, y)
-    with pytest.raises(ValueError, match="several columns"):
-        lasso_path(X, np.column_stack([y, y]))
     with pytest.raises(ValueError, match="give alphas"):
         enet_path(X, y, l1_ratio=0.0)
 
@@ -500,3 +500,41 @@ def coordinate_problem(Q, c):
     from tenfold.optim.coordinate_descent import PenalizedQuadratic
 
     return PenalizedQuadratic(Q, c, np.full(len(c), 0.1), np.zeros(len(c)), False)
+
+
+# --------------------------------------------------------------------------------------- flag
+
+
+def hard_problem(p=3):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, p))
+    X[:, 1] += X[:, 0]
+    return X, X[:, :3] @ [1.0, 2.0, -1.0] + rng.normal(size=50)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("p", [3, 5])
+def test_random_order_ends_at_the_minimum(p, seed):
+    """A sweep that happens to draw columns without a step is no end."""
+    X, y = hard_problem(p)
+    cyclic = Lasso(0.1, **TIGHT).fit(X, y)
+    drawn = Lasso(0.1, selection="random", random_state=seed, **TIGHT).fit(X, y)
+    assert_allclose(drawn.coef_, cyclic.coef_, atol=1e-7)
+
+
+@pytest.mark.parametrize("sweeps", [1, 2, 3, 1000])
+@pytest.mark.parametrize("cls", [Lasso, ElasticNet])
+def test_a_warning_comes_exactly_if_the_gap_is_too_large(cls, sweeps):
+    X, y = hard_problem()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = cls(1e-3, tol=1e-8, max_iter=sweeps).fit(X, y)
+    assert bool(caught) == (model.dual_gap_ > 1e-8 * np.var(y)) == (sweeps < 1000)
+    objective = model.dual_gap_ + np.finfo(float).eps  # never below the true excess
+    exact = cls(1e-3, **TIGHT).fit(X, y)
+
+    def value(m):
+        size = np.abs(m.coef_).sum() * m.l1_ratio + (1 - m.l1_ratio) / 2 * (m.coef_ @ m.coef_)
+        return np.mean((y - m.predict(X)) ** 2) / 2 + 1e-3 * size
+
+    assert value(model) - value(exact) <= objective + 1e-12

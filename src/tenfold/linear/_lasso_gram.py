@@ -33,7 +33,7 @@ from tenfold.linear._tuning import (
     SPARSE_PASS_MIN_COLUMNS,
 )
 from tenfold.stats.decorators import propagates_nan
-from tenfold.stats.moments import multiply_thin, scale_rows
+from tenfold.stats.moments import Moments, multiply_thin, scale_rows
 
 
 class MarginalSums(NamedTuple):
@@ -166,9 +166,8 @@ class GramMatrix:
 class FullGram(GramMatrix):
     """The matrix of a narrow table, made in one pass."""
 
-    def __init__(self, rows: Rows, *, intercept: bool) -> None:
-        p, s = rows.n_features, second_moments(rows, target=True)
-        P = problem_from_moments(s, p, rows.dtype, intercept=intercept)
+    def __init__(self, s: Moments, p: int, dtype: np.dtype, *, intercept: bool) -> None:
+        P = problem_from_moments(s, p, dtype, intercept=intercept)
         self.mean = s.mean if intercept else np.zeros_like(s.mean)
         self.xy, self.block = P.AB / s.n, P.AA / s.n
         self.squares = (
@@ -320,7 +319,8 @@ def make_gram(rows: Rows, *, intercept: bool, precompute: Any = False) -> GramMa
             rows, np.asarray(precompute, np.float64), intercept=intercept
         )
     elif precompute or rows.n_features <= FULL_GRAM_MAX_COLUMNS:
-        gram = FullGram(rows, intercept=intercept)
+        moments = second_moments(rows, target=True)
+        gram = FullGram(moments, rows.n_features, rows.dtype, intercept=intercept)
     else:
         gram = LazyGram(rows, intercept=intercept)
     if not all(np.isfinite(part).all() for part in (gram.squares, gram.xy, gram.yy)):

@@ -22,14 +22,15 @@ _MIN_ALPHA = np.finfo(np.float64).resolution  # what a path has where every coef
 
 
 def alpha_sequence(
-    c: np.ndarray, l1_ratio: float, alphas: Any, eps: float, *, positive: bool
+    xy: np.ndarray, l1_ratio: float, alphas: Any, eps: float, *, positive: bool
 ) -> np.ndarray:
-    """The penalties of a path, descending; c has the products of columns and target."""
+    """The penalties of a path, descending; xy (p, q) has the products of columns and targets."""
     if not isinstance(alphas, Integral):
         return np.sort(np.asarray(alphas, np.float64))[::-1]
     if l1_ratio == 0:
         raise ValueError("without an L1 penalty there is no largest alpha: give alphas=[...]")
-    largest = max(float((c if positive else np.abs(c)).max()), 0.0) / l1_ratio
+    size = xy[:, 0] if positive else np.linalg.norm(xy, axis=1)
+    largest = max(float(size.max()), 0.0) / l1_ratio
     if largest <= _MIN_ALPHA:
         return np.full(int(alphas), _MIN_ALPHA)
     return np.geomspace(largest, largest * eps, int(alphas))

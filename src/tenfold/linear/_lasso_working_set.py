@@ -84,7 +84,8 @@ def minimize_lasso(
     w, correlation, done, moving = start.w, start.correlation, 0, True
     while True:
         gap = duality_gap(c, gram.squares, gram.yy[target], *penalty, w, correlation)
-        entering = _entering_columns(gram, penalty, correlation)
+        size = correlation if penalty.positive else np.abs(correlation)
+        entering = entering_columns(gram, penalty.l1, size)
         if gap <= max_gap or done >= settings.max_iter or not (moving or len(entering)):
             converged = bool(gap <= max_gap or not moving)
             return LassoSolution(w, correlation, gap, done, converged)
@@ -98,16 +99,14 @@ def minimize_lasso(
         done += sweeps
 
 
-def _entering_columns(
-    gram: GramMatrix, penalty: L1L2Penalty, correlation: np.ndarray
-) -> np.ndarray:
+def entering_columns(gram: GramMatrix, l1: float, correlation: np.ndarray) -> np.ndarray:
     """Columns that should enter, largest correlation first; empty if none violates optimality."""
     outside = np.ones(len(correlation), bool)
     outside[gram.entered] = False
-    size = np.where(outside, correlation if penalty.positive else np.abs(correlation), 0.0)
-    if size.max() <= penalty.l1:
+    size = np.where(outside, correlation, 0.0)
+    if size.max() <= l1:
         return np.arange(0)
-    wanted = max(np.count_nonzero(size > _ENTRY_FRACTION * penalty.l1), MIN_BATCH_COLUMNS)
+    wanted = max(np.count_nonzero(size > _ENTRY_FRACTION * l1), MIN_BATCH_COLUMNS)
     return np.argsort(-size, kind="stable")[: min(wanted, outside.sum())]
 
 

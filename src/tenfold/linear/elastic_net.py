@@ -1,7 +1,8 @@
-"""Elastic net and lasso: least squares with an L1 penalty, alone or along a path of penalties."""
+"""Elastic net and lasso: least squares with an L1 penalty."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.rows import Rows
 from tenfold.linear._base import LinearRegressor
 from tenfold.linear._lasso_gram import GramMatrix, make_gram
-from tenfold.linear._lasso_path import alpha_sequence, follow_path
+from tenfold.linear._lasso_path import follow_path
 from tenfold.linear._lasso_working_set import (
     L1L2Penalty,
     LassoSettings,
@@ -22,7 +23,7 @@ from tenfold.linear._lasso_working_set import (
     warn_unless_converged,
 )
 
-_SHARED_CONSTRAINTS = {
+LASSO_CONSTRAINTS = {
     "alpha": [Interval(Real, 0, None, closed="left")],
     "fit_intercept": ["boolean"],
     "precompute": ["boolean", "array-like"],
@@ -108,7 +109,7 @@ class ElasticNet(LinearRegressor):
     _sparse_ok = True
     _multi_output = True
     _parameter_constraints = {
-        **_SHARED_CONSTRAINTS,
+        **LASSO_CONSTRAINTS,
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
     }
 
@@ -164,17 +165,29 @@ class ElasticNet(LinearRegressor):
     @staticmethod
     def path(X: Any, y: Any, **settings: Any) -> tuple:
         """Coefficients for a sequence of penalties: see `tenfold.enet_path`."""
+        from tenfold.linear.elastic_net_path import enet_path
+
         return enet_path(X, y, **settings)
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        gram, settings = self._gram(rows), self._settings(rng)
-        penalty = self._penalty(self.alpha)
+        return self._fit_gram(self._gram(rows), rows, rng)
+
+    def _fit_gram(self, gram: GramMatrix, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        """The learned attributes, from the Gram matrix of the rows."""
+        settings, penalty = self._settings(rng), self._penalty(self.alpha)
         solutions = []
         for target, w in enumerate(self._initial_coef(gram)):
             start = initial_solution(gram, target, w)
             solutions.append(minimize_lasso(gram, target, penalty, start, settings))
         warn_unless_converged(solutions, settings)
-        return self._shape_attributes(solutions, gram, rows)
+        return self._shape_attributes(solutions, gram, rows.dtype, rows.target_shape)
+
+    def _follow(
+        self, gram: GramMatrix, penalties: list[L1L2Penalty], w: Any, settings: LassoSettings
+    ) -> Iterator[LassoSolution]:
+        """The solutions of a sequence of penalties for one target, from initial coefficients."""
+        w = np.zeros(len(gram.xy)) if w is None else np.array(w, np.float64)
+        return follow_path(gram, penalties, w, settings)
 
     def _gram(self, rows: Rows) -> GramMatrix:
         return make_gram(rows, intercept=self.fit_intercept, precompute=self.precompute)
@@ -193,18 +206,22 @@ class ElasticNet(LinearRegressor):
         return np.zeros((q, p))
 
     def _shape_attributes(
-        self, solutions: list[LassoSolution], gram: GramMatrix, rows: Rows
+        self,
+        solutions: list[LassoSolution],
+        gram: GramMatrix,
+        dtype: np.dtype,
+        target_shape: tuple[int, ...],
     ) -> dict[str, Any]:
         """Attributes as scikit-learn shapes them: no axis for a single target."""
-        p, single = rows.n_features, len(solutions) == 1
+        p, single = len(gram.xy), len(solutions) == 1
         W = np.stack([s.w for s in solutions])
-        b = (gram.mean[p:] - W @ gram.mean[:p]).astype(rows.dtype)
+        b = (gram.mean[p:] - W @ gram.mean[:p]).astype(dtype)
         gaps, sweeps = np.array([s.gap for s in solutions]), [s.n_iter for s in solutions]
-        learned: dict[str, Any] = {"coef_": W.astype(rows.dtype), "dual_gap_": gaps}
+        learned: dict[str, Any] = {"coef_": W.astype(dtype), "dual_gap_": gaps}
         learned |= {"n_iter_": sweeps, "intercept_": b if self.fit_intercept else 0.0}
         if single:
             learned |= {name: learned[name][0] for name in ("coef_", "dual_gap_", "n_iter_")}
-        if self.fit_intercept and not rows.target_shape:
+        if self.fit_intercept and not target_shape:
             learned["intercept_"] = b[0]
         return learned
 
@@ -275,7 +292,7 @@ class Lasso(ElasticNet):
     [0.85, 0.0]
     """
 
-    _parameter_constraints = _SHARED_CONSTRAINTS
+    _parameter_constraints = LASSO_CONSTRAINTS
     l1_ratio = 1.0
 
     def __init__(
@@ -306,141 +323,6 @@ class Lasso(ElasticNet):
     @staticmethod
     def path(X: Any, y: Any, **settings: Any) -> tuple:
         """Coefficients for a sequence of penalties: see `tenfold.lasso_path`."""
+        from tenfold.linear.elastic_net_path import lasso_path
+
         return lasso_path(X, y, **settings)
-
-
-_SKLEARN_ALONE = ("n_alphas", "Xy", "check_input", "verbose")  # parameters of its path functions
-
-
-def enet_path(
-    X: Any,
-    y: Any,
-    *,
-    l1_ratio: float = 0.5,
-    eps: float = 1e-3,
-    alphas: Any = 100,
-    coef_init: Any = None,
-    sample_weight: Any = None,
-    return_n_iter: bool = False,
-    **settings: Any,
-) -> tuple:
-    """Elastic nets for a sequence of penalties, from the largest to the smallest.
-
-    The second moments are made once for all penalties, and each starts where the last two point
-    to. As in scikit-learn there is no constant unless `fit_intercept=True` is given.
-
-    Parameters
-    ----------
-    X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-        The rows.
-    y : (n_rows,) array or column name
-        The target.
-    l1_ratio : float
-        Share of the L1 penalty, between 0 and 1.
-    eps : float
-        Smallest penalty as a share of the largest, where `alphas` is a number.
-    alphas : int or array
-        The penalties; or how many, equally spaced in their logarithm, from the smallest for which
-        all coefficients are zero.
-    coef_init : (n_features,) array, optional
-        Initial coefficients.
-    sample_weight : array or column name, optional
-        Weight of each row.
-    return_n_iter : bool
-        Whether to return the number of sweeps as well.
-    **settings
-        Further parameters of `ElasticNet`: `fit_intercept`, `precompute`, `positive`, `tol`,
-        `max_iter`, `selection`, `random_state`; and those of scikit-learn's function: `n_alphas` is
-        a number for `alphas`, `Xy`, `check_input` and `verbose` are ignored.
-
-    Returns
-    -------
-    alphas : (n_alphas,) penalties, descending
-    coefs : (n_features, n_alphas) coefficients
-    dual_gaps : (n_alphas,) how far at most each objective is above its minimum
-    n_iters : list of sweeps, if asked for
-
-    See Also
-    --------
-    ElasticNet : The model of one penalty.
-    lasso_path : With `l1_ratio=1`.
-
-    References
-    ----------
-    * J. Friedman, T. Hastie, R. Tibshirani (2010). Regularization paths for generalized linear
-      models via coordinate descent. Journal of Statistical Software 33.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tenfold import enet_path
-    >>> X, y = np.eye(3), np.array([3.0, 2.0, 1.0])
-    >>> alphas, coefs, gaps = enet_path(X, y, l1_ratio=1.0, alphas=[0.5])
-    >>> coefs.round(9).T.tolist()
-    [[1.5, 0.5, 0.0]]
-    """
-    given = {"fit_intercept": False, "n_alphas": "deprecated", **settings}
-    settings = {name: value for name, value in given.items() if name not in _SKLEARN_ALONE}
-    if alphas is None or isinstance(alphas, str):  # scikit-learn's default "warn"
-        alphas = 100
-    alphas = alphas if given["n_alphas"] == "deprecated" else given["n_alphas"]
-    if isinstance(settings.get("precompute"), str):  # scikit-learn's "auto": our default
-        del settings["precompute"]
-    model = ElasticNetPath(l1_ratio=l1_ratio, **settings)
-    sequence, solutions, dtype = model.fit_path(X, y, sample_weight, (alphas, eps), coef_init)
-    coefs = np.stack([s.w for s in solutions], axis=1).astype(dtype)
-    path = sequence, coefs, np.array([s.gap for s in solutions])
-    return (*path, [s.n_iter for s in solutions]) if return_n_iter else path
-
-
-def lasso_path(X: Any, y: Any, **settings: Any) -> tuple:
-    """Lassos for a sequence of penalties: `enet_path` with `l1_ratio=1`.
-
-    Parameters
-    ----------
-    X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-        The rows.
-    y : (n_rows,) array or column name
-        The target.
-    **settings
-        Those of `enet_path`.
-
-    Returns
-    -------
-    alphas : (n_alphas,) penalties, descending
-    coefs : (n_features, n_alphas) coefficients
-    dual_gaps : (n_alphas,) how far at most each objective is above its minimum
-    n_iters : list of sweeps, if asked for
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tenfold import lasso_path
-    >>> alphas, coefs, gaps = lasso_path(np.eye(2), np.array([4.0, 1.0]), alphas=[1.0, 0.25])
-    >>> coefs.T.round(9).tolist()
-    [[2.0, 0.0], [3.5, 0.5]]
-    """
-    return enet_path(X, y, l1_ratio=1.0, **settings)
-
-
-class ElasticNetPath(ElasticNet):
-    """An elastic net for a sequence of penalties."""
-
-    def fit_path(
-        self, X: Any, y: Any, sample_weight: Any, alphas_and_eps: tuple[Any, float], coef_init: Any
-    ) -> tuple[np.ndarray, list[LassoSolution], np.dtype]:
-        """The penalties, the solution of each, and the dtype of the rows."""
-        self._validate_params()
-        with self._work_context():
-            rows = self._training_rows(X, y, sample_weight)
-            if rows.target_shape:
-                raise ValueError("y has several columns: call the path once for each of them")
-            gram, settings = self._gram(rows), self._settings(self._rng())
-            sequence = alpha_sequence(
-                gram.xy[:, 0], self.l1_ratio, *alphas_and_eps, positive=self.positive
-            )
-            w = np.zeros(len(gram.xy)) if coef_init is None else np.array(coef_init, np.float64)
-            penalties = [self._penalty(a) for a in sequence]
-            solutions = list(follow_path(gram, penalties, w, settings))
-        warn_unless_converged(solutions, settings)
-        return sequence, solutions, rows.dtype

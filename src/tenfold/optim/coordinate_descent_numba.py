@@ -148,7 +148,9 @@ def descend_to_gap(Q, c, yy, l1, l2, positive, w, g, short, tol, max_iter, seed)
             break
         if seed:
             longest, state = random_sweep(Q, l1s, l2s, positive, w, g, state)
-        else:
+        if not seed or longest <= ROUNDING_STEP_RATIO * max_abs(
+            w
+        ):  # perhaps not drawn: look at all
             longest = cyclic_sweep(Q, l1s, l2s, positive, w, g)
         short = longest <= tol * max_abs(w)
         done += 1

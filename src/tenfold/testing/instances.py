@@ -68,4 +68,5 @@ def make_dataset(
     elif is_regressor(model):
         counts = tags.target_tags.positive_only
         y = (np.floor(np.abs(score)) + 1 if counts else score).astype(dtype)
+        y = y if tags.target_tags.single_output else np.column_stack([y, X[:, 0] - y])
     return (np.abs(X) if tags.input_tags.positive_only else X).astype(dtype), y

@@ -233,7 +233,7 @@ def check_weights_as_repetitions(model: Any) -> None:
     w = np.random.default_rng(1).integers(0, 3, len(X))
     weighted = clone_model(model).fit(X, y, sample_weight=w.astype(float))
     repeated = clone_model(model).fit(
-        np.repeat(X, w, axis=0), None if y is None else np.repeat(y, w)
+        np.repeat(X, w, axis=0), None if y is None else np.repeat(y, w, axis=0)
     )
     for name, value in model_outputs(weighted, X).items():
         assert_allclose(value, getattr(repeated, name)(X), rtol=1e-5, atol=1e-6, err_msg=name)

@@ -86,13 +86,13 @@ STORAGES: dict[str, Storage] = {
 }
 
 
-def _arrow_table(X: np.ndarray, y: Any) -> tuple[Any, str | None]:
+def _arrow_table(X: np.ndarray, y: Any) -> tuple[Any, Any]:
     import pyarrow as pa
 
     columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
-    if y is not None:
-        columns["target"] = y
-    return pa.table(columns), None if y is None else "target"
+    if y is None or y.ndim == 2:  # several targets are no column
+        return pa.table(columns), y
+    return pa.table({**columns, "target": y}), "target"
 
 
 def storages_for(dtype: np.dtype) -> Iterator[str]:
