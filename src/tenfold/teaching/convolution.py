@@ -77,6 +77,8 @@ def cross_correlate(x: Any, w: Any, *, stride: int = 1, padding: Any = 0) -> np.
     x, w = np.asarray(x), np.asarray(w)
     if x.ndim not in {1, 2, 3} or w.ndim not in {x.ndim, 4 if x.ndim == 3 else x.ndim}:
         raise ValueError(f"a filter of shape {w.shape} does not fit a signal of shape {x.shape}")
+    if x.ndim == 3 and w.shape[2] != x.shape[2]:
+        raise ValueError(f"a filter of {w.shape[2]} channels does not fit {x.shape[2]} channels")
     axes = min(x.ndim, 2)
     ends = [_padding_width(padding, length) for length in w.shape[:axes]]
     x = np.pad(x, [(p, p) for p in ends] + [(0, 0)] * (x.ndim - axes))
