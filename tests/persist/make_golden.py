@@ -68,6 +68,7 @@ OBJECTS = {
         lambda: tenfold.MixtureModel(distributions.Gaussian(), 2, random_state=0).fit(X),
     ),
     "kmeans": ("transform", X, lambda: tenfold.KMeans(3, random_state=0, n_init=1).fit(X)),
+    "incremental_pca": ("transform", X, lambda: tenfold.IncrementalPCA(2).fit(X)),
     "pca": ("transform", X, lambda: tenfold.PCA(2).fit(X)),
     "sequential": (
         "predict_proba",

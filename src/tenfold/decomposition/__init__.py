@@ -1,1 +1,1 @@
-"""Matrix decompositions: principal component analysis."""
+"""Matrix decompositions: principal components and truncated singular values."""

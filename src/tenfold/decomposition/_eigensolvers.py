@@ -1,12 +1,13 @@
-"""Principal axes of rows, by four methods.
+"""Principal axes and singular vectors of rows.
 
-From second moments (one pass), from the triangular factor of the rows (a second pass that keeps the
-condition of the data), from the rows in memory (fewer rows than columns), or by randomized subspace
-iteration (wide data).
+From second moments (one pass), from the triangular factor of the rows (which keeps the condition of
+the data), from the rows in memory (fewer rows than columns), or by randomized subspace iteration
+(wide data).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -48,8 +49,7 @@ def axes_from_moments(s: Moments, k: int | None = None) -> PrincipalAxes:
 
 def axes_from_qr(rows: Rows, s: Moments) -> PrincipalAxes:
     """Singular vectors of the centered rows by their triangular factor: a second pass."""
-    R = rows.total(centered_qr, s.mean).R
-    return _axes_from_svd(*np.linalg.svd(R, full_matrices=False)[1:], s.n, s.mean)
+    return axes_from_factor(rows.total(centered_qr, s.mean).R, s.n, s.mean)
 
 
 def centered_qr(chunk: Chunk, mean: np.ndarray) -> TriangularFactor:
@@ -66,6 +66,11 @@ def axes_from_rows(rows: Rows) -> PrincipalAxes:
     D = (X - mean) * np.sqrt(w)[:, None]
     singular, Vt = np.linalg.svd(D.astype(np.float64, copy=False), full_matrices=False)[1:]
     return _axes_from_svd(singular, Vt, w.sum(), mean)
+
+
+def axes_from_factor(factor: np.ndarray, n: float, mean: np.ndarray) -> PrincipalAxes:
+    """Principal axes from a matrix F with F'F = the scatter of rows about their mean."""
+    return _axes_from_svd(*np.linalg.svd(factor, full_matrices=False)[1:], n, mean)
 
 
 def _axes_from_svd(
@@ -115,14 +120,102 @@ def subspace_iteration(rows: Rows, k: int, n_iter: int, rng: np.random.Generator
     s = rows.total(centered_sums, origin)
     shift = s.x / s.n
     mean = (origin + shift).astype(rows.dtype)
-    V = np.linalg.qr(normals(int(rng.integers(2**62)), 0, p, k))[0]
-    for _ in range(n_iter):
-        V = np.linalg.qr(rows.total(multiply_scatter, V.astype(rows.dtype), mean))[0]
-    S = V.T @ rows.total(multiply_scatter, V.astype(rows.dtype), mean)
-    values, U = np.linalg.eigh((S + S.T) / 2)
+    values, U = iterate_subspace(rows, multiply_scatter, (mean,), (k, k), n_iter, rng)
     degrees = max(s.n - 1, 1)
     total = (s.squares - s.n * float(shift @ shift)) / degrees
-    return PrincipalAxes((V @ U).T[::-1], np.maximum(values[::-1], 0) / degrees, total, s.n, mean)
+    return PrincipalAxes(U.T, np.maximum(values, 0) / degrees, total, s.n, mean)
+
+
+def iterate_subspace(
+    rows: Rows,
+    product: Callable[..., np.ndarray],
+    state: tuple,
+    dimensions: tuple[int, int],
+    n_iter: int,
+    rng: np.random.Generator,
+    tol: float = 0.0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Largest eigenvalues of a matrix A, descending, and eigenvectors, by subspace iteration.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows; each iteration is a pass.
+    product : chunk function (chunk, V, *state) -> (p, d) array
+        A V, summed over chunks.
+    state : tuple
+        Further arguments of `product`.
+    dimensions : (int, int)
+        Dimension d of the subspace, and how many eigenvectors are wanted.
+    n_iter : int
+        Maximum number of iterations.
+    rng : numpy.random.Generator
+        Draws the first subspace.
+    tol : float
+        The iteration ends when no wanted eigenvector has a residual |A v - value v| larger than
+        this share of the largest eigenvalue.
+    """
+    d, wanted = dimensions
+    V = np.linalg.qr(normals(int(rng.integers(2**62)), 0, rows.n_features, d))[0]
+    iteration = 0
+    while True:
+        Y = rows.total(product, V.astype(rows.dtype), *state)
+        S = V.T @ Y
+        values, U = np.linalg.eigh((S + S.T) / 2)
+        if iteration == n_iter or _is_invariant(V @ U, Y @ U, values, wanted, tol):
+            return values[::-1], (V @ U)[:, ::-1]
+        V = np.linalg.qr(Y)[0]
+        iteration += 1
+
+
+def _is_invariant(
+    V: np.ndarray, Y: np.ndarray, values: np.ndarray, wanted: int, tol: float
+) -> bool:
+    """Whether the last columns of V are eigenvectors of A, where Y = A V."""
+    if tol == 0:
+        return False
+    residuals = Y[:, -wanted:] - V[:, -wanted:] * values[-wanted:]
+    return bool(np.linalg.norm(residuals, axis=0).max() <= tol * values[-1])
+
+
+class SingularVectors(NamedTuple):
+    """Right singular vectors (k, n_features) of rows, and singular values, descending."""
+
+    directions: np.ndarray
+    values: np.ndarray
+
+
+def row_factor(chunk: Chunk) -> TriangularFactor:
+    """Triangular factor of the rows."""
+    return TriangularFactor.of(chunk.X, chunk.w)
+
+
+def singular_vectors_from_qr(rows: Rows) -> SingularVectors:
+    """All singular vectors of dense rows by their triangular factor: one pass."""
+    values, Vt = np.linalg.svd(rows.total(row_factor).R, full_matrices=False)[1:]
+    return SingularVectors(Vt, values)
+
+
+def multiply_gram(chunk: Chunk, V: np.ndarray) -> np.ndarray:
+    """X' W X V without the Gram matrix; sparse rows stay sparse."""
+    Z = chunk.X @ V
+    return chunk.X.T @ (Z if chunk.w is None else chunk.w[:, None] * Z)
+
+
+def iterate_singular_vectors(
+    rows: Rows, k: int, n_oversamples: int, n_iter: int, rng: np.random.Generator, tol: float = 0.0
+) -> SingularVectors:
+    """The k largest singular values and their vectors by subspace iteration."""
+    d = min(k + n_oversamples, rows.n_rows, rows.n_features)
+    k = min(k, d)
+    squares, V = iterate_subspace(rows, multiply_gram, (), (d, k), n_iter, rng, tol)
+    return SingularVectors(V.T[:k], np.sqrt(np.maximum(squares[:k], 0)))
+
+
+def fix_signs(W: np.ndarray) -> np.ndarray:
+    """The same directions, (k, p), with the entry of largest absolute value positive."""
+    signs = np.sign(W[np.arange(len(W)), np.abs(W).argmax(axis=1)])
+    return W * signs[:, None]
 
 
 def select_n_components(axes: PrincipalAxes, n_components: Any, rows: int) -> int:

@@ -18,6 +18,7 @@ from tenfold.decomposition._eigensolvers import (
     axes_from_moments,
     axes_from_qr,
     axes_from_rows,
+    fix_signs,
     select_n_components,
     subspace_iteration,
 )
@@ -85,6 +86,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
 
     See Also
     --------
+    IncrementalPCA : as accurate as "full" in batches.
+    TruncatedSVD : without centering, for sparse rows.
     LinearDiscriminantAnalysis : directions that separate classes.
 
     References
@@ -213,10 +216,16 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
 
     def _check_n_components(self, n: int, p: int) -> None:
         k = self._fixed_n_components()
+        solver = "full" if self.svd_solver == "auto" else self.svd_solver
         if k is not None and k > min(n, p):
             raise ValueError(
                 f"n_components={k} must be between 0 and min(n_samples, n_features)={min(n, p)} "
-                f"with svd_solver={self.svd_solver!r}"
+                f"with svd_solver={solver!r}"
+            )
+        if self.n_components == "mle" and self.svd_solver == "arpack":
+            raise ValueError(
+                "n_components='mle' cannot be a string with svd_solver='arpack': take "
+                "svd_solver='full'"
             )
         if self.n_components == "mle" and n < p:
             raise ValueError("n_components='mle' is only supported if n_samples >= n_features")
@@ -251,13 +260,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         if self.svd_solver == "arpack":  # never all of them
             k = min(k, max(min(rows, len(axes.mean)) - 1, 0))
         W = axes.directions[:k]
-        signs = np.sign(W[np.arange(k), np.abs(W).argmax(axis=1)])
         variances = axes.variances[:k]
         discarded = min(rows, len(axes.mean)) - k
         noise = max(axes.total - variances.sum(), 0.0) / discarded if discarded > 0 else 0.0
         share = variances / axes.total if axes.total > 0 else np.zeros(k)
         return {
-            "components_": (W * signs[:, None]).astype(dtype),
+            "components_": fix_signs(W).astype(dtype),
             "explained_variance_": variances.astype(dtype),
             "explained_variance_ratio_": share.astype(dtype),
             "singular_values_": np.sqrt(variances * max(axes.n - 1, 1)).astype(dtype),
