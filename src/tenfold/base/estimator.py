@@ -156,8 +156,13 @@ class Estimator(BaseEstimator):
         for name, value in learned.items():
             setattr(self, name, value)
         if not learned.get("converged_", True) and warning != "":
-            warning = warning or _convergence_message(int(np.max(learned["n_iter_"])))
+            n_iter = int(np.max(learned["n_iter_"]))
+            warning = warning or _convergence_message(n_iter, self._convergence_words())
             warnings.warn(f"{type(self).__name__} {warning}", ConvergenceWarning, stacklevel=3)
+
+    def _convergence_words(self) -> str:
+        """scikit-learn's words for a fit that did not converge."""
+        return ""
 
     def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
         """X, y and weights, checked, as rows on the grid of the model."""
@@ -262,11 +267,15 @@ class Estimator(BaseEstimator):
         return values
 
 
-def _convergence_message(n_iter: int) -> str:
-    """What to do about a fit that did not converge in so many iterations."""
+def _convergence_message(n_iter: int, words: str) -> str:
+    """What to do about a fit that did not converge in so many iterations.
+
+    The words of scikit-learn's warning stand in the middle, for filters that look for them.
+    """
     return (
-        f"did not converge in max_iter={n_iter} rounds. Raise max_iter, standardise the columns, "
-        "or loosen tol; `history_` shows the objective per round."
+        f"did not converge in max_iter={n_iter} rounds. {words}{' ' if words else ''}Raise "
+        "max_iter, standardise the columns, or loosen tol; `history_` shows the objective per "
+        "round."
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import ClassifierMixin, ClusterMixin, RegressorMixin, TransformerMixin
@@ -19,9 +18,6 @@ from tenfold.engine.rows import Rows
 from tenfold.math.links import log_softmax, softmax
 
 _MAX_COUNTED_RANGE = 1000  # span of whole numbers that are counted rather than sorted
-
-# classes of rows in memory, and the rows with class indices: many fits may use the same rows
-_encoded_rows: WeakKeyDictionary[Rows, tuple[np.ndarray, Rows]] = WeakKeyDictionary()
 
 
 class LabelSet(NamedTuple):
@@ -46,12 +42,13 @@ def encode_row_labels(rows: Rows, classes: np.ndarray | None = None) -> tuple[np
     if not isinstance(rows.source, ArraySource | SparseSource) or classes is not None:
         known = rows.total(chunk_labels).values if classes is None else classes
         return known, rows.with_classes(known)
-    if rows not in _encoded_rows:  # a copy: these rows may be used again, and keep their labels
+    if "labels" not in rows.derived:  # a copy: these rows may be used again, and keep their labels
         source = copy(rows.source)
         known, source.y = unique_labels(rows.source.y)
-        _encoded_rows[rows] = known, Rows(source, engine=rows.engine)
-    _encoded_rows[rows][1].allow_nan = rows.allow_nan
-    return _encoded_rows[rows]
+        rows.derived["labels"] = known, Rows(source, engine=rows.engine)
+    known, encoded = rows.derived["labels"]
+    encoded.allow_nan = rows.allow_nan
+    return known, encoded
 
 
 def unique_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -97,8 +94,9 @@ class Classifier(ClassifierMixin, Estimator):
         self.classes_, rows = encode_row_labels(rows)
         if len(self.classes_) < self._min_classes:
             raise ValueError(
-                f"{type(self).__name__} needs samples of at least {self._min_classes} classes in "
-                f"the data, but the data contains only one class: {self.classes_.tolist()[0]!r}"
+                f"{type(self).__name__}: This solver needs samples of at least {self._min_classes} "
+                "classes in the data, but the data contains only one class: "
+                f"{self.classes_.tolist()[0]!r}"
             )
         return rows
 

@@ -20,6 +20,15 @@ from tenfold.math.losses import LogisticLoss, SoftmaxLoss
 from tenfold.math.penalties import L1Penalty, NoPenalty
 
 _SKLEARN_SOLVERS = ("liblinear", "sag", "saga")  # names of scikit-learn for which "auto" stands in
+_L2_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky", "sag")  # without an L1 part
+_MAX_ITER_REACHED = "The max_iter was reached which means the coef_ did not converge."
+_CONVERGENCE_WORDS = {
+    "lbfgs": "lbfgs failed to converge.",
+    "liblinear": "Liblinear failed to converge, increase the number of iterations.",
+    "newton-cg": "newton-cg failed to converge. Increase the number of iterations.",
+    "sag": _MAX_ITER_REACHED,
+    "saga": _MAX_ITER_REACHED,
+}
 
 
 class LogisticRegression(SparseCoefMixin, LinearClassifier, ProbabilisticClassifier):
@@ -233,7 +242,13 @@ class LogisticRegression(SparseCoefMixin, LinearClassifier, ProbabilisticClassif
             return np.inf, 0.0
         if self.penalty != "elasticnet":
             share = float(self.penalty == "l1")
-            if self.l1_ratio not in (share, None):
+            if 0 < (self.l1_ratio or 0) < 1:
+                warnings.warn(
+                    "l1_ratio parameter is only used when penalty is 'elasticnet'. Got "
+                    f"(penalty={self.penalty})",
+                    stacklevel=2,
+                )
+            elif self.l1_ratio not in (share, None):
                 warnings.warn(
                     f"Inconsistent values: penalty={self.penalty} with l1_ratio={self.l1_ratio}. "
                     "penalty is deprecated. Please use l1_ratio only.",
@@ -251,8 +266,19 @@ class LogisticRegression(SparseCoefMixin, LinearClassifier, ProbabilisticClassif
                 f"Solver {self.solver} supports only dual=False, got dual={self.dual}: the dual is "
                 "for solver='liblinear' and the L2 penalty"
             )
+        if l1_ratio and self.solver in _L2_SOLVERS:
+            raise ValueError(
+                f"Solver {self.solver} supports only 'l2' or None penalties, got "
+                f"l1_ratio={l1_ratio}: an L1 penalty is not smooth at zero. Take solver='auto', "
+                "'coordinate' or 'proximal', or l1_ratio=0"
+            )
         if self.solver != "liblinear":
             return
+        if 0 < l1_ratio < 1:
+            raise ValueError(
+                f"Only 'saga' solver supports elasticnet penalty, got solver={self.solver}. Take "
+                "solver='auto', or l1_ratio 0 or 1"
+            )
         if np.isinf(C):
             raise ValueError(
                 "C=np.inf as well as penalty=None is not supported for the liblinear solver: take "
@@ -269,6 +295,11 @@ class LogisticRegression(SparseCoefMixin, LinearClassifier, ProbabilisticClassif
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.solver != "liblinear"
         return tags
+
+    def _convergence_words(self) -> str:
+        newton = f"Newton solver did not converge after {self.max_iter} iterations."
+        words = {**_CONVERGENCE_WORDS, "newton-cholesky": newton}
+        return words.get(self.solver, words["lbfgs"])
 
     def _initial_parameters(self, f: LinearObjective) -> np.ndarray:
         m, q = f.shape

@@ -169,7 +169,7 @@ class Ridge(LeastSquaresRegressor):
         if alpha.ndim and len(alpha) != targets:
             raise ValueError(
                 "Number of targets and number of penalties do not correspond: "
-                f"{targets} != {len(alpha)}"
+                f"{len(alpha)} != {targets}"
             )
         if (alpha < 0).any():
             raise ValueError(f"alpha={self.alpha} must not be negative")

@@ -171,6 +171,14 @@ class MLPBase(NetworkEstimator):
         scores = {"validation_scores_": values, "best_validation_score_": max(values)}
         return learned | {"best_loss_": None} | scores
 
+    def _convergence_words(self) -> str:
+        if self.solver == "lbfgs":
+            return "lbfgs failed to converge."
+        return (
+            f"Stochastic Optimizer: Maximum iterations ({self.max_iter}) reached and the "
+            "optimization hasn't converged yet."
+        )
+
     def _layer_counts(self, rows: Rows) -> dict[str, Any]:
         """Numbers of layers and outputs, as scikit-learn counts them."""
         targets = self._n_targets(rows)

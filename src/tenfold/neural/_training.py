@@ -212,9 +212,10 @@ def _check_finite(loss: float, steps: int) -> None:
     """Raise an error if the loss is infinite or NaN."""
     if not np.isfinite(loss):
         raise ValueError(
-            f"the loss is not finite after {steps} steps. Standardize the columns "
-            "(sklearn.preprocessing.StandardScaler), take a smaller learning rate, or clip the "
-            "gradient."
+            "Solver produced non-finite parameter weights. The input data may contain large values "
+            f"and need to be preprocessed: the loss is not finite after {steps} steps. Standardize "
+            "the columns (sklearn.preprocessing.StandardScaler), take a smaller learning rate, or "
+            "clip the gradient."
         )
 
 

@@ -123,6 +123,12 @@ class BaseSGD(SparseCoefMixin, Estimator):
                 self._set_learned(self._fit(rows, self._rng(), coef_init, intercept_init))
         return self
 
+    def _convergence_words(self) -> str:
+        return (
+            "Maximum number of iteration reached before convergence. Consider increasing max_iter "
+            "to improve the fit."
+        )
+
     def _fit(
         self, rows: Rows, rng: np.random.Generator, coef: Any = None, intercept: Any = None
     ) -> dict[str, Any]:
@@ -318,7 +324,9 @@ class BaseSGDClassifier(BaseSGD, LinearClassifier):  # pyright: ignore[reportInc
         if given is not None and not np.array_equal(given, known):
             raise ValueError(f"`classes={classes!r}` is not the same as on last call, {known}")
         if len(known) < self._min_classes:
-            raise ValueError(f"{len(known)} class is not enough: give two")
+            raise ValueError(
+                f"The number of classes has to be greater than one; got {len(known)} class"
+            )
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight 'balanced' is not supported for partial_fit: the rows of later calls "

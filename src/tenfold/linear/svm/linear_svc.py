@@ -160,6 +160,9 @@ class LinearSVC(SparseCoefMixin, LinearClassifier):
     def _samples_rows(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.dual is True or self.multi_class == "crammer_singer"
 
+    def _convergence_words(self) -> str:
+        return "Liblinear failed to converge, increase the number of iterations."
+
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         seed = int(rng.integers(2**31))
         if self.multi_class == "crammer_singer":
