@@ -52,7 +52,7 @@ def test_sparse_rows(algorithm, monkeypatch):
     assert_allclose(Z, X.toarray() @ model.components_.T, atol=1e-10)
     theirs = decomposition.TruncatedSVD(6, **options).fit(X)
     assert_allclose(model.explained_variance_ratio_, theirs.explained_variance_ratio_, rtol=1e-6)
-    assert_allclose(np.abs(model.components_), np.abs(theirs.components_), atol=1e-5)
+    assert_allclose(np.abs(model.components_), np.abs(theirs.components_), atol=1e-3)
 
 
 def test_more_iterations_come_closer_and_arpack_arrives():

@@ -537,3 +537,22 @@ def test_a_model_with_augmentation_is_saved(tmp_path):
     model.save(tmp_path / "model.tenfold")
     again = load(tmp_path / "model.tenfold")
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("transform", [neural.Brightness, neural.Contrast])
+def test_images_of_0_to_255_and_of_0_to_1_change_alike(transform):
+    bytes_ = np.random.default_rng(0).integers(0, 256, (5, 4, 4)).astype(np.uint8)
+    shares = bytes_ / np.float32(255)
+    wanted = neural.augment(shares, [transform(0.3)], seed=1)
+    assert np.ptp(wanted) <= 1.0
+    assert not np.allclose(wanted, shares)
+    for images, step in ((bytes_, transform(0.3)), (bytes_ * 1.0, transform(0.3, high=255.0))):
+        changed = neural.augment(images, [step], seed=1)
+        np.testing.assert_allclose(changed, 255 * wanted, rtol=1e-4, atol=1e-3)
+    with pytest.raises(ValueError, match=r"high=255"):
+        neural.augment(bytes_.astype(np.float32), [transform()])
+    from tenfold.neural.layers.base import PassContext
+
+    layer = neural.Augment((transform(),))
+    with pytest.raises(ValueError, match=r"high=255"):
+        layer.forward([], bytes_[..., None].astype(np.float32), PassContext(training=True))

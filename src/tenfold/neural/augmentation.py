@@ -103,20 +103,25 @@ class Brightness(NamedTuple):
     Parameters
     ----------
     max_change : float
-        Largest number that is added or subtracted.
-    low, high : float
-        Range to which pixels are clipped.
+        Largest number that is added or subtracted, as a share of the range.
+    low : float
+        Least value of a pixel.
+    high : float, optional
+        Largest value of a pixel; results are clipped to the range. By default the largest number of
+        the type for whole numbers (255 for uint8), and 1 for floating-point numbers.
     """
 
     max_change: float = 0.2
     low: float = 0.0
-    high: float = 1.0
+    high: float | None = None
 
     def n_uniforms(self, shape: Shape) -> int:
         return 1
 
     def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
-        return np.clip(images + self.max_change * _to_symmetric(u, images), self.low, self.high)
+        high = _highest_pixel(self, images)
+        change = self.max_change * (high - self.low)
+        return np.clip(images + change * _to_symmetric(u, images), self.low, high)
 
 
 class Contrast(NamedTuple):
@@ -126,21 +131,23 @@ class Contrast(NamedTuple):
     ----------
     max_change : float
         Largest deviation of the factor from one.
-    low, high : float
-        Range to which pixels are clipped.
+    low : float
+        Least value of a pixel.
+    high : float, optional
+        Largest value of a pixel, as in `Brightness`; results are clipped to the range.
     """
 
     max_change: float = 0.2
     low: float = 0.0
-    high: float = 1.0
+    high: float | None = None
 
     def n_uniforms(self, shape: Shape) -> int:
         return 1
 
     def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
-        return np.clip(
-            images * (1 + self.max_change * _to_symmetric(u, images)), self.low, self.high
-        )
+        high = _highest_pixel(self, images)
+        factor = 1 + self.max_change * _to_symmetric(u, images)
+        return np.clip(images * factor, self.low, high)
 
 
 class GaussianNoise(NamedTuple):
@@ -149,7 +156,7 @@ class GaussianNoise(NamedTuple):
     Parameters
     ----------
     deviation : float
-        Standard deviation of the noise.
+        Standard deviation of the noise, in units of the pixels.
     """
 
     deviation: float = 0.1
@@ -160,6 +167,30 @@ class GaussianNoise(NamedTuple):
     def __call__(self, images: np.ndarray, u: np.ndarray) -> np.ndarray:
         noise = (self.deviation * ndtri(u)).reshape(images.shape)
         return images + noise.astype(images.dtype)
+
+
+_MAX_UNIT_PIXEL = 2.0  # pixels of 0..1 stay below, with noise on them
+
+
+def _highest_pixel(transform: Brightness | Contrast, images: np.ndarray) -> float:
+    """Largest value of a pixel: as given, or 1; an error if that cannot be."""
+    if transform.high is not None:
+        return transform.high
+    largest = float(images.max(initial=0.0))
+    if largest > _MAX_UNIT_PIXEL:
+        name = type(transform).__name__
+        raise ValueError(
+            f"{name} takes floating-point pixels for numbers from 0 to 1, but one is {largest:g}: "
+            f"give the range, {name}(high=255), or images of type uint8 to `augment`"
+        )
+    return 1.0
+
+
+def _with_range(transform: Any, dtype: np.dtype) -> Any:
+    """The transform with the range of whole numbers, where it has one that is not given."""
+    if dtype.kind not in "iu" or getattr(transform, "high", 0) is not None:
+        return transform
+    return transform._replace(high=float(np.iinfo(dtype).max))
 
 
 def _to_integers(u: np.ndarray, n: int) -> np.ndarray:
@@ -260,6 +291,7 @@ def augment(
     (100, 48, 48)
     """
     images = np.asarray(images)
+    transforms = [_with_range(transform, images.dtype) for transform in transforms]
     images = images if images.dtype.kind == "f" else images.astype(np.float32)
     full_shape = images.shape if shape is None else (len(images), *shape)
     if len(full_shape) not in {3, 4}:
