@@ -361,7 +361,7 @@ def test_a_given_gram_matrix_is_used(intercept):
     for XX in (D.T @ D, X.T @ X) if intercept else (X.T @ X,):
         model = Lasso(0.1, fit_intercept=intercept, precompute=XX, **TIGHT).fit(X, y)
         assert_allclose(model.coef_, free.coef_, atol=1e-9)
-    with pytest.raises(ValueError, match="precompute is not X'X of these rows: column 0"):
+    with pytest.raises(ValueError, match="it is not X'X of these rows, column 0"):
         Lasso(0.1, precompute=2 * D.T @ D + np.eye(6)).fit(X, y)
     with pytest.raises(ValueError, match="shape"):
         Lasso(0.1, precompute=np.eye(5)).fit(X, y)

@@ -285,8 +285,9 @@ class PrecomputedGram(LazyGram):
         if wrong.any():
             column = rows.source.column(int(wrong.argmax()))
             raise ValueError(
-                f"precompute is not X'X of these rows: column {column} differs. The weights of the "
-                "rows must be in it, and sum to the number of rows."
+                "Gram matrix passed in via 'precompute' parameter did not pass validation: it is not "
+                f"X'X of these rows, column {column} differs. The weights of the rows must be in "
+                "it, and sum to the number of rows."
             )
 
 

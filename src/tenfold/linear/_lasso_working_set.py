@@ -152,9 +152,9 @@ def warn_unless_converged(solutions: list[LassoSolution], settings: LassoSetting
     gaps = [solution.gap for solution in solutions if not solution.converged]
     if gaps:
         warnings.warn(
-            f"Objective did not converge: {len(gaps)} of {len(solutions)} fits have a duality gap "
-            f"of up to {max(gaps):.3g} after {settings.max_iter} sweeps. Raise max_iter, raise "
-            "alpha, or loosen tol.",
+            "Objective did not converge. You might want to increase the number of iterations: "
+            f"{len(gaps)} of {len(solutions)} fits have a duality gap of up to {max(gaps):.3g} "
+            f"after {settings.max_iter} sweeps. Raise max_iter, raise alpha, or loosen tol.",
             ConvergenceWarning,
             stacklevel=4,
         )

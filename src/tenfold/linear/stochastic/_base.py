@@ -329,9 +329,11 @@ class BaseSGDClassifier(BaseSGD, LinearClassifier):  # pyright: ignore[reportInc
             )
         if self.class_weight == "balanced":
             raise ValueError(
-                "class_weight 'balanced' is not supported for partial_fit: the rows of later calls "
-                "are not known. Give the weights themselves, as "
-                "sklearn.utils.class_weight.compute_class_weight makes them from a sample."
+                "class_weight 'balanced' is not supported for partial_fit. In order to use "
+                "'balanced' weights, use compute_class_weight('balanced', classes=classes, y=y). "
+                "In place of y you can use a large enough sample of the full training set target "
+                "to properly estimate the class frequency distributions. Pass the resulting "
+                "weights as the class_weight parameter."
             )
         return known
 

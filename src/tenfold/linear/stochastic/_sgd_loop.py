@@ -194,8 +194,8 @@ def _check_finite(state: SGDState, epoch: int) -> None:
     """Raise an error if the weights have overflowed."""
     if not (np.isfinite(state.v).all() and np.isfinite(state.scalars).all()):
         raise ValueError(
-            f"Floating-point under-/overflow occurred at epoch #{epoch}. Standardize the columns "
-            "(sklearn.preprocessing.StandardScaler), or choose a smaller eta0."
+            f"Floating-point under-/overflow occurred at epoch #{epoch}. Scaling input data with "
+            "StandardScaler or MinMaxScaler might help, or a smaller eta0."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Real
 from typing import Any, Self
 
@@ -29,7 +30,7 @@ from tenfold.math.links import normal_cdf, sigmoid
 _STEP_CONSTRAINTS = {
     "learning_rate": [StrOptions(set(LEARNING_RATES))],
     "eta0": [Interval(Real, 0, None, closed="neither")],
-    "power_t": [Interval(Real, 0, None, closed="left")],
+    "power_t": [Interval(Real, None, None, closed="neither")],
     "epsilon": [Interval(Real, 0, None, closed="left")],
 }
 CLASSIFICATION_LOSSES = (*MARGIN_LOSSES, *RESIDUAL_LOSSES[:4])
@@ -229,6 +230,13 @@ def _settings_from_model(model: Any, epsilon: float, *, pa_loss: str) -> SGDSett
         raise ValueError(f"Learning rate '{model.learning_rate}' only works with loss '{pa_loss}'.")
     if model.penalty == "elasticnet" and model.l1_ratio is None:
         raise ValueError("l1_ratio must be set when penalty is 'elasticnet'")
+    if model.power_t < 0:
+        warnings.warn(
+            "Negative values for `power_t` are deprecated in version 1.8 of scikit-learn and will "
+            "raise an error in 1.10: the steps grow. Use values in the range [0.0, inf) instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
     names = ("alpha", "eta0", "average", "power_t", "penalty", "l1_ratio")
     settings = {name: getattr(model, name) for name in names}
     return make_sgd_settings(model.loss, model.learning_rate, epsilon=epsilon, **settings)

@@ -1,0 +1,46 @@
+"""`python -m tests.dropin FILE...`: run test files of scikit-learn with tenfold's models."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from tests.dropin.runner import run_file
+from tests.dropin.swap import PACKAGE
+
+
+def full_path(name: str) -> str:
+    """The file below scikit-learn's package: "linear_model/ridge" and the path itself will do."""
+    if (PACKAGE / name).is_file():
+        return name
+    folder, _, stem = name.rpartition("/")
+    return f"{folder}/tests/test_{stem}.py".lstrip("/")
+
+
+def main() -> None:
+    """Print a line for each file: passed, failed, left out; and on request each failure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="+", help='such as "linear_model/ridge" or "calibration"')
+    parser.add_argument("--minutes", type=float, default=20, help="time limit of a file")
+    parser.add_argument("-k", dest="select", default="", help="pytest's selection of tests")
+    parser.add_argument("--output", type=Path, help="file of JSON lines, one for each test")
+    parser.add_argument("-v", action="store_true", help="show the message of each failure")
+    options = parser.parse_args()
+    for name in options.files:
+        results = run_file(full_path(name), options.minutes, options.select)
+        counts = f"{len(results.passed)} | {len(results.failed)} | {results.left_out}"
+        lines = [f"| {name} | {counts} |", *filter(None, [results.error])]
+        if options.v:
+            lines += [f"    {test}: {text[:300]}" for test, text in results.failed.items()]
+        sys.stdout.write("\n".join(lines) + "\n")
+        sys.stdout.flush()
+        if options.output:
+            with options.output.open("a") as file:
+                lines = [json.dumps({"file": results.file, **test}) for test in results.tests]
+                file.write("".join(f"{line}\n" for line in lines))
+
+
+if __name__ == "__main__":
+    main()
