@@ -71,11 +71,15 @@ from tenfold.linear.elastic_net_path import lasso_path as lasso_path
 from tenfold.linear.gaussian_regression import GaussianRegression as GaussianRegression
 from tenfold.linear.gaussian_regression import gaussian_log_likelihood as gaussian_log_likelihood
 from tenfold.linear.huber import HuberRegressor as HuberRegressor
+from tenfold.linear.lasso_cv import ElasticNetCV as ElasticNetCV
+from tenfold.linear.lasso_cv import LassoCV as LassoCV
 from tenfold.linear.least_squares import LinearRegression as LinearRegression
 from tenfold.linear.least_squares_classifier import LeastSquaresClassifier as LeastSquaresClassifier
 from tenfold.linear.logistic import LogisticRegression as LogisticRegression
 from tenfold.linear.multi_task import MultiTaskElasticNet as MultiTaskElasticNet
 from tenfold.linear.multi_task import MultiTaskLasso as MultiTaskLasso
+from tenfold.linear.multi_task_cv import MultiTaskElasticNetCV as MultiTaskElasticNetCV
+from tenfold.linear.multi_task_cv import MultiTaskLassoCV as MultiTaskLassoCV
 from tenfold.linear.ordinal import OrdinalRegression as OrdinalRegression
 from tenfold.linear.penalized import PenalizedClassifier as PenalizedClassifier
 from tenfold.linear.penalized import PenalizedRegressor as PenalizedRegressor
