@@ -62,7 +62,7 @@ def _impatient(monkeypatch):
     monkeypatch.setattr(progress, "_SLOW_PASS_SECONDS", 0.03)
     yield
     assert not progress._ProgressState.on
-    assert not progress._ProgressState.taken.locked()
+    assert not progress.has_bar()
 
 
 def fit(rows, passes=2, pause=0.02, title="Toy"):

@@ -560,3 +560,16 @@ def test_runs_cover_every_chunk_once_and_close_their_nodes(n, pieces, size):
         for number in run:
             tree.add((0, number), 1)
         assert len(tree.nodes) <= 5 + run.stop.bit_length() * (run.stop == n)
+
+
+def test_a_cluster_without_workers_is_named():
+    none = LocalCluster(n_workers=0, processes=False, dashboard_address=":0")
+    with none, Client(none, timeout="1s") as client, tenfold.on(client):
+        with pytest.raises(RuntimeError, match=r"no workers.*cluster\.scale"):
+            tenfold.Ridge().fit(np.ones((10, 2)), np.arange(10))
+        with pytest.raises(RuntimeError, match="no workers"):
+            Rows(ArraySource(np.ones((20_000, 2))), engine=current_engine()).each(first_column)
+
+
+def first_column(chunk):
+    return chunk.X[:, 0]

@@ -1,7 +1,7 @@
 """Compiled loops and kernels in LLVM IR: the only package that uses numba's internals.
 
-Plain loops are compiled by numba (`reductions`, `likelihoods`). Where neither NumPy nor a compiler
-finds the fast arrangement, a kernel is written in LLVM IR (`nearest_centers`, `gram`), or a single
-instruction or library call is emitted (`prefetch`, `work_counter`, `gemm`). Each module names the
-case of `benchmarks` that runs it, and the gain where one was measured.
+Plain loops are compiled by numba (`reductions`, `likelihoods`, `checksums`). Where neither NumPy
+nor a compiler finds the fast arrangement, a kernel is written in LLVM IR (`nearest_centers`,
+`gram`), or a single instruction or library call is emitted (`prefetch`, `work_counter`, `gemm`).
+Each module names the case of `benchmarks` that runs it, and the gain where one was measured.
 """

@@ -20,6 +20,7 @@ from tenfold.automl.schema import cells_to_records, encode_cells
 from tenfold.automl.target import TargetScale
 from tenfold.automl.task_scores import TaskScoring, predict_outputs
 from tenfold.automl.tuner import TuningProblem, fit_tuned, tune_models
+from tenfold.engine.interrupts import unwrap_interrupts
 
 _CACHE_BYTES = 2**26  # bytes of encoded folds in memory; beyond it they are encoded again
 
@@ -161,7 +162,8 @@ class CandidateRunner:
         for number, candidate in enumerate(candidates):
             try:
                 self.callbacks.candidate_started(candidate, number, len(candidates))
-                attempts.append(self.evaluate(candidate))
+                with unwrap_interrupts():
+                    attempts.append(self.evaluate(candidate))
                 self.callbacks.candidate_finished(attempts[-1])
             except KeyboardInterrupt:
                 if not attempts:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -28,6 +28,7 @@ from tenfold.engine.arrays import ArraySource, SparseSource
 from tenfold.engine.blas_threads import one_blas_thread
 from tenfold.engine.context import current_engine
 from tenfold.engine.hooks import record_data, record_value
+from tenfold.engine.interrupts import unwrap_interrupts
 from tenfold.engine.memory import check_memory
 from tenfold.engine.rows import Rows
 from tenfold.engine.thread_pool import n_threads, threads
@@ -35,6 +36,7 @@ from tenfold.io.opener import has_names, is_rows_like
 from tenfold.io.opener import open as open_rows
 
 _FLOAT_DTYPES = (np.float64, np.float32)
+_NO_CONTEXT = nullcontext()
 
 
 class Estimator(BaseEstimator):
@@ -133,9 +135,14 @@ class Estimator(BaseEstimator):
             return super()._get_param_names()
         return sorted(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
 
-    def _work_context(self) -> Any:
+    @contextmanager
+    def _work_context(self) -> Iterator[None]:
         """Context of a fit: one BLAS thread, `n_jobs` threads, progress bar and checkpoint."""
-        return _WorkContext(self)
+        shown = progress() if getattr(self, "verbose", 0) else _NO_CONTEXT
+        monitor = monitor_fit(type(self).__name__, self.get_params)
+        # n_jobs first: it is the only one that may refuse
+        with _n_jobs_context(self), shown, monitor, one_blas_thread(), unwrap_interrupts():
+            yield
 
     def _rng(self) -> np.random.Generator:
         """Numbers that depend on `random_state` alone."""
@@ -305,27 +312,9 @@ def _is_plain_target(y: Any, n: int) -> bool:
     return y.dtype.kind in "iub" or (y.dtype.kind == "f" and bool(np.isfinite(y).all()))
 
 
-class _WorkContext:
-    """Context of a fit or a prediction: contexts entered by hand, since small fits count."""
-
-    def __init__(self, model: Estimator) -> None:
-        shown = progress() if getattr(model, "verbose", 0) else nullcontext()
-        monitor = monitor_fit(type(model).__name__, model.get_params)
-        # n_jobs first: it is the only one that may refuse
-        self.parts: tuple[Any, ...] = (_n_jobs_context(model), shown, monitor, one_blas_thread())
-
-    def __enter__(self) -> None:
-        for part in self.parts:
-            part.__enter__()
-
-    def __exit__(self, *problem: object) -> None:
-        for part in reversed(self.parts):
-            part.__exit__(*problem)
-
-
 def _n_jobs_context(model: Estimator) -> Any:
     """The threads that `n_jobs` asks for; below zero they count from all of them down."""
     n_jobs = getattr(model, "n_jobs", None)
     if n_jobs is None or n_jobs == -1:
-        return nullcontext()
+        return _NO_CONTEXT
     return threads(n_jobs if n_jobs >= 0 else max(n_threads() + 1 + n_jobs, 1))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from tenfold.callbacks.progress_bar import close_bar, is_progress_on, open_bar
+from tenfold.callbacks.progress_bar import is_progress_on, open_bar
 from tenfold.engine.hooks import ACTIVE_MONITOR, FitMonitor
 from tenfold.engine.thread_pool import is_inside_fold
 
@@ -43,16 +43,17 @@ def _monitor_fit(title: str, settings: Callable[[], dict[str, Any]] | None) -> I
         depth = recorder.depth
     elif _open_recorders:
         _warn_of_threads()
-    bar = open_bar(title) if outer.bar is None else None
-    token = ACTIVE_MONITOR.set(FitMonitor(recorder, bar or outer.bar))
+    before, bar = ACTIVE_MONITOR.get(), None
     try:
+        bar = open_bar(title) if outer.bar is None else None
+        ACTIVE_MONITOR.set(FitMonitor(recorder, bar or outer.bar))
         yield
     finally:
-        ACTIVE_MONITOR.reset(token)
-        if bar is not None:
-            close_bar(bar)
+        ACTIVE_MONITOR.set(before)
         if recorder is not None:
             recorder.depth = depth  # also when a loop was left by an error
+        if bar is not None:
+            bar.close()
 
 
 def _warn_of_threads() -> None:
@@ -71,10 +72,11 @@ def attach_recorder(recorder: PassRecorder) -> Iterator[None]:
     nested = None if outer is None else outer.recorder
     if nested is not None and nested.owner == recorder.owner:
         raise ValueError("a checkpoint inside a checkpoint: the outer one covers all fits already")
-    token = ACTIVE_MONITOR.set(FitMonitor(recorder, None if outer is None else outer.bar))
-    _open_recorders.append(recorder)
     try:
+        _open_recorders.append(recorder)
+        ACTIVE_MONITOR.set(FitMonitor(recorder, None if outer is None else outer.bar))
         yield
     finally:
-        _open_recorders.remove(recorder)
-        ACTIVE_MONITOR.reset(token)
+        ACTIVE_MONITOR.set(outer)
+        while recorder in _open_recorders:
+            _open_recorders.remove(recorder)

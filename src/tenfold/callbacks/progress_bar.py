@@ -11,6 +11,7 @@ import sys
 import threading
 from time import perf_counter
 from typing import Any
+from weakref import ref
 
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.merge_tree import MergeTree
@@ -23,7 +24,8 @@ _SLOW_PASS_SECONDS = 1.0  # seconds: shorter passes would make a bar flicker, so
 
 class _ProgressState:
     on = os.environ.get("TENFOLD_PROGRESS", "") not in ("", "0")
-    taken = threading.Lock()  # held by the one bar that may be on the screen
+    lock = threading.Lock()
+    shown: ref[FitProgress] | None = None  # the one bar that may be on the screen
 
 
 def progress(on: bool = True) -> ProgressSwitch:
@@ -201,19 +203,20 @@ def _format_speed(rows: int, seconds: float) -> str:
 
 def open_bar(title: str) -> FitProgress | None:
     """A bar for a fit, if progress is on and no other fit has one."""
-    return (
-        FitProgress(title)
-        if _ProgressState.on and _ProgressState.taken.acquire(blocking=False)
-        else None
-    )
+    if not _ProgressState.on:
+        return None
+    with _ProgressState.lock:
+        if has_bar():
+            return None
+        bar = FitProgress(title)
+        _ProgressState.shown = ref(bar)
+        return bar
 
 
-def close_bar(bar: FitProgress) -> None:
-    """The fit of a bar has ended."""
-    try:
-        bar.close()
-    finally:
-        _ProgressState.taken.release()
+def has_bar() -> bool:
+    """Whether some fit has a bar now."""
+    bar = None if _ProgressState.shown is None else _ProgressState.shown()
+    return bar is not None and not bar.over
 
 
 def format_count(number: float) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 import typer
 
 from tenfold.cli.console import ClosedOutput, make_console, sanitize
+from tenfold.engine.interrupts import find_interrupt
 
 EXIT_REFUSED, EXIT_BUG, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 2, 1, 130, 141
 _USER_ERRORS = (ValueError, TypeError, OSError, MemoryError, csv.Error)
@@ -43,6 +44,8 @@ def exit_code(run: Callable[[], Any]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return EXIT_INTERRUPTED
     except BaseException as error:  # noqa: BLE001 - this is where errors end
+        if isinstance(find_interrupt(error), KeyboardInterrupt):
+            return EXIT_INTERRUPTED
         return _report_error(error)
     return code
 

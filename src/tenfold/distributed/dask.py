@@ -115,11 +115,25 @@ class DaskEngine:
                 done(run_placeholder(task.source, run))
 
         start = perf_counter()
-        runs = self._carried_runs(task)
-        if runs is None:
-            runs = self._runs(task.source, 1 if self.seconds < _SHORT_PASS_SECONDS else 4)
-        self._work(task, fold_run, uncovered_runs(iter(runs), tree), keep)
+        with self._explain_missing_workers():
+            runs = self._carried_runs(task)
+            if runs is None:
+                runs = self._runs(task.source, 1 if self.seconds < _SHORT_PASS_SECONDS else 4)
+            self._work(task, fold_run, uncovered_runs(iter(runs), tree), keep)
         self.seconds = perf_counter() - start
+
+    @contextmanager
+    def _explain_missing_workers(self) -> Iterator[None]:
+        """Say that a cluster has no workers, where Dask has waited for one in vain."""
+        try:
+            yield
+        except TimeoutError as problem:
+            if self.client.nthreads():
+                raise
+            raise RuntimeError(
+                "the cluster has no workers, and none came while Dask waited for one. Start some "
+                "(cluster.scale(2)) and fit again; tenfold.checkpoint keeps what is done."
+            ) from problem
 
     def _carried_runs(self, task: FoldTask) -> list[range] | None:
         """The runs of a pass with columns: those of the passes before it."""
@@ -151,7 +165,8 @@ class DaskEngine:
                 done(run_placeholder(task.source, run))
 
         many = task.source.n_rows * task.source.row_bytes // BLOCK_BYTES  # outputs are large, too
-        self._work(task, map_run, iter(self._runs(task.source, 4, at_least=many)), keep)
+        with self._explain_missing_workers():
+            self._work(task, map_run, iter(self._runs(task.source, 4, at_least=many)), keep)
 
     def take(self, source: Source, rows: np.ndarray) -> Chunk:
         """The rows with these numbers, which must ascend."""

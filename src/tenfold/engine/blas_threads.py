@@ -2,14 +2,18 @@
 
 A product on two BLAS threads has other bits than on one, and two layers of threads fight over the
 cores. `threadpool_limits` around each fold would cost 3.7 ms and race between threads; here one
-counter and one lock stand over the C functions of each BLAS, found once.
+set of users and one lock stand over the C functions of each BLAS, found once.
+
+Ctrl-C may strike between any two instructions. So a user is added and removed by steps that can be
+repeated, and a context that was left open is a generator, which Python closes when it is dropped.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -25,10 +29,25 @@ class BlasThreadControl(NamedTuple):
 
 class _Limit:
     def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.users = 0
+        self.lock = threading.RLock()  # the collector may call `leave` within `enter`
+        self.users: set[object] = set()  # one for each context that is open
         self.held_anew = 0  # how often a count had to be set to one
-        self.before: list[int] = []
+        self.before: list[int] = []  # empty when nobody holds a limit
+
+    def enter(self, user: object) -> None:
+        with self.lock:
+            self.users.add(user)
+            if not self.before:
+                self.before = [dial.get() for dial in blas_thread_controls()]
+                set_single_threaded()
+
+    def leave(self, user: object) -> None:
+        with self.lock:
+            self.users.discard(user)
+            if not self.users:
+                for dial, threads in zip(blas_thread_controls(), self.before, strict=False):
+                    dial.set(threads)
+                self.before = []
 
 
 _limit = _Limit()
@@ -54,22 +73,19 @@ def _thread_control(library: object) -> BlasThreadControl:
     return BlasThreadControl(library.get_num_threads, library.set_num_threads)  # type: ignore[attr-defined]
 
 
-class one_blas_thread:  # noqa: N801  reads as a word in `with one_blas_thread():`
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
     """Hold every BLAS of the process to one thread; nested and concurrent use is fine."""
-
-    def __enter__(self) -> None:
-        with _limit.lock:
-            if _limit.users == 0:
-                _limit.before = [dial.get() for dial in blas_thread_controls()]
-                set_single_threaded()
-            _limit.users += 1
-
-    def __exit__(self, *problem: object) -> None:
-        with _limit.lock:
-            _limit.users -= 1
-            if _limit.users == 0:
-                for dial, threads in zip(blas_thread_controls(), _limit.before, strict=True):
-                    dial.set(threads)
+    limit, user = _limit, object()
+    try:
+        limit.enter(user)
+        yield
+    finally:
+        try:
+            limit.leave(user)
+        except BaseException:
+            limit.leave(user)
+            raise
 
 
 def is_single_threaded() -> bool:

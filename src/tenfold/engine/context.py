@@ -37,8 +37,9 @@ def current_engine() -> Engine | None:
 @contextmanager
 def use_engine(engine: Engine) -> Iterator[None]:
     """Let rows that are opened in this block be computed by an engine."""
-    token = _current_engine.set(engine)
+    before = _current_engine.get()
     try:
+        _current_engine.set(engine)
         yield
     finally:
-        _current_engine.reset(token)
+        _current_engine.set(before)

@@ -63,8 +63,12 @@ class ChunkScheduler:
             sure = self.task.source.direct and self.task.chunks > _MIN_PARALLEL_CHUNKS
             rest = np.inf if sure else self.handle_first()
             run_in_threads(self.work, most if rest > _MIN_PARALLEL_SECONDS else 0)
-        if self.problem is not None:
-            raise self.problem
+        problem, self.problem = self.problem, None  # else its traceback would hold this for long
+        if problem is not None:
+            try:
+                raise problem
+            finally:
+                del problem
 
     def handle_first(self) -> float:
         """Handle the first chunk here; the seconds that the others are likely to take."""
@@ -89,9 +93,18 @@ class ChunkScheduler:
             return next((other for other in self.open_runs if not other.over), None)
 
     def work(self) -> None:
-        while self.problem is None and (run := self.next_run()) is not None:
-            while self.handle_next(run):
-                pass
+        try:
+            while self.problem is None and (run := self.next_run()) is not None:
+                while self.handle_next(run):
+                    pass
+        except BaseException as problem:  # noqa: BLE001  Ctrl-C: helpers stop at once
+            self.note_problem(problem, -1.0)
+
+    def note_problem(self, problem: BaseException, at: float) -> None:
+        """Keep the problem with the lowest row, which `run` raises."""
+        with self.lock:
+            if at < self.problem_at:
+                self.problem, self.problem_at = problem, at
 
     def handle_next(self, run: _RunReader) -> bool:
         """Read and handle one chunk of a run; whether there may be more."""
@@ -103,9 +116,7 @@ class ChunkScheduler:
             at = chunk.first
             self.handle(chunk)
         except BaseException as problem:  # noqa: BLE001  a helper must hand it to the caller
-            with self.lock:
-                if at < self.problem_at:
-                    self.problem, self.problem_at = problem, at
+            self.note_problem(problem, at)
             return False
         return True
 

@@ -51,6 +51,7 @@ class Rows:
         self.classes, self.allow_nan = classes, allow_nan
         self.passes = 0
         self.context = FitContext()
+        self.derived: dict[str, Any] = {}  # what several fits to the same rows share
         self.is_spooled = False  # whether the source was replaced by a temporary copy of it
 
     n_rows = property(lambda self: self.source.n_rows)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
 _STRIP_ROWS = 256  # rows that stay neighbours
 _STRIPS_PER_BLOCK = 64  # strips whose rows are mixed
-
-_whole_chunks: WeakKeyDictionary[Rows, Chunk] = WeakKeyDictionary()  # rows that were checked
 
 
 class ShuffledBlock(NamedTuple):
@@ -66,13 +63,13 @@ def _strip_rows(strips: np.ndarray, n_rows: int) -> np.ndarray:
 def whole_chunk(rows: Rows) -> Chunk | None:
     """All rows without a copy, if they are contiguous in memory; checked once."""
     source = rows.source
-    if rows not in _whole_chunks and isinstance(source, ArraySource | SparseSource):
+    if "chunk" not in rows.derived and isinstance(source, ArraySource | SparseSource):
         X = _contiguous_matrix(source)
         if X is not None:
             y = None if source.y is None else np.ascontiguousarray(source.y)
             w = None if source.w is None else np.ascontiguousarray(source.w)
-            _whole_chunks[rows] = rows.prepare(Chunk(X, y, w))
-    return _whole_chunks.get(rows)
+            rows.derived["chunk"] = rows.prepare(Chunk(X, y, w))
+    return rows.derived.get("chunk")
 
 
 def _contiguous_matrix(source: ArraySource | SparseSource) -> Any:

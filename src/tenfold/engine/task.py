@@ -10,6 +10,7 @@ import numpy as np
 from tenfold.engine import blas_threads
 from tenfold.engine.carried_columns import RowlessSource
 from tenfold.engine.chunk import Chunk, chunk_numbers, split_run
+from tenfold.engine.interrupts import unwrap_interrupts
 from tenfold.engine.merge_tree import map_statistic, merge_in_order, to_accumulator
 from tenfold.engine.source import Source
 from tenfold.engine.validation import check_finite, encode_labels, is_all_finite
@@ -32,7 +33,8 @@ class FoldTask(NamedTuple):
         """The statistic of a chunk, or of a run of chunks, merged in the order of the tree."""
         trusted = isinstance(self.f, DeclaredChunkFunction) and self.f.propagates_nan
         task = self._replace(check=False) if trusted else self
-        result = blas_threads.retry_if_blas_threads_changed(lambda: task.merge_run(chunk))
+        with unwrap_interrupts():
+            result = blas_threads.retry_if_blas_threads_changed(lambda: task.merge_run(chunk))
         if trusted and self.check and not is_all_finite(result):
             for part in split_run(chunk, self.source.grid):
                 self.prepare(part)  # raises an error that names the place

@@ -35,11 +35,12 @@ def threads(n: int | None) -> Iterator[None]:
     """
     if n is not None and n < 1:
         raise ValueError(f"threads({n}): use at least one thread")
-    token = _requested.set(_requested.get() if n is None else n)
+    before = _requested.get()
     try:
+        _requested.set(before if n is None else n)
         yield
     finally:
-        _requested.reset(token)
+        _requested.set(before)
 
 
 def n_threads() -> int:
@@ -49,18 +50,27 @@ def n_threads() -> int:
 
 def is_inside_fold() -> bool:
     """Whether this thread is at work on a chunk."""
-    return getattr(_thread_state, "fold", False)
+    return bool(_open_folds())
+
+
+def _open_folds() -> set[object]:
+    """A mark for each `single_threaded` context that is open in this thread."""
+    try:
+        return _thread_state.folds
+    except AttributeError:
+        _thread_state.folds = set()
+        return _thread_state.folds
 
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
     """Mark this thread as a worker: folds within it run inline."""
-    before = is_inside_fold()
-    _thread_state.fold = True
+    folds, mark = _open_folds(), object()
     try:
+        folds.add(mark)
         yield
     finally:
-        _thread_state.fold = before
+        folds.discard(mark)
 
 
 @cache
@@ -102,11 +112,7 @@ class _Job:
         """Let no helper start any more, and wait for those that did."""
         with self.lock:
             self.over = True
-            try:
-                self.idle.wait_for(lambda: self.busy == 0)
-            except BaseException:  # Ctrl-C: no helper may go on when the fold has ended
-                self.idle.wait_for(lambda: self.busy == 0)
-                raise
+            self.idle.wait_for(lambda: self.busy == 0)
 
 
 class _Pool:
@@ -139,13 +145,17 @@ def run_in_threads(work: Callable[[], None], helpers: int) -> None:
     `work` must hand out its own pieces and must not raise in a helper.
     """
     job = _Job(work)
-    if helpers > 0:
-        _pool.wake(job, helpers)
     try:
+        if helpers > 0:
+            _pool.wake(job, helpers)
         with single_threaded():
             work()
     finally:
-        job.close()
+        try:
+            job.close()
+        except BaseException:  # Ctrl-C: no helper may go on when the fold has ended
+            job.close()
+            raise
 
 
 def _reset() -> None:
