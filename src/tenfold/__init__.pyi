@@ -41,6 +41,8 @@ from tenfold.discriminant.lda import LinearDiscriminantAnalysis as LinearDiscrim
 from tenfold.discriminant.qda import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
 from tenfold.distributed.dask import on as on
 from tenfold.engine.thread_pool import threads as threads
+from tenfold.ensemble.bagging import BaggingClassifier as BaggingClassifier
+from tenfold.ensemble.bagging import BaggingRegressor as BaggingRegressor
 from tenfold.ensemble.stacking import StackingClassifier as StackingClassifier
 from tenfold.ensemble.stacking import StackingRegressor as StackingRegressor
 from tenfold.ensemble.voting import VotingClassifier as VotingClassifier
@@ -130,6 +132,7 @@ from tenfold.neural.sequential import SequentialClassifier as SequentialClassifi
 from tenfold.neural.sequential import SequentialRegressor as SequentialRegressor
 from tenfold.persist.model_file import load as load
 from tenfold.persist.model_file import save as save
+from tenfold.persist.onnx_converters import register_onnx_converters as register_onnx_converters
 from tenfold.preprocessing.basis_expansion import FourierFeatures as FourierFeatures
 from tenfold.preprocessing.basis_expansion import FunctionFeatures as FunctionFeatures
 from tenfold.preprocessing.basis_expansion import RotationAbs as RotationAbs
