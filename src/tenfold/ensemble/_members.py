@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -24,19 +24,46 @@ from tenfold.model_selection.cv_data import (
 )
 
 
+class Saveable:
+    """An ensemble of scikit-learn that can be saved."""
+
+    if TYPE_CHECKING:  # what scikit-learn's class has
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to one file that `tenfold.load` reads; loading executes no code.
+
+        Parameters
+        ----------
+        path : path
+            File to write; it is replaced only when the new one is complete.
+        """
+        from tenfold.persist.model_file import save
+
+        save(self, path)
+
+
 class TrainingRows:
     """Rows of an ensemble, with labels as class indices, and their classes (None: regression)."""
 
     def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any) -> None:
-        opener: Any = Classifier() if is_classifier(model) else Regressor()
-        tags = get_tags(model).input_tags
-        opener._sparse_ok, opener._nan_ok, opener._multi_output = tags.sparse, tags.allow_nan, True
+        opener = _make_opener(model)
         self.rows: Rows = opener._training_rows(X, y, sample_weight)
         self.names = getattr(opener, "feature_names_in_", None)
         self.classes: np.ndarray | None = getattr(opener, "classes_", None)
         self.codes: np.ndarray | None = None
         if self.classes is not None:
             self.codes = self.rows.each(class_codes, len(self.classes))
+
+    @staticmethod
+    def open(model: Any, X: Any) -> Rows:
+        """The rows of a prediction of a fitted ensemble."""
+        opener = _make_opener(model)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(model, name):
+                setattr(opener, name, getattr(model, name))
+        return opener._rows(X, reset=False)
 
     @property
     def n_classes(self) -> int:
@@ -63,22 +90,33 @@ class TrainingRows:
         model.classes_ = np.arange(len(self.classes))
         return CVData(self.rows, model, model.classes_, self.codes)
 
-    def fit_members(self, models: Sequence[Any]) -> list[Any]:
-        """Fitted copies of models of tenfold, all from the same passes over the rows."""
+    def run(self, jobs: Sequence[Callable[[Rows], Any]]) -> list[Any]:
+        """What the jobs return, all from the same passes over the rows."""
         labels = None
         if self.classes is not None and self.codes is not None:
             k = len(self.classes)
             labels = CellClassCounts(np.arange(k), np.bincount(self.codes, minlength=k)[None])
-        jobs = [LaneJob(np.ones(1, bool), partial(_fit_on, model)) for model in models]
-        cell = np.zeros(self.rows.n_rows, np.uint8)
-        fitted = run_in_lockstep(self.rows, cell, jobs, labels)
+        lanes = [LaneJob(np.ones(1, bool), job) for job in jobs]
+        return run_in_lockstep(self.rows, np.zeros(self.rows.n_rows, np.uint8), lanes, labels)
+
+    def fit_members(self, models: Sequence[Any]) -> list[Any]:
+        """Fitted copies of models of tenfold."""
+        fitted = self.run([partial(_fit_on, model) for model in models])
         if self.names is not None:
             for model in fitted:
                 model.feature_names_in_ = self.names
         return fitted
 
 
-class SharedPasses:
+def _make_opener(model: Any) -> Any:
+    """A model without a fit that checks and opens rows as the ensemble takes them."""
+    opener: Any = Classifier() if is_classifier(model) else Regressor()
+    tags = get_tags(model).input_tags
+    opener._sparse_ok, opener._nan_ok, opener._multi_output = tags.sparse, tags.allow_nan, True
+    return opener
+
+
+class SharedPasses(Saveable):
     """Fit for an ensemble of scikit-learn: each pass over the rows serves all members.
 
     This holds where all members are models of tenfold; rows may then lie in files or on a cluster.
@@ -86,10 +124,6 @@ class SharedPasses:
     """
 
     estimators: Any
-
-    if TYPE_CHECKING:  # what scikit-learn's class has
-
-        def __getattr__(self, name: str) -> Any: ...
 
     def _fit_on_rows(self, data: TrainingRows) -> Self:
         raise NotImplementedError
@@ -127,18 +161,6 @@ class SharedPasses:
         )
         if hasattr(fitted[0], "feature_names_in_"):
             self.feature_names_in_ = fitted[0].feature_names_in_
-
-    def save(self, path: str | Path) -> None:
-        """Write the model to one file that `tenfold.load` reads; loading executes no code.
-
-        Parameters
-        ----------
-        path : path
-            File to write; it is replaced only when the new one is complete.
-        """
-        from tenfold.persist.model_file import save
-
-        save(self, path)
 
 
 def _fit_on(model: Any, rows: Rows) -> Any:

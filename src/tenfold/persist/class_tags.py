@@ -21,6 +21,7 @@ CLASS_TAGS: dict[str, str] = {
     "bin_mapper": "tenfold.tree._binning.BinMapper",
     "binary_cross_entropy": "tenfold.neural.losses.BinaryCrossEntropy",
     "binomial": "tenfold.distributions.discrete.Binomial",
+    "bootstrap_draw": "tenfold.ensemble._bootstrap.Draw",
     "bridge_penalty": "tenfold.math.penalties.BridgePenalty",
     "brightness": "tenfold.neural.augmentation.Brightness",
     "categorical": "tenfold.distributions.discrete.Categorical",
