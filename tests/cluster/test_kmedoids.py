@@ -221,7 +221,8 @@ def test_the_cost_is_zero_when_every_row_is_a_medoid():
 
 def test_rows_at_the_same_place_do_no_harm():
     X = np.repeat([[0.0], [5.0]], 10, axis=0)
-    model = KMedoids(4, random_state=0).fit(X)
+    with pytest.warns(ConvergenceWarning, match="distinct clusters"):
+        model = KMedoids(4, random_state=0).fit(X)
     assert model.inertia_ == 0
     assert len(set(model.medoid_indices_.tolist())) == 4
 

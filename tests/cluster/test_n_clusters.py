@@ -278,8 +278,8 @@ def test_more_colours_are_nearer():
     picture = np.random.default_rng(0).random((30, 30, 3))
     errors = [((quantize(picture, k).image - picture) ** 2).mean() for k in (2, 8, 64)]
     assert errors[0] > errors[1] > errors[2]
-    with pytest.raises(ValueError, match="height, width and channels"):
-        quantize(picture[0])
+    with pytest.raises(ValueError, match="height, width, channels"):
+        quantize(picture[0, 0])
 
 
 def test_standardising_first_changes_what_is_near():

@@ -14,6 +14,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
+from tenfold.math.linalg import to_dense
 
 _UNIT_DIAGONAL_KERNELS = (
     "rbf",
@@ -38,7 +39,7 @@ class KernelFunction(NamedTuple):
     coef0: float
     params: dict[str, Any]  # of a callable
 
-    def values(self, X: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
+    def values(self, X: Any, landmarks: np.ndarray) -> np.ndarray:
         """Kernel of each row with each landmark, in float64."""
         if self.name == "precomputed":
             return np.take(X, landmarks, axis=1).astype(np.float64)
@@ -48,6 +49,8 @@ class KernelFunction(NamedTuple):
     def squares(self, chunk: Chunk) -> np.ndarray:
         """Kernel of each row with itself."""
         X = chunk.X
+        if not isinstance(X, np.ndarray):
+            return self._squares_of_sparse(X)
         if self.name == "precomputed":
             return X[np.arange(chunk.rows), chunk.first + np.arange(chunk.rows)].astype(np.float64)
         if isinstance(self.name, str) and self.name in _UNIT_DIAGONAL_KERNELS:
@@ -55,6 +58,13 @@ class KernelFunction(NamedTuple):
         if callable(self.name):
             return np.array([self.name(x, x, **self.params) for x in X.astype(np.float64)])
         return self._from_product(np.einsum("ij,ij->i", X, X, dtype=np.float64), X.shape[1])
+
+    def _squares_of_sparse(self, X: Any) -> np.ndarray:
+        """Kernel of each sparse row with itself."""
+        if isinstance(self.name, str) and self.name in _UNIT_DIAGONAL_KERNELS:
+            return np.ones(X.shape[0])
+        product = np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel()
+        return self._from_product(product, X.shape[1])
 
     def _parameters(self) -> dict[str, Any]:
         if callable(self.name):
@@ -67,6 +77,12 @@ class KernelFunction(NamedTuple):
             return product
         inner = (1.0 / n_features if self.gamma is None else self.gamma) * product + self.coef0
         return np.tanh(inner) if self.name == "sigmoid" else inner**self.degree
+
+
+def _takes_sparse_rows(kernel: Any) -> bool:
+    """Whether a kernel can be computed of sparse rows."""
+    names = {*_DOT_PRODUCT_KERNELS, "rbf", "cosine", "laplacian"}
+    return isinstance(kernel, str) and kernel in names
 
 
 class Landmarks(NamedTuple):
@@ -89,7 +105,12 @@ def draw_landmarks(rows: Rows, kernel: KernelFunction, m: int, seed: int) -> Lan
     if m < n:
         drawn = np.random.default_rng(seed).choice(n, m, replace=False, shuffle=False)
         numbers = np.sort(drawn)
-    X = rows.take(numbers).X
+    if rows.sparse and not _takes_sparse_rows(kernel.name):
+        raise TypeError(
+            f"kernel={kernel.name!r} needs dense rows, but these are sparse: take 'rbf', 'linear', "
+            "'poly', 'cosine' or 'sigmoid', or give X.toarray()"
+        )
+    X = to_dense(rows.take(numbers).X)
     if kernel.name == "precomputed":
         if rows.n_features != n:
             raise ValueError(

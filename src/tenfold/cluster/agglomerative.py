@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.base._sklearn import HasMethods, Hidden, Interval, StrOptions
 from tenfold.base.mixins import Clusterer
 from tenfold.cluster._connectivity import constrained_linkage
+from tenfold.cluster._object_rows import check_objects, holds_objects
 from tenfold.cluster.dendrogram import (
     EUCLIDEAN_METRICS,
     SQUARED_LINKAGES,
@@ -20,6 +21,7 @@ from tenfold.cluster.dendrogram import (
 )
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
+from tenfold.math.distances import pairwise_distances
 
 _LINKAGES = {"single", "complete", "average", "centroid", "median", "ward"}
 
@@ -50,7 +52,8 @@ class AgglomerativeClustering(Clusterer):
         Number of clusters; None with `distance_threshold`.
     metric : str or callable
         Any of `tenfold.math.distances.pairwise_distances`; "precomputed" for a matrix of distances.
-        "ward" takes "euclidean" alone.
+        "ward" takes "euclidean" alone. A function `f(a, b)` of two rows and "hamming" take rows of
+        text or other objects too, in memory; the function gets them as tuples.
     memory : str, object with a `cache` method, or None
         Ignored: the fitted model itself keeps the tree, and `cut` cuts it anew.
     connectivity : (n_samples, n_samples) array or sparse matrix, or callable, optional
@@ -148,14 +151,29 @@ class AgglomerativeClustering(Clusterer):
         y : None
             Ignored; present for API consistency.
         """
-        return super().fit(X)
+        return self._fit_objects(X) if holds_objects(X, self.metric) else super().fit(X)
+
+    def _fit_objects(self, X: Any) -> Self:
+        """Fit to rows that are not numbers."""
+        self._validate_params()
+        rows = check_objects(self, X, reset=True)
+        self._check_parameters(len(rows), rows.shape[1])
+        if self.connectivity is not None:
+            raise ValueError("connectivity needs rows of numbers: leave it out")
+        with self._work_context():
+            D = pairwise_distances(rows, metric=self.metric)
+            self._set_learned(self._cut(linkage_matrix(D, self.linkage, "precomputed")))
+        return self
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        self._check_parameters(rows)
+        self._check_parameters(rows.n_rows, rows.n_features)
         X = rows.each(_chunk_rows)
         if self.connectivity is not None:
             return self._fit_connected(X)
-        Z = linkage_matrix(X, self.linkage, self.metric)
+        return self._cut(linkage_matrix(X, self.linkage, self.metric))
+
+    def _cut(self, Z: np.ndarray) -> dict[str, Any]:
+        """Learned attributes of a tree."""
         if self.distance_threshold is None:
             labels = cut_tree(Z, n_clusters=self.n_clusters)
         else:
@@ -181,7 +199,7 @@ class AgglomerativeClustering(Clusterer):
             full = k < max(100, 0.02 * n)
         return 1 if full else k
 
-    def _check_parameters(self, rows: Rows) -> None:
+    def _check_parameters(self, n: int, p: int) -> None:
         """Raise errors for parameters that contradict each other or the rows."""
         if (self.n_clusters is None) == (self.distance_threshold is None):
             raise ValueError(
@@ -206,15 +224,15 @@ class AgglomerativeClustering(Clusterer):
                 f"linkage={self.linkage!r} does not support connectivity: use 'ward', 'complete', "
                 "'average' or 'single', or leave out connectivity"
             )
-        if precomputed and rows.n_rows != rows.n_features:
+        if precomputed and n != p:
             raise ValueError(
-                "Distance matrix should be square, got matrix of shape "
-                f"({rows.n_rows}, {rows.n_features}): give the distances of all pairs"
+                f"Distance matrix should be square, got matrix of shape ({n}, {p}): give the "
+                "distances of all pairs"
             )
-        if self.n_clusters is not None and self.n_clusters > rows.n_rows:
+        if self.n_clusters is not None and self.n_clusters > n:
             raise ValueError(
                 f"Cannot extract more clusters than samples: {self.n_clusters} clusters where "
-                f"given for a tree with {rows.n_rows} leaves."
+                f"given for a tree with {n} leaves."
             )
 
     @property

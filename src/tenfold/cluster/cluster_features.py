@@ -1,4 +1,4 @@
-"""Clusters as features for another model: distances to centers, or one-hot memberships."""
+"""Clusters as features for another model: distances to centers, or memberships."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ class ClusterFeatures(TransformerMixin, Estimator):
 
     Parameters
     ----------
-    clusterer : clusterer, optional
-        A model with `transform` (distances) and `predict`; k-means with 8 clusters by default.
+    clusterer : clusterer or mixture, optional
+        A model with `predict`, and with `transform` for distances; k-means with 8 clusters by
+        default.
     features : {"distance", "membership", "both"}
-        Distances to the centers, one-hot memberships, or both side by side.
+        Distances to the centers, memberships, or both side by side. Memberships are the
+        probabilities of the components of a mixture (`predict_proba`), else one-hot.
     random_state : int, optional
         Seed of the clusterer, instead of its own.
 
@@ -37,6 +39,7 @@ class ClusterFeatures(TransformerMixin, Estimator):
     See Also
     --------
     KMeans : The default clusterer.
+    GaussianMixture : Memberships that are probabilities.
     RadialFeatures : Radial basis functions of distances to centers.
 
     References
@@ -55,7 +58,7 @@ class ClusterFeatures(TransformerMixin, Estimator):
 
     _samples_rows = True
     _parameter_constraints = {
-        "clusterer": [HasMethods(["fit", "predict", "transform"]), None],
+        "clusterer": [HasMethods(["fit", "predict"]), None],
         "features": [StrOptions({"distance", "membership", "both"})],
         "random_state": ["random_state"],
     }
@@ -83,6 +86,11 @@ class ClusterFeatures(TransformerMixin, Estimator):
         model: Any = KMeans() if self.clusterer is None else clone(self.clusterer)
         if self.random_state is not None and "random_state" in model.get_params():
             model.set_params(random_state=int(rng.integers(2**31)))
+        if self.features != "membership" and not hasattr(model, "transform"):
+            raise ValueError(
+                f"{type(model).__name__} has no transform, so that features={self.features!r} has "
+                "no distances: take features='membership'"
+            )
         return {"clusterer_": model.fit(rows)}
 
     def transform(self, X: Any) -> np.ndarray:
@@ -95,14 +103,29 @@ class ClusterFeatures(TransformerMixin, Estimator):
         """
         check_is_fitted(self)
         self._rows(X, reset=False)  # checks the columns
-        distances = self.clusterer_.transform(X)
-        if self.features == "distance":
-            return distances
-        memberships = np.zeros_like(distances)
-        memberships[np.arange(len(distances)), self.clusterer_.predict(X)] = 1
-        if self.features == "membership":
-            return memberships
-        return np.hstack([distances, memberships])
+        parts = [] if self.features == "membership" else [self.clusterer_.transform(X)]
+        if self.features != "distance":
+            parts.append(self._memberships(X))
+        return np.hstack(parts)
+
+    def _memberships(self, X: Any) -> np.ndarray:
+        """Probabilities of the components, or one-hot."""
+        if hasattr(self.clusterer_, "predict_proba"):
+            return self.clusterer_.predict_proba(X)
+        labels = self.clusterer_.predict(X)
+        memberships = np.zeros((len(labels), self._n_clusters()), self._membership_dtype())
+        memberships[np.arange(len(labels)), labels] = 1
+        return memberships
+
+    def _n_clusters(self) -> int:
+        model = self.clusterer_
+        if hasattr(model, "cluster_centers_"):
+            return len(model.cluster_centers_)
+        return int(getattr(model, "n_components", getattr(model, "n_clusters", 0)))
+
+    def _membership_dtype(self) -> Any:
+        centers = getattr(self.clusterer_, "cluster_centers_", np.empty(0))
+        return np.float32 if centers.dtype == np.float32 else np.float64
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the features: "distance0", ..., "cluster0", ...
@@ -113,7 +136,7 @@ class ClusterFeatures(TransformerMixin, Estimator):
             Ignored; present for API consistency.
         """
         check_is_fitted(self)
-        k = len(self.clusterer_.cluster_centers_)
+        k = self._n_clusters()
         names = {"distance": ["distance"], "membership": ["cluster"]}
         kinds = names.get(self.features, ["distance", "cluster"])
         return np.array([f"{kind}{j}" for kind in kinds for j in range(k)], dtype=object)

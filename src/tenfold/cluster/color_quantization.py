@@ -66,7 +66,7 @@ class QuantizedImage(NamedTuple):
 
     Attributes
     ----------
-    colors : (n_colors, channels) the palette, in the dtype of the image
+    colors : (n_colors, channels) the palette, in the dtype of the image; (n_colors,) gray values
     codes : (height, width) index of the color of each pixel
     size : bits, in full color and with the palette
     """
@@ -77,7 +77,7 @@ class QuantizedImage(NamedTuple):
 
     @property
     def image(self) -> np.ndarray:
-        """The image with the colors of the palette, (height, width, channels)."""
+        """The image with the colors of the palette, of the shape of the original."""
         return self.colors[self.codes]
 
 
@@ -86,8 +86,8 @@ def quantize(image: np.ndarray, n_colors: int = 32, model: Any = None) -> Quanti
 
     Parameters
     ----------
-    image : (height, width, channels) array
-        The pixels: integers from 0 to 255, or numbers from 0 to 1.
+    image : (height, width, channels) or (height, width) array
+        The pixels, in color or in gray: integers from 0 to 255, or numbers from 0 to 1.
     n_colors : int
         Colors of the palette.
     model : clusterer, optional
@@ -110,14 +110,17 @@ def quantize(image: np.ndarray, n_colors: int = 32, model: Any = None) -> Quanti
     >>> bool((quantized.image == image).all()), quantized.size.reduced
     (True, 52)
     """
-    if image.ndim != 3:
-        raise ValueError(f"an image has height, width and channels, not shape {image.shape}")
-    pixels = image.reshape(-1, image.shape[2]).astype(np.float64)
+    if image.ndim not in {2, 3}:
+        raise ValueError(
+            f"an image is (height, width) or (height, width, channels), not {image.shape}"
+        )
+    channels = 1 if image.ndim == 2 else image.shape[2]
+    pixels = image.reshape(-1, channels).astype(np.float64)
     copy: Any = KMeans(random_state=0) if model is None else clone(model)
     fitted = copy.set_params(n_clusters=n_colors).fit(pixels)
     colors = fitted.cluster_centers_
     if image.dtype.kind in "iu":
         colors = np.rint(colors).astype(image.dtype)
-    depth = 8 * image.shape[2]
-    size = image_bits(len(pixels), n_colors, depth)
+    colors = colors[:, 0] if image.ndim == 2 else colors
+    size = image_bits(len(pixels), n_colors, 8 * channels)
     return QuantizedImage(colors, fitted.labels_.reshape(image.shape[:2]), size)

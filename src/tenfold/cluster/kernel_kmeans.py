@@ -45,7 +45,8 @@ class KernelKMeans(Clusterer):
         Number of clusters.
     kernel : str or callable
         A kernel of `sklearn.metrics.pairwise.pairwise_kernels`, a function of two rows, or
-        "precomputed": X holds the kernel values of all rows with all rows.
+        "precomputed": X holds the kernel values of all rows with all rows. Sparse rows take
+        "rbf", "laplacian", "linear", "poly", "sigmoid" and "cosine".
     gamma, degree, coef0 : float
         Parameters of the kernel; gamma is 1 / n_features by default.
     kernel_params : dict, optional
@@ -97,6 +98,7 @@ class KernelKMeans(Clusterer):
     True
     """
 
+    _sparse_ok = True
     _samples_rows = True
     _parameter_constraints = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],

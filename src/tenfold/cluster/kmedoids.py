@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.mixins import Clusterer
 from tenfold.cluster._lloyd import FinalAssignment
+from tenfold.cluster._object_rows import check_objects, holds_objects
 from tenfold.cluster._pam import MEDOID_INITS, MedoidSolution, find_medoids
 from tenfold.cluster._tuning import MAX_ROWS_WITH_ALL_PAIRS
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.math.distances import pairwise_distances
+from tenfold.math.linalg import to_dense
 
 
 def _chunk_rows(chunk: Chunk) -> np.ndarray:
@@ -53,6 +57,20 @@ def _final_assignment(
     )
 
 
+def _check_symmetric(D: np.ndarray) -> None:
+    """Raise an error if two entries across the diagonal differ by more than rounding."""
+    largest = np.abs(D).max(initial=0.0)
+    for i in range(len(D)):
+        gap = np.abs(D[i, :i] - D[:i, i])
+        if gap.max(initial=0.0) > _SYMMETRY_TOLERANCE[D.dtype.itemsize] * largest:
+            j = int(gap.argmax())
+            raise ValueError(
+                f"precomputed distances must be symmetric, but entry ({i}, {j}) is {D[i, j]:g} and "
+                f"entry ({j}, {i}) is {D[j, i]:g}: give (D + D.T) / 2, or np.maximum(D, D.T)"
+            )
+
+
+_SYMMETRY_TOLERANCE = {4: 1e-4, 8: 1e-8}  # by bytes of a number
 _CLARA_SAMPLES = 5  # the number of Kaufman and Rousseeuw (1990)
 
 
@@ -74,7 +92,8 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         Number of clusters.
     metric : str or callable
         Any of `tenfold.math.distances.pairwise_distances`: names of scikit-learn and scipy, or
-        `f(a, b)`; "precomputed" if X holds the (symmetric) distances.
+        `f(a, b)`; "precomputed" if X holds the (symmetric) distances. A function and "hamming" take
+        rows of text or other objects too, in memory; a function gets them as tuples.
     metric_params : dict, optional
         Parameters of the metric.
     method : {"auto", "fasterpam", "pam", "alternate", "clara"}
@@ -119,8 +138,12 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     >>> model = KMedoids(n_clusters=2, metric="manhattan", random_state=0).fit(X)
     >>> sorted(model.cluster_centers_.tolist()), model.inertia_
     ([[1.0, 2.0], [10.0, 2.0]], 8.0)
+    >>> shapes = [["red", "round"], ["red", "oval"], ["blue", "long"], ["blue", "tall"]]
+    >>> KMedoids(2, metric="hamming", random_state=0).fit(shapes).labels_.tolist()
+    [0, 0, 1, 1]
     """
 
+    _sparse_ok = True
     _samples_rows = _has_quadratic_time = True
     _parameter_constraints = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -162,12 +185,47 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
 
         Parameters
         ----------
-        X : array, table, path, Dask collection or `tenfold.open(...)`
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
             The rows; all distances for the metric "precomputed".
         y : None
             Ignored; present for API consistency.
         """
-        return super().fit(X)
+        return self._fit_objects(X) if holds_objects(X, self.metric) else super().fit(X)
+
+    def _fit_objects(self, X: Any) -> Self:
+        """Fit to rows that are not numbers: all distances are held."""
+        self._validate_params()
+        rows = check_objects(self, X, reset=True)
+        method = "fasterpam" if self.method == "auto" else self.method
+        if method == "clara":
+            raise ValueError("method='clara' needs rows of numbers: take method='fasterpam'")
+        if len(rows) < self.n_clusters:
+            raise ValueError(f"n_samples={len(rows)} should be >= n_clusters={self.n_clusters}.")
+        with self._work_context():
+            D = self._distances(rows)
+            best = self._fit_best(D, method, self._rng())
+            to_medoids = D[:, best.medoids]
+            learned = {
+                "medoid_indices_": best.medoids,
+                "cluster_centers_": rows[best.medoids],
+                "labels_": to_medoids.argmin(axis=1).astype(np.int32),
+                "inertia_": float(to_medoids.min(axis=1).sum()),
+                **best.report,
+            }
+            self._warn_equal_medoids(to_medoids[best.medoids], 4)
+            self._set_learned(learned)
+        return self
+
+    def _warn_equal_medoids(self, D: np.ndarray, stacklevel: int) -> None:
+        """Warn if medoids, whose distances D are, coincide: fewer different rows than clusters."""
+        n_found = len(np.unique(D <= 0, axis=0))
+        if n_found < self.n_clusters:
+            warnings.warn(
+                f"Number of distinct clusters ({n_found}) found smaller than n_clusters "
+                f"({self.n_clusters}). Possibly due to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         self._check_parameters(rows)
@@ -175,8 +233,13 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
             medoids, centers, report = self._clara(rows, rng)
         else:
             X = rows.each(_chunk_rows)
+            if self._is_precomputed():
+                _check_symmetric(X)
             best = self._fit_best(self._distances(X), self._method(rows), rng)
-            medoids, centers, report = best.medoids, X[best.medoids], best.report
+            medoids, centers, report = best.medoids, to_dense(X[best.medoids]), best.report
+        self._warn_equal_medoids(
+            centers[:, medoids] if self._is_precomputed() else self._distances(centers), 5
+        )
         end = rows.total(_final_assignment, *self._distance_arguments(medoids, centers))
         return {
             "medoid_indices_": medoids,
@@ -195,6 +258,8 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
             raise ValueError(
                 f"precomputed distances must be square, not of shape ({n}, {rows.n_features})"
             )
+        if self._is_precomputed() and rows.sparse:
+            raise ValueError("precomputed distances must be dense: give D.toarray()")
         if self.metric == "precomputed" and self.method == "clara":
             raise ValueError("precomputed distances are all there: use method='fasterpam'")
         if self._given_medoids() is not None and self._method(rows) == "clara":
@@ -250,7 +315,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
             drawn = np.sort(rng.choice(rows.n_rows, size, replace=False, shuffle=False))
             X = rows.take(drawn).X
             solution = self._fit_best(self._distances(X), "fasterpam", rng)
-            centers = X[solution.medoids]
+            centers = to_dense(X[solution.medoids])
             cost = rows.total(
                 _total_distance, *self._distance_arguments(drawn[solution.medoids], centers)
             )
@@ -279,6 +344,8 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
             The rows; for "precomputed" their distances to the rows of the fit.
         """
         check_is_fitted(self)
+        if holds_objects(X, self.metric):
+            return self.transform(X).argmin(axis=1).astype(np.int32)
         return self._map_rows(
             X,
             _nearest_medoid,
@@ -294,6 +361,10 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
             The rows; for "precomputed" their distances to the rows of the fit.
         """
         check_is_fitted(self)
+        if holds_objects(X, self.metric):
+            rows = check_objects(self, X, reset=False)
+            params = self.metric_params or {}
+            return pairwise_distances(rows, self.cluster_centers_, self.metric, **params)
         state = self._distance_arguments(self.medoid_indices_, self.cluster_centers_)
         return self._map_rows(X, _medoid_distances, *state)
 

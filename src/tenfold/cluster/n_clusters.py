@@ -42,6 +42,14 @@ def elbow(model: Any, X: Any, ks: Any) -> np.ndarray:
 def _fit_with_k(model: Any, X: Any, k: int) -> Any:
     """A copy of the model, fitted with k clusters."""
     copy: Any = clone(model)
+    if "n_clusters" not in copy.get_params(deep=False):
+        name = type(model).__name__
+        mixture = "n_components" in copy.get_params(deep=False)
+        cure = f"tenfold.choose_components({name}(), X) chooses the number of its components"
+        raise TypeError(
+            f"{name} has no parameter n_clusters: "
+            + (cure if mixture else "give a clusterer, such as KMeans()")
+        )
     return copy.set_params(n_clusters=int(k)).fit(X)
 
 

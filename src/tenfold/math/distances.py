@@ -76,10 +76,11 @@ def pairwise_distances(
     Parameters
     ----------
     X, Y : (n, p) and (m, p) arrays
-        The rows.
+        The rows: numbers, or for "hamming" and callables objects of any type, such as text.
     metric : str or callable
         Any name that `sklearn.metrics.pairwise_distances` or `scipy.spatial.distance` knows, or
-        `f(a, b)` of two rows. "precomputed" gives X back.
+        `f(a, b)` of two rows, which are arrays of numbers, or tuples of objects. "precomputed"
+        gives X back.
     **params :
         Parameters of the metric, such as `p` of "minkowski".
 
@@ -88,9 +89,13 @@ def pairwise_distances(
     >>> import numpy as np
     >>> pairwise_distances(np.array([[0.0, 0.0], [3.0, 4.0]])).tolist()
     [[0.0, 5.0], [5.0, 0.0]]
+    >>> pairwise_distances(np.array([["red", "round"], ["red", "long"]]), metric="hamming").tolist()
+    [[0.0, 0.5], [0.5, 0.0]]
     """
     if isinstance(metric, str) and metric == "precomputed":
         return X
+    if isinstance(X, np.ndarray) and X.dtype.kind in "OUST":
+        return _object_distances(X, Y, metric, params)
     plain = isinstance(X, np.ndarray) and X.dtype.kind == "f"
     if plain and isinstance(metric, str) and metric in {"euclidean", "l2", "sqeuclidean"}:
         squares = pairwise_squared_distances(X) if Y is None else squared_distances(X, Y)
@@ -99,6 +104,27 @@ def pairwise_distances(
 
     result = sklearn_distances(X, Y, metric=metric, **params)
     return result.astype(X.dtype, copy=False) if plain else result
+
+
+def _object_distances(X: np.ndarray, Y: Any, metric: Any, params: dict[str, Any]) -> np.ndarray:
+    """Distances of rows of objects; a callable gets each pair of rows once, without Y."""
+    if isinstance(metric, str):
+        if metric != "hamming":
+            raise ValueError(
+                f"metric={metric!r} needs numbers, but the rows hold {X.dtype}: take 'hamming', or "
+                "a function f(a, b) of two rows"
+            )
+        return hamming_distances(X, X if Y is None else np.asarray(Y))
+    rows = [tuple(row) for row in X.tolist()]
+    if Y is not None:
+        others = [tuple(row) for row in np.asarray(Y).tolist()]
+        D = [[float(metric(a, b, **params)) for b in others] for a in rows]
+        return np.array(D).reshape(len(rows), len(others))
+    D = np.zeros((len(rows), len(rows)))
+    for i, a in enumerate(rows):
+        D[i, i:] = [float(metric(a, b, **params)) for b in rows[i:]]
+    symmetrize(D)
+    return D
 
 
 def pairwise_squared_distances(X: np.ndarray) -> np.ndarray:
@@ -183,7 +209,10 @@ def hamming_distances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     >>> hamming_distances(np.array([["red", "round"]]), np.array([["red", "long"]])).tolist()
     [[0.5]]
     """
-    return (X[:, None, :] != Y).mean(axis=2)
+    different = np.zeros((len(X), len(Y)))
+    for a, b in zip(X.T, Y.T, strict=True):
+        different += a[:, None] != b
+    return different / X.shape[1]
 
 
 def jaccard_distances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
