@@ -1,0 +1,80 @@
+"""Choice of units and layout of gradients as whole numbers; see `_fixed_point_numba`."""
+
+from __future__ import annotations
+
+from math import frexp, isfinite
+from typing import NamedTuple
+
+import numpy as np
+
+from tenfold.tree._fixed_point_numba import (
+    COARSE,
+    COARSE_UNIT,
+    CONSTANT,
+    CONSTANT_BITS,
+    EXACT_G,
+    EXACT_H,
+    FINE,
+    FINE_G_BITS,
+    FINE_H_BITS,
+)
+from tenfold.tree._losses import BoostingLoss
+
+_MIN_COARSE_ROWS = 2**16  # with fewer rows, rounding to 16 bits could be seen in the trees
+
+
+class Units(NamedTuple):
+    """Layout of words, inverse units of g and h in them, units in histograms and in leaves."""
+
+    layout: int
+    scale_g: float
+    scale_h: float
+    histogram: tuple[float, float]
+    leaf: tuple[float, float]
+
+
+class SlopeRange(NamedTuple):
+    """The largest gradient and curvature of some rows; merges by the larger ones."""
+
+    g: float
+    h: float
+
+    def merge(self, other: SlopeRange) -> SlopeRange:
+        return SlopeRange(max(self.g, other.g), max(self.h, other.h))
+
+
+def choose_layout(loss: BoostingLoss, n_rows: int, *, weighted: bool) -> int:
+    """The layout of words for a loss; it depends on the number of rows and nothing else of them."""
+    if loss.constant and not weighted:
+        return CONSTANT
+    if loss.bounded and not weighted and n_rows >= _MIN_COARSE_ROWS:
+        return COARSE
+    return FINE
+
+
+def known_range(loss: BoostingLoss, max_weight: float) -> SlopeRange | None:
+    """The range of slopes where it is known without a look at the rows."""
+    return SlopeRange(max_weight, max_weight / 4) if loss.bounded else None
+
+
+def slope_range(g: np.ndarray, h: np.ndarray | None) -> SlopeRange:
+    """The range of the slopes of some rows."""
+    largest = float(np.abs(g).max(initial=0.0))
+    return SlopeRange(largest, 1.0 if h is None else float(np.abs(h).max(initial=0.0)))
+
+
+def choose_units(layout: int, span: SlopeRange, n_rows: int) -> Units:
+    """Units in which sums over all rows do not overflow."""
+    if not (isfinite(span.g) and isfinite(span.h)):
+        raise ValueError(
+            "gradients of the loss are not finite: targets or scores are too large; scale y, or "
+            "lower learning_rate"
+        )
+    if layout == COARSE:
+        histogram = (COARSE_UNIT, COARSE_UNIT)
+        return Units(layout, 1.0, 1.0, histogram, (1 / EXACT_G, 1 / EXACT_H))
+    g_bits = CONSTANT_BITS if layout == CONSTANT else FINE_G_BITS
+    g_bits = min(g_bits, 61 - n_rows.bit_length())
+    unit_g = 2.0 ** max(frexp(span.g)[1] - g_bits, -1000)
+    unit_h = 1.0 if layout == CONSTANT else 2.0 ** max(frexp(span.h)[1] - FINE_H_BITS, -1000)
+    return Units(layout, 1 / unit_g, 1 / unit_h, (unit_g, unit_h), (unit_g, unit_h))

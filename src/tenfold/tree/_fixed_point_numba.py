@@ -1,0 +1,134 @@
+"""Gradients as whole numbers: sums of them are exact, so their order does not matter.
+
+A gradient g and a curvature h of a row become integers in units that are powers of two. Of these a
+row has one or two words of 64 bits, which histograms add up; three layouts::
+
+    CONSTANT   [ g: 51 bits | count: 13 ]             curvature 1, 8184 rows until it overflows
+    COARSE     [ g: 28 bits | h: 25 | count: 11 ]     g, h in units of 2^-16, 2040 rows
+    FINE       [ g: 64 bits ] [ h: 47 | count: 17 ]   anything else, 65,535 rows
+
+`COARSE` rounds g and h to 16 bits, up or down at random by a hash of the number itself, so that
+sums are right on average; values of leaves come from a second word with 32 bits of both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+CONSTANT, COARSE, FINE = 0, 1, 2
+BLOCK_ROWS = (8184, 2040, 65535)  # rows whose words may be added before they are unpacked
+
+CONSTANT_BITS = 37  # of |g|, relative to the largest
+COARSE_UNIT = 2.0**-16  # of g and h, which are at most 1
+FINE_G_BITS, FINE_H_BITS = 40, 30
+EXACT_G, EXACT_H = 2.0**32, 2.0**30  # units of the second word of COARSE, inverted
+
+_C0, _C1, _C2 = 13, 11, 17  # bits of the count in the layouts
+_H1 = 25  # bits of h in COARSE
+_H_EXACT = 29  # bits of h in the second word of COARSE
+
+
+@njit(cache=True, nogil=True, inline="always")
+def mix_bits(x):
+    """A hash of 64 bits (the finalizer of MurmurHash3)."""
+    x = np.uint64(x)
+    x ^= x >> np.uint64(33)
+    x *= np.uint64(0xFF51AFD7ED558CCD)
+    x ^= x >> np.uint64(33)
+    x *= np.uint64(0xC4CEB9FE1A85EC53)
+    x ^= x >> np.uint64(33)
+    return x
+
+
+@njit(cache=True, nogil=True)
+def quantize(g, h, layout, scale_g, scale_h, word, second):
+    """Write the words of some rows; `scale_g` and `scale_h` are the inverse units."""
+    n = len(g)
+    if layout == CONSTANT:
+        for i in range(n):
+            word[i] = (np.int64(np.rint(g[i] * scale_g)) << _C0) + 1
+    elif layout == FINE:
+        for i in range(n):
+            word[i] = np.int64(np.rint(g[i] * scale_g))
+            second[i] = (np.int64(np.rint(h[i] * scale_h)) << _C2) + 1
+    else:
+        for i in range(n):
+            gi = np.int64(np.rint(g[i] * EXACT_G))
+            hi = np.int64(np.rint(h[i] * EXACT_H))
+            exact = (gi << _H_EXACT) + hi
+            dither = mix_bits(exact)
+            g16 = (gi + np.int64(dither & np.uint64(0xFFFF))) >> 16
+            h16 = (hi + np.int64((dither >> np.uint64(16)) & np.uint64(0x3FFF))) >> 14
+            word[i] = (g16 << (_H1 + _C1)) + (h16 << _C1) + 1
+            second[i] = exact
+
+
+@njit(cache=True, nogil=True)
+def unpack_words(words, layout, sums):
+    """Add summed words to sums (m, 3) of g, h and count, and set the words to 0."""
+    for k in range(len(sums)):
+        x = words[2 * k] if layout == FINE else words[k]
+        if x == 0 and layout != FINE:
+            continue
+        if layout == CONSTANT:
+            count = x & ((1 << _C0) - 1)
+            sums[k, 0] += (x - count) >> _C0
+            sums[k, 1] += count
+            sums[k, 2] += count
+        elif layout == COARSE:
+            count = x & ((1 << _C1) - 1)
+            rest = (x - count) >> _C1
+            h = rest & ((1 << _H1) - 1)
+            sums[k, 0] += (rest - h) >> _H1
+            sums[k, 1] += h
+            sums[k, 2] += count
+        else:
+            y = words[2 * k + 1]
+            count = y & ((1 << _C2) - 1)
+            sums[k, 0] += x
+            sums[k, 1] += y >> _C2
+            sums[k, 2] += count
+            words[2 * k] = words[2 * k + 1] = 0
+        if layout != FINE:
+            words[k] = 0
+
+
+@njit(cache=True, nogil=True)
+def leaf_sums(rows, first, end, word, second, layout):
+    """Exact sums of g and h of some rows, for the value of a leaf."""
+    g = h = np.int64(0)
+    for t in range(first, end):
+        i = rows[t]
+        if layout == CONSTANT:
+            g += (word[i] - 1) >> _C0
+            h += 1
+        elif layout == COARSE:
+            part = second[i] & ((1 << _H_EXACT) - 1)
+            g += (second[i] - part) >> _H_EXACT
+            h += part
+        else:
+            g += word[i]
+            h += second[i] >> _C2
+    return g, h
+
+
+@njit(cache=True, nogil=True)
+def exact_sum(values, pieces):
+    """Add numbers to a sum of 67 pieces of 32 bits, exactly; see `round_exact_sum`."""
+    bits = values.view(np.int64)
+    for i in range(len(values)):
+        b = bits[i]
+        exponent = (b >> 52) & 2047
+        mantissa = b & ((1 << 52) - 1)
+        if exponent > 0:
+            mantissa |= 1 << 52
+        else:
+            exponent = 1
+        at, shift = exponent >> 5, exponent & 31
+        low = (mantissa << shift) & 0xFFFFFFFF
+        rest = mantissa >> (32 - shift)
+        sign = -1 if b < 0 else 1
+        pieces[at] += sign * low
+        pieces[at + 1] += sign * (rest & 0xFFFFFFFF)
+        pieces[at + 2] += sign * (rest >> 32)

@@ -1,0 +1,343 @@
+"""Rounds of boosting on rows whose bins fit into memory.
+
+A node has a list of its rows. When it is split, its list is parted, the histogram of the smaller
+child is added up, and that of the other is the parent's minus it. Large nodes are shared by threads
+in blocks of rows; sums are exact, so it does not matter who adds what.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tenfold.engine.thread_pool import n_threads, run_in_threads
+from tenfold.tree._fixed_point import (
+    SlopeRange,
+    Units,
+    choose_layout,
+    choose_units,
+    known_range,
+    slope_range,
+)
+from tenfold.tree._fixed_point_numba import CONSTANT, FINE, leaf_sums, quantize
+from tenfold.tree._gradient_split_numba import COUNT, LOWER, UPPER
+from tenfold.tree._growth import GrowingTree, TreeShape
+from tenfold.tree._histogram_numba import GROUP_COLUMNS, add_fine_rows, add_packed_rows
+from tenfold.tree._losses import BoostingLoss, sum_exactly, weighted_quantile
+from tenfold.tree._row_lists_numba import (
+    BinnedTree,
+    add_binned_tree,
+    add_value,
+    draw_rows,
+    part_rows,
+)
+
+_BLOCK_ROWS = 2**14  # rows of a piece of work
+_MIN_SHARED_ROWS = 2**15  # of a loop, for threads to be woken
+_HISTOGRAM_BYTES = 2**29  # of histograms of open nodes; beyond, they are added up again
+
+
+class MemoryTrainer:
+    """Grows trees on rows in memory.
+
+    Parameters
+    ----------
+    bins : (n, p) uint8 array
+    y : (n, q) array, targets
+    w : (n,) array of weights or None
+    held_out : (n,) bool array or None: rows that trees do not learn from
+    loss : BoostingLoss
+    shape : TreeShape
+    columns : (p, 2) int64 array of bins of each column without "missing" and whether it is
+        categorical; and the number of bins with that of missing values, which is the last
+    """
+
+    def __init__(
+        self,
+        bins: np.ndarray,
+        y: np.ndarray,
+        w: np.ndarray | None,
+        held_out: np.ndarray | None,
+        loss: BoostingLoss,
+        shape: TreeShape,
+        columns: tuple[np.ndarray, int],
+    ) -> None:
+        self.bins, self.y, self.w, self.loss, self.shape = bins, y, w, loss, shape
+        self.columns, self.width = columns
+        n, self.p = bins.shape
+        used = np.ones(n, bool) if w is None else w > 0
+        self.learns = used if held_out is None else used & ~held_out
+        self.all_learn = bool(self.learns.all())
+        self.rows = np.flatnonzero(self.learns).astype(np.int32)
+        self.others = np.flatnonzero(~self.learns).astype(np.int32)
+        self.layout = choose_layout(loss, n, weighted=w is not None)
+        self.score = np.zeros((n, loss.n_outputs))
+        self._allocate()
+
+    def _allocate(self) -> None:
+        """Memory that all trees use."""
+        n, m, cells = len(self.bins), len(self.rows), self.p * self.width
+        self.max_leaves = self.shape.max_leaves(m)
+        self.words = np.empty(n, np.int64), np.empty(0 if self.layout == CONSTANT else n, np.int64)
+        self.lists = [np.empty(m, np.int32) for _ in range(3)]
+        self.most_kept = max(_HISTOGRAM_BYTES // (24 * cells), 2)
+        self.pool: list[np.ndarray] = []  # histograms that are not in use
+        self.tables: list[np.ndarray] = []  # scratch of threads
+
+    def start(self) -> np.ndarray:
+        """Scores that minimize the loss over constants."""
+        y = self.y if self.all_learn else self.y[self.learns]
+        w = self.w if self.w is None or self.all_learn else self.w[self.learns]
+        return self.loss.start(y, w)
+
+    def set_scores(self, score: np.ndarray) -> None:
+        """Begin at these scores."""
+        self.score[:] = score
+
+    def grow_round(self, number: int) -> list[BinnedTree]:
+        """The trees of a round; their values are added to the scores of all rows."""
+        prepared = self.loss.prepare(self.score)
+        return [self._grow(number, k, prepared) for k in range(self.loss.n_outputs)]
+
+    def add_trees(self, trees: list[BinnedTree]) -> None:
+        """Add trees that are known already to the scores of all rows."""
+        everyone = np.arange(len(self.bins), dtype=np.int32)
+        for k, tree in enumerate(trees):
+            self._add_to(tree, everyone, k)
+
+    def mean_loss(self, *, held_out: bool) -> float:
+        """Mean loss of the rows that are held out, or of those that trees learn from."""
+        rows = self.others if held_out else self.rows
+        w = None if self.w is None else self.w[rows]
+        whole = self.all_learn and not held_out
+        y, score = (self.y, self.score) if whole else (self.y[rows], self.score[rows])
+        value = self.loss.value(y, score)
+        if w is None:
+            return float(sum_exactly(value) / len(value))
+        return float(sum_exactly(value * w) / sum_exactly(w))
+
+    def _grow(self, number: int, k: int, prepared: np.ndarray) -> BinnedTree:
+        units = self._quantize(prepared, k)
+        rows, outside = self._draw(number)
+        place = number * self.loss.n_outputs + k
+        tree = GrowingTree(self.shape, place, self.columns, units, self.max_leaves)
+        spans = self._grow_tree(tree, rows)
+        values = {node: self._leaf_value(tree, node, rows, spans[node], k) for node in spans}
+        for node, (first, end) in spans.items():
+            add_value(rows, first, end, values[node], self.score, k)
+        complete = tree.complete(values)
+        if len(outside):
+            self._add_to(complete, outside, k)
+        return complete
+
+    def _draw(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows that the trees of a round learn from, in a list to be parted; all other rows."""
+        rows = self.lists[0]
+        if self.shape.subsample == 1.0:
+            rows[:] = self.rows
+            return rows, self.others
+        threshold = np.uint64(int(self.shape.subsample * 2.0**64))
+        outside = np.empty_like(rows)
+        key = np.uint64(self.shape.round_key(number))
+        count = draw_rows(self.rows, key, threshold, rows, outside)
+        return rows[:count], np.concatenate([outside[: len(rows) - count], self.others])
+
+    def _grow_tree(self, tree: GrowingTree, rows: np.ndarray) -> dict[int, tuple[int, int]]:
+        """Grow a tree; the part of the list of rows that belongs to each leaf."""
+        spans, kept = {0: (0, len(rows))}, {0: self._histogram(rows, 0, len(rows))}
+        tree.start(kept[0])
+        queue = [tree.priority(0)] if tree.search(0, kept[0]) else []
+        while queue and len(spans) < self.max_leaves:
+            node = heapq.heappop(queue)[-1]
+            left = tree.open_children(node)
+            first, end = spans.pop(node)
+            middle = first + self._part(tree, node, rows, first, end)
+            spans[left], spans[left + 1] = (first, middle), (middle, end)
+            parent = kept.pop(node, None)
+            if len(spans) == self.max_leaves:
+                self._release(parent)
+                break
+            self._fill_children(tree, left, rows, spans, parent, kept)
+            for child in (left, left + 1):
+                if child in kept and tree.search(child, kept[child]):
+                    heapq.heappush(queue, tree.priority(child))
+                    if len(kept) > self.most_kept:
+                        self._release(kept.pop(child))
+                else:
+                    self._release(kept.pop(child, None))
+        for histogram in kept.values():
+            self._release(histogram)
+        return spans
+
+    def _fill_children(
+        self,
+        tree: GrowingTree,
+        left: int,
+        rows: np.ndarray,
+        spans: dict[int, tuple[int, int]],
+        parent: np.ndarray | None,
+        kept: dict[int, np.ndarray],
+    ) -> None:
+        """Histograms of two children, unless neither may be split."""
+        if not (tree.may_split(left) or tree.may_split(left + 1)):
+            self._release(parent)
+            return
+        counts = tree.integers[left : left + 2, COUNT]
+        smaller = left + int(counts[1] < counts[0])
+        larger = 2 * left + 1 - smaller
+        kept[smaller] = self._histogram(rows, *spans[smaller])
+        if parent is None:
+            kept[larger] = self._histogram(rows, *spans[larger])
+        else:
+            parent -= kept[smaller]
+            kept[larger] = parent
+
+    def _release(self, histogram: np.ndarray | None) -> None:
+        """A histogram is not needed any more."""
+        if histogram is not None:
+            self.pool.append(histogram)
+
+    def _histogram(self, rows: np.ndarray, first: int, end: int) -> np.ndarray:
+        """Histogram of some rows of a list."""
+        cells, lock = (self.p * self.width, 3), threading.Lock()
+        sums = self.pool.pop() if self.pool else np.empty(cells, np.int64)
+        sums[:] = 0
+        mine = threading.get_ident()
+        partial: dict[int, np.ndarray] = {mine: sums}
+
+        def add(part: slice) -> None:
+            own = partial.get(threading.get_ident())
+            if own is None:
+                own = partial[threading.get_ident()] = np.zeros(cells, np.int64)
+            with lock:
+                table = self.tables.pop() if self.tables else self._new_table()
+            self._add_rows(rows, first + part.start, first + part.stop, table, own)
+            with lock:
+                self.tables.append(table)
+
+        for_blocks(end - first, add, whole=True)
+        for thread, own in partial.items():
+            if thread != mine:
+                sums += own
+        return sums
+
+    def _new_table(self) -> np.ndarray:
+        return np.zeros(2 * min(GROUP_COLUMNS, self.p) * self.width, np.int64)
+
+    def _add_rows(
+        self, rows: np.ndarray, first: int, end: int, table: np.ndarray, sums: np.ndarray
+    ) -> None:
+        bins, (word, second) = self.bins.reshape(-1), self.words
+        if self.layout == FINE:
+            add_fine_rows(bins, self.p, rows, first, end, word, second, table, sums)
+        else:
+            add_packed_rows(bins, self.p, rows, first, end, word, self.layout, table, sums)
+
+    def _part(self, tree: GrowingTree, node: int, rows: np.ndarray, first: int, end: int) -> int:
+        """Part the rows of a node; how many go left."""
+        bins, (left, right) = self.bins.reshape(-1), self.lists[1:]
+        integers, left_set = tree.integers[node], tree.left_set[node]
+        counts: dict[tuple[int, int], int] = {}
+
+        def part(block: slice) -> None:
+            a, b = first + block.start, first + block.stop
+            counts[a, b] = part_rows(
+                bins, self.p, rows, a, b, integers, left_set, self.width - 1, left, right
+            )
+
+        for_blocks(end - first, part, whole=True)
+        total = sum(counts.values())
+        at_left, at_right = first, first + total
+        for (a, b), count in sorted(counts.items()):
+            size = b - a
+            rows[at_left : at_left + count] = left[a : a + count]
+            rows[at_right : at_right + size - count] = right[a : a + size - count]
+            at_left, at_right = at_left + count, at_right + size - count
+        return total
+
+    def _quantize(self, prepared: np.ndarray, k: int) -> Units:
+        """Words of all rows for output k, and their units."""
+        n, loss, w = len(self.bins), self.loss, self.w
+        span = known_range(loss, 1.0 if w is None else float(w.max()))
+        if span is None:
+            spans: list[SlopeRange] = []
+
+            def look(part: slice) -> None:
+                spans.append(slope_range(*self._slopes(prepared, k, part)))
+
+            for_blocks(n, look)
+            span = SlopeRange(max(s.g for s in spans), max(s.h for s in spans))
+        units = choose_units(self.layout, span, n)
+
+        def write(part: slice) -> None:
+            g, h = self._slopes(prepared, k, part)
+            words = (word[part] for word in self.words)
+            quantize(g, g if h is None else h, *units[:3], *words)
+
+        for_blocks(n, write)
+        return units
+
+    def _slopes(
+        self, prepared: np.ndarray, k: int, part: slice
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Weighted slopes of some rows; zero where no tree learns from them."""
+        g, h = self.loss.slopes(self.y[part], prepared[part], k)
+        if self.w is not None:
+            w = self.w[part]
+            g, h = g * w, w if h is None else h * w
+        return g, h
+
+    def _leaf_value(
+        self, tree: GrowingTree, node: int, rows: np.ndarray, span: tuple[int, int], k: int
+    ) -> float:
+        """Newton step of a leaf, or the quantile of its residuals, times the learning rate."""
+        if self.loss.quantiles is None:
+            return tree.leaf_value(node, *leaf_sums(rows, *span, *self.words, self.layout))
+        own = rows[slice(*span)]
+        y, w = self.y[own, min(k, self.y.shape[1] - 1)], None if self.w is None else self.w[own]
+        step = weighted_quantile(y - self.score[own, k], w, self.loss.quantiles[k])
+        bounds = tree.numbers[node, LOWER], tree.numbers[node, UPPER]
+        return self.shape.learning_rate * float(np.clip(step, *bounds))
+
+    def _add_to(self, tree: BinnedTree, rows: np.ndarray, k: int) -> None:
+        """Add a tree to the scores of some rows."""
+        bins = self.bins.reshape(-1)
+
+        def add(part: slice) -> None:
+            add_binned_tree(*tree[:6], bins, self.p, self.width - 1, rows[part], self.score, k)
+
+        for_blocks(len(rows), add)
+
+
+def for_blocks(n: int, work: Callable[[slice], Any], *, whole: bool = False) -> None:
+    """Call `work` for blocks of n rows, in several threads if there are many.
+
+    With `whole`, one thread takes them as a single block.
+    """
+    helpers = n_threads() - 1 if n > _MIN_SHARED_ROWS else 0
+    if whole and not helpers:
+        work(slice(0, n))
+        return
+    size = max(_BLOCK_ROWS, -(-n // (16 * (helpers + 1)))) if whole else _BLOCK_ROWS
+    firsts, lock = itertools.count(0, size), threading.Lock()
+    problems: list[BaseException] = []
+
+    def take_blocks() -> None:
+        while not problems:
+            with lock:
+                first = next(firsts)
+            if first >= n:
+                return
+            try:
+                work(slice(first, min(first + size, n)))
+            except BaseException as problem:  # noqa: BLE001  the caller raises it
+                problems.append(problem)
+
+    run_in_threads(take_blocks, helpers)
+    if problems:
+        raise problems[0]

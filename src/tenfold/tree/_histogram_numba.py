@@ -1,0 +1,76 @@
+"""Histograms of gradients: for each column and bin, the sums of g, h and the number of rows.
+
+Bins lie row by row, so the cells of a row are one or two cache lines, and consecutive additions go
+to different places. Words (`_fixed_point_numba`) are added in a table that stays in the cache, and
+unpacked into sums of 64 bits before they overflow. All sums are exact, so a histogram does not
+depend on the order of the rows, and that of one child is that of the parent minus the other's.
+
+Benchmark case: `gbdt-higgs` (benchmarks/trees.py).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from tenfold._compiled.prefetch import prefetch
+from tenfold.tree._fixed_point_numba import BLOCK_ROWS, FINE, unpack_words
+
+GROUP_COLUMNS = 64  # columns whose words are added at a time: their table stays near
+_AHEAD = 12  # rows that are fetched in advance
+
+
+@njit(cache=True, nogil=True)
+def add_packed_rows(bins, p, rows, first, end, word, layout, table, sums):
+    """Add the rows `rows[first:end]` to a histogram; layouts of one word.
+
+    Parameters
+    ----------
+    bins : (n * p,) uint8 array, bins of all rows, one row after the other
+    p : number of columns
+    rows : int32 array of row numbers
+    word : (n,) int64 array, words of the rows
+    layout : layout of the words
+    table : (2 * GROUP_COLUMNS * width,) int64 array of zeros, scratch
+    sums : (p * width, 3) int64 array, the histogram
+    """
+    width = len(sums) // p
+    step = BLOCK_ROWS[layout]
+    for c in range(0, p, GROUP_COLUMNS):
+        stop = min(c + GROUP_COLUMNS, p)
+        for start in range(first, end, step):
+            last = min(start + step, end)
+            for t in range(start, last):
+                ahead = np.int64(rows[min(t + _AHEAD, last - 1)])
+                prefetch(bins, ahead * p + c)
+                prefetch(word, ahead)
+                i = np.int64(rows[t])
+                x, at, base = word[i], i * p, 0
+                for j in range(c, stop):
+                    table[base + bins[at + j]] += x
+                    base += width
+            unpack_words(table, layout, sums[c * width : stop * width])
+
+
+@njit(cache=True, nogil=True)
+def add_fine_rows(bins, p, rows, first, end, word, second, table, sums):
+    """The same for the layout of two words."""
+    width = len(sums) // p
+    step = BLOCK_ROWS[FINE]
+    for c in range(0, p, GROUP_COLUMNS):
+        stop = min(c + GROUP_COLUMNS, p)
+        for start in range(first, end, step):
+            last = min(start + step, end)
+            for t in range(start, last):
+                ahead = np.int64(rows[min(t + _AHEAD, last - 1)])
+                prefetch(bins, ahead * p + c)
+                prefetch(word, ahead)
+                prefetch(second, ahead)
+                i = np.int64(rows[t])
+                x, y, at, base = word[i], second[i], i * p, 0
+                for j in range(c, stop):
+                    k = 2 * (base + bins[at + j])
+                    table[k] += x
+                    table[k + 1] += y
+                    base += width
+            unpack_words(table, FINE, sums[c * width : stop * width])

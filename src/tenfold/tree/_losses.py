@@ -1,0 +1,252 @@
+r"""Losses as boosting sees them: slopes of each row, a start, and the values of leaves.
+
+A tree is fitted to the gradients g and curvatures h of the loss at the scores so far. Where h is
+zero or unbounded in places (absolute, quantile, Huber), 1 takes its place; for Huber that is an
+upper bound, so a step never raises the loss, and leaves of the absolute and quantile losses get the
+median or quantile of their residuals instead of a Newton step (Friedman 2001).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tenfold.math.deviances import TweedieLoss
+from tenfold.math.losses import AbsoluteLoss, HuberLoss, Loss, PinballLoss, SquaredLoss
+from tenfold.tree._fixed_point_numba import exact_sum
+from tenfold.tree._losses_numba import exponentials, log_loss_slopes, softmax_rows
+
+_MIN_PROBABILITY = 2.0**-52  # of a class that has no rows, for the start
+
+
+@dataclass(frozen=True)
+class BoostingLoss:
+    """A loss of scores (n, n_outputs).
+
+    Attributes
+    ----------
+    n_outputs : number of scores of a row, and of trees of a round
+    constant : whether curvatures are 1
+    bounded : whether gradients are at most 1 and curvatures at most 1/4
+    quantiles : levels whose quantiles of residuals are the values of leaves; None: Newton steps
+    """
+
+    n_outputs: int = 1
+    constant = False
+    bounded = False
+    quantiles: tuple[float, ...] | None = None
+
+    def prepare(self, score: np.ndarray) -> np.ndarray:
+        """What slopes of all outputs share, from the scores before the round."""
+        return score
+
+    def slopes(
+        self, y: np.ndarray, prepared: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Gradients and curvatures in score k; None for curvatures 1."""
+        raise NotImplementedError
+
+    def value(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
+        """Loss of each row."""
+        raise NotImplementedError
+
+    def start(self, y: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+        """Scores before the first tree: a minimizer of the loss over constants."""
+        raise NotImplementedError
+
+    def mean(self, score: np.ndarray) -> np.ndarray:
+        """Prediction of scores."""
+        return score
+
+
+@dataclass(frozen=True)
+class BoostedRegression(BoostingLoss):
+    """A loss of `tenfold.math.losses` in each of several targets."""
+
+    loss: Loss = field(default_factory=SquaredLoss)
+
+    @property
+    def constant(self) -> bool:
+        return isinstance(self.loss, SquaredLoss | AbsoluteLoss | HuberLoss)
+
+    def slopes(
+        self, y: np.ndarray, prepared: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        z, own = prepared[:, k], y[:, k]
+        h = None if self.constant else np.asarray(self.loss.curvature(z, own), np.float64)
+        return np.asarray(self.loss.gradient(z, own), np.float64), h
+
+    def value(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
+        return sum(np.asarray(self.loss.value(z, own)) for z, own in zip(score.T, y.T, strict=True))
+
+    def start(self, y: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+        if isinstance(self.loss, SquaredLoss):
+            return np.array([exact_mean(own, w) for own in y.T])
+        if isinstance(self.loss, AbsoluteLoss | HuberLoss):
+            return np.array([weighted_quantile(own, w, 0.5) for own in y.T])
+        return np.zeros(self.n_outputs)
+
+
+@dataclass(frozen=True)
+class BoostedQuantiles(BoostingLoss):
+    """Pinball losses of several levels of one target."""
+
+    constant = True
+
+    def _loss(self, k: int) -> PinballLoss:
+        return PinballLoss(self.quantiles[k])  # type: ignore[index]
+
+    def slopes(
+        self, y: np.ndarray, prepared: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        return self._loss(k).gradient(prepared[:, k], y[:, 0]), None
+
+    def value(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
+        losses = (self._loss(k).value(z, y[:, 0]) for k, z in enumerate(score.T))
+        return sum(losses) / self.n_outputs
+
+    def start(self, y: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+        return np.array([weighted_quantile(y[:, 0], w, q) for q in self.quantiles or ()])
+
+    def mean(self, score: np.ndarray) -> np.ndarray:
+        """Quantiles in ascending order: levels that crossed change places."""
+        return score if self.n_outputs == 1 else np.sort(score, axis=1)
+
+
+@dataclass(frozen=True)
+class BoostedDeviance(BoostingLoss):
+    """Half a Tweedie deviance (Poisson: 1, gamma: 2) of exp(score), in each of several targets."""
+
+    power: float = 1.0
+
+    def slopes(
+        self, y: np.ndarray, prepared: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        z, p = np.ascontiguousarray(prepared[:, k]), self.power
+        rise, fall = np.empty_like(z), np.empty_like(z)
+        exponentials((2 - p) * z, rise)
+        exponentials((1 - p) * z, fall)
+        fall *= y[:, k]
+        return rise - fall, (2 - p) * rise + (p - 1) * fall
+
+    def value(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
+        loss = TweedieLoss(self.power)
+        return sum(loss.value(z, own) for z, own in zip(score.T, y.T, strict=True))
+
+    def start(self, y: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+        return np.array([portable_log(exact_mean(own, w)) for own in y.T])
+
+    def mean(self, score: np.ndarray) -> np.ndarray:
+        return np.exp(score)
+
+
+@dataclass(frozen=True)
+class BoostedLogLoss(BoostingLoss):
+    """Log-loss of two classes; y are 0 and 1."""
+
+    bounded = True
+
+    def slopes(
+        self, y: np.ndarray, prepared: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        g, h = np.empty(len(y)), np.empty(len(y))
+        log_loss_slopes(y[:, 0], prepared, g, h)
+        return g, h
+
+    def value(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
+        z = score[:, 0]
+        return np.logaddexp(0.0, z) - y[:, 0] * z
+
+    def start(self, y: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+        p = min(max(exact_mean(y[:, 0], w), _MIN_PROBABILITY), 1 - _MIN_PROBABILITY)
+        return np.array([portable_log(p) - portable_log(1 - p)])
+
+
+@dataclass(frozen=True)
+class BoostedSoftmax(BoostingLoss):
+    """Log-loss of several classes; y are class numbers."""
+
+    bounded = True
+
+    def prepare(self, score: np.ndarray) -> np.ndarray:
+        out = np.empty_like(score)
+        softmax_rows(score, out)
+        return out
+
+    def slopes(
+        self, y: np.ndarray, prepared: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        p = prepared[:, k]
+        return p - (y[:, 0] == k), p * (1.0 - p)
+
+    def value(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
+        own = np.take_along_axis(score, y.astype(np.int64), axis=1)[:, 0]
+        best = score.max(axis=1)
+        return best + np.log(np.exp(score - best[:, None]).sum(axis=1)) - own
+
+    def start(self, y: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+        shares = (exact_mean((y[:, 0] == k) * 1.0, w) for k in range(self.n_outputs))
+        logs = [portable_log(max(share, _MIN_PROBABILITY)) for share in shares]
+        return np.array(logs) - round_fraction(sum(map(Fraction, logs)) / len(logs))
+
+
+def portable_log(x: float) -> float:
+    """Natural logarithm, the same bits on every processor."""
+    return float(Decimal(x).ln())
+
+
+def exact_mean(values: np.ndarray, weights: np.ndarray | None) -> float:
+    """Mean whose sums are exact, so that the order of the rows does not matter.
+
+    Examples
+    --------
+    >>> exact_mean(np.array([1e100, 1.0, -1e100]), None) == 1 / 3
+    True
+    """
+    values = np.asarray(values, np.float64)
+    if weights is None:
+        return round_fraction(sum_exactly(values) / len(values))
+    return round_fraction(sum_exactly(values * weights) / sum_exactly(weights))
+
+
+def sum_exactly(values: np.ndarray) -> Fraction:
+    """Sum of numbers without rounding."""
+    pieces = np.zeros(68, np.int64)
+    exact_sum(np.ascontiguousarray(values, np.float64), pieces)
+    return Fraction(sum(int(piece) << (32 * k) for k, piece in enumerate(pieces)), 2**1075)
+
+
+def round_fraction(x: Any) -> float:
+    """The nearest float; infinities where there is none."""
+    try:
+        return float(x)
+    except OverflowError:
+        return float("inf") if x > 0 else float("-inf")
+
+
+def weighted_quantile(values: np.ndarray, weights: np.ndarray | None, q: float) -> float:
+    """Quantile by the averaged inverted distribution function; whole weights act as repetitions.
+
+    Examples
+    --------
+    >>> weighted_quantile(np.array([3.0, 1.0, 2.0, 4.0]), None, 0.5)
+    2.5
+    >>> weighted_quantile(np.array([1.0, 5.0]), np.array([3.0, 1.0]), 0.5)
+    1.0
+    """
+    if weights is None:
+        ordered = np.sort(values)
+        reached = np.arange(1.0, len(ordered) + 1)
+    else:
+        there = weights > 0
+        order = np.argsort(values[there], kind="stable")
+        ordered, reached = values[there][order], np.cumsum(weights[there][order])
+    wanted = q * reached[-1]
+    at = min(int(np.searchsorted(reached, wanted)), len(ordered) - 1)
+    if reached[at] == wanted and at + 1 < len(ordered):
+        return float(ordered[at] / 2 + ordered[at + 1] / 2)
+    return float(ordered[at])

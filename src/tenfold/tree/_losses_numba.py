@@ -1,0 +1,75 @@
+"""Gradients and curvatures of losses in compiled loops.
+
+Trees must not depend on the processor. So exp is computed here, from additions and products in a
+written order, without fused operations; the C library's differs in the last bit from one processor
+to another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_MIN_EXPONENT, _MAX_EXPONENT = -708.0, 709.0  # within them exp is a normal number
+_ROUND_TO_INTEGER = 1.5 * 2.0**52  # added to a number, it leaves the nearest integer in the bits
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # k LN2_HIGH is exact
+
+
+@njit(cache=True, nogil=True)
+def portable_exp(x):
+    """exp(x), the same bits on every processor."""
+    x = _MIN_EXPONENT if x < _MIN_EXPONENT else x  # noqa: FURB136 - max() would hide NaN
+    x = _MAX_EXPONENT if x > _MAX_EXPONENT else x  # noqa: FURB136
+    shifted = x * _LOG2_E + _ROUND_TO_INTEGER
+    k = shifted - _ROUND_TO_INTEGER
+    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+    s = 1.0 / 6227020800
+    s = s * r + 1.0 / 479001600
+    s = s * r + 1.0 / 39916800
+    s = s * r + 1.0 / 3628800
+    s = s * r + 1.0 / 362880
+    s = s * r + 1.0 / 40320
+    s = s * r + 1.0 / 5040
+    s = s * r + 1.0 / 720
+    s = s * r + 1.0 / 120
+    s = s * r + 1.0 / 24
+    s = s * r + 1.0 / 6
+    s = s * r + 0.5
+    s = s * r + 1.0
+    s = s * r + 1.0
+    power = np.int64((np.float64(shifted).view(np.int64) + 1023) << 52)
+    return s * power.view(np.float64)
+
+
+@njit(cache=True, nogil=True)
+def exponentials(x, out):
+    """Exponentials of all numbers of an array."""
+    for i in range(len(x)):
+        out[i] = portable_exp(x[i])
+
+
+@njit(cache=True, nogil=True)
+def log_loss_slopes(y, score, g, h):
+    """Slopes p - y and p (1 - p) of the log-loss with p = 1 / (1 + exp(-score))."""
+    for i in range(len(y)):
+        z = score[i, 0]
+        e = portable_exp(-abs(z))
+        p = (1.0 if z >= 0 else e) / (1.0 + e)
+        g[i] = p - y[i]
+        h[i] = e / ((1.0 + e) * (1.0 + e))
+
+
+@njit(cache=True, nogil=True)
+def softmax_rows(score, out):
+    """Probabilities of the classes of each row."""
+    for i in range(len(score)):
+        best = score[i, 0]
+        for c in range(1, score.shape[1]):
+            best = max(best, score[i, c])
+        total = 0.0
+        for c in range(score.shape[1]):
+            out[i, c] = portable_exp(score[i, c] - best)
+            total += out[i, c]
+        for c in range(score.shape[1]):
+            out[i, c] /= total

@@ -1,0 +1,106 @@
+"""Lists of the rows of each node, and trees on bins."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from tenfold._compiled.prefetch import prefetch
+from tenfold.tree._fixed_point_numba import mix_bits
+from tenfold.tree._gradient_split_numba import BIN, COLUMN, IS_CATEGORICAL, MISSING_LEFT
+
+_AHEAD = 16  # rows that are fetched in advance
+
+
+class BinnedTree(NamedTuple):
+    """A complete tree on bins, its nodes level by level, the right child after the left one.
+
+    Attributes
+    ----------
+    column : (m,) int64 array: column that a node asks
+    left : (m,) int64 array: number of the left child; -1 for leaves
+    bin : (m,) int64 array: a bin goes left if it is not larger
+    flags : (m,) int64 array: 1 if missing values go left, 2 for a categorical node
+    left_set : (m, 4) uint64 array: bins that go left, of categorical nodes
+    value : (m,) array: what a leaf adds to the score
+    cover : (m,) array: rows that came to the node
+    gain : (m,) array: gain of the split, 0 for leaves
+    """
+
+    column: np.ndarray
+    left: np.ndarray
+    bin: np.ndarray
+    flags: np.ndarray
+    left_set: np.ndarray
+    value: np.ndarray
+    cover: np.ndarray
+    gain: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def part_rows(bins, p, rows, first, end, integers, left_set, missing, left, right):
+    """Part the rows `rows[first:end]` of a node: copies in `left` and `right`; how many go left."""
+    j, threshold = integers[COLUMN], integers[BIN]
+    by_set, missing_left = integers[IS_CATEGORICAL] != 0, integers[MISSING_LEFT] != 0
+    a = b = first
+    for t in range(first, end):
+        prefetch(bins, np.int64(rows[min(t + _AHEAD, end - 1)]) * p + j)
+        i = rows[t]
+        value = np.int64(bins[np.int64(i) * p + j])
+        if by_set:
+            go = (left_set[value >> 6] >> np.uint64(value & 63)) & np.uint64(1) != 0
+        else:
+            go = value <= threshold or (value == missing and missing_left)
+        left[a] = i
+        right[b] = i
+        a += go
+        b += not go
+    return a - first
+
+
+@njit(cache=True, nogil=True)
+def add_value(rows, first, end, value, score, output):
+    """Add the value of a leaf to the scores of its rows."""
+    for t in range(first, end):
+        score[rows[t], output] += value
+
+
+@njit(cache=True, nogil=True)
+def find_binned_leaf(column, left, bin_, flags, left_set, bins, at, missing):
+    """The leaf of a `BinnedTree` that the row whose bins begin at a place comes to."""
+    node = np.int64(0)
+    while left[node] >= 0:
+        value = np.int64(bins[at + column[node]])
+        if flags[node] & 2:
+            bits = left_set[node, value >> 6] >> np.uint64(value & 63)
+            go = bits & np.uint64(1) != 0
+        else:
+            go = value <= bin_[node] or (value == missing and flags[node] & 1 != 0)
+        node = left[node] if go else left[node] + 1
+    return node
+
+
+@njit(cache=True, nogil=True)
+def add_binned_tree(column, left, bin_, flags, left_set, value, bins, p, missing, rows, score, k):
+    """Add a tree to score k of some rows."""
+    for t in range(len(rows)):
+        i = np.int64(rows[t])
+        leaf = find_binned_leaf(column, left, bin_, flags, left_set, bins, i * p, missing)
+        score[i, k] += value[leaf]
+
+
+@njit(cache=True, nogil=True)
+def draw_rows(rows, key, threshold, inside, outside):
+    """Part rows by a hash of their numbers; how many are inside."""
+    a = b = 0
+    for t in range(len(rows)):
+        i = rows[t]
+        draw = mix_bits(key + np.uint64(i) * np.uint64(0x9E3779B97F4A7C15))
+        go = draw < threshold
+        inside[a] = i
+        outside[b] = i
+        a += go
+        b += not go
+    return a
