@@ -98,7 +98,7 @@ def _bound_names(node: ast.Import | ast.ImportFrom, package: str) -> list[tuple[
         return []
     found = []
     for alias in node.names:
-        value = getattr(import_module(module), alias.name, None)
+        value = vars(import_module(module)).get(alias.name)
         if isinstance(value, ModuleType) or alias.name in shared_names():
             found.append((alias.asname or alias.name, alias.name))
     return found

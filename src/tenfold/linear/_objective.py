@@ -84,6 +84,7 @@ class LinearObjective(NamedTuple):
     n : total weight, class weights included
     intercept : whether there is an intercept; else it keeps its initial value
     class_weight : (k,) weight of each class, or None
+    repeated_rows : rows that whole weights stand for; None: those of the data
     """
 
     rows: Rows
@@ -93,11 +94,17 @@ class LinearObjective(NamedTuple):
     n: float
     intercept: bool = True
     class_weight: np.ndarray | None = None
+    repeated_rows: int | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows by which a method is chosen, the same for weights as for repeated rows."""
+        return self.rows.n_rows if self.repeated_rows is None else self.repeated_rows
 
     @property
     def is_small(self) -> bool:
         """Whether the table is small: an iteration then costs little more than its overhead."""
-        n, p = self.rows.n_rows, self.rows.n_features
+        n, p = self.n_rows, self.rows.n_features
         return n <= SMALL_TABLE_ROWS and n * p <= SMALL_TABLE_ENTRIES
 
     def split_parameters(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -161,7 +168,8 @@ class LinearObjective(NamedTuple):
     def on_sample(self, k: int, seed: int) -> LinearObjective:
         """The same objective on a sample of k rows, in memory."""
         rows = sample_rows(self.rows, k, seed)
-        return self._replace(rows=rows, n=rows.total(_total_weight, self.class_weight))
+        n = rows.total(_total_weight, self.class_weight)
+        return self._replace(rows=rows, n=n, repeated_rows=None)
 
 
 def classification_objective(
@@ -186,7 +194,8 @@ def classification_objective(
     ridge = np.full(rows.n_features + 1, mean_penalty(C, n) * (1 - l1_ratio))
     ridge[-1] = 0.0
     shape = (k if loss.labels == "classes" else 1, len(ridge))
-    return LinearObjective(rows, loss, shape, ridge, n, intercept, weights)
+    repeated = int(totals.sum()) if (totals == np.rint(totals)).all() else None
+    return LinearObjective(rows, loss, shape, ridge, n, intercept, weights, repeated)
 
 
 def mean_penalty(C: float, n: float) -> float:

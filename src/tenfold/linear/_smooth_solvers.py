@@ -69,7 +69,7 @@ def minimize_smooth(
         return newton(f.value_gradient_hessian, start, **settings)
     if solver == "newton-cg":
         return newton_cg(f.value_and_gradient, f.hessian_product, start, **settings)
-    if f.rows.sparse or f.shape[1] > min(GRAM_MAX_COLUMNS, f.rows.n_rows):
+    if f.shape[1] > min(GRAM_MAX_COLUMNS, f.n_rows):
         return lbfgs(f.value_and_gradient, start, **settings)
     s = second_moments(f.rows)
     settings |= {"noise": _max_mean_to_deviation(s), "precondition": _gram_preconditioner(f, s)}
@@ -89,8 +89,7 @@ def _sample_size(f: LinearObjective, size: int) -> int:
 
 def _prefers_newton(f: LinearObjective, size: int) -> bool:
     """Whether few iterations with a Hessian are faster than many without."""
-    few_entries = size * f.rows.n_rows <= NEWTON_MAX_ENTRIES
-    return size <= NEWTON_MAX_PARAMETERS and (few_entries or (f.shape[0] == 1 and f.rows.sparse))
+    return size <= NEWTON_MAX_PARAMETERS and size * f.n_rows <= NEWTON_MAX_ENTRIES
 
 
 def _path_tolerance(f: LinearObjective, start: np.ndarray, tol: float) -> float:

@@ -68,7 +68,7 @@ class LogisticRegression(SparseCoefMixin, LinearClassifier, ProbabilisticClassif
     solver : str
         "auto", "lbfgs", "newton-cholesky", "newton-cg", "coordinate", "gd", "proximal", or
         scikit-learn's "liblinear", "sag", "saga". "newton-cholesky" takes few iterations and makes
-        a Hessian of all parameters; "lbfgs" takes more and makes none (for up to 2000 dense columns
+        a Hessian of all parameters; "lbfgs" takes more and makes none (for up to 2000 columns
         it is preconditioned by their Gram matrix,
         from one further pass). "newton-cg" solves for Newton's steps by Hessian-vector products,
         each a pass. "coordinate" is for penalties with an L1 part: proximal Newton on working
