@@ -24,6 +24,8 @@ T = X @ np.array([1.0, -2.0, 0.5, 0.0]) + 3
 COUNTS = RNG.poisson(2.0, size=(120, 4)).astype(float)
 CODES = RNG.integers(0, 3, size=(120, 4)).astype(float)
 WORDS = ["the ash is tall", "an elm by the road", "oak and ash", "the oak is old"] * 5
+HOLES = np.where(np.random.default_rng(6).random(X.shape) < 0.2, np.nan, X)
+COUNT_HOLES = np.where(np.isnan(HOLES), np.nan, COUNTS)
 TABLE = {"size": X[:, 0], "town": np.tile(["Bonn", "Rom", "Ulm"], 40), "tree": Y}
 NETWORK = dict(epochs=2, random_state=0)
 DENSE = [neural.Dense(4, "tanh"), neural.Dropout(0.1), neural.LayerNorm(), neural.Dense()]
@@ -52,6 +54,16 @@ OBJECTS = {
     "categorical_nb": ("predict_proba", CODES, lambda: tenfold.CategoricalNB().fit(CODES, Y)),
     "mixed_nb": ("predict_proba", X, lambda: tenfold.MixedNB().fit(X, Y)),
     "lda": ("predict_proba", X, lambda: tenfold.LinearDiscriminantAnalysis().fit(X, Y)),
+    "lda_with_holes": (
+        "predict_proba",
+        HOLES,
+        lambda: tenfold.LinearDiscriminantAnalysis().fit(HOLES, Y),
+    ),
+    "multinomial_nb_with_holes": (
+        "predict_proba",
+        COUNT_HOLES,
+        lambda: tenfold.MultinomialNB().fit(COUNT_HOLES, Y),
+    ),
     "generative": (
         "predict_proba",
         X,

@@ -24,6 +24,7 @@ pytestmark = [
         "ignore::sklearn.exceptions.ConvergenceWarning",
     ),
 ]
+GENERATIVE = ("naive_bayes", "discriminant", "mixture")  # families that take missing values
 FEW = 4  # rounds of a fit on a cluster: bits that differ do so from the first one on
 
 
@@ -46,6 +47,19 @@ def test_the_same_bits_on_two_worker_processes(number, two_workers):
         testing.check_storage_invariance(model, only=only, dtypes=(np.float32,))
     if other is None:
         check_arrays_of_this_process(model, two_workers)
+
+
+MISSING = [m for m in MODELS if type(m).__module__.split(".")[1] in GENERATIVE]
+
+
+@pytest.mark.parametrize("model", MISSING, ids=lambda model: type(model).__name__)
+def test_missing_values_on_two_worker_processes(model, two_workers):
+    X, y = testing.make_dataset(model, rows=3000)
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    here = clone(model).fit(X, y)
+    with tenfold.on(two_workers):
+        there = clone(model).fit(*STORAGES["in_dask"](X, y, Path()))
+    testing.assert_bitwise_equal(here, there, "on the cluster")
 
 
 def check_arrays_of_this_process(model, two_workers):

@@ -9,6 +9,7 @@ priors, and `_draw`, which samples rows of given classes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import Any, Self
 
@@ -18,8 +19,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base.mixins import ProbabilisticClassifier, encode_row_labels, require_target
+from tenfold.base.numerical_errors import check_learned_numbers
 from tenfold.base.one_pass import OnePassClassifier, require_statistic
 from tenfold.base.protocols import SupportsSampling
+from tenfold.engine.chunk import Chunk
 
 
 def _can_sample(model: Any) -> bool:
@@ -28,6 +31,24 @@ def _can_sample(model: Any) -> bool:
 
 class BayesRuleClassifier(OnePassClassifier, ProbabilisticClassifier):
     """A generative classifier: a distribution for each class, and Bayes' rule."""
+
+    _learns_nan = False  # whether learned attributes may be NaN: where a parameter does not exist
+
+    def _set_learned(self, learned: dict[str, Any]) -> None:
+        if not self._learns_nan:
+            check_learned_numbers(type(self).__name__, learned)
+        super()._set_learned(learned)
+
+    def _map_rows(self, X: Any, f: Callable[..., np.ndarray], *state: Any) -> np.ndarray:
+        """As in `Estimator`; NaN is an error even where entries may be missing."""
+        values = super()._map_rows(X, f, *state)
+        if values.dtype.kind == "f" and np.isnan(values).any():
+            row = int(np.flatnonzero(np.isnan(values).reshape(len(values), -1).any(axis=1))[0])
+            raise ValueError(
+                f"{type(self).__name__} has no finite output for row {row}: its numbers are out of "
+                "the range in which squares can be computed. Take other units"
+            )
+        return values
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """Log of prior times density of each row and each class, (n_samples, n_classes).
@@ -121,6 +142,26 @@ def class_priors(priors: Any, n: np.ndarray) -> np.ndarray:
     if (given < 0).any():
         raise ValueError("Priors must be non-negative.")
     return given
+
+
+def check_no_infinity(chunk: Chunk) -> None:
+    """Raise an error that names the place of an infinite entry; NaN is a missing one."""
+    dense = isinstance(chunk.X, np.ndarray)
+    values = chunk.X if dense else chunk.X.data
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    if np.isfinite(total) or not (infinite := np.isinf(values)).any():
+        return
+    if dense:
+        row, column = np.argwhere(infinite)[0]
+    else:
+        entry = int(np.argmax(infinite))
+        row = np.searchsorted(chunk.X.indptr, entry, "right") - 1
+        column = chunk.X.indices[entry]
+    raise ValueError(
+        f"Input X contains infinity: row {chunk.first + row}, column {column}. Correct or remove "
+        "such rows, or write NaN where a value is missing."
+    )
 
 
 def safe_log(p: np.ndarray) -> np.ndarray:

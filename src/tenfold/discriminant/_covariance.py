@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
+from tenfold.base.bayes_rule import check_no_infinity
 from tenfold.engine.arrays import ArraySource
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
@@ -23,6 +25,12 @@ from tenfold.stats.class_moments import (
     class_residuals,
     class_scatters,
 )
+from tenfold.stats.incomplete_scatters import (
+    IncompleteScatters,
+    complete_scatters,
+    incomplete_scatters,
+)
+from tenfold.stats.missing_values import marginal_log_densities
 
 
 class _EstimatorCovariances(NamedTuple):
@@ -65,6 +73,7 @@ def gather_for_estimator(model: Any, rows: Rows) -> Chunk:
             f"these lie in {type(source).__name__}: read them into an array, or {cure}"
         )
     chunk = rows.gather()
+    _refuse_missing_values(chunk)
     if chunk.w is not None:
         raise ValueError(f"a covariance_estimator takes no weights: repeat rows, or {cure}")
     return chunk
@@ -93,10 +102,85 @@ def check_covariance_parameters(model: Any, s: Any) -> None:
 
 
 def compute_class_moments(rows: Rows, k: int, *, by_class: bool, fourth: bool) -> Any:
-    """Moments of k classes: scatters by class or pooled, or moments up to the fourth order."""
-    return (
-        rows.total(class_fourth_moments, k) if fourth else rows.total(class_scatters, k, by_class)
-    )
+    """Moments of k classes: scatters by class or pooled, or moments up to the fourth order.
+
+    Rows with missing entries take a second pass, and give `IncompleteScatters`.
+    """
+    if fourth:
+        s = rows.total(class_fourth_moments, k)
+        if not np.isfinite(s.scatter).all():
+            rows.total(_refuse_missing_values)
+        return s
+    s = rows.total(class_scatters, k, by_class)
+    if np.isfinite(s.scatter).all():
+        return s
+    return rows.total(_incomplete_class_scatters, k, by_class)
+
+
+def _incomplete_class_scatters(chunk: Chunk, k: int, by_class: bool) -> IncompleteScatters:
+    """Moments of rows of which some have missing entries; infinities are an error."""
+    check_no_infinity(chunk)
+    return incomplete_scatters(chunk, k, by_class)
+
+
+def _refuse_missing_values(chunk: Chunk) -> float:
+    """Raise an error that names the place of a missing or an infinite entry."""
+    check_no_infinity(chunk)
+    missing = np.isnan(chunk.X)
+    if missing.any():
+        row, column = np.argwhere(missing)[0]
+        raise ValueError(
+            f"Input X contains NaN: row {chunk.first + row}, column {column}. shrinkage='auto' and "
+            "a covariance_estimator need complete rows: leave them out, or give shrinkage a number"
+        )
+    return 0.0
+
+
+def fill_in_moments(model: Any, s: Any) -> Any:
+    """Moments of maximum likelihood where entries are missing; others unchanged."""
+    if not isinstance(s, IncompleteScatters):
+        return s
+    completed, converged = complete_scatters(s)
+    if not converged:
+        warnings.warn(
+            f"EM for the missing entries of {type(model).__name__} did not converge: leave out "
+            "columns that are nearly always missing.",
+            ConvergenceWarning,
+            stacklevel=6,
+        )
+    return completed
+
+
+def score_incomplete_rows(
+    chunk: Chunk,
+    scores: np.ndarray,
+    offset: np.ndarray,
+    means: np.ndarray,
+    covariances: np.ndarray,
+    min_deviation: float = 0.0,
+) -> None:
+    """Write log prior + log-density of the observed entries into the rows that are not finite.
+
+    Parameters
+    ----------
+    chunk : Chunk
+        The rows; infinities are an error.
+    scores : (n, k) array
+        Scores of complete rows, not finite elsewhere.
+    offset : (k,) array
+        Log priors.
+    means, covariances : (k, p) and (k or 1, p, p) arrays
+        Those of the classes.
+    min_deviation : float
+        As in `marginal_log_densities`.
+    """
+    if np.isfinite(scores).all():
+        return
+    check_no_infinity(chunk)
+    rows = np.flatnonzero(np.isnan(chunk.X).any(axis=1))
+    if len(rows):
+        X = np.take(chunk.X, rows, axis=0).astype(np.float64)
+        scores[rows] = offset + marginal_log_densities(X, means, covariances, min_deviation)
 
 
 def can_share_moments(model: Any, settings: list[dict]) -> bool:

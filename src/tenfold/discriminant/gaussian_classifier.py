@@ -9,11 +9,23 @@ import numpy as np
 
 from tenfold._compiled.likelihoods import diagonal_gaussian_scores
 from tenfold.base._sklearn import Interval, StrOptions
-from tenfold.base.bayes_rule import BayesRuleClassifier, class_priors, safe_log
-from tenfold.discriminant._covariance import compute_class_moments, principal_axes
+from tenfold.base.bayes_rule import (
+    BayesRuleClassifier,
+    check_no_infinity,
+    class_priors,
+    safe_log,
+)
+from tenfold.discriminant._covariance import (
+    compute_class_moments,
+    fill_in_moments,
+    principal_axes,
+    score_incomplete_rows,
+)
 from tenfold.discriminant.qda import quadratic_log_joint
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
+from tenfold.naive_bayes._column_distributions import ColumnDistributions, column_log_joint
+from tenfold.stats.missing_values import ObservedMoments, observed_moments
 from tenfold.stats.moments import class_moments
 
 COVARIANCE_STRUCTURES = ("full", "tied", "diagonal", "spherical")
@@ -35,6 +47,13 @@ class GaussianClassifier(BayesRuleClassifier):
     =============  ============================================  =============================
 
     All estimates are maximum likelihood. One pass over the data.
+
+    NaN is a missing entry: estimates maximize the likelihood of the observed entries, and the
+    posterior is that given the observed entries of a row (their marginal density). Without
+    correlations these are means and variances of the observed entries. With correlations EM finds
+    them from a statistic that still merges: the moments of the observed columns for each class and
+    set of missing columns, so that its memory grows with the number of such sets, at most with the
+    incomplete rows; the first pass finds that entries are missing, a second one gathers them.
 
     Parameters
     ----------
@@ -63,6 +82,8 @@ class GaussianClassifier(BayesRuleClassifier):
     T. Hastie, R. Tibshirani and J. Friedman (2009), The Elements of Statistical Learning,
     section 4.3.
 
+    R. J. A. Little and D. B. Rubin (2002), Statistical Analysis with Missing Data, chapter 11.
+
     Examples
     --------
     >>> from tenfold import GaussianClassifier
@@ -72,6 +93,7 @@ class GaussianClassifier(BayesRuleClassifier):
     ([0.5, 0.5], ['a'])
     """
 
+    _nan_ok = True
     _statistic_depends_on = ("covariance",)
     _parameter_constraints: dict[str, Any] = {
         "covariance": [StrOptions(set(COVARIANCE_STRUCTURES))],
@@ -94,11 +116,14 @@ class GaussianClassifier(BayesRuleClassifier):
         k = len(self.classes_)
         if self.covariance in ("full", "tied"):
             return compute_class_moments(rows, k, by_class=self.covariance == "full", fourth=False)
-        return rows.total(class_moments, k)
+        s = rows.total(class_moments, k)
+        return s if np.isfinite(s.scatter).all() else rows.total(_observed_class_moments, k)
 
     def _finalize(self, s: Any, dtype: np.dtype) -> dict[str, Any]:
+        s = fill_in_moments(self, s)
+        mean = s.estimates()[0] if isinstance(s, ObservedMoments) else s.mean
         return {
-            "means_": s.mean.astype(dtype),
+            "means_": mean.astype(dtype),
             "priors_": class_priors(self.priors, s.n).astype(dtype),
             "covariances_": self._covariances(s).astype(dtype),
         }
@@ -107,8 +132,17 @@ class GaussianClassifier(BayesRuleClassifier):
         if self.covariance in ("full", "tied"):
             C = s.covariances() + self.reg_covar * np.eye(s.mean.shape[1])
             return C if self.covariance == "full" else C[0]
+        if isinstance(s, ObservedMoments):
+            return self._observed_variances(s) + self.reg_covar
         variances = s.scatter / np.where(s.n > 0, s.n, 1)[:, None] + self.reg_covar
         return variances if self.covariance == "diagonal" else variances.mean(axis=1)
+
+    def _observed_variances(self, s: ObservedMoments) -> np.ndarray:
+        """Variances of the observed entries: of each column, or of all in one."""
+        if self.covariance == "diagonal":
+            return s.estimates()[1]
+        observed = s.observed.sum(axis=1)
+        return s.scatter.sum(axis=1) / np.where(observed > 0, observed, 1)
 
     def _axes(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Positive variances and principal axes of each class, or of all."""
@@ -126,14 +160,17 @@ class GaussianClassifier(BayesRuleClassifier):
         if self.covariance in ("diagonal", "spherical"):
             v = self._variances()
             offset = prior - 0.5 * np.log(2 * np.pi * v).sum(axis=1)
-            return _diagonal_log_joint, offset, self.means_.T, 1 / v.T
+            return _diagonal_log_joint, prior, offset, self.means_.T, 1 / v.T
         pairs = self._axes()
         offset = prior - [0.5 * np.log(2 * np.pi * v).sum() for v, _ in pairs]
         roots = np.stack([V / np.sqrt(v) for v, V in pairs]).astype(dtype)
+        C = np.stack([(V * v) @ V.T for v, V in pairs])
+        marginal = prior, self.means_.astype(np.float64), C
         if self.covariance == "full":
-            return quadratic_log_joint, offset.astype(dtype), self.means_, roots
+            return quadratic_log_joint, offset.astype(dtype), self.means_, roots, marginal
         center = self.means_.mean(axis=0)
-        return _tied_log_joint, offset, center, roots[0], (self.means_ - center) @ roots[0]
+        means = (self.means_ - center) @ roots[0]
+        return _tied_log_joint, offset, center, roots[0], means, marginal
 
     def _class_probabilities(self) -> np.ndarray:
         return self.priors_
@@ -147,18 +184,39 @@ class GaussianClassifier(BayesRuleClassifier):
         return self.means_[y] + np.einsum("nij,nj->ni", roots, normals)
 
 
+def _observed_class_moments(chunk: Chunk, k: int) -> ObservedMoments:
+    """Moments of the observed entries of each class; infinities are an error."""
+    check_no_infinity(chunk)
+    return observed_moments(chunk, k)
+
+
 def _diagonal_log_joint(
-    chunk: Chunk, offset: np.ndarray, mean: np.ndarray, precision: np.ndarray
+    chunk: Chunk,
+    log_prior: np.ndarray,
+    offset: np.ndarray,
+    mean: np.ndarray,
+    precision: np.ndarray,
 ) -> np.ndarray:
     """Log of prior times density, (n, k), of independent columns; mean and precision are (p, k)."""
-    return diagonal_gaussian_scores(chunk.X, offset, mean, precision)
+    scores = diagonal_gaussian_scores(chunk.X, offset, mean, precision)
+    if not np.isfinite(scores).all():  # some entry is missing, or infinite
+        return column_log_joint(chunk, log_prior, ColumnDistributions.gaussian(mean, precision))
+    return scores
 
 
 def _tied_log_joint(
-    chunk: Chunk, offset: np.ndarray, center: np.ndarray, root: np.ndarray, means: np.ndarray
+    chunk: Chunk,
+    offset: np.ndarray,
+    center: np.ndarray,
+    root: np.ndarray,
+    means: np.ndarray,
+    marginal: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> np.ndarray:
     """Log of prior times density, (n, k), with one covariance, in whitened coordinates."""
-    Z = (chunk.X - center) @ root
-    return diagonal_gaussian_scores(
+    with np.errstate(invalid="ignore"):
+        Z = (chunk.X - center) @ root
+    scores = diagonal_gaussian_scores(
         Z, offset, np.ascontiguousarray(means.T), np.ones(means.shape[::-1])
     )
+    score_incomplete_rows(chunk, scores, *marginal)
+    return scores

@@ -9,7 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.base._sklearn import HasMethods
-from tenfold.base.bayes_rule import BayesRuleClassifier, class_priors, safe_log
+from tenfold.base.bayes_rule import (
+    BayesRuleClassifier,
+    check_no_infinity,
+    class_priors,
+    safe_log,
+)
+from tenfold.distributions.base import draw_rows, takes_missing_values
 from tenfold.distributions.normal import Gaussian
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
@@ -53,7 +59,12 @@ class GenerativeClassifier(BayesRuleClassifier):
     A density is an object with `fit(X, w)`, `log_density(X)` and `sample(n, rng)`; see
     `tenfold.distributions`. If it also has `statistic(X, w)` and `fit_statistic(s)`, the
     model learns in one pass over data of any size and has `partial_fit` and `merge`; otherwise the
-    rows have to fit into memory.
+    rows have to fit into memory. ``Independent((Poisson(), Gaussian(), ...))`` is naive Bayes with
+    any density for each feature.
+
+    Rows may have missing entries (NaN) if the density has `observed_log_density(X)`, the
+    log-density of the observed entries, and `observed_statistic(X, w)`: `Gaussian` (without a
+    prior), `Independent`, `Categorical`, and the densities of independent columns have.
 
     Parameters
     ----------
@@ -109,6 +120,10 @@ class GenerativeClassifier(BayesRuleClassifier):
         self.priors = priors
 
     @property
+    def _nan_ok(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return takes_missing_values(self._density)
+
+    @property
     def _density(self) -> Any:
         return Gaussian(floor=_VARIANCE_FLOOR) if self.density is None else self.density
 
@@ -120,6 +135,7 @@ class GenerativeClassifier(BayesRuleClassifier):
         if _is_mergeable(self._density):
             return super()._fit(rows, rng)
         chunk = rows.gather()
+        check_no_infinity(chunk)
         parts = _split_by_class(chunk, len(self.classes_))
         n = np.array([w.sum() for _, w in parts])
         fitted = [deepcopy(self._density).fit(X, w) for X, w in parts]
@@ -157,7 +173,7 @@ class GenerativeClassifier(BayesRuleClassifier):
     def _draw(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         X = np.empty((len(y), self.n_features_in_))
         for c in np.unique(y):
-            X[y == c] = self.densities_[c].sample(int((y == c).sum()), rng)
+            X[y == c] = draw_rows(self.densities_[c], int((y == c).sum()), rng)
         return X
 
 
@@ -175,15 +191,18 @@ def _class_density_statistics(chunk: Chunk, density: Any, k: int) -> ClassDensit
     n = np.array([w.sum() for _, w in parts])
     if not _is_mergeable(density):
         return ClassDensityStatistics(n, ())
-    return ClassDensityStatistics(
-        n, tuple(density.statistic(X, w) if len(X) else None for X, w in parts)
-    )
+    missing = takes_missing_values(density) and np.isnan(chunk.X).any()
+    statistic = density.observed_statistic if missing else density.statistic
+    return ClassDensityStatistics(n, tuple(statistic(X, w) if len(X) else None for X, w in parts))
 
 
 def _density_log_joint(chunk: Chunk, log_prior: np.ndarray, densities: list[Any]) -> np.ndarray:
     """Log of prior times density, (n, k); minus infinity for a class without rows."""
     scores = np.full((chunk.rows, len(densities)), -np.inf, chunk.X.dtype)
+    check_no_infinity(chunk)
+    missing = bool(np.isnan(chunk.X).any())
     for c, density in enumerate(densities):
         if density is not None:
-            scores[:, c] = log_prior[c] + density.log_density(chunk.X)
+            log_density = density.observed_log_density if missing else density.log_density
+            scores[:, c] = log_prior[c] + log_density(chunk.X)
     return scores

@@ -7,20 +7,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.special import softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import HasMethods, Interval, StrOptions
-from tenfold.base.bayes_rule import BayesRuleClassifier, safe_log
+from tenfold.base.bayes_rule import BayesRuleClassifier, check_no_infinity, safe_log
 from tenfold.discriminant._covariance import (
     can_share_moments,
     check_covariance_parameters,
     compute_class_moments,
+    fill_in_moments,
     fit_class_covariances,
     fix_column_signs,
     gather_for_estimator,
     normalize_priors,
     principal_axes,
+    score_incomplete_rows,
     shrunk_class_covariances,
     shrunk_total_covariance,
 )
@@ -28,6 +31,8 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.math.links import log_sigmoid
 from tenfold.stats.class_moments import ClassScatters, class_residuals
+from tenfold.stats.incomplete_scatters import IncompleteScatters
+from tenfold.stats.missing_values import group_by_missing_columns, marginal_log_densities
 
 _MIN_TOL = 1e-7  # squares of smaller singular values are rounding
 
@@ -126,20 +131,85 @@ def _intercept(means: np.ndarray, coef: np.ndarray, priors: np.ndarray) -> np.nd
     return -0.5 * (means * coef).sum(axis=1) + safe_log(priors)
 
 
-def _linear_scores(chunk: Chunk, W: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Scores (n, m)."""
-    return chunk.X @ W.T + b
+class _Marginal(NamedTuple):
+    """What the density of the observed entries of a row takes; None if the model has not kept it.
+
+    Attributes
+    ----------
+    log_priors, means : (k,) and (k, p)
+    covariance : (1, p, p), within classes
+    min_deviation : directions of less variance are dropped, as in the fit
+    """
+
+    log_priors: np.ndarray
+    means: np.ndarray
+    covariance: np.ndarray
+    min_deviation: float
 
 
-def _discriminant_log_joint(chunk: Chunk, W: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _linear_scores(
+    chunk: Chunk, W: np.ndarray, b: np.ndarray, marginal: _Marginal | None
+) -> np.ndarray:
+    """Scores (n, m); of rows with missing entries by the density of the others."""
+    with np.errstate(invalid="ignore"):
+        Z = chunk.X @ W.T + b
+    if np.isfinite(Z).all():
+        return Z
+    check_no_infinity(chunk)
+    marginal = _require_marginal(marginal)
+    scores = np.full((chunk.rows, len(marginal.means)), np.nan)
+    score_incomplete_rows(chunk, scores, *marginal)
+    if len(W) == 1:
+        scores = scores[:, 1:] - scores[:, :1]
+    return np.where(np.isnan(Z), scores, Z).astype(Z.dtype)
+
+
+def _discriminant_log_joint(
+    chunk: Chunk, W: np.ndarray, b: np.ndarray, marginal: _Marginal | None
+) -> np.ndarray:
     """Scores of each class, (n, k); for two classes their log-probabilities."""
-    Z = _linear_scores(chunk, W, b)
+    Z = _linear_scores(chunk, W, b, marginal)
     return np.hstack([log_sigmoid(-Z), log_sigmoid(Z)]) if len(W) == 1 else Z
 
 
-def _project_chunk(chunk: Chunk, directions: np.ndarray, center: np.ndarray) -> np.ndarray:
-    """Projections of rows on directions, (n, m)."""
-    return (chunk.X - center) @ directions
+def _project_chunk(
+    chunk: Chunk, directions: np.ndarray, center: np.ndarray, marginal: _Marginal | None
+) -> np.ndarray:
+    """Projections of rows on directions, (n, m); expected ones where entries are missing."""
+    Z = (chunk.X - center) @ directions
+    if np.isfinite(Z).all():
+        return Z
+    check_no_infinity(chunk)
+    marginal = _require_marginal(marginal)
+    rows = np.flatnonzero(np.isnan(chunk.X).any(axis=1))
+    filled = _fill_in_rows(np.take(chunk.X, rows, axis=0).astype(np.float64), marginal)
+    Z[rows] = (filled - center) @ directions
+    return Z
+
+
+def _fill_in_rows(X: np.ndarray, marginal: _Marginal) -> np.ndarray:
+    """Rows with the mean of each missing entry given the observed ones, over all classes."""
+    means, [C] = marginal.means, marginal.covariance
+    scores = marginal.log_priors + marginal_log_densities(
+        X, means, marginal.covariance, marginal.min_deviation
+    )
+    P = softmax(scores, axis=1)
+    filled = X.copy()
+    for rows, m, o in group_by_missing_columns(X):
+        slopes = C[np.ix_(m, o)] @ np.linalg.pinv(C[np.ix_(o, o)], hermitian=True)
+        offsets = P[rows] @ (means[:, m] - means[:, o] @ slopes.T)
+        filled[np.ix_(rows, m)] = X[np.ix_(rows, o)] @ slopes.T + offsets
+    return filled
+
+
+def _require_marginal(marginal: _Marginal | None) -> _Marginal:
+    if marginal is None:
+        raise ValueError(
+            "Input X contains NaN, and this LinearDiscriminantAnalysis was fitted to fewer rows "
+            "than columns without a covariance, which rows with missing entries need: set "
+            "store_covariance=True"
+        )
+    return marginal
 
 
 class LinearDiscriminantAnalysis(
@@ -154,8 +224,11 @@ class LinearDiscriminantAnalysis(
     Decision boundaries are hyperplanes; for two classes the posterior is a logistic function of a
     linear score. One pass over the data: class means and the scatter within classes; with
     ``shrinkage="auto"`` also sums of fourth order, so that even the intensity of Ledoit and Wolf is
-    learned from one pass and merges; a `covariance_estimator` needs all rows in memory.
-    Parameters and attributes are those of
+    learned from one pass and merges; a `covariance_estimator` needs all rows in memory. NaN is a
+    missing entry, as in `GaussianClassifier`: the fit maximizes the likelihood of the observed
+    entries, by EM on a statistic that merges, and a row is classified by its observed entries;
+    `transform` gives the expected projection. ``shrinkage="auto"`` and a `covariance_estimator`
+    need complete rows. Parameters and attributes are those of
     `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`.
 
     Parameters
@@ -212,6 +285,7 @@ class LinearDiscriminantAnalysis(
     (0.98, (150, 1))
     """
 
+    _nan_ok = True
     _min_classes = 2
     _statistic_depends_on = ("solver", "priors", "store_covariance")
     _parameter_constraints: dict[str, Any] = {
@@ -253,7 +327,10 @@ class LinearDiscriminantAnalysis(
             return self._from_statistic(s, rows.dtype) | {"statistic_": None}
         wide = n < rows.n_features and self.shrinkage is None
         if self.solver == "svd" and wide and not self.store_covariance:
-            return {**self._from_rows(rows), "statistic_": None, "dtype_": rows.dtype}
+            chunk = rows.gather()
+            if not np.isnan(chunk.X).any():
+                kept = {"statistic_": None, "_completed": None, "dtype_": rows.dtype}
+                return {**self._from_rows(chunk), **kept}
         return super()._fit(rows, rng)
 
     @property
@@ -277,6 +354,8 @@ class LinearDiscriminantAnalysis(
 
     def _finalize(self, s: Any, dtype: np.dtype) -> dict[str, Any]:
         check_covariance_parameters(self, s)
+        incomplete = isinstance(s, IncompleteScatters)
+        s = fill_in_moments(self, s)
         priors = normalize_priors(self.priors, s.n)
         most = _check_n_components(self.n_components, *s.mean.shape)
         if self.solver == "svd":
@@ -289,18 +368,19 @@ class LinearDiscriminantAnalysis(
             solution = _solve_eigen(s.mean, priors, self._covariance(s, priors), total, most)
         if self.solver == "svd" and self.store_covariance:
             solution.attributes["covariance_"] = self._covariance(s, priors)
-        return self._attributes(solution, s.mean, priors, dtype)
+        learned = self._attributes(solution, s.mean, priors, dtype)
+        return learned | {"_completed": s if incomplete else None}
 
-    def _from_rows(self, rows: Rows) -> dict[str, Any]:
+    def _from_rows(self, chunk: Chunk) -> dict[str, Any]:
         """The svd solver on the rows themselves, if there are fewer of them than features."""
-        chunk = rows.gather()
+        check_no_infinity(chunk)
         n, mean, D, counts = class_residuals(chunk, len(self.classes_))
         D = D * np.sqrt(chunk.weights().astype(np.float64) / n.sum())[:, None]
         s = ClassScatters(n, mean, np.empty((0, 0, 0)), counts)
         priors = normalize_priors(self.priors, n)
         most = _check_n_components(self.n_components, *mean.shape)
         solution = _solve_svd(s, priors, _whiten_from_rows(D, self.tol), self.tol, most)
-        return self._attributes(solution, mean, priors, rows.dtype)
+        return self._attributes(solution, mean, priors, chunk.X.dtype)
 
     def _covariance(self, s: Any, priors: np.ndarray) -> np.ndarray:
         """Covariance within classes: the mean over the classes, weighted by the priors."""
@@ -323,7 +403,28 @@ class LinearDiscriminantAnalysis(
         }
 
     def _scorer(self) -> tuple:
-        return _discriminant_log_joint, self.coef_, self.intercept_
+        return _discriminant_log_joint, self.coef_, self.intercept_, self._marginal()
+
+    def _marginal(self) -> _Marginal | None:
+        """Priors, means and covariance for rows with missing entries."""
+        C = self._own_covariance()
+        if C is None:
+            return None
+        log_priors = safe_log(self.priors_.astype(np.float64))
+        least = max(self.tol, _MIN_TOL) if self.solver == "svd" else _MIN_TOL
+        return _Marginal(log_priors, self.means_.astype(np.float64), C[None], least)
+
+    def _own_covariance(self) -> np.ndarray | None:
+        """The covariance within classes of which the discriminants are made, (p, p)."""
+        if self.solver != "svd":
+            return self.covariance_.astype(np.float64)
+        s = self._moments()
+        return None if s is None else s.within() / s.n.sum()
+
+    def _moments(self) -> Any:
+        """Class moments of the training rows, filled in where entries were missing, or None."""
+        completed = getattr(self, "_completed", None)
+        return getattr(self, "statistic_", None) if completed is None else completed
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of each row, (n_samples, n_classes); for two classes the log-odds, (n_samples,).
@@ -334,7 +435,7 @@ class LinearDiscriminantAnalysis(
             The rows.
         """
         check_is_fitted(self)
-        Z = self._map_rows(X, _linear_scores, self.coef_, self.intercept_)
+        Z = self._map_rows(X, _linear_scores, self.coef_, self.intercept_, self._marginal())
         return Z[:, 0] if len(self.coef_) == 1 else Z
 
     @property
@@ -362,14 +463,14 @@ class LinearDiscriminantAnalysis(
         """
         directions = self._directions()
         center = self.xbar_ if self.solver == "svd" else np.zeros_like(self.means_[0])
-        return self._map_rows(X, _project_chunk, directions, center)
+        return self._map_rows(X, _project_chunk, directions, center, self._marginal())
 
     def _class_probabilities(self) -> np.ndarray:
         return self.priors_
 
     def _draw(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        if self.statistic_ is not None:
-            C = self._covariance(self.statistic_, self.priors_.astype(np.float64))
+        if (s := self._moments()) is not None:
+            C = self._covariance(s, self.priors_.astype(np.float64))
         elif self.covariance_estimator is not None:
             C = self.covariance_.astype(np.float64)
         else:

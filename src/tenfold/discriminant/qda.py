@@ -14,10 +14,12 @@ from tenfold.discriminant._covariance import (
     can_share_moments,
     check_covariance_parameters,
     compute_class_moments,
+    fill_in_moments,
     fit_class_covariances,
     gather_for_estimator,
     normalize_priors,
     principal_axes,
+    score_incomplete_rows,
     shrunk_class_covariances,
 )
 from tenfold.engine.chunk import Chunk
@@ -33,7 +35,10 @@ class QuadraticDiscriminantAnalysis(BayesRuleClassifier):
     Decision boundaries are quadrics. One pass over the data: mean and scatter of each class; a
     `covariance_estimator` needs all rows in memory. Parameters and attributes are those of
     `sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`, but `reg_param` also regularizes
-    classes with fewer rows than features.
+    classes with fewer rows than features. NaN is a missing entry, as in `GaussianClassifier`: the
+    fit maximizes the likelihood of the observed entries, by EM on a statistic that merges, and a
+    row is classified by its observed entries; ``shrinkage="auto"`` and a `covariance_estimator`
+    need complete rows.
 
     Parameters
     ----------
@@ -83,6 +88,7 @@ class QuadraticDiscriminantAnalysis(BayesRuleClassifier):
     ['out', 'in', 'out']
     """
 
+    _nan_ok = True
     _min_classes = 2
     _column_matrices = 6
     _parameter_constraints: dict[str, Any] = {
@@ -152,6 +158,7 @@ class QuadraticDiscriminantAnalysis(BayesRuleClassifier):
 
     def _finalize(self, s: Any, dtype: np.dtype) -> dict[str, Any]:
         check_covariance_parameters(self, s)
+        s = fill_in_moments(self, s)
         pairs = [
             self._axes(c, C, s) for c, C in enumerate(shrunk_class_covariances(s, self.shrinkage))
         ]
@@ -191,9 +198,14 @@ class QuadraticDiscriminantAnalysis(BayesRuleClassifier):
     def _scorer(self) -> tuple:
         scalings = [variances.astype(np.float64) for variances in self.scalings_]
         offset = safe_log(self.priors_) - [0.5 * np.log(variances).sum() for variances in scalings]
-        pairs = zip(self.rotations_, scalings, strict=True)
+        pairs = list(zip(self.rotations_, scalings, strict=True))
         roots = np.stack([(V / np.sqrt(v)).astype(V.dtype) for V, v in pairs])
-        return quadratic_log_joint, offset.astype(self.means_.dtype), self.means_, roots
+        marginal = (
+            safe_log(self.priors_.astype(np.float64)),
+            self.means_.astype(np.float64),
+            np.stack([(V.astype(np.float64) * v) @ V.T for V, v in pairs]),
+        )
+        return quadratic_log_joint, offset.astype(self.means_.dtype), self.means_, roots, marginal
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of each row, (n_samples, n_classes); for two classes the log-odds, (n_samples,).
@@ -218,11 +230,20 @@ class QuadraticDiscriminantAnalysis(BayesRuleClassifier):
 
 
 def quadratic_log_joint(
-    chunk: Chunk, offset: np.ndarray, means: np.ndarray, roots: np.ndarray
+    chunk: Chunk,
+    offset: np.ndarray,
+    means: np.ndarray,
+    roots: np.ndarray,
+    marginal: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> np.ndarray:
-    """offset_c - 1/2 |(x - mean_c) root_c|^2, (n, k)."""
+    """offset_c - 1/2 |(x - mean_c) root_c|^2, (n, k); `marginal` scores rows with missing entries.
+
+    The marginal holds log priors, means and covariances of the classes.
+    """
     scores = np.empty((chunk.rows, len(means)), chunk.X.dtype)
-    for c, (mean, root) in enumerate(zip(means, roots, strict=True)):
-        Z = (chunk.X - mean) @ root
-        scores[:, c] = offset[c] - 0.5 * (Z * Z).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        for c, (mean, root) in enumerate(zip(means, roots, strict=True)):
+            Z = (chunk.X - mean) @ root
+            scores[:, c] = offset[c] - 0.5 * (Z * Z).sum(axis=1)
+    score_incomplete_rows(chunk, scores, *marginal)
     return scores

@@ -38,11 +38,11 @@ class WeightedSums(NamedTuple):
 
     Attributes
     ----------
-    n : total weight
+    n : total weight; (n_columns,) where entries may be missing
     total : sums, (n_columns,), or (n_sums, n_columns)
     """
 
-    n: float
+    n: Any
     total: np.ndarray
 
     def merge(self, other: WeightedSums) -> WeightedSums:
@@ -159,6 +159,30 @@ class ColumnwiseDistribution(FittableDistribution):
         X, w = self.check_rows(X, w)
         return weighted_sums(w, X)
 
+    def observed_log_density(self, X: Any) -> np.ndarray:
+        """Log-density of the entries of each row that are not missing (NaN), (n_rows,)."""
+        X = as_rows(X)
+        return np.where(np.isnan(X), 0.0, self.log_density_entries(X)).sum(axis=1)
+
+    def observed_statistic(self, X: Any, w: Any = None) -> Any:
+        """The statistic of the entries that are not missing (NaN), with a weight of each column."""
+        X = as_rows(X)
+        w, there = as_weights(X, w), ~np.isnan(X)
+        parts = [
+            self._column(j).statistic(X[there[:, j], j], w[there[:, j]]) for j in range(X.shape[1])
+        ]
+        n = np.array([part.n for part in parts])
+        sums = zip(*(part[1:] for part in parts), strict=True)
+        joined = (np.concatenate(arrays, axis=-1) for arrays in sums)
+        return type(parts[0])(n, *joined)
+
+    def _column(self, j: int) -> Self:
+        """The distribution of one column."""
+        own: Any = self
+        names = [field.name for field in fields(own) if field.name != "prior"]
+        arrays = {name: np.asarray(getattr(self, name)) for name in names}
+        return replace(own, **{name: v[j] for name, v in arrays.items() if v.ndim == 1})
+
     def to_scipy(self) -> Any:
         """The same as a frozen distribution of scipy.stats, for quantiles and higher moments."""
         raise NotImplementedError
@@ -213,6 +237,27 @@ def weighted_sums(w: np.ndarray, *arrays: np.ndarray) -> WeightedSums:
     weighted = w > 0
     totals = [w[weighted] @ array[weighted] for array in arrays]
     return WeightedSums(float(w.sum()), totals[0] if len(totals) == 1 else np.stack(totals))
+
+
+def column_means(statistic: WeightedSums, default: Any) -> np.ndarray:
+    """Sums over weights; the default in columns without any observed entry."""
+    n = np.asarray(statistic.n, np.float64)
+    return np.where(n > 0, statistic.total / np.where(n > 0, n, 1.0), default)
+
+
+def takes_missing_values(density: Any) -> bool:
+    """Whether a density has a marginal of the observed entries, and learns from them."""
+    return hasattr(density, "observed_statistic") and hasattr(density, "observed_log_density")
+
+
+def draw_rows(density: Any, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Rows from a density; an error that says what is missing if it cannot be sampled."""
+    if not hasattr(density, "sample"):
+        raise TypeError(
+            f"{type(density).__name__} cannot be sampled: give it a method sample(n, rng) that "
+            "returns n rows"
+        )
+    return density.sample(n, rng)
 
 
 def scalar_if_single(values: Any) -> Any:

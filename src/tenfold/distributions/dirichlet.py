@@ -15,6 +15,7 @@ from tenfold.distributions.base import (
     FittableDistribution,
     WeightedSums,
     as_rows,
+    column_means,
     scalar_if_single,
     weighted_sums,
 )
@@ -68,9 +69,10 @@ class Beta(ColumnwiseDistribution):
         return weighted_sums(w, safe_log(X), safe_log(1 - X))
 
     def fit_statistic(self, statistic: WeightedSums) -> Beta:
-        if not statistic.n > 0:
+        if not np.any(statistic.n > 0):
             return self
-        a, b = np.array([fit_dirichlet_concentration(m) for m in statistic.total.T / statistic.n]).T
+        logs = column_means(statistic, np.full((2, 1), -1.0))  # of a uniform share
+        a, b = np.array([fit_dirichlet_concentration(m) for m in logs.T]).T
         return Beta(scalar_if_single(a), scalar_if_single(b))
 
     def to_scipy(self) -> Any:

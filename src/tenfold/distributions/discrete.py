@@ -15,6 +15,7 @@ from tenfold.distributions.base import (
     WeightedSums,
     as_rows,
     as_weights,
+    column_means,
     is_integer_between,
     require_conjugate_prior,
     require_support,
@@ -175,9 +176,10 @@ def _fit_success_probability(density: Any, statistic: WeightedSums, trials: Any)
     """The density with the most likely success probability; unchanged without any trials."""
     if density.prior is not None:
         return density.with_parameter(density.posterior(statistic).mode)
-    if not np.all(trials > 0):
+    if not np.any(trials > 0):
         return density
-    return density.with_parameter(scalar_if_single(statistic.total / trials))
+    sums = WeightedSums(trials, statistic.total)
+    return density.with_parameter(scalar_if_single(column_means(sums, density.p)))
 
 
 def _check_probability(p: Any) -> None:
@@ -227,11 +229,9 @@ class Poisson(ColumnwiseDistribution):
     def fit_statistic(self, statistic: WeightedSums) -> Poisson:
         if self.prior is not None:
             return self.with_parameter(self.posterior(statistic).mode)
-        return (
-            self.with_parameter(scalar_if_single(statistic.total / statistic.n))
-            if statistic.n > 0
-            else self
-        )
+        if not np.any(statistic.n > 0):
+            return self
+        return self.with_parameter(scalar_if_single(column_means(statistic, self.rate)))
 
     def posterior(self, statistic: WeightedSums) -> Gamma:
         prior = require_conjugate_prior(self, "Gamma(shape, rate)")
@@ -290,6 +290,16 @@ class Categorical(FittableDistribution):
         with np.errstate(divide="ignore"):
             logs = np.log(np.asarray(self.p, np.float64))
         return np.where(in_support, logs[np.where(in_support, X, 0).astype(np.intp)], -np.inf)
+
+    def observed_log_density(self, X: Any) -> np.ndarray:
+        """Log-probability of each row, 0 where it is missing (NaN)."""
+        return np.where(np.isnan(as_rows(X)[:, 0]), 0.0, self.log_density(X))
+
+    def observed_statistic(self, X: Any, w: Any = None) -> WeightedSums:
+        """Weight of each category, without missing rows (NaN)."""
+        X = as_rows(X)
+        there = ~np.isnan(X[:, 0])
+        return self.statistic(X[there], as_weights(X, w)[there])
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         return rng.choice(len(self.p), n, p=self.p)[:, None].astype(np.float64)

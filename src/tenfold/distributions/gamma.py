@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln, xlogy
+from scipy.special import gammaln, psi, xlogy
 
 from tenfold.distributions._gamma_mle import safe_log, solve_gamma_shape
 from tenfold.distributions.base import (
     ColumnwiseDistribution,
     WeightedSums,
+    column_means,
     require_conjugate_prior,
     scalar_if_single,
     weighted_sums,
@@ -69,9 +70,10 @@ class Gamma(ColumnwiseDistribution):
         return weighted_sums(w, X, safe_log(X))
 
     def fit_statistic(self, statistic: WeightedSums) -> Gamma:
-        if not statistic.n > 0:
+        if not np.any(statistic.n > 0):
             return self
-        mean, logs = statistic.total / statistic.n
+        own = [self.mean, psi(self.shape) - np.log(self.rate)]  # for columns without entries
+        mean, logs = column_means(statistic, np.reshape(own, (2, -1)))
         shape = solve_gamma_shape(safe_log(mean) - logs)
         return Gamma(scalar_if_single(shape), scalar_if_single(shape / np.maximum(mean, _MIN_MEAN)))
 
@@ -132,11 +134,10 @@ class Exponential(ColumnwiseDistribution):
     def fit_statistic(self, statistic: WeightedSums) -> Exponential:
         if self.prior is not None:
             return self.with_parameter(self.posterior(statistic).mode)
-        if not statistic.n > 0:
+        if not np.any(statistic.n > 0):
             return self
-        return self.with_parameter(
-            scalar_if_single(1 / np.maximum(statistic.total / statistic.n, _MIN_MEAN))
-        )
+        means = column_means(statistic, self.mean)
+        return self.with_parameter(scalar_if_single(1 / np.maximum(means, _MIN_MEAN)))
 
     def posterior(self, statistic: WeightedSums) -> Gamma:
         prior = require_conjugate_prior(self, "Gamma(shape, rate)")

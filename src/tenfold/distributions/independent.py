@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.distributions.base import FittableDistribution, as_rows
+from tenfold.distributions.base import FittableDistribution, as_rows, as_weights
 
 
 class ColumnStatistics(NamedTuple):
@@ -24,6 +24,10 @@ class ColumnStatistics(NamedTuple):
 @dataclass(frozen=True)
 class Independent(FittableDistribution):
     """Independent columns with a distribution each: naive Bayes with any family per column.
+
+    `GenerativeClassifier(Independent(...))` is naive Bayes with any density for each feature. Its
+    rows may have missing entries (NaN): a column learns from its observed entries, and a missing
+    one is left out of the likelihood. `fit` and `log_density` themselves take complete rows.
 
     Parameters
     ----------
@@ -54,6 +58,26 @@ class Independent(FittableDistribution):
         X = self._validate(X)
         return ColumnStatistics(
             tuple(d.statistic(X[:, [j]], w) for j, d in enumerate(self.columns))
+        )
+
+    def observed_log_density(self, X: Any) -> np.ndarray:
+        """Log-density of the entries of each row that are not missing (NaN), (n_rows,)."""
+        X = self._validate(X)
+        total = np.zeros(len(X))
+        for j, density in enumerate(self.columns):
+            there = ~np.isnan(X[:, j])
+            total[there] += density.log_density(X[there][:, [j]])
+        return total
+
+    def observed_statistic(self, X: Any, w: Any = None) -> ColumnStatistics:
+        """The statistic of the entries of each column that are not missing (NaN)."""
+        X = self._validate(X)
+        w, there = as_weights(X, w), ~np.isnan(X)
+        return ColumnStatistics(
+            tuple(
+                d.statistic(X[there[:, j]][:, [j]], w[there[:, j]])
+                for j, d in enumerate(self.columns)
+            )
         )
 
     def fit_statistic(self, statistic: ColumnStatistics) -> Independent:

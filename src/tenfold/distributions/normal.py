@@ -11,7 +11,19 @@ from scipy.special import gammaln, ndtr
 from tenfold.distributions.base import (
     FittableDistribution,
     as_rows,
+    as_weights,
     require_conjugate_prior,
+    require_support,
+)
+from tenfold.stats.incomplete_scatters import (
+    IncompleteScatters,
+    complete_scatters,
+    incomplete_scatters,
+)
+from tenfold.stats.missing_values import (
+    ObservedMoments,
+    marginal_log_densities,
+    observed_moments,
 )
 from tenfold.stats.moments import ClassMoments, Moments
 
@@ -133,7 +145,26 @@ class Gaussian(FittableDistribution):
         squares = (D * D).sum(axis=0)
         return ClassMoments(np.array([n]), (origin + shift)[None], squares[None])
 
-    def fit_statistic(self, statistic: Moments | ClassMoments) -> Gaussian:
+    def observed_log_density(self, X: Any) -> np.ndarray:
+        """Log-density of the entries of each row that are not missing (NaN), (n_rows,)."""
+        mean, C = self.center[None], self.covariance_matrix[None]
+        return marginal_log_densities(as_rows(X), mean, C)[:, 0]
+
+    def observed_statistic(self, X: Any, w: Any = None) -> IncompleteScatters | ObservedMoments:
+        """Moments of rows with missing entries (NaN), for maximum likelihood."""
+        if self.prior is not None:
+            raise ValueError(
+                "a Gaussian with a prior takes complete rows: leave the prior out, or impute"
+            )
+        X = as_rows(X)
+        rows = _OneClass(X, np.zeros(len(X), np.int64), as_weights(X, w))
+        inside = np.isnan(X) | np.isfinite(X)
+        require_support(self, X, rows.w, inside)
+        return (
+            incomplete_scatters(rows, 1, True) if self.kind == "full" else observed_moments(rows, 1)
+        )
+
+    def fit_statistic(self, statistic: Any) -> Gaussian:
         n, mean, scatter = _unpack_moments(statistic)
         if self.prior is not None:
             return self.with_parameter(self.posterior(statistic).mode)
@@ -141,7 +172,9 @@ class Gaussian(FittableDistribution):
             return self
         C = scatter / n
         if self.kind == "spherical":
-            return replace(self, mean=mean, covariance=float(C.mean()) + self.floor)
+            observed = getattr(statistic, "observed", None)  # with missing entries: all of them
+            variance = C.mean() if observed is None else statistic.scatter.sum() / observed.sum()
+            return replace(self, mean=mean, covariance=float(variance) + self.floor)
         ridge = self.floor * (np.eye(len(mean)) if self.kind == "full" else 1.0)
         return replace(self, mean=mean, covariance=C + ridge)
 
@@ -195,10 +228,27 @@ class Gaussian(FittableDistribution):
         return posterior.mode
 
 
-def _unpack_moments(statistic: Moments | ClassMoments) -> tuple[float, np.ndarray, np.ndarray]:
-    """Weight, mean and scatter."""
+class _OneClass(NamedTuple):
+    """Rows of a single class, as statistics of classes take them."""
+
+    X: np.ndarray
+    y: np.ndarray
+    w: np.ndarray
+
+    def weights(self) -> np.ndarray:
+        """Weight of each row."""
+        return self.w
+
+
+def _unpack_moments(statistic: Any) -> tuple[float, np.ndarray, np.ndarray]:
+    """Weight, mean and scatter; with missing entries those of maximum likelihood."""
     if isinstance(statistic, Moments):
         return statistic.n, statistic.mean, statistic.scatter
+    if isinstance(statistic, IncompleteScatters):
+        statistic = complete_scatters(statistic)[0]
+    if isinstance(statistic, ObservedMoments):
+        mean, variance = statistic.estimates()
+        return float(statistic.n[0]), mean[0], statistic.n[0] * variance[0]
     return float(statistic.n[0]), statistic.mean[0], statistic.scatter[0]
 
 

@@ -17,7 +17,7 @@ from tenfold.distributions.base import (
 class ColumnExtremes(NamedTuple):
     """Smallest and largest entry of each column, over rows of positive weight."""
 
-    n: float
+    n: Any
     low: np.ndarray
     high: np.ndarray
 
@@ -32,6 +32,13 @@ def _column_extremes(X: np.ndarray, w: np.ndarray) -> ColumnExtremes:
     return ColumnExtremes(
         float(w.sum()), X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
     )
+
+
+def _ends(s: ColumnExtremes, default: Any) -> tuple[Any, Any]:
+    """The extremes; the ends of the default in columns without any observed entry."""
+    low = np.where(np.asarray(s.n) > 0, s.low, default.low)
+    high = np.where(np.asarray(s.n) > 0, s.high, default.high)
+    return scalar_if_single(low), scalar_if_single(high)
 
 
 @dataclass(frozen=True)
@@ -69,11 +76,9 @@ class Uniform(ColumnwiseDistribution):
         return _column_extremes(*self.check_rows(X, w))
 
     def fit_statistic(self, statistic: ColumnExtremes) -> Uniform:
-        return (
-            Uniform(scalar_if_single(statistic.low), scalar_if_single(statistic.high))
-            if statistic.n > 0
-            else self
-        )
+        if not np.any(statistic.n > 0):
+            return self
+        return Uniform(*_ends(statistic, self))
 
     def to_scipy(self) -> Any:
         from scipy.stats import uniform
@@ -129,9 +134,9 @@ class DiscreteUniform(ColumnwiseDistribution):
         return _column_extremes(*self.check_rows(X, w))
 
     def fit_statistic(self, statistic: ColumnExtremes) -> DiscreteUniform:
-        if not statistic.n > 0:
+        if not np.any(statistic.n > 0):
             return self
-        return DiscreteUniform(scalar_if_single(statistic.low), scalar_if_single(statistic.high))
+        return DiscreteUniform(*_ends(statistic, self))
 
     def to_scipy(self) -> Any:
         from scipy.stats import randint

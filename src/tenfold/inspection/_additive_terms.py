@@ -75,7 +75,9 @@ def with_names(model: Any, X: np.ndarray) -> Any:
 
 def is_naive_bayes(model: Any) -> bool:
     """Whether the scores are joint log-probabilities, of which only differences matter."""
-    return hasattr(model, "predict_joint_log_proba") and not hasattr(model, "coef_")
+    if not hasattr(model, "predict_joint_log_proba"):
+        return False
+    return hasattr(model, "class_log_prior_") or not hasattr(model, "coef_")
 
 
 def linear_form(model: Any, rows: np.ndarray | None = None) -> AdditiveTerms:
@@ -86,7 +88,7 @@ def linear_form(model: Any, rows: np.ndarray | None = None) -> AdditiveTerms:
     rows, by default to zeros and ones.
     """
     check_is_fitted(model)
-    if hasattr(model, "coef_"):
+    if hasattr(model, "coef_") and not is_naive_bayes(model):
         form = _coefficients(model)
         p = form.terms.shape[1]
         find_link(model, form, np.vstack([np.zeros(p), np.ones(p)]) if rows is None else rows)
@@ -212,7 +214,7 @@ def additive_terms(model: Any, x: np.ndarray) -> AdditiveTerms:
     model leaves them out.
     """
     check_is_fitted(model)
-    if hasattr(model, "coef_"):
+    if hasattr(model, "coef_") and not is_naive_bayes(model):
         form = linear_form(model, np.vstack([x, 1.5 * x + 1]))
         return form._replace(terms=form.terms * x)
     if not is_naive_bayes(model):
@@ -255,14 +257,27 @@ def _count_terms(model: Any, form: CountForm, x: np.ndarray) -> AdditiveTerms:
     observed = ~np.isnan(x)
     if getattr(model, "binarize", None) is not None:
         x = np.where(observed, x > model.binarize, x)
+    slope = form.slope if observed.all() else _slopes_given_observed(model, form.slope, observed)
     with np.errstate(invalid="ignore"):
-        terms = np.where(observed & (x != 0), x * form.slope, 0.0)
+        terms = np.where(observed & (x != 0), x * slope, 0.0)
     certain = np.isinf(form.constant).any(axis=0)
     terms[:, certain & (x == 0)] += form.constant[:, certain & (x == 0)]
     terms[:, certain & (x == 1)] += np.where(np.isinf(form.constant), 0.0, form.constant)[
         :, certain & (x == 1)
     ]
     return AdditiveTerms(terms, form.offset + form.constant[:, observed & ~certain].sum(axis=1))
+
+
+def _slopes_given_observed(model: Any, slope: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """Slopes of the observed counts of a row, by the model itself, which may share a total."""
+    if hasattr(model, "rate_") or hasattr(model, "binarize"):
+        return slope
+    ones = np.where(observed, np.eye(len(observed)), np.nan)[observed]
+    none = np.where(observed, 0.0, np.nan)[None]
+    joint = model.predict_joint_log_proba(with_names(model, np.vstack([ones, none])))
+    slopes = np.zeros(slope.shape)
+    slopes[:, observed] = _subtract(np.asarray(joint[:-1], np.float64), joint[-1]).T
+    return slopes
 
 
 def _category_term(table: np.ndarray, value: float) -> np.ndarray:

@@ -235,7 +235,7 @@ def sensitivity(model: Any, x: Any, method: str | None = None) -> np.ndarray:
 
 def _linear_derivatives(model: Any, x: np.ndarray) -> np.ndarray | None:
     """Derivatives of the default output if it is linear or an exponential; otherwise None."""
-    if not hasattr(model, "coef_") or np.isnan(x).any():
+    if not hasattr(model, "coef_") or is_naive_bayes(model) or np.isnan(x).any():
         return None
     rows = np.vstack([x, 1.5 * x + 1])
     try:

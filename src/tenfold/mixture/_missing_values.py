@@ -19,6 +19,7 @@ import numpy as np
 
 from tenfold.mixture._moments import LOG_2PI, ComponentSums
 from tenfold.mixture._protocols import Components
+from tenfold.stats.missing_values import group_by_missing_columns
 
 
 class CompleteComponents(Components, Protocol):
@@ -94,7 +95,7 @@ class MissingValueComponents(NamedTuple):
         D = X[None] - self.means[:, None, :]
         correction, patterns = np.zeros(D.shape[:2]), []
         precisions = self.factors @ np.swapaxes(self.factors, 1, 2)
-        for rows, m, o in _group_by_missing_columns(X):
+        for rows, m, o in group_by_missing_columns(X):
             precision = precisions[:, m[:, None], m]
             covariances = np.linalg.inv(precision)
             coefficients = covariances @ precisions[:, m[:, None], o]
@@ -109,28 +110,3 @@ class MissingValueComponents(NamedTuple):
         """Components with `log_joint` lower by `penalty`, (k,)."""
         complete = self.complete.subtract(penalty)
         return self._replace(complete=complete, offsets=self.offsets - penalty)
-
-
-def _group_by_missing_columns(X: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """For each set of missing columns: the rows, the missing and the observed columns.
-
-    Examples
-    --------
-    >>> nan = np.nan
-    >>> for rows, missing, observed in _group_by_missing_columns(
-    ...     np.array([[1, nan], [1, 2], [3, nan]])
-    ... ):
-    ...     print(rows, missing, observed)
-    [0 2] [1] [0]
-    """
-    missing = np.isnan(X)
-    incomplete = np.flatnonzero(missing.any(axis=1))
-    groups: dict[bytes, list[int]] = {}
-    for row, bits in zip(
-        incomplete.tolist(), np.packbits(missing[incomplete], axis=1), strict=True
-    ):
-        groups.setdefault(bits.tobytes(), []).append(row)
-    return [
-        (np.array(rows), np.flatnonzero(missing[rows[0]]), np.flatnonzero(~missing[rows[0]]))
-        for rows in groups.values()
-    ]

@@ -32,6 +32,7 @@ class _DiscreteMixture(BaseMixture):
     """Base class of mixtures of discrete distributions."""
 
     _kind = ""
+    _nan_ok = True
     _sparse_ok = True
     _rates_name = "probabilities_"
     _parameter_constraints: dict[str, Any] = _DISCRETE_CONSTRAINTS
@@ -107,6 +108,8 @@ class BernoulliMixture(_DiscreteMixture):
     r"""A mixture of independent Bernoulli variables: latent classes of binary rows.
 
     .. math:: p(x) = \sum_k \pi_k \prod_j p_{kj}^{x_j} (1 - p_{kj})^{1 - x_j}
+
+    NaN is a missing entry: it is left out of the product, at fit and at prediction alike.
 
     Parameters
     ----------
@@ -196,6 +199,9 @@ class MultinomialMixture(_DiscreteMixture):
 
     .. math:: p(x) = \sum_k \pi_k \frac{n!}{\prod_j x_j!} \prod_j p_{kj}^{x_j}
 
+    NaN is a missing count, not a zero: the likelihood is that of the observed columns O given their
+    total, multinomial with :math:`p_{kj} / \sum_{j' \in O} p_{kj'}`.
+
     Parameters
     ----------
     n_components : int
@@ -249,6 +255,8 @@ class PoissonMixture(_DiscreteMixture):
     r"""A mixture of independent Poisson counts.
 
     .. math:: p(x) = \sum_k \pi_k \prod_j \frac{r_{kj}^{x_j} e^{-r_{kj}}}{x_j!}
+
+    NaN is a missing entry: it is left out of the product, at fit and at prediction alike.
 
     Parameters
     ----------
@@ -314,7 +322,7 @@ class CategoricalMixture(_DiscreteMixture):
     .. math:: p(x) = \sum_k \pi_k \prod_j p_{kj}(x_j)
 
     Numbers are truncated to integers. A category that the fit has not seen does not change the
-    posterior.
+    posterior, and neither does a missing one (NaN).
 
     Parameters
     ----------
@@ -363,7 +371,7 @@ class CategoricalMixture(_DiscreteMixture):
     def _sizes(self, rows: Rows) -> np.ndarray:
         low, high = rows.total(_chunk_extremes)
         check_category_range(low, high, type(self).__name__)
-        self.n_categories_ = high.astype(np.int64) + 1
+        self.n_categories_ = np.maximum(high, 0).astype(np.int64) + 1  # 1 if all are missing
         return self.n_categories_
 
     def _fitted_sizes(self) -> np.ndarray:

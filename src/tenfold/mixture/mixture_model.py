@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.base._sklearn import HasMethods
+from tenfold.distributions.base import draw_rows, takes_missing_values
 from tenfold.distributions.normal import Gaussian
 from tenfold.engine.rows import Rows
 from tenfold.mixture._base import MIXTURE_CONSTRAINTS, BaseMixture
@@ -35,12 +36,18 @@ class _DensityComponents(NamedTuple):
 
     def log_joint(self, view: np.ndarray) -> np.ndarray:
         scores = np.empty((len(self.densities), len(view)))
+        missing = bool(np.isnan(view.sum()))
         for k, density in enumerate(self.densities):
-            scores[k] = self.log_weights[k] + density.log_density(view)
+            log_density = density.observed_log_density if missing else density.log_density
+            scores[k] = self.log_weights[k] + log_density(view)
         return scores
 
     def statistic(self, view: np.ndarray, R: np.ndarray) -> DensityStatistics:
-        parts = (d.statistic(view, r) for d, r in zip(self.densities, R, strict=True))
+        missing = bool(np.isnan(view.sum()))
+        parts = (
+            (d.observed_statistic if missing else d.statistic)(view, r)
+            for d, r in zip(self.densities, R, strict=True)
+        )
         return DensityStatistics(R.sum(axis=1), tuple(parts))
 
 
@@ -85,7 +92,8 @@ class MixtureModel(BaseMixture):
     `fit_statistic(statistic)`, as those of `tenfold.distributions`; statistics merge.
     `GaussianMixture`, `BernoulliMixture`, `MultinomialMixture`, `PoissonMixture` and
     `CategoricalMixture` do the same faster. With a prior in the density, EM maximizes the
-    posterior, not the likelihood that `history_` shows.
+    posterior, not the likelihood that `history_` shows. Rows may have missing entries (NaN) if the
+    density has `observed_log_density` and `observed_statistic`, as in `GenerativeClassifier`.
 
     Parameters
     ----------
@@ -192,6 +200,10 @@ class MixtureModel(BaseMixture):
         return 3 + 2 * self.n_components if self.density is None else 0
 
     @property
+    def _nan_ok(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return takes_missing_values(self._density_family.density)
+
+    @property
     def _density_family(self) -> _DensityFamily:
         return _DensityFamily(Gaussian(floor=1e-6) if self.density is None else self.density)
 
@@ -213,7 +225,7 @@ class MixtureModel(BaseMixture):
         return self._density_family.components(self.statistic_)
 
     def _draw(self, component: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        return self.densities_[component].sample(n, rng)
+        return draw_rows(self.densities_[component], n, rng)
 
     def _n_parameters(self) -> int:
         counts = [d.n_parameters for d in self.densities_ if hasattr(d, "n_parameters")]

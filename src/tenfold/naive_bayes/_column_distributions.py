@@ -13,75 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from tenfold._compiled.reductions import class_squared_deviations, class_sums
-from tenfold.base.bayes_rule import safe_log
+from tenfold.base.bayes_rule import check_no_infinity, safe_log
 from tenfold.engine.chunk import Chunk
 from tenfold.stats.class_moments import expand_to_classes
+from tenfold.stats.missing_values import ObservedMoments
 
 
-class ObservedMoments(NamedTuple):
-    """Moments of each column within each of k classes.
-
-    Attributes
-    ----------
-    n : (k,) weight of each class
-    observed : (k, p) weight of the entries that are not missing
-    mean : (k, p) their means
-    scatter : (k, p) their weighted sums of squares about the means
-    """
-
-    n: np.ndarray
-    observed: np.ndarray
-    mean: np.ndarray
-    scatter: np.ndarray
-
-    def merge(self, other: ObservedMoments) -> ObservedMoments:
-        observed = self.observed + other.observed
-        delta, fraction = (
-            other.mean - self.mean,
-            other.observed / np.where(observed > 0, observed, 1),
-        )
-        scatter = self.scatter + other.scatter + delta**2 * (self.observed * fraction)
-        return ObservedMoments(self.n + other.n, observed, self.mean + fraction * delta, scatter)
-
-    def expand_to_classes(self, positions: np.ndarray, k: int) -> ObservedMoments:
-        """The same statistic among k classes, of which these are at `positions`."""
-        return ObservedMoments(*(expand_to_classes(part, positions, k) for part in self))
-
-    def columns(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance of each column over all classes, (p,); 0 if nothing is observed."""
-        total = self.observed.sum(axis=0)
-        fraction = self.observed / np.where(total > 0, total, 1)
-        mean = (fraction * self.mean).sum(axis=0)
-        between = (fraction * (self.mean - mean) ** 2).sum(axis=0)
-        return mean, self.scatter.sum(axis=0) / np.where(total > 0, total, 1) + between
-
-    def estimates(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance, (k, p).
-
-        A class without entries of a column gets those of all classes, so that the column does not
-        change the posterior of the class.
-        """
-        mean, variance = self.columns()
-        empty = self.observed == 0
-        class_variance = self.scatter / np.where(empty, 1, self.observed)
-        return np.where(empty, mean, self.mean), np.where(empty, variance, class_variance)
-
-
-def observed_moments(chunk: Chunk, k: int) -> ObservedMoments:
-    """Moments of the observed entries of each column within each of k classes."""
-    X, y, w = chunk.X, chunk.y, chunk.weights().astype(np.float64)
-    n, sums = class_sums(X, y, w, k)
-    if np.isnan(sums).any():
-        observed, sums = _observed_sums(X, y, w, k)
-        mean = sums / np.where(observed > 0, observed, 1)
-        return ObservedMoments(n, observed, mean, _observed_squares(X, y, w, mean))
-    observed = np.repeat(n[:, None], X.shape[1], axis=1)
-    mean = sums / np.where(n > 0, n, 1)[:, None]
-    return ObservedMoments(n, observed, mean, class_squared_deviations(X, y, w, mean))
-
-
-def check_no_infinity(s: ObservedMoments) -> None:
+def check_finite_moments(s: ObservedMoments) -> None:
     """Raise an error that names a column with an infinite value."""
     infinite = ~np.isfinite(s.mean).all(axis=0)
     if infinite.any():
@@ -89,34 +27,6 @@ def check_no_infinity(s: ObservedMoments) -> None:
             "Input X contains infinity, or numbers too large for a sum: column "
             f"{np.argmax(infinite)}. Write NaN where a value is missing."
         )
-
-
-@njit(cache=True, nogil=True)
-def _observed_sums(X, y, w, k):  # noqa: ANN001, ANN202  -> (k, d), (k, d)
-    """Weight and weighted sum of the entries of each column in each class that are not NaN."""
-    n, d = X.shape
-    observed, sums = np.zeros((k, d)), np.zeros((k, d))
-    for i in range(n):
-        c = y[i]
-        for j in range(d):
-            if not np.isnan(X[i, j]):
-                observed[c, j] += w[i]
-                sums[c, j] += w[i] * X[i, j]
-    return observed, sums
-
-
-@njit(cache=True, nogil=True)
-def _observed_squares(X, y, w, mean):  # noqa: ANN001, ANN202  -> (k, d)
-    """Weighted sum of squares about the means, without NaN."""
-    n, d = X.shape
-    squares = np.zeros(mean.shape)
-    for i in range(n):
-        c = y[i]
-        for j in range(d):
-            if not np.isnan(X[i, j]):
-                difference = X[i, j] - mean[c, j]
-                squares[c, j] += w[i] * difference * difference
-    return squares
 
 
 _MAX_CATEGORIES = 2**20  # of a column; more of them are a measurement or an identifier
@@ -290,6 +200,7 @@ class ColumnDistributions(NamedTuple):
 
 def column_log_joint(chunk: Chunk, offset: np.ndarray, columns: ColumnDistributions) -> np.ndarray:
     """Log of prior times density, (n, k), from the log priors `offset` and the columns."""
+    check_no_infinity(chunk)
     return _sum_column_log_likelihoods(chunk.X, offset, *columns)
 
 

@@ -1,25 +1,30 @@
 r"""Base class of naive Bayes for discrete features: smoothed counts of each class.
 
 The log of prior times density is linear in the row, :math:`x \cdot w_c + b_c`, for multinomial,
-Bernoulli and Poisson features alike.
+Bernoulli and Poisson features alike. NaN is a missing entry: `_missing_counts` has what the rows
+with missing entries need.
 """
 
 from __future__ import annotations
 
 import warnings
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import njit
 
 from tenfold._compiled.reductions import class_sums
 from tenfold.base._sklearn import Interval
-from tenfold.base.bayes_rule import BayesRuleClassifier, safe_log
+from tenfold.base.bayes_rule import BayesRuleClassifier, check_no_infinity, safe_log
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
-from tenfold.stats.class_moments import expand_to_classes
-from tenfold.stats.decorators import propagates_nan
+from tenfold.naive_bayes._missing_counts import (
+    ClassCounts,
+    ObservedCounts,
+    observed_class_totals,
+    score_incomplete_rows,
+)
 
 DISCRETE_NB_CONSTRAINTS: dict[str, Any] = {
     "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
@@ -30,26 +35,10 @@ DISCRETE_NB_CONSTRAINTS: dict[str, Any] = {
 _MIN_ALPHA = 1e-10  # smaller smoothing is raised to it unless `force_alpha`
 
 
-class ClassCounts(NamedTuple):
-    """Sums of the rows of each of k classes.
-
-    Attributes
-    ----------
-    n : (k,) weight of each class
-    sums : (k, p) weighted sum of its rows
-    """
-
-    n: np.ndarray
-    sums: np.ndarray
-
-    def expand_to_classes(self, positions: np.ndarray, k: int) -> ClassCounts:
-        """The same statistic among k classes, of which these are at `positions`."""
-        return ClassCounts(*(expand_to_classes(part, positions, k) for part in self))
-
-
 class DiscreteNB(BayesRuleClassifier):
     """Smoothing, priors and a linear score of naive Bayes models of discrete features."""
 
+    _nan_ok = True
     _sparse_ok = True
     _positive_only = True
     _parameter_constraints: dict[str, Any] = DISCRETE_NB_CONSTRAINTS
@@ -74,8 +63,15 @@ class DiscreteNB(BayesRuleClassifier):
         return tags
 
     def _statistic(self, rows: Rows) -> Any:
-        count = _count_sparse if rows.sparse else _count_dense
-        return rows.total(count, len(self.classes_), type(self).__name__)
+        state = len(self.classes_), *self._count_state()
+        n, sums = rows.total(_count, *state)
+        if np.isfinite(sums).all():
+            return ClassCounts(n, sums)
+        return ObservedCounts(*rows.total(_count_observed, *state))
+
+    def _count_state(self) -> tuple[Any, ...]:
+        """Name of the model if it refuses negative entries, and threshold of binary ones."""
+        return type(self).__name__ if self._positive_only else "", None
 
     def _finalize(self, s: Any, dtype: np.dtype) -> dict[str, Any]:
         features = self._features(s, self._check_alpha())
@@ -120,34 +116,85 @@ class DiscreteNB(BayesRuleClassifier):
     def _class_probabilities(self) -> np.ndarray:
         return np.exp(self.class_log_prior_)
 
-    def _linear(self, W: np.ndarray, b: np.ndarray, required: np.ndarray | None = None) -> tuple:
-        """Arguments of `linear_log_joint` from coefficients (k, p), of which some may be -inf.
 
-        `required` (k, p) marks features that a class always has: rows required one are impossible.
+class LinearNB(DiscreteNB):
+    r"""Naive Bayes whose log of prior times density is linear in the row.
+
+    .. math:: \log \frac{p(y = 1 \mid x)}{p(y = 0 \mid x)} = x \cdot (w_1 - w_0) + (b_1 - b_0),
+              \qquad b_c = \log \pi_c + \dots
+    """
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Slopes of the log of prior times density, (n_classes, n_features).
+
+        For two classes those of the log-odds of the second, (1, n_features), as in linear models.
         """
-        dtype = self.feature_count_.dtype
+        return _log_ratio(self._slopes())
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Offsets, which include the log priors: (n_classes,), or (1,) for two classes."""
+        return _log_ratio(self._offsets())
+
+    def _slopes(self) -> np.ndarray:
+        """Slopes of the log-joint, (n_classes, n_features); some may be -inf."""
+        raise NotImplementedError(f"{type(self).__name__} has to define _slopes()")
+
+    def _offsets(self) -> np.ndarray:
+        """Offsets of the log-joint, (n_classes,)."""
+        raise NotImplementedError(f"{type(self).__name__} has to define _offsets()")
+
+    def _linear_scorer(self, marginal: Any, required: np.ndarray | None = None) -> tuple:
+        """Arguments of `_map_rows` from the slopes, of which some may be -inf, and the offsets.
+
+        `marginal` scores rows with missing entries. `required` (k, p) marks features that a class
+        always has: rows without one are impossible.
+        """
+        W, b, dtype = self._slopes(), self._offsets(), self.feature_count_.dtype
         n_required = np.zeros(len(W), dtype)
-        if required is None and np.isfinite(W.min()):
-            return W.T.astype(dtype, copy=False), b.astype(dtype), None, n_required
-        forbidden = np.isneginf(W).astype(dtype)
-        if required is not None:
-            forbidden = forbidden - required
-            n_required = required.sum(axis=1).astype(dtype)
-        W = np.where(np.isfinite(W), W, 0).astype(dtype)
-        return W.T, b.astype(dtype), forbidden.T, n_required
+        forbidden = None
+        if required is not None or not np.isfinite(W.min()):
+            forbidden = np.isneginf(W).astype(dtype)
+            if required is not None:
+                forbidden = forbidden - required
+                n_required = required.sum(axis=1).astype(dtype)
+            W, forbidden = np.where(np.isfinite(W), W, 0).astype(dtype), forbidden.T
+        state = W.T.astype(dtype, copy=False), b.astype(dtype), forbidden, n_required
+        return linear_log_joint, *self._count_state(), *state, marginal
+
+
+def _log_ratio(part: np.ndarray) -> np.ndarray:
+    """A part of the log-joint of each class; for two classes the second less the first."""
+    if len(part) != 2:
+        return part.copy()
+    with np.errstate(invalid="ignore"):
+        return np.where(part[1:] == part[:1], 0.0, part[1:] - part[:1]).astype(part.dtype)
 
 
 def linear_log_joint(
     chunk: Chunk,
+    positive_name: str,
+    threshold: float | None,
     W: np.ndarray,
     b: np.ndarray,
     forbidden: np.ndarray | None,
     n_required: np.ndarray,
+    marginal: Any,
 ) -> np.ndarray:
-    """X W + b, (n, k); minus infinity where X forbidden + n_required > 0, since 0 log 0 is 0."""
-    scores = chunk.X @ W + b
+    """X W + b, (n, k); minus infinity where X forbidden + n_required > 0, since 0 log 0 is 0.
+
+    Rows with missing entries are scored by `marginal`.
+    """
+    X = _prepare_entries(chunk, positive_name, threshold)
+    with np.errstate(invalid="ignore"):  # of infinities, which are looked for below
+        scores = X @ W + b
+    finite = np.isfinite(scores)
     if forbidden is not None:
-        scores[chunk.X @ forbidden + n_required > 0] = -np.inf
+        scores[X @ forbidden + n_required > 0] = -np.inf
+    if not finite.all():
+        check_no_infinity(chunk)
+        score_incomplete_rows(X, scores, marginal, W, b, forbidden)
     return scores
 
 
@@ -157,24 +204,44 @@ def log_counts(counts: np.ndarray) -> np.ndarray:
         return np.log(counts.T, order="C").T
 
 
-def _count_sparse(chunk: Chunk, k: int, model_name: str) -> ClassCounts:
-    """Weight and sum of the CSR rows of each class; negative entries are an error."""
-    check_non_negative(chunk, model_name)
-    return class_totals(chunk, k)
-
-
-@propagates_nan
-def _count_dense(chunk: Chunk, k: int, model_name: str) -> ClassCounts:
-    """Weight and sum of the dense rows of each class; negative entries are an error."""
-    return _count_sparse(chunk, k, model_name)
-
-
-def class_totals(chunk: Chunk, k: int) -> ClassCounts:
-    """Weight and sum of the rows of each class, dense or CSR."""
-    X, w = chunk.X, chunk.weights().astype(np.float64)
+def _count(
+    chunk: Chunk, k: int, positive_name: str, threshold: float | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weight and sum of the rows of each class, dense or CSR; NaN where an entry is missing."""
+    X, w = _prepare_entries(chunk, positive_name, threshold), chunk.weights().astype(np.float64)
     if isinstance(X, np.ndarray):
-        return ClassCounts(*class_sums(X, chunk.y, w, k))
-    return ClassCounts(*_sparse_class_sums(X.data, X.indices, X.indptr, chunk.y, w, k, X.shape[1]))
+        return class_sums(X, chunk.y, w, k)
+    return _sparse_class_sums(X.data, X.indices, X.indptr, chunk.y, w, k, X.shape[1])
+
+
+def _count_observed(
+    chunk: Chunk, k: int, positive_name: str, threshold: float | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weight of each class, of its observed entries, and their sums; infinities are an error."""
+    X = _prepare_entries(chunk, positive_name, threshold)
+    check_no_infinity(chunk)
+    return observed_class_totals(chunk._replace(X=X), k)
+
+
+def _prepare_entries(chunk: Chunk, positive_name: str, threshold: float | None) -> Any:
+    """The rows, checked to be non-negative or binarized; NaN stays NaN."""
+    if positive_name:
+        check_non_negative(chunk, positive_name)
+    if threshold is None:
+        return chunk.X
+    check_no_infinity(chunk)
+    return _binarize_rows(chunk.X, threshold)
+
+
+def _binarize_rows(X: Any, threshold: float) -> Any:
+    """1 where an entry is above the threshold, NaN where it is missing, else 0; dense or CSR."""
+    entries = X if isinstance(X, np.ndarray) else X.data
+    binary = np.greater(entries, threshold).astype(entries.dtype)
+    if np.isnan(entries.sum()):
+        binary[np.isnan(entries)] = np.nan
+    if isinstance(X, np.ndarray):
+        return binary
+    return type(X)((binary, X.indices, X.indptr), shape=X.shape)
 
 
 def check_non_negative(chunk: Chunk, model_name: str) -> None:

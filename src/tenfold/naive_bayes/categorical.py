@@ -31,8 +31,9 @@ class CategoricalNB(DiscreteNB):
               q_{cj}(m) = \frac{N_{cjm} + \alpha}{N_c + \alpha M_j}
 
     :math:`N_{cjm}` counts the rows of class c with category m in column j, which has :math:`M_j`
-    categories. A category that was not in the training rows is omitted. Numbers are truncated to
-    integers. Parameters and attributes are those of
+    categories. A category that was not in the training rows is omitted, and so is a missing one
+    (NaN), in the counts and in a prediction. Numbers are truncated to integers. Parameters and
+    attributes are those of
     `sklearn.naive_bayes.CategoricalNB`.
 
     Parameters

@@ -9,19 +9,18 @@ import numpy as np
 
 from tenfold.base._sklearn import Interval
 from tenfold.base.bayes_rule import safe_log
-from tenfold.engine.chunk import Chunk
-from tenfold.engine.rows import Rows
-from tenfold.naive_bayes._discrete_base import (
-    DISCRETE_NB_CONSTRAINTS,
+from tenfold.naive_bayes._discrete_base import DISCRETE_NB_CONSTRAINTS, LinearNB, log_counts
+from tenfold.naive_bayes._missing_counts import (
+    BernoulliMarginal,
     ClassCounts,
-    DiscreteNB,
-    class_totals,
-    linear_log_joint,
-    log_counts,
+    NormalizedComplementMarginal,
+    ObservedCounts,
+    PoissonMarginal,
+    SharedTotalMarginal,
 )
 
 
-class MultinomialNB(DiscreteNB):
+class MultinomialNB(LinearNB):
     r"""Multinomial naive Bayes: a document is a bag of words, drawn from the words of its class.
 
     .. math:: \log p(y = c \mid x) = \log \pi_c + \sum_j x_j \log \tau_{cj} + \text{const},
@@ -32,7 +31,14 @@ class MultinomialNB(DiscreteNB):
     numbers (tf-idf, pixels). Words outside of the vocabulary have no column: vectorizers drop them.
     With ``alpha=0`` a word that no document of a class has makes the class impossible; a row that
     is impossible in every class has equal probabilities. Parameters and attributes are those of
-    `sklearn.naive_bayes.MultinomialNB`.
+    `sklearn.naive_bayes.MultinomialNB`; `coef_` and `intercept_` are the linear form.
+
+    NaN is a missing count, not a zero. Given their total, the counts of the observed columns O of a
+    row are multinomial with the probabilities :math:`\tau_{cj} / \sum_{j' \in O} \tau_{cj'}`, so
+    that a row is scored as by a model without its missing columns. The fit scales the counts of a
+    column up to all rows of the class, :math:`N_{cj}\, n_c / n_{cj}`, if :math:`n_{cj}` of them
+    have an entry there: still one pass, and the maximum-likelihood rates if the counts are
+    Poisson, of which the multinomial is the distribution given the total.
 
     Parameters
     ----------
@@ -50,7 +56,9 @@ class MultinomialNB(DiscreteNB):
     classes_ : (n_classes,) labels
     class_count_, class_log_prior_ : (n_classes,) weight and log prior of each class
     feature_count_, feature_log_prob_ : (n_classes, n_features) counts, and log of tau
-    statistic_ : `ClassCounts` of the training rows
+    coef_, intercept_ : (n_classes, n_features) log of tau and (n_classes,) log priors; for two
+        classes their differences, (1, n_features) and (1,): the log-odds of the second class
+    statistic_ : `ClassCounts` of the training rows, `ObservedCounts` if entries are missing
 
     See Also
     --------
@@ -72,15 +80,21 @@ class MultinomialNB(DiscreteNB):
     [[0.286, 0.714]]
     """
 
-    def _features(self, s: ClassCounts, alpha: Any) -> dict[str, np.ndarray]:
-        smoothed = s.sums + alpha
+    def _features(self, s: ClassCounts | ObservedCounts, alpha: Any) -> dict[str, np.ndarray]:
+        smoothed = s.scaled_sums + alpha
         total = smoothed.sum(axis=1)
         logs = log_counts(smoothed)
         logs -= np.log(np.where(total > 0, total, 1))[:, None]
         return {"feature_log_prob_": logs}
 
+    def _slopes(self) -> np.ndarray:
+        return self.feature_log_prob_
+
+    def _offsets(self) -> np.ndarray:
+        return self.class_log_prior_
+
     def _scorer(self) -> tuple:
-        return linear_log_joint, *self._linear(self.feature_log_prob_, self.class_log_prior_)
+        return self._linear_scorer(SharedTotalMarginal(1))
 
     def sample(  # pyright: ignore[reportIncompatibleVariableOverride]
         self, n_samples: int = 1, random_state: Any = None, *, length: int | None = None
@@ -104,7 +118,7 @@ class MultinomialNB(DiscreteNB):
         return self._sample(n_samples, random_state, length=length)
 
     def _draw(self, y: np.ndarray, rng: np.random.Generator, length: int | None) -> np.ndarray:
-        n, sums = self.statistic_
+        n, sums = self.statistic_.n, self.statistic_.scaled_sums
         mean = np.rint(sums.sum(axis=1) / np.where(n > 0, n, 1)).astype(np.int64)
         lengths = mean[y] if length is None else np.full(len(y), length)
         p = np.exp(self.feature_log_prob_.astype(np.float64))
@@ -114,7 +128,7 @@ class MultinomialNB(DiscreteNB):
         return X
 
 
-class ComplementNB(DiscreteNB):
+class ComplementNB(LinearNB):
     r"""Complement naive Bayes: the score of a class uses the counts of all other classes.
 
     .. math:: \hat y = \arg\max_c \sum_j x_j w_{cj}, \qquad
@@ -122,8 +136,10 @@ class ComplementNB(DiscreteNB):
                                  {\sum_{j'} (\alpha + \sum_{c' \ne c} N_{c'j'})}
 
     Often better than `MultinomialNB` where classes differ much in size. It is a decision rule, not
-    a generative model: scores are not log-probabilities, and it has no `sample`. Parameters and
-    attributes are those of `sklearn.naive_bayes.ComplementNB`.
+    a generative model: scores are not log-probabilities, and it has no `sample`. NaN is a missing
+    count, as in `MultinomialNB`: a row is scored as by a model without its missing columns.
+    Parameters and attributes are those of `sklearn.naive_bayes.ComplementNB`; `coef_` and
+    `intercept_` are the linear form.
 
     Parameters
     ----------
@@ -138,6 +154,7 @@ class ComplementNB(DiscreteNB):
     class_count_, class_log_prior_ : (n_classes,) weight and log prior of each class
     feature_count_, feature_log_prob_ : (n_classes, n_features) counts, and the weights w
     feature_all_ : (n_features,) counts in all classes together
+    coef_, intercept_ : the linear form of the score, as in `MultinomialNB`
     statistic_ : `ClassCounts` of the training rows
 
     See Also
@@ -176,21 +193,31 @@ class ComplementNB(DiscreteNB):
         )
         self.norm = norm
 
-    def _features(self, s: ClassCounts, alpha: Any) -> dict[str, np.ndarray]:
-        total = s.sums.sum(axis=0)
-        complement = np.maximum(total - s.sums + alpha, np.finfo(np.float64).tiny)
+    def _features(self, s: ClassCounts | ObservedCounts, alpha: Any) -> dict[str, np.ndarray]:
+        sums = s.scaled_sums
+        total = sums.sum(axis=0)
+        complement = np.maximum(total - sums + alpha, np.finfo(np.float64).tiny)
         logs = log_counts(complement)
         logs -= np.log(complement.sum(axis=1, keepdims=True))
-        weights = logs / logs.sum(axis=1, keepdims=True) if self.norm else -logs
-        return {"feature_log_prob_": weights, "feature_all_": total}
+        if not self.norm:
+            return {"feature_log_prob_": -logs, "feature_all_": total}
+        weights = logs / logs.sum(axis=1, keepdims=True)
+        return {"feature_log_prob_": weights, "feature_all_": total, "_complement_logs": logs}
+
+    def _slopes(self) -> np.ndarray:
+        return self.feature_log_prob_
+
+    def _offsets(self) -> np.ndarray:
+        b = self.class_log_prior_ if len(self.classes_) == 1 else np.zeros(len(self.classes_))
+        return np.where(self.class_count_ > 0, b, -np.inf)  # a declared class without rows
 
     def _scorer(self) -> tuple:
-        b = self.class_log_prior_ if len(self.classes_) == 1 else np.zeros(len(self.classes_))
-        b = np.where(self.class_count_ > 0, b, -np.inf)  # a declared class without rows
-        return linear_log_joint, *self._linear(self.feature_log_prob_, b)
+        if self.norm:
+            return self._linear_scorer(NormalizedComplementMarginal(self._complement_logs.T))
+        return self._linear_scorer(SharedTotalMarginal(-1))
 
 
-class BernoulliNB(DiscreteNB):
+class BernoulliNB(LinearNB):
     r"""Bernoulli naive Bayes: features are binary, and absence counts as well as presence.
 
     .. math:: \log p(y = c \mid x) = \log \pi_c + \sum_j \big[x_j \log p_{cj}
@@ -198,8 +225,10 @@ class BernoulliNB(DiscreteNB):
               p_{cj} = \frac{N_{cj} + \alpha}{N_c + 2\alpha}
 
     :math:`N_{cj}` counts the rows of class c with feature j, :math:`N_c` all rows of the class. The
-    log-odds are linear in x. Parameters and attributes are those of
-    `sklearn.naive_bayes.BernoulliNB`.
+    log-odds are linear in x (after `binarize`), with `coef_` and `intercept_`. NaN is a missing
+    entry: :math:`N_{cj}` and :math:`N_c` count the rows that have one, and a prediction omits the
+    term of a missing one, which is the exact posterior given the others. Other parameters and
+    attributes are those of `sklearn.naive_bayes.BernoulliNB`.
 
     Parameters
     ----------
@@ -219,6 +248,7 @@ class BernoulliNB(DiscreteNB):
     classes_ : (n_classes,) labels
     class_count_, class_log_prior_ : (n_classes,) weight and log prior of each class
     feature_count_, feature_log_prob_ : (n_classes, n_features) rows with each feature, and log of p
+    coef_, intercept_ : the linear form of the score, as in `MultinomialNB`
     statistic_ : `ClassCounts` of the training rows
 
     See Also
@@ -259,12 +289,12 @@ class BernoulliNB(DiscreteNB):
         )
         self.binarize = binarize
 
-    def _statistic(self, rows: Rows) -> ClassCounts:
-        return rows.total(_count_presence, len(self.classes_), self.binarize)
+    def _count_state(self) -> tuple[Any, ...]:
+        return "", self.binarize
 
-    def _features(self, s: ClassCounts, alpha: Any) -> dict[str, np.ndarray]:
-        log_one = _smoothed_log_probabilities(s.sums, s.n, alpha)
-        log_zero = _smoothed_log_probabilities(s.n[:, None] - s.sums, s.n, alpha)
+    def _features(self, s: ClassCounts | ObservedCounts, alpha: Any) -> dict[str, np.ndarray]:
+        log_one = _smoothed_log_probabilities(s.sums, s.exposure, alpha)
+        log_zero = _smoothed_log_probabilities(s.exposure - s.sums, s.exposure, alpha)
         required = np.zeros((0, 0))  # features that all rows of a class have; mostly there are none
         if np.isneginf(log_zero.min()):
             required = np.isneginf(log_zero)
@@ -278,10 +308,15 @@ class BernoulliNB(DiscreteNB):
             "_required": required,
         }
 
+    def _slopes(self) -> np.ndarray:
+        return self._log_odds
+
+    def _offsets(self) -> np.ndarray:
+        return self.class_log_prior_ + self._log_absent
+
     def _scorer(self) -> tuple:
-        b = self.class_log_prior_ + self._log_absent
-        state = self._linear(self._log_odds, b, self._required if self._required.size else None)
-        return _bernoulli_log_joint, self.binarize, *state
+        required = self._required if self._required.size else None
+        return self._linear_scorer(BernoulliMarginal(self.feature_log_prob_.T), required)
 
     def _draw(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         p = np.exp(self.feature_log_prob_.astype(np.float64))
@@ -289,34 +324,14 @@ class BernoulliNB(DiscreteNB):
 
 
 def _smoothed_log_probabilities(counts: np.ndarray, n: np.ndarray, alpha: Any) -> np.ndarray:
-    total = n[:, None] + 2 * alpha
+    total = n + 2 * alpha
     smoothed = counts + alpha
     logs = log_counts(np.maximum(smoothed, 0, out=smoothed))
     logs -= np.log(np.where(total > 0, total, 1))
     return logs
 
 
-def _binarize_rows(X: Any, threshold: float | None) -> Any:
-    """1 where an entry is above the threshold, else 0; dense or CSR."""
-    if threshold is None:
-        return X
-    if isinstance(X, np.ndarray):
-        return np.greater(X, threshold).astype(X.dtype)
-    data = (X.data > threshold).astype(X.data.dtype)
-    return type(X)((data, X.indices, X.indptr), shape=X.shape)
-
-
-def _count_presence(chunk: Chunk, k: int, threshold: float | None) -> ClassCounts:
-    """Weight of each class, and of its rows with each feature."""
-    return class_totals(chunk._replace(X=_binarize_rows(chunk.X, threshold)), k)
-
-
-def _bernoulli_log_joint(chunk: Chunk, threshold: float | None, *state: Any) -> np.ndarray:
-    """Log of prior times density, (n, k)."""
-    return linear_log_joint(chunk._replace(X=_binarize_rows(chunk.X, threshold)), *state)
-
-
-class PoissonNB(DiscreteNB):
+class PoissonNB(LinearNB):
     r"""Poisson naive Bayes: features count events, with a rate for each class and feature.
 
     .. math:: \log p(y = c \mid x) = \log \pi_c + \sum_j \big[x_j \log \lambda_{cj}
@@ -327,7 +342,8 @@ class PoissonNB(DiscreteNB):
     smoothed rate is the posterior mean under a Gamma prior of shape and rate alpha: alpha more rows
     with one event each. Unlike `MultinomialNB` it uses the total number of events of a row. The
     term :math:`\sum_j \log x_j!`, which no class changes, is omitted from
-    `predict_joint_log_proba`. Same parameters as `MultinomialNB`.
+    `predict_joint_log_proba`. NaN is a missing entry, as in `BernoulliNB`. Same parameters as
+    `MultinomialNB`; `coef_` and `intercept_` are the linear form.
 
     Parameters
     ----------
@@ -345,6 +361,7 @@ class PoissonNB(DiscreteNB):
     classes_ : (n_classes,) labels
     class_count_, class_log_prior_ : (n_classes,) weight and log prior of each class
     feature_count_, rate_ : (n_classes, n_features) sums, and smoothed means
+    coef_, intercept_ : the linear form of the score, as in `MultinomialNB`
     statistic_ : `ClassCounts` of the training rows
 
     See Also
@@ -367,14 +384,18 @@ class PoissonNB(DiscreteNB):
     ([2.0, 8.0], [0, 1])
     """
 
-    def _features(self, s: ClassCounts, alpha: Any) -> dict[str, np.ndarray]:
-        n = s.n[:, None] + alpha
+    def _features(self, s: ClassCounts | ObservedCounts, alpha: Any) -> dict[str, np.ndarray]:
+        n = s.exposure + alpha
         return {"rate_": (s.sums + alpha) / np.where(n > 0, n, 1)}
 
+    def _slopes(self) -> np.ndarray:
+        return safe_log(self.rate_.astype(np.float64))
+
+    def _offsets(self) -> np.ndarray:
+        return self.class_log_prior_ - self.rate_.astype(np.float64).sum(axis=1)
+
     def _scorer(self) -> tuple:
-        rate = self.rate_.astype(np.float64)
-        b = self.class_log_prior_ - rate.sum(axis=1)
-        return linear_log_joint, *self._linear(safe_log(rate), b)
+        return self._linear_scorer(PoissonMarginal(self.rate_.T))
 
     def _draw(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return rng.poisson(self.rate_[y]).astype(np.float64)

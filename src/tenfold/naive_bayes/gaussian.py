@@ -14,11 +14,10 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.naive_bayes._column_distributions import (
     ColumnDistributions,
-    ObservedMoments,
-    check_no_infinity,
+    check_finite_moments,
     column_log_joint,
-    observed_moments,
 )
+from tenfold.stats.missing_values import ObservedMoments, observed_moments
 
 
 class GaussianNB(BayesRuleClassifier):
@@ -92,7 +91,7 @@ class GaussianNB(BayesRuleClassifier):
 
     def _statistic(self, rows: Rows) -> ObservedMoments:
         s = rows.total(observed_moments, len(self.classes_))
-        check_no_infinity(s)
+        check_finite_moments(s)
         return s
 
     def _finalize(self, s: ObservedMoments, dtype: np.dtype) -> dict[str, Any]:
@@ -125,6 +124,6 @@ def _gaussian_log_joint(
     """Log of prior times density, (n, k); mean and precision are (p, k)."""
     offset = log_prior + 0.5 * np.log(precision / (2 * np.pi)).sum(axis=0)
     scores = diagonal_gaussian_scores(chunk.X, offset, mean, precision)
-    if np.isnan(scores).any():  # some entry is missing
+    if not np.isfinite(scores).all():  # some entry is missing, or infinite
         return column_log_joint(chunk, log_prior, ColumnDistributions.gaussian(mean, precision))
     return scores

@@ -18,14 +18,13 @@ from tenfold.naive_bayes._column_distributions import (
     POISSON,
     CategoryCounts,
     ColumnDistributions,
-    ObservedMoments,
-    check_no_infinity,
+    check_finite_moments,
     column_log_joint,
     count_categories,
-    observed_moments,
 )
 from tenfold.naive_bayes._discrete_base import check_non_negative
 from tenfold.naive_bayes.categorical import draw_categories
+from tenfold.stats.missing_values import ObservedMoments, observed_moments
 
 DISTRIBUTION_CODES = {
     "gaussian": GAUSSIAN,
@@ -102,6 +101,7 @@ class MixedNB(BayesRuleClassifier):
     """
 
     _nan_ok = True
+    _learns_nan = True
     _statistic_depends_on = ("distributions",)
     _parameter_constraints: dict[str, Any] = {
         "distributions": [StrOptions(set(DISTRIBUTION_CODES)), "array-like"],
@@ -136,7 +136,7 @@ class MixedNB(BayesRuleClassifier):
 
     def _statistic(self, rows: Rows) -> MixedStatistics:
         s = rows.total(_mixed_statistics, len(self.classes_), self._kinds())
-        check_no_infinity(s.numbers)
+        check_finite_moments(s.numbers)
         return s
 
     def _finalize(self, s: MixedStatistics, dtype: np.dtype) -> dict[str, Any]:

@@ -59,6 +59,8 @@ class ClassScatters(NamedTuple):
     rows: np.ndarray
 
     def merge(self, other: ClassScatters) -> ClassScatters:
+        if not isinstance(other, ClassScatters):  # moments of rows with missing entries
+            return other.merge_after(self)
         n, mean, root = merge_means(self, other)
         scatter = self.scatter + other.scatter
         if len(scatter) < len(n):

@@ -71,6 +71,8 @@ class Moments(NamedTuple):
     rows: int
 
     def merge(self, other: Moments) -> Moments:
+        if not isinstance(other, Moments):  # moments of rows with missing entries
+            return other.merge_after(self)
         n, delta, share = _combine_weights(self.n, other.n, other.mean - self.mean)
         root = delta * np.sqrt(self.n * share)
         scatter = self.scatter + other.scatter + np.multiply.outer(root, root)
@@ -92,6 +94,8 @@ class ClassMoments(NamedTuple):
     scatter: np.ndarray
 
     def merge(self, other: ClassMoments) -> ClassMoments:
+        if not isinstance(other, ClassMoments):  # moments of rows with missing entries
+            return other.merge_after(self)
         n, delta, share = _combine_weights(self.n, other.n, other.mean - self.mean)
         share = share[:, None]
         between = delta**2 * (self.n[:, None] * share)

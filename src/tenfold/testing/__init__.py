@@ -35,6 +35,7 @@ from tenfold.testing.laws import (
     check_thread_invariance,
     check_weights_as_repetitions,
 )
+from tenfold.testing.missing_value_law import check_missing_values
 from tenfold.testing.numerical_laws import check_convergence_flag, check_extreme_numbers
 from tenfold.testing.storage import STORAGES
 
@@ -57,6 +58,7 @@ LAWS: tuple[Callable[[Any], None], ...] = (
     check_labels,
     check_convergence_flag,
     check_extreme_numbers,
+    check_missing_values,
 )
 
 __all__ = [  # noqa: PLE0604  (a law is public by being listed)
