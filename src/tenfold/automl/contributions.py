@@ -52,7 +52,7 @@ def encoded_coefficients(model: Any) -> tuple[np.ndarray, np.ndarray] | None:
     Those of regressions are in units of the target (of its logarithm, if that was fitted).
     """
     inner = model.model_
-    if getattr(inner, "coef_", None) is None or hasattr(inner, "steps"):
+    if not _has_weights(inner) or hasattr(inner, "steps"):
         return None
     weights = _coefficients(model, inner)
     intercept = np.atleast_1d(np.asarray(getattr(inner, "intercept_", 0.0), np.float64))
@@ -71,7 +71,7 @@ def linear_weights(model: Any) -> LinearWeights | None:
     names: Any = [str(name) for name in model.encoder_.get_feature_names_out()]
     if features is not None:
         names = derived_feature_names(features, names)
-    if names is None or getattr(inner, "coef_", None) is None:
+    if names is None or not _has_weights(inner):
         return None
     return _sort_by_strength(LinearWeights(names, _coefficients(model, inner), output_names(model)))
 
@@ -86,6 +86,11 @@ def standardized_weights(rows: EncodedRows) -> LinearWeights | None:
     deviations = X.std(axis=0, dtype=np.float64)[weights.positions]
     values = weights.values * deviations[:, None]
     return _sort_by_strength(LinearWeights(weights.names, values, weights.outputs))
+
+
+def _has_weights(model: Any) -> bool:
+    """Whether a model is linear; naive Bayes of counts is explained by its probabilities."""
+    return getattr(model, "coef_", None) is not None and not hasattr(model, "class_log_prior_")
 
 
 def _features_and_estimator(model: Any) -> tuple[Any, Any]:
