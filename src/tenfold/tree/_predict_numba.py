@@ -57,7 +57,7 @@ def dense_blocks(X: Any, trees: TreeEnsemble) -> list[tuple[slice, np.ndarray]]:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _goes_left(x, feature, threshold, bitsets):
+def goes_left(x, feature, threshold, bitsets):
     """Whether a value goes to the left child."""
     if feature & CATEGORICAL:
         place = np.int64(threshold)
@@ -76,7 +76,7 @@ def _descend(X, i, nodes, node, bitsets):
     while feature & LEAF == 0:
         x = np.float64(X[i, feature & COLUMN])
         left = np.int64(nodes[node].left)
-        node = left if _goes_left(x, feature, nodes[node].threshold, bitsets) else left + 1
+        node = left if goes_left(x, feature, nodes[node].threshold, bitsets) else left + 1
         feature = nodes[node].feature
     return node
 
@@ -94,7 +94,7 @@ def _descend_eight(X, i, nodes, root, bitsets, at):
             if feature & LEAF == 0:
                 x = np.float64(X[i + r, feature & COLUMN])
                 left = np.int64(nodes[node].left)
-                go = _goes_left(x, feature, nodes[node].threshold, bitsets)
+                go = goes_left(x, feature, nodes[node].threshold, bitsets)
                 at[r] = left if go else left + 1
                 moving = True
 
