@@ -80,6 +80,9 @@ _WHERE: dict[str, str] = {
     "RecurrentClassifier": "tenfold.neural.rnn",
     "RecurrentRegressor": "tenfold.neural.rnn",
     "Ridge": "tenfold.linear.ridge",
+    "RidgeCV": "tenfold.linear.ridge_cv",
+    "RidgeClassifier": "tenfold.linear.ridge_classifier",
+    "RidgeClassifierCV": "tenfold.linear.ridge_cv",
     "RotationAbs": "tenfold.preprocessing.basis_expansion",
     "SGDClassifier": "tenfold.linear.stochastic.sgd",
     "SGDRegressor": "tenfold.linear.stochastic.sgd",
@@ -159,6 +162,7 @@ _MODULES = (
     "testing",
 )
 
-__all__ = sorted([*_WHERE, *_MODULES])  # noqa: PLE0605 - the names are written once, above
+# `from tenfold import *` leaves Python's own `open` alone
+__all__ = sorted({*_WHERE, *_MODULES} - {"open"})  # noqa: PLE0605 - names are written once, above
 
 __getattr__, __dir__ = attach(__name__, _WHERE, _MODULES)

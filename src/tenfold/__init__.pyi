@@ -89,6 +89,9 @@ from tenfold.linear.poisson import PoissonRegressor as PoissonRegressor
 from tenfold.linear.probit import ProbitRegression as ProbitRegression
 from tenfold.linear.quantile import QuantileRegressor as QuantileRegressor
 from tenfold.linear.ridge import Ridge as Ridge
+from tenfold.linear.ridge_classifier import RidgeClassifier as RidgeClassifier
+from tenfold.linear.ridge_cv import RidgeCV as RidgeCV
+from tenfold.linear.ridge_cv import RidgeClassifierCV as RidgeClassifierCV
 from tenfold.linear.separability import is_linearly_separable as is_linearly_separable
 from tenfold.linear.separability import novikoff_bound as novikoff_bound
 from tenfold.linear.stochastic.pegasos import Pegasos as Pegasos

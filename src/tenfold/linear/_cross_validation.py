@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import KFold
 
 from tenfold.base.estimator import Estimator
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
+from tenfold.linear._mapped_rows import ClassWeights, MappedRows
 from tenfold.metrics.registry import METRICS, get_metric
 from tenfold.model_selection._fold_models import FittedFolds, fit_folds
 from tenfold.model_selection._fold_scores import chunk_target, score_folds
@@ -72,10 +73,18 @@ class CrossValidated(Estimator):
 
 
 class Folds(NamedTuple):
-    """Rows with a model to be fitted to them, and the splits of a cross-validation."""
+    """Rows with a model to be fitted to them, and the splits of a cross-validation.
+
+    Attributes
+    ----------
+    data : the rows and the model
+    splits : the folds
+    class_weights : (n_classes,) weights of classes in scores, or None
+    """
 
     data: CVData
     splits: list[Split]
+    class_weights: np.ndarray | None = None
 
     def scores(
         self, candidates: list[dict[str, Any]], scoring: Any, *, fit: Any = fit_folds
@@ -96,6 +105,9 @@ class Folds(NamedTuple):
         for split in self.splits:
             data = self.data.select(split.order)
             fitted = fit(data, split, candidates)
+            if self.class_weights is not None:
+                weights = ClassWeights(self.class_weights)
+                data = data._replace(rows=MappedRows(data.rows, weights))
             if isinstance(scoring, str) and scoring in METRICS:
                 part = score_folds(data, split, fitted, [get_metric(scoring)])[:, :, 0]
             else:
@@ -141,7 +153,7 @@ def open_folds(model: Any, rows: Rows, cv: Any, groups: Any, classes: Any = None
         rows.n_rows,
         target,
         groups,
-        stratify=is_classifier(model),
+        stratify=classes is not None,
         X=getattr(rows.source, "X", None),
     )
     return Folds(CVData(rows, model, classes, codes), splits)

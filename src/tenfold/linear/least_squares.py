@@ -42,7 +42,7 @@ class LeastSquaresRegressor(OnePass, LinearRegressor):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         solver = self._solver()
-        if solver == "sparse_cg" or (rows.sparse and rows.n_features > MAX_SPARSE_GRAM_COLUMNS):
+        if solver == "sparse_cg" or self._is_iterative(rows):
             return self._fit_by_conjugate_gradients(rows)
         if self._is_wide(rows):
             return self._fit_by_svd(rows)
@@ -58,7 +58,7 @@ class LeastSquaresRegressor(OnePass, LinearRegressor):
         return "auto"
 
     def _statistic(self, rows: Rows) -> Moments:
-        if rows.sparse and rows.n_features > MAX_SPARSE_GRAM_COLUMNS:
+        if self._is_iterative(rows):
             raise ValueError(
                 f"partial_fit keeps a dense Gram matrix; {rows.n_features} columns are too many "
                 f"(at most {MAX_SPARSE_GRAM_COLUMNS}). Use fit, or hash to fewer columns."
@@ -112,6 +112,10 @@ class LeastSquaresRegressor(OnePass, LinearRegressor):
         learned = self._shape_attributes(*svd.solution(alpha), dtype)
         spectrum = self._spectrum_attributes(svd.singular, float(np.finfo(dtype).eps))
         return learned | spectrum | {"statistic_": None}
+
+    def _is_iterative(self, rows: Rows) -> bool:
+        """Whether there are too many columns for a Gram matrix."""
+        return rows.sparse and rows.n_features > MAX_SPARSE_GRAM_COLUMNS
 
     def _is_wide(self, rows: Rows) -> bool:
         """Whether there are fewer rows than columns: the Gram matrix is singular then."""
