@@ -3,6 +3,7 @@
 Run as a script, this file writes the type stub from the list of names (`make stub`).
 """
 
+import builtins
 import subprocess
 import sys
 from importlib import import_module, metadata
@@ -57,8 +58,14 @@ def test_module_is_reached_from_the_package_alone(name):
 
 
 def test_all_names_are_listed():
-    assert tenfold.__all__ == sorted({*tenfold._WHERE, *tenfold._MODULES})
+    assert tenfold.__all__ == sorted({*tenfold._WHERE, *tenfold._MODULES} - {"open"})
     assert set(tenfold.__all__) <= set(dir(tenfold))
+
+
+def test_a_star_import_replaces_no_builtin():
+    assert not set(tenfold.__all__) & set(dir(builtins))
+    code = "import builtins; from tenfold import *; print(open is builtins.open, KMeans.__name__)"
+    assert run(code) == "True KMeans\n"
 
 
 def test_unknown_name_is_an_attribute_error():

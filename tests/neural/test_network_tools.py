@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import signal
 
-from tenfold import MLPClassifier, MLPRegressor, RbfNetwork, load, neural, threads
+from tenfold import (
+    ConvClassifier,
+    MLPClassifier,
+    MLPRegressor,
+    RbfNetwork,
+    load,
+    neural,
+    threads,
+)
 from tenfold.neural import Dense
 from tenfold.neural.inspection import node_errors, probe_network
 from tenfold.neural.layers.base import PassContext
@@ -556,3 +564,18 @@ def test_images_of_0_to_255_and_of_0_to_1_change_alike(transform):
     layer = neural.Augment((transform(),))
     with pytest.raises(ValueError, match=r"high=255"):
         layer.forward([], bytes_[..., None].astype(np.float32), PassContext(training=True))
+
+
+def test_padding_by_name():
+    images, y = RNG.normal(size=(30, 6, 6)), np.arange(30) % 2
+    shapes = {}
+    for padding in ("same", "valid", 0, 1):
+        model = ConvClassifier((2,), pool=1, hidden=(), epochs=1, padding=padding)
+        shapes[padding] = model.set_params(random_state=0).fit(images, y).network_.shapes[1]
+    assert shapes["same"] == shapes[1] == (6, 6, 2)
+    assert shapes["valid"] == shapes[0] == (4, 4, 2)
+    assert neural.Conv1d(3, 3, padding="valid").output_shape((9, 2)) == (7, 3)
+    with pytest.raises(ValueError, match="'valid'"):
+        neural.Conv2d(2, padding="full").output_shape((6, 6, 1))
+    with pytest.raises(ValueError, match="padding"):
+        ConvClassifier(padding="full").fit(images, y)

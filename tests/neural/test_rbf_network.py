@@ -49,12 +49,38 @@ def test_labels_of_given_centres_are_those_of_the_rows_around_them():
 def test_all_rows_as_narrow_bumps_are_the_nearest_neighbour():
     X, y = three_rings()
     model = RbfNetwork(len(X), width=0.02, weights="labels", random_state=0).fit(X, y)
-    grid = np.random.default_rng(1).uniform(-1.5, 1.5, (200, 2))
+    grid = np.random.default_rng(1).uniform(-2.5, 2.5, (200, 2))
     near = KNeighborsClassifier(1).fit(X, y)
-    close = near.kneighbors(grid)[0][:, 0] < 0.3  # farther off all bumps round to zero
-    assert close.sum() > 100
-    assert (model.predict(grid)[close] == near.predict(grid)[close]).all()
+    assert (near.kneighbors(grid)[0][:, 0] > 0.6).any()  # there all bumps are below 1e-390
+    assert (model.predict(grid) == near.predict(grid)).all()
     assert model.score(X, y) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("k", [2, 3])
+def test_votes_that_underflow_keep_their_order(k, dtype):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 2)).astype(dtype), rng.integers(0, k, 50)
+    far = rng.normal(size=(1000, 2)).astype(dtype)
+    model = RbfNetwork(50, width=0.01, weights="labels", random_state=0).fit(X, y)
+    scores = model.decision_function(far)
+    assert (model.predict(far) == KNeighborsClassifier(1).fit(X, y).predict(far)).mean() > 0.995
+    best = scores.argmax(axis=1) if k > 2 else (scores > 0).astype(int)
+    np.testing.assert_array_equal(model.predict(far), best)
+    assert scores.dtype == dtype
+    smooth = RbfNetwork(50, width=1.0, weights="labels", random_state=0).fit(X, y)
+    terms = np.exp(-((far[:, None] - smooth.centers_) ** 2).sum(axis=2))
+    want = terms @ smooth.coef_.T
+    found = smooth.decision_function(far)
+    np.testing.assert_allclose(found.reshape(want.shape), want, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("centers", ["random", "kmeans"])
+def test_more_centers_than_rows_are_told(centers):
+    X, y = xor(6)
+    with pytest.warns(UserWarning, match="6 centers instead of n_centers=20"):
+        model = RbfNetwork(20, centers=centers, random_state=0).fit(X, y)
+    assert len(model.centers_) <= 6
 
 
 def test_trained_weights_are_those_of_logistic_regression_in_the_bumps():

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
 import tenfold
@@ -262,7 +262,29 @@ def test_classes_are_learned_with_any_loss(loss, end):
     settings = {"epochs": 15, "learning_rate": 0.01, "random_state": 0}
     model = Sequential([Dense(32, "relu"), *end], loss, **settings)
     assert model.fit(DIGITS, NAMES).score(DIGITS, NAMES) > 0.94
-    assert_allclose(model.predict_proba(DIGITS).sum(axis=1), 1, rtol=1e-5)
+    if loss != "hinge":
+        assert_allclose(model.predict_proba(DIGITS).sum(axis=1), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["hinge", losses.MulticlassHinge(), score_losses.HingeLoss()])
+def test_margins_are_no_probabilities(loss):
+    """A hinge ranks classes: there are scores, and no probabilities."""
+    y = (NAMES > 4).astype(int)
+    model = Sequential([Dense()], loss, epochs=2, random_state=0)
+    assert not hasattr(model, "predict_proba")
+    assert not hasattr(model.fit(DIGITS, y), "predict_log_proba")
+    with pytest.raises(AttributeError) as caught:
+        _ = model.predict_proba
+    assert "decision_function" in str(caught.value.__cause__)
+    scores = model.decision_function(DIGITS)
+    assert scores.shape == (len(DIGITS),)
+    assert_array_equal(model.predict(DIGITS), scores > 0)
+    if not isinstance(loss, score_losses.HingeLoss):
+        scores = model.fit(DIGITS, NAMES).decision_function(DIGITS)
+        assert_array_equal(model.predict(DIGITS), model.classes_[scores.argmax(axis=1)])
+    logistic = Sequential([Dense()], score_losses.LogisticLoss(), epochs=1).fit(DIGITS, y)
+    assert hasattr(logistic, "predict_proba")
+    assert not hasattr(logistic, "decision_function")
 
 
 @pytest.mark.parametrize("loss", ["binary_cross_entropy", "hinge", score_losses.LogisticLoss()])

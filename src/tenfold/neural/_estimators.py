@@ -7,6 +7,7 @@ from math import prod
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base.estimator import Estimator
@@ -18,6 +19,7 @@ from tenfold.neural._inference import (
     error_rate,
     hold_out,
     layer_outputs,
+    output_scores,
     predict_rows,
     unexplained_variance,
 )
@@ -32,6 +34,7 @@ from tenfold.neural._training_config import (
 )
 from tenfold.neural.layers.base import Layer, Shape
 from tenfold.neural.layers.dense import Dense
+from tenfold.neural.losses import has_probabilities
 from tenfold.neural.network import Network, build_network
 from tenfold.optim.convergence import until_converged
 
@@ -270,6 +273,21 @@ class NetworkScoreMixin:
         return float(getattr(metrics, self._metric)(y, predictions, sample_weight=w))
 
 
+def _estimates_probabilities(model: Any) -> bool:
+    if getattr(model, "loss", "auto") == "auto" or has_probabilities(model.loss):
+        return True
+    raise AttributeError(
+        f"{type(model).__name__} with loss={model.loss!r} has scores (decision_function), but no "
+        "probabilities: train with loss='cross_entropy'"
+    )
+
+
+def _has_scores_alone(model: Any) -> bool:
+    if getattr(model, "loss", "auto") != "auto" and not has_probabilities(model.loss):
+        return True
+    raise AttributeError(f"{type(model).__name__} has probabilities: use predict_proba")
+
+
 class NetworkClassifier(NetworkScoreMixin, NetworkEstimator, Classifier):
     """Base of network classifiers."""
 
@@ -315,6 +333,19 @@ class NetworkClassifier(NetworkScoreMixin, NetworkEstimator, Classifier):
             lambda p: self.classes_[p.argmax(axis=1)], self._apply_to_rows(X, predict_rows)
         )
 
+    @available_if(_has_scores_alone)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of a network without probabilities: (n_rows,) for two classes, else (n_rows, k).
+
+        Parameters
+        ----------
+        X : array, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+        """
+        Z = self._apply_to_rows(X, output_scores)
+        return Z[:, 0] if Z.shape[1] == 1 else Z
+
+    @available_if(_estimates_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class for each row, or a list of arrays for the steps of sequences.
 
@@ -325,6 +356,7 @@ class NetworkClassifier(NetworkScoreMixin, NetworkEstimator, Classifier):
         """
         return self._apply_to_rows(X, predict_rows)
 
+    @available_if(_estimates_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log of `predict_proba`.
 

@@ -61,9 +61,26 @@ def rbf_scores(chunk: Chunk, net: RbfParameters) -> np.ndarray:
     return _basis_functions(chunk.X, net.centers, net.log_widths) @ net.coef.T + net.intercept
 
 
-def class_scores(chunk: Chunk, net: RbfParameters) -> np.ndarray:
+def vote_scores(chunk: Chunk, net: RbfParameters) -> np.ndarray:
+    """Scores of centers that vote, (n_rows, n_scores), right where all basis functions underflow.
+
+    There the largest basis function counts as the least positive number, so that the sign and the
+    order of the scores stay those of the sums.
+    """
+    exponents = -squared_distances(chunk.X, net.centers) * np.exp(-2 * net.log_widths)
+    Z = np.exp(exponents) @ net.coef.T + net.intercept
+    tiny = np.finfo(Z.dtype).tiny
+    far = np.flatnonzero(exponents.max(axis=1) < np.log(tiny))
+    relative = np.exp(exponents[far] - exponents[far].max(axis=1, keepdims=True))
+    Z[far] = tiny * (relative @ net.coef.T)
+    return Z
+
+
+def class_scores(
+    chunk: Chunk, net: RbfParameters, scores: Callable[..., np.ndarray] = rbf_scores
+) -> np.ndarray:
     """Scores (n_rows, n_classes), with a column of zeros for the first of two classes."""
-    Z = rbf_scores(chunk, net)
+    Z = scores(chunk, net)
     return np.hstack([np.zeros_like(Z), Z]) if len(net.coef) == 1 else Z
 
 

@@ -7,7 +7,7 @@ from math import isqrt
 from numbers import Integral, Real
 from typing import Any
 
-from tenfold.base._sklearn import Interval
+from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.rows import Rows
 from tenfold.neural._estimators import NetworkClassifier
 from tenfold.neural._training_config import StoppingRule, TrainingConfig
@@ -45,8 +45,9 @@ class ConvClassifier(NetworkClassifier):
         Units of each dense layer.
     dropout : float
         Dropout rate before each dense layer.
-    padding : int or "same"
-        Zeros around images before each convolution.
+    padding : int, "same" or "valid"
+        Zeros around images before each convolution: so many pixels, as many as keep the size, or
+        none.
     image_shape : tuple of int, optional
         (height, width) or (height, width, channels) of flat rows; by default that of X if it has
         more than two axes, a square if the number of columns is a square number, else one line.
@@ -112,7 +113,7 @@ class ConvClassifier(NetworkClassifier):
         "pool": [_COUNT],
         "hidden": ["array-like", tuple],
         "dropout": [Interval(Real, 0, 1, closed="left")],
-        "padding": [Interval(Integral, 0, None, closed="left"), str],
+        "padding": [Interval(Integral, 0, None, closed="left"), StrOptions({"same", "valid"})],
         "image_shape": ["array-like", tuple, None],
         "epochs": [_COUNT],
         "batch_size": [_COUNT],

@@ -7,7 +7,7 @@ from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from tenfold.engine.rows import Rows
 from tenfold.neural._estimators import NetworkEstimator
@@ -227,7 +227,7 @@ def training_snapshots(model: Any, X: Any, y: Any, at: Iterable[int]) -> list[An
     [1, 3]
     """
     epochs, model = sorted(set(at)), clone(model)
-    labels = {"classes": np.unique(y)} if hasattr(model, "predict_proba") else {}
+    labels = {"classes": np.unique(y)} if is_classifier(model) else {}
     copies = []
     if 0 in epochs:
         model.partial_fit(X, y, **labels)

@@ -18,7 +18,7 @@ from scipy.special import expit
 
 from tenfold._compiled.gemm import ENTRY_OPTIONS
 from tenfold.math.links import softmax
-from tenfold.math.losses import HingeLoss
+from tenfold.math.losses import HingeLoss, LogisticLoss
 from tenfold.math.losses import Loss as ScoreLoss
 
 LossAndGradient = tuple[float, np.ndarray]  # loss summed over rows, gradient in the output
@@ -325,6 +325,17 @@ LOSSES: dict[str, Any] = {
     "gaussian": GaussianLikelihood(),
     "likelihood": Likelihood(),
 }
+
+
+def has_probabilities(loss: Any) -> bool:
+    """Whether a network with this loss, or its name, estimates probabilities of classes.
+
+    Scores of a hinge only rank the classes.
+    """
+    loss = as_loss(loss)
+    if isinstance(loss, PointwiseLoss):
+        return loss.loss.labels == "classes" or isinstance(loss.loss, LogisticLoss)
+    return not isinstance(loss, MulticlassHinge)
 
 
 def as_loss(name: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
@@ -22,6 +24,7 @@ from tenfold.neural._rbf_objective import (
     rbf_scores,
     root_total_variance,
     train_rbf,
+    vote_scores,
 )
 
 
@@ -42,12 +45,13 @@ class RbfNetwork(Classifier):
     :math:`\tfrac\alpha2 \lVert W \rVert^2`. With `adapt`, centers (and widths) are then trained
     together with the weights, so the training loss is never above that with fixed centers.
     Distances need columns of like scale: standardize first. With as many centers as rows, weights
-    from the labels and small widths, it is the nearest-neighbor classifier.
+    from the labels and small widths, it is the nearest-neighbor classifier, also where all basis
+    functions are too small for a floating-point number.
 
     Parameters
     ----------
     n_centers : int
-        Number of centers.
+        Number of centers; with a warning no more than there are rows.
     centers : {"random", "kmeans"} or (n_centers, n_features) array
         Different random rows, centers of clusters, or given centers.
     width : "auto", float or (n_centers,) array
@@ -56,8 +60,9 @@ class RbfNetwork(Classifier):
         Whether weights are trained, or each center votes for one class: that of the drawn row, or
         of most rows that are nearest to it.
     loss : {"cross_entropy", "squared_hinge"}
-        Loss of trained weights: logistic or softmax regression, or a support vector machine
-        (one-vs-rest) on the basis functions.
+        Loss of trained weights: logistic or softmax regression, or a support vector machine with
+        squared hinge (one-vs-rest) on the basis functions. For the plain hinge put `RadialFeatures`
+        and `LinearSVC(loss="hinge")` into a pipeline.
     adapt : {"none", "centers", "all"}
         What is trained besides the weights: nothing, the centers, or centers and widths.
     alpha : float
@@ -82,7 +87,7 @@ class RbfNetwork(Classifier):
 
     See Also
     --------
-    RadialFeatures, KMeans, LogisticRegression
+    RadialFeatures, KMeans, LogisticRegression, LinearSVC
 
     References
     ----------
@@ -176,6 +181,13 @@ class RbfNetwork(Classifier):
                     f"(number of centers, {rows.n_features})"
                 )
             return centers, None
+        if self.n_centers > rows.n_rows:
+            warnings.warn(
+                f"RbfNetwork has {rows.n_rows} centers instead of n_centers={self.n_centers}: "
+                "there are no more rows",
+                UserWarning,
+                stacklevel=4,
+            )
         if self.centers == "kmeans":
             return kmeans_centers(rows, self.n_centers, rng), None
         drawn = rows.sample(self.n_centers, int(rng.integers(2**31)))
@@ -207,7 +219,10 @@ class RbfNetwork(Classifier):
         return RbfParameters(self.coef_, self.intercept_, self.centers_, np.log(self.widths_))
 
     def _scorer(self) -> tuple:
-        return class_scores, self._params()
+        return class_scores, self._params(), self._score_function()
+
+    def _score_function(self) -> Callable[..., np.ndarray]:
+        return vote_scores if self.weights == "labels" else rbf_scores
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores: (n_rows,) for the second of two classes, else (n_rows, n_classes).
@@ -218,7 +233,7 @@ class RbfNetwork(Classifier):
             The rows.
         """
         check_is_fitted(self)
-        Z = self._map_rows(X, rbf_scores, self._params())
+        Z = self._map_rows(X, self._score_function(), self._params())
         return Z[:, 0] if len(self.coef_) == 1 else Z
 
     @available_if(_has_probabilities)

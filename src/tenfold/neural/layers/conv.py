@@ -39,8 +39,9 @@ class Conv2d(NamedTuple):
         Activation function of the scores; linear by default.
     stride : int or pair
         Step of the kernel along each axis.
-    padding : int, pair or "same"
-        Rows and columns of zeros on each side; "same" keeps the size at stride 1 (odd kernels).
+    padding : int, pair, "same" or "valid"
+        Rows and columns of zeros on each side; "same" keeps the size at stride 1 (odd kernels),
+        "valid" is none.
     bias : bool
         Whether each filter has a bias.
     init : str or float
@@ -73,6 +74,10 @@ class Conv2d(NamedTuple):
     @property
     def pad_widths(self) -> Pair:
         """Rows and columns of zeros on each side."""
+        if self.padding == "valid":
+            return 0, 0
+        if isinstance(self.padding, str) and self.padding != "same":
+            raise ValueError(f"padding={self.padding!r} is unknown: 'same', 'valid' or a number")
         if self.padding != "same":
             return as_pair(self.padding)  # type: ignore[arg-type]
         kh, kw = as_pair(self.kernel)
@@ -208,7 +213,7 @@ class Conv1d(NamedTuple):
     @property
     def as_conv2d(self) -> Conv2d:
         """The same kernels, of height one."""
-        padding = self.padding if self.padding == "same" else (0, self.padding)
+        padding = self.padding if isinstance(self.padding, str) else (0, self.padding)
         kernel, stride = (1, self.kernel), (1, self.stride)
         geometry: Any = {"kernel": kernel, "stride": stride, "padding": padding}
         return Conv2d(
