@@ -14,9 +14,14 @@ where there are few data its band is wider. [001, Figs. 7 to 9, Ex. 1.2.5; 002, 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures
 
-from tenfold import BayesianLinearRegression, GaussianRegression, LinearRegression, Ridge
+from tenfold import (
+    BayesianLinearRegression,
+    GaussianRegression,
+    LinearRegression,
+    PolynomialFeatures,
+    Ridge,
+)
 from tenfold.datasets import make_cosine, make_cubic
 from tenfold.plot.style import palette_color, style_axes
 
@@ -36,6 +41,24 @@ print(
 )
 print(f"noise by maximum likelihood {likely[-1].noise_variance_ ** 0.5:.4f},", end=" ")
 print(f"root of the mean squared residual {np.sqrt((residuals**2).mean()):.4f}; the truth is 0.3")
+
+# %%
+# The data themselves: the cubic with its true band, one standard deviation wide, for three noises.
+figure, row = plt.subplots(1, 3, figsize=(11, 3), sharey=True, layout="constrained")
+truth = make_cubic(200, noise=0.0, random_state=0)
+curve = polynomial(LinearRegression()).fit(*truth).predict
+for ax, noise in zip(row, (0.0, 0.1, 1.0), strict=True):
+    points, seen = make_cubic(100, noise=noise, random_state=0)
+    grid = np.linspace(points.min(), points.max(), 200)[:, None]
+    middle = curve(grid)
+    ax.fill_between(
+        grid[:, 0], middle - noise, middle + noise, color=palette_color(1), alpha=0.25, lw=0
+    )
+    ax.plot(grid[:, 0], middle, color=palette_color(1))
+    ax.plot(points[:, 0], seen, ".", ms=4, color=palette_color(0))
+    ax.set(title=f"noise {noise:g}", xlabel="x")
+    style_axes(ax)
+plt.show()
 
 # %%
 # **The mean of the posterior is ridge.** With noise sigma known and a prior N(0, tau^2) for each

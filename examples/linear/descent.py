@@ -32,7 +32,7 @@ from tenfold.optim import (
     sgd,
 )
 from tenfold.plot.style import MUTED_COLOR, TEXT_COLOR, legend_outside, palette_color, style_axes
-from tenfold.teaching import robbins_monro
+from tenfold.teaching import gradient_noise, robbins_monro
 
 A = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])  # the second column is the constant
 b = np.array([1.0, 2.0, 4.0])
@@ -224,6 +224,53 @@ plt.show()
 whole = sgd(squares, zero, rows, batch_size=len(X), learning_rate=0.3, max_iter=20, patience=20)
 plain = gradient_descent(of_all_rows, zero, learning_rate=0.3, max_iter=20, tol=None)
 print("batch of all rows = gradient descent:", np.array_equal(whole.x, plain.x))
+
+# %%
+# **Noise as a regulariser.** The slope of a few rows is that of all rows and noise, the less of it
+# the larger the batch. Two valleys are equally deep here, a narrow one on the left and a wide one.
+# Begun in the narrow one, descent stays; steps on single rows are thrown out of it, and a wide
+# valley holds them.
+pulls = np.where(np.arange(100) % 2, 4.5, -4.5)[:, None]  # their mean is zero
+
+
+def valleys(chunk, theta):
+    x, n = theta[0], len(chunk.X)
+    narrow, wide = 40 * (x + 1) ** 2, 0.5 * (x - 1) ** 2
+    slope = 80 * (x + 1) if narrow < wide else x - 1
+    return n * min(narrow, wide) + chunk.X.sum() * x, np.array([n * slope + chunk.X.sum()])
+
+
+pulled, start = tenfold.open(pulls), np.array([-0.95])
+noise = gradient_noise(valleys, start, pulled)
+ends = {}
+for size in (1, 10, 100):
+    ends[size] = [
+        sgd(
+            valleys,
+            start,
+            pulled,
+            batch_size=size,
+            learning_rate=0.02,
+            max_iter=10 * size,
+            seed=seed,
+            patience=10_000,
+        ).x[0]
+        for seed in range(20)
+    ]
+    deviation = np.sqrt(noise.of_batch(size)[0, 0])
+    share = np.mean(np.array(ends[size]) > 0)
+    print(
+        f"batches of {size:3d}: noise {deviation:.2f}, {share:.0%} of 20 runs end in the wide one"
+    )
+figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
+x = np.linspace(-1.6, 3, 400)
+ax.plot(x, np.minimum(40 * (x + 1) ** 2, 0.5 * (x - 1) ** 2), color=TEXT_COLOR)
+for number, (size, found) in enumerate(ends.items()):
+    ax.plot(found, np.full(20, -0.25 * (number + 1)), "|", ms=10, color=palette_color(number))
+    ax.text(3.05, -0.25 * (number + 1), f"batches of {size}", va="center", color=TEXT_COLOR)
+ax.set(xlabel="weight", ylabel="mean loss", ylim=(-1, 2.5))
+style_axes(ax)
+plt.show()
 
 # %%
 # Now logistic and probit regression of zeros and ones, under every schedule of the notes. Do losses

@@ -11,9 +11,15 @@ drops a perpendicular on a plane. What changes if the residuals are not squared?
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures
 
-from tenfold import FunctionFeatures, LinearRegression, QuantileRegressor, hat_matrix, plot
+from tenfold import (
+    FunctionFeatures,
+    LinearRegression,
+    PolynomialFeatures,
+    QuantileRegressor,
+    hat_matrix,
+    plot,
+)
 from tenfold.inspection import regression_diagnostics
 from tenfold.math.losses import AbsoluteLoss
 from tenfold.plot.style import MUTED_COLOR, TEXT_COLOR, palette_color, style_axes

@@ -13,13 +13,13 @@ their evidence. And where answers have an order, one score with several threshol
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures
 
 from tenfold import (
     BayesianLinearRegression,
     BayesianModelAverage,
     LinearRegression,
     OrdinalRegression,
+    PolynomialFeatures,
     WeightedModels,
 )
 from tenfold.math.labels import one_hot

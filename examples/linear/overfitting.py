@@ -14,9 +14,8 @@ Three cures: a lower degree, more data, a penalty.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import KFold
-from sklearn.preprocessing import PolynomialFeatures
 
-from tenfold import LinearRegression, Ridge, datasets
+from tenfold import LinearRegression, PolynomialFeatures, Ridge, datasets
 from tenfold.plot.style import TEXT_COLOR, palette_color, style_axes
 
 LAMBDAS = np.array([0.0, 0.001, 0.01])

@@ -14,13 +14,14 @@ penalty stands a belief about the weights, a prior.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_diabetes
-from sklearn.preprocessing import PolynomialFeatures, scale
+from sklearn.preprocessing import scale
 
 from tenfold import (
     BayesianLinearRegression,
     LinearRegression,
     PenalizedClassifier,
     PenalizedRegressor,
+    PolynomialFeatures,
     Ridge,
     plot,
     ridge_penalty,

@@ -28,6 +28,26 @@ print(
 print(f"{model.mistakes_} mistakes in {model.n_iter_} epochs (the last without one)")
 
 # %%
+# On the line no threshold has -3 and 5 on one side and 2 on the other. With the square as a second
+# column, a line has.
+figure, (line, plane) = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
+for sign, number in ((1, 0), (-1, 1)):
+    look = {"marker": palette_marker(number), "color": palette_color(number), "s": 70}
+    of_sign = np.array([1, -1, 1]) == sign
+    line.scatter(x[of_sign], np.zeros(of_sign.sum()), label=f"{sign:+d}", **look)
+    plane.scatter(*parabola[of_sign].T, label=f"{sign:+d}", **look)
+grid = np.linspace(-4, 6, 50)
+plane.plot(grid, grid**2, color=palette_color(2), lw=1, zorder=0)
+(w1, w2), offset = model.coef_[0], model.intercept_[0]
+plane.plot(grid, -(offset + w1 * grid) / w2, color=TEXT_COLOR, label="boundary")
+line.set(xlabel="x", yticks=[], title="as given")
+plane.set(xlabel="x", ylabel="$x^2$", ylim=(-3, 30), title="with the square")
+plane.legend(frameon=False)
+for ax in (line, plane):
+    style_axes(ax)
+plt.show()
+
+# %%
 # Now a plane. Each panel shows the row that was wrong (ringed), the line before (dotted) and after.
 rng = np.random.default_rng(14)
 X = np.vstack([rng.normal((-1.1, -0.7), 0.7, (9, 2)), rng.normal((1.2, 1.0), 0.7, (9, 2))])

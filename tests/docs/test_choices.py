@@ -1,4 +1,4 @@
-"""Each open choice of the notes has one default; each formula that is printed wrong is run right.
+"""Each open choice of the courses has one default.
 
 `docs/guide/choices.md` lists them, and names these tests.
 """
@@ -12,14 +12,23 @@ from sklearn.exceptions import ConvergenceWarning
 import tenfold
 from tenfold import (
     PCA,
+    BernoulliNB,
+    CategoricalNB,
+    GaussianClassifier,
+    GaussianMixture,
     GaussianNB,
     KMeans,
     LinearRegression,
+    LinearSVC,
     LogisticRegression,
+    MultinomialNB,
     NearestCentroid,
     Ridge,
+    cross_validate,
 )
 from tenfold.datasets import load_iris
+from tenfold.mixture import GaussianParameters
+from tenfold.teaching import m_step
 
 LINE = np.array([[0.0], [1.0], [2.0], [3.0]])
 
@@ -77,6 +86,33 @@ def test_a_fit_that_stops_early_says_so(model, iris):
     assert not model.converged_
 
 
+def test_em_stops_when_the_likelihood_gains_little(iris):
+    model = GaussianMixture(3, random_state=0, tol=1e-3).fit(iris[0])
+    gains = np.diff(model.lower_bounds_)
+    assert model.converged_
+    assert abs(gains[-1]) < 1e-3
+    assert (gains[:-1] >= 1e-3).all()
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky"])
+def test_line_searches_never_raise_the_objective(solver, iris):
+    model = LogisticRegression(solver=solver, tol=1e-8, max_iter=500).fit(*iris)
+    objective = np.asarray(model.history_["objective"])
+    assert (np.diff(objective) <= 1e-12 * np.abs(objective[:-1])).all()
+
+
+def test_ten_consecutive_folds():
+    X = np.arange(30.0)[:, None]
+    seen = cross_validate(LinearRegression(), X, X[:, 0] % 7)["test_score"]
+    by_hand = []
+    for fold in range(10):
+        rows = np.arange(30) // 3 == fold
+        by_hand.append(
+            LinearRegression().fit(X[~rows], X[~rows, 0] % 7).score(X[rows], X[rows, 0] % 7)
+        )
+    assert_allclose(seen, by_hand)
+
+
 def test_the_best_of_several_starts_is_kept(iris):
     one = [
         KMeans(6, init="random", n_init=1, random_state=s).fit(iris[0]).inertia_ for s in range(4)
@@ -92,6 +128,13 @@ def test_an_empty_cluster_gets_the_farthest_row():
     model = KMeans(2, init=np.array([[0.5], [100.0]])).fit([[0.0], [1.0], [10.0]])
     assert model.cluster_centers_.ravel().tolist() == [0.5, 10.0]
     assert model.labels_.tolist() == [0, 0, 1]
+
+
+def test_a_component_without_rows_stays_where_it_is():
+    before = GaussianParameters(np.full(2, 0.5), np.array([[0.0], [9.0]]), np.array([1.0, 4.0]))
+    found = m_step(LINE, np.tile([1.0, 0.0], (4, 1)), before, "spherical")
+    assert_allclose(found.weights, [1, 0], atol=1e-12)
+    assert_allclose([found.means[1, 0], found.covariances[1]], [9, 4])
 
 
 def test_fewer_different_rows_than_clusters():
@@ -129,6 +172,25 @@ def test_variances_have_a_floor():
     assert GaussianNB().fit([[5.0], [5.0]], [0, 1]).epsilon_ == 1e-9  # nothing varies at all
 
 
+def test_covariances_of_mixtures_have_a_floor():
+    flat = np.column_stack([np.repeat([0.0, 5.0], 10), np.ones(20)])
+    model = GaussianMixture(2, random_state=0).fit(flat)
+    assert model.covariances_.shape == (2, 2, 2)  # a full one for each
+    assert_allclose(model.covariances_, np.tile(1e-6 * np.eye(2), (2, 1, 1)), atol=1e-15)
+    classes = GaussianClassifier().fit(flat, np.repeat([0, 1], 10))
+    assert_allclose(classes.covariances_, np.tile(1e-6 * np.eye(2), (2, 1, 1)), atol=1e-15)
+
+
+def test_one_is_added_to_every_cell():
+    counts, y = np.array([[2.0, 0, 1], [1, 0, 0]]), [0, 0]
+    words = np.exp(MultinomialNB().fit(counts, y).feature_log_prob_)
+    assert_allclose(words, [[4 / 7, 1 / 7, 2 / 7]])
+    bits = np.exp(BernoulliNB().fit(counts, y).feature_log_prob_)  # above 0 is 1
+    assert_allclose(bits, [[3 / 4, 1 / 4, 2 / 4]])
+    categories = CategoricalNB(min_categories=3).fit(counts[:, :1], y).feature_log_prob_[0]
+    assert_allclose(np.exp(categories), [[1 / 5, 2 / 5, 2 / 5]])
+
+
 def test_class_priors_are_shares_and_not_smoothed():
     assert_allclose(GaussianNB().fit(LINE, [0, 1, 1, 1]).class_prior_, [0.25, 0.75])
 
@@ -159,6 +221,17 @@ def test_the_intercept_is_not_penalised():
     assert_allclose([ridge.coef_[0], ridge.intercept_], [0, 11.5], atol=1e-9)
     logistic = LogisticRegression(C=1e-12, tol=1e-10).fit(LINE, [0, 1, 1, 1])
     assert_allclose([logistic.coef_[0, 0], logistic.intercept_[0]], [0, np.log(3)], atol=1e-9)
+    shifted = LINE + 10
+    free, liblinear = (
+        LinearSVC(C=1e-3, intercept_scaling=s, tol=1e-6, max_iter=10_000).fit(shifted, [0, 0, 1, 1])
+        for s in (np.inf, 1.0)
+    )
+    assert abs(free.intercept_[0]) > 10 * abs(liblinear.intercept_[0])  # which penalizes it
+
+
+def test_coefficients_of_classes_sum_to_zero(iris):
+    model = LogisticRegression(tol=1e-8, max_iter=500).fit(*iris)
+    assert_allclose(model.coef_.sum(axis=0), 0, atol=1e-5)
 
 
 def test_redundant_columns_give_the_shortest_solution():
@@ -198,70 +271,3 @@ def test_accuracy_is_the_share_of_the_weight():
 def test_sequences_keep_their_lengths():
     rows = tenfold.open([np.ones((3, 2)), np.ones((0, 2)), np.ones((5, 2))])
     assert rows.gather().X.lengths.tolist() == [3, 0, 5]
-
-
-# ------------------------------------------------------- printed wrong in a note, run right here
-
-
-def test_erratum_hessian_of_softmax_has_blocks_beside_the_diagonal(iris):
-    X, y = iris
-    model = LogisticRegression(solver="newton-cholesky", fit_intercept=False, tol=1e-8).fit(X, y)
-    rounds = int(model.n_iter_[0])
-    W = np.zeros((3, 4))
-    for _ in range(rounds):  # 001 (104) prints a Hessian with the blocks of the classes alone
-        P = np.exp(X @ W.T)
-        P /= P.sum(axis=1, keepdims=True)
-        slope = (P - np.eye(3)[y]).T @ X + W
-        blocks = [(X * (p * (1 - p))[:, None]).T @ X + np.eye(4) for p in P.T]
-        W -= [np.linalg.solve(H, g) for H, g in zip(blocks, slope, strict=True)]
-    assert rounds <= 12
-    assert np.abs(W - model.coef_).max() > 1e-3
-
-
-def test_erratum_log_prior_counts_once(iris):
-    X, y = iris
-    keep = np.r_[0:50, 50:60]
-    model = GaussianNB().fit(X[keep], y[keep])
-    density = [
-        norm.logpdf(X, m, np.sqrt(v)).sum(axis=1)
-        for m, v in zip(model.theta_, model.var_, strict=True)
-    ]
-    joint = np.log(model.class_prior_) + np.transpose(density)  # 001 (130): p times the log prior
-    assert_allclose(model.predict_joint_log_proba(X), joint, rtol=1e-6)
-
-
-def test_erratum_directions_of_pca_are_right_singular_vectors(iris):
-    X = iris[0] - iris[0].mean(axis=0)
-    U, _, Vt = np.linalg.svd(X, full_matrices=False)
-    W = PCA().fit(iris[0]).components_
-    assert_allclose(np.abs(W), np.abs(Vt), atol=1e-9)
-    assert W.shape != U.T.shape  # 004 names U, which has a column per row of X
-
-
-def test_erratum_reconstruction_error_sums_over_all_rows(iris):
-    X = iris[0]
-    model, full = PCA(2).fit(X), PCA().fit(X)
-    error = ((X - model.inverse_transform(model.transform(X))) ** 2).sum()
-    assert_allclose(error, (len(X) - 1) * full.explained_variance_[2:].sum(), rtol=1e-9)
-
-
-def test_erratum_penalty_of_a_mean_is_n_times_that_of_a_sum(iris):
-    X, y = iris[0][:, :3], iris[0][:, 3]
-    n, penalty = len(X), 0.1
-    A, b = X - X.mean(axis=0), y - y.mean()
-    mean_form = np.linalg.solve(A.T @ A / n + penalty * np.eye(3), A.T @ b / n)
-    assert_allclose(Ridge(alpha=n * penalty).fit(X, y).coef_, mean_form)
-    assert not np.allclose(Ridge(alpha=penalty).fit(X, y).coef_, mean_form, rtol=0.01)
-
-
-def test_erratum_a_centre_is_the_mean_of_its_own_rows():
-    X = np.array([[0.0], [2.0], [10.0], [14.0]])
-    model = KMeans(2, init=np.array([[0.0], [10.0]])).fit(X)
-    assert model.cluster_centers_.ravel().tolist() == [1, 12]  # 002: each by the count of the first
-
-
-def test_erratum_lloyd_repeats_assigning_and_moving():
-    X = np.array([[0.0], [1.0], [2.0], [9.0], [10.0]])
-    model = KMeans(2, init=np.array([[0.0], [1.0]])).fit(X)
-    assert model.n_iter_ > 1  # 004 repeats the start and the assignment: one round
-    assert_allclose(model.cluster_centers_.ravel(), [1, 9.5])

@@ -26,7 +26,7 @@ from tenfold.math.distances import cosine_distances, cosine_similarities
 from tenfold.math.losses import HingeLoss
 from tenfold.math.partitions import is_partition, stirling_number
 from tenfold.mixture import GaussianParameters
-from tenfold.neural import Conv2d, layer_sizes
+from tenfold.neural import Conv2d, Rnn, build_network, layer_sizes
 from tenfold.optim import DivergenceError, gradient_descent
 from tenfold.teaching import autodiff, e_step, log_joint, m_step, simplex_weights
 from tenfold.teaching.geometry import Hyperplane, norm
@@ -280,3 +280,10 @@ def test_4_posteriors_of_masked_rows_are_the_e_step():
     model = GaussianMixture(2, covariance_type="spherical", max_iter=50, **options).fit(x)
     filled = model.impute(x)
     assert_allclose(filled[0, 1], model.predict_proba(x)[0] @ model.means_[:, 1])
+
+
+def test_3_shapes_of_a_recurrent_layer():
+    """W^{s,x} is m x d for m states and d inputs; printed m x m."""
+    network, params = build_network([Rnn(4)], (7, 3), np.random.default_rng(0))
+    assert sorted(array.shape for array in params) == [(3, 4), (4,), (4, 4)]  # transposed: x W
+    assert network.shapes == [(4,)]
