@@ -439,7 +439,7 @@ def test_probabilities():
         ({"alpha": 0}, "alpha must be > 0"),
         ({"learning_rate": "pa1", "loss": "log_loss"}, "'hinge'"),
         ({"penalty": "elasticnet", "l1_ratio": None}, "l1_ratio"),
-        ({"power_t": -1.0}, "power_t"),
+        ({"power_t": np.inf}, "power_t"),
         ({"loss": "quantile"}, "loss"),
         ({"class_weight": {7: 1.0}}, "7"),
     ],

@@ -64,7 +64,7 @@ def test_classes_in_an_order_of_their_own():
 
 
 def test_one_class_is_named_in_words():
-    with pytest.raises(ValueError, match=r"LogisticRegression .* one class: 'only'"):
+    with pytest.raises(ValueError, match=r"LogisticRegression: .* one class: 'only'"):
         tenfold.LogisticRegression().fit(X, np.full(len(X), "only"))
 
 

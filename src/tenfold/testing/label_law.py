@@ -22,8 +22,8 @@ def label_kinds(k: int) -> Iterator[tuple[str, np.ndarray]]:
     """Names of kinds of labels, and k labels of each kind in ascending order."""
     words = np.array(_NAMES[:k])
     yield "signs", np.array([-1, 0, 1] if k == 3 else [-1, 1])
-    yield "counted from one", np.arange(1, k + 1)
-    yield "floats", np.arange(float(k))
+    yield "counted from nine", np.arange(9, 9 + k)  # as text, 10 comes before 9
+    yield "floats", np.array([2.0, 10.0, 3000.0])[:k]
     yield "words", words
     yield "objects", words.astype(object)
     yield "beyond 2^53", 2**53 + 1 + np.arange(k)
