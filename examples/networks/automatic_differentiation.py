@@ -14,13 +14,24 @@ import numpy as np
 
 from tenfold import datasets, optim
 from tenfold.plot.style import palette_color, style_axes
-from tenfold.teaching import autodiff
+from tenfold.teaching import autodiff, compare_derivatives, differentiate, symbols
 
 print("d x^2 at 2:", autodiff.grad(lambda x: x**2)(2.0))
 print("d x (x + y) at (2, 1):", autodiff.grad(lambda x, y: x * (x + y), (0, 1))(2.0, 1.0))
 sigmoid = lambda z: 1 / (1 + np.exp(-z))  # noqa: E731
 thrice = lambda x: sigmoid(sigmoid(sigmoid(x)))  # noqa: E731
 print("a sigmoid of a sigmoid of a sigmoid at 1.5:", autodiff.grad(thrice)(1.5))
+
+# %%
+# **As a formula.** The derivative of the sigmoid model of the notes [003, lect. 3], which a program
+# for symbolic computation prints there: the same function is run on symbols, differentiated by the
+# rules of calculus, and compared with automatic differentiation and with finite differences.
+model = lambda p1, p2: 1 / (1 + np.exp(-(2.0 * p1 + p2)))  # noqa: E731 - one row, x = 2
+x_, p1_, p2_ = symbols("x p1 p2")
+print("d y / d p1 =", differentiate(1 / (1 + np.exp(-(p1_ * x_ + p2_))), p1_))
+three = compare_derivatives(model, 0.3, -0.1)
+print(f"at x = 2: formula {three.symbolic[0]:.12f}, automatic {three.automatic[0]:.12f},")
+print(f"differences {three.numerical[0]:.12f}")
 
 # %%
 # A function and its derivatives, each the gradient of the one before.

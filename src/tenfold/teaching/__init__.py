@@ -41,6 +41,13 @@ _OFFERS = {
         "gradient_noise",
         "robbins_monro",
     ),
+    "symbolic": (
+        "DerivativeComparison",
+        "Expression",
+        "compare_derivatives",
+        "differentiate",
+        "symbols",
+    ),
 }
 _MODULES = (
     "autodiff",

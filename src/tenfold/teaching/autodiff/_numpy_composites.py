@@ -112,6 +112,62 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
     return np.take(x, np.repeat(np.arange(np.shape(x)[axis]), repeats), axis=axis)
 
 
+def tile(x: Any, reps: Any) -> Any:
+    """`np.tile`."""
+    reps = tuple(np.atleast_1d(reps).tolist())
+    n = max(np.ndim(x), len(reps))
+    x = np.reshape(x, (1,) * (n - np.ndim(x)) + np.shape(x))
+    for axis, times in enumerate((1,) * (n - len(reps)) + reps):
+        x = np.concatenate([x] * times, axis=axis)
+    return x
+
+
+def pad(x: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
+    """`np.pad` with a constant, or with copies of entries ("edge", "reflect", "wrap", ...)."""
+    if mode != "constant":  # which entry each entry of the result is a copy of
+        numbers = np.arange(np.size(primal(x))).reshape(np.shape(x))
+        options: Any = {"mode": mode, **kwargs}
+        return np.ravel(x)[np.pad(numbers, pad_width, **options)]
+    value = kwargs.get("constant_values", 0.0)
+    widths = np.broadcast_to(pad_width, (np.ndim(x), 2)).tolist()
+    for axis, sizes in enumerate(widths):
+        shapes = [(*np.shape(x)[:axis], size, *np.shape(x)[axis + 1 :]) for size in sizes]
+        before, after = (np.full(shape, value) for shape in shapes)
+        x = np.concatenate([before, x, after], axis=axis)
+    return x
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """`np.convolve`: the sums of the products along the anti-diagonals of the outer product."""
+    n, m = len(a), len(v)
+    shifted = [pad(a * v[j], (j, m - 1 - j)) for j in range(m)]
+    full = np.sum(np.stack(shifted), axis=0)
+    if mode == "full":
+        return full
+    cut = min(n, m) - 1
+    begin = cut if mode == "valid" else cut // 2
+    return full[begin : begin + (max(n, m) - cut if mode == "valid" else max(n, m))]
+
+
+def interp(x: Any, xp: Any, fp: Any) -> Any:
+    """`np.interp`: constant beyond the first and the last point."""
+    x = clip(x, xp[0], xp[-1])
+    right = np.clip(np.searchsorted(primal(xp), primal(x), side="right"), 1, len(xp) - 1)
+    share = (x - xp[right - 1]) / (xp[right] - xp[right - 1])
+    return fp[right - 1] + share * (fp[right] - fp[right - 1])
+
+
+def nansum(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """`np.nansum`; the derivative in a missing entry is zero."""
+    return np.sum(np.where(np.isnan(primal(x)), 0.0, x), axis=axis, keepdims=keepdims)
+
+
+def nanmean(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """`np.nanmean`."""
+    there = np.sum(~np.isnan(primal(x)), axis=axis, keepdims=keepdims)
+    return nansum(x, axis, keepdims=keepdims) / there
+
+
 def hstack(parts: Any) -> Any:
     """`np.hstack`."""
     parts = [np.atleast_1d(part) for part in parts]
@@ -157,6 +213,12 @@ COMPOSITE_RULES.update(
         np.median: median,
         np.ptp: lambda x, axis=None: np.max(x, axis=axis) - np.min(x, axis=axis),
         np.repeat: repeat,
+        np.tile: tile,
+        np.pad: pad,
+        np.convolve: convolve,
+        np.interp: interp,
+        np.nansum: nansum,
+        np.nanmean: nanmean,
         np.sinc: lambda x: np.where(
             np.equal(x, 0), 1.0, np.sin(np.pi * x) / (np.pi * np.where(np.equal(x, 0), 1.0, x))
         ),

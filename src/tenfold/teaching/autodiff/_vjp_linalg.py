@@ -10,7 +10,14 @@ import numpy as np
 
 from tenfold.teaching.autodiff._vjp_elementwise import unbroadcast
 from tenfold.teaching.autodiff._vjp_shape import expand_reduced, first_argument_vjp
-from tenfold.teaching.autodiff.tracer import COMPOSITE_RULES, VJP, VJP_RULES, NoRuleError, primitive
+from tenfold.teaching.autodiff.tracer import (
+    COMPOSITE_RULES,
+    VJP,
+    VJP_RULES,
+    NoRuleError,
+    primal,
+    primitive,
+)
 
 
 def _transpose_matrices(x: Any) -> Any:
@@ -196,3 +203,35 @@ COMPOSITE_RULES.update(
         np.linalg.eigh: lambda A: (_eigenvalues(A), _eigenvectors(A)),
     }
 )
+
+
+def _singular_values(A: Any) -> Any:
+    """Singular values, descending; their squares are the eigenvalues of the smaller Gram matrix."""
+    rows, columns = np.shape(A)[-2:]
+    B = _transpose_matrices(A) if rows < columns else A
+    return np.sqrt(np.flip(_eigenvalues(_transpose_matrices(B) @ B), axis=-1))
+
+
+def _svd(A: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """`np.linalg.svd`, of different singular values that are not zero."""
+    if not compute_uv:
+        return _singular_values(A)
+    if full_matrices and np.shape(A)[-2] != np.shape(A)[-1]:
+        raise NoRuleError("only np.linalg.svd(A, full_matrices=False) has a derivative here")
+    known = np.linalg.svd(primal(A), full_matrices=False)
+    s = _singular_values(A)
+    if np.shape(A)[-2] < np.shape(A)[-1]:
+        U = _oriented_eigenvectors(A @ _transpose_matrices(A), known[0])
+        return U, s, _transpose_matrices(_transpose_matrices(A) @ U / s[..., None, :])
+    V = _oriented_eigenvectors(_transpose_matrices(A) @ A, _transpose_matrices(known[2]))
+    return (A @ V) / s[..., None, :], s, _transpose_matrices(V)
+
+
+def _oriented_eigenvectors(A: Any, like: np.ndarray) -> Any:
+    """Eigenvectors by descending eigenvalue, with the signs of these."""
+    V = np.flip(_eigenvectors(A), axis=-1)
+    return V * np.sign(np.sum(primal(V) * like, axis=-2, keepdims=True))
+
+
+COMPOSITE_RULES[np.linalg.svd] = _svd
+COMPOSITE_RULES[np.linalg.svdvals] = _singular_values
