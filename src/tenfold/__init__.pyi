@@ -78,6 +78,7 @@ from tenfold.linear.lasso_cv import LassoCV as LassoCV
 from tenfold.linear.least_squares import LinearRegression as LinearRegression
 from tenfold.linear.least_squares_classifier import LeastSquaresClassifier as LeastSquaresClassifier
 from tenfold.linear.logistic import LogisticRegression as LogisticRegression
+from tenfold.linear.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
 from tenfold.linear.multi_task import MultiTaskElasticNet as MultiTaskElasticNet
 from tenfold.linear.multi_task import MultiTaskLasso as MultiTaskLasso
 from tenfold.linear.multi_task_cv import MultiTaskElasticNetCV as MultiTaskElasticNetCV
@@ -104,6 +105,7 @@ from tenfold.linear.svm.hard_margin_solver import hard_margin as hard_margin
 from tenfold.linear.svm.linear_svc import LinearSVC as LinearSVC
 from tenfold.linear.tweedie import GammaRegressor as GammaRegressor
 from tenfold.linear.tweedie import TweedieRegressor as TweedieRegressor
+from tenfold.mixture.bayesian_mixture import BayesianGaussianMixture as BayesianGaussianMixture
 from tenfold.mixture.discrete import BernoulliMixture as BernoulliMixture
 from tenfold.mixture.discrete import CategoricalMixture as CategoricalMixture
 from tenfold.mixture.discrete import MultinomialMixture as MultinomialMixture
@@ -148,6 +150,8 @@ from tenfold.preprocessing.text.term_weights import word_weights as word_weights
 from tenfold.preprocessing.text.tfidf import TfIdf as TfIdf
 from tenfold.preprocessing.text.word_counts import WordCounts as WordCounts
 from tenfold.teaching.kmeans_steps import lloyd_steps as lloyd_steps
+from tenfold.tree.boosting_classifier import HistGradientBoostingClassifier as HistGradientBoostingClassifier
+from tenfold.tree.boosting_regressor import HistGradientBoostingRegressor as HistGradientBoostingRegressor
 
 _WHERE: dict[str, str]
 __all__: list[str]

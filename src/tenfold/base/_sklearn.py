@@ -15,7 +15,10 @@ from sklearn.utils._param_validation import (
     RealNotInt,
     StrOptions,
 )
+from sklearn.utils.validation import _check_categorical_features as check_categorical_features
+from sklearn.utils.validation import _check_feature_names as check_feature_names
 from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
+from sklearn.utils.validation import _check_monotonic_cst as check_monotonic_cst
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as num_samples
 
@@ -26,7 +29,10 @@ __all__ = [
     "Options",
     "RealNotInt",
     "StrOptions",
+    "check_categorical_features",
+    "check_feature_names",
     "check_feature_names_in",
+    "check_monotonic_cst",
     "check_sample_weight",
     "expected_check_failures",
     "infer_dimension",

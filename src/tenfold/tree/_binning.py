@@ -42,7 +42,7 @@ class BinMapper:
     thresholds : (p, width) float64 array, ascending, then +inf: bin b of column j has the values x
         with thresholds[j, b - 1] < x <= thresholds[j, b]
     n_bins : (p,) int64 array, number of bins of each column without that of missing values
-    max_bins : most bins of a column; the number of the bin of missing values, too
+    max_bins : most bins of any column, which is the number of the bin of missing values
     categories : tuple with an entry per column: None, or the categories of a categorical column,
         ascending; the number of a category in this list is its code
     category_bins : tuple with an entry per column: None, or the bin of each code; categories that
@@ -107,14 +107,20 @@ def encode_categories(X: np.ndarray, categories: tuple) -> np.ndarray:
 
 
 def learn_bins(
-    rows: Rows, max_bins: int, seed: int, *, categories: tuple = (), category_bins: tuple = ()
+    rows: Rows,
+    max_bins: int,
+    seed: int,
+    *,
+    categories: tuple = (),
+    category_bins: tuple = (),
+    held_out: np.ndarray | None = None,
 ) -> BinMapper:
     """Bins of the columns from a sample of the rows, drawn by their numbers.
 
-    Rows of weight zero are left out; a weight of two counts as the row twice.
+    Rows of weight zero, and those that are held out, are left out; a weight of two counts as the
+    row twice.
     """
-    cap = _SAMPLE_BYTES // max(rows.n_features * 8, 1)
-    sample = rows.sample(min(SAMPLE_ROWS, max(cap, _MIN_SAMPLE_ROWS)), seed)
+    sample = _draw_sample(rows, seed, held_out)
     weights = None if sample.w is None else np.asarray(sample.w, np.float64)
     X = sample.X if isinstance(sample.X, np.ndarray) else sample.X.tocsc()
     found: list[np.ndarray] = [np.empty(0)] * rows.n_features
@@ -134,7 +140,20 @@ def learn_bins(
     for j, bins in enumerate(category_bins):
         if bins is not None:
             n_bins[j] = int(bins.max(initial=-1)) + 1
-    return BinMapper(thresholds, n_bins, max_bins, categories, category_bins)
+    return BinMapper(thresholds, n_bins, int(n_bins.max(initial=1)), categories, category_bins)
+
+
+def _draw_sample(rows: Rows, seed: int, held_out: np.ndarray | None) -> Chunk:
+    """Some rows, drawn by their numbers."""
+    cap = _SAMPLE_BYTES // max(rows.n_features * 8, 1)
+    most = min(SAMPLE_ROWS, max(cap, _MIN_SAMPLE_ROWS))
+    if held_out is None:
+        return rows.sample(most, seed)
+    numbers = np.flatnonzero(~held_out)
+    if len(numbers) > most:
+        chosen = np.random.default_rng(seed).choice(len(numbers), most, replace=False)
+        numbers = numbers[np.sort(chosen)]
+    return rows.take(numbers)
 
 
 def find_thresholds(values: np.ndarray, max_bins: int, weights: np.ndarray | None) -> np.ndarray:

@@ -28,7 +28,7 @@ from tenfold.tree._fixed_point_numba import CONSTANT, FINE, leaf_sums, quantize
 from tenfold.tree._gradient_split_numba import COUNT, LOWER, UPPER
 from tenfold.tree._growth import GrowingTree, TreeShape
 from tenfold.tree._histogram_numba import GROUP_COLUMNS, add_fine_rows, add_packed_rows
-from tenfold.tree._losses import BoostingLoss, sum_exactly, weighted_quantile
+from tenfold.tree._losses import BoostingLoss, mean_loss, weighted_quantile
 from tenfold.tree._row_lists_numba import (
     BinnedTree,
     add_binned_tree,
@@ -116,10 +116,7 @@ class MemoryTrainer:
         w = None if self.w is None else self.w[rows]
         whole = self.all_learn and not held_out
         y, score = (self.y, self.score) if whole else (self.y[rows], self.score[rows])
-        value = self.loss.value(y, score)
-        if w is None:
-            return float(sum_exactly(value) / len(value))
-        return float(sum_exactly(value * w) / sum_exactly(w))
+        return mean_loss(self.loss, y, score, w)
 
     def _grow(self, number: int, k: int, prepared: np.ndarray) -> BinnedTree:
         units = self._quantize(prepared, k)

@@ -33,11 +33,13 @@ class BoostingLoss:
     constant : whether curvatures are 1
     bounded : whether gradients are at most 1 and curvatures at most 1/4
     quantiles : levels whose quantiles of residuals are the values of leaves; None: Newton steps
+    link : name of the function of scores that is predicted, see `invert_link`
     """
 
     n_outputs: int = 1
     constant = False
     bounded = False
+    link = "identity"
     quantiles: tuple[float, ...] | None = None
 
     def prepare(self, score: np.ndarray) -> np.ndarray:
@@ -57,10 +59,6 @@ class BoostingLoss:
     def start(self, y: np.ndarray, w: np.ndarray | None) -> np.ndarray:
         """Scores before the first tree: a minimizer of the loss over constants."""
         raise NotImplementedError
-
-    def mean(self, score: np.ndarray) -> np.ndarray:
-        """Prediction of scores."""
-        return score
 
 
 @dataclass(frozen=True)
@@ -96,6 +94,7 @@ class BoostedQuantiles(BoostingLoss):
     """Pinball losses of several levels of one target."""
 
     constant = True
+    link = "ascending"
 
     def _loss(self, k: int) -> PinballLoss:
         return PinballLoss(self.quantiles[k])  # type: ignore[index]
@@ -112,16 +111,13 @@ class BoostedQuantiles(BoostingLoss):
     def start(self, y: np.ndarray, w: np.ndarray | None) -> np.ndarray:
         return np.array([weighted_quantile(y[:, 0], w, q) for q in self.quantiles or ()])
 
-    def mean(self, score: np.ndarray) -> np.ndarray:
-        """Quantiles in ascending order: levels that crossed change places."""
-        return score if self.n_outputs == 1 else np.sort(score, axis=1)
-
 
 @dataclass(frozen=True)
 class BoostedDeviance(BoostingLoss):
     """Half a Tweedie deviance (Poisson: 1, gamma: 2) of exp(score), in each of several targets."""
 
     power: float = 1.0
+    link = "log"
 
     def slopes(
         self, y: np.ndarray, prepared: np.ndarray, k: int
@@ -139,9 +135,6 @@ class BoostedDeviance(BoostingLoss):
 
     def start(self, y: np.ndarray, w: np.ndarray | None) -> np.ndarray:
         return np.array([portable_log(exact_mean(own, w)) for own in y.T])
-
-    def mean(self, score: np.ndarray) -> np.ndarray:
-        return np.exp(score)
 
 
 @dataclass(frozen=True)
@@ -192,6 +185,26 @@ class BoostedSoftmax(BoostingLoss):
         shares = (exact_mean((y[:, 0] == k) * 1.0, w) for k in range(self.n_outputs))
         logs = [portable_log(max(share, _MIN_PROBABILITY)) for share in shares]
         return np.array(logs) - round_fraction(sum(map(Fraction, logs)) / len(logs))
+
+
+def invert_link(score: np.ndarray, link: str) -> np.ndarray:
+    """Predictions (n, k) of scores.
+
+    Quantiles of several levels that cross change places: link "ascending".
+    """
+    if link == "log":
+        return np.exp(score)
+    return np.sort(score, axis=1) if link == "ascending" else score
+
+
+def mean_loss(loss: BoostingLoss, y: np.ndarray, score: np.ndarray, w: np.ndarray | None) -> float:
+    """Weighted mean of the losses of rows, from exact sums."""
+    value = loss.value(y, score)
+    if not np.isfinite(value).all():
+        return float(np.mean(value))
+    if w is None:
+        return round_fraction(sum_exactly(value) / len(value))
+    return round_fraction(sum_exactly(value * w) / sum_exactly(w))
 
 
 def portable_log(x: float) -> float:

@@ -170,19 +170,10 @@ class TreeEnsemble:
         cover, gain = (None if a is None else a[first:end] for a in (self.cover, self.gain))
         return Tree(words, self.values[low:high], self.bitsets, cover, gain)
 
-    def first(self, n_trees: int) -> TreeEnsemble:
-        """The first trees alone (for staged predictions)."""
-        end = int(self.roots[n_trees])
-        cover, gain = (None if a is None else a[:end] for a in (self.cover, self.gain))
-        return TreeEnsemble(
-            self.words[:end],
-            self.roots[: n_trees + 1],
-            self.values,
-            self.outputs[:n_trees],
-            self.bitsets,
-            cover,
-            gain,
-        )
+    def between(self, start: int, stop: int) -> TreeEnsemble:
+        """The trees from one number up to another."""
+        trees = [self.tree(t) for t in range(start, stop)]
+        return TreeEnsemble.of(trees, self.outputs[start:stop])
 
 
 def pack_nodes(feature: Any, left: Any, threshold: Any) -> np.ndarray:
