@@ -5,7 +5,6 @@
 
 import numpy as np
 from numpy.testing import assert_allclose
-from scipy.stats import norm
 
 from tenfold import (
     PCA,
@@ -164,10 +163,3 @@ def test_1_7_rotation_is_irrelevant_after_the_absolute_value():
         assert_allclose(folded.min(axis=1), 0, atol=1e-12)
         line = LogisticRegression(C=100).fit(folded, [0, 0, 1, 1])
         assert line.score(folded, [0, 0, 1, 1]) == 1
-
-
-def test_2_2_identity_covariance_is_a_product_of_normals():
-    """The three printed forms of the density agree, with a root of 2 pi for every column."""
-    mean = X[:1]
-    unit = GaussianParameters(np.ones(1), mean, np.ones(1))
-    assert_allclose(log_joint(X, unit, "spherical")[:, 0], norm.logpdf(X, mean).sum(axis=1))

@@ -26,9 +26,9 @@ from tenfold.mixture import GaussianParameters
 from tenfold.neural import Conv2d, layer_sizes
 from tenfold.optim import irls_step, weighted_least_squares
 from tenfold.optim.schedules import LogOverSqrt
-from tenfold.teaching import autodiff, cross_correlate, e_step, geometry, log_joint, m_step, pool
+from tenfold.teaching import cross_correlate, e_step, geometry, log_joint, m_step, pool
 from tenfold.teaching.linear_algebra import gram_schmidt
-from tenfold.teaching.probability import JointDensity, kl_divergence
+from tenfold.teaching.probability import JointDensity, JointTable, kl_divergence
 
 RNG = np.random.default_rng(0)
 X = np.column_stack([np.ones(40), RNG.normal(size=(40, 2))])
@@ -40,7 +40,7 @@ def test_1_2_frobenius_norm_has_a_root():
     A = RNG.normal(size=(3, 4))
     assert_allclose(geometry.norm(A.ravel()), np.sqrt(np.trace(A.T @ A)))
     assert_allclose(geometry.norm(2 * A.ravel()), 2 * geometry.norm(A.ravel()))
-    assert_allclose(np.trace(4 * A.T @ A), 4 * np.trace(A.T @ A))  # printed
+    assert abs(geometry.norm(A.ravel()) - np.trace(A.T @ A)) > 1  # printed
 
 
 def test_1_2_mean_square_is_the_variance():
@@ -278,8 +278,8 @@ def test_a_7_posterior_of_a_coin_keeps_its_prior():
 def test_a_5_product_densities_are_normalised_by_each_factor():
     """(402): f / sum f and g / sum g; printed without the division for g."""
     f, g = np.array([1.0, 3.0]), np.array([2.0, 6.0, 2.0])
-    joint = np.outer(f, g) / (f.sum() * g.sum())
-    assert_allclose(joint.sum(axis=1), f / f.sum())
-    assert_allclose(joint.sum(axis=0), g / g.sum())
-    slope = autodiff.grad(lambda f: np.sum(np.log(f / np.sum(f))))(f)
-    assert_allclose(slope @ f, 0, atol=1e-12)  # a common factor of f changes nothing
+    axes = {"x": [0, 1], "y": [0, 1, 2]}
+    joint = JointTable(np.outer(f, g) / (f.sum() * g.sum()), axes)
+    assert_allclose(joint.distribution("x").p, f / f.sum())
+    assert_allclose(joint.distribution("y").p, g / g.sum())
+    assert joint.independent("x", "y")
