@@ -34,6 +34,7 @@ LISTED |= {
     "tenfold.teaching": "Teaching",
     "tenfold.teaching.autodiff": "Automatic differentiation",
 }
+LISTED |= {"tenfold.report": "Pages: studies, explanations, dendrograms"}
 LISTED |= {"tenfold.distributions": "Distributions", "tenfold.teaching.probability": "Probability"}
 LISTED |= {"tenfold.cluster": "Clustering tools", "tenfold.mixture": "Mixture parameters"}
 LISTED |= {"tenfold.teaching.learning_theory": "Learning theory"}

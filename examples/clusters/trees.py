@@ -8,6 +8,8 @@ of clusters at once, and is cut afterwards. What is nearest is the linkage's wor
 
 # %%
 # Four points, 0, 1, 3 and 7, with the heights at which they join, by hand and here.
+from html import escape
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_iris, make_moons
@@ -17,6 +19,7 @@ from tenfold.cluster.dendrogram import linkage_matrix
 from tenfold.cluster.profiles import compare_clusterings
 from tenfold.plot import cluster_scatter, dendrogram
 from tenfold.plot.style import style_axes
+from tenfold.report import render_dendrogram
 
 points = np.array([[0.0], [1.0], [3.0], [7.0]])
 by_hand = {
@@ -43,6 +46,23 @@ for ax, height in zip(axes, (2.5, 1.2), strict=True):
     ax.set_title(f"cut at {height}: {model.cut(height=height).max() + 1} clusters")
 axes[1].set_ylabel("")
 plt.show()
+
+
+# %%
+# Where to cut? Move the line yourself. `tenfold.report.write_dendrogram(model, "tree.html")` writes
+# this page: one file, which needs no network.
+class Page:
+    """A page within this page."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def _repr_html_(self):
+        look = 'title="A tree to cut" style="width:100%;height:860px;border:1px solid #ddd"'
+        return f'<iframe {look} srcdoc="{escape(self.text)}"></iframe>'
+
+
+Page(render_dendrogram(model, names=names, n_clusters=3, title="Thirty irises"))
 
 # %%
 # Single linkage follows strings, complete linkage makes compact clusters; k-means, too, wants round

@@ -1,9 +1,13 @@
-"""Reports: a study, or the explanation of a model, as one self-contained HTML page."""
+"""Reports: a study, the explanation of a model, or a dendrogram, as one self-contained page."""
 
 from tenfold._lazy import attach, modules_of_names
 
 # What each module offers. No name here is also that of a module: importing it would hide the name.
 _OFFERS = {
+    "dendrogram_page": (
+        "render_dendrogram",
+        "write_dendrogram",
+    ),
     "explanation_page": (
         "ModelExplanation",
         "render_explanation",

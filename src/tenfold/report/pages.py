@@ -183,8 +183,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals |= {
-        "style": Markup(_read_asset("page.css")),  # noqa: S704 - our own file
-        "script": Markup(_read_asset("page.js")),  # noqa: S704 - our own file
+        "style": Markup(read_asset("page.css")),  # noqa: S704 - our own file
+        "script": Markup(read_asset("page.js")),  # noqa: S704 - our own file
         "version": tenfold.__version__,
         "dataset": dataset,
         "evaluation": evaluation,
@@ -202,7 +202,8 @@ def _environment() -> Environment:
     return environment
 
 
-def _read_asset(name: str) -> str:
+def read_asset(name: str) -> str:
+    """A file beside the templates: a style sheet or a script."""
     return files("tenfold.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
