@@ -516,3 +516,66 @@ def test_weights_outside_the_unit_interval_are_reported_with_their_range():
     X, _ = clouds(60, 2, 2)
     with pytest.raises(ValueError, match=r"max value 1\.50000, min value -0\.50000"):
         GaussianMixture(2, weights_init=[1.5, -0.5]).fit(X)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hard_em_with_fixed_weights_and_variances_is_kmeans(seed):
+    rng = np.random.default_rng(seed)
+    X = np.concatenate([1.5 * rng.normal(size=(200, 2)), 0.5 * rng.normal(size=(20, 2)) + [3, 0]])
+    start = X[[0, 205]]
+    options = {"covariance_type": "spherical", "hard": True, "tol": 0, "max_iter": 500}
+    model = GaussianMixture(
+        2, means_init=start, fixed_weights=True, fixed_covariances=True, **options
+    ).fit(X)
+    kmeans = KMeans(2, init=start, n_init=1, tol=0, max_iter=500).fit(X)
+    assert np.allclose(model.means_, kmeans.cluster_centers_, rtol=1e-12)
+    assert np.array_equal(model.predict(X), kmeans.labels_)
+    assert np.array_equal(model.weights_, [0.5, 0.5])
+    assert np.array_equal(model.covariances_, [1.0, 1.0])
+    # the bound is minus half the inertia, up to a constant
+    constant = np.log(0.5) - np.log(2 * np.pi)
+    assert np.isclose(model.lower_bound_, constant - 0.5 * kmeans.inertia_ / len(X))
+    free = GaussianMixture(2, means_init=start, random_state=0, **options).fit(X)
+    assert not np.allclose(free.weights_, 0.5)
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_given_weights_and_covariances_stay(kind):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(size=(30, 2)) + 6])
+    C = {"full": np.stack([np.eye(2), 2 * np.eye(2)]), "tied": 2 * np.eye(2)}
+    C |= {"diag": np.array([[1.0, 2.0], [3.0, 4.0]]), "spherical": np.array([2.0, 3.0])}
+    P = 1 / C[kind] if kind in ("diag", "spherical") else np.linalg.inv(C[kind])
+    model = GaussianMixture(
+        2,
+        covariance_type=kind,
+        weights_init=[0.3, 0.7],
+        precisions_init=P,
+        fixed_weights=True,
+        fixed_covariances=True,
+        random_state=0,
+        tol=1e-8,
+        max_iter=500,
+    ).fit(X)
+    assert np.allclose(model.covariances_, C[kind])
+    assert np.array_equal(model.weights_, [0.3, 0.7])
+    assert (np.diff(model.history_["objective"]) <= 1e-12).all()
+    assert np.isclose(model.aic(X), -2 * model.score(X) * len(X) + 2 * 4)
+    with pytest.raises(ValueError, match="fixed_weights"):
+        GaussianMixture(2, solver="gradient", fixed_weights=True).fit(X)
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_components_may_begin_with_the_variance_of_all_rows(kind):  # [003, lecture 16]
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(60, 2)) * [1, 2], rng.normal(size=(30, 2)) + 6])
+    options = {"covariance_type": kind, "random_state": 0, "reg_covar": 0, "max_iter": 0}
+    model = GaussianMixture(2, initial_covariances="global", **options).fit(X)
+    S = np.cov(X.T, bias=True)
+    each = {"full": S, "diag": S.diagonal(), "spherical": S.diagonal().mean()}
+    expected = S if kind == "tied" else np.stack([each[kind]] * 2)
+    assert np.allclose(model.covariances_, expected)
+    labels = KMeans(2, n_init=10, random_state=0).fit(X).labels_
+    assert np.allclose(np.sort(model.weights_), np.sort(np.bincount(labels) / len(X)))
+    plain = GaussianMixture(2, **options).fit(X)
+    assert np.allclose(model.means_, plain.means_)

@@ -74,6 +74,11 @@ OBJECTS = {
         X,
         lambda: tenfold.GaussianMixture(2, random_state=0).fit(X),
     ),
+    "bayesian_mixture": (
+        "predict_proba",
+        X,
+        lambda: tenfold.BayesianGaussianMixture(n_components=3, random_state=0, tol=0.1).fit(X),
+    ),
     "mixture_model": (
         "predict_proba",
         X,

@@ -88,7 +88,7 @@ def check_covariance_parameters(model: Any, s: Any) -> None:
     if model.covariance_estimator is None:
         return
     if model.solver == "svd":
-        raise ValueError("covariance_estimator is not supported with solver='svd': use 'eigen'.")
+        raise ValueError("covariance estimator is not supported with svd solver: use 'eigen'.")
     if model.shrinkage:
         raise ValueError(
             "covariance_estimator and shrinkage parameters are not None. Only one of the two can "

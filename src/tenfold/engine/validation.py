@@ -59,7 +59,8 @@ def encode_labels(
         label = y[row : row + 1].tolist()[0]
         raise ValueError(
             f"{source.where(int(numbers[row]))}: label {label!r} is not among the classes "
-            f"{classes.tolist()}. Pass all labels at once: `classes=`."
+            f"{classes.tolist()}. The target labels [{label!r}] in y do not exist in the initial "
+            "classes: pass all labels at once, `classes=`."
         )
     return codes
 

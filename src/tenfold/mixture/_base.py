@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import DensityMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.estimator import Estimator
 from tenfold.engine.rows import Rows
 from tenfold.mixture._e_step import (
+    EStepResult,
     e_step,
     log_likelihoods,
     membership_probabilities,
@@ -48,6 +50,11 @@ MIXTURE_CONSTRAINTS: dict[str, Any] = {
     "warm_start": ["boolean"],
     "verbose": ["verbose"],
 }
+
+
+def _counts_parameters(model: Any) -> bool:
+    """Whether a model has a number of free parameters; one with a posterior has none."""
+    return hasattr(model, "_n_parameters")
 
 
 class EMSolution(NamedTuple):
@@ -95,17 +102,25 @@ class BaseMixture(DensityMixin, Estimator):
             )
         if self.observed_labels and not rows.source.has_target:
             raise ValueError("observed_labels=True needs y: component of each row, -1 if unknown")
-        best = max(self._solutions(rows, rng), key=lambda solution: solution.log_likelihood)
+        family = self._family(rows)
+        solutions = self._solutions(rows, family, rng)
+        best = max(solutions, key=lambda solution: solution.log_likelihood)
         return {
             **self._finalize(best.state, rows.dtype),
+            **self._prior_attributes(family, rows.dtype),
             **best.report,
             "lower_bound_": best.log_likelihood,
             "lower_bounds_": (-best.report["history_"]["objective"]).tolist(),
         }
 
-    def _solutions(self, rows: Rows, rng: np.random.Generator) -> list[EMSolution]:
+    def _prior_attributes(self, family: MixtureFamily, dtype: np.dtype) -> dict[str, Any]:
+        """Learned attributes of the prior; none for maximum likelihood."""
+        return {}
+
+    def _solutions(
+        self, rows: Rows, family: MixtureFamily, rng: np.random.Generator
+    ) -> list[EMSolution]:
         """Solutions from all initializations."""
-        family = self._family(rows)
         if self.warm_start and hasattr(self, "converged_") and self._can_warm_start(rows):
             return [self._run_em(rows, family, self._state(), self.lower_bound_)]
         return [
@@ -126,11 +141,15 @@ class BaseMixture(DensityMixin, Estimator):
         for state, previous in loop:
             components = family.components(state)
             s = rows.total(e_step, components, self.hard, self.observed_labels)
-            value = (s.log_likelihood + family.log_prior(state)) / s.weight
             updated = family.m_step(state, s.statistic)
+            value = self._bound(family, state, updated, s)
             loop.update((updated, value), objective=-value, change=abs(value - previous))
         state, value = loop.state
         return EMSolution(state, value, loop.report)
+
+    def _bound(self, family: MixtureFamily, state: Any, updated: Any, s: EStepResult) -> float:
+        """What EM increases: the mean log-likelihood, with the prior, before the iteration."""
+        return (s.log_likelihood + family.log_prior(state)) / s.weight
 
     def _initialize(self, rows: Rows, family: MixtureFamily, rng: np.random.Generator) -> Any:
         """First state: an M-step with rows at their nearest center, or divided at random."""
@@ -217,6 +236,7 @@ class BaseMixture(DensityMixin, Estimator):
                 total_log_likelihood, self._components()
             )
 
+    @available_if(_counts_parameters)
     def bic(self, X: Any) -> float:
         """Bayesian information criterion: -2 log-likelihood + n_parameters * log n.
 
@@ -228,6 +248,7 @@ class BaseMixture(DensityMixin, Estimator):
         value, n = self._total_log_likelihood(X)
         return float(-2 * value + self._n_parameters() * np.log(n))
 
+    @available_if(_counts_parameters)
     def aic(self, X: Any) -> float:
         """Akaike's information criterion: -2 log-likelihood + 2 * n_parameters.
 

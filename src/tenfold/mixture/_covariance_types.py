@@ -104,6 +104,29 @@ def clip_variances(covariances: np.ndarray, kind: str, min_variance: float) -> n
     return (axes * np.maximum(variances, min_variance)[..., None, :]) @ np.swapaxes(axes, -1, -2)
 
 
+def global_covariances(
+    weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, kind: str
+) -> np.ndarray:
+    """The covariance of all rows for each component, from the components: within plus between.
+
+    Examples
+    --------
+    >>> global_covariances(
+    ...     np.full(2, 0.5), np.array([[0.0], [4.0]]), np.array([1.0, 3.0]), "spherical"
+    ... ).tolist()
+    [6.0, 6.0]
+    """
+    shift = means - weights @ means
+    if kind == "tied":
+        return covariances + (weights[:, None] * shift).T @ shift
+    if kind == "full":
+        between = shift[:, :, None] * shift[:, None, :]
+    else:
+        between = shift**2 if kind == "diag" else (shift**2).mean(axis=1)
+    total = np.tensordot(weights, covariances + between, 1)
+    return np.repeat(total[None], len(weights), axis=0)
+
+
 def full_covariances(covariances: np.ndarray, kind: str, k: int, p: int) -> np.ndarray:
     """Covariances of any shape as (k, p, p).
 

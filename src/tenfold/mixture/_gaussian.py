@@ -295,12 +295,15 @@ class GaussianFamily(NamedTuple):
     reg_covar : added to the variances
     min_variance : lower bound of the variances
     min_seen : a mean moves in a column if its component has observed this much weight there
+    fixed_weights, fixed_covariances : whether these stay as they begin
     """
 
     kind: str
     reg_covar: float = 0.0
     min_variance: float = 0.0
     min_seen: float = 0.0
+    fixed_weights: bool = False
+    fixed_covariances: bool = False
 
     def initial_state(self, centers: np.ndarray) -> GaussianParameters:
         """Components of unit variance at the centers."""
@@ -322,7 +325,12 @@ class GaussianFamily(NamedTuple):
         s = moments_about_means(statistic, state.weights, state.means)
         n = statistic.n + EMPTY_WEIGHT
         update = self._update_diagonal if self.kind in DIAGONAL_TYPES else self._update_correlated
-        return GaussianParameters(n / n.sum(), *update(state, s))
+        means, covariances = update(state, s)
+        return GaussianParameters(
+            state.weights if self.fixed_weights else n / n.sum(),
+            means,
+            state.covariances if self.fixed_covariances else covariances,
+        )
 
     def _update_correlated(
         self, state: GaussianParameters, s: ComponentMoments

@@ -27,6 +27,8 @@ def pair_products(X, out):
 def diagonal_scores(X, means, precisions, offsets, scores):
     """Score offset - sum_j precision_j (x_j - mean_j)^2 / 2, from differences."""
     p, n = X.shape
+    if means.shape != (len(offsets), p) or precisions.shape != (len(offsets), p):
+        raise ValueError("means and variances are not those of the columns of X")
     q = np.zeros(_ROWS_PER_BLOCK)
     for s in range(0, n, _ROWS_PER_BLOCK):
         b = min(_ROWS_PER_BLOCK, n - s)
@@ -45,6 +47,8 @@ def diagonal_scores(X, means, precisions, offsets, scores):
 def observed_scores(X, means, precisions, log_factors, offsets, scores):
     """Score offset + sum over observed entries of log_factor_j - precision_j d^2 / 2."""
     p, n = X.shape
+    if means.shape != (len(offsets), p) or precisions.shape != (len(offsets), p):
+        raise ValueError("means and variances are not those of the columns of X")
     for k in range(len(offsets)):
         scores[k, :] = offsets[k]
         for a in range(p):

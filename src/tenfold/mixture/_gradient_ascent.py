@@ -136,10 +136,11 @@ def ascend_likelihood(
     rows: Rows, family: GaussianFamily, initial: GaussianParameters, model: Any
 ) -> tuple[GaussianParameters, float, dict[str, Any]]:
     """Maximize the likelihood by L-BFGS: parameters, mean log-likelihood, report."""
-    if model.hard or family.min_variance or family.min_seen:
+    fixed = family.fixed_weights or family.fixed_covariances
+    if model.hard or family.min_variance or family.min_seen or fixed:
         raise ValueError(
-            "solver='gradient' maximizes the likelihood alone: hard, min_variance and min_seen "
-            "need solver='em'"
+            "solver='gradient' maximizes the likelihood over all parameters: hard, min_variance, "
+            "min_seen, fixed_weights and fixed_covariances need solver='em'"
         )
     kind = family.kind
     factors = _covariance_types.precision_factors(initial.covariances, kind)

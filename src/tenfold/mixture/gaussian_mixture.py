@@ -6,34 +6,22 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
-from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.mixture import _covariance_types
-from tenfold.mixture._base import MIXTURE_CONSTRAINTS, BaseMixture, EMSolution
-from tenfold.mixture._e_step import membership_probabilities
+from tenfold.mixture._base import MIXTURE_CONSTRAINTS, EMSolution
 from tenfold.mixture._gaussian import (
     DiagonalComponents,
     GaussianFamily,
     GaussianParameters,
     gaussian_components,
 )
+from tenfold.mixture._gaussian_base import BaseGaussianMixture, check_finite_means
 from tenfold.mixture._gradient_ascent import ascend_likelihood
 from tenfold.mixture._init import InitialCenters
 from tenfold.mixture._missing_values import MissingValueComponents
 from tenfold.mixture._protocols import MixtureFamily
-
-
-def _check_finite_means(means: np.ndarray) -> None:
-    """Raise an error that names a column with an infinite value."""
-    bad = ~np.isfinite(means).all(axis=0)
-    if bad.any():
-        raise ValueError(
-            f"Input X contains infinity, or numbers too large for a sum: column {np.argmax(bad)}. "
-            "Write NaN where a value is missing."
-        )
 
 
 def _check_weights(weights: np.ndarray, k: int) -> np.ndarray:
@@ -64,7 +52,7 @@ def _check_means(means: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     return means
 
 
-class GaussianMixture(BaseMixture):
+class GaussianMixture(BaseGaussianMixture):
     r"""Gaussian mixture, learned by EM with one pass over the data per iteration.
 
     .. math:: \max_{\pi, \mu, \Sigma} \sum_i \omega_i \log \sum_k
@@ -107,14 +95,20 @@ class GaussianMixture(BaseMixture):
         EM, or L-BFGS with the gradient that Fisher's identity gives from the same statistics.
     hard : bool
         Whether each row belongs entirely to its most probable component (classification EM);
-        `lower_bound_` is then the mean of log p(x, z). With equal weights and one small variance
-        for all, this is k-means.
+        `lower_bound_` is then the mean of log p(x, z). With `fixed_weights`, `fixed_covariances`
+        and "spherical" covariances this is k-means.
     observed_labels : bool
         Whether y holds the component of each row, -1 where it is unknown.
     min_variance : float
         Lower bound of the variances.
     min_seen : float
         A mean moves in a column only if its component has observed this much weight there.
+    fixed_weights : bool
+        Whether the weights stay as they begin: `weights_init`, by default equal.
+    fixed_covariances : bool
+        Whether the covariances stay as they begin: `precisions_init`, by default the identity.
+    initial_covariances : {"components", "global"}
+        First covariances: those of the rows of each component, or that of all rows for each.
 
     Attributes
     ----------
@@ -151,7 +145,6 @@ class GaussianMixture(BaseMixture):
     ([[1.0, 2.0], [10.0, 2.0]], [0.5, 0.5])
     """
 
-    _nan_ok = True
     _parameter_constraints: dict[str, Any] = {
         **MIXTURE_CONSTRAINTS,
         "covariance_type": [StrOptions(set(_covariance_types.COVARIANCE_TYPES))],
@@ -163,6 +156,9 @@ class GaussianMixture(BaseMixture):
         "solver": [StrOptions({"em", "gradient"})],
         "min_variance": [Interval(Real, 0.0, None, closed="left")],
         "min_seen": [Interval(Real, 0.0, None, closed="left")],
+        "fixed_weights": ["boolean"],
+        "fixed_covariances": ["boolean"],
+        "initial_covariances": [StrOptions({"components", "global"})],
     }
 
     def __init__(
@@ -187,6 +183,9 @@ class GaussianMixture(BaseMixture):
         observed_labels: bool = False,
         min_variance: float = 0.0,
         min_seen: float = 0.0,
+        fixed_weights: bool = False,
+        fixed_covariances: bool = False,
+        initial_covariances: str = "components",
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -207,20 +206,19 @@ class GaussianMixture(BaseMixture):
         self.observed_labels = observed_labels
         self.min_variance = min_variance
         self.min_seen = min_seen
-
-    @property
-    def _column_matrices(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return {"full": 4 + 2 * self.n_components, "tied": 6}.get(self.covariance_type, 0)
+        self.fixed_weights = fixed_weights
+        self.fixed_covariances = fixed_covariances
+        self.initial_covariances = initial_covariances
 
     def _family(self, rows: Rows) -> GaussianFamily:
         return GaussianFamily(
-            self.covariance_type, self.reg_covar, self.min_variance, self.min_seen
+            self.covariance_type,
+            self.reg_covar,
+            self.min_variance,
+            self.min_seen,
+            self.fixed_weights,
+            self.fixed_covariances,
         )
-
-    def _can_warm_start(self, rows: Rows) -> bool:
-        shape = self.n_components, rows.n_features
-        covariance_shape = _covariance_types.covariance_shape(self.covariance_type, *shape)
-        return self.means_.shape == shape and self.covariances_.shape == covariance_shape
 
     def _initialize(
         self, rows: Rows, family: MixtureFamily, rng: np.random.Generator
@@ -228,7 +226,11 @@ class GaussianMixture(BaseMixture):
         weights, means, covariances = self._given_parameters(rows.n_features)
         if weights is None or means is None or covariances is None:
             g = super()._initialize(rows, family, rng)
-            _check_finite_means(g.means)
+            check_finite_means(g.means)
+            if self.initial_covariances == "global" and not self.fixed_covariances:
+                g = g._replace(
+                    covariances=_covariance_types.global_covariances(*g, self.covariance_type)
+                )
             weights = g.weights if weights is None else weights
             means = g.means if means is None else means
             covariances = g.covariances if covariances is None else covariances
@@ -264,15 +266,7 @@ class GaussianMixture(BaseMixture):
         return GaussianParameters(*(part.astype(np.float64) for part in parts))
 
     def _finalize(self, g: GaussianParameters, dtype: np.dtype) -> dict[str, Any]:
-        factors = _covariance_types.precision_factors(g.covariances, self.covariance_type)
-        precisions = _covariance_types.precisions_from_factors(factors, self.covariance_type)
-        return {
-            "weights_": g.weights.astype(dtype),
-            "means_": g.means.astype(dtype),
-            "covariances_": g.covariances.astype(dtype),
-            "precisions_": precisions.astype(dtype),
-            "precisions_cholesky_": factors.astype(dtype),
-        }
+        return self._gaussian_attributes(g.weights, g.means, g.covariances, dtype)
 
     def _components(self) -> DiagonalComponents | MissingValueComponents:
         parts = self.weights_, self.means_, self.precisions_cholesky_
@@ -281,41 +275,5 @@ class GaussianMixture(BaseMixture):
 
     def _n_parameters(self) -> int:
         k, p = self.means_.shape
-        return _covariance_types.n_covariance_parameters(self.covariance_type, k, p) + k * p + k - 1
-
-    def _draw(self, component: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        means = self.means_
-        matrices = _covariance_types.full_covariances(
-            self.covariances_, self.covariance_type, *means.shape
-        )
-        normals = rng.normal(size=(n, means.shape[1]))
-        factor = np.linalg.cholesky(matrices[component].astype(np.float64))
-        return means[component] + normals @ factor.T
-
-    def impute(self, X: Any) -> np.ndarray:
-        """Rows with the conditional mean in place of each missing entry, (n_samples, n_features).
-
-        Parameters
-        ----------
-        X : array, table, path, Dask collection or `tenfold.open(...)`
-            The rows; NaN where an entry is missing.
-        """
-        check_is_fitted(self)
-        return self._map_rows(X, _impute_chunk, self._components(), self.means_)
-
-
-def _impute_chunk(
-    chunk: Chunk, components: DiagonalComponents | MissingValueComponents, means: np.ndarray
-) -> np.ndarray:
-    """Rows with sum_k p(k | row) E(entry | row, k) for missing entries.
-
-    With independent columns E(entry | row, k) is the mean of component k.
-    """
-    missing = np.isnan(chunk.X)
-    if not missing.any():
-        return chunk.X.copy()
-    R = membership_probabilities(chunk, components)
-    imputed = R @ means
-    if isinstance(components, MissingValueComponents):
-        imputed = imputed + np.einsum("nk,knp->np", R, components.impute(chunk.X).D)
-    return np.where(missing, imputed, chunk.X).astype(chunk.X.dtype)
+        n = _covariance_types.n_covariance_parameters(self.covariance_type, k, p)
+        return k * p + n * (not self.fixed_covariances) + (k - 1) * (not self.fixed_weights)
