@@ -10,6 +10,8 @@ stands beside logistic regression. [001, 2.7; 002, ch. 5]
 # %%
 # **Spam.** The counts of the notes: 70 normal mails and 30 of spam over five words. The new mail
 # says "Dear Sir, Money Money Money. Thanks."
+import os
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -20,6 +22,7 @@ from tenfold import (
     LogisticRegression,
     MixedNB,
     MultinomialNB,
+    WordCounts,
     datasets,
 )
 from tenfold.plot.style import palette_color, style_axes
@@ -56,11 +59,22 @@ log_p = model.predict_log_proba([[11e3, 10e3, 10e3, 9e3]])[0, 1]
 print(f"a document of 40,000 words: log p(yes) = {log_p:.4g}")
 
 # %%
+# **Order.** Words are counted, so that a document and its words in any order are the same row.
+counter = WordCounts().fit(["good fun good", "fun film", "bad film"])
+judge = MultinomialNB().fit(counter.transform(["good fun good", "fun film", "bad film"]), liked)
+for text in ("bad film good fun", "fun good film bad", "good film"):
+    print(f"{text:18s} p(yes) = {judge.predict_proba(counter.transform([text]))[0, 1]:.4f}")
+
+# %%
 # **Missing values.** What is not known is left out of the product, and that is exactly the
 # posterior given the rest. Here more and more entries of the test half are hidden, and then also
 # of the training half.
-digits = datasets.load_digits()
-rows, labels = digits.data / 16, digits.target
+if os.environ.get("TENFOLD_DATA"):  # 28 x 28 pixels, else 8 x 8
+    digits = datasets.fetch_mnist()
+    rows, labels, SIDE = digits.data[:4000] / 255.0, digits.target[:4000], 28
+else:
+    digits = datasets.load_digits()
+    rows, labels, SIDE = digits.data / 16, digits.target, 8
 rng = np.random.default_rng(0)
 train = rng.random(len(rows)) < 0.5
 shares = np.linspace(0, 0.95, 9)
@@ -102,7 +116,7 @@ figure, panels = plt.subplots(2, 10, figsize=(9.6, 2.3), layout="constrained")
 for digit in range(10):
     coins = np.exp(model.feature_log_prob_[digit])
     for ax, picture in zip(panels[:, digit], (coins, made[which == digit][0]), strict=True):
-        ax.imshow(picture.reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
+        ax.imshow(picture.reshape(SIDE, SIDE), cmap="gray_r", vmin=0, vmax=1)
         ax.set(xticks=[], yticks=[])
 panels[0, 0].set_ylabel("coins", rotation=0, ha="right")
 panels[1, 0].set_ylabel("made up", rotation=0, ha="right")

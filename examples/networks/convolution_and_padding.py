@@ -108,8 +108,8 @@ def score(name, model, n, r):
     return model.fit(x[:n], y[:n]).score(x[test], y[test])
 
 
-sizes = (50, 200, test.start)
-fig, axes = plt.subplots(1, 3, figsize=(11, 3.3), sharey=True, layout="constrained")
+sizes = (50, 300, 500, test.start)
+fig, axes = plt.subplots(1, 4, figsize=(13, 3.3), sharey=True, layout="constrained")
 for ax, n in zip(axes, sizes, strict=True):
     for i, (name, model) in enumerate(models(n).items()):
         found = [score(name, model, n, r) for r in THICK]
@@ -131,16 +131,16 @@ for filters in (2, 5, 10, 20):
     print(f"{filters:3d} filters: {known:.1%} of what was learned, {unseen:.1%} of unseen digits")
 
 # %%
-# Inside one that was trained on all: filters of the first layer, what they make of two digits, and
-# the pixels that change the score of the class that wins.
+# Inside one that was trained on all: filters of the first layer, what both layers make of two
+# images of each of two digits, and the pixels that change the score of the class that wins.
 n = sizes[-1]
 model = SequentialClassifier(cnn(), epochs=max(8, SEEN // n), **steps).fit(x[:n], y[:n])
 plot.filters(model)
 plt.show()
-for digit in (0, 4):
-    at = test.start + int(np.argmax(y[test] == digit))
-    plot.feature_maps(model, x[at], layer=0)
-    plot.feature_maps(model, x[at], layer=2)
+for digit in (0, 1):
+    for at in test.start + np.flatnonzero(y[test] == digit)[:2]:
+        plot.feature_maps(model, x[at], layer=0)
+        plot.feature_maps(model, x[at], layer=2)
 plt.show()
 plot.saliency(model, x[test][:7])
 plt.show()
