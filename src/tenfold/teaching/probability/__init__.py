@@ -16,6 +16,7 @@ _OFFERS = {
     "continuous": (
         "ContinuousDistribution",
         "JointDensity",
+        "conditional_dependence",
     ),
     "gaussian_algebra": (
         "condition_gaussian",
