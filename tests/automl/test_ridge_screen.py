@@ -10,8 +10,9 @@ from threadpoolctl import threadpool_info
 
 import tenfold
 from tenfold.automl import tuner
-from tenfold.automl.candidates import ModelConfig, kernel_configs, spline_configs
+from tenfold.automl.candidates import kernel_configs, spline_configs
 from tenfold.automl.feature_maps import EncodedTable
+from tenfold.automl.model_config import ModelConfig
 from tenfold.automl.tuner import TuningProblem, best_ridge_score, tune_models
 from tenfold.model_selection.parameter_search import Search
 

@@ -3,52 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 import tenfold
 from tenfold.automl import feature_maps
+from tenfold.automl.ensemble_selection import KEY as ENSEMBLE
 from tenfold.automl.feature_maps import EncodedTable
+from tenfold.automl.model_config import ModelConfig, ScreeningModel
 from tenfold.automl.task_scores import MULTI_CLASS, REGRESSION, TWO_CLASS
+from tenfold.automl.tree_candidates import boosting_configs, forest_configs, tree_configs
 from tenfold.neural.layers.dense import Dense
 from tenfold.optim.schedules import CosineDecay
 
 _ALPHAS = np.logspace(-2, 4, 19).tolist()  # columns and target have unit variance
+YARDSTICK = "yardstick"  # key of the model that is there for comparison only
 _COUNT_MODELS = ("MultinomialNB", "ComplementNB")
 _FULL_BATCH_ROWS = 2_000  # rows below which networks are trained by L-BFGS
 _TRAINING_VISITS = 1_200_000  # rows of all epochs of a network
 _CS = np.logspace(-3, 2, 6).tolist()
-
-
-class ScreeningModel(NamedTuple):
-    """A fast model that compares features for a slow one."""
-
-    model: Any
-    grid: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class ModelConfig:
-    """A model, its features, and the grid of its hyperparameters.
-
-    Attributes
-    ----------
-    model : unfitted estimator
-    grid : values of its hyperparameters
-    features : unfitted transformer, or None
-    description : parameters of the features, for reports
-    screening : model that compares configurations; by default each is tuned completely
-    wrapper : unfitted meta-estimator around the tuned model, or None
-    """
-
-    model: Any
-    grid: dict[str, Any] = field(default_factory=dict)
-    features: Any = None
-    description: dict[str, Any] = field(default_factory=dict)
-    screening: ScreeningModel | None = None
-    wrapper: Any = None
 
 
 def make_model(name: str, **settings: Any) -> Any:
@@ -157,7 +132,7 @@ def kernel_configs(encoded: EncodedTable) -> list[ModelConfig]:
     ]
 
 
-def boosting_configs(encoded: EncodedTable) -> list[ModelConfig]:
+def yardstick_configs(encoded: EncodedTable) -> list[ModelConfig]:
     """Boosted trees of scikit-learn."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
@@ -199,7 +174,6 @@ def mlp_configs(encoded: EncodedTable) -> list[ModelConfig]:
 
 _CLASSIFICATION = (TWO_CLASS, MULTI_CLASS)
 _ANY_TASK = (REGRESSION, *_CLASSIFICATION)
-_REFERENCE_TITLE = "Boosted trees: reference (scikit-learn)"
 _MAX_DENSE_COLUMNS = 600  # columns beyond which covariances and trees are too slow
 _MAX_PRODUCT_COLUMNS = 40  # columns beyond which products of pairs are too many
 
@@ -236,7 +210,9 @@ class CandidateModel:
         return not self.is_reference
 
 
-def select_candidates(task: str, keys: Any = None) -> list[CandidateModel]:
+def select_candidates(
+    task: str, keys: Any = None, *, yardstick: bool = False
+) -> list[CandidateModel]:
     """The candidates for a task, the simplest first.
 
     Parameters
@@ -245,15 +221,18 @@ def select_candidates(task: str, keys: Any = None) -> list[CandidateModel]:
         "regression", "two-class" or "multi-class".
     keys : list of str, optional
         Keys of candidates; the baseline is always included.
+    yardstick : bool
+        Whether the model that is there for comparison only is included.
     """
     available = [c for c in CANDIDATES if task in c.tasks and _is_available(c)]
-    if keys is None:
-        return available
-    unknown = sorted(set(keys) - {candidate.key for candidate in available})
+    wanted = {c.key for c in available if c.eligible} if keys is None else {"baseline", *keys}
+    unknown = sorted(wanted - {candidate.key for candidate in available} - {ENSEMBLE})
     if unknown:
-        names = ", ".join(candidate.key for candidate in available)
+        names = ", ".join([*(candidate.key for candidate in available), ENSEMBLE])
         raise ValueError(f"there is no model {', '.join(unknown)} for {task}; there are {names}")
-    return [candidate for candidate in available if candidate.key in {"baseline", *keys}]
+    if yardstick:
+        wanted.add(YARDSTICK)
+    return [candidate for candidate in available if candidate.key in wanted]
 
 
 def _is_available(candidate: CandidateModel) -> bool:
@@ -295,6 +274,9 @@ _NEIGHBORS = ("KNeighborsClassifier", "KNeighborsRegressor")
 _NETWORKS = ("MLPClassifier", "MLPRegressor", "SequentialClassifier", "SequentialRegressor")
 _NUMBER = (REGRESSION,)
 _BAYES = ("MixedNB", "MultinomialNB", "ComplementNB")
+_TREE = ("DecisionTreeClassifier", "DecisionTreeRegressor")
+_FOREST = ("RandomForestClassifier", "RandomForestRegressor")
+_BOOSTING = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
 _LDA, _QDA = ("LinearDiscriminantAnalysis",), ("QuadraticDiscriminantAnalysis",)
 
 CANDIDATES: tuple[CandidateModel, ...] = (
@@ -342,6 +324,7 @@ CANDIDATES: tuple[CandidateModel, ...] = (
         require_continuous,
         5,
     ),
+    CandidateModel("tree", "Decision tree", _ANY_TASK, _TREE, tree_configs, require_dense, 5),
     CandidateModel(
         "interactions",
         "Linear with products",
@@ -377,15 +360,19 @@ CANDIDATES: tuple[CandidateModel, ...] = (
         9,
         2.0,
     ),
+    CandidateModel("forest", "Random forest", _ANY_TASK, _FOREST, forest_configs, require_dense, 9),
     CandidateModel("mlp", "Neural network", _ANY_TASK, _NETWORKS, mlp_configs, require_dense, 10),
     CandidateModel(
-        "boosting",
-        _REFERENCE_TITLE,
+        "boosting", "Boosted trees", _ANY_TASK, _BOOSTING, boosting_configs, require_dense, 11
+    ),
+    CandidateModel(
+        YARDSTICK,
+        "Boosted trees of scikit-learn",
         _ANY_TASK,
         (),
-        boosting_configs,
+        yardstick_configs,
         require_dense,
-        11,
+        12,
         is_reference=True,
     ),
 )

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from tenfold.automl.target import validate_task
 
+PREFERENCES = ("simple", "best")
+
 
 class LearnCallbacks:
     """Callbacks of `tenfold.learn(watch=...)`, which takes any object with some of these methods.
@@ -57,6 +59,8 @@ class LearnConfig(NamedTuple):
     test_share: float
     minutes: float
     models: list[str] | None
+    prefer: str
+    yardstick: bool
     seed: int
     output: Path | None
     resume: bool
@@ -68,6 +72,10 @@ class LearnConfig(NamedTuple):
         share = given["test_share"]
         _require(0 < share < 1, f"test_share={share} must be between 0 and 1, such as 0.2")
         _require(given["minutes"] > 0, f"minutes={given['minutes']} must be positive")
+        _require(
+            given["prefer"] in PREFERENCES,
+            f"prefer={given['prefer']!r} must be 'simple' or 'best'",
+        )
         seed = given["seed"]
         _require(0 <= seed < 2**32, f"seed={seed} must be from 0 to 4294967295")
         output = given["output"]

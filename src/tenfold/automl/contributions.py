@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.automl.explanation import EncodedRows, LinearWeights, encode_rows, output_names
+from tenfold.base.protocols import SupportsTreeScores
+from tenfold.inspection.shap import shap_values
 from tenfold.io.columnar import ColumnBatch
 
 _TERM_PATTERN = re.compile(r"__c(\d+)(?:_sp_(\d+))?(\^2)?(?= |$)")
@@ -135,7 +137,7 @@ class RowExplanation(NamedTuple):
     base : score of a typical row
     score : score of this row
     contributions : of all columns, the strongest first
-    exact : whether base and contributions add up to the score, as for linear models
+    exact : whether base and contributions add up to the score, as for linear models and trees
     """
 
     predicted: Any
@@ -150,9 +152,9 @@ class RowExplanation(NamedTuple):
 def explain_row(model: Any, row: Any, *, background: Any = None) -> RowExplanation:
     """Contributions of the columns of the table to the prediction of one row.
 
-    Those of a linear model are exact: base plus contributions is its score. For other models each
-    column in turn is replaced by the values of other rows (occlusion), and the contribution is the
-    change of the score.
+    Those of a linear model, and Shapley values of trees, are exact: base plus contributions is the
+    score. For other models each column in turn is replaced by the values of other rows (occlusion),
+    and the contribution is the change of the score.
 
     Parameters
     ----------
@@ -172,15 +174,19 @@ def explain_row(model: Any, row: Any, *, background: Any = None) -> RowExplanati
     typical = None
     if background is not None:
         typical = encode_rows(model, read_cells(model, background)).first(_BACKGROUND_ROWS).X
-    if parts is None:
-        base, score, adds, unit = _occlusion_contributions(rows, which, typical)
-    else:
+    is_exact = True
+    if parts is not None:
         base, score, adds, unit = _linear_contributions(rows, parts, which, typical)
+    elif isinstance(model.model_, SupportsTreeScores):
+        base, score, adds, unit = _tree_contributions(rows, model.model_, which)
+    else:
+        base, score, adds, unit = _occlusion_contributions(rows, which, typical)
+        is_exact = False
     cells = rows.cells.row(0)
     contributions = [Contribution(name, cells[name], adds[name]) for name in adds]
     contributions.sort(key=lambda contribution: -abs(contribution.adds))
     output = str(model.target_ if which is None else predicted)
-    return RowExplanation(predicted, output, unit, base, score, contributions, parts is not None)
+    return RowExplanation(predicted, output, unit, base, score, contributions, is_exact)
 
 
 def read_cells(model: Any, table: Any) -> ColumnBatch:
@@ -210,6 +216,28 @@ def _linear_contributions(
     scale = rows.model.scale_
     unit = "log-odds" if which is not None else "logarithm" if scale and scale.log else "value"
     return base, base + float(terms.sum()), adds, unit
+
+
+def _tree_contributions(
+    rows: EncodedRows, trees: Any, which: int | None
+) -> tuple[float, float, dict[str, float], str]:
+    """Shapley values, which add up to the score; of two classes, the first has opposite signs."""
+    found = shap_values(trees, rows.X)
+    values, base = found.values[0], np.atleast_1d(found.base_values)
+    if values.ndim == 1:
+        terms, start = values, float(base[0])
+    else:
+        terms, start = values[:, which], float(base[which])
+    if which is None:
+        scale = rows.model.scale_
+        terms, start = terms * scale.scale, start * scale.scale + scale.mean
+        unit = "logarithm" if scale.log else "value"
+    else:
+        unit = "log-odds" if hasattr(trees, "decision_function") else "probability"
+        if values.ndim == 1 and which == 0:
+            terms, start = -terms, -start
+    adds = {name: float(terms[positions].sum()) for name, positions in rows.positions.items()}
+    return start, start + float(terms.sum()), adds, unit
 
 
 def _output_weights(

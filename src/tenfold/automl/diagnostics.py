@@ -84,6 +84,8 @@ def _explained_share(
 
 _LEAK_SHARE = 0.97  # explained share from which a single column is suspected of leakage
 _FEW_ROWS = 200  # rows below which scores are imprecise
+# Models that fit their training rows almost perfectly even where they predict others well.
+_INTERPOLATING = ("forest", "boosting", "neighbours", "ensemble")
 _OVERFIT_GAP = 0.1  # relative gap between training and held-out score
 _SKEWED = 2.0  # skewness of a target from which its logarithm is suggested
 _SKEWNESS_CHUNK = 100_000  # values at a time, to save memory
@@ -215,6 +217,8 @@ def check_result(study: Study) -> list[Finding]:
 
 
 def _check_overfit(chosen: Attempt, metric: str) -> list[Finding]:
+    if chosen.key in _INTERPOLATING or len(chosen.train) == 0:
+        return []
     gap = float(np.mean(chosen.train)) - chosen.mean
     scale = abs(float(np.mean(chosen.train))) or 1.0
     if gap < _OVERFIT_GAP * scale:
@@ -233,8 +237,8 @@ def _check_reference(attempts: list[Attempt], chosen: Attempt, metric: str) -> l
         is_better = attempt.mean - chosen.mean > 2 * max(attempt.error, chosen.error)
         if attempt.is_reference and attempt.is_finished and is_better:
             text = (
-                f"Boosted trees would score {attempt.mean:.3f} here against {chosen.mean:.3f} "
-                f"({metric}): the data has steps or interactions that the candidates do not fit."
+                f"{attempt.title} would score {attempt.mean:.3f} here against {chosen.mean:.3f} "
+                f"({metric}): the data has steps or interactions that the model does not fit."
             )
             findings.append(Finding("reference", "warning", text))
     return findings

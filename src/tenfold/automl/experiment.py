@@ -11,7 +11,9 @@ from tenfold.automl import diagnostics, final_model
 from tenfold.automl.candidates import CandidateModel, select_candidates
 from tenfold.automl.clusters import run_clustering
 from tenfold.automl.config import LearnCallbacks, LearnConfig
-from tenfold.automl.final_model import fit_final, make_table_model
+from tenfold.automl.ensemble_selection import KEY as ENSEMBLE
+from tenfold.automl.ensemble_selection import evaluate_ensemble
+from tenfold.automl.final_model import combine_fits, fit_final, make_table_model
 from tenfold.automl.fold_store import FoldStore
 from tenfold.automl.preparation import PreparedTable, prepare_table, sample_rows
 from tenfold.automl.result import Attempt, HoldoutEvaluation, Study
@@ -27,13 +29,16 @@ def run_supervised(records: Any, config: LearnConfig, callbacks: LearnCallbacks)
     start = perf_counter()
     prepared = prepare_table(records, config, callbacks)
     data = prepared.data
-    candidates = select_candidates(prepared.target.task, config.models)  # unknown names fail early
+    task = prepared.target.task
+    candidates = select_candidates(task, config.models, yardstick=config.yardstick)
     fold = assign_folds(data.choosing_y, config.folds, config.seed)
     store = FoldStore(config.journal, config.fold_settings(), records, resume=config.resume)
     callbacks.stage("Trying models")
     folds = EncodedFolds(data.cells, data.choosing_y, fold, prepared.encoder)
     attempts = _run_candidates(prepared, config, folds, store, callbacks, candidates)
-    best, chosen = _choose_model(attempts, prepared, callbacks)
+    if config.models is None or ENSEMBLE in config.models:
+        attempts += _try_ensemble(attempts, prepared, fold, config, callbacks)
+    best, chosen = _choose_model(attempts, prepared, config, callbacks)
     model = _fit_chosen(prepared, chosen, config, callbacks)
     callbacks.stage("Evaluating on the test rows")
     test = _evaluate_test(model, prepared, config.seed)
@@ -86,12 +91,30 @@ def _run_candidates(
     return CandidateRunner(folds, *settings, budget, store, callbacks).run(candidates)
 
 
+def _try_ensemble(
+    attempts: list[Attempt],
+    prepared: PreparedTable,
+    fold: np.ndarray,
+    config: LearnConfig,
+    callbacks: LearnCallbacks,
+) -> list[Attempt]:
+    """The ensemble of the finished candidates, if there are two."""
+    y = prepared.data.choosing_y
+    found = evaluate_ensemble(attempts, prepared.scoring, y, fold, config.seed)
+    if found is None:
+        return []
+    callbacks.candidate_finished(found)
+    return [found]
+
+
 def _choose_model(
-    attempts: list[Attempt], prepared: PreparedTable, callbacks: LearnCallbacks
+    attempts: list[Attempt], prepared: PreparedTable, config: LearnConfig, callbacks: LearnCallbacks
 ) -> tuple[Attempt, Attempt]:
-    """The best model, and the simplest within one standard error of it."""
+    """The best model, and the one that is chosen by what the user prefers."""
     best = final_model.best_attempt(attempts)
-    chosen = final_model.simplest_within_one_se(attempts, best)
+    chosen = best
+    if config.prefer == "simple":
+        chosen = final_model.simplest_within_one_se(attempts, best)
     callbacks.message(final_model.explain_choice(best, chosen, prepared.scoring.deciding))
     return best, chosen
 
@@ -101,8 +124,15 @@ def _fit_chosen(
 ) -> Any:
     callbacks.stage(f"Fitting {chosen.title} on all {len(prepared.data.y):,} training rows")
     task, seed = prepared.target.task, config.seed
-    [candidate] = [c for c in select_candidates(task) if c.key == chosen.key]
-    fit = fit_final(candidate, prepared.data, task, prepared.scoring, prepared.encoder(), seed)
+    weights = chosen.params if chosen.key == ENSEMBLE else {chosen.key: 1.0}
+    fits = {
+        candidate.key: fit_final(
+            candidate, prepared.data, task, prepared.scoring, prepared.encoder(), seed
+        )
+        for candidate in select_candidates(task)
+        if candidate.key in weights
+    }
+    fit = fits[chosen.key] if chosen.key in fits else combine_fits(fits, weights)
     chosen.params = fit.params
     y = prepared.data.choosing_y
     model: Any = make_table_model(fit, chosen, prepared.target, prepared.kinds, y)
@@ -168,6 +198,8 @@ def learn(
     test_share: float = 0.2,
     minutes: float = 2.0,
     models: list[str] | None = None,
+    prefer: str = "simple",
+    yardstick: bool = False,
     seed: int = 0,
     output: Any = None,
     resume: bool = False,
@@ -176,9 +208,9 @@ def learn(
     """Select a model for a table by cross-validation, and evaluate it once on held-out rows.
 
     A part of the rows is held out for the test. On the others, candidate models, from a baseline to
-    kernel features, are compared by cross-validation; encoding and hyperparameters are learned
-    within each fold. The simplest model within one standard error of the best is fitted on all
-    training rows, and evaluated once on the test rows.
+    boosted trees and an ensemble of all, are compared by cross-validation; encoding and
+    hyperparameters are learned within each fold. The simplest model within one standard error of
+    the best, or the best, is fitted on all training rows, and evaluated once on the test rows.
 
     Parameters
     ----------
@@ -200,9 +232,14 @@ def learn(
     test_share : float
         Fraction of the rows that is held out for the test, at most 200,000 rows.
     minutes : float
-        Time budget for the candidates; simple models come first, and the baseline always runs.
+        Time budget for the candidates. Simple models come first; of many rows, those that do best
+        on few rows. The baseline always runs, and a model that falls far behind is dropped.
     models : list of str, optional
         Keys of the candidates, such as "ridge"; all that suit the table by default.
+    prefer : {"simple", "best"}
+        Choose the simplest model within one standard error of the best, or the best.
+    yardstick : bool
+        Whether to evaluate boosted trees of scikit-learn as well, for comparison only.
     seed : int
         The same seed, data and settings give the same result, time permitting.
     output : path, optional
@@ -251,6 +288,8 @@ def learn(
         test_share=test_share,
         minutes=minutes,
         models=models,
+        prefer=prefer,
+        yardstick=yardstick,
         seed=seed,
         output=output,
         resume=resume,

@@ -17,6 +17,7 @@ from tenfold.automl.table_model import TableModel, error_quantiles
 from tenfold.automl.target import Target, TargetScale
 from tenfold.automl.task_scores import TaskScoring
 from tenfold.automl.tuner import TuningProblem, fit_tuned, fit_tuned_on_rows, tune_models
+from tenfold.ensemble.voting import VotingClassifier, VotingRegressor
 from tenfold.model_selection.cv_data import is_native
 
 
@@ -75,6 +76,18 @@ def fit_final(
         return FinalFit(encoder, fit_tuned(tuned, X, y), scale, tuned.description)
     rows = add_target(encoder.rows(part), scale_target(data.y, scale))
     return FinalFit(encoder, fit_tuned_on_rows(tuned, rows), scale, tuned.description)
+
+
+def combine_fits(fits: dict[str, FinalFit], weights: dict[str, float]) -> FinalFit:
+    """One fit that predicts the weighted mean of several; their encoders are alike."""
+    first = next(iter(fits.values()))
+    shares = [weights[key] for key in fits]
+    if first.scale is not None:
+        model: Any = VotingRegressor([], weights=shares)
+    else:
+        model = VotingClassifier([], voting="soft", weights=shares)
+    model.set_fitted({key: fit.model for key, fit in fits.items()})
+    return first._replace(model=model, params=dict(weights))
 
 
 def scale_target(y: np.ndarray, scale: TargetScale | None) -> np.ndarray:

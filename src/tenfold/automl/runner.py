@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -110,7 +110,16 @@ def _nbytes(X: Any) -> int:
 
 _PILOT_ROWS = (1000, 3000)  # rows of two pilot fits, from which time is extrapolated
 _MAX_OVERRUN = 0.25  # fraction of the budget by which a running candidate may exceed it
+_MIN_RACED_SHARE = 0.02  # of the budget: a candidate that needs less is not dropped
+_HOPELESS_DEVIATIONS = 3  # standard deviations of the folds below the best: it cannot win
 _FIT_ERRORS = (ValueError, ArithmeticError, np.linalg.LinAlgError, MemoryError, TypeError)
+
+
+class Pilot(NamedTuple):
+    """A fit of a candidate to few rows: estimated seconds of a fold, and held-out score."""
+
+    seconds: float
+    score: float
 
 
 class TimeBudget:
@@ -146,6 +155,7 @@ class CandidateRunner:
     folds : the encoded folds
     task, scoring, seed : of the study
     budget, store, callbacks : time budget, finished folds, progress callbacks
+    pilots : fits to few rows, by the keys of candidates
     """
 
     folds: EncodedFolds
@@ -155,32 +165,63 @@ class CandidateRunner:
     budget: TimeBudget
     store: FoldStore
     callbacks: LearnCallbacks
+    pilots: dict[str, Pilot] = field(default_factory=dict)
 
     def run(self, candidates: list[CandidateModel]) -> list[Attempt]:
-        """Evaluate the candidates in order; after the baseline, Ctrl-C stops without an error."""
-        attempts: list[Attempt] = []
-        for number, candidate in enumerate(candidates):
+        """Evaluate the candidates; after the baseline, Ctrl-C stops without an error.
+
+        Of many rows, few are tried first; the candidates that do best on them come first, so that
+        none that would win is left out for want of time.
+        """
+        attempts: dict[str, Attempt] = {}
+        waiting = list(candidates)
+        while waiting:
             try:
-                self.callbacks.candidate_started(candidate, number, len(candidates))
                 with unwrap_interrupts():
-                    attempts.append(self.evaluate(candidate))
-                self.callbacks.candidate_finished(attempts[-1])
+                    if len(attempts) == 1:
+                        waiting = self._by_promise(waiting)
+                    candidate = waiting[0]
+                    self.callbacks.candidate_started(candidate, len(attempts), len(candidates))
+                    attempts[candidate.key] = self.evaluate(candidate, list(attempts.values()))
+                    self.callbacks.candidate_finished(attempts[candidate.key])
+                waiting = waiting[1:]
             except KeyboardInterrupt:
                 if not attempts:
                     raise
                 self.callbacks.message("Interrupted: continuing with the finished models.")
-                remaining = candidates[len(attempts) :]
-                return attempts + [self._attempt(c, [], "stopped by hand") for c in remaining]
-        return attempts
+                left = (c for c in candidates if c.key not in attempts)
+                attempts |= {c.key: self._attempt(c, [], "stopped by hand") for c in left}
+                waiting = []
+        return [attempts[candidate.key] for candidate in candidates]
 
-    def evaluate(self, candidate: CandidateModel) -> Attempt:
-        """Evaluate a candidate, unless the table does not suit it or the time is up."""
+    def _by_promise(self, candidates: list[CandidateModel]) -> list[CandidateModel]:
+        """The candidates by their scores on few rows, the best first; as they are for few rows."""
+        fold = self.folds[0]
+        if fold.X.shape[0] < 2 * _PILOT_ROWS[-1]:
+            return candidates
+        self.callbacks.stage(f"Trying all models on {_PILOT_ROWS[-1]:,} rows")
+        table = self._encoded_table(fold)
+        for candidate in candidates:
+            is_done = self.store.find(candidate.key, self.folds.k - 1) is not None
+            if is_done or candidate.find_obstacle(table) is not None:
+                self.pilots[candidate.key] = Pilot(0.0, np.inf if is_done else -np.inf)
+            elif self.budget.left > 0:
+                self.pilots[candidate.key] = self._pilot(candidate, fold)
+        self.callbacks.stage("Trying models")
+        scores = {key: pilot.score for key, pilot in self.pilots.items()}
+        return sorted(candidates, key=lambda c: -scores.get(c.key, -np.inf))
+
+    def evaluate(self, candidate: CandidateModel, others: list[Attempt]) -> Attempt:
+        """Evaluate a candidate, unless the table does not suit it or the time is up.
+
+        It is dropped after a few folds if it cannot reach the best of the other attempts.
+        """
         done: list[FoldResult] = []
         try:
             note = self._find_obstacle(candidate)
             while note is None and len(done) < self.folds.k:
                 done.append(self._run_fold(candidate, len(done)))
-                note = self._out_of_time(candidate, done)
+                note = self._out_of_time(candidate, done) or self._hopeless(candidate, done, others)
         except _FIT_ERRORS as error:
             note = f"failed: {error}"
         return self._attempt(candidate, done, note)
@@ -195,7 +236,8 @@ class CandidateRunner:
             return why
         if self.budget.left <= 0:
             return "skipped: the time is up"
-        needed = self.folds.k * self._estimate(candidate, first)
+        pilot = self.pilots.get(candidate.key)
+        needed = self.folds.k * (0.0 if pilot is None else pilot.seconds)
         if not self.budget.allows(needed):
             left = max(self.budget.left, 0)
             return f"skipped: it would take about {needed:,.0f} s, and {left:.0f} s are left"
@@ -207,6 +249,24 @@ class CandidateRunner:
         if left == 0 or candidate.key == "baseline" or self.budget.allows(needed):
             return None
         return f"stopped after {len(done)} of {self.folds.k} folds: the time was up"
+
+    def _hopeless(
+        self, candidate: CandidateModel, done: list[FoldResult], others: list[Attempt]
+    ) -> str | None:
+        """Why the remaining folds would be time wasted, or None."""
+        finished = [a for a in others if a.eligible and len(a.scores) == self.folds.k]
+        left = self.folds.k - len(done)
+        if len(done) < 2 or left == 0 or candidate.is_reference or not finished:
+            return None
+        needed = left * float(np.mean([result.seconds for result in done]))
+        if needed < _MIN_RACED_SHARE * self.budget.seconds:
+            return None
+        best = max(finished, key=lambda attempt: attempt.mean)
+        scores = np.array([result.scores[self.scoring.deciding] for result in done])
+        behind = float(np.mean(best.scores[: len(done)] - scores))
+        if behind <= _HOPELESS_DEVIATIONS * float(np.std(best.scores, ddof=1)):
+            return None
+        return f"dropped after {len(done)} of {self.folds.k} folds: far behind {best.title}"
 
     def _run_fold(self, candidate: CandidateModel, number: int) -> FoldResult:
         result = self.store.find(candidate.key, number)
@@ -232,27 +292,32 @@ class CandidateRunner:
             predictions,
         )
 
-    def _estimate(self, candidate: CandidateModel, fold: EncodedFold) -> float:
-        """Seconds of a fold, extrapolated from two pilot fits; 0 if there are few rows."""
-        n = fold.X.shape[0]
-        if n < 2 * _PILOT_ROWS[-1]:
-            return 0.0
-        few = self._time_pilot(candidate, fold, _PILOT_ROWS[0])
-        if not self.budget.allows(self.folds.k * few):
-            return few * (n / _PILOT_ROWS[0]) ** candidate.growth
-        more = self._time_pilot(candidate, fold, _PILOT_ROWS[1])
-        rate = max(more - few, more / 10) / (
-            _PILOT_ROWS[1] ** candidate.growth - _PILOT_ROWS[0] ** candidate.growth
-        )
-        return more + rate * (n**candidate.growth - _PILOT_ROWS[1] ** candidate.growth)
+    def _pilot(self, candidate: CandidateModel, fold: EncodedFold) -> Pilot:
+        """Time of a fold, extrapolated from fits to few rows, and the score of the larger one."""
+        n, growth = fold.X.shape[0], candidate.growth
+        small, large = _PILOT_ROWS
+        try:
+            few = self._run_pilot(candidate, fold, small)
+            if not self.budget.allows(self.folds.k * few.seconds):
+                return few._replace(seconds=few.seconds * (n / small) ** growth)
+            more = self._run_pilot(candidate, fold, large)
+        except _FIT_ERRORS:  # the fit to all rows will tell
+            return Pilot(0.0, -np.inf)
+        rate = max(more.seconds - few.seconds, more.seconds / 10) / (large**growth - small**growth)
+        return more._replace(seconds=more.seconds + rate * (n**growth - large**growth))
 
-    def _time_pilot(self, candidate: CandidateModel, fold: EncodedFold, rows: int) -> float:
-        sample = np.sort(np.random.default_rng(self.seed).permutation(fold.X.shape[0])[:rows])
+    def _run_pilot(self, candidate: CandidateModel, fold: EncodedFold, rows: int) -> Pilot:
+        rng = np.random.default_rng(self.seed)
+        sample = np.sort(rng.permutation(fold.X.shape[0])[:rows])
         part = fold._replace(X=fold.X[sample], y=fold.y[sample])
         start = perf_counter()
         configs = candidate.make_configs(self._encoded_table(part))
-        fit_tuned(tune_models(configs, self._problem(part)), part.X, part.y)
-        return perf_counter() - start
+        model = fit_tuned(tune_models(configs, self._problem(part)), part.X, part.y)
+        seconds = perf_counter() - start
+        tested = np.sort(rng.permutation(len(fold.held_out_rows))[: _PILOT_ROWS[-1]])
+        predictions = fold.unscale(predict_outputs(model, fold.held_out[tested], self.scoring.k))
+        truth = self.folds.y[fold.held_out_rows[tested]]
+        return Pilot(seconds, self.scoring.score(truth, predictions, self.scoring.tuning))
 
     def _encoded_table(self, fold: EncodedFold) -> EncodedTable:
         return EncodedTable(fold.X, self.task, self.scoring.k, self.seed)

@@ -13,8 +13,8 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from tenfold.automl.candidates import ModelConfig
 from tenfold.automl.lazy_transform import transform_rows
+from tenfold.automl.model_config import ModelConfig
 from tenfold.engine.arrays import ArraySource
 from tenfold.engine.rows import Rows
 from tenfold.linear._least_squares_solvers import thin_svd

@@ -48,3 +48,12 @@ class SupportsSampling(Protocol):
     def _draw(self, *args: Any) -> np.ndarray:
         """Rows drawn from the fitted distribution."""
         ...
+
+
+@runtime_checkable
+class SupportsTreeScores(Protocol):
+    """A model whose score is a sum over decision trees."""
+
+    def _score_trees(self) -> Any:
+        """The trees and what they are added to: `tenfold.tree.shap_values.TreeScore`."""
+        ...

@@ -63,6 +63,15 @@ Minutes = Annotated[float, typer.Option(min=0.0, metavar="N", help="Time budget 
 Models = Annotated[
     str | None, typer.Option(metavar="KEY,KEY", help="Models to try, such as ridge,lasso.")
 ]
+Prefer = Annotated[
+    str,
+    typer.Option(
+        metavar="WHICH", help="simple: the simplest within one standard error of the best; or best."
+    ),
+]
+Yardstick = Annotated[
+    bool, typer.Option("--yardstick", help="Also evaluate scikit-learn's boosted trees.")
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Random seed.")]
 Output = Annotated[
     Path | None,
@@ -84,6 +93,8 @@ def learn(
     test_share: TestShare = 0.2,
     minutes: Minutes = 2.0,
     models: Models = None,
+    prefer: Prefer = "simple",
+    yardstick: Yardstick = False,
     seed: Seed = 0,
     output: Output = None,
     resume: Resume = False,
@@ -121,6 +132,8 @@ def learn(
         test_share=test_share,
         minutes=minutes,
         models=[key.strip() for key in models.split(",")] if models else None,
+        prefer=prefer,
+        yardstick=yardstick,
         seed=seed,
         output=folder,
         resume=resume,

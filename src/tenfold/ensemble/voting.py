@@ -6,12 +6,33 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn import ensemble
+from sklearn.base import is_classifier
 from sklearn.preprocessing import LabelEncoder
 
 from tenfold.ensemble._members import SharedPasses, TrainingRows
 
 
-class VotingClassifier(SharedPasses, ensemble.VotingClassifier):
+class FittedMembers(SharedPasses):
+    """Voting of models that are fitted already."""
+
+    def set_fitted(self, members: dict[str, Any]) -> Self:
+        """Vote with these fitted models, by name, as they are.
+
+        Parameters
+        ----------
+        members : dict of str to fitted model
+            Classifiers must know the same classes.
+        """
+        self.estimators = list(members.items())
+        _check_weights(self)
+        self._set_members(list(members.values()))
+        if is_classifier(self):
+            self.classes_ = self.estimators_[0].classes_
+            self.le_ = LabelEncoder().fit(self.classes_)
+        return self
+
+
+class VotingClassifier(FittedMembers, ensemble.VotingClassifier):
     r"""The class with most votes (hard), or with the largest mean probability (soft).
 
     .. math::
@@ -86,7 +107,7 @@ class VotingClassifier(SharedPasses, ensemble.VotingClassifier):
         return self
 
 
-class VotingRegressor(SharedPasses, ensemble.VotingRegressor):
+class VotingRegressor(FittedMembers, ensemble.VotingRegressor):
     r"""The weighted mean of the predictions of several regressors.
 
     .. math:: \hat y = \sum_m w_m \hat y_m \Big/ \sum_m w_m

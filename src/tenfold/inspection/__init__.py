@@ -32,6 +32,7 @@ _OFFERS = {
         "count_votes",
         "is_ambiguous",
     ),
+    "shap": ("ShapValues", "shap_values"),
 }
 _WHERE = modules_of_names(__name__, _OFFERS)
 

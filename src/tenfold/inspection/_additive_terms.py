@@ -16,7 +16,10 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base.protocols import SupportsTreeScores
+from tenfold.engine.chunk import Chunk
 from tenfold.io.dataframe import to_dataframe
+from tenfold.tree.shap_values import expected_scores, score_contributions
 
 LOG_PREDICTION = "log of prediction"  # output of a regression whose link is the logarithm
 LATENT_SCORE = "latent score"  # output of an ordinal regression
@@ -36,16 +39,16 @@ class AdditiveTerms(NamedTuple):
 
 
 class CountForm(NamedTuple):
-    """Naive Bayes score that is linear in x: sum over j of x_j slope_cj + constant_cj, plus offset.
+    """Naive Bayes score that is linear in x: sum over j of x_j a_cj + b_cj, plus offset.
 
     Attributes
     ----------
-    slope, constant : (n_classes, n_features)
+    coefficients, intercepts : (n_classes, n_features)
     offset : (n_classes,)
     """
 
-    slope: np.ndarray
-    constant: np.ndarray
+    coefficients: np.ndarray
+    intercepts: np.ndarray
     offset: np.ndarray
 
 
@@ -99,7 +102,7 @@ def linear_form(model: Any, rows: np.ndarray | None = None) -> AdditiveTerms:
             f"{type(model).__name__} is not linear in its features: give a linear model, or naive "
             "Bayes of counts or bits; `sensitivity` gives the derivatives of any model"
         )
-    return AdditiveTerms(counts.slope, counts.offset + counts.constant.sum(axis=1))
+    return AdditiveTerms(counts.coefficients, counts.offset + counts.intercepts.sum(axis=1))
 
 
 def _coefficients(model: Any) -> AdditiveTerms:
@@ -197,7 +200,7 @@ def _log_absence(model: Any, log_p: np.ndarray) -> np.ndarray:
     odds = getattr(model, "_log_odds", None)  # kept by tenfold: exact for p near 1
     if odds is None:
         return np.log1p(-np.exp(np.minimum(log_p, 0.0)))
-    required = model._required if model._required.size else False  # noqa: SLF001
+    required = model._required if model._required.size else False
     return np.where(required, -np.inf, _subtract(log_p, odds))
 
 
@@ -214,6 +217,10 @@ def additive_terms(model: Any, x: np.ndarray) -> AdditiveTerms:
     model leaves them out.
     """
     check_is_fitted(model)
+    if isinstance(model, SupportsTreeScores):
+        score = model._score_trees()
+        terms = score_contributions(Chunk(x[None]), score)[0]
+        return AdditiveTerms(terms, expected_scores(score.trees, score.start))
     if hasattr(model, "coef_") and not is_naive_bayes(model):
         form = linear_form(model, np.vstack([x, 1.5 * x + 1]))
         return form._replace(terms=form.terms * x)
@@ -249,35 +256,41 @@ def _gaussian_terms(model: Any, x: np.ndarray) -> AdditiveTerms:
 
 
 def _count_terms(model: Any, form: CountForm, x: np.ndarray) -> AdditiveTerms:
-    """Entries times slopes; the constants of the observed features are part of the baseline.
+    """Entries times coefficients; intercepts of the observed features are part of the baseline.
 
     A feature that all rows of a class have or lack (possible without smoothing) has no finite
-    constant; its term is then the whole log-probability.
+    intercept; its term is then the whole log-probability.
     """
     observed = ~np.isnan(x)
     if getattr(model, "binarize", None) is not None:
         x = np.where(observed, x > model.binarize, x)
-    slope = form.slope if observed.all() else _slopes_given_observed(model, form.slope, observed)
+    coefficients = (
+        form.coefficients
+        if observed.all()
+        else _coefficients_given_observed(model, form.coefficients, observed)
+    )
     with np.errstate(invalid="ignore"):
-        terms = np.where(observed & (x != 0), x * slope, 0.0)
-    certain = np.isinf(form.constant).any(axis=0)
-    terms[:, certain & (x == 0)] += form.constant[:, certain & (x == 0)]
-    terms[:, certain & (x == 1)] += np.where(np.isinf(form.constant), 0.0, form.constant)[
+        terms = np.where(observed & (x != 0), x * coefficients, 0.0)
+    certain = np.isinf(form.intercepts).any(axis=0)
+    terms[:, certain & (x == 0)] += form.intercepts[:, certain & (x == 0)]
+    terms[:, certain & (x == 1)] += np.where(np.isinf(form.intercepts), 0.0, form.intercepts)[
         :, certain & (x == 1)
     ]
-    return AdditiveTerms(terms, form.offset + form.constant[:, observed & ~certain].sum(axis=1))
+    return AdditiveTerms(terms, form.offset + form.intercepts[:, observed & ~certain].sum(axis=1))
 
 
-def _slopes_given_observed(model: Any, slope: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Slopes of the observed counts of a row, by the model itself, which may share a total."""
+def _coefficients_given_observed(
+    model: Any, coefficients: np.ndarray, observed: np.ndarray
+) -> np.ndarray:
+    """Coefficients of the observed counts of a row, which may share a total, by the model."""
     if hasattr(model, "rate_") or hasattr(model, "binarize"):
-        return slope
+        return coefficients
     ones = np.where(observed, np.eye(len(observed)), np.nan)[observed]
     none = np.where(observed, 0.0, np.nan)[None]
     joint = model.predict_joint_log_proba(with_names(model, np.vstack([ones, none])))
-    slopes = np.zeros(slope.shape)
-    slopes[:, observed] = _subtract(np.asarray(joint[:-1], np.float64), joint[-1]).T
-    return slopes
+    found = np.zeros(coefficients.shape)
+    found[:, observed] = _subtract(np.asarray(joint[:-1], np.float64), joint[-1]).T
+    return found
 
 
 def _category_term(table: np.ndarray, value: float) -> np.ndarray:

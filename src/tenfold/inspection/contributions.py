@@ -1,4 +1,4 @@
-r"""Feature contributions of additive models (linear, naive Bayes), top weights, sensitivities.
+r"""Feature contributions (linear models, naive Bayes, trees), top weights, sensitivities.
 
 A linear score is a sum, :math:`\sum_j w_j x_j + b`: its terms are the contributions, b is the
 baseline. For naive Bayes the terms are log-odds, :math:`\log p(x_j \mid c) - \log p(x_j \mid c')`.
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.base.protocols import SupportsTreeScores
 from tenfold.inspection._additive_terms import (
     LATENT_SCORE,
     LOG_PREDICTION,
@@ -100,9 +101,9 @@ def feature_contributions(
 
     Parameters
     ----------
-    model : fitted linear model or naive Bayes, or a pipeline that ends in one
-        Of tenfold or of scikit-learn; a search stands for its best model. Two classes have one
-        score, that of the second.
+    model : fitted linear model, naive Bayes or trees, or a pipeline that ends in one
+        Of tenfold or (but for trees) of scikit-learn; a search stands for its best model. Two
+        classes have one score, that of the second.
     x : (n_features,) or (1, n_features) array, sparse row or table of one row
         The row, as the model takes it.
     names : list of str, optional
@@ -116,8 +117,9 @@ def feature_contributions(
     FeatureContributions
         Scores are what the model itself gives: its `decision_function`, its prediction, the
         logarithm of that for a log link, the latent score of an ordinal regression of more than two
-        classes, or differences of log-probabilities for naive Bayes. A value that the model leaves
-        out (missing, or an unseen category) contributes 0.
+        classes, or differences of log-probabilities for naive Bayes. Contributions in trees are
+        Shapley values, and the baseline is the mean score of the training rows. A value that a
+        model leaves out (missing, or an unseen category) contributes 0.
 
     Raises
     ------
@@ -167,6 +169,8 @@ def _scores_by_output(model: Any, x: np.ndarray) -> tuple[AdditiveTerms, list[An
 def _regression_outputs(model: Any, x: np.ndarray, n_outputs: int) -> list[Any]:
     if n_outputs > 1:
         return list(range(n_outputs))
+    if isinstance(model, SupportsTreeScores):
+        return [LOG_PREDICTION if model._score_trees().link == "log" else "prediction"]
     link = find_link(model, linear_form(model, x[None]), x[None])
     return [LOG_PREDICTION if link == "log" else "prediction"]
 

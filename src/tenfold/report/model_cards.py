@@ -119,12 +119,37 @@ MODEL_CARDS: dict[str, ModelCard] = {
         "Strong with some thousands of rows; the cost grows quadratically.",
     ),
     "boosting": ModelCard(
-        "Hundreds of small decision trees, each fitted to the errors of the previous ones. It is "
-        "scikit-learn's implementation and never chosen: it shows what a strong general method "
-        "reaches on the same folds.",
+        "Hundreds of small decision trees, each fitted to the errors of the previous ones. Rows "
+        "that are held out decide how many.",
         r"F_m(x) = F_{m-1}(x) + \eta\, h_m(x), \qquad"
         r" h_m \approx -\,\dfrac{\partial \ell\,(y,\, F)}{\partial F}",
         "Finds steps and interactions by itself; hard to interpret.",
+    ),
+    "yardstick": ModelCard(
+        "Boosted trees in scikit-learn's implementation. They are never chosen: they show what a "
+        "strong general method reaches on the same folds.",
+        r"F_m(x) = F_{m-1}(x) + \eta\, h_m(x), \qquad"
+        r" h_m \approx -\,\dfrac{\partial \ell\,(y,\, F)}{\partial F}",
+        "Finds steps and interactions by itself; hard to interpret.",
+    ),
+    "tree": ModelCard(
+        "Questions about single columns, one after the other, lead to a leaf with a prediction. "
+        "Each question is the one that makes the leaves most uniform.",
+        r"\hat y = \sum_{l}\, v_l\, [x \in R_l], \qquad"
+        r" \min_{j,\,t}\; n_L I(x_j \leq t) + n_R I(x_j > t)",
+        "Can be read and drawn; small changes of the data change it.",
+    ),
+    "forest": ModelCard(
+        "The mean of many decision trees, each grown on rows drawn with replacement and on random "
+        "columns at each question, so that their errors differ.",
+        r"\hat y = \dfrac{1}{B} \sum_{b=1}^{B}\, T_b(x)",
+        "Robust without tuning; large, and hard to interpret.",
+    ),
+    "ensemble": ModelCard(
+        "A weighted mean of the predictions of other models. Weights are chosen on predictions of "
+        "rows that the models have not seen.",
+        r"\hat y = \sum_{m}\, w_m\, \hat y_m, \qquad w_m \geq 0,\; \sum_m w_m = 1",
+        "Often the best score; as slow as all its members, and hard to interpret.",
     ),
     "kmeans": ModelCard(
         "Assigns each row to the nearest of k centers and moves each center to the mean of its "

@@ -37,6 +37,7 @@ from tenfold.tree._nodes import TreeEnsemble
 from tenfold.tree._row_lists_numba import BinnedTree
 from tenfold.tree._trainers import ValidationRows, make_trainer
 from tenfold.tree._tree_tables import float_tree
+from tenfold.tree.shap_values import TreeScore
 
 _AUTO_STOPPING_ROWS = 10_000  # more rows than this are stopped early by default
 _SCORED_ROWS = 10_000  # training rows that a scorer looks at
@@ -76,8 +77,14 @@ class BaseHistGradientBoosting(Estimator):
 
     _sparse_ok = True
     _nan_ok = True
-    _samples_rows = False
-    _law_params = {"max_iter": 4, "max_leaf_nodes": 6, "early_stopping": False}
+    _given_validation: tuple[Any, Any, Any] = (None, None, None)
+    _law_params = {  # few trees; a weight of 2 counts as one row of a leaf
+        "max_iter": 5,
+        "max_leaf_nodes": 8,
+        "learning_rate": 0.5,
+        "min_samples_leaf": 1,
+        "early_stopping": False,
+    }
     _parameter_constraints = SHARED_CONSTRAINTS
 
     def fit(
@@ -225,6 +232,10 @@ class BaseHistGradientBoosting(Estimator):
                 )
         rest = frozenset(range(p)).difference(*groups)
         return (*groups, rest) if rest else tuple(groups)
+
+    def _score_trees(self) -> TreeScore:
+        link = "log" if self._link == "log" else "identity"
+        return TreeScore(self.trees_, self._start, self._categories, link)
 
     def _stops_early(self, rows: Rows) -> bool:
         if self.early_stopping == "auto":

@@ -8,11 +8,37 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.engine.chunk import Chunk
+from tenfold.tree._binning import encode_categories
 from tenfold.tree._nodes import Tree, TreeEnsemble
 from tenfold.tree._predict_numba import dense_blocks
 from tenfold.tree._shap_numba import add_shap_values, link_nodes, tabulate_factors
 
 _BLOCK_ROWS = 256  # rows that go through one tree after the other
+
+
+class TreeScore(NamedTuple):
+    """A score that is a sum over trees.
+
+    Attributes
+    ----------
+    trees : TreeEnsemble
+    start : (n_outputs,) score without any tree
+    categories : categories of each column, where trees ask for codes; () for none
+    link : "identity", or "log" where predictions are the exponential of the score
+    """
+
+    trees: TreeEnsemble
+    start: np.ndarray
+    categories: tuple = ()
+    link: str = "identity"
+
+
+def score_contributions(chunk: Chunk, score: TreeScore) -> np.ndarray:
+    """Shapley values (n, n_outputs, n_features) of the score of the rows of a chunk."""
+    if score.categories:
+        X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
+        chunk = chunk._replace(X=encode_categories(X, score.categories))
+    return tree_shap_values(chunk, score.trees, len(score.start))
 
 
 class PathTables(NamedTuple):

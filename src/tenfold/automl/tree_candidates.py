@@ -1,0 +1,50 @@
+"""Configurations of trees, forests and boosted trees for `tenfold.learn`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tenfold
+from tenfold.automl.feature_maps import EncodedTable
+from tenfold.automl.model_config import ModelConfig
+
+_MIN_STOPPING_ROWS = 2_000  # rows from which on held-out rows decide when boosting stops
+_MANY_TUNED_ROWS = 5_000  # rows beyond which the size of boosted trees is not tuned
+_MANY_ROWS = 50_000  # rows beyond which forests have fewer trees
+
+
+def tree_configs(encoded: EncodedTable) -> list[ModelConfig]:
+    """One decision tree: its number of leaves is tuned."""
+    model = _make("DecisionTree", encoded, min_samples_leaf=5)
+    return [ModelConfig(model, {"max_leaf_nodes": [4, 8, 16, 64, 256]})]
+
+
+def forest_configs(encoded: EncodedTable) -> list[ModelConfig]:
+    """A random forest: the smallest leaf is tuned."""
+    trees = 100 if encoded.n > _MANY_ROWS else 300
+    shares = ["sqrt"] if encoded.classifies else [0.33]
+    model = _make("RandomForest", encoded, n_estimators=trees, max_features=shares[0])
+    return [ModelConfig(model, {"min_samples_leaf": [1, 3, 10]})]
+
+
+def boosting_configs(encoded: EncodedTable) -> list[ModelConfig]:
+    """Gradient-boosted trees: held-out rows decide on the number of rounds; few rows tune sizes."""
+    if encoded.n < _MIN_STOPPING_ROWS:
+        model = _make(
+            "HistGradientBoosting", encoded, learning_rate=0.05, max_iter=150, early_stopping=False
+        )
+        return [ModelConfig(model, {"max_leaf_nodes": [4, 16], "min_samples_leaf": [3, 10]})]
+    model = _make(
+        "HistGradientBoosting",
+        encoded,
+        learning_rate=0.06,
+        max_iter=1000,
+        early_stopping=True,
+        n_iter_no_change=20,
+    )
+    return [ModelConfig(model, {"max_leaf_nodes": [8, 31]} if encoded.n < _MANY_TUNED_ROWS else {})]
+
+
+def _make(name: str, encoded: EncodedTable, **settings: Any) -> Any:
+    kind = "Classifier" if encoded.classifies else "Regressor"
+    return getattr(tenfold, name + kind)(random_state=encoded.seed, **settings)
