@@ -11,15 +11,15 @@ from tenfold.tree._fixed_point_numba import (
     COARSE,
     COARSE_UNIT,
     CONSTANT,
-    CONSTANT_BITS,
     EXACT_G,
     EXACT_H,
     FINE,
-    FINE_G_BITS,
     FINE_H_BITS,
+    G_BITS,
 )
 from tenfold.tree._losses import BoostingLoss
 
+_MAX_COPIES = 64  # of a row; larger whole weights are factors
 _MIN_COARSE_ROWS = 2**16  # with fewer rows, rounding to 16 bits could be seen in the trees
 
 
@@ -41,6 +41,35 @@ class SlopeRange(NamedTuple):
 
     def merge(self, other: SlopeRange) -> SlopeRange:
         return SlopeRange(max(self.g, other.g), max(self.h, other.h))
+
+
+class RowWeights(NamedTuple):
+    """Weights of rows as copies of them, where they are small whole numbers, or as factors.
+
+    Attributes
+    ----------
+    copies : (n,) int64 array, or an empty one
+    factors : (n,) array or None
+    most : the largest number of copies, at least 1
+    total : rows with all copies
+    """
+
+    copies: np.ndarray
+    factors: np.ndarray | None
+    most: int
+    total: int
+
+    @classmethod
+    def of(cls, w: np.ndarray | None, n_rows: int) -> RowWeights:
+        """Whole weights up to 64 are copies: then a fit is that to the repeated rows exactly."""
+        none = np.zeros(0, np.int64)
+        if w is None:
+            return cls(none, None, 1, n_rows)
+        most = float(w.max(initial=0.0))
+        if most <= _MAX_COPIES and np.array_equal(w, np.floor(w)):
+            copies = w.astype(np.int64)
+            return cls(copies, None, max(int(most), 1), int(copies.sum()))
+        return cls(none, w, 1, n_rows)
 
 
 def choose_layout(loss: BoostingLoss, n_rows: int, *, weighted: bool) -> int:
@@ -73,8 +102,7 @@ def choose_units(layout: int, span: SlopeRange, n_rows: int) -> Units:
     if layout == COARSE:
         histogram = (COARSE_UNIT, COARSE_UNIT)
         return Units(layout, 1.0, 1.0, histogram, (1 / EXACT_G, 1 / EXACT_H))
-    g_bits = CONSTANT_BITS if layout == CONSTANT else FINE_G_BITS
-    g_bits = min(g_bits, 61 - n_rows.bit_length())
+    g_bits = min(G_BITS, 61 - n_rows.bit_length())
     unit_g = 2.0 ** max(frexp(span.g)[1] - g_bits, -1000)
     unit_h = 1.0 if layout == CONSTANT else 2.0 ** max(frexp(span.h)[1] - FINE_H_BITS, -1000)
     return Units(layout, 1 / unit_g, 1 / unit_h, (unit_g, unit_h), (unit_g, unit_h))

@@ -19,9 +19,9 @@ from numba import njit
 CONSTANT, COARSE, FINE = 0, 1, 2
 BLOCK_ROWS = (8184, 2040, 65535)  # rows whose words may be added before they are unpacked
 
-CONSTANT_BITS = 37  # of |g|, relative to the largest
+G_BITS = 37  # of |g|, relative to the largest, in CONSTANT and FINE
 COARSE_UNIT = 2.0**-16  # of g and h, which are at most 1
-FINE_G_BITS, FINE_H_BITS = 40, 30
+FINE_H_BITS = 30  # of h
 EXACT_G, EXACT_H = 2.0**32, 2.0**30  # units of the second word of COARSE, inverted
 
 _C0, _C1, _C2 = 13, 11, 17  # bits of the count in the layouts
@@ -42,16 +42,20 @@ def mix_bits(x):
 
 
 @njit(cache=True, nogil=True)
-def quantize(g, h, layout, scale_g, scale_h, word, second):
-    """Write the words of some rows; `scale_g` and `scale_h` are the inverse units."""
+def quantize(g, h, copies, layout, scale_g, scale_h, word, second):
+    """Write the words of some rows; `scale_g` and `scale_h` are the inverse units.
+
+    In FINE, a row counts as so many copies of it as its entry in `copies` says, if there is any.
+    """
     n = len(g)
     if layout == CONSTANT:
         for i in range(n):
             word[i] = (np.int64(np.rint(g[i] * scale_g)) << _C0) + 1
     elif layout == FINE:
         for i in range(n):
-            word[i] = np.int64(np.rint(g[i] * scale_g))
-            second[i] = (np.int64(np.rint(h[i] * scale_h)) << _C2) + 1
+            m = copies[i] if len(copies) else np.int64(1)
+            word[i] = m * np.int64(np.rint(g[i] * scale_g))
+            second[i] = ((m * np.int64(np.rint(h[i] * scale_h))) << _C2) + 1
     else:
         for i in range(n):
             gi = np.int64(np.rint(g[i] * EXACT_G))
@@ -114,8 +118,8 @@ def leaf_sums(rows, first, end, word, second, layout):
 
 
 @njit(cache=True, nogil=True)
-def exact_sum(values, pieces):
-    """Add numbers to a sum of 67 pieces of 32 bits, exactly; see `round_exact_sum`."""
+def exact_sum(values, copies, pieces):
+    """Add numbers to a sum of 68 pieces of 32 bits, exactly; each so often as `copies` says."""
     bits = values.view(np.int64)
     for i in range(len(values)):
         b = bits[i]
@@ -128,7 +132,9 @@ def exact_sum(values, pieces):
         at, shift = exponent >> 5, exponent & 31
         low = (mantissa << shift) & 0xFFFFFFFF
         rest = mantissa >> (32 - shift)
-        sign = -1 if b < 0 else 1
+        sign = np.int64(-1 if b < 0 else 1)
+        if len(copies):
+            sign *= copies[i]
         pieces[at] += sign * low
         pieces[at + 1] += sign * (rest & 0xFFFFFFFF)
         pieces[at + 2] += sign * (rest >> 32)

@@ -17,6 +17,7 @@ import numpy as np
 
 from tenfold.engine.thread_pool import n_threads, run_in_threads
 from tenfold.tree._fixed_point import (
+    RowWeights,
     SlopeRange,
     Units,
     choose_layout,
@@ -24,7 +25,7 @@ from tenfold.tree._fixed_point import (
     known_range,
     slope_range,
 )
-from tenfold.tree._fixed_point_numba import CONSTANT, FINE, leaf_sums, quantize
+from tenfold.tree._fixed_point_numba import BLOCK_ROWS, CONSTANT, FINE, leaf_sums, quantize
 from tenfold.tree._gradient_split_numba import COUNT, LOWER, UPPER
 from tenfold.tree._growth import GrowingTree, TreeShape
 from tenfold.tree._histogram_numba import GROUP_COLUMNS, add_fine_rows, add_packed_rows
@@ -75,6 +76,7 @@ class MemoryTrainer:
         self.all_learn = bool(self.learns.all())
         self.rows = np.flatnonzero(self.learns).astype(np.int32)
         self.others = np.flatnonzero(~self.learns).astype(np.int32)
+        self.weights = RowWeights.of(w, n)
         self.layout = choose_layout(loss, n, weighted=w is not None)
         self.score = np.zeros((n, loss.n_outputs))
         self._allocate()
@@ -231,7 +233,8 @@ class MemoryTrainer:
     ) -> None:
         bins, (word, second) = self.bins.reshape(-1), self.words
         if self.layout == FINE:
-            add_fine_rows(bins, self.p, rows, first, end, word, second, table, sums)
+            step = BLOCK_ROWS[FINE] // self.weights.most
+            add_fine_rows(bins, self.p, rows, first, end, word, second, step, table, sums)
         else:
             add_packed_rows(bins, self.p, rows, first, end, word, self.layout, table, sums)
 
@@ -259,7 +262,7 @@ class MemoryTrainer:
 
     def _quantize(self, prepared: np.ndarray, k: int) -> Units:
         """Words of all rows for output k, and their units."""
-        n, loss, w = len(self.bins), self.loss, self.w
+        n, loss, w = len(self.bins), self.loss, self.weights.factors
         span = known_range(loss, 1.0 if w is None else float(w.max()))
         if span is None:
             spans: list[SlopeRange] = []
@@ -269,12 +272,15 @@ class MemoryTrainer:
 
             for_blocks(n, look)
             span = SlopeRange(max(s.g for s in spans), max(s.h for s in spans))
-        units = choose_units(self.layout, span, n)
+        units = choose_units(self.layout, span, self.weights.total)
+        copies = self.weights.copies
 
         def write(part: slice) -> None:
             g, h = self._slopes(prepared, k, part)
             words = (word[part] for word in self.words)
-            quantize(g, g if h is None else h, *units[:3], *words)
+            own = copies[part]
+            h = np.ones_like(g) if h is None else h
+            quantize(g, h, own, *units[:3], *words)
 
         for_blocks(n, write)
         return units
@@ -282,11 +288,13 @@ class MemoryTrainer:
     def _slopes(
         self, prepared: np.ndarray, k: int, part: slice
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Weighted slopes of some rows; zero where no tree learns from them."""
+        """Slopes of some rows, times their weights where these are factors."""
         g, h = self.loss.slopes(self.y[part], prepared[part], k)
-        if self.w is not None:
-            w = self.w[part]
+        if self.weights.factors is not None:
+            w = self.weights.factors[part]
             g, h = g * w, w if h is None else h * w
+        elif self.w is not None:
+            g = np.where(self.w[part] > 0, g, 0.0)
         return g, h
 
     def _leaf_value(

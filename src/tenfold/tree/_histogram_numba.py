@@ -53,10 +53,9 @@ def add_packed_rows(bins, p, rows, first, end, word, layout, table, sums):
 
 
 @njit(cache=True, nogil=True)
-def add_fine_rows(bins, p, rows, first, end, word, second, table, sums):
-    """The same for the layout of two words."""
+def add_fine_rows(bins, p, rows, first, end, word, second, step, table, sums):
+    """The same for the layout of two words, unpacked after `step` rows."""
     width = len(sums) // p
-    step = BLOCK_ROWS[FINE]
     for c in range(0, p, GROUP_COLUMNS):
         stop = min(c + GROUP_COLUMNS, p)
         for start in range(first, end, step):

@@ -20,6 +20,8 @@ from tenfold.math.losses import AbsoluteLoss, HuberLoss, Loss, PinballLoss, Squa
 from tenfold.tree._fixed_point_numba import exact_sum
 from tenfold.tree._losses_numba import exponentials, log_loss_slopes, softmax_rows
 
+_NO_COPIES = np.zeros(0, np.int64)
+_MAX_COPIES = 2**20  # whole weights below it are repetitions exactly
 _MIN_PROBABILITY = 2.0**-52  # of a class that has no rows, for the start
 
 
@@ -202,9 +204,7 @@ def mean_loss(loss: BoostingLoss, y: np.ndarray, score: np.ndarray, w: np.ndarra
     value = loss.value(y, score)
     if not np.isfinite(value).all():
         return float(np.mean(value))
-    if w is None:
-        return round_fraction(sum_exactly(value) / len(value))
-    return round_fraction(sum_exactly(value * w) / sum_exactly(w))
+    return exact_mean(value, w)
 
 
 def portable_log(x: float) -> float:
@@ -220,16 +220,27 @@ def exact_mean(values: np.ndarray, weights: np.ndarray | None) -> float:
     >>> exact_mean(np.array([1e100, 1.0, -1e100]), None) == 1 / 3
     True
     """
-    values = np.asarray(values, np.float64)
+    total, weight = sum_exactly(values, weights)
+    return round_fraction(total / weight)
+
+
+def sum_exactly(values: np.ndarray, weights: np.ndarray | None) -> tuple[Fraction, Fraction]:
+    """Weighted sum of numbers, and sum of the weights, without rounding.
+
+    Products with weights that are not whole numbers are rounded, one by one.
+    """
+    values = np.ascontiguousarray(values, np.float64)
     if weights is None:
-        return round_fraction(sum_exactly(values) / len(values))
-    return round_fraction(sum_exactly(values * weights) / sum_exactly(weights))
+        return _sum_copies(values, _NO_COPIES), Fraction(len(values))
+    if np.array_equal(weights, np.floor(weights)) and weights.max(initial=0.0) < _MAX_COPIES:
+        copies = weights.astype(np.int64)
+        return _sum_copies(values, copies), Fraction(int(copies.sum()))
+    return _sum_copies(values * weights, _NO_COPIES), _sum_copies(weights, _NO_COPIES)
 
 
-def sum_exactly(values: np.ndarray) -> Fraction:
-    """Sum of numbers without rounding."""
+def _sum_copies(values: np.ndarray, copies: np.ndarray) -> Fraction:
     pieces = np.zeros(68, np.int64)
-    exact_sum(np.ascontiguousarray(values, np.float64), pieces)
+    exact_sum(np.ascontiguousarray(values, np.float64), copies, pieces)
     return Fraction(sum(int(piece) << (32 * k) for k, piece in enumerate(pieces)), 2**1075)
 
 
