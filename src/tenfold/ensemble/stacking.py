@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn import ensemble
-from sklearn.linear_model import RidgeCV
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,6 +14,7 @@ from tenfold.engine.memory import check_memory
 from tenfold.engine.subset import RowSelection
 from tenfold.ensemble._members import SharedPasses, TrainingRows
 from tenfold.linear.logistic import LogisticRegression
+from tenfold.linear.ridge_cv import RidgeCV
 from tenfold.metrics._predictions import predictions
 from tenfold.model_selection._fold_models import fit_folds
 from tenfold.model_selection.cv_data import is_in_memory

@@ -79,7 +79,7 @@ class VotingClassifier(FittedMembers, ensemble.VotingClassifier):
     >>> X, y = load_iris(return_X_y=True)
     >>> members = [("nb", GaussianNB()), ("lda", LinearDiscriminantAnalysis())]
     >>> round(VotingClassifier(members, voting="soft").fit(X, y).score(X, y), 3)
-    0.973
+    0.96
     """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> Self:
