@@ -15,6 +15,7 @@ _OFFERS = {
         "expectation_maximization",
     ),
     "hmc": ("hamiltonian_monte_carlo",),
+    "latent_gradient": ("fisher_gradient", "maximize_marginal_likelihood"),
     "mcmc": (
         "ensemble_sampler",
         "metropolis",
