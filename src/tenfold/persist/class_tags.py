@@ -56,6 +56,7 @@ CLASS_TAGS: dict[str, str] = {
     "exponential_decay": "tenfold.optim.schedules.ExponentialDecay",
     "flatten": "tenfold.neural.layers.reshape.Flatten",
     "flip": "tenfold.neural.augmentation.Flip",
+    "forest_tables": "tenfold.tree._forest_tables.ForestTables",
     "gamma": "tenfold.distributions.gamma.Gamma",
     "gated_rnn": "tenfold.neural.layers.recurrent.GatedRnn",
     "gaussian": "tenfold.distributions.normal.Gaussian",

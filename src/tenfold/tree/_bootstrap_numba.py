@@ -1,0 +1,26 @@
+"""Draws with replacement by hash."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from tenfold.tree._cart_node_numba import mix_bits, uniform_from_bits
+
+
+@njit(cache=True, nogil=True)
+def mix_seed(seed, t):
+    """A seed from a seed and a number."""
+    return mix_bits(mix_bits(seed) ^ mix_bits(t + np.uint64(1)))
+
+
+@njit(cache=True, nogil=True)
+def draw_indices(seed, n, draws, cumulated, indices):
+    """Set the numbers of rows that are drawn; cumulated weights, if any, are their chances."""
+    for k in range(draws):
+        u = uniform_from_bits(mix_bits(seed + np.uint64(k)))
+        if len(cumulated) == 0:
+            indices[k] = min(np.int64(u * n), n - 1)
+        else:
+            place = np.searchsorted(cumulated, np.int64(u * cumulated[-1]), side="right")
+            indices[k] = min(place, n - 1)

@@ -1,0 +1,278 @@
+"""From rows, targets and parameters to a grown tree: units, rules, threads, assembly."""
+
+from __future__ import annotations
+
+from math import ceil, frexp, log2, sqrt
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold._compiled.work_counter import make_counters
+from tenfold.engine.thread_pool import n_threads, run_in_threads
+from tenfold.tree import _cart_grow_numba as grow
+from tenfold.tree import _cart_scan_numba as scan
+from tenfold.tree._rank_codes import ColumnCodes
+
+CRITERIA = {
+    "gini": scan.GINI,
+    "entropy": scan.ENTROPY,
+    "log_loss": scan.ENTROPY,
+    "squared_error": scan.SQUARED,
+    "friedman_mse": scan.SQUARED,
+    "poisson": scan.POISSON,
+    "absolute_error": scan.ABSOLUTE,
+    "none": scan.NO_CRITERION,
+}
+_LOCAL_BYTES = 2**18  # codes of a node that is copied before it is grown: they stay in the cache
+_LOCAL_ROWS = 2048
+_SUM_BITS = 60  # of sums of targets and moments
+_WEIGHT_BITS = 52  # of sums of weights, so that float64 holds them exactly
+_MAX_KEY_PART = 2**16  # classes and weights that fit into a key
+
+
+class GrownTree(NamedTuple):
+    """A tree as it was grown; children of node i are left[i] and left[i] + 1.
+
+    Attributes
+    ----------
+    feature : (n_nodes,) int32, -1 for leaves
+    left : (n_nodes,) int32
+    missing_left : (n_nodes,) bool
+    threshold : (n_nodes,) float64
+    n_rows : (n_nodes,) int32
+    weight, impurity : (n_nodes,) float64
+    value : (n_nodes, width) float64
+    """
+
+    feature: np.ndarray
+    left: np.ndarray
+    missing_left: np.ndarray
+    threshold: np.ndarray
+    n_rows: np.ndarray
+    weight: np.ndarray
+    impurity: np.ndarray
+    value: np.ndarray
+
+
+class Targets(NamedTuple):
+    """Targets as whole numbers.
+
+    Attributes
+    ----------
+    table : (n, ...) int64, the columns after the weight in `CodedRows.table`
+    bounds : (n_outputs + 1,) where the classes of each output begin
+    center, units : (n_outputs,) a target is center + units * number
+    moment_unit : float
+    """
+
+    table: np.ndarray
+    bounds: np.ndarray
+    center: np.ndarray
+    units: np.ndarray
+    moment_unit: float
+
+
+def integer_weights(w: np.ndarray | None, n: int) -> tuple[np.ndarray, float]:
+    """Weights as whole numbers and the size of their unit, a power of two.
+
+    The unit is the largest in which the weights are whole; if there is none, one that is 2^-52 of
+    the largest possible sum. A weight above zero is at least one unit.
+    """
+    if w is None:
+        return np.ones(n, np.int64), 1.0
+    largest = float(w.max(initial=0.0))
+    if largest <= 0.0:
+        raise ValueError("sample_weight is zero for all rows: nothing to learn from")
+    exponent = frexp(largest)[1] + max(n, 1).bit_length() - _WEIGHT_BITS
+    whole = np.rint(np.ldexp(w.astype(np.float64), -exponent)).astype(np.int64)
+    whole = np.maximum(whole, (w > 0).astype(np.int64))
+    used = int(np.bitwise_or.reduce(whole))
+    shift = (used & -used).bit_length() - 1
+    return whole >> shift, float(2.0 ** (exponent + shift))
+
+
+def encode_classes(codes: np.ndarray, n_classes: np.ndarray) -> Targets:
+    """Class numbers (n, n_outputs) as targets."""
+    bounds = np.cumsum([0, *n_classes]).astype(np.int64)
+    outputs = codes.shape[1]
+    return Targets(codes + bounds[:-1], bounds, np.zeros(outputs), np.ones(outputs), 1.0)
+
+
+def encode_targets(y: np.ndarray, criterion: str, total_weight: int) -> Targets:
+    """Targets (n, n_outputs) of a regression as whole numbers, about the middle of their range."""
+    n, outputs = y.shape
+    center = np.zeros(outputs)
+    if criterion != "poisson" and n:
+        center = y.min(axis=0) / 2 + y.max(axis=0) / 2
+    z = y - center
+    units = np.array(
+        [_unit(float(np.abs(z[:, k]).max(initial=0.0)), total_weight) for k in range(outputs)]
+    )
+    whole = np.rint(z / units).astype(np.int64)
+    z = whole * units
+    if criterion == "poisson":
+        moment = np.where(z > 0, z * np.log(np.where(z > 0, z, 1.0)), 0.0).sum(axis=1)
+    else:
+        moment = (z * z).sum(axis=1)
+    moment_unit = _unit(float(np.abs(moment).max(initial=0.0)), total_weight)
+    parts = [np.rint(moment / moment_unit).astype(np.int64)[:, None], whole]
+    if criterion == "absolute_error":
+        parts += [np.unique(column, return_inverse=True)[1][:, None] for column in whole.T]
+    return Targets(
+        np.concatenate(parts, axis=1), np.arange(outputs + 1), center, units, moment_unit
+    )
+
+
+def _unit(largest: float, total_weight: int) -> float:
+    """A power of two in which sums over the weight do not overflow."""
+    if largest == 0.0:
+        return 1.0
+    return 2.0 ** max(frexp(largest)[1] + max(total_weight, 1).bit_length() - _SUM_BITS, -1000)
+
+
+def make_rows(
+    columns: ColumnCodes, targets: Targets, weight: np.ndarray, monotone: np.ndarray | None
+) -> scan.CodedRows:
+    """Coded rows for a grower."""
+    signs = np.zeros(len(columns.exact)) if monotone is None else monotone
+    facts = np.stack([columns.missing, columns.starts[:-1], columns.exact, signs])
+    table = np.concatenate([weight[:, None], targets.table], axis=1)
+    return scan.CodedRows(
+        columns.codes, facts.astype(np.int64), np.ascontiguousarray(table), columns.values
+    )
+
+
+def feature_count(max_features: Any, p: int) -> int:
+    """Number of columns that a split looks at."""
+    if max_features is None:
+        return p
+    if max_features == "sqrt":
+        return max(1, int(sqrt(p)))
+    if max_features == "log2":
+        return max(1, int(log2(p)))
+    if isinstance(max_features, Integral):
+        return int(max_features)
+    return max(1, int(max_features * p))
+
+
+def row_count(share: Any, n: int, least: int) -> int:
+    """A number of rows that is given as such or as a share."""
+    return int(share) if isinstance(share, Integral) else max(ceil(share * n), least)
+
+
+def make_rules(
+    model: Any, data: scan.CodedRows, targets: Targets, criterion: str, splitter: str
+) -> scan.Rules:
+    """Rules from the parameters of a tree or a forest."""
+    n, total_weight = len(data.table), int(data.table[:, scan.WEIGHT].sum())
+    min_leaf = row_count(model.min_samples_leaf, n, 1)
+    has_monotone = bool(data.columns[scan.MONOTONE].any())
+    outputs = len(targets.units)
+    kind = _rules_class(splitter, criterion, outputs, data, targets, has_monotone)
+    return kind(
+        criterion=CRITERIA[criterion],
+        has_monotone=has_monotone,
+        max_features=feature_count(model.max_features, data.codes.shape[0]),
+        min_leaf=min_leaf,
+        min_split=max(row_count(model.min_samples_split, n, 2), 2 * min_leaf),
+        max_depth=2**31 if model.max_depth is None else int(model.max_depth),
+        max_leaves=0 if model.max_leaf_nodes is None else int(model.max_leaf_nodes),
+        min_leaf_weight=float(model.min_weight_fraction_leaf * total_weight),
+        min_decrease=float(model.min_impurity_decrease),
+        total_weight=float(total_weight),
+        moment_unit=targets.moment_unit,
+        n_outputs=outputs,
+        bounds=targets.bounds,
+        units=targets.units,
+    )
+
+
+def _rules_class(
+    splitter: str,
+    criterion: str,
+    outputs: int,
+    data: scan.CodedRows,
+    targets: Targets,
+    has_monotone: bool,
+) -> type[scan.Rules]:
+    if criterion == "absolute_error":
+        return scan.MedianRules if splitter == "best" else scan.RandomMedianRules
+    if splitter == "random":
+        return scan.RandomSumRules
+    if outputs > 1 or has_monotone:
+        return scan.SumRules
+    if criterion == "gini":
+        largest = int(data.table[:, scan.WEIGHT].max())
+        total = float(data.table[:, scan.WEIGHT].sum(dtype=np.float64))
+        small = largest < _MAX_KEY_PART and targets.bounds[-1] < _MAX_KEY_PART
+        return scan.GiniRules if small and total < 2.0**30 else scan.SumRules
+    return scan.SquaredRules if criterion in ("squared_error", "friedman_mse") else scan.SumRules
+
+
+def grow_tree(
+    data: scan.CodedRows, rules: scan.Rules, seed: int, threads: int | None = None
+) -> GrownTree:
+    """Grow a tree on the rows of positive weight, in units of weights and targets."""
+    rows = np.flatnonzero(data.table[:, scan.WEIGHT]).astype(np.int32)
+    start = np.uint64(seed)
+    if rules.max_leaves > 0:
+        nodes, values, count = grow.grow_best_first(data, rules, rows, start)
+        return _collect(nodes[:count], values[:count])
+    p, itemsize = len(data.codes), data.codes.itemsize
+    local_rows = min(_LOCAL_ROWS, _LOCAL_BYTES // (p * itemsize))
+    if local_rows < 32:
+        local_rows = 0
+    nodes, values, count, n_pending = grow.grow_top(data, rules, rows, start, local_rows)
+    if n_pending == 0:
+        return _collect(nodes[:count], values[:count])
+    items = np.zeros((n_pending, 3), np.int64)
+    counters = make_counters()
+    arenas: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    numbers = iter(range(n_pending + 1))
+
+    def work() -> None:
+        me = next(numbers)
+        arenas[me] = grow.grow_pending(
+            data, rules, rows, nodes, n_pending, local_rows, counters, items, me
+        )
+
+    threads = n_threads() if threads is None else threads
+    run_in_threads(work, min(threads, n_pending) - 1)
+    return _assemble(nodes[:count], values[:count], nodes["pending"][:n_pending], items, arenas)
+
+
+def _assemble(
+    nodes: np.ndarray,
+    values: np.ndarray,
+    pending: np.ndarray,
+    items: np.ndarray,
+    arenas: dict[int, tuple[np.ndarray, np.ndarray]],
+) -> GrownTree:
+    """The tree of the top and of the parts below its pending nodes, in the order of these."""
+    nodes, values = nodes.copy(), values.copy()
+    begin, parts = len(nodes), []
+    for at, (owner, first, size) in zip(pending, items, strict=True):
+        part = arenas[owner][0][first : first + size].copy()
+        part["left"] += begin - 1
+        nodes[at], values[at] = part[0], arenas[owner][1][first]
+        parts.append((part[1:], arenas[owner][1][first + 1 : first + size]))
+        begin += size - 1
+    return _collect(
+        np.concatenate([nodes, *(part for part, _ in parts)]),
+        np.concatenate([values, *(value for _, value in parts)]),
+    )
+
+
+def _collect(nodes: np.ndarray, values: np.ndarray) -> GrownTree:
+    leaf = nodes["feature"] < 0
+    return GrownTree(
+        nodes["feature"].copy(),
+        np.where(leaf, -1, nodes["left"]).astype(np.int32),
+        (nodes["missing_left"] != 0) & ~leaf,
+        np.where(leaf, -2.0, nodes["threshold"]),
+        nodes["n_rows"].copy(),
+        nodes["weight"].copy(),
+        nodes["impurity"].copy(),
+        values.copy(),
+    )

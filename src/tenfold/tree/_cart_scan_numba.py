@@ -1,0 +1,282 @@
+"""The best cut of a sorted column, or one random cut: what a node asks of each of its columns.
+
+Sums of classes and of targets are whole numbers (weights and targets in fixed point), so they do
+not depend on the order of the rows. Scores are float64 numbers computed from them. A score is
+minus the weighted impurity of both children, up to a constant of the node; the best cut has the
+largest, and the first of equal ones is taken.
+
+    gini                 sum_c l_c^2 / W_l + sum_c r_c^2 / W_r
+    entropy              sum_c l_c log2(l_c / W_l) + sum_c r_c log2(r_c / W_r)
+    squared error        S_l^2 / W_l + S_r^2 / W_r
+    Poisson deviance     S_l log(S_l / W_l) + S_r log(S_r / W_r)
+
+Each class of rules below is compiled by itself, with the one scan that it needs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from tenfold.tree._cart_sort_numba import key_code, key_row
+
+GINI, ENTROPY, SQUARED, POISSON, ABSOLUTE, NO_CRITERION = range(6)
+
+# Columns of `CodedRows.table`. Class numbers follow the weight; targets follow the moment, and the
+# ranks of the targets (absolute error) follow these.
+WEIGHT, LABELS, MOMENT, TARGETS = 0, 1, 1, 2
+
+# Rows of `CodedRows.columns`: code of a missing value, where the values of the column begin,
+# whether codes are ranks (else a value is the upper edge of a bin), sign of a monotone constraint.
+MISSING, FIRST_VALUE, IS_EXACT, MONOTONE = 0, 1, 2, 3
+
+# Rows of the table of sums: node, left child, right child.
+NODE, LEFT, RIGHT = 0, 1, 2
+
+
+class CodedRows(NamedTuple):
+    """Training rows as a grower reads them, all whole numbers.
+
+    Attributes
+    ----------
+    codes : (n_features, n) array of rank codes
+    columns : (4, n_features) int64: MISSING, FIRST_VALUE, IS_EXACT, MONOTONE
+    table : (n, ...) int64: weight and class numbers, or weight, moment, targets and their ranks
+    values : float64, sorted values of all columns one after the other
+    """
+
+    codes: np.ndarray
+    columns: np.ndarray
+    table: np.ndarray
+    values: np.ndarray
+
+
+class Rules(NamedTuple):
+    """How a tree grows. Weights are in units; `bounds` says where the classes of outputs begin.
+
+    A target is `units` times its whole number; `moment_unit` belongs to squares (or y log y).
+    `max_leaves` of 0 is no limit.
+    """
+
+    criterion: int
+    has_monotone: bool
+    max_features: int
+    min_leaf: int
+    min_split: int
+    max_depth: int
+    max_leaves: int
+    min_leaf_weight: float
+    min_decrease: float
+    total_weight: float
+    moment_unit: float
+    n_outputs: int
+    bounds: np.ndarray
+    units: np.ndarray
+
+
+class GiniRules(Rules):
+    """Gini index, one output, weights whose squared sums are whole numbers of 62 bits.
+
+    Keys hold class and weight (16 bits each) in place of the row number, so that the scan need not
+    go to the rows.
+    """
+
+
+class SquaredRules(Rules):
+    """Squared error, one output."""
+
+
+class SumRules(Rules):
+    """Any criterion of sums, any number of outputs, monotone constraints."""
+
+
+class MedianRules(Rules):
+    """Absolute error."""
+
+
+class RandomSumRules(Rules):
+    """Any criterion of sums, one random cut for each column."""
+
+
+class RandomMedianRules(Rules):
+    """Absolute error, one random cut for each column."""
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _class_score(sums, side, weight, rules):
+    """Score of class weights: Gini index or entropy."""
+    score = 0.0
+    for c in range(rules.bounds[rules.n_outputs]):
+        count = np.float64(sums[side, c])
+        if rules.criterion == GINI:
+            score += count * count / weight
+        elif count > 0.0:
+            score += count * math.log2(count / weight)
+    return score
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def side_score(sums, side, weight, rules):
+    """Score of one row of the table of sums; -inf where the criterion forbids it."""
+    if rules.criterion <= ENTROPY:
+        return _class_score(sums, side, weight, rules)
+    score = 0.0
+    for k in range(rules.n_outputs):
+        total = np.float64(sums[side, k]) * rules.units[k]
+        if rules.criterion == SQUARED:
+            score += total * total / weight
+        elif rules.criterion == POISSON:
+            if total <= 0.0:
+                return -np.inf
+            score += total * math.log(total / weight)
+    return score
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def add_row(table, row, rules, sums, side):
+    """Add a row to a row of the table of sums; its weight."""
+    w = table[row, WEIGHT]
+    if rules.criterion <= ENTROPY:
+        for k in range(rules.n_outputs):
+            sums[side, table[row, LABELS + k]] += w
+    else:
+        for k in range(rules.n_outputs):
+            sums[side, k] += w * table[row, TARGETS + k]
+    return w
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def keeps_order(sign, left, right, low, high):
+    """Whether the values of two children obey a monotone constraint."""
+    if sign == 0:
+        return True
+    inside = min(left, right) >= low and max(left, right) <= high
+    return inside and (left - right) * sign <= 0
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def is_large_enough(rules, n_left, n_right, w_left, w_right):
+    """Whether both children have enough rows and weight."""
+    enough = n_left >= rules.min_leaf and n_right >= rules.min_leaf
+    return enough and w_left >= rules.min_leaf_weight and w_right >= rules.min_leaf_weight
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def score_sides(rules, sums, weight, w_left, sign, low, high):
+    """Score of the children from the sums of the left one; -inf where order forbids it."""
+    for c in range(sums.shape[1]):
+        sums[RIGHT, c] = sums[NODE, c] - sums[LEFT, c]
+    wl, wr = np.float64(w_left), np.float64(weight - w_left)
+    if rules.has_monotone:
+        left, right = np.float64(sums[LEFT, 0]) / wl, np.float64(sums[RIGHT, 0]) / wr
+        if not keeps_order(sign, left, right, low, high):
+            return -np.inf
+    return side_score(sums, LEFT, wl, rules) + side_score(sums, RIGHT, wr, rules)
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def scan_sums(data, rules, keys, m, n, sums, weight, sign, low, high, missing_left):
+    """Best cut of sorted keys for any criterion of sums: (score, keys with a value on the left).
+
+    The first m of n keys have a value. Row NODE of `sums` holds the sums of all rows.
+    """
+    for c in range(sums.shape[1]):
+        sums[LEFT, c] = 0
+    w_left, offset = np.int64(0), 0
+    if missing_left:
+        offset = n - m
+        for i in range(m, n):
+            w_left += add_row(data.table, key_row(keys[0, i]), rules, sums, LEFT)
+    best, cut = -np.inf, -1
+    last = m if m < n and not missing_left else m - 1
+    for i in range(last):
+        w_left += add_row(data.table, key_row(keys[0, i]), rules, sums, LEFT)
+        if i + 1 < m and key_code(keys[0, i + 1]) == key_code(keys[0, i]):
+            continue
+        n_left = i + 1 + offset
+        wl, wr = np.float64(w_left), np.float64(weight - w_left)
+        if is_large_enough(rules, n_left, n - n_left, wl, wr):
+            score = score_sides(rules, sums, weight, w_left, sign, low, high)
+            if score > best:
+                best, cut = score, i + 1
+    return best, cut
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def scan_gini(rules, keys, m, n, sums, weight, squares, missing_left):
+    """`scan_sums` for `GiniRules`; `squares` is the sum of the squared class weights."""
+    for c in range(sums.shape[1]):
+        sums[LEFT, c] = 0
+    squares_left, squares_right, w_left, offset = np.int64(0), squares, np.int64(0), 0
+    best, cut = -np.inf, -1
+    last = m if m < n and not missing_left else m - 1
+    begin = m - n if missing_left else 0  # missing values first
+    if missing_left:
+        offset = n - m
+    for i in range(begin, last):
+        held = key_row(keys[0, i if i >= 0 else m - 1 - i])
+        w, c = held & 0xFFFF, held >> 16
+        before = sums[LEFT, c]
+        squares_left += w * (2 * before + w)
+        squares_right += w * (w - 2 * (sums[NODE, c] - before))
+        sums[LEFT, c] = before + w
+        w_left += w
+        if i < 0 or (i + 1 < m and key_code(keys[0, i + 1]) == key_code(keys[0, i])):
+            continue
+        n_left = i + 1 + offset
+        wl, wr = np.float64(w_left), np.float64(weight - w_left)
+        if is_large_enough(rules, n_left, n - n_left, wl, wr):
+            score = np.float64(squares_left) / wl + np.float64(squares_right) / wr
+            if score > best:
+                best, cut = score, i + 1
+    return best, cut
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def scan_squared(data, rules, keys, m, n, sums, weight, missing_left):
+    """`scan_sums` for `SquaredRules`."""
+    table, unit, total = data.table, rules.units[0], sums[NODE, 0]
+    sum_left, w_left, offset = np.int64(0), np.int64(0), 0
+    best, cut = -np.inf, -1
+    last = m if m < n and not missing_left else m - 1
+    begin = m - n if missing_left else 0  # missing values first
+    if missing_left:
+        offset = n - m
+    for i in range(begin, last):
+        row = key_row(keys[0, i if i >= 0 else m - 1 - i])
+        w = table[row, WEIGHT]
+        sum_left += w * table[row, TARGETS]
+        w_left += w
+        if i < 0 or (i + 1 < m and key_code(keys[0, i + 1]) == key_code(keys[0, i])):
+            continue
+        n_left = i + 1 + offset
+        wl, wr = np.float64(w_left), np.float64(weight - w_left)
+        if is_large_enough(rules, n_left, n - n_left, wl, wr):
+            sl, sr = np.float64(sum_left) * unit, np.float64(total - sum_left) * unit
+            score = sl * sl / wl + sr * sr / wr
+            if score > best:
+                best, cut = score, i + 1
+    return best, cut
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def score_cut(data, rules, rows, start, end, feature, code, missing_left, sums, weight, low, high):
+    """Score of the cut after a code: (score, rows on the left); -inf where it is not allowed."""
+    missing = data.columns[MISSING, feature]
+    for c in range(sums.shape[1]):
+        sums[LEFT, c] = 0
+    w_left, n_left = np.int64(0), 0
+    for i in range(start, end):
+        row = rows[i]
+        here = np.int64(data.codes[feature, row])
+        if here <= code or (missing_left and here == missing):
+            w_left += add_row(data.table, row, rules, sums, LEFT)
+            n_left += 1
+    wl, wr = np.float64(w_left), np.float64(weight - w_left)
+    if not is_large_enough(rules, n_left, end - start - n_left, wl, wr):
+        return -np.inf, n_left
+    sign = data.columns[MONOTONE, feature]
+    return score_sides(rules, sums, weight, w_left, sign, low, high), n_left

@@ -1,0 +1,276 @@
+"""What random forests and extremely randomized trees share: growth, bootstrap, out-of-bag rows."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.engine.rows import Rows
+from tenfold.engine.thread_pool import n_threads, run_in_threads
+from tenfold.tree._bootstrap import draw_counts, draw_rows, tree_seed
+from tenfold.tree._cart_base import CartClassifier, CartModel, CartRegressor, TrainingData
+from tenfold.tree._cart_grower import GrownTree, grow_tree, integer_weights, make_rules
+from tenfold.tree._cart_scan_numba import WEIGHT
+from tenfold.tree._forest_tables import ForestTables, impurity_importances
+from tenfold.tree._out_of_bag import sum_out_of_bag
+from tenfold.tree._pruning import prune
+
+_TREE_PARAMS = (
+    "criterion",
+    "max_depth",
+    "min_samples_split",
+    "min_samples_leaf",
+    "min_weight_fraction_leaf",
+    "max_features",
+    "max_leaf_nodes",
+    "min_impurity_decrease",
+    "ccp_alpha",
+    "monotonic_cst",
+)
+
+
+class ForestModel(CartModel):
+    """A forest; each tree depends on the seed, its number and the rows alone."""
+
+    _splitter = "best"
+    _tree_class: type
+
+    def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        self._check_parameters()
+        old = self._tables if self.warm_start and hasattr(self, "_tables") else None
+        seed = self._seed if old is not None else int(rng.integers(2**63))
+        grown = 0 if old is None else len(old)
+        if self.n_estimators < grown:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"len(estimators_)={grown} when warm_start==True"
+            )
+        data = self._training_data(rows, bootstrap=self.bootstrap)
+        if self.n_estimators == grown:
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new trees.",
+                UserWarning,
+                stacklevel=4,
+            )
+            return {"_tables": old, "_seed": seed}
+        new = ForestTables.of(self._grow_trees(data, seed, range(grown, self.n_estimators)))
+        tables = new if old is None else ForestTables.join([old, new])
+        learned = {"_tables": tables, "_seed": seed, "_n_rows": data.n_rows}
+        learned["_draw_weights"] = data.draw_weights
+        if self.oob_score:
+            learned |= self._out_of_bag(rows, data, tables, seed)
+        return learned
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that contradict each other."""
+        if not self.bootstrap and self.max_samples is not None:
+            raise ValueError(
+                "`max_sample` cannot be set if `bootstrap=False`. "
+                "Either switch to `bootstrap=True` or set `max_sample=None`."
+            )
+        if self.oob_score and not self.bootstrap:
+            raise ValueError("Out of bag estimation only available if bootstrap=True")
+
+    def _draw_count(self, n: int, w: np.ndarray | None) -> int:
+        """Number of rows that each tree draws."""
+        if self.max_samples is None:
+            draws = n
+        elif isinstance(self.max_samples, Integral):
+            draws = int(self.max_samples)
+        else:
+            total = n if w is None else float(w.sum())
+            draws = max(int(self.max_samples * total), 1)
+            if draws < max(10, n ** (1 / 3)):
+                warnings.warn(
+                    f"Using the fractional value max_samples={self.max_samples} results in a low "
+                    f"number ({draws}) of bootstrap samples. We recommend passing `max_samples` "
+                    "as an integer instead.",
+                    UserWarning,
+                    stacklevel=6,
+                )
+        self._n_samples_bootstrap = draws
+        return draws
+
+    def _grow_trees(self, data: TrainingData, seed: int, numbers: range) -> list[GrownTree]:
+        """Trees of these numbers, each by one thread; few trees by all threads together."""
+        if len(numbers) < n_threads():
+            return [self._grow_one(data, tree_seed(seed, t), None) for t in numbers]
+        trees: list[GrownTree | None] = [None] * len(numbers)
+        errors: list[BaseException] = []
+        tickets = itertools.count()
+
+        def work() -> None:
+            for i in tickets:
+                if i >= len(numbers) or errors:
+                    return
+                try:
+                    trees[i] = self._grow_one(data, tree_seed(seed, numbers[i]), 1)
+                except BaseException as error:  # noqa: BLE001 - raised again below
+                    errors.append(error)
+
+        run_in_threads(work, min(n_threads(), len(numbers)) - 1)
+        if errors:
+            raise errors[0]
+        return [tree for tree in trees if tree is not None]
+
+    def _grow_one(self, data: TrainingData, seed: int, threads: int | None) -> GrownTree:
+        rows, unit = data.rows, data.weight_unit
+        if self.bootstrap:
+            n, draws = data.n_rows, self._n_samples_bootstrap
+            counts = draw_counts(seed, n, draws, data.draw_weights)
+            weight, unit = self._tree_weights(counts, data.y)
+            table = rows.table.copy()
+            table[:, WEIGHT] = weight
+            rows = rows._replace(table=table)
+        rules = make_rules(self, rows, data.targets, self.criterion, self._splitter)
+        tree = self._finish_tree(grow_tree(rows, rules, seed, threads), data.targets, unit)
+        return prune(tree, self.ccp_alpha) if self.ccp_alpha > 0.0 else tree
+
+    def _tree_weights(self, counts: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:
+        """Weights of the rows of a bootstrap sample, in units, and the unit."""
+        return counts, 1.0
+
+    def _out_of_bag(
+        self, rows: Rows, data: TrainingData, tables: ForestTables, seed: int
+    ) -> dict[str, Any]:
+        """Score and predictions of each row by the trees that have not drawn it."""
+        n, draws = data.n_rows, self._n_samples_bootstrap
+        drawn = [
+            np.packbits(draw_counts(tree_seed(seed, t), n, draws, data.draw_weights) > 0)
+            for t in range(len(tables))
+        ]
+        sums = rows.each(sum_out_of_bag, tables.trees, np.stack(drawn))
+        if (sums[:, -1] == 0).any():
+            warnings.warn(
+                "Some inputs do not have OOB scores. This probably means too few trees were used "
+                "to compute any reliable OOB estimates.",
+                UserWarning,
+                stacklevel=5,
+            )
+        values = sums[:, :-1] / np.maximum(sums[:, -1:], 1.0)
+        return self._oob_attributes(values, data.y)
+
+    def _oob_attributes(self, values: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+        raise NotImplementedError
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees as models of their own; they share the tables of the forest."""
+        check_is_fitted(self)
+        return [self._view(t) for t in range(len(self._tables))]
+
+    def _view(self, t: int) -> Any:
+        params = {name: getattr(self, name) for name in _TREE_PARAMS}
+        seed = tree_seed(self._seed, t)
+        tree = self._tree_class(random_state=seed % 2**32, **params)
+        tree.n_features_in_, tree.n_outputs_ = self.n_features_in_, self.n_outputs_
+        tree._tables = ForestTables.of([self._tables.grown(t)])  # noqa: SLF001
+        return self._fill_view(tree)
+
+    def _fill_view(self, tree: Any) -> Any:
+        return tree
+
+    @property
+    def estimators_samples_(self) -> list[np.ndarray]:
+        """Numbers of the rows that each tree has drawn, drawn again by hash."""
+        check_is_fitted(self)
+        n, numbers = self._n_rows, range(len(self._tables))
+        if not self.bootstrap:
+            return [np.arange(n) for _ in numbers]
+        draws = self._n_samples_bootstrap
+        return [draw_rows(tree_seed(self._seed, t), n, draws, self._draw_weights) for t in numbers]
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each column in the decrease of impurity, averaged over the trees."""
+        check_is_fitted(self)
+        trees = (self._tables.grown(t) for t in range(len(self._tables)))
+        parts = [
+            impurity_importances(tree, self.n_features_in_, normalize=True)
+            for tree in trees
+            if len(tree.feature) > 1
+        ]
+        if not parts:
+            return np.zeros(self.n_features_in_)
+        mean = np.mean(parts, axis=0)
+        return mean / mean.sum()
+
+    def decision_path(self, X: Any) -> tuple[csr_matrix, np.ndarray]:
+        """Which nodes of all trees each row goes through, and where the nodes of each tree begin.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+        """
+        return self._decision_paths(X), self._tables.trees.roots.copy()
+
+    def __len__(self) -> int:
+        return len(self._tables) if hasattr(self, "_tables") else 0
+
+
+class ForestRegressor(CartRegressor, ForestModel):
+    """A forest of regression trees."""
+
+    def _oob_attributes(self, values: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+        prediction = values[:, 0] if self.n_outputs_ == 1 else values
+        target = y[:, 0] if self.n_outputs_ == 1 else y
+        score = self.oob_score if callable(self.oob_score) else r2_score
+        return {"oob_prediction_": prediction, "oob_score_": score(target, prediction)}
+
+
+class ForestClassifier(CartClassifier, ForestModel):
+    """A forest of classification trees."""
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.warm_start and isinstance(self.class_weight, str):
+            warnings.warn(
+                'class_weight presets "balanced" or "balanced_subsample" are not recommended for '
+                "warm_start if the fitted data differs from the full dataset. In order to use "
+                '"balanced" weights, use compute_class_weight ("balanced", classes, y) and pass '
+                "the resulting weights as the class_weight parameter.",
+                UserWarning,
+                stacklevel=5,
+            )
+
+    def _tree_weights(self, counts: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:
+        if self.class_weight != "balanced_subsample":
+            return counts, 1.0
+        factor = np.ones(len(y))
+        for codes, n_classes in zip(y.T, self._n_classes_by_output, strict=True):
+            drawn = np.repeat(codes, counts)
+            known = np.unique(drawn)
+            weight = np.zeros(n_classes)
+            weight[known] = compute_class_weight("balanced", classes=known, y=drawn)
+            factor *= weight[codes]
+        return integer_weights(counts * factor, len(y))
+
+    def _oob_attributes(self, values: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+        parts = self._split_outputs(values)
+        if self.n_outputs_ == 1:
+            decision, labels, target = parts, parts.argmax(axis=1), y[:, 0]
+        else:
+            if len(set(self.n_classes_)) > 1 or self.n_classes_[0] > 2:
+                raise ValueError(
+                    "The type of target cannot be used to compute OOB estimates: several outputs "
+                    "must have two classes each"
+                )
+            decision = np.stack(parts, axis=2)
+            labels, target = decision.argmax(axis=1), y
+        score = self.oob_score if callable(self.oob_score) else accuracy_score
+        return {"oob_decision_function_": decision, "oob_score_": score(target, labels)}
+
+    def _fill_view(self, tree: Any) -> Any:
+        tree.n_classes_ = self.n_classes_
+        parts = [np.arange(n, dtype=np.float64) for n in self._n_classes_by_output]
+        tree.classes_ = parts[0] if self.n_outputs_ == 1 else parts
+        return tree
