@@ -18,6 +18,8 @@ FAMILIES = {
     "cluster": "Clustering",
     "decomposition": "Decomposition",
     "neighbors": "Neighbors",
+    "tree": "Trees and forests",
+    "ensemble": "Ensembles",
     "neural": "Networks",
     "inference": "Bayesian inference",
     "model_selection": "Model selection",
