@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.dropin.runner import run_file
+from tests.dropin.runner import run_files, unexpected_failures
 from tests.dropin.swap import PACKAGE
 
 
@@ -27,18 +27,20 @@ def main() -> None:
     parser.add_argument("-k", dest="select", default="", help="pytest's selection of tests")
     parser.add_argument("--output", type=Path, help="file of JSON lines, one for each test")
     parser.add_argument("-v", action="store_true", help="show the message of each failure")
+    parser.add_argument("--new", action="store_true", help="show failures without an exception")
     options = parser.parse_args()
     for name in options.files:
-        results = run_file(full_path(name), options.minutes, options.select)
+        (results,) = run_files([full_path(name)], options.minutes, options.select)
         counts = f"{len(results.passed)} | {len(results.failed)} | {results.left_out}"
         lines = [f"| {name} | {counts} |", *filter(None, [results.error])]
-        if options.v:
-            lines += [f"    {test}: {text[:300]}" for test, text in results.failed.items()]
+        if options.v or options.new:
+            failures = unexpected_failures(results) if options.new else results.failed
+            lines += [f"    {test}: {text[:300]}" for test, text in failures.items()]
         sys.stdout.write("\n".join(lines) + "\n")
         sys.stdout.flush()
         if options.output:
             with options.output.open("a") as file:
-                lines = [json.dumps({"file": results.file, **test}) for test in results.tests]
+                lines = [json.dumps({**test, "file": results.file}) for test in results.tests]
                 file.write("".join(f"{line}\n" for line in lines))
 
 

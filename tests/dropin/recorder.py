@@ -51,8 +51,10 @@ def pytest_runtest_logreport(report: Any) -> None:
     expected = hasattr(report, "wasxfail") and report.outcome == "skipped"
     outcome = "expected failure" if expected else report.outcome
     crash = getattr(report.longrepr, "reprcrash", None)
+    file, _, name = report.nodeid.partition("::")
     line = {
-        "name": report.nodeid.partition("::")[2],
+        "file": file,
+        "name": name,
         "outcome": outcome,
         "used": _used,
         "message": crash.message[:2000] if crash else str(report.longrepr or "")[-2000:],

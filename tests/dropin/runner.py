@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -39,45 +38,73 @@ class FileResults(NamedTuple):
         return len({t["name"] for t in self.tests}) - len(self.passed) - len(self.failed)
 
 
-def run_file(file: str, minutes: float = 20, select: str = "") -> FileResults:
-    """Run the tests of a file, such as "linear_model/tests/test_ridge.py"."""
+def run_files(files: list[str], minutes: float = 20, select: str = "") -> list[FileResults]:
+    """Run the tests of files such as "linear_model/tests/test_ridge.py" in one process.
+
+    Parameters
+    ----------
+    files : paths below scikit-learn's package
+    minutes : time limit of all of them
+    select : pytest's selection of tests (`-k`)
+    """
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / Path(file).name
-        package = ".".join(["sklearn", *Path(file).parent.parts])
-        copy.write_text(swap_imports((PACKAGE / file).read_text(), package))
-        results = Path(folder) / "results.jsonl"
-        results.touch()
-        command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-c", os.devnull]
-        command += ["--rootdir", folder, "-p", "sklearn.conftest", "-p", "tests.dropin.recorder"]
-        command += ["-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist", str(copy)]
-        command += ["-k", select] if select else []
-        settings = {"DROPIN_RESULTS": str(results), "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"}
-        error = ""
-        try:
-            done = subprocess.run(
-                command,
-                env=os.environ | settings,
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                timeout=60 * minutes,
-                check=False,
-            )
-            if done.returncode not in {0, 1}:
-                error = done.stdout[-3000:] + done.stderr[-3000:]
-        except subprocess.TimeoutExpired:
-            error = f"more than {minutes} minutes"
-        tests = [json.loads(line) for line in results.read_text().splitlines()]
-        return FileResults(file, tests, error)
+        copies = {f"{file.replace('/', '-')}": file for file in files}
+        for copy, file in copies.items():
+            package = ".".join(["sklearn", *Path(file).parent.parts])
+            text = swap_imports((PACKAGE / file).read_text(), package)
+            (Path(folder) / copy).write_text(text)
+        lines, error = _run_pytest(Path(folder), list(copies), minutes, select)
+    return [
+        FileResults(file, [line for line in lines if line["file"] == copy], error)
+        for copy, file in copies.items()
+    ]
 
 
-def read_exceptions() -> dict[str, list[tuple[re.Pattern[str], str]]]:
-    """File -> patterns of the names of tests that are expected to fail, with reasons."""
-    found: dict[str, list[tuple[re.Pattern[str], str]]] = {}
+def _run_pytest(
+    folder: Path, copies: list[str], minutes: float, select: str
+) -> tuple[list[dict[str, Any]], str]:
+    """How each test of the copies ended, and what went wrong with all of them."""
+    results = folder / "results.jsonl"
+    results.touch()
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-c", os.devnull]
+    command += ["--rootdir", str(folder), "-p", "sklearn.conftest", "-p", "tests.dropin.recorder"]
+    command += ["-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    command += ["--import-mode=importlib", *copies, *(["-k", select] if select else [])]
+    settings = {"DROPIN_RESULTS": str(results), "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"}
+    error = ""
+    try:
+        done = subprocess.run(
+            command,
+            env=os.environ | settings,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=60 * minutes,
+            check=False,
+        )
+        if done.returncode not in {0, 1}:
+            error = done.stdout[-3000:] + done.stderr[-3000:]
+    except subprocess.TimeoutExpired:
+        error = f"more than {minutes} minutes"
+    return [json.loads(line) for line in results.read_text().splitlines()], error
+
+
+def read_exceptions() -> dict[str, dict[str, str]]:
+    """File -> names of test functions that are expected to fail, with the reason of each."""
+    found: dict[str, dict[str, str]] = {}
     for line in EXCEPTIONS.read_text().splitlines():
         if line.strip() and not line.startswith("#"):
             name, _, reason = line.partition("  # ")
             file, _, test = name.strip().partition("::")
-            pattern = re.compile(re.escape(test).replace(r"\*", ".*") + r"(\[.*\])?")
-            found.setdefault(file, []).append((pattern, reason.strip()))
+            found.setdefault(file, {})[test] = reason.strip()
     return found
+
+
+def unexpected_failures(results: FileResults) -> dict[str, str]:
+    """Failures without an exception, with their messages.
+
+    An exception is a test function, or one of its cases: a name with its brackets.
+    """
+    known = read_exceptions().get(results.file, {})
+    failed = results.failed.items()
+    return {t: text for t, text in failed if not {t, t.partition("[")[0]} & known.keys()}
