@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -84,6 +86,29 @@ class PenalizedLinearModel(Estimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _warn_unused_parameters(self) -> None:
+        """Warn of parameters that were set but have no effect with this penalty and solver."""
+        named = self.penalty if isinstance(self.penalty, str) else None
+        has_effect = {
+            "alpha": named is not None or not self.alpha,
+            "l1_ratio": named == "elasticnet",
+            "h": named == "hnorm",
+            "batch_size": self.solver == "sgd",
+        }
+        defaults = signature(PenalizedLinearModel.__init__).parameters
+        unused = [
+            f"{name}={getattr(self, name)!r}"
+            for name, used in has_effect.items()
+            if not used and getattr(self, name) != defaults[name].default
+        ]
+        if unused:
+            warnings.warn(
+                f"{type(self).__name__}: {', '.join(unused)} has no effect with penalty="
+                f"{self.penalty!r} and solver={self.solver!r}",
+                UserWarning,
+                stacklevel=5,
+            )
+
     def _penalty(self) -> Penalty:
         if isinstance(self.penalty, Penalty):
             return self.penalty
@@ -99,6 +124,7 @@ class PenalizedLinearModel(Estimator):
         self, rows: Rows, loss: Loss, m: int, n: float, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
         """Coefficients (m, p), intercepts (m,) and the convergence report."""
+        self._warn_unused_parameters()
         l2, nonsmooth = _split_penalty(self._penalty())
         ridge = np.full(rows.n_features + 1, l2)
         if not self.penalize_intercept:
@@ -163,7 +189,8 @@ class PenalizedRegressor(LinearRegressor, PenalizedLinearModel):
 
     The named models (`Ridge`, `Lasso`, `PoissonRegressor`, ...) are faster where they exist and
     have scikit-learn's conventions; this one has all combinations, and all solvers. A combination
-    that cannot work raises an error that names one that can.
+    that cannot work raises an error that names one that can; a parameter that was set and has no
+    effect gives a warning.
 
     Parameters
     ----------

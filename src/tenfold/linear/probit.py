@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
@@ -55,7 +56,8 @@ class ProbitRegression(ProbabilisticClassifier):
     max_iter : int
         Maximum number of iterations.
     rate : float, callable or "backtracking"
-        Step sizes of gradient descent; see `tenfold.optim.schedules` for schedules.
+        Step sizes of solver="gd"; see `tenfold.optim.schedules` for schedules. A warning says so
+        if it is set for another solver.
     verbose : int
         Whether to show progress, as `tenfold.progress()` does.
     warm_start : bool
@@ -132,6 +134,13 @@ class ProbitRegression(ProbabilisticClassifier):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         _check_binary(self.classes_)
+        if self.solver != "gd" and self.rate != "backtracking":
+            warnings.warn(
+                f"ProbitRegression: rate={self.rate!r} has no effect with solver={self.solver!r}, "
+                "only with solver='gd'",
+                UserWarning,
+                stacklevel=3,
+            )
         f = classification_objective(
             rows,
             ProbitLoss(),
