@@ -427,11 +427,11 @@ def test_a_failed_save_leaves_the_old_file_alone(tmp_path, monkeypatch):
     path = tmp_path / "model"
     save(Box(1), path)
 
-    def dies_halfway(_, unfinished, **__):
+    def dies_halfway(unfinished, *_):
         unfinished.write_bytes(b"half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tenfold.persist.model_file.save_file", dies_halfway)
+    monkeypatch.setattr("tenfold.persist.model_file.write_tensors", dies_halfway)
     with pytest.raises(KeyboardInterrupt):
         save(Box(2), path)
     assert load(path).value == 1
@@ -565,7 +565,8 @@ def test_hostile_tensors_are_refused(attack, file):
 @pytest.mark.parametrize(
     ("change", "cause"),
     [
-        (dict(version=2), r"newer tenfold \(9, format 2.*upgrade tenfold"),
+        (dict(version=3), r"newer tenfold \(9, format 3.*upgrade tenfold"),
+        (dict(version=2), "lost its checksum"),
         (dict(version=0), "unknown format version 0"),
         (dict(version="1"), "not in the format"),
         (dict(format="other"), "not in the format"),

@@ -18,6 +18,8 @@ def diagonal_gaussian_scores(X, offset, mean, precision):  # noqa: ANN001, ANN20
     """offset_c - 1/2 sum_j precision_jc (x_j - mean_jc)^2, summed in float64."""
     n, d = X.shape
     k = len(offset)
+    if mean.shape != (d, k) or precision.shape != (d, k):
+        raise ValueError("means and variances are not those of the columns of X")
     scores = np.empty((n, k), X.dtype)
     row = np.empty(k)
     for i in range(n):

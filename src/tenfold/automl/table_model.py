@@ -283,6 +283,14 @@ class TableModel(BaseEstimator):
 
         save(self, path)
 
+    def _check_learned(self) -> None:
+        """Raise an error if a loaded model lacks something that it needs."""
+        needed = ("task_", "target_", "classes_", "columns_", "encoder_", "scale_", "scores_")
+        needed += ("interval_", "residuals_", "title_", "created_", "versions_")
+        missing = [name for name in needed if not hasattr(self, name)]
+        if hasattr(self, "model_") and missing:
+            raise ValueError(f"it lacks {', '.join(missing)}")
+
     def _open(self, table: Any) -> Any:
         if not hasattr(self, "model_"):
             raise NotFittedError(

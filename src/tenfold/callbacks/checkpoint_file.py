@@ -6,7 +6,6 @@ import os
 import threading
 import warnings
 from collections.abc import Iterator
-from glob import escape
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -16,6 +15,7 @@ import numpy as np
 
 from tenfold.callbacks.fingerprint import describe_difference
 from tenfold.callbacks.serialization import Packed, read_arrays, write_arrays
+from tenfold.engine.atomic import remove_temporary_files
 from tenfold.engine.environment import describe_environment
 
 _FORMAT = "tenfold checkpoint 2"
@@ -89,8 +89,7 @@ class CheckpointFile:
 
     def remove(self) -> None:
         """Delete the file, and temporary files of runs that were killed while saving."""
-        for part in self.path.parent.glob(f".{escape(self.path.name)}.*.tmp"):
-            part.unlink(missing_ok=True)
+        remove_temporary_files(self.path)
         self.path.unlink(missing_ok=True)
 
 

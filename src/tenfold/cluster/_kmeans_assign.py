@@ -235,6 +235,8 @@ def _assign_by_float64(
 def _assign_by_differences(X, rows, centers, label):  # noqa: ANN001, ANN202
     """Label rows by differences in float64; the first center on a tie."""
     k, d = centers.shape
+    if X.shape[1] != d:
+        raise ValueError("the centers are not those of the columns of X")
     for i in rows:
         least = np.inf
         for j in range(k):

@@ -209,6 +209,10 @@ def _sum_column_log_likelihoods(X, offset, kind, a, b, c, table, start):  # noqa
     """Sum the log-likelihoods of the columns in each class, in float64."""
     n, p = X.shape
     k = len(offset)
+    if len(kind) != p or len(start) != p + 1 or start[-1] > len(table) or table.shape[1] != k:
+        raise ValueError("the distributions of the classes are not those of the columns of X")
+    if a.shape != (p, k) or b.shape != (p, k) or c.shape != (p, k):
+        raise ValueError("the distributions of the classes are not those of the columns of X")
     scores = np.empty((n, k), X.dtype)
     row = np.empty(k)
     for i in range(n):

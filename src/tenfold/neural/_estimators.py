@@ -35,7 +35,7 @@ from tenfold.neural._training_config import (
 from tenfold.neural.layers.base import Layer, Shape
 from tenfold.neural.layers.dense import Dense
 from tenfold.neural.losses import has_probabilities
-from tenfold.neural.network import Network, build_network
+from tenfold.neural.network import Network, build_network, check_params
 from tenfold.optim.convergence import until_converged
 
 
@@ -112,6 +112,21 @@ class NetworkEstimator(Estimator):
         if getattr(self, "warm_start", False) and last is not None:
             params = _warm_start_params(last, params)
         return NetworkObjective(network, loss, self._make_batch), params
+
+    def _check_learned(self) -> None:
+        """Raise an error if the parts of a loaded network do not fit each other."""
+        if not hasattr(self, "params_"):
+            return
+        network, shape = self.network_, tuple(self.row_shape_)
+        if tuple(network.shape) != shape:
+            raise ValueError(f"network_ takes rows of shape {network.shape}, row_shape_ is {shape}")
+        if not getattr(self, "ragged_", False) and prod(shape) != self.n_features_in_:
+            raise ValueError(f"row_shape_ is {shape}, and n_features_in_ is {self.n_features_in_}")
+        check_params(network, self.params_)
+        if hasattr(self, "classes_") and isinstance(self.classes_, np.ndarray):
+            k, units = len(self.classes_), (network.shapes or [shape])[-1][-1]
+            if units not in (k, 1 if k == 2 else k):
+                raise ValueError(f"the network has {units} outputs, classes_ has {k} labels")
 
     def _dtype(self, rows: Rows) -> Any:
         """Type in which the network is trained."""

@@ -102,6 +102,29 @@ def count_parameters(params: list) -> int:
     return sum(array.size for array in params)
 
 
+def check_params(network: Network, params: list[np.ndarray]) -> None:
+    """Raise an error that names an array of parameters that does not suit its layer.
+
+    Compiled layers trust the shapes of their arrays; those of a loaded model come from a file.
+    """
+    if len(params) != sum(network.sizes) or len(network.sizes) != len(network.layers):
+        raise ValueError(f"params_ has {len(params)} arrays, the layers have {network.sizes}")
+    inputs = [network.shape, *network.shapes[:-1]]
+    rng, at = np.random.default_rng(0), 0
+    for number, (layer, shape) in enumerate(zip(network.layers, inputs, strict=True)):
+        own = network.parts(params)[number]
+        after = layer.output_shape(shape)
+        if own and len(shape) == 1 and prod(shape) * prod(after) > count_parameters(params):
+            raise ValueError(f"params_ is too small for layer {number}, {layer}")
+        for array, like in zip(own, layer.init_params(shape, rng, np.float32), strict=True):
+            if array.shape != like.shape or array.dtype.kind != "f":
+                raise ValueError(
+                    f"params_[{at}] has shape {array.shape} and holds {array.dtype}; layer "
+                    f"{number}, {layer}, needs numbers of shape {like.shape}"
+                )
+            at += 1
+
+
 def flatten_params(params: list[np.ndarray]) -> np.ndarray:
     """All parameters as one vector."""
     return np.concatenate([p.reshape(-1) for p in params])

@@ -5,7 +5,7 @@ model (`KMeans.cluster_centers_`). Its metadata has one entry, `tenfold`, a JSON
 
     {
         "format": "tenfold model",
-        "version": 1,
+        "version": 2,
         "versions": {"tenfold": "0.1.0", "numpy": "2.4.6", "sklearn": "1.9.1"},
         "model": {"model": {"class": "tenfold.KMeans", "params": {...}, "learned": {...}}},
     }

@@ -15,6 +15,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils import Bunch
 
 from tenfold.persist import _arrays, registry
+from tenfold.persist.learned_shapes import check_learned_shapes
 
 _SPARSE = {
     name: getattr(scipy.sparse, name)
@@ -52,6 +53,8 @@ def encode_model(out: Any, model: Any) -> dict[str, Any]:
                 f"cannot save {out.where}.{key}: it is no parameter, and what a model learns has a "
                 'name of its own that begins or ends with "_": rename or delete it'
             )
+    if name.startswith("tenfold."):
+        check_learned_shapes(model)  # what `load` would refuse
     return {
         "class": name,
         "params": _encode_all(out, params),
@@ -73,6 +76,8 @@ def decode_model(into: Any, stored: Any) -> Any:
         if key in params or not registry.is_learned_attribute(cls, key):
             raise ValueError(f"{key!r} is not a name of something that a {cls.__name__} learns")
         vars(model)[key] = value
+    if name.startswith("tenfold."):
+        check_learned_shapes(model)
     if name == "sklearn.isotonic.IsotonicRegression" and hasattr(model, "X_thresholds_"):
         model._build_f(model.X_thresholds_, model.y_thresholds_)
     return model

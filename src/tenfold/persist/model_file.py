@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import sklearn
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 from sklearn.base import BaseEstimator
 
 from tenfold import __version__
 from tenfold.engine.atomic import atomic_path
 from tenfold.persist._codecs import unpack_fields
 from tenfold.persist._reader_writer import ModelReader, ModelWriter, parse_json
+from tenfold.persist._tensor_file import CHECKSUM, verify_checksum, write_tensors
 
-_FORMAT, _VERSION = "tenfold model", 1
+_FORMAT, _VERSION = "tenfold model", 2  # 1 had no checksum
 # What a decoder may meet in a damaged or hostile file; `load` makes one ValueError of them all.
 _DAMAGE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, ImportError)
 _LIMITS = (RecursionError, MemoryError)
@@ -25,7 +25,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a model, fitted or not, to one file.
 
     The file is written under another name in the same folder and then renamed: an existing file
-    stays whole until the new one is complete.
+    stays whole until the new one is complete, and lends it its permissions.
 
     Parameters
     ----------
@@ -37,6 +37,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
+    OSError
+        If the file cannot be written; it names the file.
     TypeError
         If the model holds something that cannot be saved, such as a function or a random
         generator. The message names the attribute and the cure.
@@ -59,7 +61,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     document = dict(format=_FORMAT, version=_VERSION, versions=_versions(), model=out.encode(model))
     metadata = {"tenfold": json.dumps(document, allow_nan=False)}
     with atomic_path(path) as temporary:
-        save_file(out.tensors, temporary, metadata=metadata)
+        write_tensors(temporary, out.tensors, metadata)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -81,8 +83,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ValueError
-        If the file is damaged, is no model, comes from a newer tenfold, or names anything that is
-        not on the list. The message names the file, the place in the model and the cause.
+        If the file is damaged (its checksum tells), is no model, comes from a newer tenfold, names
+        anything that is not on the list, or holds arrays that do not fit each other. The message
+        names the file, the place in the model and the cause.
 
     Warns
     -----
@@ -91,8 +94,9 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Notes
     -----
-    A file from a stranger executes nothing, but whether its numbers are right and its parameters
-    sensible (a regular expression may be slow, `input="filename"` reads files) nobody can tell.
+    A file from a stranger executes nothing, and its arrays fit each other, so that prediction reads
+    no foreign memory. But whether its numbers are right and its parameters sensible (a regular
+    expression may be slow, `input="filename"` reads files) nobody can tell.
 
     Examples
     --------
@@ -117,6 +121,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 def _read_model(file: Any, path: str) -> Any:
     into = ModelReader(file)
     try:
+        verify_checksum(path)
         document = _read_document(file.metadata() or {})
         into.sklearn_version = str(document["versions"]["sklearn"])
         model = into.decode(document["model"])
@@ -130,7 +135,7 @@ def _read_model(file: Any, path: str) -> Any:
 
 
 def _read_document(metadata: dict[str, str]) -> dict[str, Any]:
-    if set(metadata) != {"tenfold"}:
+    if "tenfold" not in metadata or not set(metadata) <= {"tenfold", CHECKSUM}:
         raise ValueError("a safetensors file, but not written by tenfold's save")
     document = parse_json(metadata["tenfold"])
     if document["format"] != _FORMAT or type(document["version"]) is not int:
@@ -140,8 +145,10 @@ def _read_document(metadata: dict[str, str]) -> dict[str, Any]:
             f"written by a newer tenfold ({document['versions']['tenfold']}, format "
             f"{document['version']}; this one reads up to {_VERSION}): upgrade tenfold"
         )
-    if document["version"] != _VERSION:
+    if document["version"] < 1:
         raise ValueError(f"unknown format version {document['version']}")
+    if (document["version"] > 1) != (CHECKSUM in metadata):
+        raise ValueError("it has lost its checksum: it was changed after it was saved")
     unpack_fields(document, "format", "version", "versions", "model")
     return document
 
