@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from tenfold import KMeans, KMedoids, SphericalKMeans, TfIdf, WordCounts, datasets
-from tenfold.cluster.profiles import compare_clusterings
+from tenfold.cluster import compare_clusterings
 from tenfold.plot.style import TEXT_COLOR
 
 if "TENFOLD_DATA" in os.environ:

@@ -19,7 +19,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from tenfold import ClusterFeatures, KMeans, choose_k
-from tenfold.cluster.profiles import compare_clusterings, profile_clusters
+from tenfold.cluster import compare_clusterings, profile_clusters
 from tenfold.plot import cluster_scatter, elbow, silhouettes
 
 X, y = make_blobs(300, centers=[[0, 0], [5, 0], [0, 5], [5, 5]], random_state=0)

@@ -18,7 +18,7 @@ from sklearn.datasets import load_sample_image
 from sklearn.exceptions import ConvergenceWarning
 
 from tenfold import KMeans, KMedoids, choose_k, quantize
-from tenfold.cluster.color_quantization import image_bits
+from tenfold.cluster import image_bits
 from tenfold.plot import elbow
 from tenfold.plot.style import palette_color, palette_marker, style_axes
 

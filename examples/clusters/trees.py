@@ -15,8 +15,7 @@ import numpy as np
 from sklearn.datasets import load_iris, make_moons
 
 from tenfold import AgglomerativeClustering, KMeans
-from tenfold.cluster.dendrogram import linkage_matrix
-from tenfold.cluster.profiles import compare_clusterings
+from tenfold.cluster import compare_clusterings, linkage_matrix
 from tenfold.plot import cluster_scatter, dendrogram
 from tenfold.plot.style import style_axes
 from tenfold.report import render_dendrogram

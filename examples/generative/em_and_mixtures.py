@@ -15,7 +15,7 @@ import numpy as np
 
 from tenfold import GaussianMixture, KMeans, MixtureModel, MultinomialMixture, choose_components
 from tenfold.inference import LikelihoodDecreasedError, expectation_maximization
-from tenfold.mixture._gaussian import GaussianParameters
+from tenfold.mixture import GaussianParameters
 from tenfold.plot import em_steps, mixture
 from tenfold.plot.style import palette_color, style_axes
 from tenfold.teaching.em_steps import e_step, elbo_terms, m_step

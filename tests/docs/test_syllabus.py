@@ -228,6 +228,17 @@ def test_examples_of_a_variant_use_its_names(id_, variant):
         assert any(mentions(words_of_file(folder + path), name) for name in names), (path, names)
 
 
+def test_examples_import_what_the_manual_has():
+    for path in sorted((ROOT / "examples").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tenfold"):
+                home = f"{node.module}.".removeprefix("tenfold.")
+                for alias in node.names:
+                    name = home + alias.name
+                    documented = name in documented_names() or inspect.ismodule(find_name(name))
+                    assert documented, f"{path.name} imports {name}, which has no page"
+
+
 @pytest.mark.parametrize("note", SECTIONS)
 def test_every_section_of_a_note_leads_to_rows(note):
     part = PAGE.split(f"\n### {note}. ")[1].split("\n### ")[0]

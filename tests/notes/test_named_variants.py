@@ -21,10 +21,10 @@ from tenfold import (
     search,
     validation_curve,
 )
-from tenfold.cluster import random_rows
+from tenfold.cluster import knee, random_rows
 from tenfold.datasets import load_iris, make_blobs, make_sine
 from tenfold.mixture import GaussianParameters
-from tenfold.optim import newton, newton_cg
+from tenfold.optim import alternating_minimization, newton, newton_cg
 from tenfold.plot import ValidationCurveDisplay, em_steps, mixture
 from tenfold.teaching import autodiff, e_step, m_step
 
@@ -165,3 +165,38 @@ def test_blobs_are_scattered_about_their_centres():  # X06
     X, y = make_blobs(300, centers=[[0.0, 0], [9, 9]], cluster_std=0.5, random_state=0)
     assert_allclose([X[y == k].mean(axis=0) for k in (0, 1)], [[0, 0], [9, 9]], atol=0.2)
     assert_allclose(X[y == 0].std(), 0.5, atol=0.1)
+
+
+def test_pca_is_a_minimum_over_orthonormal_columns():  # F01
+    """min |X - Z W'| with W'W = I, by turns: codes for given columns, columns for given codes."""
+    X = load_iris().data - load_iris().data.mean(axis=0)
+
+    def nearest_columns(b):
+        U, _, Vt = np.linalg.svd(X.T @ b["Z"], full_matrices=False)
+        return U @ Vt
+
+    steps = {"Z": lambda b: X @ b["W"], "W": nearest_columns}
+    start = {"Z": np.zeros((150, 2)), "W": np.linalg.qr(RNG.normal(size=(4, 2)))[0]}
+    found = alternating_minimization(
+        steps, start, lambda b: ((X - b["Z"] @ b["W"].T) ** 2).sum(), tol=1e-13, max_iter=2000
+    )
+    model = PCA(2).fit(X)
+    left = ((X - model.inverse_transform(model.transform(X))) ** 2).sum()
+    assert_allclose(found.cost, left, rtol=1e-6)
+    W = found.blocks["W"]
+    assert_allclose(W @ W.T, model.components_.T @ model.components_, atol=1e-3)
+
+
+def test_components_at_the_knee_of_the_error():  # F01
+    rows = RNG.normal(size=(200, 2)) @ RNG.normal(size=(2, 8)) * 5 + 0.1 * RNG.normal(size=(200, 8))
+    variances = PCA().fit(rows).explained_variance_
+    left = variances.sum() - np.cumsum(variances)
+    assert knee(range(1, 9), left) == 2
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_components_before_a_network():  # F01
+    data, labels = load_iris(return_X_y=True)
+    pipe = make_pipeline(PCA(2, whiten=True), MLPClassifier(8, solver="lbfgs", random_state=0))
+    assert pipe.fit(data, labels).score(data, labels) > 0.9
+    assert pipe[-1].coefs_[0].shape == (2, 8)
