@@ -180,6 +180,13 @@ class ColumnDistributions(NamedTuple):
     table: np.ndarray
     start: np.ndarray
 
+    def check_shapes(self, p: int, k: int) -> None:
+        """Raise an error if these are not p columns in k classes: compiled code does not look."""
+        square = {(p, k)} == {self.a.shape, self.b.shape, self.c.shape}
+        rows = len(self.kind) == p and len(self.start) == p + 1
+        if not (square and rows and self.table.shape == (self.start[-1], k)):
+            raise ValueError("the distributions of the classes are not those of the columns of X")
+
     @classmethod
     def gaussian(cls, mean: np.ndarray, precision: np.ndarray) -> ColumnDistributions:
         """All columns Gaussian; mean and precision are (p, k)."""
@@ -201,6 +208,7 @@ class ColumnDistributions(NamedTuple):
 def column_log_joint(chunk: Chunk, offset: np.ndarray, columns: ColumnDistributions) -> np.ndarray:
     """Log of prior times density, (n, k), from the log priors `offset` and the columns."""
     check_no_infinity(chunk)
+    columns.check_shapes(chunk.X.shape[1], len(offset))
     return _sum_column_log_likelihoods(chunk.X, offset, *columns)
 
 
@@ -209,10 +217,6 @@ def _sum_column_log_likelihoods(X, offset, kind, a, b, c, table, start):  # noqa
     """Sum the log-likelihoods of the columns in each class, in float64."""
     n, p = X.shape
     k = len(offset)
-    if len(kind) != p or len(start) != p + 1 or start[-1] > len(table) or table.shape[1] != k:
-        raise ValueError("the distributions of the classes are not those of the columns of X")
-    if a.shape != (p, k) or b.shape != (p, k) or c.shape != (p, k):
-        raise ValueError("the distributions of the classes are not those of the columns of X")
     scores = np.empty((n, k), X.dtype)
     row = np.empty(k)
     for i in range(n):
