@@ -11,9 +11,11 @@ also its compiled form in `linear/_losses_numba.py`, which is tested against thi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from math import e, inf, log
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import erfcx, xlogy
@@ -22,8 +24,28 @@ _SQRT_HALF, _SQRT_2_OVER_PI = 0.7071067811865476, 0.7978845608028654
 _FAR_MARGIN = {4: 1e2, 8: 1e3}  # by bytes: negative margins beyond it have probit curvature 1
 
 
+_METHODS_OF_ROWS = {"value", "gradient", "curvature"} | {
+    "value_and_gradient",
+    "value_gradient_curvature",
+}
+
+
+def _take_lists(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of scores and targets that takes lists of numbers too."""
+
+    @wraps(method)
+    def wrapper(self: Loss, z: Any, y: Any) -> Any:
+        if isinstance(z, list | tuple):
+            z = np.asarray(z, np.float64)
+        return method(self, z, np.asarray(y) if isinstance(y, list | tuple) else y)
+
+    return wrapper
+
+
 class Loss:
     """Base class of losses.
+
+    Methods take arrays, or lists of numbers, of scores z and targets y.
 
     Attributes
     ----------
@@ -44,6 +66,11 @@ class Loss:
     convex: ClassVar[bool] = True
     _max_curvature: ClassVar[float] = inf
     _bounds_errors: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in _METHODS_OF_ROWS & set(vars(cls)):
+            setattr(cls, name, _take_lists(vars(cls)[name]))
 
     @property
     def max_curvature(self) -> float:

@@ -184,6 +184,20 @@ def has_diverged(value: float, gradient: np.ndarray, initial_norm: float) -> boo
     )
 
 
+def as_point(x0: Any) -> Any:
+    """A starting point given as a list, or as whole numbers, in floating-point numbers.
+
+    Examples
+    --------
+    >>> as_point([1, 2])
+    array([1., 2.])
+    """
+    if isinstance(x0, list | tuple):
+        x0 = np.asarray(x0)
+    is_whole = isinstance(x0, np.ndarray) and x0.dtype.kind in "iub"
+    return x0.astype(np.float64) if is_whole else x0
+
+
 def suggest_learning_rate(f: ValueAndGradient, x0: np.ndarray) -> tuple[float, str]:
     """A learning rate for gradient descent from `x0`, and a sentence that recommends it."""
     curvature = largest_curvature(f, x0)

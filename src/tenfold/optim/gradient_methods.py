@@ -12,6 +12,7 @@ from tenfold.optim.convergence import (
     DivergenceError,
     Minimum,
     ValueAndGradient,
+    as_point,
     has_diverged,
     suggest_learning_rate,
     until_converged,
@@ -111,6 +112,7 @@ def gradient_descent(
     sign, f = (-1.0, _negate(f)) if ascent else (1.0, f)
     optimizer = optimizer or SGD()
     step = _make_step(f, learning_rate, optimizer, clip)
+    x0 = as_point(x0)
     points = (x0,) if keep_points else ()
     initial = DescentState(x0, *f(x0), init_state(optimizer, x0), points=points)
     initial_norm = float(np.linalg.norm(initial.gradient))
@@ -273,6 +275,7 @@ def subgradient_descent(
     True
     """
     learning_rate = as_schedule(learning_rate)
+    x0 = as_point(x0)
     best = Minimum(x0, *f(x0), {})
     loop = until_converged((x0, best.gradient, best), tol=0.0, max_iter=max_iter)
     for x, gradient, best in loop:

@@ -13,7 +13,7 @@ import numpy as np
 
 from tenfold.engine.hooks import report_objective
 from tenfold.engine.rows import Rows
-from tenfold.optim.convergence import Minimum
+from tenfold.optim.convergence import Minimum, as_point
 from tenfold.optim.gradient_methods import gradient_descent
 from tenfold.optim.newton_methods import newton
 from tenfold.optim.quasi_newton import lbfgs
@@ -73,6 +73,7 @@ def minimize(
     [0.7, 2.2]
     """
     objective = MemoizedObjective(f if rows is None else objective_over_rows(rows, f))
+    x0 = as_point(x0)
     parts = len(objective.at(x0))
     if method not in _SOLVERS:
         return _minimize_with_scipy(objective, x0, method, tol=tol, max_iter=max_iter, **settings)

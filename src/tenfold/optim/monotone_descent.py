@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.optim.convergence import Minimum, until_converged
+from tenfold.optim.convergence import Minimum, as_point, until_converged
 from tenfold.optim.projections import Projection
 from tenfold.optim.proximal import projected_gradient
 from tenfold.optim.schedules import Schedule
@@ -255,6 +255,7 @@ def majorize_minimize(
     >>> result.x.round(4).tolist()
     [2.0]
     """
+    x0 = as_point(x0)
     loop = until_converged((x0, float(cost(x0)), x0 * np.nan), tol=tol, max_iter=max_iter)
     for at, value, _ in loop:
         x = minimizer(at)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.math.linalg import FLOAT64_EPS, solve_psd
-from tenfold.optim.convergence import Minimum, ValueAndGradient, until_converged
+from tenfold.optim.convergence import Minimum, ValueAndGradient, as_point, until_converged
 from tenfold.optim.line_search import (
     EvaluatedPoint,
     ValueGradientHessian,
@@ -66,6 +66,7 @@ def newton(
     >>> bool(np.abs(result.x).max() < 1e-10)
     True
     """
+    x0 = as_point(x0)
     loop = until_converged((x0, *f(x0)), tol=tol, max_iter=max_iter)
     for current in loop:
         _, value, gradient, hessian = current
@@ -122,6 +123,7 @@ def newton_cg(
     >>> bool(np.abs(result.x).max() < 1e-10)
     True
     """
+    x0 = as_point(x0)
     loop = until_converged(EvaluatedPoint(x0, *f(x0)), tol=tol, max_iter=max_iter)
     for current in loop:
         gradient = current.gradient
@@ -261,7 +263,7 @@ def irls(
         z = X @ theta
         return float(loss.value(z, y).sum()), X.T @ loss.gradient(z, y)
 
-    x = np.zeros(X.shape[1]) if x0 is None else x0
+    x = np.zeros(X.shape[1]) if x0 is None else as_point(x0)
     loop = until_converged((x, *f(x)), tol=tol, max_iter=max_iter)
     for x, value, gradient in loop:
         target = irls_step(X, y, x, loss)

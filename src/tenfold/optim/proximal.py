@@ -18,6 +18,7 @@ from tenfold.optim.convergence import (
     DivergenceError,
     Minimum,
     ValueAndGradient,
+    as_point,
     suggest_learning_rate,
     until_converged,
 )
@@ -111,6 +112,7 @@ def proximal_gradient(
     >>> proximal_gradient(near, L1Penalty(1.0), np.zeros(2)).x.tolist()
     [2.0, 0.0]
     """
+    x0 = as_point(x0)
     initial = ProximalState(x0, x0, 1.0, step_size or 1.0, *f(x0))
     loop = until_converged(initial, tol=tol, max_iter=max_iter)
     for state in loop:
@@ -202,7 +204,7 @@ def projected_gradient(
     return proximal_gradient(
         f,
         ConvexSetIndicator(project),
-        project(x0),
+        project(as_point(x0)),
         step_size=step_size,
         accelerated=accelerated,
         tol=tol,

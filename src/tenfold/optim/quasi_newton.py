@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.optim.convergence import Minimum, ValueAndGradient, until_converged
+from tenfold.optim.convergence import Minimum, ValueAndGradient, as_point, until_converged
 from tenfold.optim.line_search import EvaluatedPoint, is_below_rounding, wolfe_line_search
 
 
@@ -67,6 +67,7 @@ def lbfgs(
     >>> result.x.tolist(), result.report["converged_"]
     ([3.0, 3.0], True)
     """
+    x0 = as_point(x0)
     initial = EvaluatedPoint(x0, *f(x0))
     loop = until_converged((initial, ()), tol=tol, max_iter=max_iter)
     if np.abs(initial.gradient).max(initial=0.0) <= tol:

@@ -22,6 +22,7 @@ from tenfold.engine.rows import Rows
 from tenfold.optim.convergence import (
     DivergenceError,
     Minimum,
+    as_point,
     largest_curvature,
     suggest_learning_rate,
     until_converged,
@@ -137,6 +138,7 @@ def sgd(
     [1.0, -2.0]
     """
     settings = SgdSettings(leaf, as_schedule(learning_rate), optimizer or SGD(), clip, average_from)
+    x0 = as_point(x0)
     state = SgdState(x0, init_state(settings.optimizer, x0), x0)
     best = (x0, np.inf, np.zeros_like(x0), 0)  # point, loss, gradient, epochs without improvement
     evaluate = DataLoss(leaf, rows, validate)
@@ -325,6 +327,7 @@ def online_sgd(
     [6.0]
     """
     settings = SgdSettings(leaf, as_schedule(learning_rate), optimizer or SGD(), clip, average_from)
+    x0 = as_point(x0)
     state = SgdState(x0, init_state(settings.optimizer, x0), x0)
     loop = until_converged((state, np.zeros_like(x0)), tol=-1.0, max_iter=max_iter)
     batches = None
