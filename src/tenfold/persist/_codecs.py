@@ -53,13 +53,22 @@ def encode_model(out: Any, model: Any) -> dict[str, Any]:
                 f"cannot save {out.where}.{key}: it is no parameter, and what a model learns has a "
                 'name of its own that begins or ends with "_": rename or delete it'
             )
-    if name.startswith("tenfold."):
-        check_learned_shapes(model)  # what `load` would refuse
+    _check_shapes(out, name, model)
     return {
         "class": name,
         "params": _encode_all(out, params),
         "learned": _encode_all(out, learned),
     }
+
+
+def _check_shapes(out: Any, name: str, model: Any) -> None:
+    """Refuse what `load` would refuse."""
+    if not name.startswith("tenfold."):
+        return
+    try:
+        check_learned_shapes(model)
+    except (TypeError, ValueError) as problem:
+        raise type(problem)(f"cannot save {out.where}: {problem}") from problem
 
 
 def decode_model(into: Any, stored: Any) -> Any:
