@@ -74,7 +74,7 @@ class PolynomialFeatures(Transformer):
 
     Attributes
     ----------
-    powers_ : (n_output_features_, n_features_in_) exponent of each column in each monomial
+    powers_ : (n_output, n_features) exponent of each column in each monomial
     n_output_features_ : number of monomials
 
     See Also
@@ -174,7 +174,7 @@ class PolynomialFeatures(Transformer):
 
     @property
     def powers_(self) -> np.ndarray:
-        """Exponent of each column in each monomial, (n_output_features_, n_features_in_)."""
+        """Exponent of each column in each monomial, (n_output, n_features)."""
         check_is_fitted(self)
         lowest, highest = self._degrees()
         choose = combinations if self.interaction_only else combinations_with_replacement
@@ -202,7 +202,7 @@ class PolynomialFeatures(Transformer):
         return np.array([name or "1" for name in monomials], dtype=object)
 
     def transform(self, X: Any) -> Any:
-        """The monomials of each row, (n_rows, n_output_features_); of sparse rows a CSR array.
+        """The monomials of each row, (n_rows, n_output); of sparse rows a CSR array.
 
         Parameters
         ----------

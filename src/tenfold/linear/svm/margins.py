@@ -1,7 +1,7 @@
 r"""Margins of linear classifiers: distances to the boundary, support vectors, regularization.
 
 For scores f(x) = w x + b and labels y = -1 or +1 the margin of a row is y f(x), its distance to the
-boundary y f(x) / |w|, and the margin boundaries f = -1 and f = +1 lie 1 / |w| from the boundary. A
+boundary `y f(x) / |w|`, and the margin boundaries f = -1 and f = +1 lie `1 / |w|` from it. A
 model of more than two classes has such a boundary for each class, against the rest.
 """
 
@@ -35,7 +35,7 @@ def margins(model: Any, X: Any, y: Any) -> np.ndarray:
 
 
 def signed_distances(model: Any, X: Any) -> np.ndarray:
-    """Signed distance f(x) / |w| of each row to the boundary, (n,) or (n, k)."""
+    """Signed distance `f(x) / |w|` of each row to the boundary, (n,) or (n, k)."""
     return model.decision_function(X) / _coef_norms(model)
 
 
@@ -45,7 +45,7 @@ def geometric_margins(model: Any, X: Any, y: Any) -> np.ndarray:
 
 
 def margin_width(model: Any) -> Any:
-    """Distance 1 / |w| from the boundary to the margin boundaries f = -1 and f = +1."""
+    """Distance `1 / |w|` from the boundary to the margin boundaries f = -1 and f = +1."""
     return 1.0 / _coef_norms(model)
 
 
@@ -126,7 +126,7 @@ def c_from_strength(strength: float, n: int, *, loss: str = "mean", half: bool =
 def reference_margin_objective(gamma: Any, gamma_ref: float, alpha: float) -> float:
     """Mean hinge of distances in units of a reference margin, plus alpha / gamma_ref^2.
 
-    With gamma_ref = 1 / |w| this is the mean hinge of the margins plus alpha |w|^2.
+    With `gamma_ref = 1 / |w|` this is the mean hinge of the margins plus `alpha |w|^2`.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class MarginPath(NamedTuple):
     Attributes
     ----------
     C : the values
-    width : distance from the boundary to the margin boundaries, 1 / |w|
+    width : distance from the boundary to the margin boundaries, `1 / |w|`
     hinge : mean hinge loss
     support : number of support vectors
     errors : share of rows on the wrong side, or on the boundary
