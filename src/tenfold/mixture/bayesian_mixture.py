@@ -100,8 +100,8 @@ class BayesianGaussianMixture(BaseGaussianMixture):
         and their triangular factors; shapes as in `GaussianMixture`
     weight_concentration_ : (n_components,); for a process two of them, the Beta parameters
     mean_precision_, degrees_of_freedom_ : (n_components,); a number if "tied"
-    weight_concentration_prior_, mean_precision_prior_, mean_prior_, degrees_of_freedom_prior_,
-        covariance_prior_ : parameters of the priors
+    weight_concentration_prior_, mean_precision_prior_ : parameters of the priors
+    mean_prior_, degrees_of_freedom_prior_, covariance_prior_ : the others
     lower_bound_ : bound of the log evidence after the last iteration, up to a constant
     lower_bounds_ : the same after each iteration of the best initialization
     n_iter_, converged_ : iterations of the best initialization, and whether they converged
