@@ -10,6 +10,8 @@ __version__ = "0.1.0"
 # Where each public name lives. `make stub` tells type checkers and editors.
 _WHERE: dict[str, str] = {
     "ARDRegression": "tenfold.linear.bayesian.bayesian_ridge",
+    "AdaBoostClassifier": "tenfold.ensemble.adaboost",
+    "AdaBoostRegressor": "tenfold.ensemble.adaboost",
     "AgglomerativeClustering": "tenfold.cluster.agglomerative",
     "BaggingClassifier": "tenfold.ensemble.bagging",
     "BaggingRegressor": "tenfold.ensemble.bagging",
@@ -49,6 +51,7 @@ _WHERE: dict[str, str] = {
     "HuberRegressor": "tenfold.linear.huber",
     "IncrementalPCA": "tenfold.decomposition.incremental_pca",
     "IndicatorFeatures": "tenfold.preprocessing.indicator_features",
+    "IsolationForest": "tenfold.tree.isolation_forest",
     "KMeans": "tenfold.cluster.kmeans",
     "KMedoids": "tenfold.cluster.kmedoids",
     "KernelKMeans": "tenfold.cluster.kernel_kmeans",

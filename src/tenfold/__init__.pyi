@@ -41,6 +41,8 @@ from tenfold.discriminant.lda import LinearDiscriminantAnalysis as LinearDiscrim
 from tenfold.discriminant.qda import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
 from tenfold.distributed.dask import on as on
 from tenfold.engine.thread_pool import threads as threads
+from tenfold.ensemble.adaboost import AdaBoostClassifier as AdaBoostClassifier
+from tenfold.ensemble.adaboost import AdaBoostRegressor as AdaBoostRegressor
 from tenfold.ensemble.bagging import BaggingClassifier as BaggingClassifier
 from tenfold.ensemble.bagging import BaggingRegressor as BaggingRegressor
 from tenfold.ensemble.stacking import StackingClassifier as StackingClassifier
@@ -56,6 +58,7 @@ from tenfold.inspection.contributions import top_weights as top_weights
 from tenfold.inspection.cost_sensitive import CostSensitiveClassifier as CostSensitiveClassifier
 from tenfold.inspection.leverage import hat_matrix as hat_matrix
 from tenfold.inspection.leverage import leverages as leverages
+from tenfold.inspection.shap import shap_values as shap_values
 from tenfold.io.documents import Documents as Documents
 from tenfold.io.opener import open as open
 from tenfold.linear.bayesian.bayesian_linear import BayesianLinearRegression as BayesianLinearRegression
@@ -152,6 +155,15 @@ from tenfold.preprocessing.text.word_counts import WordCounts as WordCounts
 from tenfold.teaching.kmeans_steps import lloyd_steps as lloyd_steps
 from tenfold.tree.boosting_classifier import HistGradientBoostingClassifier as HistGradientBoostingClassifier
 from tenfold.tree.boosting_regressor import HistGradientBoostingRegressor as HistGradientBoostingRegressor
+from tenfold.tree.decision_tree import DecisionTreeClassifier as DecisionTreeClassifier
+from tenfold.tree.decision_tree import DecisionTreeRegressor as DecisionTreeRegressor
+from tenfold.tree.decision_tree import ExtraTreeClassifier as ExtraTreeClassifier
+from tenfold.tree.decision_tree import ExtraTreeRegressor as ExtraTreeRegressor
+from tenfold.tree.isolation_forest import IsolationForest as IsolationForest
+from tenfold.tree.random_forest import ExtraTreesClassifier as ExtraTreesClassifier
+from tenfold.tree.random_forest import ExtraTreesRegressor as ExtraTreesRegressor
+from tenfold.tree.random_forest import RandomForestClassifier as RandomForestClassifier
+from tenfold.tree.random_forest import RandomForestRegressor as RandomForestRegressor
 
 _WHERE: dict[str, str]
 __all__: list[str]

@@ -7,6 +7,7 @@ from tenfold._lazy import attach, modules_of_names
 
 # What each module offers. No name here is also that of a module: importing it would hide the name.
 _OFFERS = {
+    "adaboost": ("AdaBoostClassifier", "AdaBoostRegressor"),
     "bagging": ("BaggingClassifier", "BaggingRegressor"),
     "stacking": ("StackingClassifier", "StackingRegressor"),
     "voting": ("VotingClassifier", "VotingRegressor"),

@@ -13,7 +13,9 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +30,10 @@ EXACT_ROWS = 2**25
 _SHORT_CODES = 65_535  # with the code of a missing value they fit two bytes
 _BYTE_TABLE_CELLS = 2**28  # from so many cells on, one byte is used where it suffices
 _BLOCK_BYTES = 2**28  # columns of a file that are held at once
+
+
+# arrays and their codes, within `reuse_codes`
+_known_codes: ContextVar[list[tuple[Any, Any]] | None] = ContextVar("known_codes", default=None)
 
 
 class ColumnCodes(NamedTuple):
@@ -58,8 +64,30 @@ class _Column(NamedTuple):
     exact: bool
 
 
+@contextmanager
+def reuse_codes() -> Iterator[None]:
+    """Within it, trees that are fitted to the same array share its codes."""
+    token = _known_codes.set([])
+    try:
+        yield
+    finally:
+        _known_codes.reset(token)
+
+
 def encode_columns(rows: Rows) -> ColumnCodes:
     """Rank codes of the columns of all rows."""
+    known, source = _known_codes.get(), rows.source
+    if known is None or not isinstance(source, ArraySource):
+        return _encode_columns(rows)
+    for X, codes in known:
+        if X is source.X:
+            return codes
+    codes = _encode_columns(rows)
+    known.append((source.X, codes))
+    return codes
+
+
+def _encode_columns(rows: Rows) -> ColumnCodes:
     columns: list[_Column] = []
     names = rows.source.column
     for block in _column_blocks(rows):
