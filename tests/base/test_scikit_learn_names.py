@@ -358,3 +358,13 @@ def test_classes_of_networks_do_not_change():
         model = cls(solver="sgd").partial_fit([[3.0, 2.0]], [0], classes=[0, 1])
         with pytest.raises(ValueError, match="classes"):
             model.partial_fit([[3.0, 2.0]], [1], classes=[1, 2])
+
+
+@pytest.mark.parametrize("name", [name for name in PAIRS if hasattr(PAIRS[name][1], "transform")])
+def test_types_of_rows_that_a_transform_keeps_are_those_of_scikit_learn(name):
+    theirs, ours = (get_tags(cls()).transformer_tags for cls in PAIRS[name])
+    assert set(ours.preserves_dtype) >= set(theirs.preserves_dtype)
+    X, y = data(PAIRS[name][0], 3)
+    for dtype in ours.preserves_dtype:
+        rows = X.astype(dtype)
+        assert PAIRS[name][1]().fit(rows, y).transform(rows).dtype == dtype

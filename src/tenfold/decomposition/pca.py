@@ -281,6 +281,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
     def _n_features_out(self) -> int:
         return self.n_components_
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of each row along the components, (n_rows, n_components).
 

@@ -179,6 +179,11 @@ class TruncatedSVD(ClassNamePrefixFeaturesOutMixin, Transformer):
     def _n_features_out(self) -> int:
         return len(self.components_)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of each row along the components, (n_rows, n_components).
 
