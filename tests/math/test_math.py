@@ -416,3 +416,15 @@ def test_rows_are_added_to_the_sum_of_their_label(dtype, weighted):
         assert weight[c] == 1 + use[label == c].sum()
         expected = 1 + (use[label == c, None] * X[label == c].astype(float)).sum(0)
         assert_allclose(sums[c], expected, rtol=1e-6 if dtype == np.float32 else 1e-12)
+
+
+def test_softmax_of_infinite_scores():
+    """Scores of +inf share all mass, those of -inf have none; all -inf share it equally."""
+    inf = np.inf
+    rows = [[inf, 0.0, -inf], [inf, 3.0, inf], [-inf, -inf, -inf], [-inf, 2.0, 2.0]]
+    wanted = [[1, 0, 0], [0.5, 0, 0.5], [1 / 3, 1 / 3, 1 / 3], [0, 0.5, 0.5]]
+    assert_allclose(softmax(rows), wanted)
+    assert_allclose(softmax(rows, temperature=2.0), wanted)
+    assert softmax(np.float32(rows)).dtype == np.float32
+    with np.errstate(divide="ignore"):
+        assert_allclose(log_softmax(rows), np.log(wanted))

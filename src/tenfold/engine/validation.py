@@ -31,7 +31,7 @@ def check_finite(source: Source, chunk: Chunk, numbers: Sequence[int] | np.ndarr
     raise ValueError(
         f"Input X contains {kind}: {source.where(int(numbers[place[0]]))}, column "
         f"{source.column(place[1])}. Remove such rows, or fill them "
-        "(sklearn.impute.SimpleImputer) before the fit."
+        "(sklearn.impute.SimpleImputer)."
     )
 
 

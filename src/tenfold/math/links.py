@@ -241,12 +241,13 @@ def _positive_temperature(temperature: float, dtype: np.dtype) -> np.floating:
 
 
 def _subtract_max(scores: np.ndarray) -> np.ndarray:
-    """Scores less the largest of their row; zeros where all are -inf."""
+    """Scores less the largest of their row: zeros where all are -inf, or where they are +inf."""
     largest = scores.max(axis=-1, keepdims=True)
-    impossible = np.isneginf(largest)
-    if not impossible.any():
+    infinite = np.isinf(largest)
+    if not infinite.any():
         return scores - largest
-    return np.where(impossible, 0, scores) - np.where(impossible, 0, largest)
+    finite = np.where(infinite, 0, scores) - np.where(infinite, 0, largest)
+    return np.where(np.isposinf(largest) & (scores < largest), -np.inf, finite)
 
 
 def as_float_array(z: Any) -> np.ndarray:
