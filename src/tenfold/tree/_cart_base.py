@@ -138,17 +138,17 @@ class CartModel(Estimator):
             The rows.
         """
         check_is_fitted(self)
-        return self._map_rows(X, apply_trees, self._tables.trees)
+        return self._map_rows(X, apply_trees, self.tables_.trees)
 
     def _decision_paths(self, X: Any) -> csr_matrix:
         check_is_fitted(self)
-        trees = [self._tables.grown(t) for t in range(len(self._tables))]
-        leaves = self._map_rows(X, apply_trees, self._tables.trees)
+        trees = [self.tables_.grown(t) for t in range(len(self.tables_))]
+        leaves = self._map_rows(X, apply_trees, self.tables_.trees)
         return decision_paths(leaves, trees)
 
     def _leaf_values(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self._map_rows(X, leaf_values, self._tables.trees)
+        return self._map_rows(X, leaf_values, self.tables_.trees)
 
     # what the two kinds of models define
 
@@ -164,7 +164,7 @@ class CartModel(Estimator):
     def _final_values(self, value: np.ndarray, targets: grower.Targets) -> np.ndarray:
         raise NotImplementedError
 
-    _tables: ForestTables
+    tables_: ForestTables
 
 
 class CartRegressor(Regressor, CartModel):
@@ -298,7 +298,7 @@ class CartClassifier(Classifier, CartModel):
         (n, n_classes) array, or a list of them for several outputs
         """
         check_is_fitted(self)
-        return self._split_outputs(self._map_rows(X, leaf_shares, self._tables.trees))
+        return self._split_outputs(self._map_rows(X, leaf_shares, self.tables_.trees))
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithm of `predict_proba`; minus infinity where a class has no share.

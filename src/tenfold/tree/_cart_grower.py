@@ -132,15 +132,18 @@ def _unit(largest: float, total_weight: int) -> float:
 
 
 def make_rows(
-    columns: ColumnCodes, targets: Targets, weight: np.ndarray, monotone: np.ndarray | None
+    columns: ColumnCodes,
+    targets: Targets,
+    weight: np.ndarray,
+    monotone: np.ndarray | None,
+    chosen: np.ndarray | None = None,
 ) -> scan.CodedRows:
-    """Coded rows for a grower."""
+    """Coded rows for a grower; `chosen` are the columns whose codes are there, all by default."""
     signs = np.zeros(len(columns.exact)) if monotone is None else monotone
-    facts = np.stack([columns.missing, columns.starts[:-1], columns.exact, signs])
+    facts = np.stack([columns.missing, columns.starts[:-1], columns.exact, signs]).astype(np.int64)
     table = np.concatenate([weight[:, None], targets.table], axis=1)
-    return scan.CodedRows(
-        columns.codes, facts.astype(np.int64), np.ascontiguousarray(table), columns.values
-    )
+    facts = facts if chosen is None else np.ascontiguousarray(facts[:, chosen])
+    return scan.CodedRows(columns.codes, facts, np.ascontiguousarray(table), columns.values)
 
 
 def feature_count(max_features: Any, p: int) -> int:
@@ -269,7 +272,7 @@ def _collect(nodes: np.ndarray, values: np.ndarray) -> GrownTree:
     return GrownTree(
         nodes["feature"].copy(),
         np.where(leaf, -1, nodes["left"]).astype(np.int32),
-        (nodes["missing_left"] != 0) & ~leaf,
+        (nodes["missing_left"] == scan.LEFT) & ~leaf,
         np.where(leaf, -2.0, nodes["threshold"]),
         nodes["n_rows"].copy(),
         nodes["weight"].copy(),

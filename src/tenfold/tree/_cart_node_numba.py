@@ -21,12 +21,14 @@ from tenfold.tree._cart_scan_numba import (
     GINI,
     IS_EXACT,
     LABELS,
+    LEFT,
     MISSING,
     MOMENT,
     MONOTONE,
     NO_CRITERION,
     NODE,
     POISSON,
+    RIGHT,
     SQUARED,
     TARGETS,
     WEIGHT,
@@ -44,6 +46,7 @@ from tenfold.tree._cart_scan_numba import (
 )
 from tenfold.tree._cart_sort_numba import key_code, make_key, sort_keys
 
+_HEAVIER = 0  # direction of missing values beside LEFT and RIGHT: not known from the rows
 MEDIAN_RULES = (MedianRules, RandomMedianRules)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -265,11 +268,11 @@ def _threshold_between(data, feature, code, next_code):
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _search_best(data, rules, rows, start, end, feature, facts, scratch):
-    """Best cut of a column: (varies, score, code, missing_left, threshold)."""
-    keys, n, missing_left = scratch.keys, end - start, False
+    """Best cut of a column: (varies, score, code, direction of missing values, threshold)."""
+    keys, n, direction = scratch.keys, end - start, RIGHT
     m, low, high = _fill_keys(data, rules, rows, start, end, feature, keys)
     if m == 0 or (low == high and m == n):
-        return False, -np.inf, np.int64(0), False, 0.0
+        return False, -np.inf, np.int64(0), RIGHT, 0.0
     sort_keys(keys, m, low, high, scratch.counts)
     score, cut, sign = -np.inf, -1, data.columns[MONOTONE, feature]
     for side in range(1 if m == n else 2):
@@ -277,16 +280,14 @@ def _search_best(data, rules, rows, start, end, feature, facts, scratch):
             data, rules, keys, m, n, scratch.sums, facts, sign, side == 1, scratch.medians
         )
         if other > score:
-            score, cut, missing_left = other, cut_other, side == 1
+            score, cut, direction = other, cut_other, LEFT if side == 1 else RIGHT
     if cut < 0:
-        return True, -np.inf, np.int64(0), False, 0.0
+        return True, -np.inf, np.int64(0), RIGHT, 0.0
     code = key_code(keys[0, cut - 1])
     if cut == m:
-        return True, score, code, False, np.inf
+        return True, score, code, RIGHT, np.inf
     threshold = _threshold_between(data, feature, code, key_code(keys[0, cut]))
-    if m == n:
-        missing_left = cut > n - cut
-    return True, score, code, missing_left, threshold
+    return True, score, code, _HEAVIER if m == n else direction, threshold
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -370,13 +371,12 @@ def _search_random(data, rules, rows, start, end, feature, seed, facts, scratch)
         data, rows, start, end, feature, seed
     )
     if not varies:
-        return False, -np.inf, np.int64(0), False, 0.0
-    score, n_left = _score_random(
+        return False, -np.inf, np.int64(0), RIGHT, 0.0
+    score, _ = _score_random(
         data, rules, rows, start, end, feature, code, missing_left, facts, scratch
     )
-    if n_missing == 0:
-        missing_left = n_left > end - start - n_left
-    return True, score, code, missing_left, threshold
+    direction = LEFT if missing_left else RIGHT
+    return True, score, code, _HEAVIER if n_missing == 0 else direction, threshold
 
 
 def _search(data, rules, rows, start, end, feature, seed, facts, scratch):
@@ -411,13 +411,13 @@ def find_split(data, rules, rows, nodes, at, facts, scratch):
         draws[0, other] = draws[0, drawn]
         draws[0, drawn] = feature
         drawn += 1
-        varies, score, code, missing_left, threshold = _search(
+        varies, score, code, direction, threshold = _search(
             data, rules, rows, start, end, feature, seed, facts, scratch
         )
         useful += varies
         if score > best:
             best, best_code = score, code
-            node.feature, node.threshold, node.missing_left = feature, threshold, missing_left
+            node.feature, node.threshold, node.missing_left = feature, threshold, direction
     for i in range(drawn - 1, -1, -1):
         feature = draws[0, i]
         draws[0, i] = draws[0, draws[1, i]]
@@ -427,20 +427,27 @@ def find_split(data, rules, rows, nodes, at, facts, scratch):
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def partition_rows(data, rows, nodes, at, code, buffer):
-    """Put the rows of the left child first, in their order."""
+    """Put the rows of the left child first, in their order.
+
+    If no value is missing here, missing values will go to the side with more weight.
+    """
     node = nodes[at]
     start, end, feature = node.start, node.end, node.feature
-    missing, missing_left = data.columns[MISSING, feature], node.missing_left != 0
-    left, others = start, 0
+    missing, missing_left = data.columns[MISSING, feature], node.missing_left == LEFT
+    left, others, surplus = start, 0, np.int64(0)
     for i in range(start, end):
         row = rows[i]
         here = np.int64(data.codes[feature, row])
         if here <= code or (missing_left and here == missing):
+            surplus += data.table[row, WEIGHT]
             rows[left] = row
             left += 1
         else:
+            surplus -= data.table[row, WEIGHT]
             buffer[others] = row
             others += 1
     for i in range(others):
         rows[left + i] = buffer[i]
     node.n_left = left - start
+    if node.missing_left == _HEAVIER:
+        node.missing_left = LEFT if surplus > 0 else RIGHT

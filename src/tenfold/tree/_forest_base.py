@@ -45,7 +45,7 @@ class ForestModel(CartModel):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         self._check_parameters()
-        old = self._tables if self.warm_start and hasattr(self, "_tables") else None
+        old = self.tables_ if self.warm_start and hasattr(self, "tables_") else None
         seed = self._seed if old is not None else int(rng.integers(2**63))
         grown = 0 if old is None else len(old)
         if self.n_estimators < grown:
@@ -60,10 +60,10 @@ class ForestModel(CartModel):
                 UserWarning,
                 stacklevel=4,
             )
-            return {"_tables": old, "_seed": seed}
+            return {"tables_": old, "_seed": seed}
         new = ForestTables.of(self._grow_trees(data, seed, range(grown, self.n_estimators)))
         tables = new if old is None else ForestTables.join([old, new])
-        learned = {"_tables": tables, "_seed": seed, "_n_rows": data.n_rows}
+        learned = {"tables_": tables, "_seed": seed, "_n_rows": data.n_rows}
         learned["_draw_weights"] = data.draw_weights
         if self.oob_score:
             learned |= self._out_of_bag(rows, data, tables, seed)
@@ -165,14 +165,14 @@ class ForestModel(CartModel):
     def estimators_(self) -> list[Any]:
         """The trees as models of their own; they share the tables of the forest."""
         check_is_fitted(self)
-        return [self._view(t) for t in range(len(self._tables))]
+        return [self._view(t) for t in range(len(self.tables_))]
 
     def _view(self, t: int) -> Any:
         params = {name: getattr(self, name) for name in _TREE_PARAMS}
         seed = tree_seed(self._seed, t)
         tree = self._tree_class(random_state=seed % 2**32, **params)
         tree.n_features_in_, tree.n_outputs_ = self.n_features_in_, self.n_outputs_
-        tree._tables = ForestTables.of([self._tables.grown(t)])  # noqa: SLF001
+        tree.tables_ = ForestTables.of([self.tables_.grown(t)])
         return self._fill_view(tree)
 
     def _fill_view(self, tree: Any) -> Any:
@@ -182,7 +182,7 @@ class ForestModel(CartModel):
     def estimators_samples_(self) -> list[np.ndarray]:
         """Numbers of the rows that each tree has drawn, drawn again by hash."""
         check_is_fitted(self)
-        n, numbers = self._n_rows, range(len(self._tables))
+        n, numbers = self._n_rows, range(len(self.tables_))
         if not self.bootstrap:
             return [np.arange(n) for _ in numbers]
         draws = self._n_samples_bootstrap
@@ -192,7 +192,7 @@ class ForestModel(CartModel):
     def feature_importances_(self) -> np.ndarray:
         """Share of each column in the decrease of impurity, averaged over the trees."""
         check_is_fitted(self)
-        trees = (self._tables.grown(t) for t in range(len(self._tables)))
+        trees = (self.tables_.grown(t) for t in range(len(self.tables_)))
         parts = [
             impurity_importances(tree, self.n_features_in_, normalize=True)
             for tree in trees
@@ -211,10 +211,10 @@ class ForestModel(CartModel):
         X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
             The rows.
         """
-        return self._decision_paths(X), self._tables.trees.roots.copy()
+        return self._decision_paths(X), self.tables_.trees.roots.copy()
 
     def __len__(self) -> int:
-        return len(self._tables) if hasattr(self, "_tables") else 0
+        return len(self.tables_) if hasattr(self, "tables_") else 0
 
 
 class ForestRegressor(CartRegressor, ForestModel):

@@ -59,13 +59,13 @@ class DecisionTreeModel(CartModel):
             tree = prune(tree, self.ccp_alpha)
         return {
             "max_features_": rules.max_features,
-            "_tables": ForestTables.of([tree]),
+            "tables_": ForestTables.of([tree]),
         }
 
     @property
     def _grown(self) -> GrownTree:
         check_is_fitted(self)
-        return self._tables.grown(0)
+        return self.tables_.grown(0)
 
     @property
     def tree_(self) -> TreeArrays:
