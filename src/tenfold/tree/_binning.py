@@ -256,20 +256,23 @@ def _round_down(table: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 class BinnedSource(Source):
-    """Bin numbers with target and weights, in memory or in a file, on the grid of the rows."""
+    """Bin numbers with target and weights, in memory or in a file.
+
+    The grid is that of the rows; statistics of whole numbers may ask for another one.
+    """
 
     finite = True
 
-    def __init__(self, bins: Any, y: Any, w: Any, like: Source) -> None:
+    def __init__(self, bins: Any, y: Any, w: Any, like: Source, grid: int | None = None) -> None:
         self.bins, self.y, self.w = bins, y, w
         self.n_rows, self.n_features = bins.shape
-        self.dtype, self.names, self._grid = bins.dtype, like.names, like.grid
+        self.dtype, self.names, self._grid = bins.dtype, like.names, grid or like.grid
         self.has_target, self.has_weight = y is not None, w is not None
         self.direct = isinstance(bins, np.ndarray)
 
     @property
     def grid(self) -> int:
-        """Rows per chunk, as in the source of the rows."""
+        """Rows per chunk."""
         return self._limit_grid(self._grid)
 
     def chunks(self, run: range) -> Iterator[Chunk]:
@@ -288,7 +291,7 @@ class BinnedSource(Source):
         return concatenate_chunks(parts)
 
 
-def spool_bins(rows: Rows, mapper: BinMapper) -> BinnedSource:
+def spool_bins(rows: Rows, mapper: BinMapper, grid: int | None = None) -> BinnedSource:
     """The bins of all rows in a temporary file, with target (class numbers) and weights."""
     spool = SpoolFile()
 
@@ -298,4 +301,4 @@ def spool_bins(rows: Rows, mapper: BinMapper) -> BinnedSource:
 
     ChunkScheduler(FoldTask(rows.source, put, ()), rows.source.runs(), put).run()
     bins, y, w = (column and column.with_rows(rows.n_rows) for column in spool.columns)
-    return BinnedSource(bins, y, w, rows.source)
+    return BinnedSource(bins, y, w, rows.source, grid)

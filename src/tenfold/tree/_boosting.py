@@ -21,13 +21,18 @@ from tenfold.base._sklearn import (
 )
 from tenfold.base.estimator import Estimator
 from tenfold.engine.chunk import Chunk
-from tenfold.engine.hooks import record_value, report_objective
+from tenfold.engine.hooks import (
+    end_loop,
+    record_loop_state,
+    report_objective,
+    resume_loop,
+)
 from tenfold.engine.rows import Rows
 from tenfold.io.opener import is_rows_like
 from tenfold.tree._binning import BinMapper, learn_bins
 from tenfold.tree._boosting_data import (
+    HeldOut,
     boosted_scores,
-    held_out_rows,
     learn_categories,
 )
 from tenfold.tree._category_table import check_names, encode_table, is_table, learn_codes
@@ -134,13 +139,15 @@ class BaseHistGradientBoosting(Estimator):
         if reset:
             found = None if is_rows_like(X) else self._find_categorical(X)
             self.is_categorical_ = found
-            codes = found is not None and is_table(X)
-            self._category_encoder = learn_codes(X, found) if codes else None
+            self._category_encoder = None
+            if found is not None and is_table(X):
+                self._category_encoder = learn_codes(X, found)
         encoder = getattr(self, "_category_encoder", None)
         if encoder is None or is_rows_like(X):
             return super()._rows(X, y, w, reset=reset)
         names = check_names(self, X, reset=reset)
-        matrix = encode_table(X, self.is_categorical_, encoder)
+        mask: Any = self.is_categorical_
+        matrix = encode_table(X, mask, encoder)
         vars(self).pop("feature_names_in_", None)  # the matrix has none
         try:
             return super()._rows(matrix, y, w, reset=reset)
@@ -166,13 +173,16 @@ class BaseHistGradientBoosting(Estimator):
         shape = self._shape(rows, loss, seed)
         self.do_early_stopping_ = self._stops_early(rows)
         held_out = self._held_out(rows, seed)
-        mapper = self._learn_mapper(rows, seed, held_out)
-        trainer = make_trainer(rows, mapper, loss, shape, held_out, self._class_weights(rows))
+        apart = None if held_out is None else held_out.mask(rows.n_rows)
+        mapper = self._learn_mapper(rows, seed, apart)
+        known = self.trees_ if again else None
+        weights = self._class_weights(rows)
+        trainer = make_trainer(rows, mapper, loss, shape, held_out, weights, known)
         validation = self._validation_rows(mapper, loss)
         start = self._start if again else trainer.start()
         self._start, self._seed, self._link, self._bin_mapper = start, seed, loss.link, mapper
         self._set_start(rows, trainer, validation, start, again=again)
-        trees = self._boost(rows, trainer, validation, held_out, again=again)
+        trees = self._boost(rows, trainer, validation, apart, again=again)
         return {"trees_": trees, "n_iter_": len(trees) // loss.n_outputs}
 
     def _named_categorical(self, rows: Rows) -> np.ndarray | None:
@@ -242,14 +252,14 @@ class BaseHistGradientBoosting(Estimator):
             return rows.n_rows > _AUTO_STOPPING_ROWS
         return bool(self.early_stopping)
 
-    def _held_out(self, rows: Rows, seed: int) -> np.ndarray | None:
+    def _held_out(self, rows: Rows, seed: int) -> HeldOut | None:
         """Rows that are held out for early stopping."""
         given = self._given_validation[0] is not None
         if not self.do_early_stopping_ or self.validation_fraction is None or given:
             return None
         if rows.n_rows < 2:
             raise ValueError("early_stopping needs at least two rows: one is held out")
-        return held_out_rows(rows.n_rows, self.validation_fraction, seed)
+        return HeldOut.of(rows.n_rows, self.validation_fraction, seed)
 
     def _learn_mapper(self, rows: Rows, seed: int, held_out: np.ndarray | None) -> BinMapper:
         categories, bins = (), ()
@@ -299,13 +309,15 @@ class BaseHistGradientBoosting(Estimator):
                 "warm_start==True"
             )
         watch = ScoreWatch(self, rows, trainer, validation, held_out, again=again)
-        trees: list[list[BinnedTree]] = []
-        for number in range(done, self.max_iter):
-            trees.append(_next_trees(trainer, number))
+        trees = watch.resume()
+        for number in range(done + len(trees), self.max_iter if not watch.stopped else 0):
+            trees.append(trainer.grow_round(number))
             if validation is not None:
                 validation.add_trees(trees[-1])
-            if watch.should_stop(lambda: self._ensemble(trees, known)):
+            watch.judge(trees, lambda: self._ensemble(trees, known))
+            if watch.stopped:
                 break
+        end_loop()
         self.train_score_, self.validation_score_ = watch.scores()
         return self._ensemble(trees, known)
 
@@ -351,22 +363,6 @@ class BaseHistGradientBoosting(Estimator):
             yield score
 
 
-def _next_trees(trainer: Any, number: int) -> list[BinnedTree]:
-    """The trees of a round; in a resumed fit those that were recorded."""
-    made: list[list[BinnedTree]] = []
-
-    def grow() -> list[tuple]:
-        made.append(trainer.grow_round(number))
-        return [tuple(tree) for tree in made[0]]
-
-    recorded = record_value(grow)
-    if made:
-        return made[0]
-    trees = [BinnedTree(*arrays) for arrays in recorded]
-    trainer.add_trees(trees)
-    return trees
-
-
 class ScoreWatch:
     """Scores after each round, and whether they have stopped to improve."""
 
@@ -384,7 +380,7 @@ class ScoreWatch:
         self.held_out = held_out is not None
         self.train = list(model.train_score_) if again else []
         self.other = list(model.validation_score_) if again else []
-        self.scorer = None
+        self.scorer, self.stopped = None, False
         if model.do_early_stopping_ and model.scoring != "loss":
             self.scorer = check_scoring(model, model.scoring)
             self.parts = self._scored_parts(rows, held_out)
@@ -404,11 +400,28 @@ class ScoreWatch:
             parts.append(self.validation.chunk())
         return parts
 
-    def should_stop(self, trees: Any) -> bool:
-        """Score the trees so far; whether the last rounds were no better than those before."""
-        if not self.model.do_early_stopping_:
-            return False
-        self._add(trees)
+    def resume(self) -> list[list[BinnedTree]]:
+        """The rounds that a checkpoint has recorded, added to all scores."""
+        begun = [self.train, self.other, []]
+        _, (self.train, self.other, recorded) = resume_loop(begun)
+        rounds = [[BinnedTree(*arrays) for arrays in made] for made in recorded]
+        for trees in rounds:
+            self.trainer.add_trees(trees)
+            if self.validation is not None:
+                self.validation.add_trees(trees)
+        self.stopped = bool(rounds) and self._has_stalled()
+        return rounds
+
+    def judge(self, rounds: list[list[BinnedTree]], trees: Any) -> None:
+        """Score the trees so far, see whether scores still improve, and record the round."""
+        if self.model.do_early_stopping_:
+            self._add(trees)
+            self.stopped = self._has_stalled()
+        made = [[tuple(tree) for tree in trees] for trees in rounds]
+        record_loop_state(len(rounds), lambda: [self.train, self.other, made])
+
+    def _has_stalled(self) -> bool:
+        """Whether the last rounds were no better than the one before them."""
         scores, wait = self.other or self.train, self.model.n_iter_no_change
         if len(scores) <= wait:
             return False

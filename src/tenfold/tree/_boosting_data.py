@@ -66,15 +66,27 @@ def learn_categories(rows: Rows, is_categorical: np.ndarray, max_bins: int) -> t
     return tuple(categories), tuple(bins)
 
 
-def held_out_rows(n_rows: int, fraction: float, key: int) -> np.ndarray:
-    """Which rows are held out: drawn by a hash of their numbers, at least one and not all."""
-    draws = mix_bits_of(np.arange(n_rows, dtype=np.uint64), key)
-    if n_rows <= _MAX_EXACT_ROWS:
-        wanted = int(fraction) if fraction >= 1 else int(np.ceil(fraction * n_rows))
-        wanted = min(max(wanted, 1), n_rows - 1)
-        return draws < np.partition(draws, wanted)[wanted]
-    share = fraction / n_rows if fraction >= 1 else fraction
-    return draws < np.uint64(int(share * 2.0**64))
+class HeldOut(NamedTuple):
+    """Rows that are held out: those whose number has a small hash."""
+
+    key: int
+    threshold: int
+
+    @classmethod
+    def of(cls, n_rows: int, fraction: float, key: int) -> HeldOut:
+        """A share (or number, from 1 on) of the rows, at least one and not all."""
+        if n_rows <= _MAX_EXACT_ROWS:
+            draws = mix_bits_of(np.arange(n_rows, dtype=np.uint64), key)
+            wanted = int(fraction) if fraction >= 1 else int(np.ceil(fraction * n_rows))
+            wanted = min(max(wanted, 1), n_rows - 1)
+            return cls(key, int(np.partition(draws, wanted)[wanted]))
+        share = fraction / n_rows if fraction >= 1 else fraction
+        return cls(key, int(share * 2.0**64))
+
+    def mask(self, n_rows: int) -> np.ndarray:
+        """Which of the rows from 0 on are held out."""
+        draws = mix_bits_of(np.arange(n_rows, dtype=np.uint64), self.key)
+        return draws < np.uint64(self.threshold)
 
 
 def mix_bits_of(numbers: np.ndarray, key: int) -> np.ndarray:

@@ -17,9 +17,8 @@ from tenfold.tree._fixed_point_numba import (
     FINE_H_BITS,
     G_BITS,
 )
-from tenfold.tree._losses import BoostingLoss
+from tenfold.tree._losses import BoostingLoss, are_copies
 
-_MAX_COPIES = 64  # of a row; larger whole weights are factors
 _MIN_COARSE_ROWS = 2**16  # with fewer rows, rounding to 16 bits could be seen in the trees
 
 
@@ -65,10 +64,9 @@ class RowWeights(NamedTuple):
         none = np.zeros(0, np.int64)
         if w is None:
             return cls(none, None, 1, n_rows)
-        most = float(w.max(initial=0.0))
-        if most <= _MAX_COPIES and np.array_equal(w, np.floor(w)):
+        if are_copies(w):
             copies = w.astype(np.int64)
-            return cls(copies, None, max(int(most), 1), int(copies.sum()))
+            return cls(copies, None, max(int(copies.max(initial=1)), 1), int(copies.sum()))
         return cls(none, w, 1, n_rows)
 
 

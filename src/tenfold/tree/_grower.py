@@ -26,10 +26,10 @@ from tenfold.tree._fixed_point import (
     slope_range,
 )
 from tenfold.tree._fixed_point_numba import BLOCK_ROWS, CONSTANT, FINE, leaf_sums, quantize
-from tenfold.tree._gradient_split_numba import COUNT, LOWER, UPPER
+from tenfold.tree._gradient_split_numba import COUNT
 from tenfold.tree._growth import GrowingTree, TreeShape
 from tenfold.tree._histogram_numba import GROUP_COLUMNS, add_fine_rows, add_packed_rows
-from tenfold.tree._losses import BoostingLoss, mean_loss, weighted_quantile
+from tenfold.tree._losses import BoostingLoss, mean_loss
 from tenfold.tree._row_lists_numba import (
     BinnedTree,
     add_binned_tree,
@@ -118,7 +118,7 @@ class MemoryTrainer:
         w = None if self.w is None else self.w[rows]
         whole = self.all_learn and not held_out
         y, score = (self.y, self.score) if whole else (self.y[rows], self.score[rows])
-        return mean_loss(self.loss, y, score, w)
+        return mean_loss(self.loss, y, score, w, copies=len(self.weights.copies) > 0)
 
     def _grow(self, number: int, k: int, prepared: np.ndarray) -> BinnedTree:
         units = self._quantize(prepared, k)
@@ -305,9 +305,8 @@ class MemoryTrainer:
             return tree.leaf_value(node, *leaf_sums(rows, *span, *self.words, self.layout))
         own = rows[slice(*span)]
         y, w = self.y[own, min(k, self.y.shape[1] - 1)], None if self.w is None else self.w[own]
-        step = weighted_quantile(y - self.score[own, k], w, self.loss.quantiles[k])
-        bounds = tree.numbers[node, LOWER], tree.numbers[node, UPPER]
-        return self.shape.learning_rate * float(np.clip(step, *bounds))
+        residuals = y - self.score[own, k]
+        return tree.quantile_value(node, residuals, w, self.loss.quantiles[k])
 
     def _add_to(self, tree: BinnedTree, rows: np.ndarray, k: int) -> None:
         """Add a tree to the scores of some rows."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +42,7 @@ from tenfold.tree._gradient_split_numba import (
     finish_split,
     node_value,
 )
+from tenfold.tree._losses import weighted_quantile
 from tenfold.tree._row_lists_numba import BinnedTree
 
 _MIN_CURVATURE = 1e-3  # least sum of curvatures of a node, as in scikit-learn
@@ -204,12 +206,20 @@ class GrowingTree:
                 table = getattr(self, name)
                 setattr(self, name, np.concatenate([table, np.zeros_like(table)]))
 
-    def leaf_value(self, node: int, g: int, h: int) -> float:
+    def leaf_value(self, node: int, g: Any, h: Any) -> float:
         """What a leaf adds to scores, from exact sums of g and h."""
         unit_g, unit_h = self.units.leaf
         lower, upper = self.numbers[node, LOWER], self.numbers[node, UPPER]
         value = node_value(g * unit_g, h * unit_h, self.limits[L2], lower, upper)
         return self.shape.learning_rate * value
+
+    def quantile_value(
+        self, node: int, residuals: np.ndarray, weights: np.ndarray | None, level: float
+    ) -> float:
+        """What a leaf adds to scores, from a quantile of the residuals of its rows."""
+        step = weighted_quantile(residuals, weights, level)
+        step = float(np.clip(step, self.numbers[node, LOWER], self.numbers[node, UPPER]))
+        return self.shape.learning_rate * step
 
     def order(self) -> list[int]:
         """Numbers of the nodes of the tree, level by level, siblings together."""
@@ -234,7 +244,7 @@ class GrowingTree:
             self.left_set[order] * by_set[:, None].astype(np.uint64),
             np.array([values.get(node, 0.0) for node in order]),
             integers[:, COUNT].astype(np.float64),
-            self.numbers[order, GAIN] * inner,
+            np.where(inner, self.numbers[order, GAIN], 0.0),
         )
 
 

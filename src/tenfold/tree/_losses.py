@@ -21,7 +21,7 @@ from tenfold.tree._fixed_point_numba import exact_sum
 from tenfold.tree._losses_numba import exponentials, log_loss_slopes, softmax_rows
 
 _NO_COPIES = np.zeros(0, np.int64)
-_MAX_COPIES = 2**20  # whole weights below it are repetitions exactly
+_MAX_COPIES = 64  # of a row; larger whole weights are factors
 _MIN_PROBABILITY = 2.0**-52  # of a class that has no rows, for the start
 
 
@@ -81,7 +81,8 @@ class BoostedRegression(BoostingLoss):
         return np.asarray(self.loss.gradient(z, own), np.float64), h
 
     def value(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
-        return sum(np.asarray(self.loss.value(z, own)) for z, own in zip(score.T, y.T, strict=True))
+        losses = [np.asarray(self.loss.value(z, own)) for z, own in zip(score.T, y.T, strict=True)]
+        return np.sum(losses, axis=0)
 
     def start(self, y: np.ndarray, w: np.ndarray | None) -> np.ndarray:
         if isinstance(self.loss, SquaredLoss):
@@ -107,8 +108,8 @@ class BoostedQuantiles(BoostingLoss):
         return self._loss(k).gradient(prepared[:, k], y[:, 0]), None
 
     def value(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
-        losses = (self._loss(k).value(z, y[:, 0]) for k, z in enumerate(score.T))
-        return sum(losses) / self.n_outputs
+        losses = [self._loss(k).value(z, y[:, 0]) for k, z in enumerate(score.T)]
+        return np.sum(losses, axis=0) / self.n_outputs
 
     def start(self, y: np.ndarray, w: np.ndarray | None) -> np.ndarray:
         return np.array([weighted_quantile(y[:, 0], w, q) for q in self.quantiles or ()])
@@ -133,7 +134,8 @@ class BoostedDeviance(BoostingLoss):
 
     def value(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
         loss = TweedieLoss(self.power)
-        return sum(loss.value(z, own) for z, own in zip(score.T, y.T, strict=True))
+        losses = [loss.value(z, own) for z, own in zip(score.T, y.T, strict=True)]
+        return np.sum(losses, axis=0)
 
     def start(self, y: np.ndarray, w: np.ndarray | None) -> np.ndarray:
         return np.array([portable_log(exact_mean(own, w)) for own in y.T])
@@ -199,12 +201,12 @@ def invert_link(score: np.ndarray, link: str) -> np.ndarray:
     return np.sort(score, axis=1) if link == "ascending" else score
 
 
-def mean_loss(loss: BoostingLoss, y: np.ndarray, score: np.ndarray, w: np.ndarray | None) -> float:
+def mean_loss(
+    loss: BoostingLoss, y: np.ndarray, score: np.ndarray, w: np.ndarray | None, *, copies: bool
+) -> float:
     """Weighted mean of the losses of rows, from exact sums."""
-    value = loss.value(y, score)
-    if not np.isfinite(value).all():
-        return float(np.mean(value))
-    return exact_mean(value, w)
+    total, weight = exact_pieces(loss.value(y, score), w, copies=copies)
+    return round_fraction(sum_pieces(total) / sum_pieces(weight))
 
 
 def portable_log(x: float) -> float:
@@ -220,27 +222,40 @@ def exact_mean(values: np.ndarray, weights: np.ndarray | None) -> float:
     >>> exact_mean(np.array([1e100, 1.0, -1e100]), None) == 1 / 3
     True
     """
-    total, weight = sum_exactly(values, weights)
-    return round_fraction(total / weight)
+    total, weight = exact_pieces(values, weights, copies=are_copies(weights))
+    return round_fraction(sum_pieces(total) / sum_pieces(weight))
 
 
-def sum_exactly(values: np.ndarray, weights: np.ndarray | None) -> tuple[Fraction, Fraction]:
-    """Weighted sum of numbers, and sum of the weights, without rounding.
+def are_copies(weights: np.ndarray | None) -> bool:
+    """Whether weights are small whole numbers: then rows count as so many copies of them."""
+    if weights is None or weights.max(initial=0.0) > _MAX_COPIES:
+        return False
+    return np.array_equal(weights, np.floor(weights))
 
-    Products with weights that are not whole numbers are rounded, one by one.
+
+def exact_pieces(
+    values: np.ndarray, weights: np.ndarray | None, *, copies: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of weighted numbers and of weights without rounding, in pieces that add up.
+
+    Products with weights that are not copies are rounded, one by one.
     """
+    total, weight = np.zeros(68, np.int64), np.zeros(68, np.int64)
     values = np.ascontiguousarray(values, np.float64)
     if weights is None:
-        return _sum_copies(values, _NO_COPIES), Fraction(len(values))
-    if np.array_equal(weights, np.floor(weights)) and weights.max(initial=0.0) < _MAX_COPIES:
-        copies = weights.astype(np.int64)
-        return _sum_copies(values, copies), Fraction(int(copies.sum()))
-    return _sum_copies(values * weights, _NO_COPIES), _sum_copies(weights, _NO_COPIES)
+        exact_sum(values, _NO_COPIES, total)
+        exact_sum(np.array([float(len(values))]), _NO_COPIES, weight)
+    elif copies:
+        exact_sum(values, weights.astype(np.int64), total)
+        exact_sum(weights, _NO_COPIES, weight)
+    else:
+        exact_sum(values * weights, _NO_COPIES, total)
+        exact_sum(weights, _NO_COPIES, weight)
+    return total, weight
 
 
-def _sum_copies(values: np.ndarray, copies: np.ndarray) -> Fraction:
-    pieces = np.zeros(68, np.int64)
-    exact_sum(np.ascontiguousarray(values, np.float64), copies, pieces)
+def sum_pieces(pieces: np.ndarray) -> Fraction:
+    """The sum that pieces stand for."""
     return Fraction(sum(int(piece) << (32 * k) for k, piece in enumerate(pieces)), 2**1075)
 
 

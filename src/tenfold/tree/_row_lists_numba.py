@@ -104,3 +104,37 @@ def draw_rows(rows, key, threshold, inside, outside):
         a += go
         b += not go
     return a
+
+
+@njit(cache=True, nogil=True)
+def route_rows(bins, p, missing, column, left, bin_, flags, left_set, node):
+    """Let every row go down as far as its node has children."""
+    for i in range(len(node)):
+        at = np.int64(node[i])
+        while left[at] >= 0:
+            value = np.int64(bins[i * p + column[at]])
+            if flags[at] & 2:
+                bits = left_set[at, value >> 6] >> np.uint64(value & 63)
+                go = bits & np.uint64(1) != 0
+            else:
+                go = value <= bin_[at] or (value == missing and flags[at] & 1 != 0)
+            at = left[at] if go else left[at] + 1
+        node[i] = at
+
+
+@njit(cache=True, nogil=True)
+def list_rows_by_slot(node, slot, learns, rows, starts):
+    """Numbers of the rows that learn, those of one slot together; slot s begins at starts[s]."""
+    starts[:] = 0
+    for i in range(len(node)):
+        s = slot[node[i]]
+        if s >= 0 and learns[i]:
+            starts[s + 1] += 1
+    for s in range(1, len(starts)):
+        starts[s] += starts[s - 1]
+    ends = starts[:-1].copy()
+    for i in range(len(node)):
+        s = slot[node[i]]
+        if s >= 0 and learns[i]:
+            rows[ends[s]] = i
+            ends[s] += 1

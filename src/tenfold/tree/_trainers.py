@@ -8,14 +8,21 @@ from typing import Any
 import numpy as np
 
 from tenfold.base._sklearn import check_sample_weight
+from tenfold.engine.arrays import ArraySource, SparseSource
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
-from tenfold.tree._binning import BinMapper, bin_rows
-from tenfold.tree._boosting_data import chunk_target, chunk_weight
+from tenfold.tree._binning import BinMapper, bin_rows, spool_bins
+from tenfold.tree._boosting_data import HeldOut, chunk_target, chunk_weight
+from tenfold.tree._fixed_point import RowWeights, choose_layout
 from tenfold.tree._grower import MemoryTrainer, for_blocks
+from tenfold.tree._grower_passes import PassSetup, PassTrainer
 from tenfold.tree._growth import TreeShape
-from tenfold.tree._losses import BoostingLoss, mean_loss
+from tenfold.tree._losses import BoostingLoss, are_copies, mean_loss
+from tenfold.tree._nodes import TreeEnsemble
 from tenfold.tree._row_lists_numba import BinnedTree, add_binned_tree
+
+_MAX_MEMORY_BYTES = 2**29  # of the bins and columns of rows that come from files
+_PASS_ROWS = 2**16  # rows of a piece of a pass over bins in a file
 
 
 def column_table(mapper: BinMapper) -> tuple[np.ndarray, int]:
@@ -29,17 +36,49 @@ def make_trainer(
     mapper: BinMapper,
     loss: BoostingLoss,
     shape: TreeShape,
-    held_out: np.ndarray | None,
+    held_out: HeldOut | None,
     class_weights: np.ndarray | None,
+    known: TreeEnsemble | None,
 ) -> Any:
-    """A trainer for these rows."""
+    """A trainer for these rows: in memory if their bins fit there, else by passes.
+
+    A warm start (`known` trees) is continued in memory.
+    """
     y = rows.each(chunk_target)
     w = rows.each(chunk_weight) if rows.source.has_weight else None
     if class_weights is not None:
         own = class_weights[y[:, 0].astype(np.int64)]
         w = own if w is None else w * own
-    bins = rows.each(bin_rows, mapper)
-    return MemoryTrainer(bins, y, w, held_out, loss, shape, column_table(mapper))
+    apart = None if held_out is None else held_out.mask(rows.n_rows)
+    if known is not None or _fits_memory(rows, loss):
+        bins = rows.each(bin_rows, mapper)
+        return MemoryTrainer(bins, y, w, apart, loss, shape, column_table(mapper))
+    learns = np.ones(rows.n_rows, bool) if w is None else w > 0
+    learns = learns if apart is None else learns & ~apart
+    start = loss.start(y[learns], None if w is None else w[learns])
+    weights = RowWeights.of(w, rows.n_rows)
+    key = None if held_out is None else (held_out.key, held_out.threshold)
+    layout = choose_layout(loss, rows.n_rows, weighted=w is not None)
+    copies = len(weights.copies) > 0
+    setup = PassSetup(mapper, loss, start, class_weights, copies, weights.most, layout, key)
+    if rows.engine is None:
+        rows = Rows(spool_bins(rows, mapper, _PASS_ROWS))
+    count = int(np.count_nonzero(learns))
+    return PassTrainer(rows, setup, shape, column_table(mapper), weights, count)
+
+
+def _fits_memory(rows: Rows, loss: BoostingLoss) -> bool:
+    """Whether rows are in memory anyhow, or their bins and columns are small enough for it."""
+    if rows.engine is not None:
+        return False
+    row = rows.n_features + 40 + 24 * loss.n_outputs
+    return _is_in_memory(rows.source) or row * rows.n_rows <= _MAX_MEMORY_BYTES
+
+
+def _is_in_memory(source: Any) -> bool:
+    source = getattr(source, "source", source)  # a subset of rows
+    arrays = isinstance(source, ArraySource | SparseSource)
+    return arrays and not isinstance(getattr(source, "X", None), np.memmap)
 
 
 @dataclass
@@ -81,7 +120,7 @@ class ValidationRows:
 
     def mean_loss(self) -> float:
         """Mean loss of the rows."""
-        return mean_loss(self.loss, self.y, self.score, self.w)
+        return mean_loss(self.loss, self.y, self.score, self.w, copies=are_copies(self.w))
 
     def chunk(self) -> Chunk:
         """The rows, for a scorer."""
