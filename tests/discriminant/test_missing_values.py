@@ -12,6 +12,7 @@ from tenfold import (
     GaussianNB,
     GenerativeClassifier,
     LinearDiscriminantAnalysis,
+    MixedNB,
     MixtureModel,
     QuadraticDiscriminantAnalysis,
 )
@@ -307,3 +308,42 @@ def test_a_density_without_sample_says_so():
     for model in (GenerativeClassifier(Flat()).fit(X, y), MixtureModel(Flat(), 2).fit(X)):
         with pytest.raises(TypeError, match=r"Flat cannot be sampled.*sample\(n, rng\)"):
             model.sample(3)
+
+
+@pytest.mark.parametrize("model", [*MODELS, GaussianNB(), MixedNB()], ids=str)
+@pytest.mark.parametrize(
+    ("dtype", "size"), [(np.float64, 1e160), (np.float64, 1e308), (np.float32, 3e38)]
+)
+def test_rows_far_away_have_an_answer_or_a_sentence(model, dtype, size):
+    X, y = classes(60)
+    fitted = fresh(model).fit(X.astype(dtype), y)
+    far = np.sign(X[:4]).astype(dtype) * dtype(size)
+    with np.errstate(all="ignore"):
+        try:
+            p = fitted.predict_proba(far)
+        except ValueError as error:
+            said = str(error)
+        else:
+            said = ""
+            assert not np.isnan(p).any()
+            assert_allclose(p.sum(axis=1), 1, rtol=1e-5)
+    assert not said or "row 0" in said
+
+
+def test_a_copy_of_a_column_may_be_missing():
+    X, y = classes(120, k=3)
+    X = np.hstack([X, 2 * X[:, :1] + 1])
+    holes = X.copy()
+    holes[::4, 3] = np.nan
+    whole = LinearDiscriminantAnalysis().fit(X, y)
+    assert_allclose(whole.predict_proba(holes), whole.predict_proba(X), rtol=1e-6, atol=1e-9)
+    learned = LinearDiscriminantAnalysis().fit(holes, y)
+    assert_allclose(learned.predict_proba(X), whole.predict_proba(X), atol=1e-4)
+
+
+def test_a_column_without_any_entry_changes_nothing():
+    X, y = classes(90, k=3)
+    empty = np.hstack([X, np.full((90, 1), np.nan)])
+    for model in (LinearDiscriminantAnalysis(), GaussianClassifier("full"), GaussianNB()):
+        fitted, plain = fresh(model).fit(empty, y), fresh(model).fit(X, y)
+        assert_allclose(fitted.predict_proba(empty), plain.predict_proba(X), atol=1e-6)

@@ -151,12 +151,24 @@ def fill_in_moments(model: Any, s: Any) -> Any:
     return completed
 
 
+class AxisCovariances(NamedTuple):
+    """Covariances (k, p, p) by their principal axes, multiplied out only if they are needed."""
+
+    rotations: list[np.ndarray]
+    variances: list[np.ndarray]
+
+    def matrices(self) -> np.ndarray:
+        """The covariances, (k, p, p)."""
+        pairs = zip(self.rotations, self.variances, strict=True)
+        return np.stack([(V.astype(np.float64) * v) @ V.T for V, v in pairs])
+
+
 def score_incomplete_rows(
     chunk: Chunk,
     scores: np.ndarray,
     offset: np.ndarray,
     means: np.ndarray,
-    covariances: np.ndarray,
+    covariances: np.ndarray | AxisCovariances,
     min_deviation: float = 0.0,
 ) -> None:
     """Write log prior + log-density of the observed entries into the rows that are not finite.
@@ -180,7 +192,9 @@ def score_incomplete_rows(
     rows = np.flatnonzero(np.isnan(chunk.X).any(axis=1))
     if len(rows):
         X = np.take(chunk.X, rows, axis=0).astype(np.float64)
-        scores[rows] = offset + marginal_log_densities(X, means, covariances, min_deviation)
+        by_axes = isinstance(covariances, AxisCovariances)
+        C = covariances.matrices() if by_axes else covariances
+        scores[rows] = offset + marginal_log_densities(X, means, C, min_deviation)
 
 
 def can_share_moments(model: Any, settings: list[dict]) -> bool:

@@ -164,8 +164,8 @@ class GaussianClassifier(BayesRuleClassifier):
         pairs = self._axes()
         offset = prior - [0.5 * np.log(2 * np.pi * v).sum() for v, _ in pairs]
         roots = np.stack([V / np.sqrt(v) for v, V in pairs]).astype(dtype)
-        C = np.stack([(V * v) @ V.T for v, V in pairs])
-        marginal = prior, self.means_.astype(np.float64), C
+        C = self.covariances_.astype(np.float64)
+        marginal = prior, self.means_.astype(np.float64), C if C.ndim == 3 else C[None]
         if self.covariance == "full":
             return quadratic_log_joint, offset.astype(dtype), self.means_, roots, marginal
         center = self.means_.mean(axis=0)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.base._sklearn import HasMethods, Interval, StrOptions
 from tenfold.base.bayes_rule import BayesRuleClassifier, safe_log
 from tenfold.discriminant._covariance import (
+    AxisCovariances,
     can_share_moments,
     check_covariance_parameters,
     compute_class_moments,
@@ -198,12 +199,12 @@ class QuadraticDiscriminantAnalysis(BayesRuleClassifier):
     def _scorer(self) -> tuple:
         scalings = [variances.astype(np.float64) for variances in self.scalings_]
         offset = safe_log(self.priors_) - [0.5 * np.log(variances).sum() for variances in scalings]
-        pairs = list(zip(self.rotations_, scalings, strict=True))
+        pairs = zip(self.rotations_, scalings, strict=True)
         roots = np.stack([(V / np.sqrt(v)).astype(V.dtype) for V, v in pairs])
         marginal = (
             safe_log(self.priors_.astype(np.float64)),
             self.means_.astype(np.float64),
-            np.stack([(V.astype(np.float64) * v) @ V.T for V, v in pairs]),
+            AxisCovariances(list(self.rotations_), scalings),
         )
         return quadratic_log_joint, offset.astype(self.means_.dtype), self.means_, roots, marginal
 
@@ -234,7 +235,7 @@ def quadratic_log_joint(
     offset: np.ndarray,
     means: np.ndarray,
     roots: np.ndarray,
-    marginal: tuple[np.ndarray, np.ndarray, np.ndarray],
+    marginal: tuple[np.ndarray, np.ndarray, Any],
 ) -> np.ndarray:
     """offset_c - 1/2 |(x - mean_c) root_c|^2, (n, k); `marginal` scores rows with missing entries.
 

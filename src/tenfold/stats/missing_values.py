@@ -14,6 +14,7 @@ from tenfold._compiled.reductions import class_squared_deviations, class_sums
 from tenfold.stats.class_moments import expand_to_classes
 from tenfold.stats.moments import ClassMoments
 
+_MIN_EIGENVALUE = 1e-8  # of correlations that Cholesky's factorization is used for
 LOG_2PI = float(np.log(2 * np.pi))
 
 
@@ -169,16 +170,34 @@ def marginal_log_densities(
     groups = group_by_missing_columns(X)
     everything = np.arange(X.shape[1])
     whole = np.flatnonzero(~np.isnan(X).any(axis=1))
+    regular = _least_eigenvalue(covariances) > max(_MIN_EIGENVALUE, min_deviation**2)
     for rows, _, o in [*groups, (whole, everything[:0], everything)]:
-        roots, log_factors = _marginal_roots(covariances[:, o[:, None], o], min_deviation)
+        C = covariances[:, o[:, None], o]
+        find_roots = _triangular_roots if regular else _principal_roots
+        roots, log_factors = find_roots(C, min_deviation)
         D = X[np.ix_(rows, o)][None] - means[:, None, o]
         Z = D @ roots
         out[rows] = (log_factors[:, None] - 0.5 * (Z * Z).sum(axis=2)).T
     return out
 
 
-def _marginal_roots(C: np.ndarray, min_deviation: float) -> tuple[np.ndarray, np.ndarray]:
-    """Roots of the precisions, and logs of the normalizing factors, of the observed columns."""
+def _least_eigenvalue(C: np.ndarray) -> float:
+    """Least eigenvalue of the correlations; those of fewer columns have none below it."""
+    deviation = np.sqrt(np.einsum("cpp->cp", C))
+    if not (deviation > 0).all() or not np.isfinite(C).all():
+        return 0.0
+    return float(np.linalg.eigvalsh(C / (deviation[:, :, None] * deviation[:, None, :])).min())
+
+
+def _triangular_roots(C: np.ndarray, _: float) -> tuple[np.ndarray, np.ndarray]:
+    """Roots of the precisions, and logs of the normalizing factors, of regular covariances."""
+    L = np.linalg.cholesky(C)
+    logs = 2 * np.log(np.einsum("cpp->cp", L)).sum(axis=1)
+    return np.swapaxes(np.linalg.inv(L), 1, 2), -0.5 * (logs + C.shape[1] * LOG_2PI)
+
+
+def _principal_roots(C: np.ndarray, min_deviation: float) -> tuple[np.ndarray, np.ndarray]:
+    """The same by principal axes, of which some are left out."""
     deviation = np.sqrt(np.einsum("cpp->cp", C))
     deviation = np.where(deviation > 0, deviation, 1.0)
     values, V = np.linalg.eigh(C / (deviation[:, :, None] * deviation[:, None, :]))
