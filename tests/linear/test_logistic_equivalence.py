@@ -51,3 +51,16 @@ def test_weights_and_repeated_rows_have_the_same_coefficients(n, p, C, atol, n_c
     repeated = LogisticRegression(C=C, max_iter=300).fit(X.repeat(w, axis=0), y.repeat(w))
     assert_allclose(weighted.coef_, repeated.coef_, atol=atol)
     assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=atol)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(("n", "p"), [(60, 4), (1000, 100), (9000, 20)])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_weights_of_classes_and_of_their_rows_have_the_same_coefficients(n, p, n_classes, form):
+    X, y, _ = table(n, p, n_classes)
+    weights = dict(enumerate([1.5, 0.25, 3.0][:n_classes]))
+    of_rows = np.array([weights[label] for label in y])
+    for solver in ("auto", "lbfgs"):
+        classes = LogisticRegression(class_weight=weights, solver=solver).fit(form(X), y)
+        rows = LogisticRegression(solver=solver).fit(form(X), y, sample_weight=of_rows)
+        assert_allclose(classes.coef_, rows.coef_, atol=1e-6)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.engine.second_moments import second_moments
+from tenfold.linear._mapped_rows import ClassWeights, MappedRows
 from tenfold.linear._objective import LinearObjective
 from tenfold.linear._tuning import (
     GRAM_MAX_COLUMNS,
@@ -71,7 +72,8 @@ def minimize_smooth(
         return newton_cg(f.value_and_gradient, f.hessian_product, start, **settings)
     if f.shape[1] > min(GRAM_MAX_COLUMNS, f.n_rows):
         return lbfgs(f.value_and_gradient, start, **settings)
-    s = second_moments(f.rows)
+    weights = f.class_weight
+    s = second_moments(f.rows if weights is None else MappedRows(f.rows, ClassWeights(weights)))
     settings |= {"noise": _max_mean_to_deviation(s), "precondition": _gram_preconditioner(f, s)}
     settings["tol"] *= _SMALL_SOFTMAX_TOL_FACTOR if f.shape[0] > 1 and f.is_small else 1
     minimum = lbfgs(f.value_and_gradient, start, **settings)
