@@ -34,6 +34,8 @@ _WHERE: dict[str, str] = {
     "Documents": "tenfold.io.documents",
     "ElasticNet": "tenfold.linear.elastic_net",
     "ElasticNetCV": "tenfold.linear.lasso_cv",
+    "ExplainableBoostingClassifier": "tenfold.tree.explainable_boosting",
+    "ExplainableBoostingRegressor": "tenfold.tree.explainable_boosting",
     "ExtraTreeClassifier": "tenfold.tree.decision_tree",
     "ExtraTreeRegressor": "tenfold.tree.decision_tree",
     "ExtraTreesClassifier": "tenfold.tree.random_forest",

@@ -17,7 +17,7 @@ from tenfold.callbacks.fingerprint import (
     pass_fingerprint,
 )
 from tenfold.callbacks.row_digest import RowDigests
-from tenfold.callbacks.serialization import Packed, named_classes, pack, unpack
+from tenfold.callbacks.serialization import Packed, UnknownClassError, named_classes, pack, unpack
 from tenfold.engine import blas_threads
 from tenfold.engine.merge_tree import MergeTree
 from tenfold.engine.source import Source
@@ -47,7 +47,7 @@ class CheckpointReplay:
         self.loop_fingerprint: dict[str, Any] = {}
         self.digests = RowDigests(file.data_files)
         file.data_files = self.digests.files
-        self.classes: dict[Any, dict[str, type]] = {}
+        self.classes: dict[str, type] = {}
 
     def fit(self, title: str, settings: dict[str, Any]) -> None:
         """A fit begins."""
@@ -68,7 +68,7 @@ class CheckpointReplay:
         fingerprint = pass_fingerprint(task, self.digests.of(task.source, engine))
         record = self._replay_next("pass", fingerprint)
         if record is not None and record.content is not None:
-            return unpack(record.content, self._classes(task))
+            return self._unpack(record.content, task)
         if record is None and self.file.pending is not None:
             self._restore_nodes(tree, task, fingerprint, self.file.pending)
         self.current, self.covered = (fingerprint, tree), _covered_chunks(tree)
@@ -187,7 +187,7 @@ class CheckpointReplay:
         if pending.fingerprint != fingerprint:
             self._refuse(pending, "pass", fingerprint)
         self.file.pending = None
-        nodes = unpack(pending.content, self._classes(task))  # type: ignore[arg-type]
+        nodes = self._unpack(pending.content, task)  # type: ignore[arg-type]
         tree.nodes = {(level, index): statistic for level, index, statistic in nodes}
 
     def _save(self) -> None:
@@ -203,14 +203,18 @@ class CheckpointReplay:
         self.has_unsaved = False
         self.file.save(pending)
 
-    def _classes(self, task: FoldTask) -> dict[str, type]:
-        """The named tuples of a statistic, from that of the first chunk."""
-        if task.f not in self.classes:
-            with blas_threads.one_blas_thread():
-                statistic = task.result(next(task.source.chunks(range(1))))
-            columns = None if task.columns is None else task.columns.written()
-            self.classes[task.f] = named_classes((statistic, columns))
-        return self.classes[task.f]
+    def _unpack(self, content: Packed, task: FoldTask) -> Any:
+        """A recorded statistic; named tuples that are not known yet are those of the first chunk.
+
+        One chunk function may have statistics of many kinds: lanes ask for different ones.
+        """
+        with suppress(UnknownClassError):
+            return unpack(content, self.classes)
+        with blas_threads.one_blas_thread():
+            statistic = task.result(next(task.source.chunks(range(1))))
+        columns = None if task.columns is None else task.columns.written()
+        self.classes |= named_classes((statistic, columns))
+        return unpack(content, self.classes)
 
     def _check_owner(self) -> None:
         if (os.getpid(), threading.get_ident()) != self.owner:

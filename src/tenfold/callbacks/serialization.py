@@ -81,6 +81,10 @@ def _unsupported_message(what: str) -> str:
     )
 
 
+class UnknownClassError(ValueError):
+    """A stored value has a named tuple whose class is not known."""
+
+
 def unpack(packed: Packed, classes: dict[str, type]) -> Any:
     """The value again, in new arrays; `classes` are those of its named tuples, by name."""
     return _rebuild(packed.outline, packed.arrays, classes)
@@ -121,7 +125,7 @@ def _container_class(outline: dict[str, Any], classes: dict[str, type]) -> tuple
         return tuple, outline["tuple"]
     kind: Any = classes.get(outline["named"])
     if kind is None:
-        raise ValueError(
+        raise UnknownClassError(
             f"the stored value has a part of class {outline['named']}, and the statistic of the "
             "first chunk, or the start of the loop, has none: this fit cannot be resumed"
         )

@@ -144,7 +144,7 @@ def open_folds(model: Any, rows: Rows, cv: Any, groups: Any, classes: Any = None
     model._validate_params()
     model._match_columns(rows, reset=True)
     if classes is not None:
-        model.classes_, codes = classes, rows.each(class_codes, len(classes))
+        model.classes_, codes = classes, _codes(rows, len(classes))
     target = codes if codes is None else codes.astype(np.int64)
     if target is None and hasattr(cv, "split") and type(cv) is not KFold:
         target = rows.each(chunk_target)
@@ -157,6 +157,14 @@ def open_folds(model: Any, rows: Rows, cv: Any, groups: Any, classes: Any = None
         X=getattr(rows.source, "X", None),
     )
     return Folds(CVData(rows, model, classes, codes), splits)
+
+
+def _codes(rows: Rows, k: int) -> np.ndarray:
+    """Class index of each row, in the smallest integer type."""
+    y = getattr(rows.source, "y", None)
+    if rows.classes is None and isinstance(y, np.ndarray):  # in memory, and numbered already
+        return y.astype(np.min_scalar_type(k))
+    return rows.each(class_codes, k)
 
 
 def _score_in_memory(data: CVData, split: Split, fitted: FittedFolds, scorer: Any) -> np.ndarray:

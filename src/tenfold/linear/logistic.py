@@ -30,6 +30,27 @@ _CONVERGENCE_WORDS = {
     "saga": _MAX_ITER_REACHED,
 }
 
+LOGISTIC_CONSTRAINTS: dict[str, Any] = {
+    "penalty": [
+        StrOptions({"l1", "l2", "elasticnet"}),
+        None,
+        Hidden(StrOptions({"deprecated"})),
+    ],
+    "C": [Interval(Real, 0, None, closed="right")],
+    "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
+    "dual": ["boolean"],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "fit_intercept": ["boolean"],
+    "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+    "random_state": ["random_state"],
+    "solver": [StrOptions({*SMOOTH_SOLVERS, "coordinate", "gd", "proximal", *_SKLEARN_SOLVERS})],
+    "max_iter": [Interval(Integral, 0, None, closed="left")],
+    "verbose": ["verbose"],
+    "warm_start": ["boolean"],
+    "n_jobs": [None, Integral],
+}
+
 
 class LogisticRegression(SparseCoefMixin, LinearClassifier, ProbabilisticClassifier):
     r"""Logistic regression for two classes, softmax regression for more.
@@ -112,6 +133,7 @@ class LogisticRegression(SparseCoefMixin, LinearClassifier, ProbabilisticClassif
 
     See Also
     --------
+    LogisticRegressionCV : Choose the penalty by cross-validation.
     SGDClassifier : The same loss by stochastic gradient descent.
     ProbitRegression : A normal instead of a logistic link.
     PenalizedClassifier : Any loss, penalty and solver.
@@ -135,28 +157,7 @@ class LogisticRegression(SparseCoefMixin, LinearClassifier, ProbabilisticClassif
 
     _sparse_ok = True
     _min_classes = 2
-    _parameter_constraints = {
-        "penalty": [
-            StrOptions({"l1", "l2", "elasticnet"}),
-            None,
-            Hidden(StrOptions({"deprecated"})),
-        ],
-        "C": [Interval(Real, 0, None, closed="right")],
-        "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
-        "dual": ["boolean"],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "random_state": ["random_state"],
-        "solver": [
-            StrOptions({*SMOOTH_SOLVERS, "coordinate", "gd", "proximal", *_SKLEARN_SOLVERS})
-        ],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "verbose": ["verbose"],
-        "warm_start": ["boolean"],
-        "n_jobs": [None, Integral],
-    }
+    _parameter_constraints = LOGISTIC_CONSTRAINTS
 
     def __init__(
         self,
