@@ -292,6 +292,18 @@ def test_defaults_are_those_of_the_signature(name, parameter, value):
     assert type(default) is type(ast.literal_eval(value))
 
 
+def test_tests_of_the_courses_use_the_package():
+    """A test that reaches nothing of the package cannot fail for its sake."""
+    files = [
+        *(ROOT / "tests/notes").glob("test_*.py"),
+        *(ROOT / "tests/teaching").glob("test_*.py"),
+    ]
+    files += (ROOT / "tests").rglob("*worked*.py")
+    for file in files:
+        for test in own_tests(file.relative_to(ROOT / "tests").as_posix()):
+            assert words_of_test(test) - {"tenfold"}, test
+
+
 def test_every_erratum_names_its_test():
     page = (ROOT / "docs" / "guide" / "errata.md").read_text()
     for course, part in zip(

@@ -53,22 +53,6 @@ def test_conjugate_gradients_take_newtons_step():  # O03
     assert_allclose(f(by_products.x)[1], 0, atol=1e-6)
 
 
-def test_slopes_are_steepest_and_lines_touch():  # O08
-    """No direction rises more than the gradient's; the error of the line is of second order."""
-
-    def f(x):
-        return np.sin(x[0]) + x[0] * x[1] ** 2
-
-    x = np.array([0.7, 0.2])
-    slope = autodiff.grad(f)(x)
-    angles = np.linspace(0, 2 * np.pi, 721)
-    unit = np.column_stack([np.cos(angles), np.sin(angles)])
-    rises = np.array([f(x + 1e-5 * u) - f(x) for u in unit]) / 1e-5
-    assert_allclose(unit[rises.argmax()], slope / np.linalg.norm(slope), atol=0.01)
-    errors = [abs(f(x + t * unit[9]) - f(x) - t * slope @ unit[9]) for t in (1e-2, 1e-3)]
-    assert 50 < errors[0] / errors[1] < 200
-
-
 def test_random_rows_are_rows_drawn_by_weight():  # C02
     X = np.arange(6.0)[:, None]
     weights = np.array([0.0, 1, 1, 1, 1, 1])

@@ -14,6 +14,7 @@ from tenfold.teaching import (
     finite_difference_hessian,
     hessian_violation,
 )
+from tenfold.teaching.autodiff import value_and_grad
 from tenfold.teaching.convex_calculus import (
     absolute,
     constant,
@@ -273,15 +274,19 @@ def test_a_double_well_traps_descent():  # 002 E17: myopic
 
 
 def test_the_step_of_the_proof_leads_into_the_ball():  # 002 E17: t = eps / (2 |y - x|)
-    x, y, eps = np.array([1.0, 2.0]), np.array([-3.0, 5.0]), 0.1
-    t = eps / (2 * np.linalg.norm(y - x))
-    assert_allclose(np.linalg.norm((1 - t) * x + t * y - x), eps / 2)
+    """A better point far away makes a better point in any ball: no local minimum is a worse one."""
+    f = square.of(np.array([1.0, 1.0]), -2.0) + absolute.of(np.array([1.0, -1.0]))
+    x, y = np.array([1.0, 2.0]), np.array([1.5, 0.8])
+    assert f(y) < f(x)
+    for eps in (0.1, 1e-3, 1e-6):
+        t = eps / (2 * np.linalg.norm(y - x))
+        z = (1 - t) * x + t * y
+        assert_allclose(np.linalg.norm(z - x), eps / 2, rtol=1e-6)
+        assert f(z) <= (1 - t) * f(x) + t * f(y) < f(x)
 
 
 def wavy(x):
-    value = np.sin(x[0]) * np.exp(x[1]) + x[0] ** 2
-    slope = np.array([np.cos(x[0]) * np.exp(x[1]) + 2 * x[0], np.sin(x[0]) * np.exp(x[1])])
-    return float(value), slope
+    return value_and_grad(lambda x: np.sin(x[0]) * np.exp(x[1]) + x[0] ** 2)(x)
 
 
 def test_no_direction_descends_more_steeply_than_the_slope():  # 002 E9
