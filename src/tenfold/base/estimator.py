@@ -82,7 +82,8 @@ class Estimator(BaseEstimator):
         self._validate_params()
         with self._work_context():
             rows = self._training_rows(X, y, sample_weight)
-            record_data(rows.source, rows.engine)
+            if isinstance(rows, Rows):  # text in memory comes without a source
+                record_data(rows.source, rows.engine)
             self._check_memory(rows)
             with explain_numerical_errors(self, rows):
                 learned = self._fit(rows, self._rng())
