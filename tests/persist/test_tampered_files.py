@@ -20,6 +20,8 @@ from safetensors.numpy import save_file
 
 import tenfold
 from tenfold import testing
+from tenfold._compiled.likelihoods import diagonal_gaussian_scores
+from tenfold.mixture._gaussian_numba import diagonal_scores, observed_scores
 from tenfold.persist import learned_shapes
 from tenfold.persist.learned_shapes import check_learned_shapes
 from tenfold.testing.instances import make_dataset
@@ -197,6 +199,17 @@ def test_compiled_prediction_looks_at_the_columns(model):
     model.n_features_in_ = 5000
     with pytest.raises(ValueError, match="not those of the columns of X"):
         model.predict(np.ones((60, 5000)))
+
+
+def test_kernels_look_at_the_columns():
+    X, offset, few = np.ones((5, 9)), np.zeros(2), np.ones((4, 2))
+    for mean, precision in ((few, np.ones((9, 2))), (np.ones((9, 2)), few)):
+        with pytest.raises(ValueError, match="not those of the columns"):
+            diagonal_gaussian_scores(X, offset, mean, precision)
+        with pytest.raises(ValueError, match="not those of the columns"):
+            diagonal_scores(X.T, mean.T, precision.T, offset, np.empty((2, 5)))
+        with pytest.raises(ValueError, match="not those of the columns"):
+            observed_scores(X.T, mean.T, precision.T, precision.T, offset, np.empty((2, 5)))
 
 
 def test_every_entry_is_of_some_model():
