@@ -35,7 +35,9 @@ PAIRS = {
     for name in sorted(set(tenfold._WHERE) & set(dir(module)))
     if isclass(getattr(module, name))
 }
-MISSING_METHODS = {("LogisticRegression", "set_callbacks")}  # callbacks are tenfold.progress here
+MISSING_METHODS = {  # callbacks are tenfold.progress here
+    (name, "set_callbacks") for name in ("LogisticRegression", "LogisticRegressionCV")
+}
 OTHER_SIGNATURES = {(name, "path") for name in PAIRS if hasattr(PAIRS[name][0], "path")}  # keywords
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -65,7 +67,9 @@ def named_values(cls):
 
 
 def fits(cls, params, n_classes):
-    rounds = {"max_iter": 20} if "max_iter" in signature(cls.__init__).parameters else {}
+    known = signature(cls.__init__).parameters
+    short = {"max_iter": 20, "Cs": 1, "cv": 2} if "Cs" in known else {"max_iter": 20}
+    rounds = {name: value for name, value in short.items() if name in known}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
