@@ -115,7 +115,7 @@ class _WholeWeights:
         return self.tree.predict(X)
 
     @property
-    def classes_(self) -> np.ndarray:
+    def classes_(self) -> Any:
         return self.tree.classes_
 
 

@@ -12,6 +12,7 @@ CLASS_TAGS: dict[str, str] = {
     "activation": "tenfold.neural.layers.activations.Activation",
     "ada_grad": "tenfold.optim.optimizers.AdaGrad",
     "adam": "tenfold.optim.optimizers.Adam",
+    "additive_term": "tenfold.tree._additive_terms.AdditiveTerm",
     "augment": "tenfold.neural.augmentation.Augment",
     "average_pool": "tenfold.neural.layers.pooling.AveragePool",
     "batch_norm": "tenfold.neural.layers.normalization.BatchNorm",

@@ -100,7 +100,7 @@ _WITH_CLASSES = {
     "var_": "k p",
 }
 _WITHOUT_CLASSES = {
-    "_start": "1",
+    "_start": "+",
     "_tables.trees.values": "_ h",
     "coef_": "p q=1 | q p",
     "explained_variance_": "m",

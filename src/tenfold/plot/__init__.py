@@ -8,6 +8,7 @@ from tenfold._lazy import attach, modules_of_names
 
 # What each module offers. No name here is also that of a module: importing it would hide the name.
 _OFFERS = {
+    "additive_models": ("additive_terms",),
     "clusters": (
         "cluster_scatter",
         "dendrogram",

@@ -1,0 +1,203 @@
+"""Boosted trees of one or two columns each, merged to one table (and tree) per term."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from tenfold.engine.chunk import Chunk
+from tenfold.tree._binning import encode_categories
+from tenfold.tree._nodes import CATEGORICAL, COLUMN, LEAF, Tree, TreeEnsemble, pack_categories
+from tenfold.tree._predict_numba import apply_trees, ensemble_scores
+
+
+class AdditiveTerm(NamedTuple):
+    """The effect of one column, or of a pair of columns, on the score.
+
+    Attributes
+    ----------
+    columns : numbers of the columns, one or two
+    edges : for each column, the ascending upper edges of its bins but the last, or the codes of its
+        categories
+    values : score added in each bin, (n_bins, n_outputs) or (n_bins, n_bins, n_outputs); the last
+        bin of each column is that of missing values and unknown categories
+    weights : weight of the training rows in each bin, (n_bins,) or (n_bins, n_bins)
+    is_categorical : for each column, whether `edges` are categories
+    """
+
+    columns: tuple[int, ...]
+    edges: tuple[np.ndarray, ...]
+    values: np.ndarray
+    weights: np.ndarray
+    is_categorical: tuple[bool, ...]
+
+    @property
+    def importance(self) -> float:
+        """Mean absolute effect on the training rows, summed over outputs."""
+        mean = np.abs(self.values).sum(axis=-1) * self.weights
+        return float(mean.sum() / max(self.weights.sum(), 1e-300))
+
+
+def merge_terms(
+    trees: TreeEnsemble, is_categorical: np.ndarray, n_outputs: int
+) -> list[AdditiveTerm]:
+    """One term for each set of columns that trees ask, columns first, then pairs."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    asked = [_asked_columns(trees.tree(t)) for t in range(len(trees))]
+    for t, columns in enumerate(asked):
+        if columns:
+            groups.setdefault(columns, []).append(t)
+    order = sorted(groups, key=lambda columns: (len(columns), columns))
+    return [
+        _merge_group(trees, groups[columns], columns, is_categorical, n_outputs)
+        for columns in order
+    ]
+
+
+def _asked_columns(tree: Tree) -> tuple[int, ...]:
+    columns = np.unique(tree.columns)
+    return tuple(int(j) for j in columns[columns >= 0])
+
+
+def _merge_group(
+    trees: TreeEnsemble,
+    numbers: list[int],
+    columns: tuple[int, ...],
+    is_categorical: np.ndarray,
+    n_outputs: int,
+) -> AdditiveTerm:
+    """The sum of some trees as a table over the bins of their columns."""
+    own = [trees.tree(t) for t in numbers]
+    edges = tuple(_edges_of(own, j, bool(is_categorical[j])) for j in columns)
+    kinds = tuple(bool(is_categorical[j]) for j in columns)
+    places = [_representatives(e, kind) for e, kind in zip(edges, kinds, strict=True)]
+    grid = np.array(list(product(*places)))
+    X = np.zeros((len(grid), trees.min_columns))
+    X[:, columns] = grid
+    part = TreeEnsemble.of(own, trees.outputs[numbers])
+    values = ensemble_scores(Chunk(X), part, np.zeros(n_outputs))
+    shape = tuple(len(place) for place in places)
+    return AdditiveTerm(columns, edges, values.reshape(*shape, n_outputs), np.zeros(shape), kinds)
+
+
+def _edges_of(trees: list[Tree], column: int, categorical: bool) -> np.ndarray:
+    """Thresholds, or categories, at which some trees split a column."""
+    found: set[float] = set()
+    for tree in trees:
+        feature = tree.nodes["feature"]
+        asks = ((feature & LEAF) == 0) & ((feature & COLUMN) == column)
+        for place in tree.nodes["threshold"][asks]:
+            if not categorical:
+                found.add(float(place))
+                continue
+            begin = int(place)
+            words = tree.bitsets[begin + 1 : begin + 1 + int(tree.bitsets[begin])]
+            bits = np.unpackbits(words.view(np.uint8), bitorder="little")
+            found.update(np.flatnonzero(bits).tolist())
+    return np.array(sorted(found), np.float64)
+
+
+def _representatives(edges: np.ndarray, categorical: bool) -> list[float]:
+    """A value in each bin; the last is that of missing values."""
+    if categorical:
+        return [*edges.tolist(), np.nan]
+    beyond = edges[-1] + max(abs(edges[-1]), 1.0)
+    return [*edges.tolist(), float(beyond), np.nan]
+
+
+class TermTreeBuilder:
+    """Builds a balanced tree that gives the values of a term; row r of `values` is bin r of it."""
+
+    def __init__(self, term: AdditiveTerm) -> None:
+        self.term = term
+        self.nodes: list[tuple[int, int, float]] = [(0, 0, 0.0)]
+        self.bitsets: list[np.ndarray] = []
+
+    def build(self) -> Tree:
+        """The tree; cover follows from the weights of the term."""
+        term = self.term
+        self._split(0, ())
+        feature, left, threshold = (np.array(column) for column in zip(*self.nodes, strict=True))
+        is_leaf = feature == int(LEAF)
+        cover = np.where(is_leaf, term.weights.ravel()[np.where(is_leaf, left, 0)], 0.0)
+        for node in np.flatnonzero(~is_leaf)[::-1]:  # children come after their parent
+            cover[node] = cover[left[node]] + cover[left[node] + 1]
+        return Tree.of(
+            feature.astype(np.uint32),
+            left,
+            threshold,
+            term.values.reshape(term.weights.size, -1),
+            bitsets=np.concatenate(self.bitsets) if self.bitsets else np.zeros(0, np.uint64),
+            cover=cover,
+        )
+
+    def _split(self, at: int, index: tuple[int, ...]) -> None:
+        """Ask about the next column: first whether its value is known."""
+        depth, shape = len(index), self.term.weights.shape
+        if depth == len(shape):
+            self.nodes[at] = (int(LEAF), int(np.ravel_multi_index(index, shape)), 0.0)
+            return
+        known = list(range(shape[depth] - 1))
+        left = self._ask(at, depth, known)
+        self._halve(left, index, known)
+        self._split(left + 1, (*index, len(known)))
+
+    def _halve(self, at: int, index: tuple[int, ...], bins: list[int]) -> None:
+        if len(bins) == 1:
+            self._split(at, (*index, bins[0]))
+            return
+        half = len(bins) // 2
+        left = self._ask(at, len(index), bins[:half])
+        self._halve(left, index, bins[:half])
+        self._halve(left + 1, index, bins[half:])
+
+    def _ask(self, at: int, depth: int, bins: list[int]) -> int:
+        """Let a node ask whether the value lies in some bins; the number of its left child."""
+        edges, left = self.term.edges[depth], len(self.nodes)
+        feature, place = self.term.columns[depth], np.inf
+        if self.term.is_categorical[depth]:
+            feature |= int(CATEGORICAL)
+            place = float(sum(len(part) for part in self.bitsets))
+            self.bitsets.append(pack_categories(edges[bins].astype(np.int64)))
+        elif bins[-1] < len(edges):
+            place = float(edges[bins[-1]])
+        self.nodes[at] = (feature, left, place)
+        self.nodes += [(0, 0, 0.0), (0, 0, 0.0)]
+        return left
+
+
+def terms_to_trees(terms: list[AdditiveTerm], n_outputs: int) -> TreeEnsemble:
+    """A tree for each term, which adds to all outputs."""
+    trees = [TermTreeBuilder(term).build() for term in terms]
+    if not trees:
+        trees = [Tree.of([LEAF], [0], [0.0], np.zeros((1, n_outputs)), cover=np.ones(1))]
+    return TreeEnsemble.of(trees)
+
+
+def count_leaves(chunk: Chunk, trees: TreeEnsemble, categories: tuple) -> np.ndarray:
+    """Weight of the rows of a chunk in each node of all trees."""
+    if categories:
+        X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
+        chunk = chunk._replace(X=encode_categories(X, categories))
+    leaves = apply_trees(chunk, trees) + trees.roots[:-1]
+    w = np.repeat(np.asarray(chunk.weights(), np.float64), leaves.shape[1])
+    return np.bincount(leaves.ravel(), w, minlength=int(trees.roots[-1]))
+
+
+def weigh_and_center(
+    terms: list[AdditiveTerm], trees: TreeEnsemble, counts: np.ndarray
+) -> tuple[list[AdditiveTerm], np.ndarray]:
+    """Terms with weights and a mean of zero, and the sum of the means that were taken off."""
+    shift, done = 0.0, []
+    for t, term in enumerate(terms):
+        tree, own = trees.tree(t), counts[trees.roots[t] : trees.roots[t + 1]]
+        weights = np.zeros(term.weights.size)
+        weights[tree.nodes["left"][tree.is_leaf]] = own[tree.is_leaf]
+        weights = weights.reshape(term.weights.shape)
+        axes = tuple(range(weights.ndim))
+        mean = (term.values * weights[..., None]).sum(axis=axes) / weights.sum()
+        shift = shift + mean
+        done.append(term._replace(values=term.values - mean, weights=weights))
+    return done, np.asarray(shift)
