@@ -246,7 +246,7 @@ def test_a_covariance_estimator_needs_all_rows_without_weights(model, tmp_path):
 @pytest.mark.parametrize(
     ("params", "problem", "message"),
     [
-        ({"solver": "svd"}, ValueError, "not supported with svd solver"),
+        ({"solver": "svd"}, ValueError, "not supported with (svd solver|solver='svd')"),
         ({"shrinkage": 0.1}, ValueError, "Only one of the two"),
         ({"covariance_estimator": StandardScaler()}, ValueError, "StandardScaler does not have"),
         ({"covariance_estimator": "oas"}, ValueError, "covariance_estimator"),

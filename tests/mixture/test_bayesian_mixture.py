@@ -7,7 +7,7 @@ from scipy.special import digamma, gammaln
 from scipy.stats import multivariate_normal, wishart
 from sklearn.mixture import BayesianGaussianMixture as Theirs
 
-from tenfold import BayesianGaussianMixture, testing
+from tenfold import BayesianGaussianMixture, choose_components, testing
 
 KINDS = ["full", "tied", "diag", "spherical"]
 PRIORS = ["dirichlet_process", "dirichlet_distribution"]
@@ -255,6 +255,12 @@ def test_parameters_that_make_no_sense_are_refused():
         with pytest.raises(ValueError, match=message):
             BayesianGaussianMixture(**options).fit(X)
     assert not hasattr(BayesianGaussianMixture().fit(X), "bic")
+    with pytest.raises(TypeError, match="has no bic: use criterion='held-out'"):
+        choose_components(BayesianGaussianMixture(), X)
+    chosen = choose_components(
+        BayesianGaussianMixture(random_state=0), X, [1, 2], criterion="held-out"
+    )
+    assert chosen.n_components in (1, 2)
     bad = X.copy()
     bad[3, 1] = np.inf
     with pytest.raises(ValueError, match="column 1"):

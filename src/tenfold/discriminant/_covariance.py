@@ -88,7 +88,10 @@ def check_covariance_parameters(model: Any, s: Any) -> None:
     if model.covariance_estimator is None:
         return
     if model.solver == "svd":
-        raise ValueError("covariance estimator is not supported with svd solver: use 'eigen'.")
+        linear = hasattr(model, "n_components")  # each in scikit-learn's words
+        what = "covariance estimator is not supported with svd solver"
+        other = "covariance_estimator is not supported with solver='svd'"
+        raise ValueError(f"{what if linear else other}: use 'eigen'.")
     if model.shrinkage:
         raise ValueError(
             "covariance_estimator and shrinkage parameters are not None. Only one of the two can "

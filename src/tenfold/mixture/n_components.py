@@ -83,6 +83,11 @@ def choose_components(
     """
     if criterion not in _CRITERIA:
         raise ValueError(f"criterion={criterion!r} is not one of {_CRITERIA}")
+    if criterion != "held-out" and not hasattr(model, criterion):
+        raise TypeError(
+            f"{type(model).__name__} has no {criterion}: use criterion='held-out' "
+            "(BayesianGaussianMixture chooses by its weights_ itself)"
+        )
     train = test = X
     if criterion == "held-out":
         train, test = _split_rows(X, share, random_state)
