@@ -70,6 +70,19 @@ def test_ctrl_c_before_anything_is_done_ends_the_study(tmp_path):
     assert not (tmp_path / "model.tenfold").exists()
 
 
+def test_ctrl_c_in_compiled_code_keeps_what_is_done_too(monkeypatch):
+    evaluate, left = CandidateRunner._evaluate_fold, [8]
+
+    def interrupted(runner_, candidate, fold):
+        left[0] -= 1
+        if left[0] == 0:
+            raise SystemError("a result with an exception set") from KeyboardInterrupt()
+        return evaluate(runner_, candidate, fold)
+
+    monkeypatch.setattr(CandidateRunner, "_evaluate_fold", interrupted)
+    assert {a.note for a in learn().skipped} == {"stopped by hand"}
+
+
 def test_finished_folds_are_not_computed_again(tmp_path, monkeypatch, uninterrupted):
     learn(output=tmp_path, watch=Interrupting(8))
     evaluate, computed = CandidateRunner._evaluate_fold, []

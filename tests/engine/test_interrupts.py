@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tenfold
+from tenfold.cli.errors import EXIT_INTERRUPTED, exit_code
 from tenfold.engine import Rows, blas_threads, thread_pool
 from tenfold.engine.arrays import ArraySource
 from tenfold.engine.interrupts import find_interrupt, unwrap_interrupts
@@ -132,6 +133,10 @@ def test_folds_and_fits_pass_interrupts_on(n, monkeypatch):
     monkeypatch.setattr(tenfold.Ridge, "_statistic", fit)
     with pytest.raises(KeyboardInterrupt):
         tenfold.Ridge().fit(np.ones((n, 2)), np.arange(n))
+
+
+def test_the_command_line_ends_as_interrupted():
+    assert exit_code(lambda: raising(None)) == EXIT_INTERRUPTED
 
 
 OURS = (
