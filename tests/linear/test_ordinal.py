@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, sparse, stats
+from sklearn.exceptions import ConvergenceWarning
 
 from tenfold import LogisticRegression
 from tenfold.engine import Chunk, Rows
@@ -182,7 +183,8 @@ def test_columns_far_from_zero(link, solver):
 @pytest.mark.parametrize("link", LINKS)
 def test_corners(link):
     x, y = np.arange(30.0)[:, None], np.arange(30) // 10
-    split = OrdinalRegression(0, link=link).fit(x, y)  # no finite minimum: a large slope will do
+    with pytest.warns(ConvergenceWarning, match="separable"):
+        split = OrdinalRegression(0, link=link).fit(x, y)  # no finite minimum
     assert split.score(x, y) == 1
     assert (np.diff(split.thresholds_) > 0).all()
     X, y = waves()
@@ -280,3 +282,26 @@ def test_probabilities_sum_to_one(link, dtype):
     assert log_p.dtype == dtype
     assert not np.isnan(log_p).any()
     assert_allclose(np.exp(log_p).sum(axis=1), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+@pytest.mark.parametrize("partly", [False, True])
+def test_separation_is_reported_without_a_penalty(link, partly):
+    """Thresholds on the first column separate all classes, or the last one alone."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.repeat([0, 1, 2], 20)
+    X[:, 0] = np.where(y == 2, 5.0, 0.0 if partly else 2.0 * y) + 0.1 * rng.normal(size=60)
+    if partly:
+        X[:, 0] = (y == 2).astype(float)
+    with pytest.warns(ConvergenceWarning, match=r"linearly separable.*Set alpha"):
+        model = OrdinalRegression(alpha=0, link=link).fit(X, y)
+    assert model.converged_ is False
+    assert OrdinalRegression(alpha=1.0, link=link).fit(X, y).converged_
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+def test_classes_that_overlap_are_not_separated(link):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 3))
+    y = np.digitize(X @ [1.0, 2.0, 0.0] + rng.normal(size=200), [-1.0, 1.0])
+    assert OrdinalRegression(alpha=0, link=link).fit(X, y).converged_

@@ -34,7 +34,7 @@ _COUNTS_MESSAGE = (
     "the columns separate rows of count zero from all others: the likelihood has no maximum "
     "at finite coefficients, and these are where the iteration stopped."
 )
-_MAX_RELATIVE_VIOLATION = 1e-6  # of the largest margin: a row that far behind is on the boundary
+MAX_RELATIVE_VIOLATION = 1e-6  # of the largest margin: a row that far behind is on the boundary
 _REFINEMENTS = 3  # Newton steps that free the direction of separation from all others
 
 
@@ -114,7 +114,7 @@ def _is_separated(f: LinearObjective, theta: np.ndarray) -> bool:
         if not np.isfinite(theta).all():
             return False
     found = _margins_along(f, direction)
-    return found.largest > 0 and found.smallest >= -_MAX_RELATIVE_VIOLATION * found.largest
+    return found.largest > 0 and found.smallest >= -MAX_RELATIVE_VIOLATION * found.largest
 
 
 def _margins_along(f: LinearObjective, direction: np.ndarray) -> Margins:

@@ -18,15 +18,23 @@ from tenfold.linear._cumulative_link import (
     initial_parameters,
     log_probabilities,
 )
+from tenfold.linear._separation import (
+    MAX_RELATIVE_VIOLATION,
+    SEPARATION_MESSAGE,
+    Margins,
+)
 from tenfold.linear._smooth_solvers import inverse_product
 from tenfold.linear._tuning import (
     NEWTON_MAX_PARAMETERS,
     ORDINAL_NEWTON_MAX_ENTRIES,
     PRECONDITIONER_MAX_PARAMETERS,
 )
+from tenfold.math.linalg import solve_psd
 from tenfold.optim.convergence import Minimum
 from tenfold.optim.newton_methods import newton
 from tenfold.optim.quasi_newton import lbfgs
+
+_REFINEMENTS = 8  # Newton steps that free the direction of separation from all others
 
 
 class OrdinalRegression(ProbabilisticClassifier):
@@ -153,8 +161,12 @@ class OrdinalRegression(ProbabilisticClassifier):
         n = float(totals.sum())
         f = CumulativeLinkObjective(rows, self.link, k, self.alpha / n, n)
         minimum = self._minimize(f, initial_parameters(self.link, rows.n_features, totals))
+        report = minimum.report
+        if self.alpha == 0 and is_separated(f, minimum.x):
+            warning = f"did not converge: {SEPARATION_MESSAGE} Set alpha."
+            report = {**report, "converged_": False, "warning_": warning}
         w, t = f.split_parameters(minimum.x)
-        return {"coef_": w, "thresholds_": t, **minimum.report}
+        return {"coef_": w, "thresholds_": t, **report}
 
     def _minimize(self, f: CumulativeLinkObjective, start: np.ndarray) -> Minimum:
         settings: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
@@ -238,6 +250,39 @@ def _check_outer_classes(classes: np.ndarray, totals: np.ndarray) -> None:
                 f"all rows of the class {classes.tolist()[end]!r} have weight 0, so nothing bounds "
                 "its threshold: leave these rows out"
             )
+
+
+def is_separated(f: CumulativeLinkObjective, theta: np.ndarray) -> bool:
+    """Whether the likelihood has no maximum: the thresholds separate the classes.
+
+    The likelihood grows without end along a direction in which no row comes nearer to an end of
+    its interval: the point itself, if every row lies inside, or Newton's further steps.
+    """
+    w, t = f.split_parameters(theta)
+    if f.rows.total(interval_margins, w, t).smallest > 0:
+        return True
+    if len(theta) > NEWTON_MAX_PARAMETERS:
+        return False
+    direction = w, t
+    for _ in range(_REFINEMENTS):
+        _, gradient, hessian = f.value_gradient_hessian(theta)
+        theta = theta - solve_psd(hessian, gradient)
+        if not np.isfinite(theta).all():
+            return False
+        following = f.split_parameters(theta)
+        direction = following[0] - w, following[1] - t
+        w, t = following
+    found = f.rows.total(interval_margins, *direction)
+    return found.largest > 0 and found.smallest >= -MAX_RELATIVE_VIOLATION * found.largest
+
+
+def interval_margins(chunk: Chunk, w: np.ndarray, t: np.ndarray) -> Margins:
+    """How far rows with weight lie inside the intervals of their classes, at the nearer end."""
+    z = (chunk.X @ w).astype(np.float64)
+    edges = np.concatenate([[-np.inf], t, [np.inf]])
+    inside = np.minimum(np.take(edges, chunk.y + 1) - z, z - np.take(edges, chunk.y))
+    inside = inside[chunk.weights() > 0]
+    return Margins(float(inside.min(initial=np.inf)), float(inside.max(initial=-np.inf)))
 
 
 def _latent_scores(chunk: Chunk, w: np.ndarray) -> np.ndarray:
