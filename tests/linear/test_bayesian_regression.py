@@ -111,6 +111,17 @@ def test_the_story_can_be_told_again():
     assert_allclose(mean, model.predict(X[:5]))
 
 
+def test_unbiased_noise_counts_the_coefficients_that_are_determined():
+    """Indicators of three groups beside a constant: three coefficients, not four."""
+    rng = np.random.default_rng(0)
+    group, y = rng.integers(0, 3, 30), rng.normal(size=30)
+    residuals = y - np.array([y[group == k].mean() for k in range(3)])[group]
+    for X, fit_intercept in ((np.eye(3)[group], True), (np.eye(3)[group], False)):
+        model = GaussianRegression(unbiased=True, fit_intercept=fit_intercept).fit(X, y)
+        assert_allclose(model.noise_variance_, residuals @ residuals / 27)
+        assert model.rank_ == 3 - fit_intercept
+
+
 def test_small_noise_is_found_by_a_second_pass():
     X, y = table(500, noise=1e-9, shift=100.0)
     found = GaussianRegression().fit(X, y).noise_variance_ ** 0.5

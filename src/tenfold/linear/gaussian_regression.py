@@ -13,7 +13,7 @@ from tenfold.engine.row_random import normals
 from tenfold.engine.rows import Rows
 from tenfold.linear._base import chunk_weight, linear_score
 from tenfold.linear._least_squares_solvers import LeastSquaresProblem
-from tenfold.linear.least_squares import LeastSquaresRegressor
+from tenfold.linear.least_squares import LeastSquaresRegressor, numerical_rank, spectrum
 from tenfold.stats.moments import Moments
 
 _MAX_LOST_SHARE = {
@@ -61,13 +61,14 @@ class GaussianRegression(LeastSquaresRegressor):
     fit_intercept : bool
         Whether there is an intercept.
     unbiased : bool
-        Whether the noise variance divides the squares by n less the number of coefficients instead
-        of by n (maximum likelihood, which is biased downwards).
+        Whether the noise variance divides the squares by n less the number of coefficients that the
+        rows determine, instead of by n (maximum likelihood, which is biased downwards).
 
     Attributes
     ----------
     coef_ : (n_features,) coefficients
     intercept_ : intercept, 0.0 if `fit_intercept` is False
+    rank_ : rank of the (centered) X; the number of columns where these are too many to tell
     squares_ : sum of the squared residuals
     noise_variance_ : sigma^2, as `unbiased` says
     precision_ : 1 / sigma^2, infinite where all residuals are zero
@@ -98,14 +99,14 @@ class GaussianRegression(LeastSquaresRegressor):
         self.unbiased = unbiased
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        learned = super()._fit(rows, rng)
+        learned = {"rank_": rows.n_features} | super()._fit(rows, rng)
         s = learned["statistic_"]
         n = rows.total(chunk_weight) if s is None else s.n
         size = 0.0 if s is None else _cancellation_size(s, learned["coef_"])
         if s is None or learned["squares_"] <= _MAX_LOST_SHARE[rows.dtype.itemsize] * size:
             state = (learned["coef_"], learned["intercept_"])
             learned["squares_"] = rows.total(_residual_sum_of_squares, *state)
-        return learned | self._noise(learned["squares_"], n)
+        return learned | self._noise(learned["squares_"], n, learned["rank_"])
 
     def _solve(self, P: LeastSquaresProblem, s: Moments, dtype: np.dtype) -> dict[str, Any]:
         learned = super()._solve(P, s, dtype)
@@ -114,14 +115,20 @@ class GaussianRegression(LeastSquaresRegressor):
             S = S + s.n * np.multiply.outer(s.mean, s.mean)
         signed_coef = np.append(learned["coef_"].astype(np.float64), -1.0)
         squares = max(float(signed_coef @ S @ signed_coef), 0.0)
-        return learned | {"squares_": squares} | self._noise(squares, s.n)
+        return learned | {"squares_": squares} | self._noise(squares, s.n, learned["rank_"])
 
-    def _noise(self, squares: float, n: float) -> dict[str, Any]:
-        degrees_of_freedom = n - self.unbiased * (self.n_features_in_ + self.fit_intercept)
+    def _extra_attributes(self, P: LeastSquaresProblem) -> dict[str, Any]:
+        return {"rank_": spectrum(P)["rank_"]}
+
+    def _spectrum_attributes(self, singular: np.ndarray, eps: float) -> dict[str, Any]:
+        return {"rank_": numerical_rank(singular, self.n_features_in_, eps)}
+
+    def _noise(self, squares: float, n: float, rank: int) -> dict[str, Any]:
+        degrees_of_freedom = n - self.unbiased * (rank + self.fit_intercept)
         if degrees_of_freedom <= 0:
             raise ValueError(
                 f"{n:g} rows leave no degrees of freedom for the noise beside "
-                f"{self.n_features_in_ + self.fit_intercept} coefficients: use unbiased=False, or "
+                f"{rank + self.fit_intercept} coefficients: use unbiased=False, or "
                 "a prior (BayesianLinearRegression)"
             )
         variance = squares / degrees_of_freedom

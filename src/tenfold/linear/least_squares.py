@@ -256,15 +256,26 @@ class LinearRegression(LeastSquaresRegressor):
         self.positive = positive
 
     def _extra_attributes(self, P: LeastSquaresProblem) -> dict[str, Any]:
-        if P.R is None:
-            singular = np.sqrt(np.maximum(np.linalg.eigvalsh(P.AA)[::-1], 0.0))
-            scale = np.sqrt(np.where(P.AA.diagonal() > 0, P.AA.diagonal(), 1.0))
-            cosines = P.AA / scale / scale[:, None]
-            values = np.abs(np.linalg.eigvalsh(cosines))
-            rank = (values > len(scale) * P.eps * values.max(initial=0.0)).sum()
-            return {"singular_": singular, "rank_": int(rank)}
-        return self._spectrum_attributes(np.linalg.svd(P.R, compute_uv=False), P.eps)
+        return spectrum(P)
 
     def _spectrum_attributes(self, singular: np.ndarray, eps: float) -> dict[str, Any]:
-        tol = self.n_features_in_ * eps * singular.max(initial=0.0)
-        return {"singular_": singular, "rank_": int((singular > tol).sum())}
+        return {"singular_": singular, "rank_": numerical_rank(singular, self.n_features_in_, eps)}
+
+
+def spectrum(P: LeastSquaresProblem) -> dict[str, Any]:
+    """Singular values of the (centered) X, and its rank."""
+    if P.R is not None:
+        singular = np.linalg.svd(P.R, compute_uv=False)
+        return {"singular_": singular, "rank_": numerical_rank(singular, len(P.AA), P.eps)}
+    singular = np.sqrt(np.maximum(np.linalg.eigvalsh(P.AA)[::-1], 0.0))
+    scale = np.sqrt(np.where(P.AA.diagonal() > 0, P.AA.diagonal(), 1.0))
+    cosines = P.AA / scale / scale[:, None]
+    return {
+        "singular_": singular,
+        "rank_": numerical_rank(np.abs(np.linalg.eigvalsh(cosines)), len(scale), P.eps),
+    }
+
+
+def numerical_rank(singular: np.ndarray, p: int, eps: float) -> int:
+    """Number of singular values that are not zero to rounding."""
+    return int((singular > p * eps * singular.max(initial=0.0)).sum())
