@@ -104,12 +104,14 @@ class CartModel(Estimator):
         y = self._read_y(rows)
         w = self._full_weights(y, read_weight(rows), bootstrap=bootstrap)
         signs = self._monotone_signs(rows.n_features)
-        whole, unit = grower.integer_weights(w, len(y))
+        median = self.criterion == "absolute_error"
+        bits = grower.MEDIAN_WEIGHT_BITS if median else grower.WEIGHT_BITS
+        whole, unit = grower.integer_weights(w, len(y), bits)
         draw = whole if bootstrap and w is not None else None
         if bootstrap:  # weights are the chance to be drawn; the trees see counts
             whole, unit = np.ones(len(y), np.int64), 1.0
         total = self._draw_count(len(y), w) if bootstrap else int(whole.sum())
-        targets = self._encode_y(y, total)
+        targets = self._encode_y(y, whole, total)
         coded = grower.make_rows(encode_columns(rows), targets, whole, signs)
         return TrainingData(coded, targets, unit, y, draw)
 
@@ -158,7 +160,7 @@ class CartModel(Estimator):
     def _full_weights(self, y: np.ndarray, w: Any, *, bootstrap: bool) -> Any:
         raise NotImplementedError
 
-    def _encode_y(self, y: np.ndarray, total_weight: int) -> grower.Targets:
+    def _encode_y(self, y: np.ndarray, weight: np.ndarray, total: int) -> grower.Targets:
         raise NotImplementedError
 
     def _final_values(self, value: np.ndarray, targets: grower.Targets) -> np.ndarray:
@@ -189,8 +191,8 @@ class CartRegressor(Regressor, CartModel):
     def _full_weights(self, y: np.ndarray, w: Any, *, bootstrap: bool) -> Any:
         return w
 
-    def _encode_y(self, y: np.ndarray, total_weight: int) -> grower.Targets:
-        return grower.encode_targets(y, self.criterion, total_weight)
+    def _encode_y(self, y: np.ndarray, weight: np.ndarray, total: int) -> grower.Targets:
+        return grower.encode_targets(y, self.criterion, weight, total)
 
     def _final_values(self, value: np.ndarray, targets: grower.Targets) -> np.ndarray:
         return targets.center + value * targets.units
@@ -272,7 +274,7 @@ class CartClassifier(Classifier, CartModel):
             )
         return -signs  # the value of a node is the share of the first class
 
-    def _encode_y(self, y: np.ndarray, total_weight: int) -> grower.Targets:
+    def _encode_y(self, y: np.ndarray, weight: np.ndarray, total: int) -> grower.Targets:
         return grower.encode_classes(y, self._n_classes_by_output)
 
     def _final_values(self, value: np.ndarray, targets: grower.Targets) -> np.ndarray:

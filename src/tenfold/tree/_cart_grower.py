@@ -27,7 +27,9 @@ CRITERIA = {
 _LOCAL_BYTES = 2**18  # codes of a node that is copied before it is grown: they stay in the cache
 _LOCAL_ROWS = 2048
 _SUM_BITS = 60  # of sums of targets and moments
-_WEIGHT_BITS = 52  # of sums of weights, so that float64 holds them exactly
+WEIGHT_BITS = 52  # of sums of weights, so that float64 holds them exactly
+MEDIAN_WEIGHT_BITS = 31  # for absolute error, where weights are multiplied with targets
+_WHOLE_WEIGHT = 2**34  # up to this sum, weights count as whole numbers (repetitions of rows)
 _MAX_KEY_PART = 2**16  # classes and weights that fit into a key
 
 
@@ -62,7 +64,7 @@ class Targets(NamedTuple):
     ----------
     table : (n, ...) int64, the columns after the weight in `CodedRows.table`
     bounds : (n_outputs + 1,) where the classes of each output begin
-    center, units : (n_outputs,) a target is center + units * number
+    center, units : (n_outputs,) a weighted target is units times its number, about the center
     moment_unit : float
     """
 
@@ -73,18 +75,20 @@ class Targets(NamedTuple):
     moment_unit: float
 
 
-def integer_weights(w: np.ndarray | None, n: int) -> tuple[np.ndarray, float]:
+def integer_weights(
+    w: np.ndarray | None, n: int, bits: int = WEIGHT_BITS
+) -> tuple[np.ndarray, float]:
     """Weights as whole numbers and the size of their unit, a power of two.
 
-    The unit is the largest in which the weights are whole; if there is none, one that is 2^-52 of
-    the largest possible sum. A weight above zero is at least one unit.
+    The unit is the largest in which the weights are whole; if there is none, one in which the
+    largest possible sum has so many bits. A weight above zero is at least one unit.
     """
     if w is None:
         return np.ones(n, np.int64), 1.0
     largest = float(w.max(initial=0.0))
     if largest <= 0.0:
         raise ValueError("sample_weight is zero for all rows: nothing to learn from")
-    exponent = frexp(largest)[1] + max(n, 1).bit_length() - _WEIGHT_BITS
+    exponent = frexp(largest)[1] + max(n, 1).bit_length() - bits
     whole = np.rint(np.ldexp(w.astype(np.float64), -exponent)).astype(np.int64)
     whole = np.maximum(whole, (w > 0).astype(np.int64))
     used = int(np.bitwise_or.reduce(whole))
@@ -99,29 +103,55 @@ def encode_classes(codes: np.ndarray, n_classes: np.ndarray) -> Targets:
     return Targets(codes + bounds[:-1], bounds, np.zeros(outputs), np.ones(outputs), 1.0)
 
 
-def encode_targets(y: np.ndarray, criterion: str, total_weight: int) -> Targets:
-    """Targets (n, n_outputs) of a regression as whole numbers, about the middle of their range."""
-    n, outputs = y.shape
+def encode_targets(y: np.ndarray, criterion: str, weight: np.ndarray, total: int) -> Targets:
+    """Targets (n, n_outputs) of a regression as whole numbers, about the middle of their range.
+
+    `weight` are weights in units, and `total` the largest sum of them that a tree may have. With
+    whole weights, a weighted target is the weight times the number of the target, so that a row of
+    weight two is the row twice.
+    """
+    outputs = y.shape[1]
     center = np.zeros(outputs)
-    if criterion != "poisson" and n:
+    if criterion != "poisson":
         center = y.min(axis=0) / 2 + y.max(axis=0) / 2
     z = y - center
-    units = np.array(
-        [_unit(float(np.abs(z[:, k]).max(initial=0.0)), total_weight) for k in range(outputs)]
-    )
-    whole = np.rint(z / units).astype(np.int64)
-    z = whole * units
+    largest = np.abs(z).max(axis=0)
+    units = np.array([_unit(float(most), total) for most in largest])
     if criterion == "poisson":
         moment = np.where(z > 0, z * np.log(np.where(z > 0, z, 1.0)), 0.0).sum(axis=1)
     else:
         moment = (z * z).sum(axis=1)
-    moment_unit = _unit(float(np.abs(moment).max(initial=0.0)), total_weight)
-    parts = [np.rint(moment / moment_unit).astype(np.int64)[:, None], whole]
+    moment_unit = _unit(float(np.abs(moment).max()), total)
     if criterion == "absolute_error":
-        parts += [np.unique(column, return_inverse=True)[1][:, None] for column in whole.T]
-    return Targets(
-        np.concatenate(parts, axis=1), np.arange(outputs + 1), center, units, moment_unit
-    )
+        whole = np.rint(z / units).astype(np.int64)
+        names = np.stack([np.unique(column, return_inverse=True)[1] for column in y.T], axis=1)
+    else:
+        whole = _weigh(z / units, weight, total)
+        fine = np.array([_unit(float(most), 1) for most in largest])
+        names = np.rint(z / fine).astype(np.int64)
+    weighted = _weigh((moment / moment_unit)[:, None], weight, total)
+    table = np.concatenate([weighted, whole, names], axis=1)
+    return Targets(table, np.arange(outputs + 1), center, units, moment_unit)
+
+
+def _weigh(z: np.ndarray, weight: np.ndarray, total: int) -> np.ndarray:
+    """Numbers times weights, as whole numbers."""
+    if total <= _WHOLE_WEIGHT:
+        return np.rint(z).astype(np.int64) * weight[:, None]
+    return np.rint(z * weight[:, None]).astype(np.int64)
+
+
+def weigh_table(table: np.ndarray, weight: np.ndarray, *, is_sum: bool) -> np.ndarray:
+    """A table of rows of weight 1 with other weights, which are small whole numbers.
+
+    `is_sum` says whether moment and targets are summed with weights; see `CodedRows`.
+    """
+    table = table.copy()
+    table[:, scan.WEIGHT] = weight
+    if is_sum:
+        end = scan.TARGETS + (table.shape[1] - scan.TARGETS) // 2
+        table[:, scan.MOMENT : end] *= weight[:, None]
+    return table
 
 
 def _unit(largest: float, total_weight: int) -> float:

@@ -144,13 +144,12 @@ def _sum_rows(data, rules, rows, start, end, sums):
         sums[NODE, c] = 0
     weight, moment, is_pure = np.int64(0), np.int64(0), True
     is_class = rules.criterion <= ENTROPY
-    begin = LABELS if is_class else TARGETS
+    begin = LABELS if is_class else TARGETS + rules.n_outputs
     for i in range(start, end):
         row = rows[i]
-        w = add_row(table, row, rules, sums, NODE)
-        weight += w
+        weight += add_row(table, row, rules, sums, NODE)
         if not is_class:
-            moment += w * table[row, MOMENT]
+            moment += table[row, MOMENT]
         for k in range(begin, begin + rules.n_outputs):
             is_pure = is_pure and table[row, k] == table[first, k]
     return weight, moment, is_pure

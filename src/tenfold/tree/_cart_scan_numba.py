@@ -25,8 +25,9 @@ from tenfold.tree._cart_sort_numba import key_code, key_row
 
 GINI, ENTROPY, SQUARED, POISSON, ABSOLUTE, NO_CRITERION = range(6)
 
-# Columns of `CodedRows.table`. Class numbers follow the weight; targets follow the moment, and the
-# ranks of the targets (absolute error) follow these.
+# Columns of `CodedRows.table`. Class numbers follow the weight. In a regression follow the weighted
+# moment, the weighted targets (absolute error: the targets) and the identities of the targets:
+# numbers that are equal for equal targets (absolute error: their ranks).
 WEIGHT, LABELS, MOMENT, TARGETS = 0, 1, 1, 2
 
 # Rows of `CodedRows.columns`: code of a missing value, where the values of the column begin,
@@ -44,7 +45,7 @@ class CodedRows(NamedTuple):
     ----------
     codes : (n_features, n) array of rank codes
     columns : (4, n_features) int64: MISSING, FIRST_VALUE, IS_EXACT, MONOTONE
-    table : (n, ...) int64: weight and class numbers, or weight, moment, targets and their ranks
+    table : (n, ...) int64: weight, then class numbers, or moment, targets and their identities
     values : float64, sorted values of all columns one after the other
     """
 
@@ -57,7 +58,7 @@ class CodedRows(NamedTuple):
 class Rules(NamedTuple):
     """How a tree grows. Weights are in units; `bounds` says where the classes of outputs begin.
 
-    A target is `units` times its whole number; `moment_unit` belongs to squares (or y log y).
+    A weighted target is `units` times its whole number; `moment_unit` belongs to the moments.
     `max_leaves` of 0 is no limit.
     """
 
@@ -144,7 +145,7 @@ def add_row(table, row, rules, sums, side):
             sums[side, table[row, LABELS + k]] += w
     else:
         for k in range(rules.n_outputs):
-            sums[side, k] += w * table[row, TARGETS + k]
+            sums[side, k] += table[row, TARGETS + k]
     return w
 
 
@@ -247,9 +248,8 @@ def scan_squared(data, rules, keys, m, n, sums, weight, missing_left):
         offset = n - m
     for i in range(begin, last):
         row = key_row(keys[0, i if i >= 0 else m - 1 - i])
-        w = table[row, WEIGHT]
-        sum_left += w * table[row, TARGETS]
-        w_left += w
+        sum_left += table[row, TARGETS]
+        w_left += table[row, WEIGHT]
         if i < 0 or (i + 1 < m and key_code(keys[0, i + 1]) == key_code(keys[0, i])):
             continue
         n_left = i + 1 + offset

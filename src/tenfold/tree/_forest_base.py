@@ -17,8 +17,7 @@ from tenfold.engine.rows import Rows
 from tenfold.engine.thread_pool import n_threads, run_in_threads
 from tenfold.tree._bootstrap import draw_counts, draw_rows, tree_seed
 from tenfold.tree._cart_base import CartClassifier, CartModel, CartRegressor, TrainingData
-from tenfold.tree._cart_grower import GrownTree, grow_tree, integer_weights, make_rules
-from tenfold.tree._cart_scan_numba import WEIGHT
+from tenfold.tree._cart_grower import GrownTree, grow_tree, integer_weights, make_rules, weigh_table
 from tenfold.tree._forest_tables import ForestTables, impurity_importances
 from tenfold.tree._out_of_bag import sum_out_of_bag
 from tenfold.tree._pruning import prune
@@ -127,12 +126,16 @@ class ForestModel(CartModel):
             n, draws = data.n_rows, self._n_samples_bootstrap
             counts = draw_counts(seed, n, draws, data.draw_weights)
             weight, unit = self._tree_weights(counts, data.y)
-            table = rows.table.copy()
-            table[:, WEIGHT] = weight
+            table = weigh_table(rows.table, weight, is_sum=self._has_weighted_targets)
             rows = rows._replace(table=table)
         rules = make_rules(self, rows, data.targets, self.criterion, self._splitter)
         tree = self._finish_tree(grow_tree(rows, rules, seed, threads), data.targets, unit)
         return prune(tree, self.ccp_alpha) if self.ccp_alpha > 0.0 else tree
+
+    @property
+    def _has_weighted_targets(self) -> bool:
+        """Whether a grower sums weighted targets."""
+        return False
 
     def _tree_weights(self, counts: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:
         """Weights of the rows of a bootstrap sample, in units, and the unit."""
@@ -219,6 +222,10 @@ class ForestModel(CartModel):
 
 class ForestRegressor(CartRegressor, ForestModel):
     """A forest of regression trees."""
+
+    @property
+    def _has_weighted_targets(self) -> bool:
+        return self.criterion != "absolute_error"
 
     def _oob_attributes(self, values: np.ndarray, y: np.ndarray) -> dict[str, Any]:
         prediction = values[:, 0] if self.n_outputs_ == 1 else values

@@ -293,7 +293,7 @@ def _isolation_tree(
     known, counts = np.unique(rows, return_counts=True)
     part = codes._replace(codes=np.ascontiguousarray(codes.codes[np.ix_(columns, known)]))
     n = len(known)
-    targets = Targets(np.zeros((n, 2), np.int64), np.array([0, 1]), np.zeros(1), np.ones(1), 1.0)
+    targets = Targets(np.zeros((n, 3), np.int64), np.array([0, 1]), np.zeros(1), np.ones(1), 1.0)
     data = make_rows(part, targets, counts.astype(np.int64), None, columns)
     params = SimpleNamespace(
         min_samples_leaf=1,
