@@ -186,3 +186,12 @@ def test_infinity_and_negative_counts_have_no_density():
     for density in (Gamma(3.0, 2.0), Exponential(2.0), Poisson(3.0)):
         assert density.log_density([np.inf])[0] == -np.inf
     assert Multinomial([0.5, 0.5]).log_density([[2.0, -1.0]])[0] == -np.inf
+
+
+@pytest.mark.parametrize(
+    "density", [Gaussian(1.0, 2.0), Gamma(2.0, 1.0), Exponential(1.5), Poisson(2.0)], ids=repr
+)
+def test_one_number_is_one_row(density):
+    for method in (density.log_density, density.cdf):
+        np.testing.assert_array_equal(method(2.0), method([2.0]))
+        assert method(2.0).shape == (1,)

@@ -193,9 +193,9 @@ class ColumnwiseDistribution(FittableDistribution):
 
 
 def as_rows(X: Any) -> np.ndarray:
-    """Rows (n_rows, n_columns) in float64."""
+    """Rows (n_rows, n_columns) in float64; a vector is a column, a number one row of one column."""
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
-    return X[:, None] if X.ndim == 1 else X
+    return X.reshape(-1, 1) if X.ndim < 2 else X
 
 
 def as_weights(X: Any, w: Any) -> np.ndarray:
