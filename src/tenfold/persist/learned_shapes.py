@@ -15,7 +15,8 @@ An entry is a shape in symbols, or several with ``|`` between them:
 ``j``     k - 1
 ``_``     any length; ``+`` any but 0
 other     a length that must be the same wherever the model has this letter
-``h``     `n_outputs_`
+``h``     `n_outputs_`, 1 where a model does not have it
+``b``     `n_trees_per_iteration_`
 ``d``     coefficients of a score: p, and 1 if there is an intercept
 ``a*b``   a product
 ``()``    a number
@@ -73,7 +74,7 @@ _ALWAYS = {
 }
 _WITH_CLASSES = {
     "_start": "K",
-    "_tables.trees.values": "_ k",
+    "tables_.trees.values": "_ k",
     "_log_absent": "k",
     "_log_odds": "k p",
     "_required": "k p | 0 0",
@@ -100,8 +101,8 @@ _WITH_CLASSES = {
     "var_": "k p",
 }
 _WITHOUT_CLASSES = {
-    "_start": "+",
-    "_tables.trees.values": "_ h",
+    "_start": "b",
+    "tables_.trees.values": "_ h",
     "coef_": "p q=1 | q p",
     "explained_variance_": "m",
     "explained_variance_ratio_": "m",
@@ -206,9 +207,9 @@ def _known_lengths(model: Any) -> dict[str, int]:
         parts = getattr(model, "n_clusters", None)
     if type(parts) is int:
         symbols["m"] = parts
-    outputs = getattr(model, "n_outputs_", None)
-    if type(outputs) is int:
-        symbols["h"] = outputs
+    symbols["h"] = getattr(model, "n_outputs_", 1)
+    if hasattr(model, "n_trees_per_iteration_"):
+        symbols["b"] = model.n_trees_per_iteration_
     sizes = getattr(model, "n_categories_", None)
     if isinstance(sizes, np.ndarray) and sizes.dtype.kind in "iu":
         symbols["t"] = int(sizes.sum())
