@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
@@ -12,6 +13,7 @@ from tenfold import (
     LogisticRegression,
     MLPClassifier,
     Ridge,
+    RidgeCV,
     SGDClassifier,
 )
 
@@ -110,6 +112,11 @@ def test_growing_steps_are_accepted_with_a_warning():
     with pytest.warns(FutureWarning, match="Negative values for `power_t` are deprecated"):
         model.fit(X[TWO], y[TWO])
     assert model.score(X[TWO], y[TWO]) > 0.9
+
+
+def test_a_decomposition_that_sparse_rows_do_not_have_is_named():
+    with pytest.warns(FutureWarning, match="The 'svd' mode is not supported for sparse X"):
+        RidgeCV(gcv_mode="svd").fit(csr_array(X), y)
 
 
 def test_a_share_without_a_use_is_named():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Real
 from typing import Any
 
@@ -68,6 +69,13 @@ class PenaltySearch(CrossValidated):
         alphas, ridge = self._penalties(), Ridge(fit_intercept=self.fit_intercept)
         ridge.n_features_in_ = rows.n_features
         exact = self.gcv_mode == "svd"
+        if exact and rows.sparse:
+            warnings.warn(
+                "The 'svd' mode is not supported for sparse X: the moments of the rows are taken. "
+                "Give gcv_mode='eigen'; scikit-learn will refuse this in 1.11.",
+                FutureWarning,
+                stacklevel=2,
+            )
         spectrum, solve = decompose(rows, ridge, float(alphas.min()), exact=exact)
         scores, kept = self._leave_one_out_scores(rows, spectrum, alphas, classes)
         if not np.isfinite(scores).all():
