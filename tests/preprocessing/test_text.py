@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.naive_bayes import MultinomialNB as TheirNB
 from sklearn.pipeline import make_pipeline
@@ -147,3 +148,17 @@ def test_problems_are_named():
         WordCounts().fit("a document")
     with pytest.raises(ValueError, match="each for one word"):
         WordCounts(vocabulary={"a": 0, "b": 2}).fit(["a b"])
+
+
+def test_counts_of_given_words_need_no_fit():
+    model = WordCounts(vocabulary=["cat", "dog"])
+    documents = ["a dog and a dog", "cat"]
+    assert model.transform(documents).toarray().tolist() == [[0, 2], [1, 0]]
+    assert model.get_feature_names_out().tolist() == ["cat", "dog"]
+    fitted = WordCounts(vocabulary=["cat", "dog"]).fit(documents).transform(documents)
+    assert (fitted != model.transform(documents)).nnz == 0
+    weighted = WordCounts(vocabulary=["cat", "dog"], word_weights={"dog": 3.0})
+    assert weighted.transform(documents).toarray().tolist() == [[0, 6], [1, 0]]
+    for unfitted in (TfIdf(vocabulary=["cat"]), WordCounts()):  # these learn from documents
+        with pytest.raises(NotFittedError):
+            unfitted.transform(documents)

@@ -62,6 +62,7 @@ class TfIdf(WordCounts):
     [1.0, 1.0, 1.0, 1.0]
     """
 
+    _weighs_by_documents = True
     _parameter_constraints: dict[str, Any] = {
         **COUNT_CONSTRAINTS,
         "form": [StrOptions({"smooth", "ratio"})],

@@ -108,7 +108,7 @@ class WordCounts(TransformerMixin, BaseEstimator):
     max_features : int, optional
         Keep only this many words, those that occur most often.
     vocabulary : list of str or dict, optional
-        Columns to use, instead of learning them.
+        Columns to use, instead of learning them; counts then need no `fit`.
     ngram_range : pair of int
         Smallest and largest n of the n-grams: (1, 2) are words and bigrams, formed after stop
         words are left out.
@@ -140,6 +140,7 @@ class WordCounts(TransformerMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict[str, Any] = COUNT_CONSTRAINTS
+    _weighs_by_documents = False  # whether weights of words are learned from documents
 
     def __init__(
         self,
@@ -248,7 +249,7 @@ class WordCounts(TransformerMixin, BaseEstimator):
         from scipy.sparse import csr_array, vstack
 
         batches = list(self.transform_chunks(documents))
-        empty = csr_array((0, len(self.vocabulary_)), dtype=self.dtype)
+        empty = csr_array((0, len(self._fixed_vocabulary())), dtype=self.dtype)
         return vstack(batches, format="csr") if batches else empty
 
     def transform_chunks(
@@ -263,15 +264,15 @@ class WordCounts(TransformerMixin, BaseEstimator):
         size : int
             Documents per batch.
         """
-        check_is_fitted(self)
+        vocabulary = self._fixed_vocabulary()
         columns_of_terms = TermLookup(
-            (word.encode(), column) for word, column in self.vocabulary_.items()
+            (word.encode(), column) for word, column in vocabulary.items()
         )
         tokenizer = make_tokenizer(self.lowercase, self.ngram_range, self.stop_words)
         for chunk in iterate_batches(documents, size):
             terms = [tokenizer.terms(document) for document in chunk]
             numbers, starts = encode_tokens(terms, columns_of_terms.__getitem__)
-            yield self._weight(bag_of_words(numbers, starts, len(self.vocabulary_), self.dtype))
+            yield self._weight(bag_of_words(numbers, starts, len(vocabulary), self.dtype))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The words, in the order of the columns.
@@ -281,8 +282,15 @@ class WordCounts(TransformerMixin, BaseEstimator):
         input_features : None
             Not used.
         """
+        vocabulary = self._fixed_vocabulary()
+        return np.array(sorted(vocabulary, key=vocabulary.__getitem__), dtype=object)
+
+    def _fixed_vocabulary(self) -> dict[str, int]:
+        """The columns: learned, or given where counting needs nothing else."""
+        if self.vocabulary is not None and not self._weighs_by_documents:
+            return parse_vocabulary(self.vocabulary)
         check_is_fitted(self)
-        return np.array(sorted(self.vocabulary_, key=self.vocabulary_.__getitem__), dtype=object)
+        return self.vocabulary_
 
     def _count(
         self, documents: Iterable[Any], batches: list[Any] | None = None
@@ -320,7 +328,7 @@ class WordCounts(TransformerMixin, BaseEstimator):
         if self.word_weights is None:
             return X
         return scale_columns(
-            X, _resolve_word_weights(self.word_weights, self.vocabulary_, self.dtype)
+            X, _resolve_word_weights(self.word_weights, self._fixed_vocabulary(), self.dtype)
         )
 
     def __sklearn_tags__(self) -> Any:
