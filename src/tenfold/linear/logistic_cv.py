@@ -80,7 +80,8 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         What decides: names of scikit-learn, or `f(model, X, y)`. None, and the default, which
         changes in version 1.11 of scikit-learn, is accuracy. Weights of rows count in it.
     solver : str
-        As in `LogisticRegression`.
+        "auto", "lbfgs", "newton-cholesky", "newton-cg", "coordinate", "gd", "proximal", or
+        scikit-learn's "liblinear", "sag", "saga", as in `LogisticRegression`.
     tol : float
         Converged when no entry of the gradient of the mean objective exceeds this.
     max_iter : int
