@@ -159,11 +159,15 @@ from tenfold.tree.decision_tree import DecisionTreeClassifier as DecisionTreeCla
 from tenfold.tree.decision_tree import DecisionTreeRegressor as DecisionTreeRegressor
 from tenfold.tree.decision_tree import ExtraTreeClassifier as ExtraTreeClassifier
 from tenfold.tree.decision_tree import ExtraTreeRegressor as ExtraTreeRegressor
+from tenfold.tree.explainable_boosting import ExplainableBoostingClassifier as ExplainableBoostingClassifier
+from tenfold.tree.explainable_boosting import ExplainableBoostingRegressor as ExplainableBoostingRegressor
 from tenfold.tree.isolation_forest import IsolationForest as IsolationForest
+from tenfold.tree.pooling import pool_forests as pool_forests
 from tenfold.tree.random_forest import ExtraTreesClassifier as ExtraTreesClassifier
 from tenfold.tree.random_forest import ExtraTreesRegressor as ExtraTreesRegressor
 from tenfold.tree.random_forest import RandomForestClassifier as RandomForestClassifier
 from tenfold.tree.random_forest import RandomForestRegressor as RandomForestRegressor
+from tenfold.tree.tree_text import export_text as export_text
 
 _WHERE: dict[str, str]
 __all__: list[str]

@@ -1,5 +1,7 @@
 """Decision trees against brute force over all splits, scikit-learn's numbers, and laws."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import sklearn.tree
@@ -32,7 +34,7 @@ def all_masks(x):
     """Left sides of all cuts of a column, missing values on either side."""
     known = np.unique(x[~np.isnan(x)])
     missing = np.isnan(x)
-    for a, b in zip(known, known[1:], strict=False):
+    for a, b in pairwise(known):
         yield x <= (a + b) / 2
         if missing.any():
             yield (x <= (a + b) / 2) | missing

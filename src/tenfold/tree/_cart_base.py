@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -59,6 +59,8 @@ def read_target(rows: Rows) -> np.ndarray:
     """The targets of all rows, (n, n_outputs)."""
     source = rows.source
     is_here = isinstance(source, ArraySource | SparseSource) and rows.classes is None
+    if issparse(getattr(source, "y", None)):
+        raise ValueError("sparse multilabel-indicator for y is not supported.")
     y = np.asarray(source.y) if is_here else rows.each(chunk_target)
     return y.reshape(len(y), -1)
 

@@ -59,14 +59,20 @@ class ForestModel(CartModel):
                 UserWarning,
                 stacklevel=4,
             )
-            return {"tables_": old, "_seed": seed}
-        new = ForestTables.of(self._grow_trees(data, seed, range(grown, self.n_estimators)))
-        tables = new if old is None else ForestTables.join([old, new])
+        tables = self._add_trees(old, data, seed)
         learned = {"tables_": tables, "_seed": seed, "_n_rows": data.n_rows}
         learned["_draw_weights"] = data.draw_weights
-        if self.oob_score:
+        if self.oob_score and (tables is not old or not hasattr(self, "oob_score_")):
             learned |= self._out_of_bag(rows, data, tables, seed)
         return learned
+
+    def _add_trees(self, old: ForestTables | None, data: TrainingData, seed: int) -> ForestTables:
+        """The trees of the last fit, if they are kept, and those that are missing."""
+        numbers = range(0 if old is None else len(old), self.n_estimators)
+        if not numbers and old is not None:
+            return old
+        new = ForestTables.of(self._grow_trees(data, seed, numbers))
+        return new if old is None else ForestTables.join([old, new])
 
     def _check_parameters(self) -> None:
         """Refuse parameters that contradict each other."""
@@ -187,9 +193,10 @@ class ForestModel(CartModel):
         check_is_fitted(self)
         n, numbers = self._n_rows, range(len(self.tables_))
         if not self.bootstrap:
-            return [np.arange(n) for _ in numbers]
+            return [np.arange(n, dtype=np.int32) for _ in numbers]
         draws = self._n_samples_bootstrap
-        return [draw_rows(tree_seed(self._seed, t), n, draws, self._draw_weights) for t in numbers]
+        drawn = (draw_rows(tree_seed(self._seed, t), n, draws, self._draw_weights) for t in numbers)
+        return [rows.astype(np.int32) for rows in drawn]
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -218,6 +225,9 @@ class ForestModel(CartModel):
 
     def __len__(self) -> int:
         return len(self.tables_) if hasattr(self, "tables_") else 0
+
+    def __getitem__(self, t: int) -> Any:
+        return self.estimators_[t]
 
 
 class ForestRegressor(CartRegressor, ForestModel):

@@ -168,8 +168,7 @@ class IsolationForest(OutlierMixin, Estimator):
             tables = new if old is None else ForestTables.join([old, new])
         offset = -0.5
         if self.contamination != "auto":
-            expected = float(average_path_length(self.max_samples_))
-            scores = rows.each(anomaly_scores, tables.trees, expected)
+            scores = rows.each(anomaly_scores, tables.trees, self._expected_depth)
             offset = float(np.percentile(scores, 100.0 * self.contamination))
         return {
             "tables_": tables,
@@ -215,13 +214,17 @@ class IsolationForest(OutlierMixin, Estimator):
         X = rows.take(known).X
         X = X if isinstance(X, np.ndarray) else X.toarray()
         codes = encode_columns(Rows(ArraySource(X), allow_nan=True))
-        depth = int(np.ceil(np.log2(max(self.max_samples_, 2))))
+        depth = self._max_depth
         return ForestTables.of(
             [
                 _isolation_tree(codes, np.searchsorted(known, drawn), columns, s, depth)
                 for (drawn, columns), s in zip(draws, seeds, strict=True)
             ]
         )
+
+    @property
+    def _max_depth(self) -> int:
+        return int(np.ceil(np.log2(max(self.max_samples_, 2))))
 
     @property
     def _expected_depth(self) -> float:
@@ -265,7 +268,8 @@ class IsolationForest(OutlierMixin, Estimator):
         return [self._view(t) for t in range(len(self.tables_))]
 
     def _view(self, t: int) -> ExtraTreeRegressor:
-        tree = ExtraTreeRegressor(max_features=1, random_state=tree_seed(self._seed, t) % 2**32)
+        seed, depth = tree_seed(self._seed, t) % 2**32, self._max_depth
+        tree = ExtraTreeRegressor(max_features=1, max_depth=depth, random_state=seed)
         tree.n_features_in_, tree.n_outputs_ = self.n_features_in_, 1
         tree.tables_ = ForestTables.of([self.tables_.grown(t)])
         return tree

@@ -1,0 +1,165 @@
+"""Forests: out-of-bag predictions by refits, pooling, laws of seeds, text, isolation."""
+
+import numpy as np
+import pytest
+import sklearn.ensemble
+import sklearn.tree
+
+import tenfold
+from tenfold import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    IsolationForest,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    export_text,
+    pool_forests,
+)
+from tenfold.testing.bitwise import assert_bitwise_equal
+from tenfold.tree.isolation_forest import average_path_length
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    score = X[:, 0] * X[:, 1] + X[:, 2] + 0.3 * rng.normal(size=300)
+    return X, score, np.digitize(score, [-0.5, 0.8])
+
+
+def test_out_of_bag_is_what_trees_without_the_row_predict(data):
+    X, y, label = data
+    forest = RandomForestRegressor(25, oob_score=True, random_state=0, max_depth=5).fit(X, y)
+    total, votes = np.zeros(300), np.zeros(300)
+    for tree, drawn in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        outside = np.setdiff1d(np.arange(300), drawn)
+        total[outside] += tree.predict(X[outside])
+        votes[outside] += 1
+    np.testing.assert_allclose(forest.oob_prediction_, total / votes, rtol=1e-12)
+    assert forest.oob_score_ == sklearn.metrics.r2_score(y, forest.oob_prediction_)
+    classifier = RandomForestClassifier(25, oob_score=True, random_state=0).fit(X, label)
+    assert abs(classifier.oob_score_ - 0.75) < 0.15
+    np.testing.assert_allclose(classifier.oob_decision_function_.sum(axis=1), 1)
+
+
+def test_a_tree_of_the_forest_is_a_tree_on_its_draw(data):
+    """Refit by weights: the counts of the draw are the weights of the rows."""
+    X, y, _ = data
+    forest = RandomForestRegressor(3, random_state=0).fit(X, y)
+    tree, drawn = forest.estimators_[1], forest.estimators_samples_[1]
+    assert len(drawn) == 300
+    counts = np.bincount(drawn, minlength=300)
+    again = DecisionTreeRegressor(random_state=0).fit(X, y, sample_weight=counts.astype(float))
+    inside = np.unique(drawn)
+    np.testing.assert_allclose(tree.predict(X[inside]), again.predict(X[inside]), rtol=1e-9)
+    np.testing.assert_allclose(tree.tree_.impurity[0], again.tree_.impurity[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("family", [RandomForestClassifier, ExtraTreesClassifier])
+def test_probabilities_are_the_mean_of_the_trees(family, data):
+    X, _, label = data
+    forest = family(7, random_state=1).fit(X, label)
+    mean = np.mean([tree.predict_proba(X) for tree in forest.estimators_], axis=0)
+    np.testing.assert_allclose(forest.predict_proba(X), mean, rtol=1e-12)
+    leaves = np.stack([tree.apply(X) for tree in forest.estimators_], axis=1)
+    np.testing.assert_array_equal(forest.apply(X), leaves)
+    paths, starts = forest.decision_path(X)
+    assert paths.shape == (300, starts[-1])
+    np.testing.assert_allclose(forest.feature_importances_.sum(), 1)
+
+
+def test_more_trees_by_warm_start_are_those_of_a_larger_forest(data):
+    X, y, _ = data
+    small = RandomForestRegressor(3, random_state=5, warm_start=True, max_depth=4).fit(X, y)
+    small.set_params(n_estimators=8).fit(X, y)
+    large = RandomForestRegressor(8, random_state=5, max_depth=4).fit(X, y)
+    assert_bitwise_equal(small, large, "warm start")
+
+
+def test_pooled_votes_are_the_mean_of_votes(data):
+    X, y, label = data
+    a = RandomForestClassifier(4, random_state=0).fit(X[label < 2], label[label < 2])
+    b = RandomForestClassifier(12, random_state=1).fit(X[label > 0], label[label > 0])
+    pooled = pool_forests(a, b)
+    assert pooled.classes_.tolist() == [0, 1, 2]
+    p, q = np.zeros((300, 3)), np.zeros((300, 3))
+    p[:, :2], q[:, 1:] = a.predict_proba(X), b.predict_proba(X)
+    np.testing.assert_allclose(pooled.predict_proba(X), (4 * p + 12 * q) / 16, atol=1e-15)
+    parts = [ExtraTreesRegressor(n, random_state=n).fit(X, y) for n in (2, 6)]
+    mean = (2 * parts[0].predict(X) + 6 * parts[1].predict(X)) / 8
+    np.testing.assert_allclose(pool_forests(*parts).predict(X), mean, rtol=1e-12)
+    with pytest.raises(TypeError, match="different kinds"):
+        pool_forests(a, parts[0])
+
+
+def test_bootstrap_weights_are_chances(data):
+    """Rows of weight zero are never drawn; the others in proportion."""
+    X, y, _ = data
+    w = np.where(np.arange(300) < 100, 0.0, np.where(np.arange(300) < 200, 1.0, 3.0))
+    forest = RandomForestRegressor(40, random_state=0, max_depth=1).fit(X, y, sample_weight=w)
+    counts = sum(np.bincount(drawn, minlength=300) for drawn in forest.estimators_samples_)
+    assert counts[:100].sum() == 0
+    assert 2.7 < counts[200:].sum() / counts[100:200].sum() < 3.3
+
+
+def test_quality_is_that_of_scikit_learn():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(2000, 8))
+    y = X[:, 0] * X[:, 1] + np.sin(3 * X[:, 2]) + 0.3 * rng.normal(size=2000)
+    for name in ("RandomForestRegressor", "ExtraTreesRegressor"):
+        scores = [
+            getattr(home, name)(30, random_state=0)
+            .fit(X[:1000], y[:1000])
+            .score(X[1000:], y[1000:])
+            for home in (tenfold, sklearn.ensemble)
+        ]
+        assert abs(scores[0] - scores[1]) < 0.03
+
+
+def test_text_is_that_of_scikit_learn(data):
+    X, y, label = data
+    X = X.astype(np.float32)
+    params = {"max_depth": 3, "min_samples_leaf": 20, "random_state": 0}
+    options = {"feature_names": list("abcde"), "decimals": 3}
+    for name, target, more in (
+        ("Classifier", label, {"show_weights": True}),
+        ("Regressor", y, {}),
+        ("Classifier", label, {"max_depth": 1}),
+    ):
+        ours = getattr(tenfold, f"DecisionTree{name}")(**params).fit(X, target)
+        theirs = getattr(sklearn.tree, f"DecisionTree{name}")(**params).fit(X, target)
+        expected = sklearn.tree.export_text(theirs, **options, **more)
+        assert export_text(ours, **options, **more) == expected
+
+
+def test_isolation_finds_what_lies_apart():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(500, 3)), rng.uniform(5, 9, size=(10, 3))])
+    model = IsolationForest(random_state=0, contamination=0.02).fit(X)
+    assert (model.predict(X[500:]) == -1).mean() > 0.9
+    assert (model.predict(X) == -1).sum() <= 11
+    np.testing.assert_allclose(
+        average_path_length([1, 2, 4]), [0, 1, 2 * (np.log(3) + np.euler_gamma) - 1.5]
+    )
+    theirs = sklearn.ensemble.IsolationForest(random_state=0).fit(X).score_samples(X)
+    ours = IsolationForest(random_state=0).fit(X).score_samples(X)
+    assert np.corrcoef(ours, theirs)[0, 1] > 0.95
+
+
+def test_balanced_subsamples_raise_the_rare_class(data):
+    X, y, _ = data
+    rare = (y > 1.8).astype(int)
+    plain = RandomForestClassifier(30, random_state=0, max_depth=3).fit(X, rare)
+    balanced = RandomForestClassifier(
+        30, random_state=0, max_depth=3, class_weight="balanced_subsample"
+    ).fit(X, rare)
+    assert balanced.predict_proba(X)[:, 1].mean() > 2 * plain.predict_proba(X)[:, 1].mean()
+
+
+def test_a_single_tree_without_a_bootstrap_is_a_decision_tree(data):
+    X, _, label = data
+    forest = RandomForestClassifier(1, bootstrap=False, max_features=None, random_state=0)
+    tree = DecisionTreeClassifier(random_state=3)
+    np.testing.assert_array_equal(forest.fit(X, label).predict(X), tree.fit(X, label).predict(X))
