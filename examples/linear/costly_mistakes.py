@@ -12,11 +12,11 @@ rule is always the same: of all decisions take the one with the least expected c
 # of expected cost cross lies the threshold.
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tenfold import CostSensitiveClassifier, LogisticRegression, datasets
+from tenfold import CostSensitiveClassifier, LogisticRegression, datasets, search
 from tenfold.math.decision_costs import (
     cost_class_weights,
     cost_report,
@@ -142,8 +142,8 @@ for name, costs, reject in (
     ("the same, or look", XRAY, 0.5),
 ):
     careful = CostSensitiveClassifier(model, costs, reject=reject)
-    search = GridSearchCV(careful, penalties, cv=4).fit(A, t)
-    said = search.predict(A_new)
+    chosen = search(careful, penalties, A, t, folds=4)  # judged by cost
+    said = chosen.predict(A_new)
     overlooked = ((said == "benign") & (t_new == "malignant")).sum()
     needless = ((said == "malignant") & (t_new == "benign")).sum()
     looked = (said == "rejected").sum()

@@ -15,6 +15,7 @@ import numpy as np
 
 from tenfold import Perceptron, novikoff_bound, perceptron_step
 from tenfold.plot.style import TEXT_COLOR, palette_color, palette_marker, style_axes
+from tenfold.teaching.learning_theory import MemorizingClassifier
 
 theta, _ = perceptron_step([2, 4], -1, [0, 0])
 print(f"in the notes: (-2, -4), here: {tuple(theta.astype(int).tolist())}")
@@ -147,15 +148,6 @@ plt.show()
 # has seen; on what it has not seen it knows nothing. A straight line errs on both, and a little.
 
 
-class ByHeart:
-    def fit(self, X, y):
-        self.seen = {tuple(row): label for row, label in zip(X, y, strict=True)}
-        return self
-
-    def predict(self, X):
-        return np.array([self.seen.get(tuple(row), -1) for row in X])
-
-
 def two_clouds(n):
     label = rng.choice([-1, 1], n)
     return label[:, None] * np.array([1.0, 0.8]) + rng.standard_normal((n, 2)), label
@@ -166,7 +158,7 @@ print(f"{'rows':>6}{'by heart: seen':>17}{'new':>8}{'averaged perceptron: seen':
 for n in (20, 100, 500, 2500):
     X, y = two_clouds(n)
     line = Perceptron(average=True, max_iter=50, random_state=0).fit(X, y)
-    heart = ByHeart().fit(X, y)
+    heart = MemorizingClassifier().fit(X, y)
     errors = [
         np.mean(m.predict(A) != b) for m in (heart, line) for A, b in ((X, y), (X_new, y_new))
     ]
