@@ -207,6 +207,7 @@ def test_solvers_of_ridge_agree(solver, positive):
     model = tenfold.Ridge(solver=solver, positive=positive, tol=1e-10).fit(X, y)
     reference = linear_model.Ridge(positive=positive, tol=1e-12).fit(X, y)
     np.testing.assert_allclose(model.coef_, reference.coef_, atol=2e-4 if positive else 1e-8)
+    assert model.solver_ == solver
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])

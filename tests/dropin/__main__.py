@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.dropin.runner import run_files, unexpected_failures
+from tests.dropin.runner import KINDS, count_kinds, run_files, unexpected_failures
 from tests.dropin.swap import PACKAGE
 
 
@@ -20,7 +20,7 @@ def full_path(name: str) -> str:
 
 
 def main() -> None:
-    """Print a line for each file: passed, failed, left out; and on request each failure."""
+    """Print a table of files, with the tests that passed and failed; on request each failure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", help='such as "linear_model/ridge" or "calibration"')
     parser.add_argument("--minutes", type=float, default=20, help="time limit of a file")
@@ -29,10 +29,13 @@ def main() -> None:
     parser.add_argument("-v", action="store_true", help="show the message of each failure")
     parser.add_argument("--new", action="store_true", help="show failures without an exception")
     options = parser.parse_args()
+    kinds = ("passed", *KINDS, "other", "left out")
+    sys.stdout.write(f"| file | {' | '.join(kinds)} |\n|{'---|' * 7}\n")
     for name in options.files:
         (results,) = run_files([full_path(name)], options.minutes, options.select)
-        counts = f"{len(results.passed)} | {len(results.failed)} | {results.left_out}"
-        lines = [f"| {name} | {counts} |", *filter(None, [results.error])]
+        counts = count_kinds(results)
+        cells = " | ".join(str(count or "") for count in counts.values())
+        lines = [f"| {name} | {cells} |", *filter(None, [results.error])]
         if options.v or options.new:
             failures = unexpected_failures(results) if options.new else results.failed
             lines += [f"    {test}: {text[:300]}" for test, text in failures.items()]

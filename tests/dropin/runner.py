@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from tests.dropin.swap import PACKAGE, swap_imports
 
 ROOT = Path(__file__).parents[2]
+KINDS = ("private", "accepted here", "random numbers")  # how reasons begin
 EXCEPTIONS = Path(__file__).with_name("expected_failures.txt")
 
 
@@ -98,6 +99,16 @@ def read_exceptions() -> dict[str, dict[str, str]]:
             file, _, test = name.strip().partition("::")
             found.setdefault(file, {})[test] = reason.strip()
     return found
+
+
+def count_kinds(results: FileResults) -> dict[str, int]:
+    """Number of tests that passed, that failed by the kind of reason, and that were left out."""
+    known = read_exceptions().get(results.file, {})
+    counts = {"passed": len(results.passed), **dict.fromkeys(KINDS, 0), "other": 0}
+    for test in results.failed:
+        reason = known.get(test) or known.get(test.partition("[")[0], "")
+        counts[next((kind for kind in KINDS if reason.startswith(kind)), "other")] += 1
+    return counts | {"left out": results.left_out}
 
 
 def unexpected_failures(results: FileResults) -> dict[str, str]:

@@ -285,9 +285,9 @@ class PrecomputedGram(LazyGram):
         if wrong.any():
             column = rows.source.column(int(wrong.argmax()))
             raise ValueError(
-                "Gram matrix passed in via 'precompute' parameter did not pass validation: it is not "
-                f"X'X of these rows, column {column} differs. The weights of the rows must be in "
-                "it, and sum to the number of rows."
+                "Gram matrix passed in via 'precompute' parameter did not pass validation: it is "
+                f"not X'X of these rows, column {column} differs. The weights of the rows must be "
+                "in it, and sum to the number of rows."
             )
 
 

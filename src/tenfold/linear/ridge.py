@@ -54,7 +54,7 @@ class Ridge(LeastSquaresRegressor):
     coef_ : (n_features,) or (n_targets, n_features) coefficients
     intercept_ : float or (n_targets,) intercept, 0.0 if `fit_intercept` is False
     n_iter_ : iterations of "sparse_cg"; 1 for the other solvers
-    solver_ : the solver that was used
+    solver_ : `solver`, as in scikit-learn; for "auto" the solver that was chosen
     statistic_ : the moments of [X y] from which all this was computed
 
     Notes
@@ -184,10 +184,14 @@ class Ridge(LeastSquaresRegressor):
         return learned
 
     def _extra_attributes(self, P: LeastSquaresProblem) -> dict[str, Any]:
-        return {"n_iter_": 1, "solver_": "cholesky" if P.R is None else "svd"}
+        return {"n_iter_": 1, "solver_": self._solver_name("cholesky" if P.R is None else "svd")}
 
     def _spectrum_attributes(self, singular: np.ndarray, eps: float) -> dict[str, Any]:
-        return {"n_iter_": 1, "solver_": "svd"}
+        return {"n_iter_": 1, "solver_": self._solver_name("svd")}
+
+    def _solver_name(self, used: str) -> str:
+        """What was asked for; what was used, if the choice was left to the model."""
+        return used if self.solver == "auto" else self.solver
 
 
 def _are_scalar_penalties(settings: list[dict]) -> bool:

@@ -130,7 +130,7 @@ class RidgeClassifier(SignClassifier):
     coef_ : (n_features,) coefficients of two classes, else (n_classes, n_features)
     intercept_ : (1,) or (n_classes,) intercepts, 0.0 if `fit_intercept` is False
     n_iter_ : iterations of "sparse_cg"; 1 for the other solvers
-    solver_ : the solver that was used
+    solver_ : `solver`, as in scikit-learn; for "auto" the solver that was chosen
 
     See Also
     --------
