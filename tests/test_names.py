@@ -14,8 +14,8 @@ FILES = sorted(HOME.rglob("*.py"))
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 
 NOUNS_IN_ING = re.compile(
-    "averaging|embedding|encoding|padding|pooling|preprocessing|ranking|rounding|smoothing|"
-    "stopping|teaching|testing|training|tuning"
+    "averaging|bagging|binning|boosting|embedding|encoding|padding|pooling|preprocessing|pruning|"
+    "ranking|rounding|smoothing|stacking|stopping|teaching|testing|training|tuning|voting"
 )
 BRITISH = re.compile(
     r"(?<![a-z])centres?(?![a-z])|colour|neighbour|behaviour|(?:normal|regular|initial|penal|maxim|"
