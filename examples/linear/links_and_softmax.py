@@ -11,6 +11,7 @@ the probit, the distribution function of a normal variable. Softmax does the sam
 import matplotlib.pyplot as plt
 import numpy as np
 
+from tenfold import LogisticRegression, relative_coefficients
 from tenfold.math import links
 from tenfold.plot.style import TEXT_COLOR, palette_color, style_axes
 
@@ -137,3 +138,15 @@ print(f"1000 pairs of scores, largest difference {np.abs(difference).max():.1e}"
 # the others lose, so that every row sums to zero.
 print(links.softmax_jacobian(scores).round(4))
 print("sums of the rows:", links.softmax_jacobian(scores).sum(axis=1).round(12) + 0.0)
+
+# %%
+# Softmax does not change when all classes are shifted alike. Differences from a reference class are
+# what the data determine: log-odds against that class, whose own coefficients are zero.
+X = rng.normal(size=(300, 1))
+kinds = np.array(["low", "middle", "high"])[np.digitize(X[:, 0] + rng.normal(size=300), [-1, 1])]
+model = LogisticRegression(C=np.inf).fit(X, kinds)
+relative = relative_coefficients(model, "middle")
+for name, slope, constant in zip(
+    relative.classes, relative.coef[:, 0], relative.intercept, strict=True
+):
+    print(f"log odds of {name} against middle: {slope:+.2f} x {constant:+.2f}")

@@ -92,6 +92,7 @@ from tenfold.linear.penalized import PenalizedRegressor as PenalizedRegressor
 from tenfold.linear.poisson import PoissonRegressor as PoissonRegressor
 from tenfold.linear.probit import ProbitRegression as ProbitRegression
 from tenfold.linear.quantile import QuantileRegressor as QuantileRegressor
+from tenfold.linear.reference_class import relative_coefficients as relative_coefficients
 from tenfold.linear.ridge import Ridge as Ridge
 from tenfold.linear.ridge_classifier import RidgeClassifier as RidgeClassifier
 from tenfold.linear.ridge_cv import RidgeCV as RidgeCV
