@@ -162,10 +162,10 @@ from tenfold.tree.decision_tree import ExtraTreeClassifier as ExtraTreeClassifie
 from tenfold.tree.decision_tree import ExtraTreeRegressor as ExtraTreeRegressor
 from tenfold.tree.explainable_boosting import ExplainableBoostingClassifier as ExplainableBoostingClassifier
 from tenfold.tree.explainable_boosting import ExplainableBoostingRegressor as ExplainableBoostingRegressor
+from tenfold.tree.extra_trees import ExtraTreesClassifier as ExtraTreesClassifier
+from tenfold.tree.extra_trees import ExtraTreesRegressor as ExtraTreesRegressor
+from tenfold.tree.forest_pool import pool_forests as pool_forests
 from tenfold.tree.isolation_forest import IsolationForest as IsolationForest
-from tenfold.tree.pooling import pool_forests as pool_forests
-from tenfold.tree.random_forest import ExtraTreesClassifier as ExtraTreesClassifier
-from tenfold.tree.random_forest import ExtraTreesRegressor as ExtraTreesRegressor
 from tenfold.tree.random_forest import RandomForestClassifier as RandomForestClassifier
 from tenfold.tree.random_forest import RandomForestRegressor as RandomForestRegressor
 from tenfold.tree.tree_text import export_text as export_text

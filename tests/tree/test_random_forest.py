@@ -163,3 +163,24 @@ def test_a_single_tree_without_a_bootstrap_is_a_decision_tree(data):
     forest = RandomForestClassifier(1, bootstrap=False, max_features=None, random_state=0)
     tree = DecisionTreeClassifier(random_state=3)
     np.testing.assert_array_equal(forest.fit(X, label).predict(X), tree.fit(X, label).predict(X))
+
+
+@pytest.mark.parametrize("family", [RandomForestRegressor, ExtraTreesRegressor])
+def test_quantiles_weigh_the_rows_of_the_leaves(family, data):
+    """Meinshausen's weights, by definition."""
+    X, y, _ = data
+    forest = family(9, random_state=0, min_samples_leaf=6, keep_targets=True).fit(X, y)
+    shares, order = [0.05, 0.5, 0.93], np.argsort(y)
+    leaves, drawn = forest.apply(X), forest.estimators_samples_
+    found = forest.predict_quantiles(X[:20], shares)
+    for i in range(20):
+        weight = np.zeros(300)
+        for t in range(9):
+            counts = np.bincount(drawn[t], minlength=300) * (leaves[:, t] == leaves[i, t])
+            weight += counts / counts.sum() / 9
+        places = np.searchsorted(np.cumsum(weight[order]), np.array(shares) - 1e-9)
+        np.testing.assert_array_equal(found[i], y[order][places])
+    low, high = forest.predict_interval(X, 0.8).T
+    assert np.mean((low <= y) & (y <= high)) > 0.75
+    with pytest.raises(ValueError, match="keep_targets=True"):
+        family(2).fit(X, y).predict_quantiles(X)

@@ -74,6 +74,7 @@ CLASS_TAGS: dict[str, str] = {
     "l2_penalty": "tenfold.math.penalties.L2Penalty",
     "layer_norm": "tenfold.neural.layers.normalization.LayerNorm",
     "likelihood": "tenfold.neural.losses.Likelihood",
+    "leaf_targets": "tenfold.tree._leaf_targets.LeafTargets",
     "linear_warmup": "tenfold.optim.schedules.LinearWarmup",
     "log_over_sqrt": "tenfold.optim.schedules.LogOverSqrt",
     "logistic_loss": "tenfold.math.losses.LogisticLoss",

@@ -24,7 +24,7 @@ from tenfold.engine.source import Source, concatenate_chunks, select_rows
 from tenfold.engine.spool import SpoolFile
 from tenfold.engine.task import FoldTask
 from tenfold.engine.thread_pool import n_threads, run_in_threads
-from tenfold.tree._binning_numba import assign_bins, assign_category_bins
+from tenfold.tree._binning_numba import CELLS, assign_bins, assign_category_bins, fill_cells
 
 SAMPLE_ROWS = 200_000
 _SAMPLE_BYTES = 2**29  # of the sample, where rows are so wide that 200,000 of them are more
@@ -67,15 +67,14 @@ class BinMapper:
         return np.dtype(np.uint8 if self.max_bins < 2**8 else np.uint16)
 
     @cached_property
-    def _tables(self) -> dict[np.dtype, np.ndarray]:
-        return {np.dtype(np.float64): _search_table(self.thresholds)}
+    def _tables(self) -> dict[np.dtype, tuple[np.ndarray, ...]]:
+        return {}
 
-    def search_table(self, dtype: np.dtype) -> np.ndarray:
-        """Thresholds for the search among values of a type, at a power of two of them."""
-        tables = self._tables
-        if dtype not in tables:
-            tables[dtype] = _round_down(tables[np.dtype(np.float64)], dtype)
-        return tables[dtype]
+    def search_table(self, dtype: np.dtype) -> tuple[np.ndarray, ...]:
+        """What `assign_bins` needs for values of a type."""
+        if dtype not in self._tables:
+            self._tables[dtype] = _search_table(self.thresholds, dtype)
+        return self._tables[dtype]
 
 
 def bin_rows(chunk: Chunk, mapper: BinMapper) -> np.ndarray:
@@ -86,7 +85,7 @@ def bin_rows(chunk: Chunk, mapper: BinMapper) -> np.ndarray:
         parts = (X[first : first + step].toarray() for first in range(0, X.shape[0], step))
         return np.concatenate([bin_rows(Chunk(part), mapper) for part in parts])
     out = np.empty(X.shape, mapper.dtype)
-    assign_bins(X, mapper.search_table(X.dtype), mapper.max_bins, out)
+    assign_bins(X, *mapper.search_table(X.dtype), mapper.max_bins, out)
     for j, categories in enumerate(mapper.categories):
         if categories is not None:
             bins = mapper.category_bins[j]
@@ -240,12 +239,23 @@ def _for_columns(work: Callable[[int], None], columns: int, cells: int) -> None:
     run_in_threads(take_columns, min(n_threads(), columns) - 1 if parallel else 0)
 
 
-def _search_table(thresholds: np.ndarray) -> np.ndarray:
-    """Thresholds filled up with +inf to a power of two of columns, one more than are needed."""
-    p, used = thresholds.shape
-    table = np.full((p, 1 << used.bit_length()), np.inf)
-    table[:, :used] = thresholds
-    return table
+def _search_table(thresholds: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, ...]:
+    """Thresholds in a type, and cells of equal width over their range; see `assign_bins`."""
+    rounded = _round_down(thresholds, dtype)
+    counts = np.count_nonzero(np.isfinite(rounded), axis=1)
+    p, some = len(rounded), counts > 1
+    low, scale = np.zeros(p, dtype), np.zeros(p, dtype)
+    first = np.argmax(np.isfinite(rounded), axis=1) if rounded.size else np.zeros(p, int)
+    for j in np.flatnonzero(some):
+        a, b = rounded[j, first[j]], rounded[j, first[j] + counts[j] - 1]
+        with np.errstate(over="ignore", divide="ignore"):
+            width = dtype.type(CELLS) / (b - a)
+        if np.isfinite(width):
+            low[j], scale[j] = a, width
+    starts = np.zeros((p, CELLS + 1), np.uint16)
+    used = np.count_nonzero(rounded < np.inf, axis=1)
+    fill_cells(rounded, used, low, scale, starts)
+    return rounded, low, scale, starts
 
 
 def _round_down(table: np.ndarray, dtype: np.dtype) -> np.ndarray:

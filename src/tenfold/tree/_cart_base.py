@@ -22,7 +22,7 @@ from tenfold.tree._predict_numba import apply_trees
 from tenfold.tree._rank_codes import encode_columns
 
 
-class TrainingData(NamedTuple):
+class CodedTrainingSet(NamedTuple):
     """Rows of a fit as a grower reads them.
 
     Attributes
@@ -101,7 +101,7 @@ class CartModel(Estimator):
             )
         return signs.astype(np.int8)
 
-    def _training_data(self, rows: Rows, *, bootstrap: bool = False) -> TrainingData:
+    def _training_data(self, rows: Rows, *, bootstrap: bool = False) -> CodedTrainingSet:
         """Codes, targets and weights of all rows."""
         y = self._read_y(rows)
         w = self._full_weights(y, read_weight(rows), bootstrap=bootstrap)
@@ -115,7 +115,7 @@ class CartModel(Estimator):
         total = self._draw_count(len(y), w) if bootstrap else int(whole.sum())
         targets = self._encode_y(y, whole, total)
         coded = grower.make_rows(encode_columns(rows), targets, whole, signs)
-        return TrainingData(coded, targets, unit, y, draw)
+        return CodedTrainingSet(coded, targets, unit, y, draw)
 
     def _draw_count(self, n: int, w: np.ndarray | None) -> int:
         """Number of rows that a bootstrap draws."""

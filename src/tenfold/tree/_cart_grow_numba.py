@@ -24,14 +24,14 @@ from tenfold.tree._cart_node_numba import (
     partition_rows,
 )
 from tenfold.tree._cart_scan_numba import MONOTONE, CodedRows
-from tenfold.tree._cart_sort_numba import MAX_DIGIT_VALUES
+from tenfold.tree._cart_sort_numba import ALLOCATING, ENTRY, INNER, MAX_DIGIT_VALUES
 
 _COUNT, _FRONTIER, _PENDING, _LEAVES = 0, 1, 2, 3  # entries of `state`
 _FIRST_CAPACITY = 512  # nodes
 _EPSILON = np.finfo(np.float64).eps
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**ALLOCATING)
 def _enlarge(nodes, values, count):
     """The nodes and their values in tables of twice the size."""
     larger = np.empty(2 * len(nodes), GROWING_NODE)
@@ -55,7 +55,7 @@ def _overload_make_medians(rules, n):
     return lambda rules, n: 0
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**ALLOCATING)
 def _make_scratch(rules, n, p, capacity):
     """Memory for growing trees of n rows, of numbers below `capacity`, and p columns."""
     draws = np.empty((2, p), np.int64)
@@ -71,7 +71,7 @@ def _make_scratch(rules, n, p, capacity):
     )
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _set_root(nodes, state, end, depth, seed, low, high):
     node = nodes[0]
     node.start, node.end, node.depth = 0, end, depth
@@ -79,12 +79,12 @@ def _set_root(nodes, state, end, depth, seed, low, high):
     state[_COUNT], state[_FRONTIER], state[_PENDING], state[_LEAVES] = 1, 1, 0, 1
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _may_split(rules, n_rows, depth):
     return depth < rules.max_depth and n_rows >= rules.min_split and n_rows >= 2 * rules.min_leaf
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _evaluate(data, rules, rows, nodes, values, at, scratch):
     """Value and impurity of a node, and its split if it has one; whether it has."""
     node = nodes[at]
@@ -103,7 +103,7 @@ def _evaluate(data, rules, rows, nodes, values, at, scratch):
     return True
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _bound_children(data, rules, rows, nodes, values, at, left, scratch):
     """Bounds of the values of two children by the monotone constraint of their split."""
     sign = data.columns[MONOTONE, nodes[at].feature]
@@ -117,7 +117,7 @@ def _bound_children(data, rules, rows, nodes, values, at, left, scratch):
     nodes[upper].low = bound
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _add_children(data, rules, rows, nodes, values, state, at, scratch):
     """Make the two children of a node that has a split; the number of the left one."""
     node, left = nodes[at], state[_COUNT]
@@ -137,7 +137,7 @@ def _add_children(data, rules, rows, nodes, values, state, at, scratch):
     return left
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _grow_depth_first(data, rules, rows, nodes, values, state, scratch, local_rows):
     """Split nodes of the frontier until it is empty; False if the table is full."""
     while state[_FRONTIER] > 0:
@@ -158,13 +158,13 @@ def _grow_depth_first(data, rules, rows, nodes, values, state, scratch, local_ro
     return True
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _is_before(nodes, a, b):
     """Whether node a is to be split before node b."""
     return nodes[a].gain > nodes[b].gain or (nodes[a].gain == nodes[b].gain and a < b)
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _push(nodes, state, at):
     """Put a node with a split into the heap."""
     i = state[_FRONTIER]
@@ -175,7 +175,7 @@ def _push(nodes, state, at):
     nodes[i].frontier = at
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _pop(nodes, state):
     """Take the node with the largest gain out of the heap."""
     top = nodes[0].frontier
@@ -194,7 +194,7 @@ def _pop(nodes, state):
     return top
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _grow_best_first(data, rules, rows, nodes, values, state, scratch):
     """Split the node with the largest gain until there are enough leaves; False if full."""
     at, end = np.int64(0), state[_COUNT]  # nodes from `at` to `end` wait for their evaluation
@@ -219,7 +219,7 @@ def _grow_best_first(data, rules, rows, nodes, values, state, scratch):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(**ENTRY)
 def grow_top(data, rules, rows, seed, local_rows):
     """Grow a tree depth first; nodes of at most `local_rows` rows are left pending.
 
@@ -235,7 +235,7 @@ def grow_top(data, rules, rows, seed, local_rows):
     return nodes, values, state[_COUNT], state[_PENDING]
 
 
-@njit(cache=True, nogil=True)
+@njit(**ENTRY)
 def grow_best_first(data, rules, rows, seed):
     """Grow a tree of a limited number of leaves: nodes, values, number of nodes."""
     scratch = _make_scratch(rules, len(rows), data.codes.shape[0], data.table.shape[0])
@@ -248,7 +248,7 @@ def grow_best_first(data, rules, rows, seed):
     return nodes, values, state[_COUNT]
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _copy_rows(data, rows, start, end, local):
     """Copy the rows start:end of a node to the first places of `local`."""
     for f in range(data.codes.shape[0]):
@@ -259,7 +259,7 @@ def _copy_rows(data, rows, start, end, local):
             local.table[i - start, k] = data.table[rows[i], k]
 
 
-@njit(cache=True, nogil=True)
+@njit(**ENTRY)
 def grow_pending(data, rules, rows, top, n_pending, local_rows, counters, items, me):
     """Grow pending nodes, one after the other as long as some are left for this thread.
 

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from tenfold.tree._cart_scan_numba import TARGETS, WEIGHT, is_large_enough, keeps_order
-from tenfold.tree._cart_sort_numba import key_code, key_row, make_key, sort_keys
+from tenfold.tree._cart_sort_numba import ALLOCATING, INNER, key_code, key_row, make_key, sort_keys
 
 
 class MedianScratch(NamedTuple):
@@ -30,7 +30,7 @@ class MedianScratch(NamedTuple):
     order: np.ndarray  # (n,) rows in the order of a column
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**ALLOCATING)
 def make_median_scratch(n, outputs):
     """Memory for nodes of up to n rows."""
     return MedianScratch(
@@ -42,7 +42,7 @@ def make_median_scratch(n, outputs):
     )
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def rank_targets(data, rules, rows, start, end, k, keys, counts, medians):
     """Sort the targets of output k: ranks and levels.
 
@@ -73,7 +73,7 @@ def rank_targets(data, rules, rows, start, end, k, keys, counts, medians):
     return np.float64(median) / 2 + np.float64(medians.levels[k, upper]) / 2, np.float64(loss)
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _locate(tree, size, weight, strict):
     """First position whose cumulated weight, twice, reaches `weight` (exceeds it, if strict).
 
@@ -95,7 +95,7 @@ def _locate(tree, size, weight, strict):
     return position, below, targets
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _sweep(data, rules, k, n, side, scratch):
     """Add the losses of the first 1, 2, ... rows in their order (side 0), or of the last (1)."""
     tree = scratch.fenwick
@@ -125,7 +125,7 @@ def _sweep(data, rules, k, n, side, scratch):
             scratch.losses[2 + side, i] = np.float64(median) / 2 + np.float64(upper) / 2
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _sum_losses(data, rules, keys, m, n, missing_left, scratch):
     """Losses of both children of every cut; the number of missing values that come first."""
     offset = n - m if missing_left else 0
@@ -142,7 +142,7 @@ def _sum_losses(data, rules, keys, m, n, missing_left, scratch):
     return offset
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def scan_absolute(data, rules, keys, m, n, weight, sign, low, high, missing_left, scratch):
     """Best cut of sorted keys: (score, keys with a value on the left)."""
     order, losses = scratch.order, scratch.losses

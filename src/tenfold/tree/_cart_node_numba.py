@@ -44,7 +44,7 @@ from tenfold.tree._cart_scan_numba import (
     score_cut,
     side_score,
 )
-from tenfold.tree._cart_sort_numba import key_code, make_key, sort_keys
+from tenfold.tree._cart_sort_numba import INNER, key_code, make_key, sort_keys
 
 _HEAVIER = 0  # direction of missing values beside LEFT and RIGHT: not known from the rows
 MEDIAN_RULES = (MedianRules, RandomMedianRules)
@@ -99,7 +99,7 @@ class NodeFacts(NamedTuple):
     high: float
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def mix_bits(x):
     """A hash of 64 bits (the finalizer of splitmix64)."""
     x = x + _GOLDEN
@@ -108,7 +108,7 @@ def mix_bits(x):
     return x ^ (x >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def uniform_from_bits(bits):
     """A number in [0, 1) from 64 random bits."""
     return np.float64(bits >> np.uint64(11)) * 2.0**-53
@@ -136,7 +136,7 @@ def _overload_measure_medians(data, rules, rows, start, end, values, at, scratch
     return measure
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _sum_rows(data, rules, rows, start, end, sums):
     """Sums of the rows of a node: (weight, moment, whether all targets are equal)."""
     table, first = data.table, rows[start]
@@ -155,7 +155,7 @@ def _sum_rows(data, rules, rows, start, end, sums):
     return weight, moment, is_pure
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def measure_node(data, rules, rows, nodes, values, at, scratch):
     """Set value and impurity of a node; its facts, and whether all its targets are equal."""
     node, sums = nodes[at], scratch.sums
@@ -230,7 +230,7 @@ def _overload_held_by_key(table, row, rules):
     return lambda table, row, rules: np.int64(row)
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _fill_keys(data, rules, rows, start, end, feature, keys):
     """Keys of the rows start:end of a node; those of missing values come last.
 
@@ -253,7 +253,7 @@ def _fill_keys(data, rules, rows, start, end, feature, keys):
     return m, low, high
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _threshold_between(data, feature, code, next_code):
     """Threshold between two neighboring codes of a column: the middle, or the edge of a bin."""
     first = data.columns[FIRST_VALUE, feature]
@@ -265,7 +265,7 @@ def _threshold_between(data, feature, code, next_code):
     return middle if a <= middle < b else a
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _search_best(data, rules, rows, start, end, feature, facts, scratch):
     """Best cut of a column: (varies, score, code, direction of missing values, threshold)."""
     keys, n, direction = scratch.keys, end - start, RIGHT
@@ -289,7 +289,7 @@ def _search_best(data, rules, rows, start, end, feature, facts, scratch):
     return True, score, code, _HEAVIER if m == n else direction, threshold
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _code_below(data, feature, low, high, threshold):
     """Largest code of a column in [low, high) whose value is not above a threshold."""
     first = data.columns[FIRST_VALUE, feature]
@@ -302,7 +302,7 @@ def _code_below(data, feature, low, high, threshold):
     return low
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _random_cut(data, rows, start, end, feature, seed):
     """A cut at random between the extremes: (varies, code, missing_left, threshold, n_missing)."""
     missing, first = data.columns[MISSING, feature], data.columns[FIRST_VALUE, feature]
@@ -363,7 +363,7 @@ def _overload_score_random(
     return score
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _search_random(data, rules, rows, start, end, feature, seed, facts, scratch):
     """One random cut of a column, with the result of `_search_best`."""
     varies, code, missing_left, threshold, n_missing = _random_cut(
@@ -393,7 +393,7 @@ def _overload_search(data, rules, rows, start, end, feature, seed, facts, scratc
     )
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def find_split(data, rules, rows, nodes, at, facts, scratch):
     """Set feature, threshold and direction of the best split of a node.
 
@@ -424,7 +424,7 @@ def find_split(data, rules, rows, nodes, at, facts, scratch):
     return best, best_code
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def partition_rows(data, rows, nodes, at, code, buffer):
     """Put the rows of the left child first, in their order.
 

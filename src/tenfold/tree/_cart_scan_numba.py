@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tenfold.tree._cart_sort_numba import key_code, key_row
+from tenfold.tree._cart_sort_numba import INNER, key_code, key_row
 
 GINI, ENTROPY, SQUARED, POISSON, ABSOLUTE, NO_CRITERION = range(6)
 
@@ -106,7 +106,7 @@ class RandomMedianRules(Rules):
     """Absolute error, one random cut for each column."""
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _class_score(sums, side, weight, rules):
     """Score of class weights: Gini index or entropy."""
     score = 0.0
@@ -119,7 +119,7 @@ def _class_score(sums, side, weight, rules):
     return score
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def side_score(sums, side, weight, rules):
     """Score of one row of the table of sums; -inf where the criterion forbids it."""
     if rules.criterion <= ENTROPY:
@@ -136,7 +136,7 @@ def side_score(sums, side, weight, rules):
     return score
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def add_row(table, row, rules, sums, side):
     """Add a row to a row of the table of sums; its weight."""
     w = table[row, WEIGHT]
@@ -149,7 +149,7 @@ def add_row(table, row, rules, sums, side):
     return w
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def keeps_order(sign, left, right, low, high):
     """Whether the values of two children obey a monotone constraint."""
     if sign == 0:
@@ -158,14 +158,14 @@ def keeps_order(sign, left, right, low, high):
     return inside and (left - right) * sign <= 0
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def is_large_enough(rules, n_left, n_right, w_left, w_right):
     """Whether both children have enough rows and weight."""
     enough = n_left >= rules.min_leaf and n_right >= rules.min_leaf
     return enough and w_left >= rules.min_leaf_weight and w_right >= rules.min_leaf_weight
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def score_sides(rules, sums, weight, w_left, sign, low, high):
     """Score of the children from the sums of the left one; -inf where order forbids it."""
     for c in range(sums.shape[1]):
@@ -178,7 +178,7 @@ def score_sides(rules, sums, weight, w_left, sign, low, high):
     return side_score(sums, LEFT, wl, rules) + side_score(sums, RIGHT, wr, rules)
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def scan_sums(data, rules, keys, m, n, sums, weight, sign, low, high, missing_left):
     """Best cut of sorted keys for any criterion of sums: (score, keys with a value on the left).
 
@@ -206,7 +206,7 @@ def scan_sums(data, rules, keys, m, n, sums, weight, sign, low, high, missing_le
     return best, cut
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def scan_gini(rules, keys, m, n, sums, weight, squares, missing_left):
     """`scan_sums` for `GiniRules`; `squares` is the sum of the squared class weights."""
     for c in range(sums.shape[1]):
@@ -236,7 +236,7 @@ def scan_gini(rules, keys, m, n, sums, weight, squares, missing_left):
     return best, cut
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def scan_squared(data, rules, keys, m, n, sums, weight, missing_left):
     """`scan_sums` for `SquaredRules`."""
     table, unit, total = data.table, rules.units[0], sums[NODE, 0]
@@ -262,7 +262,7 @@ def scan_squared(data, rules, keys, m, n, sums, weight, missing_left):
     return best, cut
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def score_cut(data, rules, rows, start, end, feature, code, missing_left, sums, weight, low, high):
     """Score of the cut after a code: (score, rows on the left); -inf where it is not allowed."""
     missing = data.columns[MISSING, feature]

@@ -6,8 +6,16 @@ digit by digit, over the bits in which the codes of the node differ; few keys by
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
+
+# Options of functions that are called from Python, of those that compiled code calls, and of those
+# that also allocate no memory ("_nrt"): less to compile.
+ENTRY: Any = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+ALLOCATING: Any = ENTRY | {"no_cpython_wrapper": True}
+INNER: Any = ALLOCATING | {"_nrt": False}
 
 _INSERTION_ROWS = 32  # keys that are sorted by insertion
 _DIGIT_BITS = 8  # of a digit; more streams of writing than 256 fall out of the cache
@@ -16,25 +24,25 @@ _ROW_MASK = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def key_row(key):
     """Row number (or whatever else its lower half holds) of a key."""
     return np.int64(key & _ROW_MASK)
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def key_code(key):
     """Code of a key."""
     return np.int64(key >> _SHIFT)
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def make_key(code, row):
     """The key of a row."""
     return (np.uint64(code) << _SHIFT) | np.uint64(row)
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _insertion_sort(keys, m):
     for i in range(1, m):
         key = keys[0, i]
@@ -45,7 +53,7 @@ def _insertion_sort(keys, m):
         keys[0, j + 1] = key
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def _sort_digit(keys, source, m, low, shift, mask, counts):
     """Sort keys stably by one digit of (code - low), from one row of `keys` to the other."""
     for d in range(mask + 1):
@@ -63,7 +71,7 @@ def _sort_digit(keys, source, m, low, shift, mask, counts):
         counts[d] += 1
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(**INNER)
 def sort_keys(keys, m, low, high, counts):
     """Sort the first m keys by their codes, which lie in [low, high]; the second row is spare."""
     if m <= _INSERTION_ROWS:

@@ -102,8 +102,8 @@ def unpack_words(words, layout, sums):
 def leaf_sums(rows, first, end, word, second, layout):
     """Exact sums of g and h of some rows, for the value of a leaf."""
     g = h = np.int64(0)
-    for t in range(first, end):
-        i = rows[t]
+    for t in range(np.uintp(first), np.uintp(end)):
+        i = np.uintp(rows[t])
         if layout == CONSTANT:
             g += (word[i] - 1) >> _C0
             h += 1

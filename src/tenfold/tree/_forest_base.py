@@ -16,11 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.engine.rows import Rows
 from tenfold.engine.thread_pool import n_threads, run_in_threads
 from tenfold.tree._bootstrap import draw_counts, draw_rows, tree_seed
-from tenfold.tree._cart_base import CartClassifier, CartModel, CartRegressor, TrainingData
+from tenfold.tree._cart_base import CartClassifier, CartModel, CartRegressor, CodedTrainingSet
 from tenfold.tree._cart_grower import GrownTree, grow_tree, integer_weights, make_rules, weigh_table
+from tenfold.tree._cost_complexity import prune
 from tenfold.tree._forest_tables import ForestTables, impurity_importances
+from tenfold.tree._leaf_targets import collect_targets, forest_quantiles
 from tenfold.tree._out_of_bag import sum_out_of_bag
-from tenfold.tree._pruning import prune
+from tenfold.tree._predict_numba import apply_trees
 
 _TREE_PARAMS = (
     "criterion",
@@ -62,11 +64,14 @@ class ForestModel(CartModel):
         tables = self._add_trees(old, data, seed)
         learned = {"tables_": tables, "_seed": seed, "_n_rows": data.n_rows}
         learned["_draw_weights"] = data.draw_weights
+        learned |= self._leaf_histograms(rows, data, tables, seed)
         if self.oob_score and (tables is not old or not hasattr(self, "oob_score_")):
             learned |= self._out_of_bag(rows, data, tables, seed)
         return learned
 
-    def _add_trees(self, old: ForestTables | None, data: TrainingData, seed: int) -> ForestTables:
+    def _add_trees(
+        self, old: ForestTables | None, data: CodedTrainingSet, seed: int
+    ) -> ForestTables:
         """The trees of the last fit, if they are kept, and those that are missing."""
         numbers = range(0 if old is None else len(old), self.n_estimators)
         if not numbers and old is not None:
@@ -104,7 +109,7 @@ class ForestModel(CartModel):
         self._n_samples_bootstrap = draws
         return draws
 
-    def _grow_trees(self, data: TrainingData, seed: int, numbers: range) -> list[GrownTree]:
+    def _grow_trees(self, data: CodedTrainingSet, seed: int, numbers: range) -> list[GrownTree]:
         """Trees of these numbers, each by one thread; few trees by all threads together."""
         if len(numbers) < n_threads():
             return [self._grow_one(data, tree_seed(seed, t), None) for t in numbers]
@@ -126,7 +131,7 @@ class ForestModel(CartModel):
             raise errors[0]
         return [tree for tree in trees if tree is not None]
 
-    def _grow_one(self, data: TrainingData, seed: int, threads: int | None) -> GrownTree:
+    def _grow_one(self, data: CodedTrainingSet, seed: int, threads: int | None) -> GrownTree:
         rows, unit = data.rows, data.weight_unit
         if self.bootstrap:
             n, draws = data.n_rows, self._n_samples_bootstrap
@@ -147,8 +152,14 @@ class ForestModel(CartModel):
         """Weights of the rows of a bootstrap sample, in units, and the unit."""
         return counts, 1.0
 
+    def _leaf_histograms(
+        self, rows: Rows, data: CodedTrainingSet, tables: ForestTables, seed: int
+    ) -> dict[str, Any]:
+        """Histograms of targets, where they are to be kept."""
+        return {}
+
     def _out_of_bag(
-        self, rows: Rows, data: TrainingData, tables: ForestTables, seed: int
+        self, rows: Rows, data: CodedTrainingSet, tables: ForestTables, seed: int
     ) -> dict[str, Any]:
         """Score and predictions of each row by the trees that have not drawn it."""
         n, draws = data.n_rows, self._n_samples_bootstrap
@@ -237,6 +248,53 @@ class ForestRegressor(CartRegressor, ForestModel):
     def _has_weighted_targets(self) -> bool:
         return self.criterion != "absolute_error"
 
+    def _leaf_histograms(
+        self, rows: Rows, data: CodedTrainingSet, tables: ForestTables, seed: int
+    ) -> dict[str, Any]:
+        if not self.keep_targets:
+            return {}
+        if self.n_outputs_ > 1:
+            raise ValueError("keep_targets needs a single target: fit one forest per output")
+        n, numbers = data.n_rows, range(len(tables))
+        weights = [data.rows.table[:, 0]] * len(tables)
+        if self.bootstrap:
+            draws, chances = self._n_samples_bootstrap, data.draw_weights
+            weights = [draw_counts(tree_seed(seed, t), n, draws, chances) for t in numbers]
+        leaves = rows.each(apply_trees, tables.trees)
+        return {"leaf_targets_": collect_targets(leaves, weights, data.y[:, 0], tables.trees)}
+
+    def predict_quantiles(self, X: Any, quantiles: Any = (0.1, 0.5, 0.9)) -> np.ndarray:
+        """Quantiles of the targets in the leaves of each row, all trees together, (n, n_quantiles).
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+        quantiles : numbers in [0, 1]
+            Which quantiles.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "leaf_targets_"):
+            raise ValueError(
+                "quantiles need the targets of the leaves: fit the forest with keep_targets=True"
+            )
+        shares = np.atleast_1d(np.asarray(quantiles, np.float64))
+        if not ((shares >= 0) & (shares <= 1)).all():
+            raise ValueError(f"quantiles must lie in [0, 1], got {shares.tolist()}")
+        return self._map_rows(X, forest_quantiles, self.tables_.trees, self.leaf_targets_, shares)
+
+    def predict_interval(self, X: Any, level: float = 0.9) -> np.ndarray:
+        """Lower and upper end of an interval for the target of each row, (n, 2).
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+        level : float
+            Share of the targets in the leaves that lie between both ends.
+        """
+        return self.predict_quantiles(X, [(1 - level) / 2, (1 + level) / 2])
+
     def _oob_attributes(self, values: np.ndarray, y: np.ndarray) -> dict[str, Any]:
         prediction = values[:, 0] if self.n_outputs_ == 1 else values
         target = y[:, 0] if self.n_outputs_ == 1 else y
@@ -276,7 +334,7 @@ class ForestClassifier(CartClassifier, ForestModel):
         if self.n_outputs_ == 1:
             decision, labels, target = parts, parts.argmax(axis=1), y[:, 0]
         else:
-            if len(set(self.n_classes_)) > 1 or self.n_classes_[0] > 2:
+            if (self._n_classes_by_output != 2).any():
                 raise ValueError(
                     "The type of target cannot be used to compute OOB estimates: several outputs "
                     "must have two classes each"

@@ -200,3 +200,27 @@ def _scan_categories(own, order, limits, integers, numbers):
                 integers[LEFT_G], integers[LEFT_H], integers[LEFT_COUNT] = g, h, count
     numbers[GAIN] = best
     return found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def fill_children(integers, numbers, columns, node, left):
+    """Sums, value and bounds of the two children of a node, in the rows `left` and `left + 1`."""
+    sign = columns[integers[node, COLUMN], SIGN]
+    middle = (numbers[node, LEFT_VALUE] + numbers[node, RIGHT_VALUE]) / 2
+    for right in range(2):
+        child, toward = left + right, sign * (2 * right - 1)
+        for c in range(3):
+            own = integers[node, LEFT_G + c]
+            integers[child, G + c] = integers[node, G + c] - own if right else own
+        numbers[child, GAIN] = NO_SPLIT
+        numbers[child, VALUE] = numbers[node, RIGHT_VALUE if right else LEFT_VALUE]
+        numbers[child, LOWER] = middle if toward > 0 else numbers[node, LOWER]
+        numbers[child, UPPER] = middle if toward < 0 else numbers[node, UPPER]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def find_only_split(sums, columns, limits, integers, numbers):
+    """The best split of a node without categories; its gain."""
+    find_split(sums, columns, limits, integers, numbers)
+    finish_split(columns, limits, integers, numbers)
+    return numbers[GAIN]

@@ -25,8 +25,8 @@ from tenfold.tree._fixed_point import (
     known_range,
     slope_range,
 )
-from tenfold.tree._fixed_point_numba import BLOCK_ROWS, CONSTANT, FINE, leaf_sums, quantize
-from tenfold.tree._gradient_split_numba import COUNT
+from tenfold.tree._fixed_point_numba import BLOCK_ROWS, CONSTANT, FINE, quantize
+from tenfold.tree._gradient_split_numba import COLUMN, COUNT
 from tenfold.tree._growth import GrowingTree, TreeShape
 from tenfold.tree._histogram_numba import GROUP_COLUMNS, add_fine_rows, add_packed_rows
 from tenfold.tree._losses import BoostingLoss, mean_loss
@@ -35,6 +35,9 @@ from tenfold.tree._row_lists_numba import (
     add_binned_tree,
     add_value,
     draw_rows,
+    fill_directions,
+    finish_leaf,
+    part_few_rows,
     part_rows,
 )
 
@@ -85,6 +88,7 @@ class MemoryTrainer:
         """Memory that all trees use."""
         n, m, cells = len(self.bins), len(self.rows), self.p * self.width
         self.max_leaves = self.shape.max_leaves(m)
+        self.by_column = np.ascontiguousarray(self.bins.T)  # rows are parted by one column
         self.words = np.empty(n, np.int64), np.empty(0 if self.layout == CONSTANT else n, np.int64)
         self.lists = [np.empty(m, np.int32) for _ in range(3)]
         self.most_kept = max(_HISTOGRAM_BYTES // (24 * cells), 2)
@@ -126,9 +130,7 @@ class MemoryTrainer:
         place = number * self.loss.n_outputs + k
         tree = GrowingTree(self.shape, place, self.columns, units, self.max_leaves)
         spans = self._grow_tree(tree, rows)
-        values = {node: self._leaf_value(tree, node, rows, spans[node], k) for node in spans}
-        for node, (first, end) in spans.items():
-            add_value(rows, first, end, values[node], self.score, k)
+        values = {node: self._finish_leaf(tree, node, rows, spans[node], k) for node in spans}
         complete = tree.complete(values)
         if len(outside):
             self._add_to(complete, outside, k)
@@ -206,6 +208,10 @@ class MemoryTrainer:
         cells, lock = (self.p * self.width, 3), threading.Lock()
         sums = self.pool.pop() if self.pool else np.empty(cells, np.int64)
         sums[:] = 0
+        if end - first <= _MIN_SHARED_ROWS:
+            self.tables = self.tables or [self._new_table()]
+            self._add_rows(rows, first, end, self.tables[0], sums)
+            return sums
         mine = threading.get_ident()
         partial: dict[int, np.ndarray] = {mine: sums}
 
@@ -240,15 +246,20 @@ class MemoryTrainer:
 
     def _part(self, tree: GrowingTree, node: int, rows: np.ndarray, first: int, end: int) -> int:
         """Part the rows of a node; how many go left."""
-        bins, (left, right) = self.bins.reshape(-1), self.lists[1:]
-        integers, left_set = tree.integers[node], tree.left_set[node]
+        left, right = self.lists[1:]
+        integers, directions = tree.integers[node], np.empty(256, np.uint8)
+        if end - first <= _MIN_SHARED_ROWS:
+            column, sets = self.by_column[integers[COLUMN]], tree.left_set[node]
+            return part_few_rows(
+                column, rows, first, end, integers, sets, self.width - 1, directions, right
+            )
+        fill_directions(integers, tree.left_set[node], self.width - 1, directions)
+        column = self.by_column[integers[COLUMN]]
         counts: dict[tuple[int, int], int] = {}
 
         def part(block: slice) -> None:
             a, b = first + block.start, first + block.stop
-            counts[a, b] = part_rows(
-                bins, self.p, rows, a, b, integers, left_set, self.width - 1, left, right
-            )
+            counts[a, b] = part_rows(column, rows, a, b, directions, left, right)
 
         for_blocks(end - first, part, whole=True)
         total = sum(counts.values())
@@ -297,16 +308,21 @@ class MemoryTrainer:
             g = np.where(self.w[part] > 0, g, 0.0)
         return g, h
 
-    def _leaf_value(
+    def _finish_leaf(
         self, tree: GrowingTree, node: int, rows: np.ndarray, span: tuple[int, int], k: int
     ) -> float:
-        """Newton step of a leaf, or the quantile of its residuals, times the learning rate."""
+        """Value of a leaf, a Newton step or a quantile of residuals, added to its rows' scores."""
         if self.loss.quantiles is None:
-            return tree.leaf_value(node, *leaf_sums(rows, *span, *self.words, self.layout))
+            bounds, units = tree.numbers[node], (*tree.units.leaf, self.shape.learning_rate)
+            return finish_leaf(
+                rows, *span, *self.words, self.layout, units, tree.limits, bounds, self.score, k
+            )
         own = rows[slice(*span)]
         y, w = self.y[own, min(k, self.y.shape[1] - 1)], None if self.w is None else self.w[own]
         residuals = y - self.score[own, k]
-        return tree.quantile_value(node, residuals, w, self.loss.quantiles[k])
+        value = tree.quantile_value(node, residuals, w, self.loss.quantiles[k])
+        add_value(rows, *span, value, self.score, k)
+        return value
 
     def _add_to(self, tree: BinnedTree, rows: np.ndarray, k: int) -> None:
         """Add a tree to the scores of some rows."""

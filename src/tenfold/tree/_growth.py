@@ -24,20 +24,19 @@ from tenfold.tree._gradient_split_numba import (
     HAS_MISSING,
     IS_CATEGORICAL,
     L2,
-    LEFT_G,
-    LEFT_VALUE,
     LOWER,
     MISSING_LEFT,
     N_INTEGERS,
     N_NUMBERS,
     NO_SPLIT,
     ORDER,
-    RIGHT_VALUE,
     SET_WORDS,
     SIGN,
     UPPER,
     G,
+    fill_children,
     find_category_split,
+    find_only_split,
     find_split,
     finish_split,
     node_value,
@@ -152,11 +151,12 @@ class GrowingTree:
             self.columns[:, ALLOWED] = 0
             self.columns[self._allowed(node), ALLOWED] = 1
         integers, numbers = self.integers[node], self.numbers[node]
+        if not self.has_categories:
+            gain = find_only_split(sums, self.columns, self.limits, integers, numbers)
+            return bool(gain > 0)
         find_split(sums, self.columns, self.limits, integers, numbers)
-        if self.has_categories:
-            find_category_split(
-                sums, self.columns, self.limits, integers, numbers, self.left_set[node]
-            )
+        left_set = self.left_set[node]
+        find_category_split(sums, self.columns, self.limits, integers, numbers, left_set)
         finish_split(self.columns, self.limits, integers, numbers)
         return bool(numbers[GAIN] > 0)
 
@@ -179,25 +179,16 @@ class GrowingTree:
         """Make the children of a node; the number of the left one, the right one follows."""
         left = len(self.left)
         self._make_room(left + 2)
-        integers, numbers = self.integers[node], self.numbers[node]
-        column = int(integers[COLUMN])
-        sign, middle = self.columns[column, SIGN], (numbers[LEFT_VALUE] + numbers[RIGHT_VALUE]) / 2
+        column = int(self.integers[node, COLUMN])
+        fill_children(self.integers, self.numbers, self.columns, node, left)
         self.left[node] = left
-        groups = tuple(group for group in self.groups[node] if column in group)
-        for child in (left, left + 1):
-            right = child - left
-            own = integers[LEFT_G : LEFT_G + 3]
-            self.integers[child] = 0
-            self.integers[child, G : G + 3] = integers[G : G + 3] - own if right else own
-            lower = middle if sign * (2 * right - 1) > 0 else numbers[LOWER]
-            upper = middle if sign * (2 * right - 1) < 0 else numbers[UPPER]
-            value = numbers[RIGHT_VALUE if right else LEFT_VALUE]
-            self.numbers[child] = NO_SPLIT, 0.0, 0.0, value, lower, upper
-            self.left.append(-1)
-            self.depth.append(self.depth[node] + 1)
-            self.path.append(2 * self.path[node] + right)
-            self.key.append(mix_integers(self.key[node], 1 + right))
-            self.groups.append(groups)
+        self.left += [-1, -1]
+        self.depth += [self.depth[node] + 1] * 2
+        self.path += [2 * self.path[node], 2 * self.path[node] + 1]
+        if self.shape.groups or self.shape.max_features < 1:
+            groups = tuple(group for group in self.groups[node] if column in group)
+            self.groups += [groups, groups]
+            self.key += [mix_integers(self.key[node], 1), mix_integers(self.key[node], 2)]
         return left
 
     def _make_room(self, nodes: int) -> None:

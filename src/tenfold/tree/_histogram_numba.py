@@ -2,7 +2,8 @@
 
 Bins lie row by row, so the cells of a row are one or two cache lines, and consecutive additions go
 to different places. Words (`_fixed_point_numba`) are added in a table that stays in the cache, and
-unpacked into sums of 64 bits before they overflow. All sums are exact, so a histogram does not
+unpacked into sums of 64 bits before they overflow. Indices are unsigned: signed ones are tested
+for being negative, which doubles the time. All sums are exact, so a histogram does not
 depend on the order of the rows, and that of one child is that of the parent minus the other's.
 
 Benchmark case: `gbdt-higgs` (benchmarks/trees.py).
@@ -44,11 +45,11 @@ def add_packed_rows(bins, p, rows, first, end, word, layout, table, sums):
                 ahead = np.int64(rows[min(t + _AHEAD, last - 1)])
                 prefetch(bins, ahead * p + c)
                 prefetch(word, ahead)
-                i = np.int64(rows[t])
-                x, at, base = word[i], i * p, 0
+                i = np.uintp(rows[t])
+                x, at, base = word[i], i * np.uintp(p), np.uintp(0)
                 for j in range(c, stop):
-                    table[base + bins[at + j]] += x
-                    base += width
+                    table[base + np.uintp(bins[at + np.uintp(j)])] += x
+                    base += np.uintp(width)
             unpack_words(table, layout, sums[c * width : stop * width])
 
 
@@ -65,11 +66,11 @@ def add_fine_rows(bins, p, rows, first, end, word, second, step, table, sums):
                 prefetch(bins, ahead * p + c)
                 prefetch(word, ahead)
                 prefetch(second, ahead)
-                i = np.int64(rows[t])
-                x, y, at, base = word[i], second[i], i * p, 0
+                i = np.uintp(rows[t])
+                x, y, at, base = word[i], second[i], i * np.uintp(p), np.uintp(0)
                 for j in range(c, stop):
-                    k = 2 * (base + bins[at + j])
+                    k = np.uintp(2) * (base + np.uintp(bins[at + np.uintp(j)]))
                     table[k] += x
-                    table[k + 1] += y
-                    base += width
+                    table[k + np.uintp(1)] += y
+                    base += np.uintp(width)
             unpack_words(table, FINE, sums[c * width : stop * width])

@@ -69,33 +69,42 @@ def goes_left(x, feature, threshold, bitsets):
     return x <= threshold or (np.isnan(x) and feature & MISSING_LEFT != 0)
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _goes_right(x, feature, threshold, bitsets):
+    """1 if a value goes to the right child, else 0, without a branch where both are likely."""
+    if feature & CATEGORICAL or np.isnan(x):
+        return np.uintp(not goes_left(x, feature, threshold, bitsets))
+    return np.uintp(x > threshold)
+
+
 @njit(cache=True, nogil=True)
 def _descend(X, i, nodes, node, bitsets):
     """The leaf that row i comes to from a node."""
-    feature = nodes[node].feature
+    at = np.uintp(node)
+    feature = nodes[at].feature
     while feature & LEAF == 0:
-        x = np.float64(X[i, feature & COLUMN])
-        left = np.int64(nodes[node].left)
-        node = left if goes_left(x, feature, nodes[node].threshold, bitsets) else left + 1
-        feature = nodes[node].feature
-    return node
+        x = np.float64(X[np.uintp(i), np.uintp(feature & COLUMN)])
+        right = _goes_right(x, feature, nodes[at].threshold, bitsets)
+        at = np.uintp(nodes[at].left) + right
+        feature = nodes[at].feature
+    return np.int64(at)
 
 
 @njit(cache=True, nogil=True)
 def _descend_eight(X, i, nodes, root, bitsets, at):
     """The leaves that the rows i to i + 7 come to from a root, side by side."""
-    at[:] = root
+    for r in range(8):
+        at[r] = root
     moving = True
     while moving:
         moving = False
         for r in range(8):
-            node = at[r]
+            node = np.uintp(at[r])
             feature = nodes[node].feature
             if feature & LEAF == 0:
-                x = np.float64(X[i + r, feature & COLUMN])
-                left = np.int64(nodes[node].left)
-                go = goes_left(x, feature, nodes[node].threshold, bitsets)
-                at[r] = left if go else left + 1
+                x = np.float64(X[np.uintp(i + r), np.uintp(feature & COLUMN)])
+                right = _goes_right(x, feature, nodes[node].threshold, bitsets)
+                at[r] = np.uintp(nodes[node].left) + right
                 moving = True
 
 
@@ -103,7 +112,7 @@ def _descend_eight(X, i, nodes, root, bitsets, at):
 def _add_scores(X, nodes, roots, values, bitsets, outputs, out):
     """Add the values of all trees to the scores of all rows."""
     n, width = X.shape[0], values.shape[1]
-    at = np.empty(8, np.int64)
+    at = np.empty(8, np.uintp)
     for first in range(0, n, _BLOCK_ROWS):
         end = min(first + _BLOCK_ROWS, n)
         even = first + (end - first) // 8 * 8
@@ -112,9 +121,9 @@ def _add_scores(X, nodes, roots, values, bitsets, outputs, out):
             for i in range(first, even, 8):
                 _descend_eight(X, i, nodes, root, bitsets, at)
                 for r in range(8):
-                    row = nodes[at[r]].left
+                    row = np.uintp(nodes[at[r]].left)
                     for k in range(width):
-                        out[i + r, output + k] += values[row, k]
+                        out[np.uintp(i + r), np.uintp(output + k)] += values[row, np.uintp(k)]
             for i in range(even, end):
                 row = nodes[_descend(X, i, nodes, root, bitsets)].left
                 for k in range(width):

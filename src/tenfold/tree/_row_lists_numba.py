@@ -7,11 +7,16 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tenfold._compiled.prefetch import prefetch
-from tenfold.tree._fixed_point_numba import mix_bits
-from tenfold.tree._gradient_split_numba import BIN, COLUMN, IS_CATEGORICAL, MISSING_LEFT
-
-_AHEAD = 16  # rows that are fetched in advance
+from tenfold.tree._fixed_point_numba import leaf_sums, mix_bits
+from tenfold.tree._gradient_split_numba import (
+    BIN,
+    IS_CATEGORICAL,
+    L2,
+    LOWER,
+    MISSING_LEFT,
+    UPPER,
+    node_value,
+)
 
 
 class BinnedTree(NamedTuple):
@@ -40,31 +45,60 @@ class BinnedTree(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def part_rows(bins, p, rows, first, end, integers, left_set, missing, left, right):
-    """Part the rows `rows[first:end]` of a node: copies in `left` and `right`; how many go left."""
-    j, threshold = integers[COLUMN], integers[BIN]
-    by_set, missing_left = integers[IS_CATEGORICAL] != 0, integers[MISSING_LEFT] != 0
-    a = b = first
-    for t in range(first, end):
-        prefetch(bins, np.int64(rows[min(t + _AHEAD, end - 1)]) * p + j)
-        i = rows[t]
-        value = np.int64(bins[np.int64(i) * p + j])
-        if by_set:
-            go = (left_set[value >> 6] >> np.uint64(value & 63)) & np.uint64(1) != 0
+def fill_directions(integers, left_set, missing, directions):
+    """For each bin, 1 if it goes left."""
+    for b in range(len(directions)):
+        if integers[IS_CATEGORICAL]:
+            bits = left_set[b >> 6] >> np.uint64(b & 63)
+            directions[b] = bits & np.uint64(1) != 0
         else:
-            go = value <= threshold or (value == missing and missing_left)
+            directions[b] = b <= integers[BIN] and b != missing
+    if not integers[IS_CATEGORICAL]:
+        directions[missing] = integers[MISSING_LEFT] or integers[BIN] >= missing
+
+
+@njit(cache=True, nogil=True)
+def part_rows(column, rows, first, end, directions, left, right):
+    """Part the rows `rows[first:end]` of a node: copies in `left` and `right`; how many go left.
+
+    `column` has the bins of all rows in the column of the split.
+    """
+    a = b = np.uintp(first)
+    for t in range(np.uintp(first), np.uintp(end)):
+        i = rows[t]
+        go = np.uintp(directions[np.uintp(column[np.uintp(i)])])
         left[a] = i
         right[b] = i
         a += go
-        b += not go
-    return a - first
+        b += np.uintp(1) - go
+    return np.int64(a) - first
+
+
+@njit(cache=True, nogil=True)
+def part_few_rows(column, rows, first, end, integers, left_set, missing, directions, spare):
+    """Part the rows `rows[first:end]` of a node in their place; how many go left."""
+    fill_directions(integers, left_set, missing, directions)
+    count = part_rows(column, rows, first, end, directions, rows, spare)
+    for t in range(end - first - count):
+        rows[first + count + t] = spare[first + t]
+    return count
 
 
 @njit(cache=True, nogil=True)
 def add_value(rows, first, end, value, score, output):
     """Add the value of a leaf to the scores of its rows."""
-    for t in range(first, end):
-        score[rows[t], output] += value
+    for t in range(np.uintp(first), np.uintp(end)):
+        score[np.uintp(rows[t]), np.uintp(output)] += value
+
+
+@njit(cache=True, nogil=True)
+def finish_leaf(rows, first, end, word, second, layout, units, limits, numbers, score, output):
+    """Newton step of a leaf from exact sums, added to the scores of its rows."""
+    g, h = leaf_sums(rows, first, end, word, second, layout)
+    lower, upper = numbers[LOWER], numbers[UPPER]
+    value = units[2] * node_value(g * units[0], h * units[1], limits[L2], lower, upper)
+    add_value(rows, first, end, value, score, output)
+    return value
 
 
 @njit(cache=True, nogil=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -14,8 +14,8 @@ from tenfold.base._sklearn import Interval, RealNotInt, StrOptions
 from tenfold.engine.rows import Rows
 from tenfold.tree._cart_base import CartClassifier, CartModel, CartRegressor
 from tenfold.tree._cart_grower import GrownTree, grow_tree, make_rules
+from tenfold.tree._cost_complexity import prune, pruning_sequence
 from tenfold.tree._forest_tables import ForestTables, TreeArrays
-from tenfold.tree._pruning import prune, pruning_sequence
 
 TREE_CONSTRAINTS: dict[str, Any] = {
     "max_depth": [Interval(Integral, 1, None, closed="left"), None],
@@ -195,7 +195,7 @@ class DecisionTreeClassifier(CartClassifier, DecisionTreeModel):
     (np.float64(2.5), [0, 1])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: dict[str, Any] = {
         **TREE_CONSTRAINTS,
         "splitter": [StrOptions({"best", "random"})],
         "criterion": CLASS_CRITERIA,
@@ -283,7 +283,7 @@ max_features, random_state, max_leaf_nodes, min_impurity_decrease, ccp_alpha
     [1.0, 6.0]
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: dict[str, Any] = {
         **TREE_CONSTRAINTS,
         "splitter": [StrOptions({"best", "random"})],
         "criterion": TARGET_CRITERIA,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from numbers import Integral, Real
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import OutlierMixin
@@ -103,8 +103,8 @@ class IsolationForest(OutlierMixin, Estimator):
     _sparse_ok = True
     _nan_ok = True
     _samples_rows = True
-    _law_params: ClassVar[dict[str, Any]] = {"n_estimators": 20}
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _law_params: dict[str, Any] = {"n_estimators": 20}
+    _parameter_constraints: dict[str, Any] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_samples": [
             StrOptions({"auto"}),
@@ -147,7 +147,7 @@ class IsolationForest(OutlierMixin, Estimator):
         self.warm_start = warm_start
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        old = self.tables_ if self.warm_start and hasattr(self, "tables_") else None
+        old: Any = self.tables_ if self.warm_start and hasattr(self, "tables_") else None
         seed = self._seed if old is not None else int(rng.integers(2**63))
         first = 0 if old is None else len(old)
         if self.n_estimators < first:
@@ -162,14 +162,14 @@ class IsolationForest(OutlierMixin, Estimator):
                 UserWarning,
                 stacklevel=4,
             )
-            tables = old
-        else:
+        tables = old
+        if old is None or self.n_estimators > first:
             new = self._grow_trees(rows, weight, seed, range(first, self.n_estimators))
             tables = new if old is None else ForestTables.join([old, new])
         offset = -0.5
         if self.contamination != "auto":
             scores = rows.each(anomaly_scores, tables.trees, self._expected_depth)
-            offset = float(np.percentile(scores, 100.0 * self.contamination))
+            offset = float(np.percentile(scores, 100.0 * float(self.contamination)))
         return {
             "tables_": tables,
             "offset_": offset,
@@ -180,18 +180,19 @@ class IsolationForest(OutlierMixin, Estimator):
 
     def _sample_size(self, n: int) -> int:
         """Number of rows of each tree."""
-        if self.max_samples == "auto":
+        size: Any = self.max_samples
+        if size == "auto":
             return min(_AUTO_ROWS, n)
-        if not isinstance(self.max_samples, Integral):
-            return max(int(self.max_samples * n), 1)
-        if self.max_samples > n:
+        if not isinstance(size, Integral):
+            return max(int(size * n), 1)
+        if size > n:
             warnings.warn(
-                f"max_samples ({self.max_samples}) is greater than the total number of samples "
+                f"max_samples ({size}) is greater than the total number of samples "
                 f"({n}). max_samples will be set to n_samples for estimation.",
                 UserWarning,
                 stacklevel=5,
             )
-        return min(int(self.max_samples), n)
+        return min(int(size), n)
 
     def _draw(self, seed: int, n: int, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of the rows and of the columns of the tree of a seed."""

@@ -1,10 +1,10 @@
-"""Random forests and forests of extremely randomized trees."""
+"""Random forests: exact trees on bootstrap samples."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 from tenfold.base._sklearn import Interval, RealNotInt, StrOptions
 from tenfold.tree._forest_base import ForestClassifier, ForestRegressor
@@ -14,8 +14,6 @@ from tenfold.tree.decision_tree import (
     TREE_CONSTRAINTS,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
-    ExtraTreeClassifier,
-    ExtraTreeRegressor,
 )
 
 FOREST_CONSTRAINTS: dict[str, Any] = {
@@ -32,7 +30,7 @@ FOREST_CONSTRAINTS: dict[str, Any] = {
         Interval(Integral, 1, None, closed="left"),
     ],
 }
-_CLASS_WEIGHTS: list[Any] = [dict, list, StrOptions({"balanced", "balanced_subsample"}), None]
+CLASS_WEIGHTS: list[Any] = [dict, list, StrOptions({"balanced", "balanced_subsample"}), None]
 
 
 class RandomForestClassifier(ForestClassifier):
@@ -104,11 +102,11 @@ max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
     _tree_class = DecisionTreeClassifier
     _splitter = "best"
     _samples_rows = True
-    _law_params: ClassVar[dict[str, Any]] = {"n_estimators": 4, "max_depth": 8}
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _law_params: dict[str, Any] = {"n_estimators": 4, "max_depth": 8}
+    _parameter_constraints: dict[str, Any] = {
         **FOREST_CONSTRAINTS,
         "criterion": CLASS_CRITERIA,
-        "class_weight": _CLASS_WEIGHTS,
+        "class_weight": CLASS_WEIGHTS,
     }
 
     def __init__(
@@ -188,6 +186,9 @@ max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
         forest would have had.
     max_samples : int or float, optional
         Number of draws of each tree, or their share of the rows; as many as rows by default.
+    keep_targets : bool
+        Whether leaves keep a histogram of their targets, for `predict_quantiles` and
+        `predict_interval`.
 
     Attributes
     ----------
@@ -220,10 +221,11 @@ max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
     _tree_class = DecisionTreeRegressor
     _splitter = "best"
     _samples_rows = True
-    _law_params: ClassVar[dict[str, Any]] = {"n_estimators": 4, "max_depth": 8}
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _law_params: dict[str, Any] = {"n_estimators": 4, "max_depth": 8}
+    _parameter_constraints: dict[str, Any] = {
         **FOREST_CONSTRAINTS,
         "criterion": TARGET_CRITERIA,
+        "keep_targets": ["boolean"],
     }
 
     def __init__(
@@ -247,6 +249,7 @@ max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
         ccp_alpha: float = 0.0,
         max_samples: float | None = None,
         monotonic_cst: Any = None,
+        keep_targets: bool = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -266,233 +269,4 @@ max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
         self.ccp_alpha = ccp_alpha
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
-
-
-class ExtraTreesClassifier(ForestClassifier):
-    r"""A forest of extremely randomized trees for labels: one random cut for each drawn column.
-
-    .. math:: p(c \mid x) = \frac{1}{T} \sum_{t=1}^{T} p_t(c \mid x)
-
-    Cuts are drawn by a hash of (seed, tree, path to the node, column), uniformly between the
-    extremes of the column in the node; the best of them is taken.
-
-    Parameters
-    ----------
-    n_estimators : int
-        Number of trees.
-    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, \
-max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
-        As in `ExtraTreeClassifier`, for each tree.
-    bootstrap : bool
-        Whether each tree learns from a sample of the rows, drawn with replacement. With
-        `sample_weight`, rows are drawn in proportion to their weights.
-    oob_score : bool or callable
-        Whether each row is also predicted by the trees that have not drawn it; a callable
-        ``score(y_true, y_pred)`` gives the score.
-    n_jobs : int, optional
-        Threads; all by default. Trees do not depend on it.
-    random_state : int, RandomState, optional
-        Seed of draws of rows and columns. Tree t depends on the seed and t alone.
-    verbose : int
-        Whether to show progress.
-    warm_start : bool
-        Whether `fit` keeps the trees of the last fit and adds some; they are those that a larger
-        forest would have had.
-    class_weight : dict, list of dicts, "balanced", "balanced_subsample", optional
-        Weights of the classes; "balanced_subsample" balances each bootstrap sample.
-    max_samples : int or float, optional
-        Number of draws of each tree, or their share of the rows; as many as rows by default.
-
-    Attributes
-    ----------
-    estimators_ : list of ExtraTreeClassifier, views of the trees
-    classes_ : array of labels, or a list of them
-    n_classes_, n_outputs_ : int
-    feature_importances_ : (n_features,) array
-    oob_score_ : float
-    oob_decision_function_ : (n, n_classes) array, probabilities of the rows out of bag
-    estimators_samples_ : list of row numbers that each tree has drawn
-
-    See Also
-    --------
-    RandomForestClassifier : Best cuts on bootstrap samples.
-    tenfold.pool_forests : One forest of forests that were trained apart.
-
-    References
-    ----------
-    P. Geurts, D. Ernst and L. Wehenkel (2006), Extremely randomized trees.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tenfold import ExtraTreesClassifier
-    >>> X = np.random.default_rng(0).normal(size=(200, 3))
-    >>> y = X[:, 0] > 0
-    >>> ExtraTreesClassifier(20, random_state=0).fit(X, y).score(X, y) > 0.9
-    True
-    """
-
-    _tree_class = ExtraTreeClassifier
-    _splitter = "random"
-    _samples_rows = False
-    _law_params: ClassVar[dict[str, Any]] = {"n_estimators": 4, "max_depth": 8}
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **FOREST_CONSTRAINTS,
-        "criterion": CLASS_CRITERIA,
-        "class_weight": _CLASS_WEIGHTS,
-    }
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: str = "gini",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = "sqrt",
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: bool = False,
-        oob_score: bool | Callable[..., float] = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        ccp_alpha: float = 0.0,
-        max_samples: float | None = None,
-        monotonic_cst: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-
-
-class ExtraTreesRegressor(ForestRegressor):
-    r"""A forest of extremely randomized trees for numbers: one random cut for each drawn column.
-
-    .. math:: f(x) = \frac{1}{T} \sum_{t=1}^{T} f_t(x)
-
-    Cuts are drawn by a hash of (seed, tree, path to the node, column), uniformly between the
-    extremes of the column in the node; the best of them is taken.
-
-    Parameters
-    ----------
-    n_estimators : int
-        Number of trees.
-    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, \
-max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
-        As in `ExtraTreeRegressor`, for each tree.
-    bootstrap : bool
-        Whether each tree learns from a sample of the rows, drawn with replacement. With
-        `sample_weight`, rows are drawn in proportion to their weights.
-    oob_score : bool or callable
-        Whether each row is also predicted by the trees that have not drawn it; a callable
-        ``score(y_true, y_pred)`` gives the score.
-    n_jobs : int, optional
-        Threads; all by default. Trees do not depend on it.
-    random_state : int, RandomState, optional
-        Seed of draws of rows and columns. Tree t depends on the seed and t alone.
-    verbose : int
-        Whether to show progress.
-    warm_start : bool
-        Whether `fit` keeps the trees of the last fit and adds some; they are those that a larger
-        forest would have had.
-    max_samples : int or float, optional
-        Number of draws of each tree, or their share of the rows; as many as rows by default.
-
-    Attributes
-    ----------
-    estimators_ : list of ExtraTreeRegressor, views of the trees
-    n_outputs_ : int
-    feature_importances_ : (n_features,) array
-    oob_score_ : float
-    oob_prediction_ : (n,) array, predictions of the rows out of bag
-    estimators_samples_ : list of row numbers that each tree has drawn
-
-    See Also
-    --------
-    RandomForestRegressor : Best cuts on bootstrap samples.
-    tenfold.pool_forests : One forest of forests that were trained apart.
-
-    References
-    ----------
-    P. Geurts, D. Ernst and L. Wehenkel (2006), Extremely randomized trees.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tenfold import ExtraTreesRegressor
-    >>> X = np.random.default_rng(0).normal(size=(200, 3))
-    >>> y = X[:, 0] + X[:, 1]
-    >>> ExtraTreesRegressor(20, random_state=0).fit(X, y).score(X, y) > 0.9
-    True
-    """
-
-    _tree_class = ExtraTreeRegressor
-    _splitter = "random"
-    _samples_rows = False
-    _law_params: ClassVar[dict[str, Any]] = {"n_estimators": 4, "max_depth": 8}
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **FOREST_CONSTRAINTS,
-        "criterion": TARGET_CRITERIA,
-    }
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: str = "squared_error",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = 1.0,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: bool = False,
-        oob_score: bool | Callable[..., float] = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        ccp_alpha: float = 0.0,
-        max_samples: float | None = None,
-        monotonic_cst: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
+        self.keep_targets = keep_targets
