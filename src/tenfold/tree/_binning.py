@@ -85,7 +85,8 @@ def bin_rows(chunk: Chunk, mapper: BinMapper) -> np.ndarray:
         parts = (X[first : first + step].toarray() for first in range(0, X.shape[0], step))
         return np.concatenate([bin_rows(Chunk(part), mapper) for part in parts])
     out = np.empty(X.shape, mapper.dtype)
-    assign_bins(X, *mapper.search_table(X.dtype), mapper.max_bins, out)
+    thresholds, low, scale, starts = mapper.search_table(X.dtype)
+    assign_bins(X, thresholds, low, scale, starts, mapper.max_bins, out)
     for j, categories in enumerate(mapper.categories):
         if categories is not None:
             bins = mapper.category_bins[j]

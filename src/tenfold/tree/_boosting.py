@@ -314,7 +314,7 @@ class BaseHistGradientBoosting(Estimator):
             trees.append(trainer.grow_round(number))
             if validation is not None:
                 validation.add_trees(trees[-1])
-            watch.judge(trees, lambda: self._ensemble(trees, known))
+            watch.record_round(trees, lambda: self._ensemble(trees, known))
             if watch.stopped:
                 break
         end_loop()
@@ -412,7 +412,7 @@ class ScoreWatch:
         self.stopped = bool(rounds) and self._has_stalled()
         return rounds
 
-    def judge(self, rounds: list[list[BinnedTree]], trees: Any) -> None:
+    def record_round(self, rounds: list[list[BinnedTree]], trees: Any) -> None:
         """Score the trees so far, see whether scores still improve, and record the round."""
         if self.model.do_early_stopping_:
             self._add(trees)

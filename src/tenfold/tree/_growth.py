@@ -149,7 +149,7 @@ class GrowingTree:
             return False
         if self.shape.groups or self.shape.max_features < 1:
             self.columns[:, ALLOWED] = 0
-            self.columns[self._allowed(node), ALLOWED] = 1
+            self.columns[self._allowed_columns(node), ALLOWED] = 1
         integers, numbers = self.integers[node], self.numbers[node]
         if not self.has_categories:
             gain = find_only_split(sums, self.columns, self.limits, integers, numbers)
@@ -160,7 +160,7 @@ class GrowingTree:
         finish_split(self.columns, self.limits, integers, numbers)
         return bool(numbers[GAIN] > 0)
 
-    def _allowed(self, node: int) -> list[int]:
+    def _allowed_columns(self, node: int) -> list[int]:
         """Columns that a node may choose from: by groups that may interact, and by a draw."""
         groups = self.groups[node]
         columns = sorted(frozenset().union(*groups)) if groups else list(range(len(self.columns)))
