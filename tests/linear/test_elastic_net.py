@@ -373,7 +373,7 @@ def test_errors_and_warnings_say_what_to_do():
         Lasso(1e-3, tol=1e-12, max_iter=1).fit(X, y)
     with pytest.raises(ValueError, match="overflow"):
         Lasso().fit(X * 1e200, y)
-    with pytest.raises(ValueError, match="give alphas"):
+    with pytest.raises(ValueError, match="Please supply a grid"):
         enet_path(X, y, l1_ratio=0.0)
 
 

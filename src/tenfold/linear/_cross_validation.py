@@ -60,9 +60,8 @@ class CrossValidated(Estimator):
         groups = params.pop("groups", None)
         if params:
             raise ValueError(
-                f"{type(self).__name__}.fit takes no {sorted(params)}: extra arguments (groups= "
-                "aside) are only supported if enable_metadata_routing=True, and only by "
-                "scikit-learn's own models"
+                f"{sorted(params)} is only supported if enable_metadata_routing=True, and only by "
+                f"scikit-learn's own models: {type(self).__name__}.fit takes groups= alone"
             )
         X, y, sample_weight, groups = separate_groups(X, y, sample_weight, groups)
         self._fold_groups = groups

@@ -28,7 +28,10 @@ def alpha_sequence(
     if not isinstance(alphas, Integral):
         return np.sort(np.asarray(alphas, np.float64))[::-1]
     if l1_ratio == 0:
-        raise ValueError("without an L1 penalty there is no largest alpha: give alphas=[...]")
+        raise ValueError(
+            "Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid "
+            "by providing your estimator with the appropriate `alphas=` argument."
+        )
     size = xy[:, 0] if positive else np.linalg.norm(xy, axis=1)
     largest = max(float(size.max()), 0.0) / l1_ratio
     if largest <= _MIN_ALPHA:

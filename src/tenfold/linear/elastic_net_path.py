@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,15 @@ def enet_path(
     alphas = alphas if given["n_alphas"] == "deprecated" else given["n_alphas"]
     if isinstance(settings.get("precompute"), str):  # scikit-learn's "auto": our default
         del settings["precompute"]
+    unknown = settings.keys() - signature(ElasticNet).parameters.keys()
+    if unknown:
+        raise ValueError(f"Unexpected parameters in params: {sorted(unknown)}")
     several = np.ndim(y) == 2 and not isinstance(y, str)
+    if several and settings.pop("positive", False):
+        raise ValueError(
+            "positive=True is not allowed for multi-output (y.ndim != 1): call the path once for "
+            "each column of y"
+        )
     model = (MultiTaskPath if several else ElasticNetPath)(l1_ratio=l1_ratio, **settings)
     sequence, solutions, dtype = model.fit_path(X, y, sample_weight, (alphas, eps), coef_init)
     coefs = np.stack([s.w.T for s in solutions], axis=-1).astype(dtype)

@@ -307,7 +307,9 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         l1_ratios: Any = self.l1_ratios
         if isinstance(l1_ratios, str):
             l1_ratios = None
-            _warn_of_change("l1_ratios will change from None to (0.0,)", "1.10", "l1_ratios=(0,)")
+            _warn_of_change(
+                "for l1_ratios will change from None to (0.0,)", "1.10", "l1_ratios=(0,)"
+            )
         implied, is_mixed = 0.0, self.penalty == "elasticnet"
         if self.penalty != "deprecated":
             warnings.warn(
@@ -338,14 +340,18 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
             return self.scoring or "accuracy"
         if warn:
             cure = "scoring='accuracy', or scoring='neg_log_loss' for the new default"
-            _warn_of_change("scoring will change from accuracy to 'neg_log_loss'", "1.11", cure)
+            _warn_of_change(
+                "of the parameter 'scoring' will change from accuracy to 'neg_log_loss'",
+                "1.11",
+                cure,
+            )
         return "accuracy"
 
     def _is_legacy(self) -> bool:
         if self.use_legacy_attributes != "warn":
             return bool(self.use_legacy_attributes)
         cure = "use_legacy_attributes=False, or True for dicts by class"
-        _warn_of_change("use_legacy_attributes will change from True to False", "1.10", cure)
+        _warn_of_change("of use_legacy_attributes will change from True to False", "1.10", cure)
         return True
 
     def score(  # pyright: ignore[reportIncompatibleMethodOverride] - scikit-learn's signature
@@ -379,7 +385,7 @@ def _is_share(value: Any) -> bool:
 def _warn_of_change(what: str, version: str, cure: str) -> None:
     """Warn of a default that changes in a later version of scikit-learn."""
     warnings.warn(
-        f"The default value of {what} in version {version} of scikit-learn. To avoid this "
+        f"The default value {what} in version {version} of scikit-learn. To avoid this "
         f"warning, set {cure}.",
         FutureWarning,
         stacklevel=4,

@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_scalar
 
@@ -44,11 +44,11 @@ class PenaltySearch(CrossValidated):
     def _penalties(self) -> np.ndarray:
         """The penalties, each checked as scikit-learn checks it."""
         bounds = {"min_val": 0.0, "include_boundaries": "neither" if self.cv is None else "left"}
-        given = np.atleast_1d(np.asarray(self.alphas))
-        for number, alpha in enumerate(given.tolist()):
+        given = list(self.alphas) if np.ndim(self.alphas) else [self.alphas]
+        for number, alpha in enumerate(given):
             name = "alphas" if len(given) == 1 else f"alphas[{number}]"
             check_scalar(alpha, name, target_type=Real, **bounds)
-        return given.astype(np.float64)
+        return np.array(given, np.float64)
 
     def _by_folds(self, model: Any, rows: Rows, default: str, **options: Any) -> dict[str, Any]:
         """Penalty, score and attributes of the best model on folds."""
@@ -62,7 +62,8 @@ class PenaltySearch(CrossValidated):
         folds = folds._replace(class_weights=class_weights)
         mean = folds.scores([{"alpha": float(a)} for a in alphas], scoring).scores.mean(axis=0)
         best = int(np.argmax(np.where(np.isnan(mean), -np.inf, mean)))
-        return {"alpha_": float(alphas[best]), "best_score_": float(mean[best])}
+        self.best_score_ = float(mean[best])  # NaN where no fold has a score, as R^2 of one row
+        return {"alpha_": float(alphas[best])}
 
     def _by_leave_one_out(self, rows: Rows, classes: np.ndarray | None) -> dict[str, Any]:
         """The best penalty by the errors of each row without itself, and its fit."""
@@ -112,10 +113,14 @@ class PenaltySearch(CrossValidated):
         kept = {"cv_results_": predictions.reshape(shape).astype(rows.dtype)}
         truth, scorer = rows.each(_targets_and_weights), own_scorer(self.scoring, "r2")
         Y, w = truth[:, :-1], None if (truth[:, -1] == 1).all() else truth[:, -1]
+        many = classes is None and is_classifier(self)
         groups = [[t] for t in range(Y.shape[1])] if per_target else [list(range(Y.shape[1]))]
         scores = [
-            [_fixed_score(scorer, each[:, targets], Y[:, targets], w, classes) for each in by_alpha]
-            for targets in groups
+            [
+                _fixed_score(scorer, each[:, some], Y[:, some], w, classes, many_labels=many)
+                for each in by_alpha
+            ]
+            for some in groups
         ]
         return np.array(scores if per_target else scores[0]), kept if self.store_cv_results else {}
 
@@ -164,11 +169,16 @@ def _fixed_score(
     Y: np.ndarray,
     w: np.ndarray | None,
     classes: np.ndarray | None = None,
+    *,
+    many_labels: bool = False,
 ) -> float:
     """The score of given predictions (n, q) of targets Y."""
     if classes is not None:
         chunk = Chunk(predictions, None, w)
         return score_chunk(scorer, FixedClassifier(classes), chunk, classes[_class_numbers(Y)])
+    if many_labels:
+        chunk = Chunk((predictions > 0).astype(np.int64), None, w)
+        return score_chunk(scorer, FixedRegressor(), chunk, (Y > 0).astype(np.int64))
     single = Y.shape[1] == 1
     chunk = Chunk(predictions[:, 0] if single else predictions, None, w)
     return score_chunk(scorer, FixedRegressor(), chunk, Y[:, 0] if single else Y)
