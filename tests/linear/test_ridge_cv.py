@@ -92,6 +92,13 @@ def test_very_many_sparse_columns_are_centered_without_a_gram_matrix():
     assert_allclose(ours.cv_results_, theirs.cv_results_, rtol=1e-6)
 
 
+def test_a_vanishing_penalty_of_few_rows_gives_the_fit_of_least_norm():
+    wide, y = RNG.normal(size=(5, 9)), RNG.normal(size=5)
+    least = np.linalg.lstsq(wide, y, rcond=None)[0]
+    assert_allclose(RidgeCV([1e-300], fit_intercept=False).fit(wide, y).coef_, least, atol=1e-10)
+    assert np.isnan(RidgeCV(cv=5).fit(wide, y).best_score_)  # R^2 of one row
+
+
 def test_collinear_columns_keep_their_digits():
     A = np.column_stack([X, X[:, 0] + 1e-7 * RNG.normal(size=len(X))])
     params = {"alphas": [1e-12, 1e-3]}
@@ -184,3 +191,11 @@ def test_wide_sparse_text_is_classified_by_conjugate_gradients():
     theirs = linear_model.RidgeClassifier(tol=1e-10).fit(A, y)
     assert ours.solver_ == "sparse_cg"
     assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+
+
+def test_a_score_that_folds_do_not_define_is_named():
+    X = np.random.default_rng(0).normal(size=(6, 3))
+    with pytest.warns(UserWarning, match="R.2 needs two rows"):
+        model = RidgeCV(alphas=[1.0, 10.0], cv=6).fit(X, X[:, 0])
+    assert model.alpha_ == 1.0
+    assert np.isnan(model.best_score_)

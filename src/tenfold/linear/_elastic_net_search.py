@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_scalar
 
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.rows import Rows
@@ -89,6 +90,5 @@ class ElasticNetSearch(CrossValidated, LinearRegressor):
         """The penalties of a path, descending."""
         if not isinstance(self.alphas, Integral):
             for number, alpha in enumerate(self.alphas):
-                if not alpha >= 0:
-                    raise ValueError(f"alphas[{number}] == {alpha}, must be >= 0.0.")
+                check_scalar(alpha, f"alphas[{number}]", target_type=Real, min_val=0.0)
         return alpha_sequence(xy, l1_ratio, self.alphas, self.eps, positive=self.positive)

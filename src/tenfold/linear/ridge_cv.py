@@ -61,6 +61,12 @@ class PenaltySearch(CrossValidated):
         folds = open_folds(model, rows, self.cv, self._fold_groups, **options)
         folds = folds._replace(class_weights=class_weights)
         mean = folds.scores([{"alpha": float(a)} for a in alphas], scoring).scores.mean(axis=0)
+        if np.isnan(mean).all():
+            warnings.warn(
+                "the score is not defined on the folds (R^2 needs two rows), so that the first of "
+                "alphas is taken: give fewer folds, or scoring='neg_mean_squared_error'",
+                stacklevel=2,
+            )
         best = int(np.argmax(np.where(np.isnan(mean), -np.inf, mean)))
         self.best_score_ = float(mean[best])  # NaN where no fold has a score, as R^2 of one row
         return {"alpha_": float(alphas[best])}
@@ -79,13 +85,14 @@ class PenaltySearch(CrossValidated):
             )
         spectrum, solve = decompose(rows, ridge, float(alphas.min()), exact=exact)
         scores, kept = self._leave_one_out_scores(rows, spectrum, alphas, classes)
-        if not np.isfinite(scores).all():
+        if rows.n_rows < 2:
             raise ValueError(
-                f"leave-one-out has no error for a row that its fit cannot do without (n_samples="
-                f"{rows.n_rows}): at least two rows are needed, and not all weight in one of them"
+                f"leave-one-out has no error for the only row (n_samples={rows.n_rows}): at least "
+                "two rows are needed"
             )
-        best = np.argmax(scores, axis=-1)
-        chosen = scores[best] if scores.ndim == 1 else scores[np.arange(len(scores)), best]
+        # without a penalty, a fit of as many columns as rows cannot do without any: no error
+        known = np.where(np.isfinite(scores), scores, -np.inf)
+        best, chosen = np.argmax(known, axis=-1), known.max(axis=-1)
         alpha = alphas[best] if scores.ndim > 1 else float(alphas[best])
         learned = solve(ridge.set_params(alpha=alpha))
         names = ("coef_", "intercept_")
