@@ -12,7 +12,7 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 
 _ERRORS = (np.linalg.LinAlgError, ZeroDivisionError, FloatingPointError, OverflowError)
-_UNCHECKED = {"history_", "statistic_", "scores_", "cv_results_"}
+_UNCHECKED = {"history_", "statistic_", "scores_", "cv_results_", "best_score_"}
 _SAFETY = 2.0**10  # squares are added up, and multiplied with each other
 _GENERAL_CURE = (
     "Columns or target hold numbers whose squares are out of range, or columns depend on each "
