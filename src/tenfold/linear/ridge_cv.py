@@ -85,13 +85,12 @@ class PenaltySearch(CrossValidated):
             )
         spectrum, solve = decompose(rows, ridge, float(alphas.min()), exact=exact)
         scores, kept = self._leave_one_out_scores(rows, spectrum, alphas, classes)
-        if rows.n_rows < 2:
-            raise ValueError(
-                f"leave-one-out has no error for the only row (n_samples={rows.n_rows}): at least "
-                "two rows are needed"
-            )
-        # without a penalty, a fit of as many columns as rows cannot do without any: no error
         known = np.where(np.isfinite(scores), scores, -np.inf)
+        if rows.n_rows < 2 or np.isinf(known.max(axis=-1)).any():
+            raise ValueError(
+                f"leave-one-out has no error for a row that its fit cannot do without (n_samples="
+                f"{rows.n_rows}): at least two rows are needed, and a penalty that is no rounding"
+            )
         best, chosen = np.argmax(known, axis=-1), known.max(axis=-1)
         alpha = alphas[best] if scores.ndim > 1 else float(alphas[best])
         learned = solve(ridge.set_params(alpha=alpha))
