@@ -145,6 +145,7 @@ V = RNG.normal(size=5)
         lambda a: np.convolve(a[0], V, "same") ** 2,
         lambda a: np.convolve(a[0], a[1][:2], "valid"),
         lambda a: np.interp(a[0], np.array([-1.0, 0.05, 2.0]), a[1][:3] ** 2),
+        lambda a: np.interp(a[0], [-1.0, 0.05, 2.0], (1.0, 3.0, 2.0)) ** 2,
         lambda a: np.nansum(np.where(M > 0, a, np.nan) ** 2, axis=0),
         lambda a: np.nanmean(np.where(M > -1, a, np.nan) ** 2, axis=1),
         lambda a: np.linalg.svd(a, compute_uv=False),

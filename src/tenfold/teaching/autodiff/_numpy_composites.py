@@ -151,6 +151,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 def interp(x: Any, xp: Any, fp: Any) -> Any:
     """`np.interp`: constant beyond the first and the last point."""
+    xp, fp = (np.asarray(v) if isinstance(v, list | tuple) else v for v in (xp, fp))
     x = clip(x, xp[0], xp[-1])
     right = np.clip(np.searchsorted(primal(xp), primal(x), side="right"), 1, len(xp) - 1)
     share = (x - xp[right - 1]) / (xp[right] - xp[right - 1])
