@@ -94,7 +94,8 @@ def test_very_many_sparse_columns_are_centered_without_a_gram_matrix():
 
 def test_folds_of_one_row_have_no_r2():
     wide, y = RNG.normal(size=(5, 9)), RNG.normal(size=5)
-    model = RidgeCV(cv=5).fit(wide, y)
+    with pytest.warns(UserWarning, match="not defined on the folds"):
+        model = RidgeCV(cv=5).fit(wide, y)
     assert np.isnan(model.best_score_)
     assert model.alpha_ == 0.1  # the first, as in scikit-learn
 
