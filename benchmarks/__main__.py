@@ -10,6 +10,7 @@ from benchmarks import (
     agreement,
     clusters,
     encoding,
+    forests,
     glm,
     lasso,
     memory,
@@ -21,12 +22,15 @@ from benchmarks import (
     speed,
     startup,
     svc,
+    trees,
 )
 from benchmarks.machine import QUIET, busy, machine
 
 GROUPS = {"speed": speed, "lasso": lasso, "glm": glm, "svc": svc, "agreement": agreement}
 GROUPS |= {"encoding": encoding, "selection": selection, "clusters": clusters, "mixtures": mixtures}
+GROUPS |= {"forests": forests}
 GROUPS |= {"networks": networks, "small": small, "startup": startup, "memory": memory}
+GROUPS |= {"trees": trees}
 
 
 def main() -> None:
