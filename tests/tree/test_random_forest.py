@@ -184,3 +184,22 @@ def test_quantiles_weigh_the_rows_of_the_leaves(family, data):
     assert np.mean((low <= y) & (y <= high)) > 0.75
     with pytest.raises(ValueError, match="keep_targets=True"):
         family(2).fit(X, y).predict_quantiles(X)
+
+
+def test_a_picture_shows_every_split_of_the_upper_levels(data):
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from tenfold.plot import tree
+    from tenfold.plot.trees import tree_layout
+
+    X, _, label = data
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, label)
+    ax = tree(model, feature_names=list("abcde"), max_depth=2)
+    texts = [text.get_text() for text in ax.texts]
+    root = model.tree_
+    assert texts[0].startswith(f"{'abcde'[root.feature[0]]} ≤ {root.threshold[0]:.2f}")
+    position = tree_layout(root.children_left, root.children_right, 9)
+    assert len(position) == root.node_count
+    places = list(position.values())
+    assert len(set(places)) == len(places)

@@ -62,6 +62,7 @@ _OFFERS = {
         "learning_rate_search",
         "loss_surface",
     ),
+    "trees": ("tree",),
     "validation_curves": (
         "SearchDisplay",
         "ValidationCurveDisplay",

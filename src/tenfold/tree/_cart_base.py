@@ -57,7 +57,7 @@ def chunk_weight(chunk: Chunk) -> np.ndarray:
 
 def read_target(rows: Rows) -> np.ndarray:
     """The targets of all rows, (n, n_outputs)."""
-    source = rows.source
+    source: Any = rows.source
     is_here = isinstance(source, ArraySource | SparseSource) and rows.classes is None
     if issparse(getattr(source, "y", None)):
         raise ValueError("sparse multilabel-indicator for y is not supported.")
@@ -245,8 +245,8 @@ class CartClassifier(Classifier, CartModel):
     def _n_classes_by_output(self) -> np.ndarray:
         return np.atleast_1d(self.n_classes_)
 
-    def _class_lists(self) -> list[np.ndarray]:
-        return [self.classes_] if self.n_outputs_ == 1 else self.classes_
+    def _class_lists(self) -> list[Any]:
+        return [self.classes_] if self.n_outputs_ == 1 else list(self.classes_)
 
     def _full_weights(self, y: np.ndarray, w: Any, *, bootstrap: bool) -> Any:
         """Weights of rows times weights of classes."""

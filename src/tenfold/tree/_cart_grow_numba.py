@@ -8,6 +8,8 @@ the parts together in a fixed order. Children of a node have neighboring numbers
 # ruff: noqa: ARG001, ARG005 - the forms of an overload have the same arguments
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numba.extending import overload
@@ -44,7 +46,7 @@ def _enlarge(nodes, values, count):
     return larger, wider
 
 
-def _make_medians(rules, n):
+def _make_medians(rules, n) -> Any:
     """Memory of absolute error, 0 for other rules."""
 
 

@@ -7,7 +7,7 @@ which nodes are split, and equal columns have equal chances.
 # ruff: noqa: ARG001, ARG005 - the forms of an overload have the same arguments
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -92,8 +92,8 @@ class Scratch(NamedTuple):
 class NodeFacts(NamedTuple):
     """The node under work."""
 
-    weight: int
-    squares: int  # of the class weights
+    weight: Any  # int64
+    squares: Any  # int64, of the class weights
     score: float
     low: float
     high: float
@@ -114,7 +114,7 @@ def uniform_from_bits(bits):
     return np.float64(bits >> np.uint64(11)) * 2.0**-53
 
 
-def _measure_medians(data, rules, rows, start, end, values, at, scratch):
+def _measure_medians(data, rules, rows, start, end, values, at, scratch) -> Any:
     """Set the medians of a node as its value; minus its loss."""
 
 
@@ -183,7 +183,7 @@ def measure_node(data, rules, rows, nodes, values, at, scratch):
     return facts, is_pure and rules.criterion != NO_CRITERION
 
 
-def _scan(data, rules, keys, m, n, sums, facts, sign, missing_left, medians):
+def _scan(data, rules, keys, m, n, sums, facts, sign, missing_left, medians) -> Any:
     """The best cut of sorted keys by the scan that suits the rules."""
 
 
@@ -219,7 +219,7 @@ def _overload_scan(data, rules, keys, m, n, sums, facts, sign, missing_left, med
     )
 
 
-def _held_by_key(table, row, rules):
+def _held_by_key(table, row, rules) -> Any:
     """What the key of a row holds beside its code."""
 
 
@@ -324,7 +324,9 @@ def _random_cut(data, rows, start, end, feature, seed):
     return True, code, mix_bits(bits) & np.uint64(1) != 0, threshold, n_missing
 
 
-def _score_random(data, rules, rows, start, end, feature, code, missing_left, facts, scratch):
+def _score_random(
+    data, rules, rows, start, end, feature, code, missing_left, facts, scratch
+) -> Any:
     """Score of the cut after a code, and the number of rows on the left."""
 
 
@@ -378,7 +380,7 @@ def _search_random(data, rules, rows, start, end, feature, seed, facts, scratch)
     return True, score, code, _HEAVIER if n_missing == 0 else direction, threshold
 
 
-def _search(data, rules, rows, start, end, feature, seed, facts, scratch):
+def _search(data, rules, rows, start, end, feature, seed, facts, scratch) -> Any:
     """The best cut of a column, or a random one, as the rules say."""
 
 

@@ -162,7 +162,7 @@ class IsolationForest(OutlierMixin, Estimator):
                 UserWarning,
                 stacklevel=4,
             )
-        tables = old
+        tables: Any = old
         if old is None or self.n_estimators > first:
             new = self._grow_trees(rows, weight, seed, range(first, self.n_estimators))
             tables = new if old is None else ForestTables.join([old, new])
@@ -185,7 +185,7 @@ class IsolationForest(OutlierMixin, Estimator):
             return min(_AUTO_ROWS, n)
         if not isinstance(size, Integral):
             return max(int(size * n), 1)
-        if size > n:
+        if int(size) > n:
             warnings.warn(
                 f"max_samples ({size}) is greater than the total number of samples "
                 f"({n}). max_samples will be set to n_samples for estimation.",
