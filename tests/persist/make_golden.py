@@ -98,6 +98,13 @@ OBJECTS = {
         lambda: tenfold.SequentialClassifier(IMAGES, **NETWORK).fit(X, Y),
     ),
     "indicator_features": ("transform", CODES, lambda: tenfold.IndicatorFeatures().fit(CODES)),
+    "boosted_trees": (
+        "predict_proba",
+        CODES,
+        lambda: tenfold.HistGradientBoostingClassifier(
+            max_iter=3, min_samples_leaf=5, categorical_features=[0], random_state=0
+        ).fit(CODES, Y),
+    ),
     "tfidf": ("transform", WORDS, lambda: tenfold.TfIdf().fit(WORDS)),
     "pipeline": (
         "predict_proba",

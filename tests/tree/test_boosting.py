@@ -372,3 +372,35 @@ def test_few_rows_one_value_and_one_class():
     only = HistGradientBoostingClassifier().fit(X, np.full(len(X), "a"))
     assert set(only.predict(X)) == {"a"}
     assert_array_equal(only.predict_proba(X), 1.0)
+
+
+@pytest.mark.parametrize(
+    "name", ["HistGradientBoostingClassifier", "HistGradientBoostingRegressor"]
+)
+def test_attributes_and_methods_are_scikit_learns(name):
+    theirs, ours = (
+        getattr(module, name)(max_iter=2).fit(X, LABELS) for module in (ensemble, tenfold)
+    )
+    public = {attribute for attribute in dir(theirs) if attribute[0] != "_"}
+    assert all(hasattr(ours, attribute) for attribute in public)
+
+
+def test_many_columns_and_many_categories():
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(60, 5000)).astype(np.float32)
+    model = HistGradientBoostingRegressor(max_iter=2, min_samples_leaf=5).fit(wide, wide[:, 7])
+    assert model.split_counts_[7] > 0
+    codes = rng.integers(0, 10_000, 30_000)[:, None].astype(float)
+    y = np.sin(codes[:, 0])
+    model = HistGradientBoostingRegressor(
+        max_iter=20, categorical_features=[0], early_stopping=False
+    ).fit(codes, y)
+    assert np.isfinite(model.predict(codes)).all()
+
+
+def test_histograms_are_added_up_again_where_there_is_no_room_for_all(monkeypatch):
+    from tenfold.tree import _grower
+
+    expected = fitted("squared")
+    monkeypatch.setattr(_grower, "_HISTOGRAM_BYTES", 1)
+    assert_bitwise_equal(expected, fitted("squared"), "little room")
