@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 import tenfold
-from tenfold.automl import runner
+from tenfold.automl import candidate_runner as runner
 from tenfold.automl.candidates import select_candidates
 from tenfold.automl.ensemble_selection import evaluate_ensemble, select_weights
 from tenfold.automl.result import Attempt

@@ -11,9 +11,9 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 import tenfold
-from tenfold.automl import runner
+from tenfold.automl import candidate_runner as runner
+from tenfold.automl.candidate_runner import CandidateRunner
 from tenfold.automl.fold_store import FoldResult, FoldStore
-from tenfold.automl.runner import CandidateRunner
 
 MODELS = ["lda", "logistic", "naive_bayes"]
 

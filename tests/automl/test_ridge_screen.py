@@ -9,11 +9,11 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from threadpoolctl import threadpool_info
 
 import tenfold
-from tenfold.automl import tuner
+from tenfold.automl import hyperparameter_tuner as tuner
 from tenfold.automl.candidates import kernel_configs, spline_configs
 from tenfold.automl.feature_maps import EncodedTable
+from tenfold.automl.hyperparameter_tuner import TuningProblem, best_ridge_score, tune_models
 from tenfold.automl.model_config import ModelConfig
-from tenfold.automl.tuner import TuningProblem, best_ridge_score, tune_models
 from tenfold.model_selection.parameter_search import Search
 
 ALPHAS = [0.001, 0.1, 10.0]

@@ -129,7 +129,7 @@ def test_a_study_in_which_every_model_fails_says_why(monkeypatch):
     def fail(*_):
         raise ValueError("it rains")
 
-    monkeypatch.setattr("tenfold.automl.runner.tune_models", fail)
+    monkeypatch.setattr("tenfold.automl.candidate_runner.tune_models", fail)
     with pytest.raises(ValueError, match=r"no model could be fitted .* failed: it rains"):
         tenfold.learn({"a": SIZE, "y": PRICE}, "y", models=["ridge"])
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.automl import diagnostics, final_model
+from tenfold.automl.candidate_runner import CandidateRunner, EncodedFolds, TimeBudget, assign_folds
 from tenfold.automl.candidates import CandidateModel, select_candidates
 from tenfold.automl.clusters import run_clustering
 from tenfold.automl.config import LearnCallbacks, LearnConfig
@@ -17,7 +18,6 @@ from tenfold.automl.final_model import combine_fits, fit_final, make_table_model
 from tenfold.automl.fold_store import FoldStore
 from tenfold.automl.preparation import PreparedTable, prepare_table, sample_rows
 from tenfold.automl.result import Attempt, HoldoutEvaluation, Study
-from tenfold.automl.runner import CandidateRunner, EncodedFolds, TimeBudget, assign_folds
 from tenfold.automl.table_model import TableModel
 from tenfold.automl.target import iterate_cells
 from tenfold.automl.task_scores import evaluate_predictions

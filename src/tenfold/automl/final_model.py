@@ -9,6 +9,12 @@ import numpy as np
 
 from tenfold.automl.candidates import CandidateModel
 from tenfold.automl.feature_maps import EncodedTable
+from tenfold.automl.hyperparameter_tuner import (
+    TuningProblem,
+    fit_tuned,
+    fit_tuned_on_rows,
+    tune_models,
+)
 from tenfold.automl.lazy_transform import add_target
 from tenfold.automl.preparation import TrainingData
 from tenfold.automl.result import Attempt
@@ -16,7 +22,6 @@ from tenfold.automl.schema import ExpectedColumn, cells_to_records, encode_cells
 from tenfold.automl.table_model import TableModel, error_quantiles
 from tenfold.automl.target import Target, TargetScale
 from tenfold.automl.task_scores import TaskScoring
-from tenfold.automl.tuner import TuningProblem, fit_tuned, fit_tuned_on_rows, tune_models
 from tenfold.ensemble.voting import VotingClassifier, VotingRegressor
 from tenfold.model_selection.cv_data import is_native
 

@@ -53,7 +53,11 @@ class ExplainableBoosting(BaseHistGradientBoosting):
     tol = 1e-7
     warm_start = False
     interaction_cst: Any = "no_interactions"
-    _law_params = {"max_iter": 6, "early_stopping": False}
+    _law_params = {  # few trees; a weight of 2 counts as one row of a leaf
+        "max_iter": 6,
+        "min_samples_leaf": 1,
+        "early_stopping": False,
+    }
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         learned = super()._fit(rows, rng)

@@ -15,11 +15,11 @@ from tenfold.automl.candidates import CandidateModel
 from tenfold.automl.config import LearnCallbacks
 from tenfold.automl.feature_maps import EncodedTable
 from tenfold.automl.fold_store import FoldResult, FoldStore
+from tenfold.automl.hyperparameter_tuner import TuningProblem, fit_tuned, tune_models
 from tenfold.automl.result import Attempt
 from tenfold.automl.schema import cells_to_records, encode_cells
 from tenfold.automl.target import TargetScale
 from tenfold.automl.task_scores import TaskScoring, predict_outputs
-from tenfold.automl.tuner import TuningProblem, fit_tuned, tune_models
 from tenfold.engine.interrupts import unwrap_interrupts
 
 _CACHE_BYTES = 2**26  # bytes of encoded folds in memory; beyond it they are encoded again
@@ -111,7 +111,7 @@ def _nbytes(X: Any) -> int:
 _PILOT_ROWS = (1000, 3000)  # rows of two pilot fits, from which time is extrapolated
 _MAX_OVERRUN = 0.25  # fraction of the budget by which a running candidate may exceed it
 _MIN_RACED_SHARE = 0.02  # of the budget: a candidate that needs less is not dropped
-_HOPELESS_DEVIATIONS = 3  # standard deviations of the folds below the best: it cannot win
+_DROPPED_DEVIATIONS = 3  # standard deviations of the folds below the best: it cannot win
 _FIT_ERRORS = (ValueError, ArithmeticError, np.linalg.LinAlgError, MemoryError, TypeError)
 
 
@@ -179,7 +179,7 @@ class CandidateRunner:
             try:
                 with unwrap_interrupts():
                     if len(attempts) == 1:
-                        waiting = self._by_promise(waiting)
+                        waiting = self._sort_by_pilot_score(waiting)
                     candidate = waiting[0]
                     self.callbacks.candidate_started(candidate, len(attempts), len(candidates))
                     attempts[candidate.key] = self.evaluate(candidate, list(attempts.values()))
@@ -194,7 +194,7 @@ class CandidateRunner:
                 waiting = []
         return [attempts[candidate.key] for candidate in candidates]
 
-    def _by_promise(self, candidates: list[CandidateModel]) -> list[CandidateModel]:
+    def _sort_by_pilot_score(self, candidates: list[CandidateModel]) -> list[CandidateModel]:
         """The candidates by their scores on few rows, the best first; as they are for few rows."""
         fold = self.folds[0]
         if fold.X.shape[0] < 2 * _PILOT_ROWS[-1]:
@@ -221,7 +221,9 @@ class CandidateRunner:
             note = self._find_obstacle(candidate)
             while note is None and len(done) < self.folds.k:
                 done.append(self._run_fold(candidate, len(done)))
-                note = self._out_of_time(candidate, done) or self._hopeless(candidate, done, others)
+                note = self._out_of_time(candidate, done) or self._reason_to_drop(
+                    candidate, done, others
+                )
         except _FIT_ERRORS as error:
             note = f"failed: {error}"
         return self._attempt(candidate, done, note)
@@ -250,7 +252,7 @@ class CandidateRunner:
             return None
         return f"stopped after {len(done)} of {self.folds.k} folds: the time was up"
 
-    def _hopeless(
+    def _reason_to_drop(
         self, candidate: CandidateModel, done: list[FoldResult], others: list[Attempt]
     ) -> str | None:
         """Why the remaining folds would be time wasted, or None."""
@@ -264,7 +266,7 @@ class CandidateRunner:
         best = max(finished, key=lambda attempt: attempt.mean)
         scores = np.array([result.scores[self.scoring.deciding] for result in done])
         behind = float(np.mean(best.scores[: len(done)] - scores))
-        if behind <= _HOPELESS_DEVIATIONS * float(np.std(best.scores, ddof=1)):
+        if behind <= _DROPPED_DEVIATIONS * float(np.std(best.scores, ddof=1)):
             return None
         return f"dropped after {len(done)} of {self.folds.k} folds: far behind {best.title}"
 
