@@ -105,20 +105,40 @@ def test_fit_is_the_loop_of_single_steps(offset, rows):
 def test_steps_are_those_of_scikit_learn(penalty):
     X, y = load_iris(return_X_y=True)
     settings = {"shuffle": False, "tol": None, "max_iter": 5, "penalty": penalty, "eta0": 0.5}
-    for rows in (X, sparse.csr_matrix(X)):
-        ours, theirs = (m(**settings).fit(rows, y) for m in (Perceptron, sk.Perceptron))
-        assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-10)
-        assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9)
+    ours, theirs = (m(**settings).fit(X, y) for m in (Perceptron, sk.Perceptron))
+    assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-10)
+    assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9)
+    rows = sparse.csr_matrix(X)
+    settings["fit_intercept"] = False  # theirs has smaller steps on sparse rows
+    ours, theirs = (m(**settings).fit(rows, y) for m in (Perceptron, sk.Perceptron))
+    assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.parametrize("penalty", [None, "l2", "l1", "elasticnet"])
+@pytest.mark.parametrize("average", [False, True])
+def test_sparse_rows_give_the_steps_of_dense_ones(penalty, average):
+    X, y = load_iris(return_X_y=True)
+    settings = {"tol": None, "max_iter": 5, "penalty": penalty, "average": average}
+    dense, sparsely = (Perceptron(**settings).fit(a, y) for a in (X, sparse.csr_array(X)))
+    assert_allclose(sparsely.coef_, dense.coef_, rtol=1e-9, atol=1e-9)
+    assert_allclose(sparsely.intercept_, dense.intercept_, rtol=1e-9, atol=1e-9)
+    assert sparsely.mistakes_ == dense.mistakes_
+    for rows in (X, sparse.csr_array(X)):
+        parts = Perceptron(shuffle=False, average=average, penalty=penalty)
+        parts.partial_fit(rows[:75], y[:75], classes=[0, 1, 2]).partial_fit(rows[75:], y[75:])
+        whole = Perceptron(**settings | {"shuffle": False, "max_iter": 1}).fit(rows, y)
+        assert_allclose(parts.intercept_, whole.intercept_, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
 @given(st.integers(0, 10_000))
-def test_offset_is_a_column_of_ones(seed):
+def test_offset_is_a_column_of_ones(layout, seed):
     """[003, A023]"""
     X, y = separable_cloud(seed, offset=0.7)
     assume(len(np.unique(y)) == 2)
     settings = {"random_state": seed, "tol": None, "max_iter": 20}
-    offset = Perceptron(**settings).fit(X, y)
-    column = np.column_stack([X, np.ones(len(X))])
+    offset = Perceptron(**settings).fit(layout(X), y)
+    column = layout(np.column_stack([X, np.ones(len(X))]))
     origin = Perceptron(fit_intercept=False, **settings).fit(column, y)
     assert_allclose(np.append(offset.coef_, offset.intercept_), origin.coef_[0], atol=1e-12)
     assert offset.mistakes_ == origin.mistakes_

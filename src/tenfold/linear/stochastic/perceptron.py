@@ -72,7 +72,9 @@ class Perceptron(BaseSGDClassifier):
     not converge. More than two classes are learned one against the rest.
 
     Parameters and attributes are those of `sklearn.linear_model.Perceptron`, and `average`; in the
-    given order (`shuffle=False`) so are the steps.
+    given order (`shuffle=False`) so are the steps on dense rows. On sparse rows they are those on
+    dense ones, so that an intercept is a column of ones there too; scikit-learn, and
+    `SGDClassifier(loss="perceptron")` as it does, takes a hundredth of the step for the intercept.
 
     Parameters
     ----------
@@ -81,8 +83,7 @@ class Perceptron(BaseSGDClassifier):
     alpha, l1_ratio : float
         Strength of the penalty, and the share of L1 in "elasticnet".
     fit_intercept : bool
-        Whether there is an intercept; else the boundary goes through the origin. On sparse rows
-        its steps are a hundred times smaller, as in scikit-learn.
+        Whether there is an intercept; else the boundary goes through the origin.
     max_iter : int
         Maximum number of epochs.
     tol : float or None
@@ -151,6 +152,7 @@ class Perceptron(BaseSGDClassifier):
     """
 
     _law_params = {"tol": None, "max_iter": 10}  # inseparable classes: no warning
+    _sparse_intercept_factor = 1.0
     _parameter_constraints = {
         **CLASSIFIER_CONSTRAINTS,
         **PENALTY_CONSTRAINTS,
