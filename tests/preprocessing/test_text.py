@@ -148,6 +148,10 @@ def test_problems_are_named():
         WordCounts().fit("a document")
     with pytest.raises(ValueError, match="each for one word"):
         WordCounts(vocabulary={"a": 0, "b": 2}).fit(["a b"])
+    with pytest.raises(TypeError, match="a document is text, not ndarray: give a list of strings"):
+        TfIdf().fit(np.eye(2))
+    with pytest.raises(TypeError, match="a document is text, not float"):
+        WordCounts().fit(["a b", np.nan])
 
 
 def test_counts_of_given_words_need_no_fit():

@@ -282,7 +282,7 @@ def _convergence_message(n_iter: int, words: str) -> str:
     """
     return (
         f"did not converge in max_iter={n_iter} rounds. {words}{' ' if words else ''}Raise "
-        "max_iter, standardise the columns, or loosen tol; `history_` shows the objective per "
+        "max_iter, standardize the columns, or loosen tol; `history_` shows the objective per "
         "round."
     )
 

@@ -212,7 +212,8 @@ class PenalizedRegressor(LinearRegressor, PenalizedLinearModel):
         Whether b is penalized like the coefficients (L2 only).
     solver : str
         "closed-form" (squared loss), "newton-cholesky", "lbfgs", "gd", "sgd", "proximal",
-        "coordinate" (L1 and elastic net), "subgradient" (non-smooth losses); "auto" chooses.
+        "coordinate" (L1 and elastic net), "subgradient" (non-smooth losses); "auto"
+        chooses one for a smooth loss.
     rate : float, callable or None
         Step sizes of "gd", "sgd", "proximal", "subgradient"; see `tenfold.optim.schedules`.
     batch_size : int

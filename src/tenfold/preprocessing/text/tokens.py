@@ -35,6 +35,11 @@ def tokenize(document: str | bytes, *, lowercase: bool = True) -> list[bytes]:
     """
     if isinstance(document, bytes):
         document = document.decode()
+    if not isinstance(document, str):
+        raise TypeError(
+            f"a document is text, not {type(document).__name__}: give a list of strings, or one "
+            "column of a table"
+        )
     if document.isascii():
         return (
             document.encode().translate(_ASCII_LOWER_TABLE if lowercase else _ASCII_TABLE).split()
