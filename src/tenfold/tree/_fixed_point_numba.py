@@ -69,33 +69,32 @@ def quantize(g, h, copies, layout, scale_g, scale_h, word, second):
 
 
 @njit(cache=True, nogil=True)
-def unpack_words(words, layout, sums):
-    """Add summed words to sums (m, 3) of g, h and count, and set the words to 0."""
-    for k in range(len(sums)):
-        x = words[2 * k] if layout == FINE else words[k]
-        if x == 0 and layout != FINE:
-            continue
-        if layout == CONSTANT:
-            count = x & ((1 << _C0) - 1)
-            sums[k, 0] += (x - count) >> _C0
-            sums[k, 1] += count
-            sums[k, 2] += count
-        elif layout == COARSE:
-            count = x & ((1 << _C1) - 1)
-            rest = (x - count) >> _C1
-            h = rest & ((1 << _H1) - 1)
-            sums[k, 0] += (rest - h) >> _H1
+def unpack_words(words, layout, width, pad, sums):
+    """Add summed words to sums (p * width, 3) of g, h and count, and set the words to 0.
+
+    The words of a column are followed by some that are not used.
+    """
+    for j in range(len(sums) // width):
+        for b in range(width):
+            at, k = j * (width + pad) + b, j * width + b
+            if layout == FINE:
+                y = words[2 * at + 1]
+                sums[k, 0] += words[2 * at]
+                sums[k, 1] += y >> _C2
+                sums[k, 2] += y & ((1 << _C2) - 1)
+                words[2 * at] = words[2 * at + 1] = 0
+                continue
+            x = words[at]
+            if x == 0:
+                continue
+            words[at] = 0
+            bits = _C0 if layout == CONSTANT else _C1
+            count = x & ((1 << bits) - 1)
+            rest = (x - count) >> bits
+            h = count if layout == CONSTANT else rest & ((1 << _H1) - 1)
+            sums[k, 0] += rest if layout == CONSTANT else (rest - h) >> _H1
             sums[k, 1] += h
             sums[k, 2] += count
-        else:
-            y = words[2 * k + 1]
-            count = y & ((1 << _C2) - 1)
-            sums[k, 0] += x
-            sums[k, 1] += y >> _C2
-            sums[k, 2] += count
-            words[2 * k] = words[2 * k + 1] = 0
-        if layout != FINE:
-            words[k] = 0
 
 
 @njit(cache=True, nogil=True)

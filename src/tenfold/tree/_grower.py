@@ -28,7 +28,7 @@ from tenfold.tree._fixed_point import (
 from tenfold.tree._fixed_point_numba import BLOCK_ROWS, CONSTANT, FINE, quantize
 from tenfold.tree._gradient_split_numba import COLUMN, COUNT
 from tenfold.tree._growth import GrowingTree, TreeShape
-from tenfold.tree._histogram_numba import GROUP_COLUMNS, add_fine_rows, add_packed_rows
+from tenfold.tree._histogram_numba import add_fine_rows, add_packed_rows, make_table
 from tenfold.tree._losses import BoostingLoss, mean_loss
 from tenfold.tree._row_lists_numba import (
     BinnedTree,
@@ -232,7 +232,7 @@ class MemoryTrainer:
         return sums
 
     def _new_table(self) -> np.ndarray:
-        return np.zeros(2 * min(GROUP_COLUMNS, self.p) * self.width, np.int64)
+        return make_table(self.p, self.width)
 
     def _add_rows(
         self, rows: np.ndarray, first: int, end: int, table: np.ndarray, sums: np.ndarray

@@ -38,7 +38,7 @@ from tenfold.tree._gradient_split_numba import (
     MISSING_LEFT,
 )
 from tenfold.tree._growth import GrowingTree, TreeShape
-from tenfold.tree._histogram_numba import GROUP_COLUMNS, add_fine_rows, add_packed_rows
+from tenfold.tree._histogram_numba import add_fine_rows, add_packed_rows, make_table
 from tenfold.tree._levelwise_tree import LevelwiseTree
 from tenfold.tree._losses import BoostingLoss, exact_pieces, round_fraction, sum_pieces
 from tenfold.tree._row_lists_numba import (
@@ -226,7 +226,7 @@ def _sum_slots(
     exact = np.zeros((n_slots, 2), np.int64)
     rows, starts = np.empty(len(node), np.int32), np.empty(n_slots + 1, np.int64)
     list_rows_by_slot(node, slot, learns, rows, starts)
-    table = np.zeros(2 * min(GROUP_COLUMNS, p) * width, np.int64)
+    table = make_table(p, width)
     for s in range(n_slots):
         first, end = int(starts[s]), int(starts[s + 1])
         if setup.layout == FINE:
