@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from tenfold.tree._cart_scan_numba import CodedRows
 from tenfold.tree._forest_tables import ForestTables, decision_paths, leaf_shares, leaf_values
 from tenfold.tree._predict_numba import apply_trees
 from tenfold.tree._rank_codes import encode_columns
+from tenfold.tree.shap_values import TreeScore
 
 
 class CodedTrainingSet(NamedTuple):
@@ -114,8 +116,14 @@ class CartModel(Estimator):
             whole, unit = np.ones(len(y), np.int64), 1.0
         total = self._draw_count(len(y), w) if bootstrap else int(whole.sum())
         targets = self._encode_y(y, whole, total)
-        coded = grower.make_rows(encode_columns(rows), targets, whole, signs)
+        columns = encode_columns(rows, need_ranks=self._split_mode == "best")
+        coded = grower.make_rows(columns, targets, whole, signs)
         return CodedTrainingSet(coded, targets, unit, y, draw)
+
+    @property
+    def _split_mode(self) -> str:
+        """How a column offers cuts: best, or random."""
+        return self.splitter
 
     def _draw_count(self, n: int, w: np.ndarray | None) -> int:
         """Number of rows that a bootstrap draws."""
@@ -149,6 +157,15 @@ class CartModel(Estimator):
         trees = [self.tables_.grown(t) for t in range(len(self.tables_))]
         leaves = self._map_rows(X, apply_trees, self.tables_.trees)
         return decision_paths(leaves, trees)
+
+    def _score_trees(self) -> TreeScore:
+        if self.n_outputs_ > 1:
+            raise TypeError(
+                f"{type(self).__name__} has {self.n_outputs_} outputs: explain a model of one"
+            )
+        trees = self.tables_.trees
+        mean = replace(trees, values=trees.values / len(trees))
+        return TreeScore(mean, np.zeros(trees.values.shape[1]))
 
     def _leaf_values(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
