@@ -169,8 +169,8 @@ def make_rows(
     chosen: np.ndarray | None = None,
 ) -> scan.CodedRows:
     """Coded rows for a grower; `chosen` are the columns whose codes are there, all by default."""
-    signs = np.zeros(len(columns.exact)) if monotone is None else monotone
-    facts = np.stack([columns.missing, columns.starts[:-1], columns.exact, signs]).astype(np.int64)
+    signs = np.zeros(len(columns.kinds)) if monotone is None else monotone
+    facts = np.stack([columns.missing, columns.starts, columns.kinds, signs]).astype(np.int64)
     table = np.concatenate([weight[:, None], targets.table], axis=1)
     facts = facts if chosen is None else np.ascontiguousarray(facts[:, chosen])
     return scan.CodedRows(columns.codes, facts, np.ascontiguousarray(table), columns.values)

@@ -16,10 +16,12 @@ from numba.extending import overload
 from tenfold.tree._cart_median_numba import rank_targets, scan_absolute
 from tenfold.tree._cart_scan_numba import (
     ABSOLUTE,
+    BITS,
+    EDGES,
     ENTROPY,
     FIRST_VALUE,
     GINI,
-    IS_EXACT,
+    KIND,
     LABELS,
     LEFT,
     MISSING,
@@ -46,6 +48,7 @@ from tenfold.tree._cart_scan_numba import (
 )
 from tenfold.tree._cart_sort_numba import INNER, key_code, make_key, sort_keys
 
+_SIGN_BIT, _ALL_BITS = 0x80000000, 0xFFFFFFFF
 _HEAVIER = 0  # direction of missing values beside LEFT and RIGHT: not known from the rows
 MEDIAN_RULES = (MedianRules, RandomMedianRules)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -258,7 +261,7 @@ def _threshold_between(data, feature, code, next_code):
     """Threshold between two neighboring codes of a column: the middle, or the edge of a bin."""
     first = data.columns[FIRST_VALUE, feature]
     a = data.values[first + code]
-    if data.columns[IS_EXACT, feature] == 0:
+    if data.columns[KIND, feature] == EDGES:
         return a
     b = data.values[first + next_code]
     middle = a / 2.0 + b / 2.0
@@ -290,8 +293,23 @@ def _search_best(data, rules, rows, start, end, feature, facts, scratch):
 
 
 @njit(**INNER)
+def _code_value(data, feature, code):
+    """The value of a code."""
+    if data.columns[KIND, feature] != BITS:
+        return data.values[data.columns[FIRST_VALUE, feature] + code]
+    bits = code ^ _SIGN_BIT if code & _SIGN_BIT else code ^ _ALL_BITS
+    return np.float64(np.uint32(bits).view(np.float32))
+
+
+@njit(**INNER)
 def _code_below(data, feature, low, high, threshold):
     """Largest code of a column in [low, high) whose value is not above a threshold."""
+    if data.columns[KIND, feature] == BITS:
+        near = np.float32(threshold)
+        bits = np.int64(near.view(np.uint32))
+        code = bits ^ _ALL_BITS if bits & _SIGN_BIT else bits ^ _SIGN_BIT
+        code -= np.int64(np.float64(near) > threshold)
+        return max(min(code, high - 1), low)
     first = data.columns[FIRST_VALUE, feature]
     while low + 1 < high:
         middle = (low + high) // 2
@@ -305,7 +323,7 @@ def _code_below(data, feature, low, high, threshold):
 @njit(**INNER)
 def _random_cut(data, rows, start, end, feature, seed):
     """A cut at random between the extremes: (varies, code, missing_left, threshold, n_missing)."""
-    missing, first = data.columns[MISSING, feature], data.columns[FIRST_VALUE, feature]
+    missing = data.columns[MISSING, feature]
     low, high, n_missing = np.int64(1) << 32, np.int64(-1), 0
     for i in range(start, end):
         code = np.int64(data.codes[feature, rows[i]])
@@ -316,7 +334,8 @@ def _random_cut(data, rows, start, end, feature, seed):
     if high < 0 or (low == high and n_missing == 0):
         return False, np.int64(0), False, 0.0, n_missing
     bits = mix_bits(seed ^ mix_bits(np.uint64(feature) + _CUT_SALT))
-    a, b, u = data.values[first + low], data.values[first + high], uniform_from_bits(bits)
+    a, b = _code_value(data, feature, low), _code_value(data, feature, high)
+    u = uniform_from_bits(bits)
     threshold = a * (1.0 - u) + b * u
     if not a <= threshold < b:
         threshold = a
@@ -434,19 +453,18 @@ def partition_rows(data, rows, nodes, at, code, buffer):
     """
     node = nodes[at]
     start, end, feature = node.start, node.end, node.feature
-    missing, missing_left = data.columns[MISSING, feature], node.missing_left == LEFT
-    left, others, surplus = start, 0, np.int64(0)
-    for i in range(start, end):
+    missing = data.columns[MISSING, feature]
+    skip = missing if node.missing_left == LEFT else np.int64(-1)
+    left, others, surplus = start, np.int64(0), np.int64(0)
+    for i in range(start, end):  # without a branch that nobody can predict
         row = rows[i]
         here = np.int64(data.codes[feature, row])
-        if here <= code or (missing_left and here == missing):
-            surplus += data.table[row, WEIGHT]
-            rows[left] = row
-            left += 1
-        else:
-            surplus -= data.table[row, WEIGHT]
-            buffer[others] = row
-            others += 1
+        goes = np.int64(here <= code) | np.int64(here == skip)
+        surplus += (2 * goes - 1) * data.table[row, WEIGHT]
+        rows[left] = row
+        buffer[others] = row
+        left += goes
+        others += 1 - goes
     for i in range(others):
         rows[left + i] = buffer[i]
     node.n_left = left - start

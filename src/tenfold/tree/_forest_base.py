@@ -41,7 +41,7 @@ _TREE_PARAMS = (
 class ForestModel(CartModel):
     """A forest; each tree depends on the seed, its number and the rows alone."""
 
-    _splitter = "best"
+    _split_mode: str = "best"
     _tree_class: type
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class ForestModel(CartModel):
             weight, unit = self._tree_weights(counts, data.y)
             table = weigh_table(rows.table, weight, is_sum=self._has_weighted_targets)
             rows = rows._replace(table=table)
-        rules = make_rules(self, rows, data.targets, self.criterion, self._splitter)
+        rules = make_rules(self, rows, data.targets, self.criterion, self._split_mode)
         tree = self._finish_tree(grow_tree(rows, rules, seed, threads), data.targets, unit)
         return prune(tree, self.ccp_alpha) if self.ccp_alpha > 0.0 else tree
 

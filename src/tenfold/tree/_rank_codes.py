@@ -24,9 +24,11 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.memory import available_memory
 from tenfold.engine.rows import Rows
 from tenfold.engine.thread_pool import n_threads, run_in_threads
+from tenfold.tree._cart_scan_numba import BITS, EDGES, RANKS
 from tenfold.tree._rank_codes_numba import rank_singles, rank_sorted
 
 EXACT_ROWS = 2**25
+MISSING_BITS = 2**32 - 1  # code of a missing value among the bits of numbers
 _SHORT_CODES = 65_535  # with the code of a missing value they fit two bytes
 _BYTE_TABLE_CELLS = 2**28  # from so many cells on, one byte is used where it suffices
 _BLOCK_BYTES = 2**28  # columns of a file that are held at once
@@ -43,19 +45,17 @@ class ColumnCodes(NamedTuple):
     ----------
     codes : (n_features, n) uint8, uint16 or uint32
     values : sorted distinct values of all columns, one after the other
-    starts : (n_features + 1,) where the values of each column begin
-    exact : (n_features,) whether codes are ranks; else a value is the upper edge of a bin
+    starts : (n_features,) where the values of each column begin
+    kinds : (n_features,) RANKS, EDGES (a value is the upper edge of a bin) or BITS (codes are the
+        bits of float32 numbers, in an order that is that of the numbers; there are no values)
+    missing : (n_features,) the code of a missing value
     """
 
     codes: np.ndarray
     values: np.ndarray
     starts: np.ndarray
-    exact: np.ndarray
-
-    @property
-    def missing(self) -> np.ndarray:
-        """The code of a missing value in each column."""
-        return np.diff(self.starts)
+    kinds: np.ndarray
+    missing: np.ndarray
 
 
 class _Column(NamedTuple):
@@ -74,9 +74,12 @@ def reuse_codes() -> Iterator[None]:
         _known_codes.reset(token)
 
 
-def encode_columns(rows: Rows) -> ColumnCodes:
-    """Rank codes of the columns of all rows."""
+def encode_columns(rows: Rows, *, need_ranks: bool = True) -> ColumnCodes:
+    """Codes of the columns of all rows; where ranks are not needed, bits if rows are float32."""
     known, source = _known_codes.get(), rows.source
+    is_single = isinstance(source, ArraySource) and source.X.dtype == np.float32
+    if is_single and not need_ranks and known is None:
+        return _encode_bits(rows)
     if known is None or not isinstance(source, ArraySource):
         return _encode_columns(rows)
     for X, codes in known:
@@ -96,6 +99,26 @@ def _encode_columns(rows: Rows) -> ColumnCodes:
         for j in range(first, len(columns)):
             _check_infinity(columns[j].values, names(j))
     return _join(columns, rows.n_rows)
+
+
+def _encode_bits(rows: Rows) -> ColumnCodes:
+    """The bits of float32 numbers as codes in the order of the numbers."""
+    X: np.ndarray = rows.source.X  # pyright: ignore[reportAttributeAccessIssue]
+    p = rows.n_features
+    codes = _allocate((p, rows.n_rows), np.dtype(np.uint32))
+
+    def encode(j: int) -> _Column:
+        x = np.ascontiguousarray(X[:, j], np.float32) + np.float32(0.0)  # -0 becomes 0
+        bits = x.view(np.uint32)
+        codes[j] = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
+        codes[j, np.isnan(x)] = MISSING_BITS
+        extremes = np.array([np.nanmin(x), np.nanmax(x)]) if not np.isnan(x).all() else x[:0]
+        _check_infinity(extremes, rows.source.column(j))
+        return _Column(codes[j], x[:0].astype(np.float64), exact=True)
+
+    _map_threads(encode, p)
+    kinds, missing = np.full(p, BITS), np.full(p, MISSING_BITS)
+    return ColumnCodes(codes, np.zeros(1), np.zeros(p, np.int64), kinds, missing)
 
 
 def _column_blocks(rows: Rows) -> Iterator[np.ndarray]:
@@ -183,8 +206,8 @@ def _join(columns: list[_Column], n: int) -> ColumnCodes:
         codes[j] = column.codes
         columns[j] = column._replace(codes=column.codes[:0])
     values = np.concatenate([column.values for column in columns])
-    exact = np.array([column.exact for column in columns])
-    return ColumnCodes(codes, values, starts.astype(np.int64), exact)
+    kinds = np.array([RANKS if column.exact else EDGES for column in columns])
+    return ColumnCodes(codes, values, starts[:-1].astype(np.int64), kinds, np.diff(starts))
 
 
 def _allocate(shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:

@@ -80,7 +80,7 @@ max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
     """
 
     _tree_class = ExtraTreeClassifier
-    _splitter = "random"
+    _split_mode = "random"
     _samples_rows = False
     _law_params: dict[str, Any] = {"n_estimators": 4, "max_depth": 8}
     _parameter_constraints: dict[str, Any] = {
@@ -198,7 +198,7 @@ max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
     """
 
     _tree_class = ExtraTreeRegressor
-    _splitter = "random"
+    _split_mode = "random"
     _samples_rows = False
     _law_params: dict[str, Any] = {"n_estimators": 4, "max_depth": 8}
     _parameter_constraints: dict[str, Any] = {

@@ -100,7 +100,7 @@ max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
     """
 
     _tree_class = DecisionTreeClassifier
-    _splitter = "best"
+    _split_mode = "best"
     _samples_rows = True
     _law_params: dict[str, Any] = {"n_estimators": 4, "max_depth": 8}
     _parameter_constraints: dict[str, Any] = {
@@ -219,7 +219,7 @@ max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
     """
 
     _tree_class = DecisionTreeRegressor
-    _splitter = "best"
+    _split_mode = "best"
     _samples_rows = True
     _law_params: dict[str, Any] = {"n_estimators": 4, "max_depth": 8}
     _parameter_constraints: dict[str, Any] = {
