@@ -203,6 +203,15 @@ def test_the_last_epoch_is_an_end_without_a_warning():  # warnings are errors he
     assert MiniBatchKMeans(3, max_iter=500, tol=0.01, random_state=0).fit(X).converged_
 
 
+def test_an_epoch_of_one_batch_has_a_cost():
+    X = table(60, 2)
+    model = MiniBatchKMeans(3, max_iter=4, random_state=0).fit(X)
+    assert np.isfinite(model.history_["objective"]).all()
+    once = MiniBatchKMeans(3, max_iter=1, compute_labels=False, random_state=0).fit(X)
+    assert_allclose(once.inertia_, 60 * once.history_["objective"][0])
+    assert once.inertia_ >= MiniBatchKMeans(3, max_iter=1, random_state=0).fit(X).inertia_
+
+
 # ------------------------------------------------------------------------------------- spherical
 
 

@@ -209,11 +209,11 @@ class MiniBatchKMeans(CentroidClusterer):
         self._check_row_count(rows)
         state, seed = self._initial_state(rows, rng), int(rng.integers(2**31))
         tol = self.tol * summarize_data(rows).variance if self.tol > 0 else -1.0
-        loop = until_converged(state, tol=0.0, max_iter=self.max_iter)
+        loop, cost = until_converged(state, tol=0.0, max_iter=self.max_iter), np.nan
         for state in loop:
-            after, stopped = self._run_epoch(rows, state, tol, [seed, loop.n_iter])
-            loop.update(after, objective=after.running_cost, change=0.0 if stopped else np.inf)
-        return self._results(rows, loop.state) | loop.report
+            after, cost, stopped = self._run_epoch(rows, state, tol, [seed, loop.n_iter])
+            loop.update(after, objective=cost, change=0.0 if stopped else np.inf)
+        return self._results(rows, loop.state._replace(running_cost=cost)) | loop.report
 
     def _set_learned(self, learned: dict[str, Any]) -> None:
         super()._set_learned(learned | {"warning_": ""})  # reaching max_iter is no reason for one
@@ -248,9 +248,9 @@ class MiniBatchKMeans(CentroidClusterer):
 
     def _run_epoch(
         self, rows: Rows, state: _MiniBatchState, tol: float, seed: list[int]
-    ) -> tuple[_MiniBatchState, bool]:
-        """The state after one epoch, and whether a stopping criterion was met."""
-        rng = np.random.default_rng(seed)
+    ) -> tuple[_MiniBatchState, float, bool]:
+        """The state after one epoch, the cost of a row, and whether a criterion stops it."""
+        rng, cost = np.random.default_rng(seed), np.nan
         rate = min(2.0 * self.batch_size / (rows.n_rows + 1), 1.0)
         for batch in _iterate_batches(rows, self.batch_size, int(rng.integers(2**31))):
             before = state
@@ -261,8 +261,8 @@ class MiniBatchKMeans(CentroidClusterer):
             patience = self.max_no_improvement
             stalled = patience is not None and state.batches_since_best >= patience
             if before.steps > 0 and (converged or stalled):
-                return state, True
-        return state, False
+                return state, state.running_cost, True
+        return state, cost if np.isnan(state.running_cost) else state.running_cost, False
 
     def _results(self, rows: Rows, state: _MiniBatchState) -> dict[str, Any]:
         centers = state.centers.astype(rows.dtype)
