@@ -50,7 +50,7 @@ def collisions(n: int, p: int, part: int) -> Labelled:
     """Two classes with interactions, of the shape of HIGGS."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n * 5 // 4 // part, p)).astype(np.float32)
-    z = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + 0.5 * X[:, 3] ** 2 - 0.5 + 0.7 * X[:, 4]
+    z = X[:, 0] * (X[:, 1] + 0.5) + np.sin(2 * X[:, 2]) + 0.5 * X[:, 3] ** 2 - 0.5 + 0.7 * X[:, 4]
     return split(X, (z + rng.normal(size=len(X)) > 0).astype(np.int64))
 
 
