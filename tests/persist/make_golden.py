@@ -69,6 +69,16 @@ OBJECTS = {
         X,
         lambda: tenfold.GenerativeClassifier(distributions.Gaussian()).fit(X, Y),
     ),
+    "random_forest": (
+        "predict_proba",
+        HOLES,
+        lambda: tenfold.RandomForestClassifier(3, random_state=0).fit(HOLES, Y),
+    ),
+    "quantile_forest": (
+        "predict_interval",
+        X,
+        lambda: tenfold.RandomForestRegressor(3, random_state=0, keep_targets=True).fit(X, T),
+    ),
     "gaussian_mixture": (
         "predict_proba",
         X,

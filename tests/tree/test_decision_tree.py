@@ -134,15 +134,17 @@ def test_scikit_learn_grows_the_same_tree(criterion, params):
     name = "Classifier" if criterion in CLASS_CRITERIA else "Regressor"
     y = np.digitize(score, [-0.5, 1.0]) if name == "Classifier" else np.exp(score)
     params = {"criterion": criterion, "min_samples_leaf": 15, "random_state": 0, **params}
+    w = rng.uniform(0.5, 1.5, 500)  # no two splits are equally good
     ours, theirs = (
-        getattr(home, f"DecisionTree{name}")(**params).fit(X, y) for home in (tenfold, sklearn.tree)
+        getattr(home, f"DecisionTree{name}")(**params).fit(X, y, sample_weight=w)
+        for home in (tenfold, sklearn.tree)
     )
     assert_same_tree(ours.tree_, theirs.tree_)
     np.testing.assert_allclose(
         ours.feature_importances_, theirs.feature_importances_, rtol=1e-9, atol=1e-12
     )
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-12)
-    paths = [m.cost_complexity_pruning_path(X, y) for m in (ours, theirs)]
+    paths = [m.cost_complexity_pruning_path(X, y, sample_weight=w) for m in (ours, theirs)]
     for key in ("ccp_alphas", "impurities"):
         np.testing.assert_allclose(paths[0][key], paths[1][key], rtol=1e-9, atol=1e-12)
 
