@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold
 
 import tenfold
 from tenfold import LogisticRegression, PenalizedClassifier, PenalizedRegressor, Ridge
@@ -59,6 +61,73 @@ def test_stochastic_steps_come_near():
         random_state=0, tol=1e-7,
     ).fit(X, y)  # fmt: skip
     assert_allclose(model.coef_, Ridge(alpha=0.1 * len(X)).fit(X, y).coef_, atol=0.02)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"solver": solver}
+        for solver in ("closed-form", "newton-cholesky", "lbfgs", "gd", "proximal", "auto")
+    ]
+    + [
+        {"solver": "sgd", "rate": 0.01, "max_iter": 5, "random_state": 3},
+        {"solver": "sgd", "rate": 0.01, "max_iter": 5, "random_state": 3, "batch_size": 1000},
+        {"solver": "gd", "fit_intercept": False},
+        {"solver": "gd", "loss": "huber"},
+        {"solver": "lbfgs", "loss": "poisson"},
+        {"solver": "coordinate", "penalty": "l1", "alpha": 0.1},
+        {"solver": "proximal", "penalty": "hnorm", "alpha": 0.1},
+        {"solver": "subgradient", "loss": "absolute", "max_iter": 20},
+    ],
+    ids=lambda settings: "-".join(map(str, settings.values())),
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_several_targets_are_fitted_as_each_alone(settings, kind):  # L01, L02: multi-output
+    X, y = house()
+    Y = np.column_stack([y, X[:, 1] - 2 * y, y**2])
+    Y = np.floor(np.abs(Y)) if settings.get("loss") == "poisson" else Y
+    w = np.arange(len(X)) % 3  # zeros among them
+    rows = kind(X)
+    both = PenalizedRegressor(**settings).fit(rows, Y, sample_weight=w)
+    alone = [PenalizedRegressor(**settings).fit(rows, y, sample_weight=w) for y in Y.T]
+    assert both.coef_.shape == (3, X.shape[1])
+    assert_array_equal(both.coef_, [model.coef_ for model in alone])
+    intercept = np.broadcast_to(both.intercept_, 3)
+    assert_array_equal(intercept, [model.intercept_ for model in alone])
+    assert_allclose(both.predict(rows), np.column_stack([m.predict(rows) for m in alone]))
+    assert both.n_iter_.tolist() == [model.n_iter_ for model in alone]
+    assert both.converged_ == all(model.converged_ for model in alone)
+    objectives = np.concatenate([model.history_["objective"] for model in alone])
+    assert_array_equal(both.history_["objective"], objectives)
+
+
+def test_several_targets_by_descent_are_ridge_saved_and_in_folds(tmp_path):
+    X, y = house(2000)
+    Y = np.column_stack([y, X[:, 1] - 2 * y]).astype(X.dtype)
+    model = PenalizedRegressor(alpha=0.3, solver="gd", tol=1e-7)
+    want = Ridge(alpha=0.3 * len(X)).fit(X, Y)
+    assert_allclose(model.fit(X, Y).coef_, want.coef_, atol=1e-6)
+    assert_allclose(model.intercept_, want.intercept_, atol=1e-6)
+    assert_allclose(model.score(X, Y), want.score(X, Y), rtol=1e-9)
+    model.save(tmp_path / "two.tenfold")
+    again = tenfold.load(tmp_path / "two.tenfold")
+    assert_array_equal(again.predict(X), model.predict(X))
+    assert model.fit(X, Y[:, :1]).predict(X).shape == (len(X), 1)
+    scores = tenfold.cross_validate(PenalizedRegressor(solver="lbfgs"), X, Y, cv=3)["test_score"]
+    folds = KFold(3).split(X)
+    loop = [model.set_params(alpha=1e-3).fit(X[a], Y[a]).score(X[b], Y[b]) for a, b in folds]
+    assert_allclose(scores, loop, rtol=1e-5)
+
+
+def test_one_target_that_does_not_converge_is_told():
+    X, y = house()
+    counts = np.column_stack([np.floor(np.abs(y)), np.zeros(len(X))])  # zeros: no maximum
+    with pytest.warns(ConvergenceWarning, match="likelihood has no maximum"):
+        model = PenalizedRegressor("poisson", penalty=None).fit(X, counts)
+    assert not model.converged_
+    with pytest.raises(ValueError, match="counts"):
+        PenalizedRegressor("poisson").fit(X, np.column_stack([counts, y]))
 
 
 def test_too_long_steps_are_told_with_a_rate_that_works():  # O01

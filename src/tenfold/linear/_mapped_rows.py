@@ -1,8 +1,8 @@
-"""Rows with other targets or weights: signs for classes, weights of classes."""
+"""Rows with other targets or weights: signs for classes, class weights, one of several targets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +39,15 @@ class ClassWeights(NamedTuple):
         return chunk._replace(w=row_weights(chunk, self.class_weight))
 
 
+class TargetColumn(NamedTuple):
+    """Replaces several targets by the one in this column."""
+
+    column: int
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        return chunk._replace(y=np.ascontiguousarray(chunk.y[:, self.column]))
+
+
 class MappedRows(Rows):
     """Rows of which every chunk is replaced: `mapping(chunk)` has other targets or weights.
 
@@ -57,6 +66,9 @@ class MappedRows(Rows):
 
     def each(self, f: Callable[..., np.ndarray], *state: Any, into: Any = None) -> Any:
         return self.base.each(mapped_statistic, f, self.mapping, state, into=into)
+
+    def batches(self, size: int, seed: int) -> Iterator[Chunk]:
+        return map(self.mapping, self.base.batches(size, seed))
 
     def take(self, rows: np.ndarray) -> Chunk:
         return self.mapping(self.base.take(rows))

@@ -16,6 +16,7 @@ from tenfold.base.estimator import Estimator
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.linear._base import LinearClassifier, LinearRegressor, class_scores
+from tenfold.linear._mapped_rows import MappedRows, TargetColumn
 from tenfold.linear._objective import LinearObjective, sum_class_weights
 from tenfold.linear._separation import check_separation
 from tenfold.linear._solvers import SOLVERS, SolverSettings, minimize_penalized
@@ -106,7 +107,7 @@ class PenalizedLinearModel(Estimator):
                 f"{type(self).__name__}: {', '.join(unused)} has no effect with penalty="
                 f"{self.penalty!r} and solver={self.solver!r}",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
 
     def _penalty(self) -> Penalty:
@@ -120,11 +121,14 @@ class PenalizedLinearModel(Estimator):
         }
         return NoPenalty() if self.penalty is None or not self.alpha else penalties[self.penalty]()
 
+    def _seed(self, rng: np.random.Generator) -> int:
+        """The seed of "sgd"; other solvers draw no random numbers."""
+        return int(rng.integers(2**31)) if self.solver == "sgd" else 0
+
     def _minimize(
-        self, rows: Rows, loss: Loss, m: int, n: float, rng: np.random.Generator
+        self, rows: Rows, loss: Loss, m: int, n: float, seed: int
     ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
         """Coefficients (m, p), intercepts (m,) and the convergence report."""
-        self._warn_unused_parameters()
         l2, nonsmooth = _split_penalty(self._penalty())
         ridge = np.full(rows.n_features + 1, l2)
         if not self.penalize_intercept:
@@ -132,7 +136,6 @@ class PenalizedLinearModel(Estimator):
         elif not isinstance(nonsmooth, NoPenalty):
             raise ValueError("penalize_intercept=True is for the penalty 'l2' alone")
         f = LinearObjective(rows, loss, (m, len(ridge)), ridge, n, self.fit_intercept)
-        seed = int(rng.integers(2**31)) if self.solver == "sgd" else 0
         settings = SolverSettings(
             self.solver, self.tol, self.max_iter, self.rate, self.batch_size, seed
         )
@@ -182,6 +185,21 @@ def _summarize_targets(chunk: Chunk) -> TargetSummary:
     return TargetSummary(chunk.weight, float(chunk.y.min()))
 
 
+def _join_reports(reports: list[dict[str, Any]]) -> dict[str, Any]:
+    """The report of the fits of all targets, one after the other."""
+    seconds = [report["history_"]["seconds"] for report in reports]
+    starts = np.cumsum([0.0, *(each.max(initial=0.0) for each in seconds[:-1])])
+    elapsed = [start + each for start, each in zip(starts, seconds, strict=True)]
+    objective = [report["history_"]["objective"] for report in reports]
+    failed = [report for report in reports if not report["converged_"]]
+    return {
+        "n_iter_": np.array([report["n_iter_"] for report in reports]),
+        "converged_": not failed,
+        "history_": {"objective": np.concatenate(objective), "seconds": np.concatenate(elapsed)},
+        "warning_": next((each["warning_"] for each in failed if "warning_" in each), None),
+    }
+
+
 class PenalizedRegressor(LinearRegressor, PenalizedLinearModel):
     r"""Linear regression with any loss, any penalty and any solver.
 
@@ -191,6 +209,9 @@ class PenalizedRegressor(LinearRegressor, PenalizedLinearModel):
     have scikit-learn's conventions; this one has all combinations, and all solvers. A combination
     that cannot work raises an error that names one that can; a parameter that was set and has no
     effect gives a warning.
+
+    The objective of several targets (y with a column for each) is the sum of theirs, so that each
+    is fitted by itself, and all with the same seed: the coefficients are those of the target alone.
 
     Parameters
     ----------
@@ -230,14 +251,16 @@ class PenalizedRegressor(LinearRegressor, PenalizedLinearModel):
 
     Attributes
     ----------
-    coef_ : (n_features,) coefficients
-    intercept_ : intercept
-    n_iter_, converged_, history_ : as in all iterative models
+    coef_ : (n_features,) or (n_targets, n_features) coefficients
+    intercept_ : float or (n_targets,) intercept, 0.0 if `fit_intercept` is False
+    n_iter_, converged_, history_ : as in all iterative models; of several targets (n_targets,)
+        iterations, whether all converged, and the objectives of the fits one after the other
 
     See Also
     --------
     Ridge : Squared loss, L2 penalty.
     Lasso : Squared loss, L1 penalty.
+    MultiTaskLasso : Targets that share the columns with coefficients.
     QuantileRegressor : Pinball loss, exactly.
     SGDRegressor : One row at a time.
 
@@ -255,8 +278,15 @@ class PenalizedRegressor(LinearRegressor, PenalizedLinearModel):
     >>> robust = PenalizedRegressor("huber", penalty=None).fit(X, y)
     >>> plain.coef_.round(2).tolist(), robust.coef_.round(1).tolist()
     ([7.43], [1.4])
+
+    Two targets by gradient descent:
+
+    >>> both = PenalizedRegressor(penalty=None, solver="gd").fit(X, np.column_stack([y, -X[:, 0]]))
+    >>> both.coef_.round(2).tolist(), both.intercept_.shape
+    ([[7.43], [-1.0]], (2,))
     """
 
+    _multi_output = True
     _parameter_constraints = {
         "loss": [StrOptions({"auto", *_REGRESSION_LOSSES}), Loss],
         **_SHARED_CONSTRAINTS,
@@ -269,8 +299,16 @@ class PenalizedRegressor(LinearRegressor, PenalizedLinearModel):
         s = rows.total(_summarize_targets)
         if loss.labels == "counts" and s.smallest < 0:
             raise ValueError("the Poisson loss is for counts: y must not be negative")
-        W, b, report = self._minimize(rows, loss, 1, s.weight, rng)
-        return {"coef_": W[0], "intercept_": b[0] if self.fit_intercept else 0.0, **report}
+        self._warn_unused_parameters()
+        seed, shape = self._seed(rng), rows.target_shape
+        if not shape:
+            W, b, report = self._minimize(rows, loss, 1, s.weight, seed)
+            return {"coef_": W[0], "intercept_": b[0] if self.fit_intercept else 0.0, **report}
+        targets = [MappedRows(rows, TargetColumn(j)) for j in range(shape[0])]
+        fits = [self._minimize(each, loss, 1, s.weight, seed) for each in targets]
+        W, b = (np.concatenate(parts) for parts in ([f[0] for f in fits], [f[1] for f in fits]))
+        report = _join_reports([f[2] for f in fits])
+        return {"coef_": W, "intercept_": b if self.fit_intercept else 0.0, **report}
 
     def predict(self, X: Any) -> np.ndarray:
         """Predicted target of each row; for the Poisson loss its mean, exp(x·w + b).
@@ -282,7 +320,7 @@ class PenalizedRegressor(LinearRegressor, PenalizedLinearModel):
 
         Returns
         -------
-        (n_rows,) array
+        (n_rows,) or (n_rows, n_targets) array
         """
         z = super().predict(X)
         return np.exp(z) if _resolve_loss(self.loss, SquaredLoss()).labels == "counts" else z
@@ -365,7 +403,8 @@ class PenalizedClassifier(LinearClassifier, PenalizedLinearModel):
             raise ValueError(f"{loss} is a loss of {loss.labels}: use PenalizedRegressor")
         n = float(rows.total(sum_class_weights, k).sum())
         m = 1 if loss.labels == "signs" else k
-        W, b, report = self._minimize(rows, loss, m, n, rng)
+        self._warn_unused_parameters()
+        W, b, report = self._minimize(rows, loss, m, n, self._seed(rng))
         return {"coef_": W, "intercept_": b, **report}
 
     @available_if(_has_probabilities)

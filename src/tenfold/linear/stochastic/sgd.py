@@ -272,7 +272,8 @@ class SGDRegressor(BaseSGD, LinearRegressor):  # pyright: ignore[reportIncompati
     Each row is one step against the gradient of its own loss, which for the squared error is
     proportional to the residual. Parameters and attributes are those of
     `sklearn.linear_model.SGDRegressor`, and in the given order (`shuffle=False`) so are the steps.
-    Standardize the columns.
+    Standardize the columns. As there, y is one target; `PenalizedRegressor(solver="sgd")` takes
+    several.
 
     Parameters
     ----------
