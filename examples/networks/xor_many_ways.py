@@ -98,6 +98,7 @@ axes[0].scatter(*X.T, c=[palette_color(label) for label in y], s=8, alpha=0.5, l
 for a, b in zip(fixed.centers_, moved.centers_, strict=True):
     axes[0].annotate("", b, a, arrowprops={"arrowstyle": "->", "lw": 1.5})
 axes[0].plot(*fixed.centers_.T, "kx", ms=7)
+axes[0].plot(*moved.centers_.T, "k.", ms=4)  # the axes reach the ends of the arrows, too
 axes[0].set(title=f"{fixed.score(X, y):.0%} before, {moved.score(X, y):.0%} after")
 style_axes(axes[0])
 plot.HistoryDisplay.from_estimator(moved, ax=axes[1])
@@ -113,3 +114,8 @@ with_squares = np.column_stack([x, x**2])
 for name, features in (("x", x), ("x and x squared", with_squares)):
     print(f"-3, 2, 5 by {name}: separable: {bool(is_linearly_separable(features, label))}")
 print(RbfNetwork(3, width=1.0, weights="labels").fit(x, label).predict(x))
+lifted = LogisticRegression(C=1e4).fit(with_squares, label)
+fig, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
+plot.decision_boundary(lifted, with_squares, label, ax=ax)
+ax.set(xlabel="x", ylabel="x squared", title="-3, 2 and 5 with their squares")
+plt.show()
