@@ -103,7 +103,9 @@ class CartModel(Estimator):
             )
         return signs.astype(np.int8)
 
-    def _training_data(self, rows: Rows, *, bootstrap: bool = False) -> CodedTrainingSet:
+    def _training_data(
+        self, rows: Rows, splitter: str, *, bootstrap: bool = False
+    ) -> CodedTrainingSet:
         """Codes, targets and weights of all rows."""
         y = self._read_y(rows)
         w = self._full_weights(y, read_weight(rows), bootstrap=bootstrap)
@@ -116,14 +118,9 @@ class CartModel(Estimator):
             whole, unit = np.ones(len(y), np.int64), 1.0
         total = self._draw_count(len(y), w) if bootstrap else int(whole.sum())
         targets = self._encode_y(y, whole, total)
-        columns = encode_columns(rows, need_ranks=self._split_mode == "best")
+        columns = encode_columns(rows, need_ranks=splitter == "best")
         coded = grower.make_rows(columns, targets, whole, signs)
         return CodedTrainingSet(coded, targets, unit, y, draw)
-
-    @property
-    def _split_mode(self) -> str:
-        """How a column offers cuts: best, or random."""
-        return self.splitter
 
     def _draw_count(self, n: int, w: np.ndarray | None) -> int:
         """Number of rows that a bootstrap draws."""

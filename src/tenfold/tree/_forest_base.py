@@ -41,7 +41,7 @@ _TREE_PARAMS = (
 class ForestModel(CartModel):
     """A forest; each tree depends on the seed, its number and the rows alone."""
 
-    _split_mode: str = "best"
+    _split_mode = "best"
     _tree_class: type
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class ForestModel(CartModel):
                 f"n_estimators={self.n_estimators} must be larger or equal to "
                 f"len(estimators_)={grown} when warm_start==True"
             )
-        data = self._training_data(rows, bootstrap=self.bootstrap)
+        data = self._training_data(rows, self._split_mode, bootstrap=self.bootstrap)
         if self.n_estimators == grown:
             warnings.warn(
                 "Warm-start fitting without increasing n_estimators does not fit new trees.",

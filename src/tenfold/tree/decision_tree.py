@@ -50,7 +50,7 @@ class DecisionTreeModel(CartModel):
     """What the four kinds of single trees share."""
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        data = self._training_data(rows)
+        data = self._training_data(rows, self.splitter)
         rules = make_rules(self, data.rows, data.targets, self.criterion, self.splitter)
         seed = int(rng.integers(2**63))
         tree = grow_tree(data.rows, rules, seed)
