@@ -76,6 +76,8 @@ def _own_score(model: Any, x: np.ndarray, outputs: list[Any]) -> np.ndarray:
         return model.latent(x[None])
     if hasattr(model, "decision_function"):
         return np.ravel(model.decision_function(x[None]))
+    if is_classifier(model) and hasattr(model, "tables_"):  # trees: shares of the classes
+        return model.predict_proba(x[None])[0]
     if is_classifier(model):
         log_p = model.predict_log_proba(x[None])[0]
         return np.diff(log_p) if len(log_p) == 2 else log_p - log_p.mean()
