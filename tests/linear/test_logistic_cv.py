@@ -105,6 +105,8 @@ def test_defaults_that_change_are_announced():
         LogisticRegressionCV(Cs=2, cv=2).fit(X, Y)
     said = " ".join(str(each.message) for each in caught)
     assert all(name in said for name in ("l1_ratios", "scoring", "use_legacy_attributes"))
+    with pytest.warns(FutureWarning, match="'l1_ratios=None' was deprecated"):
+        LogisticRegressionCV(**{**NEW, "l1_ratios": None}, Cs=2, cv=2).fit(X, Y)
     with pytest.raises(ValueError, match="between 0 and 1"):
         LogisticRegressionCV(**{**NEW, "l1_ratios": [0.5, 1.5]}).fit(X, Y)
 

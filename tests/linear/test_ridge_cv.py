@@ -1,13 +1,15 @@
 """Ridge by cross-validation and ridge classifiers: scikit-learn's numbers, plain loops, files."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import linear_model
 from sklearn.datasets import load_diabetes, load_iris
-from sklearn.metrics import make_scorer, mean_absolute_error
-from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut
+from sklearn.metrics import accuracy_score, f1_score, make_scorer, mean_absolute_error
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, cross_val_predict
 
 import tenfold
 from tenfold import LeastSquaresClassifier, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
@@ -175,6 +177,21 @@ def test_many_labels():
         ours = compare(name, params, IRIS, Z)
         theirs = getattr(linear_model, name)(**params).fit(IRIS, Z)
         assert_array_equal(ours.predict(IRIS), theirs.predict(IRIS))
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "f1_macro"])
+def test_many_labels_are_scored_by_refits_without_each_row(scoring):
+    rng = np.random.default_rng(1)
+    Z = np.column_stack([KINDS == 0, KINDS > 1, rng.random(150) > 0.5])[::5].astype(int)
+    A = IRIS[::5]
+    model = RidgeClassifierCV(alphas=ALPHAS, scoring=scoring).fit(A, Z)
+    measure = accuracy_score if scoring == "accuracy" else partial(f1_score, average="macro")
+    scores = [
+        measure(Z, cross_val_predict(RidgeClassifier(alpha=alpha), A, Z, cv=LeaveOneOut()))
+        for alpha in ALPHAS
+    ]
+    assert model.alpha_ == ALPHAS[int(np.argmax(scores))]
+    assert_allclose(model.best_score_, max(scores), rtol=1e-12)
 
 
 def test_signs_are_affine_in_zeros_and_ones():

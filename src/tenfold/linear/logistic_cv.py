@@ -310,6 +310,13 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
             _warn_of_change(
                 "for l1_ratios will change from None to (0.0,)", "1.10", "l1_ratios=(0,)"
             )
+        elif l1_ratios is None and self.penalty == "deprecated":
+            warnings.warn(
+                "'l1_ratios=None' was deprecated in version 1.8 of scikit-learn and will be an "
+                "error in 1.10. Use an array-like of numbers between 0 and 1: l1_ratios=(0,).",
+                FutureWarning,
+                stacklevel=3,
+            )
         implied, is_mixed = 0.0, self.penalty == "elasticnet"
         if self.penalty != "deprecated":
             warnings.warn(
