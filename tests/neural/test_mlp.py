@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_diabetes, load_digits, load_iris
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier as TheirClassifier
 from sklearn.neural_network import MLPRegressor as TheirRegressor
@@ -107,6 +107,14 @@ def test_numbers_of_one_and_of_two_columns():
     assert two.predict(SICK).shape == (442, 2)
     assert min(one.score(SICK, WORSE), two.score(SICK, both)) > 0.5
     assert one.out_activation_ == "identity"
+
+
+def test_a_target_in_one_column_is_flattened_with_scikit_learns_warning():
+    settings = {"hidden_layer_sizes": (3,), "solver": "lbfgs", "max_iter": 500, "tol": 0.1}
+    flat = MLPRegressor(**settings, random_state=0).fit(SICK, WORSE)
+    with pytest.warns(DataConversionWarning, match="column-vector y"):
+        column = MLPRegressor(**settings, random_state=0).fit(SICK, WORSE[:, None])
+    assert_array_equal(column.predict(SICK), flat.predict(SICK))
 
 
 def test_counts_are_predicted_through_their_logarithm():

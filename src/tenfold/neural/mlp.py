@@ -305,6 +305,11 @@ class MLPRegressor(MLPBase, NetworkRegressor):
             max_fun=max_fun,
         )
 
+    def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
+        if reset and isinstance(y, np.ndarray) and _n_label_columns(y) == 1:
+            y = column_or_1d(y, warn=True)
+        return super()._rows(X, y, w, reset=reset)
+
     def _loss(self, targets: int) -> Any:
         return _REGRESSION_LOSSES[self.loss]
 
