@@ -142,9 +142,9 @@ def test_a_constant_target_has_no_terms():
 
 
 def test_terms_are_drawn(rows):
-    import matplotlib
+    import matplotlib as mpl
 
-    matplotlib.use("Agg")
+    mpl.use("Agg")
     from tenfold.plot import additive_terms
 
     X, y = rows

@@ -32,14 +32,14 @@ class Units(NamedTuple):
     leaf: tuple[float, float]
 
 
-class SlopeRange(NamedTuple):
+class GradientRange(NamedTuple):
     """The largest gradient and curvature of some rows; merges by the larger ones."""
 
     g: float
     h: float
 
-    def merge(self, other: SlopeRange) -> SlopeRange:
-        return SlopeRange(max(self.g, other.g), max(self.h, other.h))
+    def merge(self, other: GradientRange) -> GradientRange:
+        return GradientRange(max(self.g, other.g), max(self.h, other.h))
 
 
 class RowWeights(NamedTuple):
@@ -79,18 +79,18 @@ def choose_layout(loss: BoostingLoss, n_rows: int, *, weighted: bool) -> int:
     return FINE
 
 
-def known_range(loss: BoostingLoss, max_weight: float) -> SlopeRange | None:
-    """The range of slopes where it is known without a look at the rows."""
-    return SlopeRange(max_weight, max_weight / 4) if loss.bounded else None
+def known_range(loss: BoostingLoss, max_weight: float) -> GradientRange | None:
+    """The range of gradients where it is known without a look at the rows."""
+    return GradientRange(max_weight, max_weight / 4) if loss.bounded else None
 
 
-def slope_range(g: np.ndarray, h: np.ndarray | None) -> SlopeRange:
-    """The range of the slopes of some rows."""
+def gradient_range(g: np.ndarray, h: np.ndarray | None) -> GradientRange:
+    """The range of the gradients of some rows."""
     largest = float(np.abs(g).max(initial=0.0))
-    return SlopeRange(largest, 1.0 if h is None else float(np.abs(h).max(initial=0.0)))
+    return GradientRange(largest, 1.0 if h is None else float(np.abs(h).max(initial=0.0)))
 
 
-def choose_units(layout: int, span: SlopeRange, n_rows: int) -> Units:
+def choose_units(layout: int, span: GradientRange, n_rows: int) -> Units:
     """Units in which sums over all rows do not overflow."""
     if not (isfinite(span.g) and isfinite(span.h)):
         raise ValueError(

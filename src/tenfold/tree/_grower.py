@@ -17,13 +17,13 @@ import numpy as np
 
 from tenfold.engine.thread_pool import n_threads, run_in_threads
 from tenfold.tree._fixed_point import (
+    GradientRange,
     RowWeights,
-    SlopeRange,
     Units,
     choose_layout,
     choose_units,
+    gradient_range,
     known_range,
-    slope_range,
 )
 from tenfold.tree._fixed_point_numba import BLOCK_ROWS, CONSTANT, FINE, quantize
 from tenfold.tree._gradient_split_numba import COLUMN, COUNT
@@ -276,18 +276,18 @@ class MemoryTrainer:
         n, loss, w = len(self.bins), self.loss, self.weights.factors
         span = known_range(loss, 1.0 if w is None else float(w.max()))
         if span is None:
-            spans: list[SlopeRange] = []
+            spans: list[GradientRange] = []
 
             def look(part: slice) -> None:
-                spans.append(slope_range(*self._slopes(prepared, k, part)))
+                spans.append(gradient_range(*self._gradients(prepared, k, part)))
 
             for_blocks(n, look)
-            span = SlopeRange(max(s.g for s in spans), max(s.h for s in spans))
+            span = GradientRange(max(s.g for s in spans), max(s.h for s in spans))
         units = choose_units(self.layout, span, self.weights.total)
         copies = self.weights.copies
 
         def write(part: slice) -> None:
-            g, h = self._slopes(prepared, k, part)
+            g, h = self._gradients(prepared, k, part)
             words = (word[part] for word in self.words)
             own = copies[part]
             h = np.ones_like(g) if h is None else h
@@ -296,11 +296,11 @@ class MemoryTrainer:
         for_blocks(n, write)
         return units
 
-    def _slopes(
+    def _gradients(
         self, prepared: np.ndarray, k: int, part: slice
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Slopes of some rows, times their weights where these are factors."""
-        g, h = self.loss.slopes(self.y[part], prepared[part], k)
+        """Gradients of some rows, times their weights where these are factors."""
+        g, h = self.loss.gradients(self.y[part], prepared[part], k)
         if self.weights.factors is not None:
             w = self.weights.factors[part]
             g, h = g * w, w if h is None else h * w

@@ -23,12 +23,12 @@ from tenfold.engine.rows import Rows
 from tenfold.tree._binning import BinMapper, bin_rows
 from tenfold.tree._boosting_data import chunk_target, mix_bits_of
 from tenfold.tree._fixed_point import (
+    GradientRange,
     RowWeights,
-    SlopeRange,
     Units,
     choose_units,
+    gradient_range,
     known_range,
-    slope_range,
 )
 from tenfold.tree._fixed_point_numba import BLOCK_ROWS, COARSE, FINE, leaf_sums, quantize
 from tenfold.tree._gradient_split_numba import (
@@ -153,12 +153,12 @@ def learning_rows(chunk: Chunk, setup: PassSetup, shape: TreeShape, number: int)
     return learns
 
 
-def chunk_slopes(
+def chunk_gradients(
     chunk: Chunk, setup: PassSetup, prepared: np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    """Slopes of a chunk in score k, times weights that are factors; copies of its rows."""
+    """Gradients of a chunk in score k, times weights that are factors; copies of its rows."""
     w, none = row_weights(chunk, setup), np.zeros(0, np.int64)
-    g, h = setup.loss.slopes(chunk_target(chunk), prepared, k)
+    g, h = setup.loss.gradients(chunk_target(chunk), prepared, k)
     if w is None:
         return g, h, none
     if setup.copies:
@@ -166,14 +166,14 @@ def chunk_slopes(
     return g * w, w if h is None else h * w, none
 
 
-def range_of_slopes(
+def gradient_ranges(
     chunk: Chunk, columns: CarriedRows | None, setup: PassSetup, state: RoundState
 ) -> tuple[Any, CarriedRows]:
-    """Range of the slopes of each score; one pass, for losses without known bounds."""
+    """Range of the gradients of each score; one pass, for losses without known bounds."""
     bins, score, node = read_rows(chunk, columns, setup, state)
     prepared = setup.loss.prepare(score)
     ranges = tuple(
-        slope_range(*chunk_slopes(chunk, setup, prepared, k)[:2])
+        gradient_range(*chunk_gradients(chunk, setup, prepared, k)[:2])
         for k in range(setup.loss.n_outputs)
     )
     return ranges, CarriedRows(_kept(chunk, bins), score, node)
@@ -205,7 +205,7 @@ def add_histograms(
 def _words(
     chunk: Chunk, setup: PassSetup, prepared: np.ndarray, k: int, units: Units
 ) -> tuple[np.ndarray, np.ndarray]:
-    g, h, copies = chunk_slopes(chunk, setup, prepared, k)
+    g, h, copies = chunk_gradients(chunk, setup, prepared, k)
     words = np.empty(len(g), np.int64), np.empty(len(g), np.int64)
     quantize(g, np.ones_like(g) if h is None else h, copies, *units[:3], *words)
     return words
@@ -414,8 +414,8 @@ class PassTrainer:
         known = known_range(loss, 1.0 if w is None else float(w.max()))
         ranges: Any = (known,) * loss.n_outputs
         if known is None:
-            ranges = self._pass(range_of_slopes, self.setup, self._state(number, [], []))
-        return [choose_units(self.setup.layout, SlopeRange(*span), n) for span in ranges]
+            ranges = self._pass(gradient_ranges, self.setup, self._state(number, [], []))
+        return [choose_units(self.setup.layout, GradientRange(*span), n) for span in ranges]
 
 
 def _tables(tree: GrowingTree) -> tuple:

@@ -1,4 +1,4 @@
-r"""Losses as boosting sees them: slopes of each row, a start, and the values of leaves.
+r"""Losses as boosting sees them: gradients of each row, a start, and the values of leaves.
 
 A tree is fitted to the gradients g and curvatures h of the loss at the scores so far. Where h is
 zero or unbounded in places (absolute, quantile, Huber), 1 takes its place; for Huber that is an
@@ -18,7 +18,7 @@ import numpy as np
 from tenfold.math.deviances import TweedieLoss
 from tenfold.math.losses import AbsoluteLoss, HuberLoss, Loss, PinballLoss, SquaredLoss
 from tenfold.tree._fixed_point_numba import exact_sum
-from tenfold.tree._losses_numba import exponentials, log_loss_slopes, softmax_rows
+from tenfold.tree._losses_numba import exponentials, log_loss_gradients, softmax_rows
 
 _NO_COPIES = np.zeros(0, np.int64)
 _MAX_COPIES = 64  # of a row; larger whole weights are factors
@@ -45,10 +45,10 @@ class BoostingLoss:
     quantiles: tuple[float, ...] | None = None
 
     def prepare(self, score: np.ndarray) -> np.ndarray:
-        """What slopes of all outputs share, from the scores before the round."""
+        """What gradients of all outputs share, from the scores before the round."""
         return score
 
-    def slopes(
+    def gradients(
         self, y: np.ndarray, prepared: np.ndarray, k: int
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Gradients and curvatures in score k; None for curvatures 1."""
@@ -73,7 +73,7 @@ class BoostedRegression(BoostingLoss):
     def constant(self) -> bool:
         return isinstance(self.loss, SquaredLoss | AbsoluteLoss | HuberLoss)
 
-    def slopes(
+    def gradients(
         self, y: np.ndarray, prepared: np.ndarray, k: int
     ) -> tuple[np.ndarray, np.ndarray | None]:
         z, own = prepared[:, k], y[:, k]
@@ -102,7 +102,7 @@ class BoostedQuantiles(BoostingLoss):
     def _loss(self, k: int) -> PinballLoss:
         return PinballLoss(self.quantiles[k])  # type: ignore[index]
 
-    def slopes(
+    def gradients(
         self, y: np.ndarray, prepared: np.ndarray, k: int
     ) -> tuple[np.ndarray, np.ndarray | None]:
         return self._loss(k).gradient(prepared[:, k], y[:, 0]), None
@@ -122,7 +122,7 @@ class BoostedDeviance(BoostingLoss):
     power: float = 1.0
     link = "log"
 
-    def slopes(
+    def gradients(
         self, y: np.ndarray, prepared: np.ndarray, k: int
     ) -> tuple[np.ndarray, np.ndarray | None]:
         z, p = np.ascontiguousarray(prepared[:, k]), self.power
@@ -147,11 +147,11 @@ class BoostedLogLoss(BoostingLoss):
 
     bounded = True
 
-    def slopes(
+    def gradients(
         self, y: np.ndarray, prepared: np.ndarray, k: int
     ) -> tuple[np.ndarray, np.ndarray | None]:
         g, h = np.empty(len(y)), np.empty(len(y))
-        log_loss_slopes(y[:, 0], prepared, g, h)
+        log_loss_gradients(y[:, 0], prepared, g, h)
         return g, h
 
     def value(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
@@ -174,7 +174,7 @@ class BoostedSoftmax(BoostingLoss):
         softmax_rows(score, out)
         return out
 
-    def slopes(
+    def gradients(
         self, y: np.ndarray, prepared: np.ndarray, k: int
     ) -> tuple[np.ndarray, np.ndarray | None]:
         p = prepared[:, k]

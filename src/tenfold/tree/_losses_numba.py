@@ -50,8 +50,8 @@ def exponentials(x, out):
 
 
 @njit(cache=True, nogil=True)
-def log_loss_slopes(y, score, g, h):
-    """Slopes p - y and p (1 - p) of the log-loss with p = 1 / (1 + exp(-score))."""
+def log_loss_gradients(y, score, g, h):
+    """Gradients p - y and p (1 - p) of the log-loss with p = 1 / (1 + exp(-score))."""
     for i in range(len(y)):
         z = score[i, 0]
         e = portable_exp(-abs(z))

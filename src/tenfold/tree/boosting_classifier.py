@@ -46,8 +46,7 @@ class HistGradientBoostingClassifier(BaseHistGradientBoosting, ProbabilisticClas
         Share of the columns, drawn anew, that each split chooses from.
     max_bins : int, default=255
         Most bins of a column, beside one for missing values.
-    categorical_features : array-like of bool, int or str, "from_dtype" or None, \
-            default="from_dtype"
+    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         Columns of categories; by default those that a table calls so. Beyond `max_bins`
         categories, the rarest share a bin.
     monotonic_cst : array-like of {-1, 0, 1} or dict, default=None
@@ -62,7 +61,7 @@ class HistGradientBoostingClassifier(BaseHistGradientBoosting, ProbabilisticClas
     scoring : str, callable or None, default="loss"
         Score of early stopping.
     validation_fraction : float, int or None, default=0.1
-        Share or number of rows that are held out, drawn by row number. None: training rows judge.
+        Share or number of rows that are held out, drawn by row number. None: training rows decide.
     n_iter_no_change : int, default=10
         Rounds without an improvement before the fit stops.
     tol : float, default=1e-7

@@ -34,17 +34,18 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
     r"""Gradient boosting of regression trees, the same trees everywhere.
 
     Trees :math:`f_t` are added one after the other to the score :math:`F(x) = F_0 + \sum_t \eta
-    f_t(x)`; each is grown on histograms of the slopes :math:`g_i, h_i` of the loss at the scores so
-    far, and a leaf with the rows I predicts :math:`-\sum_I g_i / (\sum_I h_i + \lambda)`. Slopes
-    are whole numbers, so their sums are exact: the order of the rows, the number of threads, and
-    whether rows lie in memory, in files or on a cluster change no tree.
+    f_t(x)`; each is grown on histograms of the gradients :math:`g_i` and second derivatives
+    :math:`h_i` of the loss at the scores so far, and a leaf with the rows I predicts
+    :math:`-\sum_I g_i / (\sum_I h_i + \lambda)`. Both are whole numbers, so their sums are exact: the
+    order of the rows, the number of threads, and whether rows lie in memory, in files or on a
+    cluster change no tree.
 
     Parameters
     ----------
-    loss : {"squared_error", "absolute_error", "huber", "gamma", "poisson", "tweedie", "quantile"} \
-            or Loss, default="squared_error"
-        Loss of the scores. "gamma", "poisson" and "tweedie" are half deviances of exp(score). A
-        `tenfold.math.losses.Loss` of your own gives value, gradient and curvature.
+    loss : str or Loss, default="squared_error"
+        Loss of the scores: "squared_error", "absolute_error", "huber", "gamma", "poisson",
+        "tweedie" or "quantile". "gamma", "poisson" and "tweedie" are half deviances of exp(score).
+        A `tenfold.math.losses.Loss` of your own gives value, gradient and curvature.
     quantile : float or sequence of floats, default=None
         Level of the quantile loss; several levels make several outputs that never cross.
     huber_delta : float, default=1.0
@@ -67,8 +68,7 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
         Share of the columns, drawn anew, that each split chooses from.
     max_bins : int, default=255
         Most bins of a column, beside one for missing values.
-    categorical_features : array-like of bool, int or str, "from_dtype" or None, \
-            default="from_dtype"
+    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         Columns of categories; by default those that a table calls so. Beyond `max_bins`
         categories, the rarest share a bin.
     monotonic_cst : array-like of {-1, 0, 1} or dict, default=None
@@ -83,7 +83,7 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
     scoring : str, callable or None, default="loss"
         Score of early stopping.
     validation_fraction : float, int or None, default=0.1
-        Share or number of rows that are held out, drawn by row number. None: training rows judge.
+        Share or number of rows that are held out, drawn by row number. None: training rows decide.
     n_iter_no_change : int, default=10
         Rounds without an improvement before the fit stops.
     tol : float, default=1e-7

@@ -251,8 +251,9 @@ class DecisionTreeRegressor(CartRegressor, DecisionTreeModel):
     ----------
     criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}
         The impurity; "friedman_mse" is another name of "squared_error", as in scikit-learn.
-    splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, \
-max_features, random_state, max_leaf_nodes, min_impurity_decrease, ccp_alpha
+    splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf :
+        As in `DecisionTreeClassifier`.
+    max_features, random_state, max_leaf_nodes, min_impurity_decrease, ccp_alpha :
         As in `DecisionTreeClassifier`.
     monotonic_cst : array of -1, 0, 1, optional
         Whether the prediction falls (-1) or rises (1) with each column.

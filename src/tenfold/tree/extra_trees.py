@@ -27,8 +27,9 @@ class ExtraTreesClassifier(ForestClassifier):
     ----------
     n_estimators : int
         Number of trees.
-    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, \
-max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
+    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf :
+        As in `ExtraTreeClassifier`, for each tree.
+    max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst :
         As in `ExtraTreeClassifier`, for each tree.
     bootstrap : bool
         Whether each tree learns from a sample of the rows, drawn with replacement. With
@@ -145,8 +146,9 @@ class ExtraTreesRegressor(ForestRegressor):
     ----------
     n_estimators : int
         Number of trees.
-    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, \
-max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
+    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf :
+        As in `ExtraTreeRegressor`, for each tree.
+    max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst :
         As in `ExtraTreeRegressor`, for each tree.
     bootstrap : bool
         Whether each tree learns from a sample of the rows, drawn with replacement. With

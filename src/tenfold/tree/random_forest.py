@@ -47,8 +47,9 @@ class RandomForestClassifier(ForestClassifier):
     ----------
     n_estimators : int
         Number of trees.
-    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, \
-max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
+    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf :
+        As in `DecisionTreeClassifier`, for each tree.
+    max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst :
         As in `DecisionTreeClassifier`, for each tree.
     bootstrap : bool
         Whether each tree learns from a sample of the rows, drawn with replacement. With
@@ -166,8 +167,9 @@ class RandomForestRegressor(ForestRegressor):
     ----------
     n_estimators : int
         Number of trees.
-    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, \
-max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
+    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf :
+        As in `DecisionTreeRegressor`, for each tree.
+    max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst :
         As in `DecisionTreeRegressor`, for each tree.
     bootstrap : bool
         Whether each tree learns from a sample of the rows, drawn with replacement. With
