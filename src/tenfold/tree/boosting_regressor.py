@@ -36,7 +36,7 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
     Trees :math:`f_t` are added one after the other to the score :math:`F(x) = F_0 + \sum_t \eta
     f_t(x)`; each is grown on histograms of the gradients :math:`g_i` and second derivatives
     :math:`h_i` of the loss at the scores so far, and a leaf with the rows I predicts
-    :math:`-\sum_I g_i / (\sum_I h_i + \lambda)`. Both are whole numbers, so their sums are exact: the
+    :math:`-\sum_I g_i / (\sum_I h_i + \lambda)`. Both are whole numbers, so sums are exact: the
     order of the rows, the number of threads, and whether rows lie in memory, in files or on a
     cluster change no tree.
 
