@@ -113,7 +113,7 @@ def test_stochastic_descent_that_runs_away_is_no_convergence(factor):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = X @ [1, 2, 3.0]
-    with pytest.raises(DivergenceError, match=r"diverged.*try rate=") as caught:
+    with pytest.raises(DivergenceError, match=r"diverged.*try the learning rate ") as caught:
         PenalizedRegressor(solver="sgd", random_state=0).fit(factor * X, y)
     calm = PenalizedRegressor(solver="sgd", rate=caught.value.rate, random_state=0, max_iter=50)
     with warnings.catch_warnings():

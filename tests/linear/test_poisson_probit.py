@@ -96,7 +96,7 @@ def test_probit_by_gradient_descent_with_every_schedule(name):
 
 def test_probit_descent_that_diverges_names_a_rate_that_works():
     X, y, _ = table()
-    with pytest.raises(DivergenceError, match="try rate=") as told:
+    with pytest.raises(DivergenceError, match="try the learning rate ") as told:
         ProbitRegression(C=np.inf, solver="gd", rate=lambda t: 3.0**t).fit(X, y)
     calm = ProbitRegression(C=np.inf, solver="gd", rate=told.value.rate, max_iter=1000, tol=1e-6)
     assert calm.fit(X, y).converged_

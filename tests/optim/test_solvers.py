@@ -305,7 +305,7 @@ def test_divergence_names_a_rate_that_works(share):
     X, y = least_squares()
     f = objective_over_rows(tenfold.open(X, y), squares)
     top = np.linalg.eigvalsh(X.T @ X)[-1]
-    with pytest.raises(DivergenceError, match="try rate=") as caught:
+    with pytest.raises(DivergenceError, match="try the learning rate ") as caught:
         gradient_descent(f, np.zeros(4), learning_rate=share / top, max_iter=2000)
     assert_allclose(caught.value.rate, 1 / top, rtol=1e-2)
     found = gradient_descent(f, np.zeros(4), learning_rate=caught.value.rate, max_iter=2000)
@@ -529,7 +529,9 @@ def test_an_epoch_sees_every_row_once(size):
 def test_stochastic_divergence_raises_and_names_a_rate_that_works(rate):
     X, y = least_squares(300)
     rows = tenfold.open(10 * X, y)
-    with pytest.raises(DivergenceError, match=r"diverged: the mean loss .* try rate=") as caught:
+    with pytest.raises(
+        DivergenceError, match=r"diverged: the mean loss .* try the learning rate "
+    ) as caught:
         sgd(squares, np.zeros(4), rows, learning_rate=rate, max_iter=5)
     found = sgd(squares, np.zeros(4), rows, learning_rate=caught.value.rate / 4, max_iter=50)
     start, end = (float(((10 * X @ at - y) ** 2).mean()) for at in (np.zeros(4), found.x))
@@ -1037,7 +1039,7 @@ def test_acceleration_accelerates():
 
 def test_a_constant_step_too_long_is_reported():
     f = bowl([1.0, 9.0], [1, 1])
-    with pytest.raises(DivergenceError, match=r"try rate=0\.1111"):
+    with pytest.raises(DivergenceError, match=r"try the learning rate 0\.1111"):
         proximal_gradient(f, L1Penalty(0.1), np.zeros(2), step_size=1.0)
     found = proximal_gradient(f, L1Penalty(0.1), np.zeros(2), step_size=1 / 9)
     assert_allclose(found.x, [0.9, 1 - 0.1 / 9], atol=1e-6)

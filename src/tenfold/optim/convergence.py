@@ -202,9 +202,9 @@ def suggest_learning_rate(f: ValueAndGradient, x0: np.ndarray) -> tuple[float, s
     """A learning rate for gradient descent from `x0`, and a sentence that recommends it."""
     curvature = largest_curvature(f, x0)
     if not 0 < curvature < np.inf:
-        return np.nan, "Try a smaller rate, or rate='backtracking'."
+        return np.nan, "Try a smaller learning rate, or 'backtracking'."
     rate = 1 / curvature
     return rate, (
         f"The largest curvature at the initial point is {curvature:.4g}, so rates below "
-        f"{2 * rate:.4g} converge there: try rate={rate:.4g}, or rate='backtracking'."
+        f"{2 * rate:.4g} converge there: try the learning rate {rate:.4g}, or 'backtracking'."
     )

@@ -198,7 +198,7 @@ def _suggest_batch_rate(
     with np.errstate(over="ignore", invalid="ignore"):
         steepest = max(losses, key=lambda loss: largest_curvature(loss, x0))
         rate, advice = suggest_learning_rate(steepest, x0)
-    advice = advice.replace(", or rate='backtracking'", ", or a schedule that starts there")
+    advice = advice.replace(", or 'backtracking'", ", or a schedule that starts there")
     return rate, f"{advice} Standardized columns allow longer steps."
 
 
