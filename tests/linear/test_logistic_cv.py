@@ -11,6 +11,7 @@ from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.preprocessing import scale
 
 from tenfold import LogisticRegression, LogisticRegressionCV, feature_contributions
+from tenfold.testing.storage import STORAGES
 
 X, Y = (np.asarray(part) for part in load_iris(return_X_y=True))
 X = np.asarray(scale(X))
@@ -92,10 +93,11 @@ def test_a_fold_without_a_class_has_no_coefficients_for_it():
     assert not model.coefs_paths_[int(np.argmax(absent)), 0, 0, 2].any()
 
 
-def test_a_file_gives_the_bits_of_the_array(tmp_path):
-    np.save(tmp_path / "X.npy", X)
+@pytest.mark.parametrize("storage", ["in_npy", "in_parquet", "in_csv"])
+def test_a_file_gives_the_bits_of_the_array(storage, tmp_path):
     params = {**NEW, "Cs": [0.1, 1.0], "cv": 3}
-    a, b = (LogisticRegressionCV(**params).fit(where, Y) for where in (X, tmp_path / "X.npy"))
+    stored = STORAGES[storage](X, Y, tmp_path)
+    a, b = (LogisticRegressionCV(**params).fit(*rows) for rows in ((X, Y), stored))
     assert_array_equal(a.coefs_paths_, b.coefs_paths_)
     assert_array_equal(a.coef_, b.coef_)
 

@@ -16,6 +16,7 @@ from tenfold.linear._objective import compute_class_weight, sum_class_weights
 from tenfold.linear.logistic import LOGISTIC_CONSTRAINTS, LogisticRegression
 from tenfold.metrics.evaluation import evaluate
 from tenfold.metrics.registry import METRICS
+from tenfold.model_selection._fold_models import fit_folds_along_path
 
 _CONSTRAINTS = {
     name: LOGISTIC_CONSTRAINTS[name]
@@ -207,7 +208,7 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         grid, scoring, legacy = self._grid(), self._own_scoring(warn=True), self._is_legacy()
         model = self._model(rows)
         folds = open_folds(model, rows, self.cv, self._fold_groups, classes=self.classes_)
-        found = folds.scores(grid.candidates(), scoring)
+        found = folds.scores(grid.candidates(), scoring, fit=fit_folds_along_path)
         n_folds = len(found.scores)
         scores = found.scores.reshape(n_folds, *grid.shape)
         paths = self._coefficient_paths(found).reshape(n_folds, *grid.shape, *self._path_shape)

@@ -56,7 +56,12 @@ def fit_folds(data: CVData, split: Split, candidates: Candidates) -> FittedFolds
         if len(fits) == len(groups):
             models = _restore_order([fit.models for fit in fits], groups, len(candidates))
             return FittedFolds(models, fits[0].test_statistics)
-    return FittedFolds(_fit_in_lanes(data, split, candidates))
+    return FittedFolds(_fit_in_lanes(data, split, candidates, separate=data.rows.source.streams))
+
+
+def fit_folds_along_path(data: CVData, split: Split, candidates: Candidates) -> FittedFolds:
+    """Fit candidates one after the other, wherever the rows lie: warm starts are in the results."""
+    return FittedFolds(_fit_in_lanes(data, split, candidates, separate=False))
 
 
 def _have_statistics(data: CVData, candidates: Candidates) -> bool:
@@ -173,9 +178,11 @@ def copy_with_params(model: Any, params: dict[str, Any]) -> Any:
     return other
 
 
-def _fit_in_lanes(data: CVData, split: Split, candidates: Candidates) -> list[list[Any]]:
-    separate = [[params] for params in candidates]
-    paths = separate if data.rows.source.streams else [candidates]
+def _fit_in_lanes(
+    data: CVData, split: Split, candidates: Candidates, *, separate: bool
+) -> list[list[Any]]:
+    """Models of every fold: a lane for each fold, or for each of its candidates."""
+    paths = [[params] for params in candidates] if separate else [candidates]
     jobs = [
         LaneJob(train, partial(fit_path, data.model, path))
         for train in split.train
