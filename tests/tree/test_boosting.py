@@ -174,12 +174,12 @@ def test_a_cluster_gives_the_same_trees(name, two_workers):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_number_of_threads_changes_no_tree(name, monkeypatch):
-    from tenfold.tree import _grower
+    from tenfold.tree import _memory_trainer
 
     with tenfold.threads(1):
         expected = fitted(name)
-    monkeypatch.setattr(_grower, "_MIN_SHARED_ROWS", 50)
-    monkeypatch.setattr(_grower, "_BLOCK_ROWS", 64)
+    monkeypatch.setattr(_memory_trainer, "_MIN_SHARED_ROWS", 50)
+    monkeypatch.setattr(_memory_trainer, "_BLOCK_ROWS", 64)
     for n in (2, 8):
         with tenfold.threads(n):
             assert_bitwise_equal(expected, fitted(name), f"{n} threads")
@@ -399,8 +399,8 @@ def test_many_columns_and_many_categories():
 
 
 def test_histograms_are_added_up_again_where_there_is_no_room_for_all(monkeypatch):
-    from tenfold.tree import _grower
+    from tenfold.tree import _memory_trainer
 
     expected = fitted("squared")
-    monkeypatch.setattr(_grower, "_HISTOGRAM_BYTES", 1)
+    monkeypatch.setattr(_memory_trainer, "_HISTOGRAM_BYTES", 1)
     assert_bitwise_equal(expected, fitted("squared"), "little room")

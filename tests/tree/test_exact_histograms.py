@@ -22,7 +22,7 @@ from tenfold.tree._fixed_point_numba import (
     quantize,
 )
 from tenfold.tree._gradient_split_numba import GAIN
-from tenfold.tree._growth import GrowingTree, TreeShape
+from tenfold.tree._growing_tree import GrowingTree, TreeShape
 from tenfold.tree._histogram_numba import add_fine_rows, add_packed_rows, make_table
 from tenfold.tree._losses import exact_mean, weighted_quantile
 from tenfold.tree._losses_numba import exponentials

@@ -36,7 +36,7 @@ from tenfold.tree._boosting_data import (
     learn_categories,
 )
 from tenfold.tree._category_table import check_names, encode_table, is_table, learn_codes
-from tenfold.tree._growth import TreeShape
+from tenfold.tree._growing_tree import TreeShape
 from tenfold.tree._losses import BoostingLoss
 from tenfold.tree._nodes import TreeEnsemble
 from tenfold.tree._row_lists_numba import BinnedTree

@@ -9,7 +9,7 @@ import numpy as np
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.tree._binning import encode_categories
-from tenfold.tree._growth import mix_array
+from tenfold.tree._growing_tree import mix_array
 from tenfold.tree._nodes import TreeEnsemble
 from tenfold.tree._predict_numba import ensemble_scores
 

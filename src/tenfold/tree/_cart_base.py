@@ -17,7 +17,7 @@ from tenfold.engine.arrays import ArraySource, SparseSource
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.tree import _cart_grower as grower
-from tenfold.tree._cart_scan_numba import CodedRows
+from tenfold.tree._cart_criterion_numba import CodedRows
 from tenfold.tree._forest_tables import ForestTables, decision_paths, leaf_shares, leaf_values
 from tenfold.tree._predict_numba import apply_trees
 from tenfold.tree._rank_codes import encode_columns
@@ -213,18 +213,21 @@ class CartRegressor(Regressor, CartModel):
     def _final_values(self, value: np.ndarray, targets: grower.Targets) -> np.ndarray:
         return targets.center + value * targets.units
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, check_input: bool = True) -> np.ndarray:
         """Mean (or median) target of the leaf of each row, averaged over the trees.
 
         Parameters
         ----------
         X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
             The rows.
+        check_input : bool
+            No effect: input is always checked.
 
         Returns
         -------
         (n,) or (n, n_outputs) array
         """
+        del check_input
         values = self._leaf_values(X)
         return values[:, 0] if self.n_outputs_ == 1 else values
 
@@ -303,18 +306,21 @@ class CartClassifier(Classifier, CartModel):
         bounds = np.cumsum(self.n_classes_)[:-1]
         return np.split(values, bounds, axis=1)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any, check_input: bool = True) -> Any:
         """Share of each class in the leaf of each row, averaged over the trees.
 
         Parameters
         ----------
         X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
             The rows.
+        check_input : bool
+            No effect: input is always checked.
 
         Returns
         -------
         (n, n_classes) array, or a list of them for several outputs
         """
+        del check_input
         check_is_fitted(self)
         return self._split_outputs(self._map_rows(X, leaf_shares, self.tables_.trees))
 
@@ -330,14 +336,17 @@ class CartClassifier(Classifier, CartModel):
         with np.errstate(divide="ignore"):
             return np.log(proba) if self.n_outputs_ == 1 else [np.log(p) for p in proba]
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, check_input: bool = True) -> np.ndarray:
         """The label of the largest probability of each row, (n,) or (n, n_outputs).
 
         Parameters
         ----------
         X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
             The rows.
+        check_input : bool
+            No effect: input is always checked.
         """
+        del check_input
         shares = self._split_outputs(self._leaf_values(X))
         if self.n_outputs_ == 1:
             return self.classes_[shares.argmax(axis=1)]

@@ -10,8 +10,8 @@ import numpy as np
 
 from tenfold._compiled.work_counter import make_counters
 from tenfold.engine.thread_pool import n_threads, run_in_threads
-from tenfold.tree import _cart_grow_numba as grow
-from tenfold.tree import _cart_scan_numba as scan
+from tenfold.tree import _cart_criterion_numba as scan
+from tenfold.tree import _cart_growth_numba as grow
 from tenfold.tree._rank_codes import ColumnCodes
 
 CRITERIA = {

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tenfold.tree._cart_scan_numba import TARGETS, WEIGHT, is_large_enough, keeps_order
+from tenfold.tree._cart_criterion_numba import TARGETS, WEIGHT, is_large_enough, keeps_order
 from tenfold.tree._cart_sort_numba import ALLOCATING, INNER, key_code, key_row, make_key, sort_keys
 
 

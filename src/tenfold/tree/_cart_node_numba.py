@@ -13,8 +13,7 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
-from tenfold.tree._cart_median_numba import rank_targets, scan_absolute
-from tenfold.tree._cart_scan_numba import (
+from tenfold.tree._cart_criterion_numba import (
     ABSOLUTE,
     BITS,
     EDGES,
@@ -46,6 +45,7 @@ from tenfold.tree._cart_scan_numba import (
     score_cut,
     side_score,
 )
+from tenfold.tree._cart_median_numba import rank_targets, scan_absolute
 from tenfold.tree._cart_sort_numba import INNER, key_code, make_key, sort_keys
 
 _SIGN_BIT, _ALL_BITS = 0x80000000, 0xFFFFFFFF

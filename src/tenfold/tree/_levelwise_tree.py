@@ -8,7 +8,7 @@ import numpy as np
 
 from tenfold.tree._fixed_point_numba import COARSE
 from tenfold.tree._gradient_split_numba import COUNT, G, H
-from tenfold.tree._growth import GrowingTree
+from tenfold.tree._growing_tree import GrowingTree
 
 
 class LevelwiseTree:

@@ -24,7 +24,7 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.memory import available_memory
 from tenfold.engine.rows import Rows
 from tenfold.engine.thread_pool import n_threads, run_in_threads
-from tenfold.tree._cart_scan_numba import BITS, EDGES, RANKS
+from tenfold.tree._cart_criterion_numba import BITS, EDGES, RANKS
 from tenfold.tree._rank_codes_numba import rank_singles, rank_sorted
 
 EXACT_ROWS = 2**25

@@ -14,11 +14,11 @@ from tenfold.engine.rows import Rows
 from tenfold.tree._binning import BinMapper, bin_rows, spool_bins
 from tenfold.tree._boosting_data import HeldOut, chunk_target, chunk_weight
 from tenfold.tree._fixed_point import RowWeights, choose_layout
-from tenfold.tree._grower import MemoryTrainer, for_blocks
-from tenfold.tree._grower_passes import PassSetup, PassTrainer
-from tenfold.tree._growth import TreeShape
+from tenfold.tree._growing_tree import TreeShape
 from tenfold.tree._losses import BoostingLoss, are_copies, mean_loss
+from tenfold.tree._memory_trainer import MemoryTrainer, for_blocks
 from tenfold.tree._nodes import TreeEnsemble
+from tenfold.tree._pass_trainer import PassSetup, PassTrainer
 from tenfold.tree._row_lists_numba import BinnedTree, add_binned_tree
 
 _MAX_MEMORY_BYTES = 2**29  # of the bins and columns of rows that come from files

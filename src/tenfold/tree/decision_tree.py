@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -47,7 +47,33 @@ TARGET_CRITERIA: list[Any] = [
 
 
 class DecisionTreeModel(CartModel):
-    """What the four kinds of single trees share."""
+    """What the four kinds of single trees share.
+
+    Methods take scikit-learn's `check_input`; input is checked in any case.
+    """
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True
+    ) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows; NaN is a missing value.
+        y : array or column name
+            Targets or labels; several columns are several outputs.
+        sample_weight : array or column name, optional
+            Weight of each row; a weight of two is the row twice.
+        check_input : bool
+            No effect: input is always checked.
+
+        Returns
+        -------
+        self
+        """
+        del check_input
+        return super().fit(X, y, sample_weight)
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         data = self._training_data(rows, self.splitter)
@@ -85,24 +111,30 @@ class DecisionTreeModel(CartModel):
         """Number of leaves."""
         return self.tree_.n_leaves
 
-    def apply(self, X: Any) -> np.ndarray:
+    def apply(self, X: Any, check_input: bool = True) -> np.ndarray:
         """Number of the leaf that each row comes to, a node number of `tree_`.
 
         Parameters
         ----------
         X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
             The rows.
+        check_input : bool
+            No effect: input is always checked.
         """
+        del check_input
         return super().apply(X)[:, 0]
 
-    def decision_path(self, X: Any) -> csr_matrix:
+    def decision_path(self, X: Any, check_input: bool = True) -> csr_matrix:
         """Which nodes each row goes through, (n, n_nodes).
 
         Parameters
         ----------
         X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
             The rows.
+        check_input : bool
+            No effect: input is always checked.
         """
+        del check_input
         return self._decision_paths(X)
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:

@@ -1,7 +1,7 @@
 """A tree that grows: which nodes may be split, where, and which comes next.
 
-Both growers (`_grower`, lists of rows in memory; `_grower_passes`, passes over files and clusters)
-follow these rules on exact histograms, so they make the same trees.
+Both trainers (`_memory_trainer`, lists of rows in memory; `_pass_trainer`, passes over files and
+clusters) follow these rules on exact histograms, so they make the same trees.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from numba import njit
 from numba.extending import overload
 
 from tenfold._compiled.work_counter import claim_item
+from tenfold.tree._cart_criterion_numba import MONOTONE, CodedRows
 from tenfold.tree._cart_median_numba import make_median_scratch
 from tenfold.tree._cart_node_numba import (
     GROWING_NODE,
@@ -25,7 +26,6 @@ from tenfold.tree._cart_node_numba import (
     mix_bits,
     partition_rows,
 )
-from tenfold.tree._cart_scan_numba import MONOTONE, CodedRows
 from tenfold.tree._cart_sort_numba import ALLOCATING, ENTRY, INNER, MAX_DIGIT_VALUES
 
 _COUNT, _FRONTIER, _PENDING, _LEAVES = 0, 1, 2, 3  # entries of `state`

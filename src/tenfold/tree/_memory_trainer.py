@@ -27,7 +27,7 @@ from tenfold.tree._fixed_point import (
 )
 from tenfold.tree._fixed_point_numba import BLOCK_ROWS, CONSTANT, FINE, quantize
 from tenfold.tree._gradient_split_numba import COLUMN, COUNT
-from tenfold.tree._growth import GrowingTree, TreeShape
+from tenfold.tree._growing_tree import GrowingTree, TreeShape
 from tenfold.tree._histogram_numba import add_fine_rows, add_packed_rows, make_table
 from tenfold.tree._losses import BoostingLoss, mean_loss
 from tenfold.tree._row_lists_numba import (

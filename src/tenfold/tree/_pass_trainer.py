@@ -4,7 +4,7 @@ A pass lets each row go one level down and adds up the histograms of the smaller
 nodes that can still be split; the larger ones are the parents' minus them. Which nodes are split is
 decided afterwards, best first, from gains that are known: with r leaves left to make, only the r
 best open nodes can ever be chosen, since newcomers only push others back. So a tree takes as many
-passes as it is deep, and it is the tree that `_grower` makes.
+passes as it is deep, and it is the tree that `_memory_trainer` makes.
 
 Bins, scores and nodes of the rows are carried from pass to pass (`Rows.carry`); without them a pass
 computes them anew from the trees so far.
@@ -37,7 +37,7 @@ from tenfold.tree._gradient_split_numba import (
     IS_CATEGORICAL,
     MISSING_LEFT,
 )
-from tenfold.tree._growth import GrowingTree, TreeShape
+from tenfold.tree._growing_tree import GrowingTree, TreeShape
 from tenfold.tree._histogram_numba import add_fine_rows, add_packed_rows, make_table
 from tenfold.tree._levelwise_tree import LevelwiseTree
 from tenfold.tree._losses import BoostingLoss, exact_pieces, round_fraction, sum_pieces
