@@ -98,7 +98,7 @@ def test_each_target_may_have_its_own_penalty(n, p):
     together = Ridge([0.0, 0.3, 40.0]).fit(X, y)
     for alpha, t in ((0.0, 0), (0.3, 1), (40.0, 2)):
         assert_allclose(together.coef_[t], Ridge(alpha).fit(X, y[:, t]).coef_, atol=1e-12)
-    with pytest.raises(ValueError, match="3 != 2"):
+    with pytest.raises(ValueError, match="2 != 3"):
         Ridge([1.0, 2.0]).fit(X, y)
     with pytest.raises(ValueError, match="negative"):
         Ridge([1.0, -2.0, 1.0]).fit(X, y)
