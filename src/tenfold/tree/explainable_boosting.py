@@ -54,7 +54,8 @@ class ExplainableBoosting(BaseHistGradientBoosting):
     warm_start = False
     interaction_cst: Any = "no_interactions"
     _law_params = {  # few trees; a weight of 2 counts as one row of a leaf
-        "max_iter": 6,
+        "max_iter": 12,
+        "learning_rate": 0.5,
         "min_samples_leaf": 1,
         "early_stopping": False,
     }
