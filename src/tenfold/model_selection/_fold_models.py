@@ -219,7 +219,7 @@ def fit_path(model: Estimator, candidates: Candidates, rows: Rows) -> list[Any]:
 def _has_one_optimum(model: Any) -> bool:
     """Whether fits from other starts end in the same place: not those of mixtures, for example."""
     is_supervised = is_classifier(model) or is_regressor(model)
-    can_warm_start = getattr(model, "warm_start", None) is False
+    can_warm_start = model.get_params(deep=False).get("warm_start") is False
     return can_warm_start and is_supervised and not model._samples_rows
 
 
