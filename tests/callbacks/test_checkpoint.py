@@ -212,7 +212,9 @@ def test_stopped_at_any_chunk_it_goes_on_from_there(monkeypatch, threads, kind, 
 
 
 def test_ends_without_a_trace_and_begins_anew(tmp_path):
-    Path(".fit.ckpt.4711.tmp").write_bytes(b"of a run that was killed while it wrote")
+    stray = Path(".fit.ckpt.0123456789abcdef.tmp")
+    stray.write_bytes(b"of a run that was killed while it wrote")
+    os.utime(stray, (0, 0))  # long ago
     for _ in range(2):
         start = next(calls)
         with tenfold.checkpoint("fit.ckpt", every=0):
