@@ -16,6 +16,7 @@ from tenfold.automl.column_effects import N_SHUFFLES, partial_dependence, permut
 from tenfold.automl.explainer import table_learning_curve
 from tenfold.automl.explanation import encode_rows, target_values
 from tenfold.automl.feature_maps import EncodedTable
+from tenfold.automl.final_model import stamp_metadata
 from tenfold.automl.schema import ExpectedColumn, cells_to_records
 from tenfold.automl.table_model import TableModel
 from tenfold.automl.target import TargetScale
@@ -65,6 +66,8 @@ def a_model(table, inner, target="price"):
         model.task_, model.classes_, model.scale_ = "regression", None, TargetScale.of(y)
         y = model.scale_.forward(y)
     model.model_ = inner.fit(model.encode(cells), y)
+    model.interval_, model.residuals_ = None, 0
+    stamp_metadata(model, "A model")
     return model, cells
 
 

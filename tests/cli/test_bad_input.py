@@ -218,12 +218,7 @@ def full_disk(monkeypatch):
     def no_space(*_, **__):
         raise OSError(28, "No space left on device")
 
-    def safetensors_without_space(*_, **__):
-        from safetensors import SafetensorError
-
-        raise SafetensorError("Error while serializing: No space left on device (os error 28)")
-
-    monkeypatch.setattr("tenfold.persist.model_file.save_file", safetensors_without_space)
+    monkeypatch.setattr("tenfold.persist.model_file.write_tensors", no_space)
     monkeypatch.setattr(Path, "write_text", no_space)
 
 

@@ -15,8 +15,8 @@ _MANY_ROWS = 50_000  # rows beyond which forests have fewer trees
 
 def tree_configs(encoded: EncodedTable) -> list[ModelConfig]:
     """One decision tree: its number of leaves is tuned."""
-    model = _make("DecisionTree", encoded, min_samples_leaf=5)
-    return [ModelConfig(model, {"max_leaf_nodes": [4, 8, 16, 64, 256]})]
+    model = _make("DecisionTree", encoded, min_samples_leaf=10)
+    return [ModelConfig(model, {"max_leaf_nodes": [2, 4, 8, 16, 64, 256]})]
 
 
 def forest_configs(encoded: EncodedTable) -> list[ModelConfig]:

@@ -119,6 +119,7 @@ _WITHOUT_CLASSES = {
 }
 _BY_MODEL: dict[str, dict[str, str]] = {
     "ARDRegression": {"sigma_": "s s", "lambda_": "p"},
+    "KMedoids": {"cluster_centers_": "m p : label"},  # rows may be words
     "BayesianLogisticRegression": {
         "coef_": "j p",
         "covariance_": "j*d j*d",
