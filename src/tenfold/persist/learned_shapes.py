@@ -262,13 +262,15 @@ def _check_value(name: str, value: Any, spec: str, symbols: dict[str, int]) -> N
 def _check_array(
     name: str, value: Any, shapes: str, content: list[str], symbols: dict[str, int]
 ) -> None:
-    is_sparse = issparse(value)  # coefficients after `sparsify`
-    if not is_sparse and not isinstance(value, np.ndarray | np.generic | int | float):
+    numbers: Any = value
+    if issparse(value):  # coefficients after `sparsify`
+        numbers = value.data
+    elif not isinstance(value, np.ndarray | np.generic | int | float):
         raise ValueError(f"{name} is a {type(value).__name__}, not an array of numbers")
-    shape = value.shape if is_sparse else np.shape(value)
+    shape = np.shape(value)
     if not any(_matches(shape, option.split(), symbols) for option in shapes.split("|")):
         raise ValueError(f"{name} has shape {shape}, {_expectation(shapes, symbols)}")
-    _check_content(name, value.data if is_sparse else np.asarray(value), content, symbols)
+    _check_content(name, np.asarray(numbers), content, symbols)
 
 
 def _matches(shape: tuple[int, ...], tokens: list[str], symbols: dict[str, int]) -> bool:
