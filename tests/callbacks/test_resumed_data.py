@@ -3,6 +3,7 @@
 import os
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy import sparse
 import tenfold
 from tenfold._compiled.checksums import checksum
 from tenfold.callbacks import checkpoint_file, row_digest
+from tenfold.callbacks.fingerprint import digest
 from tenfold.callbacks.replay import CheckpointMismatchError
 from tenfold.callbacks.row_digest import RowDigests, digest_file
 from tenfold.engine import Rows
@@ -291,3 +293,23 @@ def test_without_a_checkpoint_no_digest_is_made(monkeypatch):
     tenfold.Ridge().fit(X, y)
     with tenfold.progress():
         tenfold.LogisticRegression().fit(X, y)
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """Something that a pass is given, as boosting gives its bins."""
+
+    numbers: np.ndarray
+    name: str = "a"
+
+
+def test_arrays_inside_of_settings_are_digested_in_full():
+    numbers = np.arange(5000.0)
+    other = numbers.copy()
+    other[2500] += 1  # a text would cut it
+    assert digest(Settings(numbers)) == digest(Settings(numbers.copy()))
+    assert digest(Settings(numbers)) != digest(Settings(other))
+    assert digest(Settings(numbers)) != digest(Settings(numbers, "b"))
+    whole = digest(Settings(numbers))
+    with np.printoptions(precision=2, threshold=3):
+        assert digest(Settings(numbers)) == whole

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,11 @@ def _iterate_bytes(value: Any) -> Iterator[bytes]:
 
 
 def _object_bytes(value: Any) -> Iterator[bytes]:
+    if is_dataclass(value) and not isinstance(value, type):  # its text would cut long arrays
+        yield qualified_name(type(value)).encode()
+        for part in fields(value):
+            yield from _iterate_bytes(getattr(value, part.name))
+        return
     arrays = [getattr(value, name, None) for name in ("data", "indices", "indptr", "offsets")]
     arrays.append(getattr(value, "values", None))
     arrays = [array for array in arrays if isinstance(array, np.ndarray)]
