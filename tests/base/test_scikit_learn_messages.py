@@ -108,7 +108,8 @@ def test_one_class_is_refused_in_scikit_learns_words():
 
 
 def test_growing_steps_are_accepted_with_a_warning():
-    model = SGDClassifier(learning_rate="invscaling", eta0=1e-3, power_t=-0.1, tol=None, max_iter=2)
+    steps = {"learning_rate": "invscaling", "eta0": 1e-3, "power_t": -0.1}
+    model = SGDClassifier(**steps, tol=None, max_iter=20, random_state=0)
     with pytest.warns(FutureWarning, match="Negative values for `power_t` are deprecated"):
         model.fit(X[TWO], y[TWO])
     assert model.score(X[TWO], y[TWO]) > 0.9
