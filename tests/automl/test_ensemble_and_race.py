@@ -10,6 +10,7 @@ from tenfold.automl.candidates import select_candidates
 from tenfold.automl.ensemble_selection import evaluate_ensemble, select_weights
 from tenfold.automl.result import Attempt
 from tenfold.automl.task_scores import make_scoring
+from tenfold.report.leaderboard import explain_leaderboard
 
 
 def friedman(n=240, seed=0):
@@ -136,3 +137,7 @@ def test_a_candidate_that_is_far_behind_is_dropped(monkeypatch):
     study = tenfold.learn(table, "y", models=["linear_splines", "ridge"])
     assert "far behind Linear with splines" in study.attempt("ridge").note
     assert not study.attempt("ridge").resumable
+
+
+def test_the_page_claims_no_more_than_was_looked_at(study):
+    assert explain_leaderboard(study).endswith("Ensemble has the highest mean.")

@@ -64,7 +64,10 @@ def explain_leaderboard(study: Study) -> str:
     method = f"All models were compared by {study.folds}-fold cross-validation. {metric} decides."
     best, chosen = study.best, study.chosen
     if chosen is best:
-        return f"{method} {chosen.title} has the highest mean, and no simpler model is near it."
+        alone = (
+            "" if study.settings.get("prefer") == "best" else ", and no simpler model is near it"
+        )
+        return f"{method} {chosen.title} has the highest mean{alone}."
     return (
         f"{method} {best.title} has the highest mean; {lower_first(chosen.title)} is simpler and "
         "within one standard error of it, and was chosen."
