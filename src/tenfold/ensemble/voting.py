@@ -56,7 +56,7 @@ class VotingClassifier(FittedMembers, ensemble.VotingClassifier):
     flatten_transform : bool
         Whether `transform` of soft votes has one row per sample.
     verbose : bool
-        Whether the time of each member is printed.
+        Whether the time of each member that is not ours is printed.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class VotingRegressor(FittedMembers, ensemble.VotingRegressor):
         Processes in which scikit-learn fits members that are not ours. Models of tenfold use all
         cores by themselves.
     verbose : bool
-        Whether the time of each member is printed.
+        Whether the time of each member that is not ours is printed.
 
     Attributes
     ----------
