@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tenfold.tree._cart_node_numba import mix_bits, uniform_from_bits
+from tenfold._compiled.row_hash import mix_bits
+from tenfold.tree._cart_node_numba import uniform_from_bits
 
 
 @njit(cache=True, nogil=True)

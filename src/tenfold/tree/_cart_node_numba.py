@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
+from tenfold._compiled.row_hash import mix_bits
 from tenfold.tree._cart_criterion_numba import (
     ABSOLUTE,
     BITS,
@@ -51,9 +52,6 @@ from tenfold.tree._cart_sort_numba import INNER, key_code, make_key, sort_keys
 _SIGN_BIT, _ALL_BITS = 0x80000000, 0xFFFFFFFF
 _HEAVIER = 0  # direction of missing values beside LEFT and RIGHT: not known from the rows
 MEDIAN_RULES = (MedianRules, RandomMedianRules)
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
 _CUT_SALT = np.uint64(0xD6E8FEB86659FD93)
 
 # A node while its tree grows: `feature` -1 is a leaf; `start`, `end` are its rows in the list of
@@ -100,15 +98,6 @@ class NodeFacts(NamedTuple):
     score: float
     low: float
     high: float
-
-
-@njit(**INNER)
-def mix_bits(x):
-    """A hash of 64 bits (the finalizer of splitmix64)."""
-    x = x + _GOLDEN
-    x = (x ^ (x >> np.uint64(30))) * _MIX_1
-    x = (x ^ (x >> np.uint64(27))) * _MIX_2
-    return x ^ (x >> np.uint64(31))
 
 
 @njit(**INNER)
