@@ -17,6 +17,7 @@ from sklearn.utils import get_tags
 
 import tenfold
 from tenfold.base._sklearn import StrOptions
+from tests.dropin.swap import shared_names
 
 MODULES = [
     "cluster",
@@ -374,3 +375,38 @@ def test_types_of_rows_that_a_transform_keeps_are_those_of_scikit_learn(name):
     for dtype in ours.preserves_dtype:
         rows = X.astype(dtype)
         assert PAIRS[name][1]().fit(rows, y).transform(rows).dtype == dtype
+
+
+SCALARS = {
+    "ARDRegression": ["alpha_"],
+    "BayesianRidge": ["alpha_", "lambda_"],
+    "GaussianMixture": ["lower_bound_"],
+    "HuberRegressor": ["scale_"],
+    "MLPClassifier": ["loss_", "best_loss_"],
+    "MLPRegressor": ["loss_", "best_loss_"],
+}
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_learned_scalars_are_those_of_numpy(name):
+    X, y = data(PAIRS[name][0], 2)
+    for cls in PAIRS[name]:
+        model = cls(**({"max_iter": 3} if "MLP" in name else {})).fit(X, y)
+        assert all(isinstance(getattr(model, found), np.float64) for found in SCALARS[name])
+
+
+SHARED = {name: value for name, value in shared_names().items() if isclass(value)}
+NEEDED = {"estimators": [("nb", tenfold.GaussianNB())]}  # parameters without a default
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_every_parameter_of_a_shared_class_is_accepted(name):
+    """Without a fit, for all families: names, positions and values of parameters."""
+    theirs, ours = SHARED[name], getattr(tenfold, name)
+    parameters = signature(theirs).parameters
+    given = {key: value for key, value in NEEDED.items() if key in parameters}
+    ours(**theirs(**given).get_params(deep=False))
+    by_position = [p.name for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    assert list(signature(ours).parameters)[: len(by_position)] == by_position
+    for parameter, value in named_values(theirs):
+        ours(**given | {parameter: value})._validate_params()

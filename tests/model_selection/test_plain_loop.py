@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import sklearn.model_selection as sk
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
@@ -99,6 +100,8 @@ def test_scores_are_those_of_a_plain_loop(kind, folds):
 @pytest.mark.parametrize("model", ALL, ids=name_of)
 def test_every_model_keeps_the_folds_as_they_are_given(model):
     Z, y = make_dataset(model, rows=90)
+    if "radius" in model.get_params():  # few rows lie far apart
+        model = clone(model).set_params(radius=20.0)
     rng = np.random.default_rng(1)
     train = rng.integers(0, 90, 90)
     folds = [(train, np.setdiff1d(np.arange(90), train)), (np.arange(60), np.arange(60, 90))]
@@ -417,3 +420,22 @@ def test_scikit_learns_arguments_take_files(table, tmp_path):
     want = sk.learning_curve(Ridge(), X, Y, groups=table.person, **options)
     for a, b in zip(got, want, strict=True):
         assert_allclose(a, b)
+
+
+@pytest.mark.parametrize("kind", ["SVC", "KernelRidge", "KNeighborsClassifier"])
+def test_precomputed_matrices_are_cut_in_rows_and_columns(kind):
+    Z, y = make_dataset(getattr(tenfold, kind)(), rows=60)
+    if kind == "KNeighborsClassifier":
+        model, K = tenfold.KNeighborsClassifier(3, metric="precomputed"), cdist(Z, Z)
+    else:
+        model, K = getattr(tenfold, kind)(kernel="precomputed"), Z @ Z.T
+    y = y if y.ndim == 1 else y[:, 0]
+    folds = list(sk.KFold(3).split(Z))
+    want = []
+    for train, test in folds:
+        fitted = clone(model).fit(K[np.ix_(train, train)], y[train])
+        want.append(fitted.score(K[np.ix_(test, train)], y[test]))
+    assert_allclose(cross_validate(model, K, y, folds=folds)["test_score"], want)
+    name = "n_neighbors" if kind == "KNeighborsClassifier" else "C" if kind == "SVC" else "alpha"
+    search = tenfold.Search(model, {name: [1, 3]}, folds=folds).fit(K, y)
+    assert np.isfinite(search.best_score_)

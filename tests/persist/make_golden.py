@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import tenfold
-from tenfold import distributions, neural
+from tenfold import distributions, kernel, neural, rl
 from tenfold.math.losses import HuberLoss
 from tenfold.math.penalties import ElasticNetPenalty
 from tenfold.optim import optimizers, schedules
@@ -27,6 +27,7 @@ WORDS = ["the ash is tall", "an elm by the road", "oak and ash", "the oak is old
 HOLES = np.where(np.random.default_rng(6).random(X.shape) < 0.2, np.nan, X)
 COUNT_HOLES = np.where(np.isnan(HOLES), np.nan, COUNTS)
 TABLE = {"size": X[:, 0], "town": np.tile(["Bonn", "Rom", "Ulm"], 40), "tree": Y}
+GRID = rl.grid_world(slip=0.2)
 NETWORK = dict(epochs=2, random_state=0)
 DENSE = [neural.Dense(4, "tanh"), neural.Dropout(0.1), neural.LayerNorm(), neural.Dense()]
 IMAGES = [neural.Reshape((2, 2, 1)), neural.Conv2d(2, 2), neural.Flatten(), neural.Dense()]
@@ -68,6 +69,11 @@ OBJECTS = {
         "predict_proba",
         X,
         lambda: tenfold.GenerativeClassifier(distributions.Gaussian()).fit(X, Y),
+    ),
+    "k_neighbors": (
+        "predict_proba",
+        X,
+        lambda: tenfold.KNeighborsClassifier(3).fit(X, Y, sample_weight=np.arange(120) % 3 + 1),
     ),
     "random_forest": (
         "predict_proba",
@@ -114,6 +120,44 @@ OBJECTS = {
         lambda: tenfold.HistGradientBoostingClassifier(
             max_iter=3, min_samples_leaf=5, categorical_features=[0], random_state=0
         ).fit(CODES, Y),
+    ),
+    "value_iteration": ("predict", list(range(8)), lambda: tenfold.ValueIteration(0.9).fit(GRID)),
+    "q_learning": (
+        "predict",
+        list(range(8)),
+        lambda: tenfold.QLearning(n_episodes=20, max_steps=50, random_state=0).fit(GRID),
+    ),
+    "deep_q": (
+        "action_values",
+        list(range(8)),
+        lambda: tenfold.DeepQ(
+            layers=(neural.Dense(3, "tanh"),),
+            n_episodes=5,
+            max_steps=20,
+            replay_size=64,
+            warmup=16,
+            batch_size=8,
+            random_state=0,
+        ).fit(GRID),
+    ),
+    "policy_gradient": (
+        "predict_proba",
+        list(range(8)),
+        lambda: tenfold.PolicyGradient(
+            layers=(), n_episodes=8, batch_episodes=4, max_steps=20, random_state=0
+        ).fit(GRID),
+    ),
+    "kernel_ridge": (
+        "predict",
+        X,
+        lambda: tenfold.KernelRidge(
+            kernel=2.0 * kernel.RBF([1.0, 2.0, 3.0, 4.0]) + kernel.PolynomialKernel(2)
+        ).fit(X, T),
+    ),
+    "nystroem_ridge": (
+        "predict",
+        X,
+        lambda: tenfold.NystroemRidge(gamma=0.1, n_components=10, random_state=0).fit(X, T),
     ),
     "tfidf": ("transform", WORDS, lambda: tenfold.TfIdf().fit(WORDS)),
     "pipeline": (

@@ -15,10 +15,12 @@ from sklearn.utils._param_validation import (
     RealNotInt,
     StrOptions,
 )
+from sklearn.utils.extmath import _randomized_eigsh as randomized_eigsh
 from sklearn.utils.validation import _check_categorical_features as check_categorical_features
 from sklearn.utils.validation import _check_feature_names as check_feature_names
 from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
 from sklearn.utils.validation import _check_monotonic_cst as check_monotonic_cst
+from sklearn.utils.validation import _check_psd_eigenvalues as check_psd_eigenvalues
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as num_samples
 
@@ -33,11 +35,13 @@ __all__ = [
     "check_feature_names",
     "check_feature_names_in",
     "check_monotonic_cst",
+    "check_psd_eigenvalues",
     "check_sample_weight",
     "expected_check_failures",
     "infer_dimension",
     "is_pandas_na",
     "num_samples",
+    "randomized_eigsh",
     "safe_indexing",
 ]
 

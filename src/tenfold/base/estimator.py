@@ -48,12 +48,15 @@ class Estimator(BaseEstimator):
     _y_required = False
     _multi_output = False
     _learns_from_rows = True  # False: the model needs arrays, for example around a foreign model
+    _takes_sequences = False  # whether an example is a sequence of rows, not one row
     _has_quadratic_time = False  # whether time grows with the square of the rows
+    _float64_learned: tuple[str, ...] = ()  # learned arrays that stay float64: solutions of systems
     _samples_rows = False  # whether rows are drawn: then weights and order of rows matter
     _learns_in_row_order = False  # whether the result depends on the order of the rows
     _learns_in_batches = False  # whether the gradient is that of random batches
     _fits_from_moments = False  # whether second moments of [X y] are the statistic
     _law_params: dict[str, Any] = {}  # parameters of short fits, for the laws
+    _law_rows: int | None = None  # most rows of the laws' data, where time grows with n^2 or n^3
     _chunk_rows: int | None = None  # most rows per chunk, where the usual grid is too coarse
     _column_matrices: int = 0  # (n_features, n_features) matrices that a fit holds at a time
     _parameter_constraints: dict[str, Any] = {}

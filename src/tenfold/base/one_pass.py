@@ -165,6 +165,9 @@ def merge(a: Any, b: Any) -> Any:
     """
     for model in (a, b):
         check_is_fitted(model)
+    if type(a) is type(b) and hasattr(a, "merge"):  # no table of columns: text, sequences
+        return a.merge(b)
+    for model in (a, b):
         require_statistic(model)
     if type(a) is not type(b) or repr(a.get_params()) != repr(b.get_params()):
         raise ValueError(f"only models of one class and equal parameters merge, not {a} and {b}")

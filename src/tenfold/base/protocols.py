@@ -33,6 +33,17 @@ class SupportsLeaveOneOut(Protocol):
 
 
 @runtime_checkable
+class SupportsFoldPredictions(Protocol):
+    """A model that predicts the rows of all folds at once, each by the rows of other folds."""
+
+    def _predict_folds(
+        self, rows: Rows, fold: np.ndarray, settings: list[dict[str, Any]], wants: str
+    ) -> list[np.ndarray] | None:
+        """Predictions of all rows for each setting, in the form that a metric wants, or None."""
+        ...
+
+
+@runtime_checkable
 class SupportsAffineMap(Protocol):
     """A transformer whose fitted `transform` is an affine map."""
 

@@ -222,6 +222,10 @@ class Lane(Rows):
             self.cached[f] = [copy.deepcopy((request, answer)), *before[: _CACHED_ANSWERS - 1]]
         return answer
 
+    def with_chunk_rows(self, rows: int) -> Rows:
+        """These rows: their chunks are those of the shared passes."""
+        return self
+
     def sample(self, k: int, seed: int) -> Chunk:
         """Draw rows; along a path of fits the last sample is stored."""
         if not self.context.is_path:

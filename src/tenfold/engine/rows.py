@@ -82,6 +82,8 @@ class Rows:
 
     def with_chunk_rows(self, rows: int) -> Rows:
         """The same rows in chunks of at most so many; see `Source.with_chunk_rows`."""
+        if self.source.grid <= rows:
+            return self
         source = self.source.with_chunk_rows(rows)
         return Rows(source, engine=self.engine, classes=self.classes, allow_nan=self.allow_nan)
 

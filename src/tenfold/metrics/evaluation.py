@@ -107,11 +107,15 @@ def collect_statistics(
         else open_evaluation_rows(model, X, y, sample_weight)
     )
     classes = np.asarray(model.classes_) if hasattr(model, "classes_") else None
+    labels = None
+    if classes is not None and isinstance(rows, Rows):
+        encoding = rows.label_encoding()  # rows of a fold hold numbers of labels
+        labels, rows = (None, rows) if encoding is None else encoding
     with _ignore_feature_name_warnings(model):
-        statistic = rows.total(_chunk_statistics, model, metrics, classes)
+        statistic = rows.total(_chunk_statistics, model, metrics, classes, labels)
         if classes is not None and len(statistic.unseen.labels):
             classes = np.concatenate([classes, statistic.unseen.labels])
-            statistic = rows.total(_chunk_statistics, model, metrics, classes)
+            statistic = rows.total(_chunk_statistics, model, metrics, classes, labels)
     return classes, statistic.parts
 
 
@@ -167,9 +171,18 @@ class EvaluationStatistic(NamedTuple):
 
 
 def _chunk_statistics(
-    chunk: Chunk, model: Any, metrics: Sequence[Metric], classes: np.ndarray | None
+    chunk: Chunk,
+    model: Any,
+    metrics: Sequence[Metric],
+    classes: np.ndarray | None,
+    labels: np.ndarray | None,
 ) -> EvaluationStatistic:
-    """Statistics of all metrics on a chunk; none if it holds unknown labels."""
+    """Statistics of all metrics on a chunk; none if it holds unknown labels.
+
+    With `labels`, the target of the chunk holds numbers into them.
+    """
+    if labels is not None:
+        chunk = chunk._replace(y=labels[chunk.y])
     target = chunk.y if classes is None else class_indices(chunk.y, classes)
     predicted = {
         wants: predictions(model, chunk.X, wants, classes)

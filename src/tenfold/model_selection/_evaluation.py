@@ -27,7 +27,12 @@ from tenfold.model_selection._fold_models import (
     fit_in_memory,
     weight_kwargs,
 )
-from tenfold.model_selection._fold_scores import ModelScore, leave_one_out_scores, score_folds
+from tenfold.model_selection._fold_scores import (
+    ModelScore,
+    leave_one_out_scores,
+    out_of_fold_scores,
+    score_folds,
+)
 from tenfold.model_selection._linear_pipelines import fit_pipelines, is_moment_pipeline
 from tenfold.model_selection.cv_data import (
     CVData,
@@ -221,7 +226,10 @@ class RowsEvaluator(Evaluator):
 
     def _closed_form_scores(self, split: Split, candidates: Candidates) -> np.ndarray | None:
         """Scores by a formula, without a fit of each fold; None if there is none."""
-        return leave_one_out_scores(self.data, split, candidates, self.metrics)
+        scores = leave_one_out_scores(self.data, split, candidates, self.metrics)
+        if scores is not None:
+            return scores
+        return out_of_fold_scores(self.data, split, candidates, self.metrics)
 
     def _fit_folds(self, data: CVData, split: Split, candidates: Candidates) -> FittedFolds:
         return fit_folds(data, split, candidates)

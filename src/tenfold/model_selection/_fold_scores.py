@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from tenfold.base.mixins import ProbabilisticClassifier, probabilities
 from tenfold.base.one_pass import OnePass
-from tenfold.base.protocols import SupportsLeaveOneOut
+from tenfold.base.protocols import SupportsFoldPredictions, SupportsLeaveOneOut
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.lockstep import LaneJob, run_in_lockstep
 from tenfold.engine.merge_tree import to_accumulator
@@ -189,6 +189,45 @@ def leave_one_out_scores(
             losses = _ROW_LOSSES[name](errors)
             scores[:, c, m] = -(losses if losses.ndim == 1 else losses.mean(axis=1))
     return scores
+
+
+def out_of_fold_scores(
+    data: CVData, split: Split, candidates: Candidates, metrics: list[Metric]
+) -> np.ndarray | None:
+    """Scores (folds, candidates, metrics) of a model that predicts all folds at once.
+
+    None if it cannot, or if the folds do not learn from all rows that they are not tested on.
+    """
+    model, fold = data.model, fold_of_rows(split)
+    if fold is None or not isinstance(model, SupportsFoldPredictions):
+        return None
+    kinds = {metric.wants for metric in metrics}
+    predicted = {k: model._predict_folds(data.rows, fold, candidates, k) for k in kinds}
+    if any(found is None for found in predicted.values()):
+        return None
+    y = data.codes if data.codes is not None else data.rows.each(chunk_target)
+    k = None if data.classes is None else len(data.classes)
+    scores = np.empty((split.parts, len(candidates), len(metrics)))
+    order = np.argsort(fold, kind="stable")
+    places = np.split(order, np.cumsum(np.bincount(fold, minlength=split.parts))[:-1])
+    for (p, c, m), _ in np.ndenumerate(scores):
+        values = cast("Any", predicted[metrics[m].wants])[c][places[p]]
+        scores[p, c, m] = metrics[m].value(
+            to_accumulator(metrics[m].part(y[places[p]].astype(y.dtype), values, None, k))
+        )
+    return scores
+
+
+def fold_of_rows(split: Split) -> np.ndarray | None:
+    """The fold that each row is tested in, if it learns from all rows of other folds; else None."""
+    if split.order is not None:
+        return None
+    if is_leave_one_out(split):
+        return split.cell.astype(np.int64)
+    test, train = np.asarray(split.test, bool), np.asarray(split.train, bool)
+    if not np.array_equal(test, ~train) or not (test.sum(axis=0) == 1).all():
+        return None
+    return test.argmax(axis=0)[split.cell]
 
 
 def chunk_target(chunk: Chunk) -> np.ndarray:

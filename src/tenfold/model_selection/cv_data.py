@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier
+from sklearn.utils import get_tags
 
 from tenfold.base.estimator import Estimator
 from tenfold.engine.arrays import ArraySource, SparseSource
@@ -63,8 +64,16 @@ class CVData(NamedTuple):
 
 
 def is_native(model: Any) -> bool:
-    """Whether a model is fitted on `Rows`; a search is if its model is."""
-    return isinstance(model, Estimator) and model._learns_from_rows
+    """Whether a model is fitted on `Rows`; a search is if its model is.
+
+    A subclass with a `fit` of its own expects what its author wrote, which may be arrays alone. A
+    precomputed kernel must be cut in its columns too, which scikit-learn's folds do.
+    """
+    if not (isinstance(model, Estimator) and model._learns_from_rows):
+        return False
+    if get_tags(model).input_tags.pairwise:
+        return False
+    return type(model).fit.__module__.partition(".")[0] == "tenfold"
 
 
 def clone_with_params(model: Any, params: dict[str, Any] | None = None) -> Any:

@@ -23,6 +23,13 @@ _SPARSE = {
 }
 _NO_CODE = "a saved model has no functions and no cache of pickles, so it must be None"
 
+# Parameters that older files hold under another name.
+_FORMER_PARAMS = {
+    "tenfold.PenalizedClassifier": {"rate": "learning_rate"},
+    "tenfold.PenalizedRegressor": {"rate": "learning_rate"},
+    "tenfold.ProbitRegression": {"rate": "learning_rate"},
+}
+
 
 def unpack_fields(stored: Any, *names: str) -> list[Any]:
     """Values of a JSON object that has exactly these keys."""
@@ -77,7 +84,8 @@ def decode_model(into: Any, stored: Any) -> Any:
     cls = registry.find_model_class(name)
     if name.startswith("sklearn.") and into.sklearn_version != sklearn.__version__:
         warnings.warn(_version_warning(cls, into.sklearn_version), stacklevel=2)
-    params = _decode_all(into, params)
+    renamed = _FORMER_PARAMS.get(name, {})
+    params = {renamed.get(key, key): value for key, value in _decode_all(into, params).items()}
     if param := registry.find_forbidden_param(name, params):
         raise ValueError(f"{param}: {_NO_CODE}")
     model = cls(**params)

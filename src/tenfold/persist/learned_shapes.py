@@ -62,6 +62,7 @@ _ALWAYS = {
     "log_evidences_": "m",
     "medoid_indices_": "m : index",
     "n_categories_": "p : count",
+    "objects_fit_": "p : label",  # of kernel machines, whose rows are values with them
     "period_": "p",
     "rates_": "m p",
     "sigma_": "p p",
@@ -97,6 +98,22 @@ _WITH_CLASSES = {
     "scores_.l1_paid": "K _",
     "scores_.scalars": "K 10",
     "scores_.v": "K p",
+    "statistic_.categories.counts": "k _",
+    "statistic_.categories.n": "k",
+    "statistic_.mean": "k p",
+    "statistic_.moments.mean": "p",
+    "statistic_.moments.scatter": "p p",
+    "statistic_.n": "k",
+    "statistic_.parts[].mean": "p",
+    "statistic_.parts[].scatter": "p p | p",
+    "statistic_.numbers.mean": "k p",
+    "statistic_.numbers.n": "k",
+    "statistic_.numbers.observed": "k p",
+    "statistic_.numbers.scatter": "k p",
+    "statistic_.observed": "k p",
+    "statistic_.rows": "k",
+    "statistic_.scatter": "k p p | k p",
+    "statistic_.sums": "k p",
     "theta_": "k p",
     "thresholds_": "j",
     "var_": "k p",
@@ -115,6 +132,11 @@ _WITHOUT_CLASSES = {
     "scores_.l1_paid": "q _",
     "scores_.scalars": "q 10",
     "scores_.v": "q p",
+    "statistic_.factor": "_ p",
+    "statistic_.mean": "e",
+    "statistic_.parts[].mean": "p",
+    "statistic_.parts[].scatter": "p p | p",
+    "statistic_.scatter": "e e",
     "var_": "p",
 }
 _BY_MODEL: dict[str, dict[str, str]] = {
@@ -135,16 +157,27 @@ _BY_MODEL: dict[str, dict[str, str]] = {
     },
     "BayesianModelAverage": {"_parts": "m * model"},
     "CategoricalMixture": {"probabilities_": "m t"},
-    "CategoricalNB": {"category_count_": "p * k _", "feature_log_prob_": "p * k _"},
+    "CategoricalNB": {
+        "category_count_": "p * k _",
+        "feature_log_prob_": "p * k _",
+        "statistic_.counts": "k t",
+        "statistic_.sizes": "p : count",
+    },
     "GenerativeClassifier": {"densities_": "k * model"},
+    "IncrementalPCA": {"statistic_.mean": "p"},
     "IndicatorFeatures": {
         "categories_": "c * _ : label",
         "columns_": "c : index p",
         "pooled_": "c : flag",
     },
-    "LinearDiscriminantAnalysis": {"scalings_": "p _"},
+    "LinearDiscriminantAnalysis": {
+        "scalings_": "p _",
+        "statistic_.scatter": "k p p | 1 p p | k p",
+    },
+    "LocalOutlierFactor": {"negative_outlier_factor_": "n", "statistic_.X": "n p"},
     "MixedNB": {"feature_log_prob_": "_ * k _"},
     "MixtureModel": {"densities_": "m * model"},
+    "NystroemRidge": {"statistic_.gram.products": "e e", "statistic_.landmarks": "m p"},
     "OrdinalRegression": {"coef_": "p"},
     "QuadraticDiscriminantAnalysis": {
         "covariance_": "k * p p",
@@ -154,6 +187,20 @@ _BY_MODEL: dict[str, dict[str, str]] = {
     "RbfNetwork": {"coef_": "K m", "widths_": "m | ()"},
     "RidgeClassifier": {"coef_": "K p | p K=1"},
     "RidgeClassifierCV": {"coef_": "K p | p K=1"},
+    "SparseGaussianProcessRegressor": {
+        "_noise_factor": "e e",
+        "_prior_factor": "e e",
+        "_weights": "e q",
+        "_y_train_mean": "q",
+        "_y_train_std": "q",
+        "alpha_": "e q=1 | e q",
+        "inducing_points_": "e p",
+        "statistic_.a": "e",
+        "statistic_.center": "q",
+        "statistic_.phi": "e e",
+        "statistic_.psi": "e q",
+        "statistic_.yy": "q",
+    },
 }
 # Models within models, which must be for the same columns.
 _INNER_MODELS = ("clusterer_", "best_estimator_", "_parts[]")
@@ -173,8 +220,12 @@ def check_learned_shapes(model: Any) -> None:
     if hasattr(model, "n_categories_") and isinstance(getattr(model, "feature_log_prob_", 0), list):
         _check_widths(model.feature_log_prob_, model.n_categories_)
     check = getattr(model, "_check_learned", None)
-    if check is not None:
+    if check is None or not any(name.endswith("_") for name in vars(model)):  # not fitted
+        return
+    try:
         check()
+    except AttributeError as problem:
+        raise ValueError(f"it lacks {problem.name}") from problem
 
 
 def learned_shapes(model: Any) -> dict[str, str]:
@@ -220,28 +271,42 @@ def _known_lengths(model: Any) -> dict[str, int]:
         raise ValueError(f"feature_names_in_ has shape {np.shape(names)} for {columns} columns")
     classes = getattr(model, "classes_", None)
     if isinstance(classes, np.ndarray):
-        least = getattr(model, "_min_classes", 1)
-        if classes.ndim != 1 or len(classes) < least:
-            raise ValueError(f"classes_ has shape {classes.shape}, not ({least} or more)")
+        _check_classes(classes, getattr(model, "_min_classes", 1))
         symbols |= {"k": len(classes), "j": len(classes) - 1}
     return symbols
 
 
+def _check_classes(classes: np.ndarray, least: int) -> None:
+    if classes.ndim != 1 or len(classes) < least:
+        raise ValueError(f"classes_ has shape {classes.shape}, not ({least} or more)")
+    if len(set(classes.tolist())) < len(classes):
+        raise ValueError("classes_ holds a label twice")
+
+
 def _find_values(model: Any, path: str) -> list[tuple[str, Any]]:
     """Named values of a path such as `coef_`, `span_.low` or `densities_[].mean`, if there."""
-    first, _, rest = path.partition(".")
-    value = vars(model).get(first.removesuffix("[]"))
+    first, *rest = path.split(".")
+    found = _find_entries(first, vars(model).get(first.removesuffix("[]")))
+    for step in rest:
+        parts = [(f"{name}.{step}", _get_part(part, step)) for name, part in found]
+        found = [entry for name, value in parts for entry in _find_entries(name, value)]
+    return found
+
+
+def _get_part(value: Any, step: str) -> Any:
+    return getattr(value, step.removesuffix("[]"), None)
+
+
+def _find_entries(name: str, value: Any) -> list[tuple[str, Any]]:
+    """The value with its name, or the entries of a list where the name ends with brackets."""
     if value is None:
         return []
-    if not first.endswith("[]"):
-        found = [(first, value)]
-    elif isinstance(value, list | tuple):
-        found = [(f"{first[:-1]}{i}]", part) for i, part in enumerate(value)]
-    else:
-        raise ValueError(f"{first[:-2]} is a {type(value).__name__}, not a list")
-    for step in rest.split(".") if rest else ():
-        found = [(f"{name}.{step}", getattr(part, step, None)) for name, part in found]
-    return [(name, value) for name, value in found if value is not None]
+    if not name.endswith("[]"):
+        return [(name, value)]
+    if not isinstance(value, list | tuple):
+        problem = f"{name[:-2]} is a {type(value).__name__}, not a list"
+        raise ValueError(problem)  # noqa: TRY004 - as of all that does not fit
+    return [(f"{name[:-1]}{i}]", part) for i, part in enumerate(value)]
 
 
 def _check_value(name: str, value: Any, spec: str, symbols: dict[str, int]) -> None:

@@ -13,6 +13,13 @@ from sklearn.preprocessing import LabelBinarizer
 from tenfold import _WHERE
 from tenfold.persist.registry import find_registered, model_names
 
+# Trees are objects of compiled code; kernel machines and neighbors are converted by way of private
+# attributes, and of kernels that are scikit-learn's.
+_OTHER_FORMS = tuple(
+    f"tenfold.{package}."
+    for package in ("ensemble", "gaussian_process", "kernel", "neighbors", "svm", "tree")
+)
+
 
 def register_onnx_converters() -> list[str]:
     """Let skl2onnx convert our models, alone and inside of scikit-learn's pipelines.
@@ -74,8 +81,8 @@ def register_onnx_converters() -> list[str]:
 
 
 def _holds_arrays(name: str) -> bool:
-    """Whether a model is arrays alone; scikit-learn's trees are objects of compiled code."""
-    return not _WHERE[name].startswith(("tenfold.tree.", "tenfold.ensemble."))
+    """Whether a model is its public arrays, which is what scikit-learn's converter gets."""
+    return not _WHERE[name].startswith(_OTHER_FORMS)
 
 
 def _import_operators() -> dict[type, str]:

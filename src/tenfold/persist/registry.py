@@ -1,8 +1,9 @@
 """What a file may name: a closed list. Nothing else is ever looked up or imported."""
 
 from collections.abc import Collection
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -46,6 +47,23 @@ FUNCTIONS = [
 CONSTRUCTOR_ARGUMENTS = {
     "scipy.interpolate.BSpline": ("t", "c", "k", "extrapolate"),
     "sklearn.calibration._CalibratedClassifier": ("estimator", "calibrators", "classes", "method"),
+    **{
+        f"sklearn.gaussian_process.kernels.{name}": tuple(arguments.split())
+        for name, arguments in (
+            ("CompoundKernel", "kernels"),
+            ("ConstantKernel", "constant_value constant_value_bounds"),
+            ("DotProduct", "sigma_0 sigma_0_bounds"),
+            ("ExpSineSquared", "length_scale periodicity length_scale_bounds periodicity_bounds"),
+            ("Exponentiation", "kernel exponent"),
+            ("Matern", "length_scale length_scale_bounds nu"),
+            ("PairwiseKernel", "gamma gamma_bounds metric pairwise_kernels_kwargs"),
+            ("Product", "k1 k2"),
+            ("RBF", "length_scale length_scale_bounds"),
+            ("RationalQuadratic", "length_scale alpha length_scale_bounds alpha_bounds"),
+            ("Sum", "k1 k2"),
+            ("WhiteKernel", "noise_level noise_level_bounds"),
+        )
+    },
     "term_counts": ("words", "count", "documents_with", "documents"),
 }
 # A cache folder holds pickles, which execute code when they are read; a function is code.
@@ -58,6 +76,14 @@ UNSAVED_ATTRIBUTES = {
     "sklearn.feature_extraction.text.CountVectorizer": ("_stop_words_id",),
     "sklearn.feature_extraction.text.TfidfVectorizer": ("_stop_words_id",),
     "sklearn.isotonic.IsotonicRegression": ("f_",),
+    "tenfold.KNeighborsClassifier": ("_index", "_source_rows"),
+    "tenfold.KNeighborsRegressor": ("_index", "_source_rows"),
+    "tenfold.KNeighborsTransformer": ("_index",),
+    "tenfold.LocalOutlierFactor": ("_index",),
+    "tenfold.NearestNeighbors": ("_index", "_source_rows"),
+    "tenfold.RadiusNeighborsClassifier": ("_index",),
+    "tenfold.RadiusNeighborsRegressor": ("_index",),
+    "tenfold.RadiusNeighborsTransformer": ("_index",),
 }
 
 
@@ -124,7 +150,9 @@ def saved_fields(tag: str) -> tuple[str, ...]:
 
 
 def _field_names(cls: Any) -> tuple[str, ...]:
-    """Names of the fields of a NamedTuple or a frozen dataclass."""
+    """Names of the fields of a NamedTuple or a frozen dataclass; of a kernel, its parameters."""
     if issubclass(cls, tuple):
         return getattr(cls, "_fields")  # noqa: B009 - type checkers know no such tuples
-    return tuple(field.name for field in fields(cls))
+    if is_dataclass(cls):
+        return tuple(field.name for field in fields(cls))
+    return tuple(name for name in signature(cls.__init__).parameters if name != "self")
