@@ -128,3 +128,21 @@ def test_wrong_settings_are_refused(rows):
         BaggingRegressor(Ridge(), bootstrap=False, oob_score=True).fit(X, score)
     with pytest.warns(UserWarning, match="OOB"):
         BaggingRegressor(Ridge(), 2, oob_score=True, random_state=0).fit(X, score)
+
+
+def test_bags_of_a_few_rows_are_never_empty():
+    X, y = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0])
+    for seed in range(20):
+        model = BaggingClassifier(GaussianNB(), 10, max_features=0.3, random_state=seed).fit(X, y)
+        assert all(len(rows) for rows in model.estimators_samples_)
+
+
+def test_a_warm_start_without_more_bags_is_warned_of_and_forgets_its_score(rows):
+    X, y, _ = rows
+    model = BaggingClassifier(GaussianNB(), 20, oob_score=True, random_state=0)
+    model.fit(X[:300], y[:300])
+    assert model.oob_score_ > 0.3
+    model.set_params(warm_start=True, oob_score=False)
+    with pytest.warns(UserWarning, match="without increasing n_estimators"):
+        model.fit(X[:300], y[:300])
+    assert not hasattr(model, "oob_score_")

@@ -1,27 +1,36 @@
 """Voting and stacking: scikit-learn's numbers, and the same bits from arrays, files and Dask."""
 
+import warnings
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sklearn import ensemble
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as ForeignLogistic
+from sklearn.linear_model import Ridge as ForeignRidge
 from sklearn.model_selection import cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import tenfold
 from tenfold import (
+    BaggingClassifier,
     GaussianNB,
     Lasso,
     LinearDiscriminantAnalysis,
     LinearSVC,
     LogisticRegression,
+    MLPClassifier,
     Ridge,
     StackingClassifier,
     StackingRegressor,
     VotingClassifier,
     VotingRegressor,
+    cross_validate,
 )
 
 CLASSIFIERS = [
@@ -180,3 +189,52 @@ def test_a_saved_ensemble_predicts_the_same(rows, tmp_path, model):
     model = tenfold.testing.clone_model(model).fit(X[:400], y[:400])
     model.save(tmp_path / "model.tenfold")
     assert np.array_equal(tenfold.load(tmp_path / "model.tenfold").predict(X), model.predict(X))
+
+
+class Counted(LogisticRegression):
+    """A model with a `fit` of its own, which takes arrays alone."""
+
+    def fit(self, X, y):
+        self.shape_ = np.shape(X)
+        return super().fit(X, y)
+
+
+class CountedRidge(Ridge):
+    def fit(self, X, y):
+        self.shape_ = np.shape(X)
+        return super().fit(X, y)
+
+
+def test_a_subclass_with_a_fit_of_its_own_gets_what_it_expects():
+    X, y = load_iris(return_X_y=True)
+    members = [("own", Counted()), ("nb", GaussianNB())]
+    found = StackingClassifier(members).fit(X, y), VotingClassifier(members).fit(X, y)
+    for model in (*found, BaggingClassifier(Counted(), 3, random_state=0).fit(X, y)):
+        assert model.estimators_[0].shape_[1] == 4
+        assert model.score(X, y) > 0.9
+    regressors = [("own", CountedRidge()), ("ridge", Ridge())]
+    assert StackingRegressor(regressors).fit(X, y).estimators_[0].shape_ == (150, 4)
+    scores = cross_validate(Counted(), X, y, folds=3)["test_score"]
+    np.testing.assert_allclose(
+        scores, cross_validate(LogisticRegression(), X, y, folds=3)["test_score"]
+    )
+
+
+def test_classifiers_stack_regressors_and_several_labels():
+    X, y = load_iris(return_X_y=True)
+    ours = StackingClassifier([("ridge", Ridge())], ForeignLogistic()).fit(X, y)
+    theirs = ensemble.StackingClassifier([("ridge", ForeignRidge())], ForeignLogistic()).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-8)
+    labels = np.column_stack([y == 0, y == 1, X[:, 0] > 5.8]).astype(int)
+    networks = [("net", MLPClassifier(max_iter=30, random_state=0))]
+    model = StackingClassifier(networks, MLPClassifier(max_iter=100, random_state=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert model.fit(X, labels).predict(X).shape == (150, 3)
+
+
+def test_a_final_model_without_weights_says_so():
+    X, y = load_iris(return_X_y=True)
+    model = StackingClassifier([("nb", GaussianNB())], KNeighborsClassifier())
+    with pytest.raises(TypeError, match="does not support sample weights"):
+        model.fit(X, y, sample_weight=np.ones(150))

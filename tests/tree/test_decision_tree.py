@@ -9,6 +9,7 @@ import sklearn.tree
 import tenfold
 from tenfold import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 from tenfold.testing.bitwise import assert_bitwise_equal
+from tenfold.tree import _rank_codes
 
 CLASS_CRITERIA = ["gini", "entropy", "log_loss"]
 TARGET_CRITERIA = ["squared_error", "absolute_error", "poisson"]
@@ -256,3 +257,30 @@ def test_class_weights_are_weights():
     a = DecisionTreeClassifier(class_weight={0: 1, 1: 3}, random_state=0, max_depth=4).fit(X, y)
     b = DecisionTreeClassifier(random_state=0, max_depth=4)
     assert_bitwise_equal(a, b.fit(X, y, sample_weight=1.0 + 2 * y), "class_weight")
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (DecisionTreeClassifier(random_state=0), "label"),
+        (DecisionTreeClassifier(criterion="entropy", min_samples_leaf=3, random_state=0), "label"),
+        (DecisionTreeRegressor(max_leaf_nodes=40, random_state=0), "number"),
+        (DecisionTreeRegressor(max_features=0.6, max_depth=7, random_state=0), "number"),
+    ],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_orders_of_columns_that_are_kept_give_the_trees_of_sorted_nodes(
+    model, kind, weighted, monkeypatch
+):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(400, 4)).round(1)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    score = np.nan_to_num(X[:, 0] * X[:, 1]) + rng.normal(size=400)
+    y = score if kind == "number" else np.digitize(score, [-0.5, 0.5])
+    w = rng.integers(0, 4, 400).astype(float) if weighted else None
+    kept = model.fit(X, y, sample_weight=w).tables_
+    monkeypatch.setattr(_rank_codes, "_MAX_ORDER_BYTES", 0)
+    tables = model.fit(X, y, sample_weight=w).tables_
+    np.testing.assert_array_equal(tables.trees.words, kept.trees.words)
+    np.testing.assert_array_equal(tables.trees.values, kept.trees.values)
+    np.testing.assert_array_equal(tables.impurity, kept.impurity)

@@ -18,6 +18,7 @@ from tenfold import (
     pool_forests,
 )
 from tenfold.testing.bitwise import assert_bitwise_equal
+from tenfold.tree import _rank_codes
 from tenfold.tree.isolation_forest import average_path_length
 
 
@@ -203,3 +204,49 @@ def test_a_picture_shows_every_split_of_the_upper_levels(data):
     assert len(position) == root.node_count
     places = list(position.values())
     assert len(set(places)) == len(places)
+
+
+def test_large_pieces_of_rows_have_the_predictions_of_their_rows() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(20_000, 3)).astype(np.float32)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = (np.nan_to_num(X[:, 0]) > rng.normal(size=len(X))).astype(int)
+    forest = RandomForestClassifier(2, random_state=0).fit(X, y)
+    assert len(forest.tables_.trees.words) > 2 * 4096  # trees that take all rows at once
+    shares, leaves = forest.predict_proba(X), forest.apply(X)
+    parts = [slice(0, 5), slice(5, 12), slice(12, 25), slice(8190, 8203), slice(19_990, 20_000)]
+    for part in parts:
+        np.testing.assert_array_equal(forest.predict_proba(X[part]), shares[part])
+        np.testing.assert_array_equal(forest.apply(X[part]), leaves[part])
+    trees = [forest.tables_.grown(t) for t in range(2)]
+    for row in (0, 7, 19_999):  # one step after the other
+        for t, tree in enumerate(trees):
+            at = 0
+            while tree.feature[at] >= 0:
+                x = X[row, tree.feature[at]]
+                goes_left = tree.missing_left[at] if np.isnan(x) else x <= tree.threshold[at]
+                at = tree.left[at] + (not goes_left)
+            assert leaves[row, t] == at
+
+
+def test_codes_in_a_temporary_file_give_the_same_trees(data, monkeypatch):
+    X, y, label = data
+    models = [RandomForestRegressor(3, random_state=0), ExtraTreesClassifier(3, random_state=0)]
+    targets = [y, label]
+    pairs = list(zip(models, targets, strict=True))
+    before = [model.fit(X, target).tables_.trees.words for model, target in pairs]
+    opened = []
+
+    def open_map(file, *args, **options):
+        opened.append(file)
+        return memory_map(file, *args, **options)
+
+    memory_map = np.memmap
+    monkeypatch.setattr(_rank_codes, "_MIN_FILE_BYTES", 0)
+    monkeypatch.setattr(_rank_codes, "available_memory", lambda: 0)
+    monkeypatch.setattr(_rank_codes.np, "memmap", open_map)
+    after = [model.fit(X, target).tables_.trees.words for model, target in pairs]
+    monkeypatch.undo()
+    assert len(opened) == 2
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one, other)

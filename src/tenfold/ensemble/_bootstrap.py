@@ -116,6 +116,10 @@ class DrawnRows(Rows):
         """The total over the rows of the bag."""
         return self.rows.total(DrawnStatistic(f, self.draw), *state)
 
+    def with_chunk_rows(self, rows: int) -> Rows:
+        """The same bag in smaller chunks."""
+        return DrawnRows(self.rows.with_chunk_rows(rows), self.draw)
+
     def label_encoding(self) -> tuple[np.ndarray, Rows] | None:
         """Classes, and these rows with class indices."""
         known = self.rows.label_encoding()

@@ -120,7 +120,8 @@ class SharedPasses(Saveable):
     """Fit for an ensemble of scikit-learn: each pass over the rows serves all members.
 
     This holds where all members are models of tenfold; rows may then lie in files or on a cluster.
-    With other members scikit-learn fits them, one after the other, to rows in memory.
+    Other members, and several labels for each row, are left to scikit-learn, which fits the
+    members one after the other to rows in memory.
     """
 
     estimators: Any
@@ -134,10 +135,10 @@ class SharedPasses(Saveable):
                 fit_params["sample_weight"] = sample_weight
             return super().fit(X, y, **fit_params)  # type: ignore[misc]
         foreign = [(name, model) for name, model in self._named_members() if not is_native(model)]
-        if not foreign:
+        if not foreign and not (is_classifier(self) and _has_several_columns(y)):
             self._validate_params()
             return self._fit_on_rows(TrainingRows(self, X, y, sample_weight))
-        if not is_in_memory(X, y, sample_weight):
+        if foreign and not is_in_memory(X, y, sample_weight):
             name, model = foreign[0]
             raise TypeError(
                 f"the member {name!r}, a {type(model).__name__}, learns from arrays alone: load "
@@ -161,6 +162,12 @@ class SharedPasses(Saveable):
         )
         if hasattr(fitted[0], "feature_names_in_"):
             self.feature_names_in_ = fitted[0].feature_names_in_
+
+
+def _has_several_columns(y: Any) -> bool:
+    """Whether a target in memory has more than one column."""
+    shape = getattr(y, "shape", np.shape(y) if isinstance(y, list) else ())
+    return len(shape) > 1 and shape[1] > 1
 
 
 def _fit_on(model: Any, rows: Rows) -> Any:

@@ -54,6 +54,8 @@ class BaggedPasses(Saveable):
             return super().fit(X, y, sample_weight, **fit_params)  # type: ignore[misc]
         self._validate_params()
         self._validate_estimator(self._get_estimator())
+        if self.warm_start:
+            vars(self).pop("oob_score_", None)  # of other bags
         if self.oob_score and not self.bootstrap:
             raise ValueError("Out of bag estimation only available if bootstrap=True")
         if self.oob_score and self.warm_start:
@@ -71,6 +73,12 @@ class BaggedPasses(Saveable):
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be larger or equal to "
                 f"len(estimators_)={known} when warm_start==True"
+            )
+        if known == self.n_estimators:
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new trees.",
+                UserWarning,
+                stacklevel=3,
             )
         draws = self._make_draws(data.rows)
         jobs = [partial(_fit_bag, self.estimator_, draw) for draw in draws[known:]]
@@ -102,7 +110,7 @@ class BaggedPasses(Saveable):
         every = columns == p and not self.bootstrap_features
         return [
             Draw(
-                int(seed),
+                _seed_of_some_rows(int(seed), rate, bool(self.bootstrap), n),
                 rate,
                 bool(self.bootstrap),
                 None if every else _draw_columns(int(seed), p, columns, self.bootstrap_features),
@@ -321,6 +329,14 @@ def _fit_bag(member: Any, draw: Draw, rows: Rows) -> Any:
     if "random_state" in model.get_params():
         model.set_params(random_state=draw.seed)
     return model.fit(DrawnRows(rows, draw))
+
+
+def _seed_of_some_rows(seed: int, rate: float, replace: bool, n: int) -> int:
+    """The first seed from this one on that draws a row at all, which matters for a few rows."""
+    if rate * n < 50:
+        while not Draw(seed, rate, replace).counts(0, n).any():
+            seed += 1
+    return seed
 
 
 def _draw_columns(seed: int, p: int, k: int, replace: bool) -> np.ndarray:

@@ -6,8 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn import ensemble
+from sklearn.base import is_classifier
 from sklearn.preprocessing import LabelEncoder
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.memory import check_memory
@@ -48,6 +49,9 @@ class StackedPasses(SharedPasses):
         parts = np.split(columns, np.cumsum(self._widths(data))[:-1], axis=1)
         features = self._concatenate_predictions(self._features(data), parts)
         weights = {} if data.weights is None else {"sample_weight": data.weights}
+        if weights and not has_fit_parameter(self.final_estimator_, "sample_weight"):
+            name = type(self.final_estimator_).__name__
+            raise TypeError(f"Underlying estimator {name} does not support sample weights.")
         self.final_estimator_.fit(features, data.target, **weights)
         return self
 
@@ -131,7 +135,7 @@ def stack_predictions(
 
 def _response_columns(model: Any, X: Any, method: str, n_classes: int) -> np.ndarray:
     """Predictions of a model as columns; a class that its fold did not see has probability 0."""
-    if not n_classes:
+    if not n_classes or not is_classifier(model):
         values = predictions(model, X, "values")
     else:
         values = predictions(model, X, _WANTS[method], np.arange(n_classes))

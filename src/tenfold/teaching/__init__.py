@@ -19,6 +19,15 @@ _OFFERS = {
         "output_size",
         "pool",
     ),
+    "curse_of_dimensionality": (
+        "ball_volume",
+        "cube_edge",
+        "distance_moments",
+        "median_nearest_distance",
+        "relative_contrast",
+        "shell_share",
+        "stored_numbers",
+    ),
     "em_steps": (
         "ELBOTerms",
         "e_step",

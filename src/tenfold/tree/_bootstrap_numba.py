@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from tenfold._compiled.row_hash import mix_bits
-from tenfold.tree._cart_node_numba import uniform_from_bits
+from tenfold.tree._cart_random_numba import uniform_from_bits
 
 
 @njit(cache=True, nogil=True)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tenfold.tree._cart_sort_numba import INNER, key_code, key_row
+from tenfold.tree._cart_sort_numba import HOT, INNER, key_code, key_row
 
 GINI, ENTROPY, SQUARED, POISSON, ABSOLUTE, NO_CRITERION = range(6)
 
@@ -37,6 +37,7 @@ RANKS, EDGES, BITS = 0, 1, 2
 
 # Rows of the table of sums: node, left child, right child.
 NODE, LEFT, RIGHT = 0, 1, 2
+HEAVIER = 0  # direction of missing values beside LEFT and RIGHT: not known from the rows
 
 
 class CodedRows(NamedTuple):
@@ -44,16 +45,23 @@ class CodedRows(NamedTuple):
 
     Attributes
     ----------
-    codes : (n_features, n) array of rank codes
+    codes : (n_features, n) array of rank codes, row by row in memory
     columns : (4, n_features) int64: MISSING, FIRST_VALUE, KIND, MONOTONE
     table : (n, ...) int64: weight, then class numbers, or moment, targets and their identities
     values : float64, sorted values of all columns one after the other
+    order : (n_features, ...) uint64: keys (code, row) of the rows of positive weight in the order
+        of each column, those of a node side by side; empty where nodes sort their own
+    labels : (n,) uint32, class and weight (16 bits each) of each row; empty without `order`
+    sides : (n,) uint8, memory for the side that each row goes to; empty without `order`
     """
 
     codes: np.ndarray
     columns: np.ndarray
     table: np.ndarray
     values: np.ndarray
+    order: np.ndarray = np.zeros((0, 0), np.uint64)
+    labels: np.ndarray = np.zeros(0, np.uint32)
+    sides: np.ndarray = np.zeros(0, np.uint8)
 
 
 class Rules(NamedTuple):
@@ -107,7 +115,11 @@ class RandomMedianRules(Rules):
     """Absolute error, one random cut for each column."""
 
 
-@njit(**INNER)
+MEDIAN_RULES = (MedianRules, RandomMedianRules)
+RANDOM_RULES = (RandomSumRules, RandomMedianRules)
+
+
+@njit(**HOT)
 def _class_score(sums, side, weight, rules):
     """Score of class weights: Gini index or entropy."""
     score = 0.0
@@ -120,7 +132,7 @@ def _class_score(sums, side, weight, rules):
     return score
 
 
-@njit(**INNER)
+@njit(**HOT)
 def side_score(sums, side, weight, rules):
     """Score of one row of the table of sums; -inf where the criterion forbids it."""
     if rules.criterion <= ENTROPY:
@@ -137,7 +149,7 @@ def side_score(sums, side, weight, rules):
     return score
 
 
-@njit(**INNER)
+@njit(**HOT)
 def add_row(table, row, rules, sums, side):
     """Add a row to a row of the table of sums; its weight."""
     w = table[row, WEIGHT]
@@ -150,7 +162,7 @@ def add_row(table, row, rules, sums, side):
     return w
 
 
-@njit(**INNER)
+@njit(**HOT)
 def keeps_order(sign, left, right, low, high):
     """Whether the values of two children obey a monotone constraint."""
     if sign == 0:
@@ -159,35 +171,35 @@ def keeps_order(sign, left, right, low, high):
     return inside and (left - right) * sign <= 0
 
 
-@njit(**INNER)
+@njit(**HOT)
 def is_large_enough(rules, n_left, n_right, w_left, w_right):
     """Whether both children have enough rows and weight."""
     enough = n_left >= rules.min_leaf and n_right >= rules.min_leaf
     return enough and w_left >= rules.min_leaf_weight and w_right >= rules.min_leaf_weight
 
 
-@njit(**INNER)
-def score_sides(rules, sums, weight, w_left, sign, low, high):
+@njit(**HOT)
+def score_sides(rules, sums, facts, w_left, sign):
     """Score of the children from the sums of the left one; -inf where order forbids it."""
     for c in range(sums.shape[1]):
         sums[RIGHT, c] = sums[NODE, c] - sums[LEFT, c]
-    wl, wr = np.float64(w_left), np.float64(weight - w_left)
+    wl, wr = np.float64(w_left), np.float64(facts.weight - w_left)
     if rules.has_monotone:
         left, right = np.float64(sums[LEFT, 0]) / wl, np.float64(sums[RIGHT, 0]) / wr
-        if not keeps_order(sign, left, right, low, high):
+        if not keeps_order(sign, left, right, facts.low, facts.high):
             return -np.inf
     return side_score(sums, LEFT, wl, rules) + side_score(sums, RIGHT, wr, rules)
 
 
 @njit(**INNER)
-def scan_sums(data, rules, keys, m, n, sums, weight, sign, low, high, missing_left):
+def scan_sums(data, rules, keys, m, n, sums, facts, sign, missing_left):
     """Best cut of sorted keys for any criterion of sums: (score, keys with a value on the left).
 
     The first m of n keys have a value. Row NODE of `sums` holds the sums of all rows.
     """
     for c in range(sums.shape[1]):
         sums[LEFT, c] = 0
-    w_left, offset = np.int64(0), 0
+    w_left, offset, weight = np.int64(0), 0, facts.weight
     if missing_left:
         offset = n - m
         for i in range(m, n):
@@ -201,7 +213,7 @@ def scan_sums(data, rules, keys, m, n, sums, weight, sign, low, high, missing_le
         n_left = i + 1 + offset
         wl, wr = np.float64(w_left), np.float64(weight - w_left)
         if is_large_enough(rules, n_left, n - n_left, wl, wr):
-            score = score_sides(rules, sums, weight, w_left, sign, low, high)
+            score = score_sides(rules, sums, facts, w_left, sign)
             if score > best:
                 best, cut = score, i + 1
     return best, cut
@@ -238,9 +250,9 @@ def scan_gini(rules, keys, m, n, sums, weight, squares, missing_left):
 
 
 @njit(**INNER)
-def scan_squared(data, rules, keys, m, n, sums, weight, missing_left):
-    """`scan_sums` for `SquaredRules`."""
-    table, unit, total = data.table, rules.units[0], sums[NODE, 0]
+def scan_squared(held, rules, keys, m, n, sums, weight, missing_left):
+    """`scan_sums` for `SquaredRules`, whose keys hold places in `Scratch.held`."""
+    unit, total = rules.units[0], sums[NODE, 0]
     sum_left, w_left, offset = np.int64(0), np.int64(0), 0
     best, cut = -np.inf, -1
     last = m if m < n and not missing_left else m - 1
@@ -248,9 +260,9 @@ def scan_squared(data, rules, keys, m, n, sums, weight, missing_left):
     if missing_left:
         offset = n - m
     for i in range(begin, last):
-        row = key_row(keys[0, i if i >= 0 else m - 1 - i])
-        sum_left += table[row, TARGETS]
-        w_left += table[row, WEIGHT]
+        place = key_row(keys[0, i if i >= 0 else m - 1 - i])
+        sum_left += held[1, place]
+        w_left += held[0, place]
         if i < 0 or (i + 1 < m and key_code(keys[0, i + 1]) == key_code(keys[0, i])):
             continue
         n_left = i + 1 + offset
@@ -261,29 +273,3 @@ def scan_squared(data, rules, keys, m, n, sums, weight, missing_left):
             if score > best:
                 best, cut = score, i + 1
     return best, cut
-
-
-@njit(**INNER)
-def score_cut(data, rules, rows, start, end, feature, code, missing_left, sums, weight, low, high):
-    """Score of the cut after a code: (score, rows on the left); -inf where it is not allowed."""
-    missing = data.columns[MISSING, feature]
-    for c in range(sums.shape[1]):
-        sums[LEFT, c] = 0
-    w_left, n_left, table = np.int64(0), np.int64(0), data.table
-    is_class, skip = rules.criterion <= ENTROPY, missing if missing_left else np.int64(-1)
-    for i in range(start, end):  # a multiplication in place of a branch that nobody can predict
-        row = rows[i]
-        here = np.int64(data.codes[feature, row])
-        goes = np.int64(here <= code) | np.int64(here == skip)
-        n_left += goes
-        w_left += goes * table[row, WEIGHT]
-        for k in range(rules.n_outputs):
-            if is_class:
-                sums[LEFT, table[row, LABELS + k]] += goes * table[row, WEIGHT]
-            else:
-                sums[LEFT, k] += goes * table[row, TARGETS + k]
-    wl, wr = np.float64(w_left), np.float64(weight - w_left)
-    if not is_large_enough(rules, n_left, end - start - n_left, wl, wr):
-        return -np.inf, n_left
-    sign = data.columns[MONOTONE, feature]
-    return score_sides(rules, sums, weight, w_left, sign, low, high), n_left

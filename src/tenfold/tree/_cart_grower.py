@@ -13,6 +13,7 @@ from tenfold.engine.thread_pool import n_threads, run_in_threads
 from tenfold.tree import _cart_criterion_numba as scan
 from tenfold.tree import _cart_growth_numba as grow
 from tenfold.tree._rank_codes import ColumnCodes
+from tenfold.tree._rank_codes_numba import keep_weighted
 
 CRITERIA = {
     "gini": scan.GINI,
@@ -24,8 +25,10 @@ CRITERIA = {
     "absolute_error": scan.ABSOLUTE,
     "none": scan.NO_CRITERION,
 }
-_LOCAL_BYTES = 2**18  # codes of a node that is copied before it is grown: they stay in the cache
-_LOCAL_ROWS = 2048
+_LOCAL_BYTES = 2**20  # codes of a node that is copied before it is grown: they stay in the cache
+_LOCAL_ROWS = 2**14
+_TOP_BYTES, _TOP_ROWS = 2**18, 2048  # nodes with more of both are numbered first
+_MIN_LOCAL_ROWS = 32
 _SUM_BITS = 60  # of sums of targets and moments
 WEIGHT_BITS = 52  # of sums of weights, so that float64 holds them exactly
 MEDIAN_WEIGHT_BITS = 31  # for absolute error, where weights are multiplied with targets
@@ -167,13 +170,19 @@ def make_rows(
     weight: np.ndarray,
     monotone: np.ndarray | None,
     chosen: np.ndarray | None = None,
+    order: np.ndarray | None = None,
 ) -> scan.CodedRows:
-    """Coded rows for a grower; `chosen` are the columns whose codes are there, all by default."""
+    """Coded rows for a grower; `chosen` are the columns whose codes are there, all by default.
+
+    `order` are the rows in the order of each column, where that is known.
+    """
     signs = np.zeros(len(columns.kinds)) if monotone is None else monotone
     facts = np.stack([columns.missing, columns.starts, columns.kinds, signs]).astype(np.int64)
     table = np.concatenate([weight[:, None], targets.table], axis=1)
     facts = facts if chosen is None else np.ascontiguousarray(facts[:, chosen])
-    return scan.CodedRows(columns.codes, facts, np.ascontiguousarray(table), columns.values)
+    table, values = np.ascontiguousarray(table), columns.values
+    order = np.zeros((0, 0), np.uint64) if order is None else order
+    return scan.CodedRows(columns.codes, facts, table, values, order)
 
 
 def feature_count(max_features: Any, p: int) -> int:
@@ -249,16 +258,58 @@ def grow_tree(
     """Grow a tree on the rows of positive weight, in units of weights and targets."""
     rows = np.flatnonzero(data.table[:, scan.WEIGHT]).astype(np.int32)
     start = np.uint64(seed)
+    data = _copy_order(data, rules, len(rows))
     if rules.max_leaves > 0:
         nodes, values, count = grow.grow_best_first(data, rules, rows, start)
         return _collect(nodes[:count], values[:count])
-    p, itemsize = len(data.codes), data.codes.itemsize
-    local_rows = min(_LOCAL_ROWS, _LOCAL_BYTES // (p * itemsize))
-    if local_rows < 32:
-        local_rows = 0
+    row_bytes = len(data.codes) * data.codes.itemsize
+    local_rows = _limit_rows(_LOCAL_ROWS, _LOCAL_BYTES // row_bytes)
+    top_rows = _limit_rows(_TOP_ROWS, _TOP_BYTES // row_bytes)
+    threads = n_threads() if threads is None else threads
+    if len(rows) <= local_rows or (threads == 1 and len(data.order) > 0):
+        local_rows = 0  # nothing to share or to copy
     nodes, values, count, n_pending = grow.grow_top(data, rules, rows, start, local_rows)
-    if n_pending == 0:
-        return _collect(nodes[:count], values[:count])
+    pending = nodes["pending"][:n_pending].copy()
+    nodes, values = nodes[:count], values[:count]
+    if n_pending > 0:
+        nodes, values = _grow_pending(
+            data, rules, rows, nodes, values, pending, local_rows, threads
+        )
+    return _collect(*grow.order_nodes(nodes, values, top_rows))
+
+
+def _copy_order(data: scan.CodedRows, rules: scan.Rules, n: int) -> scan.CodedRows:
+    """The rows with orders of the columns of their own, which growing changes."""
+    if len(data.order) == 0 or isinstance(rules, scan.MEDIAN_RULES + scan.RANDOM_RULES):
+        return data._replace(order=data.order[:0, :0])
+    order = data.order
+    if n < order.shape[1] or rules.max_depth > 1:  # stumps change nothing
+        order = np.empty((len(data.order), n), np.uint64)
+        keep_weighted(data.order, data.table, order)
+    labels = np.zeros(0, np.uint32)
+    if isinstance(rules, scan.GiniRules):
+        labels = data.table[:, scan.LABELS] << 16 | data.table[:, scan.WEIGHT]
+    sides = np.empty(len(data.table), np.uint8)
+    return data._replace(order=order, labels=labels.astype(np.uint32), sides=sides)
+
+
+def _limit_rows(rows: int, fitting: int) -> int:
+    """A number of rows that is at most so many, or 0 if these are too few to be worth a copy."""
+    return min(rows, fitting) if fitting >= _MIN_LOCAL_ROWS else 0
+
+
+def _grow_pending(
+    data: scan.CodedRows,
+    rules: scan.Rules,
+    rows: np.ndarray,
+    nodes: np.ndarray,
+    values: np.ndarray,
+    pending: np.ndarray,
+    local_rows: int,
+    threads: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and values of the top and of the parts below its pending nodes."""
+    n_pending = len(pending)
     items = np.zeros((n_pending, 3), np.int64)
     counters = make_counters()
     arenas: dict[int, tuple[np.ndarray, np.ndarray]] = {}
@@ -267,12 +318,11 @@ def grow_tree(
     def work() -> None:
         me = next(numbers)
         arenas[me] = grow.grow_pending(
-            data, rules, rows, nodes, n_pending, local_rows, counters, items, me
+            data, rules, rows, nodes, pending, local_rows, counters, items, me
         )
 
-    threads = n_threads() if threads is None else threads
     run_in_threads(work, min(threads, n_pending) - 1)
-    return _assemble(nodes[:count], values[:count], nodes["pending"][:n_pending], items, arenas)
+    return _assemble(nodes, values, pending, items, arenas)
 
 
 def _assemble(
@@ -281,9 +331,8 @@ def _assemble(
     pending: np.ndarray,
     items: np.ndarray,
     arenas: dict[int, tuple[np.ndarray, np.ndarray]],
-) -> GrownTree:
-    """The tree of the top and of the parts below its pending nodes, in the order of these."""
-    nodes, values = nodes.copy(), values.copy()
+) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and values of the top, then of the parts below its pending nodes."""
     begin, parts = len(nodes), []
     for at, (owner, first, size) in zip(pending, items, strict=True):
         part = arenas[owner][0][first : first + size].copy()
@@ -291,7 +340,7 @@ def _assemble(
         nodes[at], values[at] = part[0], arenas[owner][1][first]
         parts.append((part[1:], arenas[owner][1][first + 1 : first + size]))
         begin += size - 1
-    return _collect(
+    return (
         np.concatenate([nodes, *(part for part, _ in parts)]),
         np.concatenate([values, *(value for _, value in parts)]),
     )

@@ -15,11 +15,10 @@ from numba import njit
 from numba.extending import overload
 
 from tenfold._compiled.work_counter import claim_item
-from tenfold.tree._cart_criterion_numba import MONOTONE, CodedRows
+from tenfold.tree._cart_criterion_numba import MEDIAN_RULES, MONOTONE, CodedRows
 from tenfold.tree._cart_median_numba import make_median_scratch
 from tenfold.tree._cart_node_numba import (
     GROWING_NODE,
-    MEDIAN_RULES,
     Scratch,
     find_split,
     measure_node,
@@ -30,6 +29,7 @@ from tenfold.tree._cart_sort_numba import ALLOCATING, ENTRY, INNER, MAX_DIGIT_VA
 
 _COUNT, _FRONTIER, _PENDING, _LEAVES = 0, 1, 2, 3  # entries of `state`
 _FIRST_CAPACITY = 512  # nodes
+_GROUP = 16  # columns whose codes are gathered together
 _EPSILON = np.finfo(np.float64).eps
 
 
@@ -57,14 +57,27 @@ def _overload_make_medians(rules, n):
     return lambda rules, n: 0
 
 
+def _make_codes(codes, n) -> Any:
+    """Memory for the codes of n rows, in the order of other codes."""
+
+
+@overload(_make_codes)
+def _overload_make_codes(codes, n):
+    if codes.layout == "F":
+        return lambda codes, n: np.empty((n, codes.shape[0]), codes.dtype).T
+    return lambda codes, n: np.empty((codes.shape[0], n), codes.dtype)  # a single column
+
+
 @njit(**ALLOCATING)
 def _make_scratch(rules, n, p, capacity):
     """Memory for growing trees of n rows, of numbers below `capacity`, and p columns."""
-    draws = np.empty((2, p), np.int64)
+    draws, group = np.empty((2, p), np.int64), max(min(p, rules.max_features, _GROUP), 1)
     for f in range(p):
         draws[0, f] = f
     return Scratch(
         np.empty((2, n), np.uint64),
+        np.empty((group, n), np.uint32),
+        np.empty((2, n), np.int64),
         np.empty(MAX_DIGIT_VALUES, np.int64),
         np.empty((3, rules.bounds[rules.n_outputs]), np.int64),
         draws,
@@ -74,9 +87,9 @@ def _make_scratch(rules, n, p, capacity):
 
 
 @njit(**INNER)
-def _set_root(nodes, state, end, depth, seed, low, high):
+def _set_root(nodes, state, start, end, depth, seed, low, high):
     node = nodes[0]
-    node.start, node.end, node.depth = 0, end, depth
+    node.start, node.end, node.depth = start, end, depth
     node.seed, node.low, node.high, node.frontier = seed, low, high, 0
     state[_COUNT], state[_FRONTIER], state[_PENDING], state[_LEAVES] = 1, 1, 0, 1
 
@@ -95,13 +108,14 @@ def _evaluate(data, rules, rows, nodes, values, at, scratch):
     allowed = _may_split(rules, node.end - node.start, node.depth)
     if is_pure or not allowed or node.weight < 2 * rules.min_leaf_weight:
         return False
-    score, code = find_split(data, rules, rows, nodes, at, facts, scratch)
+    score, code, place = find_split(data, rules, rows, nodes, at, facts, scratch)
     gain = (score - facts.score) / rules.total_weight / rules.n_outputs
     if score == -np.inf or (rules.min_decrease > 0.0 and gain + _EPSILON < rules.min_decrease):
         node.feature = -1
         return False
     node.gain = max(gain, 0.0)
-    partition_rows(data, rows, nodes, at, code, scratch.buffer)
+    splits_again = node.depth + 1 < rules.max_depth
+    partition_rows(data, rows, nodes, at, code, place, splits_again, scratch)
     return True
 
 
@@ -231,7 +245,7 @@ def grow_top(data, rules, rows, seed, local_rows):
     nodes = np.empty(_FIRST_CAPACITY, GROWING_NODE)
     values = np.empty((_FIRST_CAPACITY, scratch.sums.shape[1]))
     state = np.zeros(4, np.int64)
-    _set_root(nodes, state, len(rows), 0, seed, -np.inf, np.inf)
+    _set_root(nodes, state, 0, len(rows), 0, seed, -np.inf, np.inf)
     while not _grow_depth_first(data, rules, rows, nodes, values, state, scratch, local_rows):
         nodes, values = _enlarge(nodes, values, state[_COUNT])
     return nodes, values, state[_COUNT], state[_PENDING]
@@ -244,7 +258,7 @@ def grow_best_first(data, rules, rows, seed):
     nodes = np.empty(_FIRST_CAPACITY, GROWING_NODE)
     values = np.empty((_FIRST_CAPACITY, scratch.sums.shape[1]))
     state = np.zeros(4, np.int64)
-    _set_root(nodes, state, len(rows), 0, seed, -np.inf, np.inf)
+    _set_root(nodes, state, 0, len(rows), 0, seed, -np.inf, np.inf)
     while not _grow_best_first(data, rules, rows, nodes, values, state, scratch):
         nodes, values = _enlarge(nodes, values, state[_COUNT])
     return nodes, values, state[_COUNT]
@@ -253,16 +267,15 @@ def grow_best_first(data, rules, rows, seed):
 @njit(**INNER)
 def _copy_rows(data, rows, start, end, local):
     """Copy the rows start:end of a node to the first places of `local`."""
-    for f in range(data.codes.shape[0]):
-        for i in range(start, end):
-            local.codes[f, i - start] = data.codes[f, rows[i]]
     for i in range(start, end):
+        for f in range(data.codes.shape[0]):
+            local.codes[f, i - start] = data.codes[f, rows[i]]
         for k in range(data.table.shape[1]):
             local.table[i - start, k] = data.table[rows[i], k]
 
 
 @njit(**ENTRY)
-def grow_pending(data, rules, rows, top, n_pending, local_rows, counters, items, me):
+def grow_pending(data, rules, rows, top, pending, local_rows, counters, items, me):
     """Grow pending nodes, one after the other as long as some are left for this thread.
 
     Row i of `items` becomes (thread, first node, number of nodes) of item i. Returns nodes and
@@ -270,21 +283,25 @@ def grow_pending(data, rules, rows, top, n_pending, local_rows, counters, items,
     """
     p = data.codes.shape[0]
     scratch, state = _make_scratch(rules, local_rows, p, local_rows), np.zeros(4, np.int64)
-    codes = np.empty((p, local_rows), data.codes.dtype)
+    codes = _make_codes(data.codes, local_rows)
     table = np.empty((local_rows, data.table.shape[1]), np.int64)
-    local, part = CodedRows(codes, data.columns, table, data.values), np.empty(local_rows, np.int32)
+    part = np.empty(local_rows, np.int32)
+    local = CodedRows(codes, data.columns, table, data.values, data.order, data.labels, data.sides)
     arena = np.empty(_FIRST_CAPACITY, GROWING_NODE)
     arena_values = np.empty((_FIRST_CAPACITY, scratch.sums.shape[1]))
     nodes, values, used = arena.copy(), arena_values.copy(), 0
     item = claim_item(counters)
-    while item < n_pending:
-        node = top[top[item].pending]
-        n_rows = node.end - node.start
-        _copy_rows(data, rows, node.start, node.end, local)
-        for i in range(n_rows):
-            part[i] = i
-        _set_root(nodes, state, n_rows, node.depth, node.seed, node.low, node.high)
-        while not _grow_depth_first(local, rules, part, nodes, values, state, scratch, np.int64(0)):
+    while item < len(pending):
+        node = top[pending[item]]
+        if len(data.order) > 0:  # the rows of a node lie side by side already
+            start, end, here, own = node.start, node.end, data, rows
+        else:
+            _copy_rows(data, rows, node.start, node.end, local)
+            start, end, here, own = np.int64(0), node.end - node.start, local, part
+            for i in range(end):
+                part[i] = i
+        _set_root(nodes, state, start, end, node.depth, node.seed, node.low, node.high)
+        while not _grow_depth_first(here, rules, own, nodes, values, state, scratch, np.int64(0)):
             nodes, values = _enlarge(nodes, values, state[_COUNT])
         while used + state[_COUNT] > len(arena):
             arena, arena_values = _enlarge(arena, arena_values, used)
@@ -296,3 +313,35 @@ def grow_pending(data, rules, rows, top, n_pending, local_rows, counters, items,
         used += state[_COUNT]
         item = claim_item(counters)
     return arena, arena_values
+
+
+@njit(**ENTRY)
+def order_nodes(nodes, values, top_rows):
+    """Nodes and values in their final order.
+
+    Depth first, children side by side; nodes whose parent has more than `top_rows` rows come
+    first. So numbers do not depend on how the growth of the tree was cut into parts.
+    """
+    n, n_top = len(nodes), 1
+    for i in range(n):
+        n_top += 2 * np.int64(nodes[i].feature >= 0 and nodes[i].n_rows > top_rows)
+    stack, ordered, own = np.zeros(n, np.int64), nodes.copy(), values.copy()
+    top, below, depth = 1, n_top, 1
+    while depth > 0:
+        depth -= 1
+        node = ordered[stack[depth]]
+        if node.feature < 0:
+            continue
+        child = top if node.n_rows > top_rows else below
+        if node.n_rows > top_rows:
+            top += 2
+        else:
+            below += 2
+        for side in range(2):
+            ordered[child + side] = nodes[node.left + side]
+            for k in range(values.shape[1]):
+                own[child + side, k] = values[node.left + side, k]
+            stack[depth + 1 - side] = child + side
+        node.left = child
+        depth += 2
+    return ordered, own

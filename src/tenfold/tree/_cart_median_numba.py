@@ -143,7 +143,7 @@ def _sum_losses(data, rules, keys, m, n, missing_left, scratch):
 
 
 @njit(**INNER)
-def scan_absolute(data, rules, keys, m, n, weight, sign, low, high, missing_left, scratch):
+def scan_absolute(data, rules, keys, m, n, facts, sign, missing_left, scratch):
     """Best cut of sorted keys: (score, keys with a value on the left)."""
     order, losses = scratch.order, scratch.losses
     offset = _sum_losses(data, rules, keys, m, n, missing_left, scratch)
@@ -156,11 +156,11 @@ def scan_absolute(data, rules, keys, m, n, weight, sign, low, high, missing_left
         w_left += data.table[order[at], WEIGHT]
         if i + 1 < m and key_code(keys[0, i + 1]) == key_code(keys[0, i]):
             continue
-        wl, wr = np.float64(w_left), np.float64(weight - w_left)
+        wl, wr = np.float64(w_left), np.float64(facts.weight - w_left)
         if not is_large_enough(rules, at + 1, n - at - 1, wl, wr):
             continue
         if rules.has_monotone and not keeps_order(
-            sign, losses[2, at], losses[3, at + 1], low, high
+            sign, losses[2, at], losses[3, at + 1], facts.low, facts.high
         ):
             continue
         score = -(losses[0, at] + losses[1, at + 1])

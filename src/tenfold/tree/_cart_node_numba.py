@@ -16,43 +16,37 @@ from numba.extending import overload
 from tenfold._compiled.row_hash import mix_bits
 from tenfold.tree._cart_criterion_numba import (
     ABSOLUTE,
-    BITS,
     EDGES,
     ENTROPY,
     FIRST_VALUE,
     GINI,
+    HEAVIER,
     KIND,
     LABELS,
     LEFT,
+    MEDIAN_RULES,
     MISSING,
     MOMENT,
     MONOTONE,
     NO_CRITERION,
     NODE,
     POISSON,
+    RANDOM_RULES,
     RIGHT,
     SQUARED,
     TARGETS,
     WEIGHT,
     GiniRules,
-    MedianRules,
-    RandomMedianRules,
-    RandomSumRules,
     SquaredRules,
     add_row,
     scan_gini,
     scan_squared,
     scan_sums,
-    score_cut,
     side_score,
 )
 from tenfold.tree._cart_median_numba import rank_targets, scan_absolute
-from tenfold.tree._cart_sort_numba import INNER, key_code, make_key, sort_keys
-
-_SIGN_BIT, _ALL_BITS = 0x80000000, 0xFFFFFFFF
-_HEAVIER = 0  # direction of missing values beside LEFT and RIGHT: not known from the rows
-MEDIAN_RULES = (MedianRules, RandomMedianRules)
-_CUT_SALT = np.uint64(0xD6E8FEB86659FD93)
+from tenfold.tree._cart_random_numba import search_random
+from tenfold.tree._cart_sort_numba import HOT, INNER, key_code, key_row, make_key, sort_keys
 
 # A node while its tree grows: `feature` -1 is a leaf; `start`, `end` are its rows in the list of
 # rows; `low`, `high` bound its value; `frontier` and `pending` are lists of node numbers.
@@ -83,6 +77,8 @@ class Scratch(NamedTuple):
     """Memory of one thread that grows trees."""
 
     keys: np.ndarray  # (2, n) uint64
+    codes: np.ndarray  # (columns, n) uint32: of the node's rows, for some columns
+    held: np.ndarray  # (2, n) int64: weights of the node's rows, and their one class or target
     counts: np.ndarray  # digits of the sort
     sums: np.ndarray  # (3, width) int64: node, left, right
     draws: np.ndarray  # (2, n_features) int64: columns in some order, swaps of the draw
@@ -98,12 +94,6 @@ class NodeFacts(NamedTuple):
     score: float
     low: float
     high: float
-
-
-@njit(**INNER)
-def uniform_from_bits(bits):
-    """A number in [0, 1) from 64 random bits."""
-    return np.float64(bits >> np.uint64(11)) * 2.0**-53
 
 
 def _measure_medians(data, rules, rows, start, end, values, at, scratch) -> Any:
@@ -129,17 +119,67 @@ def _overload_measure_medians(data, rules, rows, start, end, values, at, scratch
 
 
 @njit(**INNER)
-def _sum_rows(data, rules, rows, start, end, sums):
-    """Sums of the rows of a node: (weight, moment, whether all targets are equal)."""
-    table, first = data.table, rows[start]
+def _sum_classes(table, rows, start, end, sums, held):
+    """`_sum_rows` for the classes of one output."""
+    weight, changes, label = np.int64(0), np.int64(0), table[rows[start], LABELS]
+    for i in range(start, end):
+        row = rows[i]
+        w, c = table[row, WEIGHT], table[row, LABELS]
+        held[0, i - start] = w
+        held[1, i - start] = c
+        weight += w
+        changes |= c ^ label
+    if changes == 0:
+        sums[NODE, label] = weight
+        return weight, np.int64(0), True
+    if sums.shape[1] == 2:
+        for i in range(end - start):
+            sums[NODE, 1] += held[0, i] & -held[1, i]
+        sums[NODE, 0] = weight - sums[NODE, 1]
+    else:
+        for i in range(end - start):
+            sums[NODE, held[1, i]] += held[0, i]
+    return weight, np.int64(0), False
+
+
+@njit(**INNER)
+def _sum_targets(table, rows, start, end, sums, held):
+    """`_sum_rows` for one target."""
+    weight, moment, total = np.int64(0), np.int64(0), np.int64(0)
+    changes, first = np.int64(0), table[rows[start], TARGETS + 1]
+    for i in range(start, end):
+        row = rows[i]
+        w, target = table[row, WEIGHT], table[row, TARGETS]
+        held[0, i - start] = w
+        held[1, i - start] = target
+        weight += w
+        total += target
+        moment += table[row, MOMENT]
+        changes |= table[row, TARGETS + 1] ^ first
+    sums[NODE, 0] = total
+    return weight, moment, changes == 0
+
+
+@njit(**INNER)
+def _sum_rows(data, rules, rows, start, end, sums, held):
+    """Sums of the rows of a node: (weight, moment, whether all targets are equal).
+
+    Sets `held`, what is asked of the rows of one output for each column, side by side.
+    """
+    table, is_class = data.table, rules.criterion <= ENTROPY
     for c in range(sums.shape[1]):
         sums[NODE, c] = 0
-    weight, moment, is_pure = np.int64(0), np.int64(0), True
-    is_class = rules.criterion <= ENTROPY
+    if rules.n_outputs == 1 and is_class:
+        return _sum_classes(table, rows, start, end, sums, held)
+    if rules.n_outputs == 1:
+        return _sum_targets(table, rows, start, end, sums, held)
+    weight, moment, is_pure, first = np.int64(0), np.int64(0), True, rows[start]
     begin = LABELS if is_class else TARGETS + rules.n_outputs
     for i in range(start, end):
         row = rows[i]
-        weight += add_row(table, row, rules, sums, NODE)
+        w = add_row(table, row, rules, sums, NODE)
+        held[0, i - start] = w
+        weight += w
         if not is_class:
             moment += table[row, MOMENT]
         for k in range(begin, begin + rules.n_outputs):
@@ -151,7 +191,7 @@ def _sum_rows(data, rules, rows, start, end, sums):
 def measure_node(data, rules, rows, nodes, values, at, scratch):
     """Set value and impurity of a node; its facts, and whether all its targets are equal."""
     node, sums = nodes[at], scratch.sums
-    weight, moment, is_pure = _sum_rows(data, rules, rows, node.start, node.end, sums)
+    weight, moment, is_pure = _sum_rows(data, rules, rows, node.start, node.end, sums, scratch.held)
     w = np.float64(weight)
     score, squares = side_score(sums, NODE, w, rules), np.int64(0)
     for c in range(sums.shape[1]):
@@ -175,65 +215,54 @@ def measure_node(data, rules, rows, nodes, values, at, scratch):
     return facts, is_pure and rules.criterion != NO_CRITERION
 
 
-def _scan(data, rules, keys, m, n, sums, facts, sign, missing_left, medians) -> Any:
+def _scan(data, rules, keys, m, n, facts, sign, missing_left, scratch) -> Any:
     """The best cut of sorted keys by the scan that suits the rules."""
 
 
 @overload(_scan)
-def _overload_scan(data, rules, keys, m, n, sums, facts, sign, missing_left, medians):
+def _overload_scan(data, rules, keys, m, n, facts, sign, missing_left, scratch):
     kind = rules.instance_class
     if kind is GiniRules:
-        return lambda data, rules, keys, m, n, sums, facts, sign, missing_left, medians: scan_gini(
-            rules, keys, m, n, sums, facts.weight, facts.squares, missing_left
+        return lambda data, rules, keys, m, n, facts, sign, missing_left, scratch: scan_gini(
+            rules, keys, m, n, scratch.sums, facts.weight, facts.squares, missing_left
         )
     if kind is SquaredRules:
-        return lambda data, rules, keys, m, n, sums, facts, sign, missing_left, medians: (
-            scan_squared(data, rules, keys, m, n, sums, facts.weight, missing_left)
+        return lambda data, rules, keys, m, n, facts, sign, missing_left, scratch: scan_squared(
+            scratch.held, rules, keys, m, n, scratch.sums, facts.weight, missing_left
         )
     if kind in MEDIAN_RULES:
-        return lambda data, rules, keys, m, n, sums, facts, sign, missing_left, medians: (
-            scan_absolute(
-                data,
-                rules,
-                keys,
-                m,
-                n,
-                facts.weight,
-                sign,
-                facts.low,
-                facts.high,
-                missing_left,
-                medians,
-            )
+        return lambda data, rules, keys, m, n, facts, sign, missing_left, scratch: scan_absolute(
+            data, rules, keys, m, n, facts, sign, missing_left, scratch.medians
         )
-    return lambda data, rules, keys, m, n, sums, facts, sign, missing_left, medians: scan_sums(
-        data, rules, keys, m, n, sums, facts.weight, sign, facts.low, facts.high, missing_left
+    return lambda data, rules, keys, m, n, facts, sign, missing_left, scratch: scan_sums(
+        data, rules, keys, m, n, scratch.sums, facts, sign, missing_left
     )
 
 
-def _held_by_key(table, row, rules) -> Any:
-    """What the key of a row holds beside its code."""
+def _held_by_key(held, i, row, rules) -> Any:
+    """What the key of a row, the i-th of its node, holds beside its code."""
 
 
 @overload(_held_by_key)
-def _overload_held_by_key(table, row, rules):
+def _overload_held_by_key(held, i, row, rules):
     if rules.instance_class is GiniRules:
-        return lambda table, row, rules: (table[row, LABELS] << 16) | table[row, WEIGHT]
-    return lambda table, row, rules: np.int64(row)
+        return lambda held, i, row, rules: (held[1, i] << 16) | held[0, i]
+    if rules.instance_class is SquaredRules:
+        return lambda held, i, row, rules: np.int64(i)
+    return lambda held, i, row, rules: np.int64(row)
 
 
 @njit(**INNER)
-def _fill_keys(data, rules, rows, start, end, feature, keys):
+def _fill_keys(data, rules, rows, start, end, feature, codes, keys, held):
     """Keys of the rows start:end of a node; those of missing values come last.
 
     Returns the number of keys with a value, their least and their largest code.
     """
     low, high, missing = np.int64(1) << 32, np.int64(-1), data.columns[MISSING, feature]
     m, last = 0, end - start
-    for i in range(start, end):
-        row = rows[i]
-        code = np.int64(data.codes[feature, row])
-        key = make_key(code, _held_by_key(data.table, row, rules))
+    for i in range(end - start):
+        code = np.int64(codes[i])
+        key = make_key(code, _held_by_key(held, i, rows[start + i], rules))
         if code == missing:
             last -= 1
             keys[0, last] = key
@@ -243,6 +272,58 @@ def _fill_keys(data, rules, rows, start, end, feature, keys):
             low = min(low, code)
             high = max(high, code)
     return m, low, high
+
+
+def _held_in_order(data, scratch, i, row, rules) -> Any:
+    """What the i-th key in the order of a column holds beside its code."""
+
+
+@overload(_held_in_order, jit_options={"forceinline": True})
+def _overload_held_in_order(data, scratch, i, row, rules):
+    if rules.instance_class is GiniRules:
+        return lambda data, scratch, i, row, rules: np.int64(data.labels[row])
+    if rules.instance_class is SquaredRules:
+
+        def hold(data, scratch, i, row, rules):
+            scratch.held[0, i] = data.table[row, WEIGHT]
+            scratch.held[1, i] = data.table[row, TARGETS]
+            return np.int64(i)
+
+        return hold
+    return lambda data, scratch, i, row, rules: np.int64(row)
+
+
+@njit(**INNER)
+def _copy_sorted_keys(data, rules, start, end, feature, scratch):
+    """Keys of a node in the order of a column that is known; the number of those with a value."""
+    order, keys, missing = data.order[feature], scratch.keys, data.columns[MISSING, feature]
+    m = n = end - start
+    for i in range(n):
+        key = order[start + i]
+        held = _held_in_order(data, scratch, i, key_row(key), rules)
+        keys[0, i] = make_key(key_code(key), held)
+    while m > 0 and key_code(keys[0, m - 1]) == missing:
+        m -= 1
+    return m
+
+
+@njit(**INNER)
+def _partition_order(data, rows, start, left, end, buffer):
+    """Put the keys of the rows start:left first in the order of each column."""
+    sides = data.sides
+    for i in range(start, end):
+        sides[rows[i]] = i < left
+    for f in range(data.order.shape[0]):
+        order, place, others = data.order[f], start, np.int64(0)
+        for i in range(start, end):
+            key = order[i]
+            goes = np.int64(sides[key_row(key)])
+            order[place] = key
+            buffer[others] = key
+            place += goes
+            others += 1 - goes
+        for i in range(others):
+            order[place + i] = buffer[i]
 
 
 @njit(**INNER)
@@ -258,18 +339,21 @@ def _threshold_between(data, feature, code, next_code):
 
 
 @njit(**INNER)
-def _search_best(data, rules, rows, start, end, feature, facts, scratch):
+def _search_best(data, rules, rows, start, end, feature, codes, facts, scratch):
     """Best cut of a column: (varies, score, code, direction of missing values, threshold)."""
     keys, n, direction = scratch.keys, end - start, RIGHT
-    m, low, high = _fill_keys(data, rules, rows, start, end, feature, keys)
+    if len(data.order) > 0:
+        m = _copy_sorted_keys(data, rules, start, end, feature, scratch)
+        low, high = key_code(keys[0, 0]), key_code(keys[0, max(m - 1, 0)])
+    else:
+        m, low, high = _fill_keys(data, rules, rows, start, end, feature, codes, keys, scratch.held)
     if m == 0 or (low == high and m == n):
         return False, -np.inf, np.int64(0), RIGHT, 0.0
-    sort_keys(keys, m, low, high, scratch.counts)
+    if len(data.order) == 0:
+        sort_keys(keys, m, low, high, scratch.counts)
     score, cut, sign = -np.inf, -1, data.columns[MONOTONE, feature]
     for side in range(1 if m == n else 2):
-        other, cut_other = _scan(
-            data, rules, keys, m, n, scratch.sums, facts, sign, side == 1, scratch.medians
-        )
+        other, cut_other = _scan(data, rules, keys, m, n, facts, sign, side == 1, scratch)
         if other > score:
             score, cut, direction = other, cut_other, LEFT if side == 1 else RIGHT
     if cut < 0:
@@ -278,184 +362,117 @@ def _search_best(data, rules, rows, start, end, feature, facts, scratch):
     if cut == m:
         return True, score, code, RIGHT, np.inf
     threshold = _threshold_between(data, feature, code, key_code(keys[0, cut]))
-    return True, score, code, _HEAVIER if m == n else direction, threshold
+    return True, score, code, HEAVIER if m == n else direction, threshold
 
 
-@njit(**INNER)
-def _code_value(data, feature, code):
-    """The value of a code."""
-    if data.columns[KIND, feature] != BITS:
-        return data.values[data.columns[FIRST_VALUE, feature] + code]
-    bits = code ^ _SIGN_BIT if code & _SIGN_BIT else code ^ _ALL_BITS
-    return np.float64(np.uint32(bits).view(np.float32))
-
-
-@njit(**INNER)
-def _code_below(data, feature, low, high, threshold):
-    """Largest code of a column in [low, high) whose value is not above a threshold."""
-    if data.columns[KIND, feature] == BITS:
-        near = np.float32(threshold)
-        bits = np.int64(near.view(np.uint32))
-        code = bits ^ _ALL_BITS if bits & _SIGN_BIT else bits ^ _SIGN_BIT
-        code -= np.int64(np.float64(near) > threshold)
-        return max(min(code, high - 1), low)
-    first = data.columns[FIRST_VALUE, feature]
-    while low + 1 < high:
-        middle = (low + high) // 2
-        if data.values[first + middle] <= threshold:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-@njit(**INNER)
-def _random_cut(data, rows, start, end, feature, seed):
-    """A cut at random between the extremes: (varies, code, missing_left, threshold, n_missing)."""
-    missing = data.columns[MISSING, feature]
-    low, high, n_missing = np.int64(1) << 32, np.int64(-1), 0
-    for i in range(start, end):
-        code = np.int64(data.codes[feature, rows[i]])
-        if code == missing:
-            n_missing += 1
-        else:
-            low, high = min(low, code), max(high, code)
-    if high < 0 or (low == high and n_missing == 0):
-        return False, np.int64(0), False, 0.0, n_missing
-    bits = mix_bits(seed ^ mix_bits(np.uint64(feature) + _CUT_SALT))
-    a, b = _code_value(data, feature, low), _code_value(data, feature, high)
-    u = uniform_from_bits(bits)
-    threshold = a * (1.0 - u) + b * u
-    if not a <= threshold < b:
-        threshold = a
-    code = _code_below(data, feature, low, high, threshold)
-    return True, code, mix_bits(bits) & np.uint64(1) != 0, threshold, n_missing
-
-
-def _score_random(
-    data, rules, rows, start, end, feature, code, missing_left, facts, scratch
-) -> Any:
-    """Score of the cut after a code, and the number of rows on the left."""
-
-
-@overload(_score_random)
-def _overload_score_random(
-    data, rules, rows, start, end, feature, code, missing_left, facts, scratch
-):
-    if rules.instance_class not in MEDIAN_RULES:
-        return lambda data, rules, rows, start, end, feature, code, missing_left, facts, scratch: (
-            score_cut(
-                data,
-                rules,
-                rows,
-                start,
-                end,
-                feature,
-                code,
-                missing_left,
-                scratch.sums,
-                facts.weight,
-                facts.low,
-                facts.high,
-            )
-        )
-
-    def score(data, rules, rows, start, end, feature, code, missing_left, facts, scratch):
-        keys, n, missing = scratch.keys, end - start, data.columns[MISSING, feature]
-        for i in range(start, end):
-            here = np.int64(data.codes[feature, rows[i]])
-            side = 0 if here <= code or (missing_left and here == missing) else 1
-            keys[0, i - start] = make_key(side, rows[i])
-        sort_keys(keys, n, 0, 1, scratch.counts)
-        sign = data.columns[MONOTONE, feature]
-        return _scan(data, rules, keys, n, n, scratch.sums, facts, sign, False, scratch.medians)
-
-    return score
-
-
-@njit(**INNER)
-def _search_random(data, rules, rows, start, end, feature, seed, facts, scratch):
-    """One random cut of a column, with the result of `_search_best`."""
-    varies, code, missing_left, threshold, n_missing = _random_cut(
-        data, rows, start, end, feature, seed
-    )
-    if not varies:
-        return False, -np.inf, np.int64(0), RIGHT, 0.0
-    score, _ = _score_random(
-        data, rules, rows, start, end, feature, code, missing_left, facts, scratch
-    )
-    direction = LEFT if missing_left else RIGHT
-    return True, score, code, _HEAVIER if n_missing == 0 else direction, threshold
-
-
-def _search(data, rules, rows, start, end, feature, seed, facts, scratch) -> Any:
+def _search(data, rules, rows, start, end, feature, codes, seed, facts, scratch) -> Any:
     """The best cut of a column, or a random one, as the rules say."""
 
 
-@overload(_search)
-def _overload_search(data, rules, rows, start, end, feature, seed, facts, scratch):
-    if rules.instance_class in (RandomSumRules, RandomMedianRules):
-        return lambda data, rules, rows, start, end, feature, seed, facts, scratch: _search_random(  # noqa: PLW0108
-            data, rules, rows, start, end, feature, seed, facts, scratch
+@overload(_search, jit_options={"forceinline": True})
+def _overload_search(data, rules, rows, start, end, feature, codes, seed, facts, scratch):
+    if rules.instance_class in RANDOM_RULES:
+        return lambda data, rules, rows, start, end, feature, codes, seed, facts, scratch: (  # noqa: PLW0108
+            search_random(data, rules, rows, start, end, feature, codes, seed, facts, scratch)
         )
-    return lambda data, rules, rows, start, end, feature, seed, facts, scratch: _search_best(
-        data, rules, rows, start, end, feature, facts, scratch
+    return lambda data, rules, rows, start, end, feature, codes, seed, facts, scratch: _search_best(
+        data, rules, rows, start, end, feature, codes, facts, scratch
     )
+
+
+@njit(**HOT)
+def _draw_columns(draws, first, end, seed):
+    """Draw the columns number first to end - 1 of a node, each among those that are left."""
+    p = draws.shape[1]
+    for drawn in range(first, end):
+        bits = mix_bits(seed + np.uint64(drawn))
+        other = drawn + np.int64((bits >> np.uint64(32)) % np.uint64(p - drawn))
+        feature = draws[0, other]
+        draws[1, drawn] = other
+        draws[0, other] = draws[0, drawn]
+        draws[0, drawn] = feature
+
+
+@njit(**HOT)
+def _put_back(draws, drawn):
+    """Undo the swaps of a draw."""
+    for i in range(drawn - 1, -1, -1):
+        feature = draws[0, i]
+        draws[0, i] = draws[0, draws[1, i]]
+        draws[0, draws[1, i]] = feature
+
+
+@njit(**INNER)
+def _gather_codes(data, rows, start, end, draws, first, count, codes):
+    """Set the codes of the rows of a node for some drawn columns: a row lies in few cache lines."""
+    for i in range(start, end):
+        row = np.uintp(rows[i])
+        for j in range(count):
+            codes[j, i - start] = data.codes[np.uintp(draws[0, first + j]), row]
 
 
 @njit(**INNER)
 def find_split(data, rules, rows, nodes, at, facts, scratch):
     """Set feature, threshold and direction of the best split of a node.
 
-    Returns (score, code); the score is -inf if no split is allowed.
+    Returns the score, the code, and the place of the column in `scratch.codes`, or -1; the score
+    is -inf if no split is allowed.
     """
-    node, draws, p = nodes[at], scratch.draws, data.codes.shape[0]
+    node, draws, p, group = nodes[at], scratch.draws, data.codes.shape[0], len(scratch.codes)
     start, end, seed = node.start, node.end, node.seed
-    drawn, useful, best, best_code = 0, 0, -np.inf, np.int64(0)
+    drawn, useful, best, best_code, place = 0, 0, -np.inf, np.int64(0), -1
     while drawn < p and (drawn < rules.max_features or useful == 0):
-        bits = mix_bits(seed + np.uint64(drawn))
-        other = drawn + np.int64((bits >> np.uint64(32)) % np.uint64(p - drawn))
-        draws[1, drawn] = other
-        feature = draws[0, other]
-        draws[0, other] = draws[0, drawn]
-        draws[0, drawn] = feature
-        drawn += 1
-        varies, score, code, direction, threshold = _search(
-            data, rules, rows, start, end, feature, seed, facts, scratch
-        )
-        useful += varies
-        if score > best:
-            best, best_code = score, code
-            node.feature, node.threshold, node.missing_left = feature, threshold, direction
-    for i in range(drawn - 1, -1, -1):
-        feature = draws[0, i]
-        draws[0, i] = draws[0, draws[1, i]]
-        draws[0, draws[1, i]] = feature
-    return best, best_code
+        count = max(min(rules.max_features - drawn, group), 1)
+        _draw_columns(draws, drawn, drawn + count, seed)
+        if len(data.order) == 0:
+            _gather_codes(data, rows, start, end, draws, drawn, count, scratch.codes)
+        place = -1
+        for j in range(count):
+            feature = draws[0, drawn + j]
+            varies, score, code, direction, threshold = _search(
+                data, rules, rows, start, end, feature, scratch.codes[j], seed, facts, scratch
+            )
+            useful += varies
+            if score > best:
+                best, best_code, place = score, code, j if len(data.order) == 0 else -1
+                node.feature, node.threshold, node.missing_left = feature, threshold, direction
+        drawn += count
+    _put_back(draws, drawn)
+    return best, best_code, place
 
 
 @njit(**INNER)
-def partition_rows(data, rows, nodes, at, code, buffer):
-    """Put the rows of the left child first, in their order.
+def partition_rows(data, rows, nodes, at, code, place, splits_again, scratch):
+    """Put the rows of the left child of the measured node first, in their order.
 
     If no value is missing here, missing values will go to the side with more weight.
+    `splits_again` says whether a child may be split.
     """
-    node = nodes[at]
+    node, codes = nodes[at], scratch.codes[max(place, 0)]
     start, end, feature = node.start, node.end, node.feature
+    if place < 0:
+        for i in range(start, end):
+            codes[i - start] = data.codes[feature, rows[i]]
     missing = data.columns[MISSING, feature]
     skip = missing if node.missing_left == LEFT else np.int64(-1)
     left, others, surplus = start, np.int64(0), np.int64(0)
+    buffer, weights = scratch.buffer, scratch.held[0]
+    if len(data.order) > 0:  # `held` is in the order of the last column
+        for i in range(start, end):
+            weights[i - start] = data.table[rows[i], WEIGHT]
     for i in range(start, end):  # without a branch that nobody can predict
         row = rows[i]
-        here = np.int64(data.codes[feature, row])
+        here = np.int64(codes[i - start])
         goes = np.int64(here <= code) | np.int64(here == skip)
-        surplus += (2 * goes - 1) * data.table[row, WEIGHT]
+        surplus += (2 * goes - 1) * weights[i - start]
         rows[left] = row
         buffer[others] = row
         left += goes
         others += 1 - goes
     for i in range(others):
         rows[left + i] = buffer[i]
+    if len(data.order) > 0 and splits_again:
+        _partition_order(data, rows, start, left, end, scratch.keys[0])
     node.n_left = left - start
-    if node.missing_left == _HEAVIER:
+    if node.missing_left == HEAVIER:
         node.missing_left = LEFT if surplus > 0 else RIGHT

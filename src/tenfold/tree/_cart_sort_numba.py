@@ -16,6 +16,7 @@ from numba import njit
 ENTRY: Any = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 ALLOCATING: Any = ENTRY | {"no_cpython_wrapper": True}
 INNER: Any = ALLOCATING | {"_nrt": False}
+HOT: Any = INNER | {"forceinline": True}  # called for each column or row: tables are long arguments
 
 _INSERTION_ROWS = 32  # keys that are sorted by insertion
 _DIGIT_BITS = 8  # of a digit; more streams of writing than 256 fall out of the cache
@@ -24,19 +25,19 @@ _ROW_MASK = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
 
 
-@njit(**INNER)
+@njit(**HOT)
 def key_row(key):
     """Row number (or whatever else its lower half holds) of a key."""
     return np.int64(key & _ROW_MASK)
 
 
-@njit(**INNER)
+@njit(**HOT)
 def key_code(key):
     """Code of a key."""
     return np.int64(key >> _SHIFT)
 
 
-@njit(**INNER)
+@njit(**HOT)
 def make_key(code, row):
     """The key of a row."""
     return (np.uint64(code) << _SHIFT) | np.uint64(row)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from numbers import Integral
 from typing import Any
@@ -14,7 +13,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.engine.rows import Rows
-from tenfold.engine.thread_pool import n_threads, run_in_threads
+from tenfold.engine.thread_pool import n_threads
 from tenfold.tree._bootstrap import draw_counts, draw_rows, tree_seed
 from tenfold.tree._cart_base import CartClassifier, CartModel, CartRegressor, CodedTrainingSet
 from tenfold.tree._cart_grower import GrownTree, grow_tree, integer_weights, make_rules, weigh_table
@@ -23,6 +22,7 @@ from tenfold.tree._forest_tables import ForestTables, impurity_importances
 from tenfold.tree._leaf_targets import collect_targets, forest_quantiles
 from tenfold.tree._out_of_bag import sum_out_of_bag
 from tenfold.tree._predict_numba import apply_trees
+from tenfold.tree._thread_map import map_threads
 
 _TREE_PARAMS = (
     "criterion",
@@ -113,23 +113,9 @@ class ForestModel(CartModel):
         """Trees of these numbers, each by one thread; few trees by all threads together."""
         if len(numbers) < n_threads():
             return [self._grow_one(data, tree_seed(seed, t), None) for t in numbers]
-        trees: list[GrownTree | None] = [None] * len(numbers)
-        errors: list[BaseException] = []
-        tickets = itertools.count()
-
-        def work() -> None:
-            for i in tickets:
-                if i >= len(numbers) or errors:
-                    return
-                try:
-                    trees[i] = self._grow_one(data, tree_seed(seed, numbers[i]), 1)
-                except BaseException as error:  # noqa: BLE001 - raised again below
-                    errors.append(error)
-
-        run_in_threads(work, min(n_threads(), len(numbers)) - 1)
-        if errors:
-            raise errors[0]
-        return [tree for tree in trees if tree is not None]
+        return map_threads(
+            lambda i: self._grow_one(data, tree_seed(seed, numbers[i]), 1), len(numbers)
+        )
 
     def _grow_one(self, data: CodedTrainingSet, seed: int, threads: int | None) -> GrownTree:
         rows, unit = data.rows, data.weight_unit

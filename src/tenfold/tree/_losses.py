@@ -2,7 +2,8 @@ r"""Losses as boosting sees them: gradients of each row, a start, and the values
 
 A tree is fitted to the gradients g and curvatures h of the loss at the scores so far. Where h is
 zero or unbounded in places (absolute, quantile, Huber), 1 takes its place; for Huber that is an
-upper bound, so a step never raises the loss, and leaves of the absolute and quantile losses get the
+upper bound, so a step never raises the loss. Where a loss bends down, its curvature counts by its
+size, so that a step never climbs. Leaves of the absolute and quantile losses get the
 median or quantile of their residuals instead of a Newton step (Friedman 2001).
 """
 
@@ -77,8 +78,11 @@ class BoostedRegression(BoostingLoss):
         self, y: np.ndarray, prepared: np.ndarray, k: int
     ) -> tuple[np.ndarray, np.ndarray | None]:
         z, own = prepared[:, k], y[:, k]
-        h = None if self.constant else np.asarray(self.loss.curvature(z, own), np.float64)
-        return np.asarray(self.loss.gradient(z, own), np.float64), h
+        g = np.asarray(self.loss.gradient(z, own), np.float64)
+        if self.constant:
+            return g, None
+        h = np.asarray(self.loss.curvature(z, own), np.float64)
+        return g, h if self.loss.convex else np.abs(h)
 
     def value(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
         losses = [np.asarray(self.loss.value(z, own)) for z, own in zip(score.T, y.T, strict=True)]

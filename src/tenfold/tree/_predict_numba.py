@@ -1,10 +1,11 @@
-"""Rows through many trees: blocks of rows stay in the cache, several rows descend side by side.
+"""Rows through many trees: several rows descend side by side, the next one where one has arrived.
 
-To go down a tree is a chain of loads, each waiting for the one before. Eight rows that descend at
-the same time keep the processor busy meanwhile. Scores are added tree by tree for each row, in the
-order of the trees, so they do not depend on the blocks.
+To go down a tree is a chain of loads, each waiting for the one before. Twelve rows that descend at
+the same time keep the processor busy meanwhile. Small trees take blocks of rows that stay in the
+cache, one tree after the other; of large trees each stays in the cache while all rows pass. Scores
+are added tree by tree for each row, in the order of the trees, so they do not depend on the blocks.
 
-Benchmark case: `gbdt-predict` (benchmarks/trees.py).
+Benchmark cases: `gbdt-predict` (benchmarks/trees.py), `forest, predict` (benchmarks/forests.py).
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from numba import njit
 from tenfold.engine.chunk import Chunk
 from tenfold.tree._nodes import CATEGORICAL, COLUMN, LEAF, MISSING_LEFT, TreeEnsemble
 
-_BLOCK_ROWS = 128  # rows that go through one tree after the other
+_BLOCK_ROWS = 512  # rows that go through one small tree after the other
+_LARGE_TREE = 4096  # nodes from which on a tree takes all rows at once
+_LANES = 12  # rows that descend side by side
 _SPARSE_CELLS = 2**22  # of sparse rows that are made dense at a time
 
 
@@ -30,7 +33,14 @@ def ensemble_scores(chunk: Chunk, trees: TreeEnsemble, start: np.ndarray) -> np.
         raise ValueError(f"the trees have {trees.n_outputs} outputs, the start {len(start)}")
     for rows, X in dense_blocks(chunk.X, trees):
         _add_scores(
-            X, trees.nodes, trees.roots, trees.values, trees.bitsets, trees.outputs, out[rows]
+            X,
+            trees.nodes,
+            trees.roots,
+            trees.values,
+            trees.bitsets,
+            trees.outputs,
+            _rows_at_once(trees, len(X)),
+            out[rows],
         )
     return out
 
@@ -39,8 +49,14 @@ def apply_trees(chunk: Chunk, trees: TreeEnsemble) -> np.ndarray:
     """Number of the leaf, counted among the nodes of its tree, of each row in each tree."""
     out = np.empty((chunk.rows, len(trees)), np.int64)
     for rows, X in dense_blocks(chunk.X, trees):
-        _find_leaves(X, trees.nodes, trees.roots, trees.bitsets, out[rows])
+        block = _rows_at_once(trees, len(X))
+        _find_leaves(X, trees.nodes, trees.roots, trees.bitsets, block, out[rows])
     return out
+
+
+def _rows_at_once(trees: TreeEnsemble, n: int) -> int:
+    """Rows that go through one tree after the other."""
+    return max(n, 1) if len(trees.words) >= _LARGE_TREE * len(trees) else _BLOCK_ROWS
 
 
 def dense_blocks(X: Any, trees: TreeEnsemble) -> list[tuple[slice, np.ndarray]]:
@@ -80,61 +96,67 @@ def _goes_right(x, feature, threshold, bitsets):
 @njit(cache=True, nogil=True)
 def _descend(X, i, nodes, node, bitsets):
     """The leaf that row i comes to from a node."""
-    at = np.uintp(node)
-    feature = nodes[at].feature
+    feature = nodes[node].feature
     while feature & LEAF == 0:
-        x = np.float64(X[np.uintp(i), np.uintp(feature & COLUMN)])
-        right = _goes_right(x, feature, nodes[at].threshold, bitsets)
-        at = np.uintp(nodes[at].left) + right
-        feature = nodes[at].feature
-    return np.int64(at)
+        x = np.float64(X[i, np.uintp(feature & COLUMN)])
+        right = _goes_right(x, feature, nodes[node].threshold, bitsets)
+        node = np.uintp(nodes[node].left) + right
+        feature = nodes[node].feature
+    return node
 
 
 @njit(cache=True, nogil=True)
-def _descend_eight(X, i, nodes, root, bitsets, at):
-    """The leaves that the rows i to i + 7 come to from a root, side by side."""
-    for r in range(8):
-        at[r] = root
-    moving = True
+def _descend_rows(X, first, end, nodes, root, bitsets, leaves):
+    """Set the leaves that the rows first to end - 1 come to from a root, some side by side."""
+    at, who = np.empty(_LANES, np.uintp), np.empty(_LANES, np.uintp)
+    count = min(end - first, np.uintp(_LANES))
+    following = first + count
+    for r in range(count):
+        at[r], who[r] = root, first + np.uintp(r)
+    moving = count == np.uintp(_LANES)
     while moving:
-        moving = False
-        for r in range(8):
-            node = np.uintp(at[r])
+        for r in range(_LANES):
+            node, i = at[r], who[r]
             feature = nodes[node].feature
             if feature & LEAF == 0:
-                x = np.float64(X[np.uintp(i + r), np.uintp(feature & COLUMN)])
+                x = np.float64(X[i, np.uintp(feature & COLUMN)])
                 right = _goes_right(x, feature, nodes[node].threshold, bitsets)
                 at[r] = np.uintp(nodes[node].left) + right
-                moving = True
+            elif following < end:
+                leaves[i - first] = node
+                at[r], who[r] = root, following
+                following += np.uintp(1)
+            else:
+                moving = False
+    for r in range(count):
+        leaves[who[r] - first] = _descend(X, who[r], nodes, at[r], bitsets)
 
 
 @njit(cache=True, nogil=True)
-def _add_scores(X, nodes, roots, values, bitsets, outputs, out):
+def _add_scores(X, nodes, roots, values, bitsets, outputs, block, out):
     """Add the values of all trees to the scores of all rows."""
-    n, width = X.shape[0], values.shape[1]
-    at = np.empty(8, np.uintp)
-    for first in range(0, n, _BLOCK_ROWS):
-        end = min(first + _BLOCK_ROWS, n)
-        even = first + (end - first) // 8 * 8
+    n, width = np.uintp(X.shape[0]), values.shape[1]
+    leaves = np.empty(min(n, np.uintp(block)), np.uintp)
+    for begin in range(0, n, block):
+        first = np.uintp(begin)
+        end = min(first + np.uintp(block), n)
         for t in range(len(outputs)):
-            root, output = roots[t], outputs[t]
-            for i in range(first, even, 8):
-                _descend_eight(X, i, nodes, root, bitsets, at)
-                for r in range(8):
-                    row = np.uintp(nodes[at[r]].left)
-                    for k in range(width):
-                        out[np.uintp(i + r), np.uintp(output + k)] += values[row, np.uintp(k)]
-            for i in range(even, end):
-                row = nodes[_descend(X, i, nodes, root, bitsets)].left
+            _descend_rows(X, first, end, nodes, np.uintp(roots[t]), bitsets, leaves)
+            for i in range(end - first):
+                row = np.uintp(nodes[leaves[i]].left)
                 for k in range(width):
-                    out[i, output + k] += values[row, k]
+                    out[first + i, np.uintp(outputs[t] + k)] += values[row, np.uintp(k)]
 
 
 @njit(cache=True, nogil=True)
-def _find_leaves(X, nodes, roots, bitsets, out):
+def _find_leaves(X, nodes, roots, bitsets, block, out):
     """Number of the leaf of each row in each tree."""
-    n, n_trees = out.shape
-    for first in range(0, n, _BLOCK_ROWS):
+    n, n_trees = np.uintp(out.shape[0]), out.shape[1]
+    leaves = np.empty(min(n, np.uintp(block)), np.uintp)
+    for begin in range(0, n, block):
+        first = np.uintp(begin)
+        end = min(first + np.uintp(block), n)
         for t in range(n_trees):
-            for i in range(first, min(first + _BLOCK_ROWS, n)):
-                out[i, t] = _descend(X, i, nodes, roots[t], bitsets) - roots[t]
+            _descend_rows(X, first, end, nodes, np.uintp(roots[t]), bitsets, leaves)
+            for i in range(end - first):
+                out[first + i, t] = np.int64(leaves[i]) - roots[t]

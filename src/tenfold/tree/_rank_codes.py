@@ -2,19 +2,20 @@
 
 A tree asks of a column only the order of its values, so codes lose nothing. They take two bytes a
 cell (four where a column has more than 65,535 distinct values, one in very large tables of few
-values), and lie in memory column by column, or in a temporary file if they would take too much of
-it. A missing value has the code after the last. Columns of tables with more than `EXACT_ROWS` rows
-and more than 65,535 distinct values are cut at 65,535 quantiles; that is a matter of the data and
-not of the machine, so trees do not depend on where the rows lie.
+values), and lie in memory row by row (a node that asks some columns of scattered rows then touches
+few cache lines), or in a temporary file if they would take too much of it. A missing value has the
+code after the last. Columns of tables with more than `EXACT_ROWS` rows and more than 65,535
+distinct values are cut at 65,535 quantiles; that is a matter of the data and not of the machine, so
+trees do not depend on where the rows lie.
 """
 
 from __future__ import annotations
 
-import itertools
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,19 +24,23 @@ from tenfold.engine.arrays import ArraySource
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.memory import available_memory
 from tenfold.engine.rows import Rows
-from tenfold.engine.thread_pool import n_threads, run_in_threads
 from tenfold.tree._cart_criterion_numba import BITS, EDGES, RANKS
-from tenfold.tree._rank_codes_numba import rank_singles, rank_sorted
+from tenfold.tree._cart_sort_numba import MAX_DIGIT_VALUES
+from tenfold.tree._rank_codes_numba import rank_singles, rank_sorted, sort_column
+from tenfold.tree._thread_map import map_threads
 
 EXACT_ROWS = 2**25
+_BITS_ROWS = 2**13  # rows whose bits a thread takes at a time
 MISSING_BITS = 2**32 - 1  # code of a missing value among the bits of numbers
 _SHORT_CODES = 65_535  # with the code of a missing value they fit two bytes
 _BYTE_TABLE_CELLS = 2**28  # from so many cells on, one byte is used where it suffices
+_MIN_FILE_BYTES = 2**28  # of codes that may go to a temporary file
+_MAX_ORDER_BYTES = 2**31  # of orders of rows by columns, and the copy of a tree
 _BLOCK_BYTES = 2**28  # columns of a file that are held at once
 
 
-# arrays and their codes, within `reuse_codes`
-_known_codes: ContextVar[list[tuple[Any, Any]] | None] = ContextVar("known_codes", default=None)
+# codes of arrays, within `reuse_codes`
+_known_codes: ContextVar[list[_KnownCodes] | None] = ContextVar("known_codes", default=None)
 
 
 class ColumnCodes(NamedTuple):
@@ -43,7 +48,7 @@ class ColumnCodes(NamedTuple):
 
     Attributes
     ----------
-    codes : (n_features, n) uint8, uint16 or uint32
+    codes : (n_features, n) uint8, uint16 or uint32, in Fortran order
     values : sorted distinct values of all columns, one after the other
     starts : (n_features,) where the values of each column begin
     kinds : (n_features,) RANKS, EDGES (a value is the upper edge of a bin) or BITS (codes are the
@@ -56,6 +61,15 @@ class ColumnCodes(NamedTuple):
     starts: np.ndarray
     kinds: np.ndarray
     missing: np.ndarray
+
+
+@dataclass
+class _KnownCodes:
+    """An array, its codes, and its rows in the order of each column, where they were asked for."""
+
+    X: Any
+    codes: ColumnCodes
+    order: np.ndarray | None = None
 
 
 class _Column(NamedTuple):
@@ -82,12 +96,39 @@ def encode_columns(rows: Rows, *, need_ranks: bool = True) -> ColumnCodes:
         return _encode_bits(rows)
     if known is None or not isinstance(source, ArraySource):
         return _encode_columns(rows)
-    for X, codes in known:
-        if X is source.X:
-            return codes
-    codes = _encode_columns(rows)
-    known.append((source.X, codes))
-    return codes
+    for entry in known:
+        if entry.X is source.X:
+            return entry.codes
+    known.append(_KnownCodes(source.X, _encode_columns(rows)))
+    return known[-1].codes
+
+
+def sort_rows(columns: ColumnCodes) -> np.ndarray | None:
+    """Keys (code, row) of all columns in their order, or None if they take too much memory.
+
+    Trees that look at most columns of each node keep the rows of all nodes in these orders, in
+    place of sorting them again.
+    """
+    for entry in _known_codes.get() or ():
+        if entry.codes is columns:
+            entry.order = _sort_rows(columns) if entry.order is None else entry.order
+            return entry.order
+    return _sort_rows(columns)
+
+
+def _sort_rows(columns: ColumnCodes) -> np.ndarray | None:
+    p, n = columns.codes.shape
+    if 16 * p * n > min(available_memory() / 4, _MAX_ORDER_BYTES):
+        return None
+    order = np.empty((p, n), np.uint64)
+
+    def sort(j: int) -> None:
+        keys, counts = np.empty((2, n), np.uint64), np.empty(MAX_DIGIT_VALUES, np.int64)
+        sort_column(np.ascontiguousarray(columns.codes[j], np.uint32), keys, counts)
+        order[j] = keys[0]
+
+    map_threads(sort, p)
+    return order
 
 
 def _encode_columns(rows: Rows) -> ColumnCodes:
@@ -95,7 +136,7 @@ def _encode_columns(rows: Rows) -> ColumnCodes:
     names = rows.source.column
     for block in _column_blocks(rows):
         first = len(columns)
-        columns += _map_threads(lambda j, X=block: _encode(X[:, j]), block.shape[1])
+        columns += map_threads(lambda j, X=block: _encode(X[:, j]), block.shape[1])
         for j in range(first, len(columns)):
             _check_infinity(columns[j].values, names(j))
     return _join(columns, rows.n_rows)
@@ -106,17 +147,24 @@ def _encode_bits(rows: Rows) -> ColumnCodes:
     X: np.ndarray = rows.source.X  # pyright: ignore[reportAttributeAccessIssue]
     p = rows.n_features
     codes = _allocate((p, rows.n_rows), np.dtype(np.uint32))
+    starts = range(0, rows.n_rows, _BITS_ROWS)
 
-    def encode(j: int) -> _Column:
-        x = np.ascontiguousarray(X[:, j], np.float32) + np.float32(0.0)  # -0 becomes 0
-        bits = x.view(np.uint32)
-        codes[j] = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
-        codes[j, np.isnan(x)] = MISSING_BITS
-        extremes = np.array([np.nanmin(x), np.nanmax(x)]) if not np.isnan(x).all() else x[:0]
-        _check_infinity(extremes, rows.source.column(j))
-        return _Column(codes[j], x[:0].astype(np.float64), exact=True)
+    def encode(i: int) -> tuple[np.ndarray, np.ndarray]:
+        part = slice(starts[i], starts[i] + _BITS_ROWS)
+        x = np.ascontiguousarray(X[part], np.float32) + np.float32(0.0)  # -0 becomes 0
+        bits, missing = x.view(np.uint32), np.isnan(x)
+        codes.T[part] = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
+        codes.T[part][missing] = MISSING_BITS
+        if not missing.any():
+            return x.min(axis=0), x.max(axis=0)
+        return np.where(missing, np.inf, x).min(axis=0), np.where(missing, -np.inf, x).max(axis=0)
 
-    _map_threads(encode, p)
+    extremes = map_threads(encode, len(starts))
+    least, largest = (np.stack(part) for part in zip(*extremes, strict=True))
+    for j in range(p):
+        column = np.array([least[:, j].min(), largest[:, j].max()])
+        if column[0] <= column[1]:  # not all values are missing
+            _check_infinity(column, rows.source.column(j))
     kinds, missing = np.full(p, BITS), np.full(p, MISSING_BITS)
     return ColumnCodes(codes, np.zeros(1), np.zeros(p, np.int64), kinds, missing)
 
@@ -136,27 +184,6 @@ def select_columns(chunk: Chunk, first: int, end: int) -> np.ndarray:
     """Some columns of a chunk, dense."""
     X = chunk.X[:, first:end]
     return np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X.toarray()
-
-
-def _map_threads(f: Callable[[int], _Column], n: int) -> list[_Column]:
-    """f(0), ..., f(n - 1), on all threads."""
-    results: list[_Column | None] = [None] * n
-    errors: list[BaseException] = []
-    tickets = itertools.count()
-
-    def work() -> None:
-        for i in tickets:
-            if i >= n or errors:
-                return
-            try:
-                results[i] = f(i)
-            except BaseException as error:  # noqa: BLE001 - raised again below
-                errors.append(error)
-
-    run_in_threads(work, min(n_threads(), n) - 1)
-    if errors:
-        raise errors[0]
-    return [result for result in results if result is not None]
 
 
 def _encode(x: np.ndarray) -> _Column:
@@ -213,7 +240,7 @@ def _join(columns: list[_Column], n: int) -> ColumnCodes:
 def _allocate(shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
     """Memory for codes, or a temporary file without a name if they take half of what is free."""
     size = shape[0] * shape[1] * dtype.itemsize
-    if size < 2**28 or size < available_memory() / 2:
-        return np.empty(shape, dtype)
+    if size < _MIN_FILE_BYTES or size < available_memory() / 2:
+        return np.empty(shape, dtype, order="F")
     with tempfile.TemporaryFile() as file:  # unlinked; the mapping keeps the file
-        return np.asarray(np.memmap(file, dtype, "w+", shape=shape))
+        return np.asarray(np.memmap(file, dtype, "w+", shape=shape, order="F"))

@@ -52,3 +52,26 @@ def rank_sorted(x, order, m):
     for i in range(m, len(x)):
         codes[order[i]] = k + 1
     return codes, values[: k + 1].copy()
+
+
+@njit(cache=True, nogil=True)
+def sort_column(codes, keys, counts):
+    """Set the first row of `keys` (2, n) to the keys (code, row) of a column in their order."""
+    n, low, high = len(codes), np.int64(1) << 32, np.int64(-1)
+    for i in range(n):
+        code = np.int64(codes[i])
+        keys[0, i] = make_key(code, i)
+        low, high = min(low, code), max(high, code)
+    sort_keys(keys, n, low, high, counts)
+
+
+@njit(cache=True, nogil=True)
+def keep_weighted(order, weights, out):
+    """The keys of the rows of positive weight, in their order."""
+    for f in range(order.shape[0]):
+        m = 0
+        for i in range(order.shape[1]):
+            key = order[f, i]
+            if weights[key_row(key), 0] > 0:
+                out[f, m] = key
+                m += 1

@@ -45,7 +45,8 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
     loss : str or Loss, default="squared_error"
         Loss of the scores: "squared_error", "absolute_error", "huber", "gamma", "poisson",
         "tweedie" or "quantile". "gamma", "poisson" and "tweedie" are half deviances of exp(score).
-        A `tenfold.math.losses.Loss` of your own gives value, gradient and curvature.
+        A `tenfold.math.losses.Loss` of your own gives value, gradient and curvature;
+        `tenfold.teaching.autodiff.FunctionLoss` finds the derivatives of a function by itself.
     quantile : float or sequence of floats, default=None
         Level of the quantile loss; several levels make several outputs that never cross.
     huber_delta : float, default=1.0

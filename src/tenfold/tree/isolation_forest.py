@@ -296,7 +296,7 @@ def _isolation_tree(
 ) -> GrownTree:
     """A tree of random cuts of some rows; leaves hold the expected depth of a row in them."""
     known, counts = np.unique(rows, return_counts=True)
-    part = codes._replace(codes=np.ascontiguousarray(codes.codes[np.ix_(columns, known)]))
+    part = codes._replace(codes=np.asfortranarray(codes.codes[np.ix_(columns, known)]))
     n = len(known)
     targets = Targets(np.zeros((n, 3), np.int64), np.array([0, 1]), np.zeros(1), np.ones(1), 1.0)
     data = make_rows(part, targets, counts.astype(np.int64), None, columns)

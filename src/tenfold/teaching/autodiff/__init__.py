@@ -8,6 +8,7 @@ _OFFERS = {
         "TotalDerivative",
         "total_derivative",
     ),
+    "function_loss": ("FunctionLoss",),
     "gradient_check": (
         "GradientCheck",
         "check_gradient",
