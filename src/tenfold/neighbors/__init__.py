@@ -1,1 +1,1 @@
-"""Models of nearest examples: the nearest centroid."""
+"""Models of nearest examples: searches, votes and means of neighbors, the nearest centroid."""

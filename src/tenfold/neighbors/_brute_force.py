@@ -1,0 +1,322 @@
+"""Exact Euclidean neighbors by brute force: products in float32 filter, float64 proves.
+
+See `_filter_numba` for the bound. The result does not depend on the center, the tiles, the order of
+summation inside of BLAS, or the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.neighbors._filter_numba import (
+    discard_far,
+    filter_tile,
+    keep_nearest,
+    measure_dense,
+    write_nearest,
+)
+from tenfold.neighbors._row_maps_numba import column_ranges, round_rows
+from tenfold.neighbors._tuning import (
+    CANDIDATE_BYTES,
+    QUERIES_PER_TILE,
+    ROWS_PER_TILE,
+    SPARE_CANDIDATES,
+)
+
+_UNIT = 2.0**-24  # of float32
+_MAX_QUERY = 2.0**40  # length of a query in units of the longest row, up to which float32 suffices
+NO_CODES = np.empty(0, np.int64)
+NOBODY = np.int64(2**62)  # number of a row that is none
+
+
+class Neighbors(NamedTuple):
+    """The k nearest rows of each query.
+
+    Attributes
+    ----------
+    distances : (m, k) float64, ascending; infinite where there are fewer than k rows
+    rows : (m, k) int64 row numbers, ascending among equal distances; NOBODY where there are none
+    """
+
+    distances: np.ndarray
+    rows: np.ndarray
+
+
+class NeighborLists(NamedTuple):
+    """The rows within a radius of each query.
+
+    Attributes
+    ----------
+    starts : (m + 1,) where the list of each query begins
+    distances : float64, in the order of the rows
+    rows : int64 row numbers, ascending within a list
+    """
+
+    starts: np.ndarray
+    distances: np.ndarray
+    rows: np.ndarray
+
+
+class Rounded(NamedTuple):
+    """Rows or queries in float32, and their shares in the bounds.
+
+    Attributes
+    ----------
+    X : centered and scaled rows
+    half : (n,) float64, what is subtracted from half of a squared distance: half a squared length
+    gap : (n,) float64, twice the share in the error of a bound
+    source : the rows themselves
+    space : (n, tile) array for products, or None
+    """
+
+    X: Any
+    half: np.ndarray
+    gap: np.ndarray
+    source: Any
+    space: Any = None
+
+
+class FilteredSearch:
+    """Neighbors by products that bound squared distances, and float64 for what they leave open.
+
+    A kind of rows defines `round_queries`, `products` and `measure`, and sets `n_rows`, `scale`,
+    `term` and `gap`, the terms of the rows in the bounds.
+    """
+
+    n_rows: int
+    scale: float
+    term: np.ndarray
+    gap: np.ndarray
+
+    def round_queries(self, Q: Any) -> Rounded:
+        """Queries in float32."""
+        raise NotImplementedError
+
+    def products(self, queries: Rounded, first: int, end: int) -> np.ndarray:
+        """Products (m, t) of the queries and some rows, in float32.
+
+        They may lie in a space that the queries keep for them.
+        """
+        raise NotImplementedError
+
+    def measure(self, queries: Rounded, *candidates: np.ndarray) -> None:
+        """Squared distances of candidates in float64; see `measure_dense`."""
+        raise NotImplementedError
+
+    def nearest(
+        self,
+        Q: Any,
+        k: int,
+        row_codes: np.ndarray = NO_CODES,
+        query_codes: np.ndarray = NO_CODES,
+        limit: np.ndarray | None = None,
+    ) -> Neighbors:
+        """The k nearest rows of each query, by squared distance and then by row number.
+
+        Parameters
+        ----------
+        Q : (m, d) array or CSR matrix
+            Queries.
+        k : int
+            Number of neighbors.
+        row_codes, query_codes : int64 arrays, optional
+            A row of the code of a query is none of its neighbors.
+        limit : (m,) array, optional
+            Squared distances above which rows of a query may be left out.
+        """
+        m = Q.shape[0]
+        found = Neighbors(np.full((m, k), np.inf), np.full((m, k), NOBODY))
+        capacity = 2 * k + SPARE_CANDIDATES
+        step = int(min(max(CANDIDATE_BYTES // (32 * capacity), 8), QUERIES_PER_TILE))
+        for a in range(0, m, step):
+            part = slice(a, min(a + step, m))
+            codes = query_codes[part] if len(query_codes) else query_codes
+            block = QueryBlock(self, Q[part], k, capacity, row_codes, codes)
+            if limit is not None:
+                block.limit(limit[part])
+            block.search(found.distances[part], found.rows[part])
+        return found
+
+    def within(
+        self,
+        Q: Any,
+        radius: float,
+        row_codes: np.ndarray = NO_CODES,
+        query_codes: np.ndarray = NO_CODES,
+    ) -> NeighborLists:
+        """The rows whose squared distance from a query is at most `radius`.
+
+        Parameters
+        ----------
+        Q : (m, d) array or CSR matrix
+            Queries.
+        radius : float
+            Squared radius.
+        row_codes, query_codes : int64 arrays, optional
+            A row of the code of a query is none of its neighbors.
+        """
+        parts: list[NeighborLists] = []
+        for a in range(0, Q.shape[0], QUERIES_PER_TILE):
+            part = slice(a, min(a + QUERIES_PER_TILE, Q.shape[0]))
+            codes = query_codes[part] if len(query_codes) else query_codes
+            parts.append(self._lists(self.round_queries(Q[part]), radius, row_codes, codes))
+        return concatenate_lists(parts)
+
+    def _lists(
+        self, queries: Rounded, radius: float, row_codes: np.ndarray, query_codes: np.ndarray
+    ) -> NeighborLists:
+        """Lists of a block of queries."""
+        m = len(queries.half)
+        limit = radius * self.scale**2 / 2 - queries.half + queries.gap
+        limit = limit + np.abs(limit) * 2.0**-20 + 2.0**-120
+        limit[np.isnan(limit)] = np.inf
+        query, row, distance = ([] for _ in range(3))
+        for first in range(0, self.n_rows, ROWS_PER_TILE):
+            end = min(first + ROWS_PER_TILE, self.n_rows)
+            bound = self.term[first:end] - self.products(queries, first, end)
+            near = ~(bound > limit[:, None])
+            if len(query_codes):
+                near &= row_codes[first:end] != query_codes[:, None]
+            count = near.sum(axis=1)
+            at, number = np.nonzero(near)
+            number, exact = number + first, np.empty(len(number))
+            starts = np.cumsum(count) - count
+            self.measure(queries, np.ones(m, bool), starts, count, number, exact)
+            kept = exact <= radius
+            for found, values in ((query, at), (row, number), (distance, exact)):
+                found.append(values[kept])
+        at = np.concatenate(query)
+        order = np.argsort(at, kind="stable")
+        starts = np.append(0, np.cumsum(np.bincount(at, minlength=m)))
+        return NeighborLists(starts, np.concatenate(distance)[order], np.concatenate(row)[order])
+
+
+class EuclideanBruteForce(FilteredSearch):
+    """Squared Euclidean distances to all rows of an array.
+
+    Parameters
+    ----------
+    X : (n, d) float32 or float64 array, C-contiguous
+        The rows.
+    """
+
+    def __init__(self, X: np.ndarray) -> None:
+        self.X = X
+        n, d = X.shape
+        self.n_rows = n
+        total, low, high = np.zeros(d), np.full(d, np.inf), np.full(d, -np.inf)
+        column_ranges(X, total, low, high)
+        self.center = total / max(n, 1)
+        widths = np.maximum(high - self.center, self.center - low)
+        largest = float(widths.max(initial=0.0)) if n else 0.0
+        self.scale = 2.0 ** -np.frexp(largest)[1] if largest > 0 else 1.0
+        self.rounded, half, self.gap, *_ = self._round(X)
+        self.term = bound_terms(half, self.gap)
+
+    def _round(self, X: np.ndarray) -> Rounded:
+        n, d = X.shape
+        rounded, square = np.empty((n, d), np.float32), np.empty(n)
+        round_rows(X, self.center, self.scale, rounded, square)
+        return Rounded(rounded, square / 2, error_of_bounds(square, d), X)
+
+    def round_queries(self, Q: np.ndarray) -> Rounded:
+        """Queries in float32; those that are too far away for it get bounds that say nothing."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            queries = self._round(np.ascontiguousarray(Q, np.float64))
+        space = np.empty((len(Q), ROWS_PER_TILE), np.float32)
+        return drop_far_queries(queries._replace(space=space))
+
+    def products(self, queries: Rounded, first: int, end: int) -> np.ndarray:
+        """Products (m, t) of the queries and some rows, in float32."""
+        rows = self.rounded[first:end].T
+        if end - first < ROWS_PER_TILE:
+            return queries.X @ rows
+        return np.matmul(queries.X, rows, out=queries.space)
+
+    def measure(self, queries: Rounded, *candidates: np.ndarray) -> None:
+        """Squared distances of candidates in float64; see `measure_dense`."""
+        measure_dense(self.X, queries.source, *candidates)
+
+
+def error_of_bounds(square: np.ndarray, d: int) -> np.ndarray:
+    """Twice the share of rows in the error of the bounds, from their squared lengths."""
+    return 2 * (_UNIT * (0.6 * d + 5) * square + d * 2.0**-120)
+
+
+def bound_terms(half: np.ndarray, gap: np.ndarray) -> np.ndarray:
+    """Terms of rows in the lower bounds, rounded down to float32."""
+    return np.nextafter((half - gap / 2).astype(np.float32), np.float32(-np.inf))
+
+
+def drop_far_queries(queries: Rounded) -> Rounded:
+    """Queries of which every row is measured, where they are too long for float32."""
+    far = ~(queries.half < _MAX_QUERY**2)
+    if far.any():
+        queries.X[far] = 0.0
+        queries.half[far], queries.gap[far] = 0.0, np.inf
+    return queries
+
+
+def concatenate_lists(parts: list[NeighborLists]) -> NeighborLists:
+    """The lists of several blocks of queries, below each other."""
+    if not parts:
+        return NeighborLists(np.zeros(1, np.int64), np.empty(0), np.empty(0, np.int64))
+    sizes = np.concatenate([np.diff(part.starts) for part in parts])
+    return NeighborLists(
+        np.append(0, np.cumsum(sizes)),
+        np.concatenate([part.distances for part in parts]),
+        np.concatenate([part.rows for part in parts]),
+    )
+
+
+class QueryBlock:
+    """The search for a block of queries: its candidates and their bounds."""
+
+    def __init__(
+        self,
+        index: FilteredSearch,
+        Q: Any,
+        k: int,
+        capacity: int,
+        row_codes: np.ndarray,
+        query_codes: np.ndarray,
+    ) -> None:
+        m = Q.shape[0]
+        self.index, self.codes = index, (row_codes, query_codes)
+        self.queries = index.round_queries(Q)
+        self.bounds = np.full((m, k), np.inf)
+        self.low, self.exact = np.empty((m, capacity)), np.empty((m, capacity))
+        self.row = np.empty((m, capacity), np.int64)
+        self.count = np.zeros(m, np.int64)
+        self.starts = np.arange(m) * capacity
+
+    def limit(self, squares: np.ndarray) -> None:
+        """Leave out rows whose squared distance is larger."""
+        bound = squares * self.index.scale**2 / 2 - self.queries.half
+        self.bounds[:] = bound[:, None]
+
+    def search(self, distances: np.ndarray, rows: np.ndarray) -> None:
+        """Write the k nearest of all rows."""
+        for first in range(0, self.index.n_rows, ROWS_PER_TILE):
+            end = min(first + ROWS_PER_TILE, self.index.n_rows)
+            self._filter(self.index.products(self.queries, first, end), first, end)
+        candidates = self.low, self.row, self.exact, self.count
+        discard_far(self.bounds, self.queries.gap, *candidates)
+        self._measure(np.ones(len(rows), bool))
+        write_nearest(self.row, self.exact, self.count, distances, rows)
+
+    def _filter(self, tile: np.ndarray, first: int, end: int) -> None:
+        start = np.zeros(len(tile), np.int64)
+        candidates = self.bounds, self.low, self.row, self.exact, self.count
+        terms = self.index.term[first:end], self.index.gap[first:end]
+        arguments = tile, *terms, first, *self.codes, self.queries.gap, *candidates, start
+        while filter_tile(*arguments):
+            wanted = start < end - first
+            self._measure(wanted)
+            keep_nearest(wanted, self.index.scale**2 / 2, self.queries.half, *candidates)
+
+    def _measure(self, wanted: np.ndarray) -> None:
+        candidates = self.row.ravel(), self.exact.ravel()
+        self.index.measure(self.queries, wanted, self.starts, self.count, *candidates)

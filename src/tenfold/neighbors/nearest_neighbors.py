@@ -1,0 +1,121 @@
+"""The search for neighbors as a model of its own."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from tenfold.neighbors._base import (
+    K_CONSTRAINT,
+    KEEP_CONSTRAINT,
+    NEIGHBOR_CONSTRAINTS,
+    RADIUS_CONSTRAINT,
+)
+from tenfold.neighbors._searches import KNeighborsSearch, RadiusSearch
+
+
+class NearestNeighbors(KNeighborsSearch, RadiusSearch):
+    r"""Find the nearest training rows of queries, exactly.
+
+    The neighbors of a query q are the k rows of smallest distance, ordered by
+    :math:`(\operatorname{dist}(x_i, q), i)`: of rows at the same distance the one with the smaller
+    number comes first. Distances are computed in float64 from the differences of the columns, so
+    they depend on the two rows alone: neither the algorithm nor the number of threads, the other
+    queries or the place of the rows changes a bit of the result. Parameters are those of
+    `sklearn.neighbors.NearestNeighbors`.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Number of neighbors of `kneighbors`.
+    radius : float
+        Largest distance of `radius_neighbors`.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}
+        How to search; the result is the same. "auto" takes a kd-tree for few columns and else
+        products in float32, whose error is bounded, and float64 for what these leave open.
+    leaf_size : int
+        Most rows of a leaf of a tree.
+    metric : str or callable
+        Any metric of SciPy or scikit-learn, "precomputed", or a function of two rows, which is
+        compiled if numba can do so and there are many rows. "nan_euclidean" takes rows with NaN.
+    p : float
+        Power of the Minkowski metric.
+    metric_params : dict, optional
+        Further parameters of the metric.
+    n_jobs : int, optional
+        Number of threads; by default all.
+    keep_rows : {"auto", "memory", "file"}
+        Where the training rows of a file or a cluster are: copied into the model, or left there,
+        so that a search is a pass over them; "auto" leaves those that would take more than a
+        quarter of the free memory. A model that refers to a file raises an error if it changes.
+
+    Attributes
+    ----------
+    n_samples_fit_ : number of training rows
+    effective_metric_, effective_metric_params_ : the metric, "minkowski" by the name of its case
+    statistic_ : the training rows, to which `partial_fit` adds and which `tenfold.merge` joins
+
+    See Also
+    --------
+    KNeighborsClassifier : The vote of the neighbors.
+    KNeighborsTransformer : The graph of neighbors as a step of a pipeline.
+
+    References
+    ----------
+    J. L. Bentley (1975), Multidimensional binary search trees used for associative searching.
+
+    Examples
+    --------
+    >>> from tenfold import NearestNeighbors
+    >>> model = NearestNeighbors(n_neighbors=2).fit([[0.0], [1.0], [3.0]])
+    >>> distances, rows = model.kneighbors([[2.0]])
+    >>> rows.tolist(), distances.tolist()
+    ([[1, 2]], [[1.0, 1.0]])
+    """
+
+    _parameter_constraints = {
+        **K_CONSTRAINT,
+        **RADIUS_CONSTRAINT,
+        **NEIGHBOR_CONSTRAINTS,
+        **KEEP_CONSTRAINT,
+    }
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 5,
+        radius: float = 1.0,
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        metric: Any = "minkowski",
+        p: float = 2,
+        metric_params: dict | None = None,
+        n_jobs: int | None = None,
+        keep_rows: str = "auto",
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+        self.keep_rows = keep_rows
+
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Store the rows for searches.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows; for metric="precomputed" their distances from each other.
+        y : ignored
+        groups : array, optional
+            Group of each row: searches with `groups=` leave out rows of the group of the query.
+
+        Returns
+        -------
+        self
+        """
+        del y
+        return self._fit_with_groups(X, None, None, groups)
