@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import tenfold
+from tenfold.cli.act_command import act
 from tenfold.cli.evaluate_command import evaluate
 from tenfold.cli.explain_command import explain
 from tenfold.cli.learn_command import learn
@@ -16,13 +17,14 @@ from tenfold.cli.predict_command import predict
 from tenfold.cli.server.command import serve
 from tenfold.cli.show_commands import datasets, models, show
 
-HELP = """Learn models from tables, and predict, evaluate, explain and serve them.
+HELP = """Learn models from tables, and predict, evaluate, explain and serve them; train agents.
 
 \b
   tenfold learn                              try it on an included data set
   tenfold learn houses.csv --target price    writes the folder tenfold-houses
   tenfold predict tenfold-houses new.csv     prints predictions as CSV
   tenfold serve tenfold-houses               serves predictions over HTTP
+  tenfold act maze --agent q-learning        trains an agent, with a film
 """
 
 app = typer.Typer(
@@ -33,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (learn, predict, evaluate, explain, show, serve, datasets, models):
+for command in (learn, predict, evaluate, explain, show, serve, act, datasets, models):
     app.command()(command)
 
 

@@ -1,9 +1,14 @@
-"""Reports: a study, the explanation of a model, or a dendrogram, as one self-contained page."""
+"""Reports as one self-contained page: a study, an explanation, a dendrogram, an agent."""
 
 from tenfold._lazy import attach, modules_of_names
 
 # What each module offers. No name here is also that of a module: importing it would hide the name.
 _OFFERS = {
+    "acting_page": (
+        "TrainedAgent",
+        "render_acting",
+        "write_acting",
+    ),
     "dendrogram_page": (
         "render_dendrogram",
         "write_dendrogram",

@@ -105,9 +105,9 @@ MODEL_CARDS: dict[str, ModelCard] = {
         r" W \leftarrow W - \eta\, \nabla_W \sum_{i}\, \ell\,(y_i,\, \hat y_i)",
         "Learns its own features; needs many rows.",
     ),
-    "neighbours": ModelCard(
-        "Stores all training rows. A new row gets the mean, or the majority vote, of the k "
-        "nearest rows.",
+    "neighbors": ModelCard(
+        "Stores all training rows. A new row gets the mean target, or the shares of the classes, "
+        "of the k nearest rows, which may count more the nearer they are.",
         r"\hat y(x) = \dfrac{1}{k} \sum_{i \,\in\, N_k(x)}\, y_i",
         "Boundaries of any shape; slow, and poor in many dimensions.",
     ),
@@ -117,6 +117,14 @@ MODEL_CARDS: dict[str, ModelCard] = {
         r"\max_{0 \leq \alpha \leq C}\; \sum_{i}\, \alpha_i - \dfrac{1}{2} \sum_{i,j}\,"
         r" \alpha_i \alpha_j y_i y_j\, k(x_i, x_j)",
         "Strong with some thousands of rows; the cost grows quadratically.",
+    ),
+    "gaussian_process": ModelCard(
+        "A distribution over functions, whose values at near rows are alike. Given the training "
+        "rows, the mean function predicts; how near is near, and how much noise there is, is what "
+        "makes the rows most probable.",
+        r"\hat y(x) = k(x, X)\, (K + \sigma^2 I)^{-1} y, \qquad"
+        r" \max_{\theta,\,\sigma}\; \log p(y \mid X)",
+        "Strong with few rows, and tunes itself; the cost grows with the cube of the rows.",
     ),
     "boosting": ModelCard(
         "Hundreds of small decision trees, each fitted to the errors of the previous ones. Rows "

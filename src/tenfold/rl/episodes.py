@@ -1,0 +1,114 @@
+"""Episodes: running a policy, and its mean return with a confidence interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.model_selection.confidence_intervals import ConfidenceInterval
+from tenfold.rl._random_numba import episode_seed
+from tenfold.rl.environment import as_environment
+
+
+class Move(NamedTuple):
+    """One step of an episode.
+
+    Attributes
+    ----------
+    observation, action : what was seen and done
+    reward : float
+    after : the observation after it
+    terminated, truncated : whether the episode ended, or was cut
+    """
+
+    observation: Any
+    action: Any
+    reward: float
+    after: Any
+    terminated: bool
+    truncated: bool
+
+
+class Evaluation(NamedTuple):
+    """Returns of some episodes.
+
+    Attributes
+    ----------
+    mean : float
+        Mean return.
+    interval : ConfidenceInterval
+        Of the mean, by Student's t.
+    returns, lengths : (n_episodes,) arrays
+    """
+
+    mean: float
+    interval: ConfidenceInterval
+    returns: np.ndarray
+    lengths: np.ndarray
+
+    def __str__(self) -> str:
+        return f"return {self.interval}, {len(self.returns)} episodes"
+
+
+def evaluate(
+    agent: Any,
+    world: Any,
+    episodes: int,
+    *,
+    discount: float,
+    max_steps: int,
+    random_state: int,
+    level: float,
+) -> Evaluation:
+    """Mean return of an agent; see `Agent.evaluate`."""
+    if episodes < 1:
+        raise ValueError(f"episodes={episodes}: at least one is needed")
+    env = as_environment(world, max_steps)
+    returns, lengths = np.zeros(episodes), np.zeros(episodes, np.int64)
+    for e in range(episodes):
+        factor = 1.0
+        for move in play(agent, env, int(episode_seed(random_state, e)), max_steps):
+            returns[e] += factor * move.reward
+            factor *= discount
+            lengths[e] += 1
+    return Evaluation(float(returns.mean()), mean_interval(returns, level), returns, lengths)
+
+
+def mean_interval(values: np.ndarray, level: float = 0.95) -> ConfidenceInterval:
+    """Confidence interval of a mean by Student's t; a single value has an endless one."""
+    from scipy.stats import t
+
+    n, mean = len(values), float(values.mean())
+    if n < 2:
+        return ConfidenceInterval(mean, -np.inf, np.inf, level, "t")
+    margin = float(t.ppf((1 + level) / 2, n - 1)) * float(values.std(ddof=1)) / n**0.5
+    return ConfidenceInterval(mean, mean - margin, mean + margin, level, "t")
+
+
+def play(agent: Any, env: Any, seed: int, max_steps: int) -> Iterator[Move]:
+    """The moves of one episode; at `max_steps` it is truncated."""
+    rng = np.random.default_rng(seed)
+    observation, _ = env.reset(seed=seed)
+    memory = None
+    for t in range(1, max_steps + 1):
+        action, memory = agent.act(observation, memory, rng)
+        after, reward, terminated, truncated, _ = env.step(action)
+        reward = check_reward(reward, t, seed)
+        cut = bool(truncated) or (t == max_steps and not terminated)
+        yield Move(observation, action, reward, after, bool(terminated), cut)
+        if terminated or truncated:
+            return
+        observation = after
+
+
+def check_reward(reward: Any, step: int, seed: int) -> float:
+    """The reward as a number; an error that names the step if it is none."""
+    value = float(reward)
+    if not np.isfinite(value):
+        raise ValueError(
+            f"the world paid {value} in step {step} of the episode with seed {seed}: rewards are "
+            "finite numbers"
+        )
+    return value

@@ -1,0 +1,260 @@
+"""Q-learning with linear approximation: a weight for each feature, for each action or jointly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.base._sklearn import Interval
+from tenfold.engine.hooks import end_loop, record_loop_state, report_objective, resume_loop
+from tenfold.optim.schedules import Schedule, as_schedule
+from tenfold.rl import _table_numba as compiled
+from tenfold.rl._random_numba import draw_index, episode_seed, uniform
+from tenfold.rl.base import Agent
+from tenfold.rl.environment import as_environment, count_choices
+from tenfold.rl.episodes import check_reward
+from tenfold.rl.exploration import EpsilonGreedy
+from tenfold.rl.observations import ObservationEncoder
+
+_DEFAULT_EXPLORATION = EpsilonGreedy()
+
+
+class LinearQ(Agent):
+    r"""Q-learning with values of actions that are linear in features.
+
+    They are :math:`Q(s, a) = \theta_a \cdot x(s)`, or :math:`\theta \cdot x(s, a)`.
+    After a move from s by a to s' with reward r, half the squared error
+    :math:`(y - Q(s, a))^2 / 2` of the target
+    :math:`y = r + \gamma \max_{a'} Q(s', a')`, which is held fixed, has the gradient step
+
+    .. math:: \theta_a \leftarrow \theta_a + \alpha\,(y - Q(s, a))\, x(s).
+
+    With one indicator for each state this is Q-learning in a table, to the bit.
+
+    Parameters
+    ----------
+    discount : float
+        :math:`\gamma`.
+    features : transformer, callable or None
+        Turns observations into features: a model with `transform`, such as `WordCounts` for texts
+        (it learns its words from the `texts` of the world if it is not fitted), or a function of
+        one observation. None: an indicator for each state number, or the numbers of an array.
+    joint_features : callable, optional
+        ``joint_features(observation, action)`` gives features of both, with one weight vector for
+        all actions; in place of `features`.
+    learning_rate : float or schedule
+        :math:`\alpha` of the t-th step.
+    exploration : EpsilonGreedy or Boltzmann
+        How actions are chosen while learning.
+    n_episodes : int
+        Episodes of a fit.
+    max_steps : int
+        After which an episode is cut. A cut is no end: the last state keeps its worth.
+    random_state : int, RandomState or None
+    verbose : int
+        Whether to show progress.
+
+    Attributes
+    ----------
+    theta_ : (n_actions, n_features) array; (1, n_features) with joint features
+    n_episodes_, n_steps_ : int
+    history_ : dict
+        Of each episode "return", "length" and the mean absolute "error" of its targets.
+
+    See Also
+    --------
+    DeepQ : A network instead of a linear function.
+
+    Examples
+    --------
+    >>> from tenfold import LinearQ, WordCounts
+    >>> from tenfold.rl import TextGame
+    >>> words = WordCounts("presence")
+    >>> agent = LinearQ(0.5, features=words, learning_rate=0.05, n_episodes=1000, random_state=0)
+    >>> agent = agent.fit(TextGame())
+    >>> bool(agent.evaluate(TextGame(), 50, discount=0.5).mean > 0.3)
+    True
+    """
+
+    _parameter_constraints = {
+        "discount": [Interval(Real, 0, 1, closed="both")],
+        "features": "no_validation",
+        "joint_features": [None, callable],
+        "learning_rate": [Interval(Real, 0, None, closed="neither"), callable],
+        "exploration": [tuple],
+        "n_episodes": [Interval(Integral, 1, None, closed="left")],
+        "max_steps": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+    _learned_shapes = {"theta_": "_ _"}
+
+    def __init__(
+        self,
+        discount: float = 0.99,
+        *,
+        features: Any = None,
+        joint_features: Callable[[Any, int], Any] | None = None,
+        learning_rate: float | Schedule = 0.1,
+        exploration: Any = _DEFAULT_EXPLORATION,
+        n_episodes: int = 1000,
+        max_steps: int = 1000,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.discount, self.features, self.joint_features = discount, features, joint_features
+        self.learning_rate, self.exploration = learning_rate, exploration
+        self.n_episodes, self.max_steps = n_episodes, max_steps
+        self.random_state, self.verbose = random_state, verbose
+
+    def fit(self, world: Any, y: Any = None) -> Self:
+        """Learn from `n_episodes` episodes.
+
+        Parameters
+        ----------
+        world : MDP, environment, or name for `gymnasium.make`
+            With actions that are numbers from 0 on.
+        y : ignored
+        """
+        del y
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        return self.partial_fit(world, self.n_episodes)
+
+    def partial_fit(self, world: Any, episodes: int) -> Self:
+        """Go on for some episodes: the result is that of one fit over all of them, to the bit.
+
+        Parameters
+        ----------
+        world : MDP, environment, or name for `gymnasium.make`
+        episodes : int
+        """
+        with self._work_context():
+            self.exploration.check()
+            env = as_environment(world, self.max_steps)
+            k = count_choices(env.action_space, "actions")
+            if not hasattr(self, "theta_"):
+                self._begin(env, k)
+            first, target = self.n_episodes_, self.n_episodes_ + episodes
+            self._resume()
+            known: dict[str, np.ndarray] = {}
+            try:
+                while self.n_episodes_ < target:
+                    self._run_episode(env, known)
+                    report_objective(float(self.history_["return"][-1]))
+                    record_loop_state(self.n_episodes_ - first, self._loop_state)
+            finally:
+                end_loop()
+        return self
+
+    def _begin(self, env: Any, k: int) -> None:
+        self.encoder_: Any = None
+        if self.joint_features is None:
+            self.encoder_ = ObservationEncoder.make(self.features, env)
+            size, rows = self.encoder_.size, k
+        else:
+            seen = env.reset(seed=0)[0]
+            size, rows = len(np.atleast_1d(self.joint_features(seen, 0))), 1
+        self.seed_ = self.draw_seed()
+        self.theta_, self.n_actions_ = np.zeros((rows, size)), k
+        self.n_episodes_ = self.n_steps_ = 0
+        self.history_ = {name: np.zeros(0) for name in ("return", "length", "error")}
+
+    def _feature_rows(self, observation: Any, known: dict | None = None) -> np.ndarray:
+        """Features for each action, (n_actions, n_features); one row where all share them.
+
+        `known` remembers the features of texts.
+        """
+        if self.joint_features is None:
+            if known is None or not isinstance(observation, str):
+                return self.encoder_(observation)[None]
+            if observation not in known:
+                known[observation] = self.encoder_(observation)[None]
+            return known[observation]
+        rows = [np.atleast_1d(self.joint_features(observation, a)) for a in range(self.n_actions_)]
+        return np.asarray(rows, dtype=np.float64)
+
+    def _action_values(self, x: np.ndarray) -> np.ndarray:
+        return self.theta_ @ x[0] if self.joint_features is None else x @ self.theta_[0]
+
+    def _choose(self, q: np.ndarray, level: float, u: float) -> int:
+        chances = np.zeros(len(q))
+        counts = np.ones(len(q), np.int64)
+        compiled.action_probabilities(q, counts, type(self.exploration).code, level, chances)
+        return int(draw_index(chances, u))
+
+    def _run_episode(self, env: Any, known: dict) -> None:
+        """One episode of learning; its luck depends on seed and number alone."""
+        number = self.n_episodes_
+        own = int(episode_seed(self.seed_, number))
+        luck = int(episode_seed(own, compiled.AGENT_STREAM))
+        level = float(self.exploration.levels(number, number + 1, self.n_episodes)[0])
+        rate, theta = as_schedule(self.learning_rate), self.theta_.copy()
+        before, steps = self.theta_, self.n_steps_
+        self.theta_ = theta
+        x = self._feature_rows(env.reset(seed=own)[0], known)
+        a = self._choose(self._action_values(x), level, uniform(luck, 0))
+        total, t, errors, ends = 0.0, 0, 0.0, False
+        try:
+            while not ends:
+                seen, reward, terminated, truncated, _ = env.step(a)
+                t += 1
+                reward = check_reward(reward, t, own)
+                total += reward
+                after = self._feature_rows(seen, known)
+                q = self._action_values(after)
+                b = self._choose(q, level, uniform(luck, 2 * t))
+                worth = 0.0 if terminated else float(q.max())
+                row, own_x = (a, x[0]) if self.joint_features is None else (0, x[a])
+                error = reward + self.discount * worth - float(theta[row] @ own_x)
+                steps += 1
+                theta[row] += rate(steps) * error * own_x
+                errors += abs(error)
+                x, a = after, b
+                ends = bool(terminated or truncated or t >= self.max_steps)
+        except BaseException:
+            self.theta_ = before  # an episode counts as a whole
+            raise
+        self.n_episodes_, self.n_steps_ = number + 1, steps
+        news = (total, float(t), errors / t)
+        names = ("return", "length", "error")
+        self.history_ = {
+            n: np.append(self.history_[n], v) for n, v in zip(names, news, strict=True)
+        }
+
+    def _loop_state(self) -> tuple:
+        columns = tuple(self.history_[name] for name in ("return", "length", "error"))
+        return self.theta_, self.n_episodes_, self.n_steps_, columns
+
+    def _resume(self) -> None:
+        done, state = resume_loop(self._loop_state())
+        if done:
+            self.theta_, episodes, steps, columns = state
+            self.n_episodes_, self.n_steps_ = int(episodes), int(steps)
+            names = ("return", "length", "error")
+            self.history_ = dict(zip(names, columns, strict=True))
+
+    def action_values(self, observations: Any) -> np.ndarray:
+        """Q of each observation and action.
+
+        Parameters
+        ----------
+        observations : list
+            As the world gives them.
+        """
+        check_is_fitted(self, "theta_")
+        return np.array([self._action_values(self._feature_rows(seen)) for seen in observations])
+
+    def predict(self, observations: Any) -> np.ndarray:
+        """The best action for each observation.
+
+        Parameters
+        ----------
+        observations : list
+            As the world gives them.
+        """
+        return self.action_values(observations).argmax(axis=1)

@@ -1,0 +1,82 @@
+"""Observations of a world as vectors of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+
+class ObservationEncoder(NamedTuple):
+    """Turns one observation into a vector.
+
+    Attributes
+    ----------
+    kind : {"indicator", "numbers", "model", "function"}
+    size : int
+        Numbers of the vector.
+    model : transformer, callable or None
+    """
+
+    kind: str
+    size: int
+    model: Any = None
+
+    @classmethod
+    def make(cls, features: Any, env: Any) -> ObservationEncoder:
+        """The encoder of the observations of a world."""
+        space = env.observation_space
+        if features is None:
+            if getattr(space, "n", None) is not None:
+                return cls("indicator", int(space.n))
+            if getattr(space, "shape", None):
+                return cls("numbers", int(np.prod(space.shape)))
+            raise ValueError(
+                f"the observations of this world are {space}: give `features`, such as "
+                'WordCounts("presence") for texts'
+            )
+        if hasattr(features, "transform"):
+            model = _fit_to_texts(features, env)
+            seen = env.reset(seed=0)[0]
+            return cls("model", _row(model.transform([seen])).size, model)
+        if not callable(features):
+            raise TypeError(f"features={features!r}: give a transformer or a function")
+        first: Any = features(env.reset(seed=0)[0])
+        return cls("function", np.asarray(first).size, features)
+
+    def __call__(self, observation: Any) -> np.ndarray:
+        """The vector of an observation."""
+        if self.kind == "indicator":
+            x = np.zeros(self.size)
+            x[int(observation)] = 1.0
+            return x
+        if self.kind == "model":
+            return _row(self.model.transform([observation]))
+        value = self.model(observation) if isinstance(self.model, Callable) else observation
+        return np.asarray(value, dtype=np.float64).reshape(-1)
+
+
+def _fit_to_texts(features: Any, env: Any) -> Any:
+    """The transformer, fitted to the texts of the world if it is not yet."""
+    try:
+        check_is_fitted(features)
+    except NotFittedError:
+        texts = getattr(env, "texts", None)
+        if texts is None:
+            raise ValueError(
+                f"{type(features).__name__} is not fitted, and the world has no `texts` to fit it "
+                "to: fit it first"
+            ) from None
+        new: Any = clone(features)
+        return new.fit(texts)
+    return features
+
+
+def _row(matrix: Any) -> np.ndarray:
+    dense = matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
+    return dense.reshape(-1).astype(np.float64)

@@ -1,0 +1,295 @@
+"""Q-learning and SARSA."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from tenfold.optim.schedules import PowerDecay, Schedule
+from tenfold.rl import _table_numba as compiled
+from tenfold.rl._random_numba import episode_seed
+from tenfold.rl.exploration import EpsilonGreedy
+from tenfold.rl.moves import column_codes, open_moves
+from tenfold.rl.table_agents import TABLE_CONSTRAINTS, EpisodeTable, TableAgent
+
+_DEFAULT_RATE = PowerDecay(delta=0.8)
+_DEFAULT_EXPLORATION = EpsilonGreedy()
+
+
+class QLearning(TableAgent):
+    r"""Q-learning: values of actions from experience, whatever the behavior.
+
+    After a move from s by a to s' with reward r
+
+    .. math:: Q(s, a) \leftarrow Q(s, a)
+        + \alpha \bigl(r + \gamma \max_{a'} Q(s', a') - Q(s, a)\bigr),
+
+    nothing being added for s' if the episode terminated there. If every action is taken in every
+    state again and again, and the rates satisfy :math:`\sum \alpha = \infty` and
+    :math:`\sum \alpha^2 < \infty`, Q converges to the optimal values. With the rate 1/N(s, a) it is
+    the plain average of the samples.
+
+    Parameters
+    ----------
+    discount : float
+        :math:`\gamma`.
+    learning_rate : float or schedule
+        :math:`\alpha` of the t-th visit of a pair of state and action; t^-0.8 by default.
+    exploration : EpsilonGreedy, Boltzmann or UpperConfidence
+        How actions are chosen while learning, from `tenfold.rl`.
+    n_episodes : int
+        Episodes of a fit.
+    max_steps : int
+        After which an episode is cut. A cut is no end: the last state keeps its worth.
+    double : bool
+        Whether two tables choose and evaluate the best next action (double Q-learning), which
+        removes the optimism of the maximum of noisy values.
+    n_steps : int
+        Rewards that are summed before the next state is evaluated.
+    trace_decay : float, optional
+        Watkins's Q(lambda): every error is shared with the moves before, less by the factor
+        discount * trace_decay for each step. None: no traces.
+    initial_q : float or array of shape (n_states, n_actions)
+        Values to begin with; large ones are optimism that makes every action be tried.
+    random_state : int, RandomState or None
+        Seed. Draws belong to episode and step, so that episodes can be redone one by one.
+    verbose : int
+        Whether to show progress.
+
+    Attributes
+    ----------
+    q_ : (n_states, n_actions) array
+    values_, policy_ : (n_states,) arrays
+        Largest value and best action of each state.
+    visits_ : (n_states, n_actions) array
+        Updates of each pair.
+    n_episodes_ : int
+    history_ : dict
+        Of each episode "return", "length" and "seconds"; with `optimal_q` also "q_error", the
+        largest distance to it, after the episodes "q_error_episode".
+
+    See Also
+    --------
+    SARSA : Learns about the policy that it follows.
+    ValueIteration : If the process is known.
+
+    References
+    ----------
+    C. J. C. H. Watkins and P. Dayan (1992), "Q-learning". H. van Hasselt (2010), "Double
+    Q-learning".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import MDP, QLearning
+    >>> go = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], float)
+    >>> mdp = MDP(go, [[0.1, 0], [1, 0.5]])
+    >>> agent = QLearning(0.5, n_episodes=200, max_steps=100, random_state=0).fit(mdp)
+    >>> agent.q_.round(2).tolist(), agent.policy_.tolist()
+    ([[0.6, 1.0], [2.0, 1.0]], [1, 0])
+    """
+
+    @property
+    def update_rule(self) -> int:
+        """Code of the update."""
+        return compiled.Q_LEARNING
+
+    def __init__(
+        self,
+        discount: float = 0.99,
+        *,
+        learning_rate: float | Schedule = _DEFAULT_RATE,
+        exploration: Any = _DEFAULT_EXPLORATION,
+        n_episodes: int = 1000,
+        max_steps: int = 1000,
+        double: bool = False,
+        n_steps: int = 1,
+        trace_decay: float | None = None,
+        initial_q: Any = 0.0,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.discount, self.learning_rate, self.exploration = discount, learning_rate, exploration
+        self.n_episodes, self.max_steps, self.double = n_episodes, max_steps, double
+        self.n_steps, self.trace_decay, self.initial_q = n_steps, trace_decay, initial_q
+        self.random_state, self.verbose = random_state, verbose
+
+    def fit(self, world: Any, y: Any = None, *, optimal_q: Any = None) -> Self:
+        """Learn from episodes, or from a table of moves that somebody made.
+
+        Parameters
+        ----------
+        world : MDP, environment, name for `gymnasium.make`; or table or file of moves
+            Moves have the columns state, action, reward, next_state, terminated; they are learned
+            from in their order, `n_episodes` times.
+        y : ignored
+        optimal_q : array of shape (n_states, n_actions), optional
+            What should be found; its largest distance goes into `history_`.
+
+        Notes
+        -----
+        From a table, `states_` and `actions_` hold the names that the numbers stand for.
+        """
+        if _is_table(world):
+            with self._work_context():
+                self._check_settings()
+                return self._fit_table(world)
+        return super().fit(world, y, optimal_q=optimal_q)
+
+    def _fit_table(self, table: Any) -> Self:
+        """Passes over logged moves."""
+        if self.n_steps > 1 or self.trace_decay is not None:
+            raise ValueError("moves of a table are learned from one by one: n_steps=1, no traces")
+        cells = open_moves(table, ["state", "action", "reward", "next_state"], ["terminated"])
+        (s, after), states = column_codes([cells["state"], cells["next_state"]])
+        (a,), actions = column_codes([cells["action"]])
+        ends = cells["terminated"].astype(np.int64) if "terminated" in cells else np.zeros_like(s)
+        reward = np.asarray(cells["reward"], dtype=np.float64)
+        self._forget()
+        log = EpisodeTable(self, (len(states), len(actions)))
+        log.extend_rates(self.n_episodes * int(np.bincount(s * len(actions) + a).max()) + 1)
+        moves = (s, a, reward, after, ends)
+        for sweep in range(self.n_episodes):
+            seed = int(episode_seed(log.seed, sweep))
+            compiled.replay_moves(log.tables, moves, log.settings, log.rates, seed)
+        log.store(self)
+        self.states_, self.actions_ = states, actions
+        return self
+
+
+def _is_table(world: Any) -> bool:
+    """Whether this is a table of moves: a path of a file, a data frame, a dict of columns."""
+    if isinstance(world, os.PathLike | dict):
+        return True
+    if isinstance(world, str):
+        return Path(world).suffix != "" or Path(world).exists()
+    return hasattr(world, "columns") or hasattr(world, "column_names")
+
+
+class SARSA(TableAgent):
+    r"""SARSA: values of actions under the policy that is followed.
+
+    After a move from s by a to s' with reward r, where a' is taken next,
+
+    .. math:: Q(s, a) \leftarrow Q(s, a) + \alpha \bigl(r + \gamma Q(s', a') - Q(s, a)\bigr).
+
+    With `expected=True` the value of the action that happens to be taken is replaced by the mean
+    over the policy, :math:`\sum_{a'} \pi(a' | s') Q(s', a')`. Q converges to the optimal values if
+    exploration vanishes; with constant exploration, to those of the policy that explores.
+
+    Parameters
+    ----------
+    discount : float
+        :math:`\gamma`.
+    expected : bool
+        Whether to take the mean over the next action.
+    learning_rate, exploration, n_episodes, max_steps, double, initial_q, random_state, verbose
+        As in `QLearning`.
+    n_steps : int
+        Rewards that are summed before the next state and action are evaluated.
+    trace_decay : float, optional
+        SARSA(lambda): every error is shared with the moves before, less by the factor
+        discount * trace_decay for each step.
+
+    Attributes
+    ----------
+    q_, values_, policy_, visits_, n_episodes_, history_
+        As in `QLearning`.
+
+    See Also
+    --------
+    QLearning
+
+    References
+    ----------
+    G. A. Rummery and M. Niranjan (1994), "On-line Q-learning using connectionist systems". R. S.
+    Sutton and A. G. Barto (2018), "Reinforcement Learning", chapters 6, 7 and 12.
+
+    Examples
+    --------
+    Beside a cliff SARSA learns to keep away from the edge, since it sometimes stumbles:
+
+    >>> from tenfold import SARSA
+    >>> from tenfold.rl import EpsilonGreedy, cliff
+    >>> world = cliff()
+    >>> stumbling = EpsilonGreedy(0.1, 0.1)
+    >>> agent = SARSA(
+    ...     1.0, learning_rate=0.1, exploration=stumbling, n_episodes=1000, random_state=0
+    ... ).fit(world)
+    >>> print(world.show_policy(agent.policy_)[:12])
+    →→→→→→→→→→→↓
+    """
+
+    _parameter_constraints = {**TABLE_CONSTRAINTS, "expected": ["boolean"]}
+
+    def __init__(
+        self,
+        discount: float = 0.99,
+        *,
+        expected: bool = False,
+        learning_rate: float | Schedule = _DEFAULT_RATE,
+        exploration: Any = _DEFAULT_EXPLORATION,
+        n_episodes: int = 1000,
+        max_steps: int = 1000,
+        double: bool = False,
+        n_steps: int = 1,
+        trace_decay: float | None = None,
+        initial_q: Any = 0.0,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.discount, self.expected = discount, expected
+        self.learning_rate, self.exploration = learning_rate, exploration
+        self.n_episodes, self.max_steps, self.double = n_episodes, max_steps, double
+        self.n_steps, self.trace_decay, self.initial_q = n_steps, trace_decay, initial_q
+        self.random_state, self.verbose = random_state, verbose
+
+    @property
+    def update_rule(self) -> int:
+        """Code of the update."""
+        return compiled.EXPECTED_SARSA if self.expected else compiled.SARSA
+
+
+def td_update(
+    q: Any,
+    move: tuple[int, int, float, int],
+    *,
+    rate: float,
+    discount: float,
+    next_action: int | None = None,
+    terminated: bool = False,
+) -> np.ndarray:
+    r"""The table after one move: Q-learning's update, or SARSA's if the next action is given.
+
+    Parameters
+    ----------
+    q : array of shape (n_states, n_actions)
+    move : tuple
+        State, action, reward, next state.
+    rate, discount : float
+        :math:`\alpha` and :math:`\gamma`.
+    next_action : int, optional
+    terminated : bool
+        Whether nothing comes after the move.
+
+    Examples
+    --------
+    >>> q = [[0, 0], [2, 1]]
+    >>> float(td_update(q, (0, 0, 1.0, 1), rate=0.5, discount=0.9)[0, 0])
+    1.4
+    >>> td_update(q, (0, 0, 1.0, 1), rate=0.5, discount=0.9, next_action=1).tolist()
+    [[0.95, 0.0], [2.0, 1.0]]
+    """
+    s, a, reward, after = move
+    table = np.array(q, dtype=np.float64)[None]
+    k = table.shape[2]
+    tables = (table, np.zeros(table.shape[1:], np.int64), np.zeros(k), np.zeros(k))
+    rule = compiled.Q_LEARNING if next_action is None else compiled.SARSA
+    follow = 0 if next_action is None else next_action
+    worth = 0.0 if terminated else compiled.next_value(tables, after, follow, rule, 0)
+    rates = np.array([0.0, rate])
+    compiled.update_pair(tables, s, a, reward + discount * worth, rates, 0)
+    return table[0]

@@ -1,0 +1,276 @@
+"""Planning against closed forms, brute force over all policies, and linear programs."""
+
+from itertools import islice, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import tenfold
+from tenfold import MDP, FiniteHorizon, PolicyIteration, ValueIteration
+from tenfold.rl import (
+    GridWorld,
+    evaluate_policy,
+    greedy_policy,
+    grid_world,
+    maze,
+    optimal_actions,
+    value_iteration_steps,
+)
+
+GO = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], float)
+PLANNERS = [
+    ValueIteration(0.9, tol=1e-9),
+    ValueIteration(0.9, tol=1e-9, order="given"),
+    ValueIteration(0.9, tol=1e-9, order="given", iterate="q"),
+    PolicyIteration(0.9),
+    PolicyIteration(0.9, sweeps=4, tol=1e-9),
+]
+
+
+def two_states():
+    return MDP(GO, [[0.1, 0], [1, 0.5]])
+
+
+def random_mdp(seed, n=3, k=2, *, ends=False):
+    rng = np.random.default_rng(seed)
+    P = rng.dirichlet(np.full(n, 0.6), size=(n, k))
+    terminal = [n - 1] if ends else None
+    return MDP(P, rng.normal(size=(n, k, n)), terminal=terminal)
+
+
+def best_by_brute_force(mdp, discount):
+    policies = product(range(mdp.n_actions), repeat=mdp.n_states)
+    return np.max([evaluate_policy(mdp, np.array(p), discount) for p in policies], axis=0)
+
+
+@pytest.mark.parametrize("planner", PLANNERS, ids=str)
+def test_worked_numbers_of_two_states(planner):
+    plan = planner.fit(two_states())
+    np.testing.assert_allclose(plan.values_, [9, 10], atol=1e-8)
+    assert plan.policy_.tolist() == [1, 0] == plan.predict([0, 1]).tolist()
+    assert plan.converged_
+
+
+@pytest.mark.parametrize("planner", PLANNERS, ids=str)
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6), ends=st.booleans())
+def test_planners_find_the_best_of_all_policies(planner, seed, ends):
+    mdp = random_mdp(seed, ends=ends)
+    plan, best = planner.fit(mdp), best_by_brute_force(mdp, 0.9)
+    np.testing.assert_allclose(plan.values_, best, atol=1e-8)
+    np.testing.assert_allclose(plan.q_.max(axis=1), plan.values_, atol=1e-9)
+    assert mdp.bellman_residual(plan.values_, 0.9) < 1e-8
+    loss = (best - evaluate_policy(mdp, plan.policy_, 0.9)).max()
+    assert loss <= plan.bounds_.policy_loss + 1e-12
+    assert (plan.bounds_.lower <= best + 1e-12).all()
+    assert (best <= plan.bounds_.upper + 1e-12).all()
+
+
+def test_bounds_hold_long_before_convergence():
+    mdp = random_mdp(1, n=8, k=3)
+    best = ValueIteration(0.95, tol=1e-12).fit(mdp).values_
+    for sweeps in (1, 3, 10):
+        with pytest.warns(ConvergenceWarning, match="max_iter"):
+            plan = ValueIteration(0.95, order="given", max_iter=sweeps).fit(mdp)
+        assert (plan.bounds_.lower <= best).all()
+        assert (best <= plan.bounds_.upper).all()
+        loss = (best - evaluate_policy(mdp, plan.policy_, 0.95)).max()
+        assert loss <= plan.bounds_.policy_loss
+
+
+def test_the_linear_program_has_the_same_values():
+    """min sum V  subject to  V(s) >= R(s, a) + discount sum_s' T(s, a, s') V(s')."""
+    mdp, g = random_mdp(2, n=12, k=4), 0.9
+    A = g * mdp._matrix.toarray() - np.repeat(np.eye(12), 4, axis=0)
+    found = linprog(np.ones(12), A, -mdp.expected_rewards.ravel(), bounds=(None, None))
+    np.testing.assert_allclose(ValueIteration(g, tol=1e-9).fit(mdp).values_, found.x, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("cost", "discount", "slip", "value", "first"),
+    [
+        (0.01, 0.9, 0.2, 0.3581, "left"),
+        (10, 0.9, 0.2, -24.2501, "up"),
+        (0.01, 1.0, 0.0, 0.94, "left"),
+        (10, 1.0, 0.0, -20, "up"),
+    ],
+)
+def test_grid_world_of_the_notes(cost, discount, slip, value, first):
+    world = grid_world(cost, slip)
+    at = int(world.start.argmax())
+    for planner in (ValueIteration(discount), PolicyIteration(discount)):
+        plan = planner.fit(world)
+        assert plan.values_[at] == pytest.approx(value, abs=5e-5)
+        assert world.actions[plan.policy_[at]] == first
+
+
+def test_the_way_round_is_left_at_a_cost_of_a_quarter():
+    for cost, first in ((0.2499, ["left"]), (0.25, ["up", "left"]), (0.2501, ["up"])):
+        world = grid_world(cost)
+        best = ValueIteration(1.0).fit(world).optimal_actions_[int(world.start.argmax())]
+        assert [a for a, is_best in zip(world.actions, best, strict=True) if is_best] == first
+
+
+def test_values_of_the_grid_at_half_discount():
+    world = grid_world(cost=0)
+    values = world.to_grid(ValueIteration(0.5).fit(world).values_)
+    expected = [[0.5, 1, 0], [0.25, np.nan, 1], [0.125, 0.0625, 0.03125]]
+    np.testing.assert_allclose(values, expected, atol=1e-6)
+
+
+def test_error_shrinks_by_the_discount():
+    mdp, g = random_mdp(3, n=20, k=3), 0.8
+    best = ValueIteration(g, tol=1e-13).fit(mdp).values_
+    errors = [np.abs(V - best).max() for V in islice(value_iteration_steps(mdp, g), 30)]
+    assert (np.divide(errors[1:], errors[:-1]) <= g + 1e-9).all()
+    history = ValueIteration(g, order="given").fit(mdp).history_
+    assert (history["contraction"][1:] <= g + 1e-9).all()
+    single = MDP(np.ones((1, 1, 1)), [1.0])
+    gaps = [10 - V[0] for V in islice(value_iteration_steps(single, 0.9), 20)]
+    np.testing.assert_allclose(np.divide(gaps[1:], gaps[:-1]), 0.9)
+
+
+def test_sweeps_of_value_iteration_are_finite_horizons():
+    mdp = random_mdp(4)
+    plan = FiniteHorizon(6, discount=0.9).fit(mdp)
+    np.testing.assert_allclose(plan.values_[1:], [*islice(value_iteration_steps(mdp, 0.9), 6)])
+
+
+def test_policy_iteration_takes_fewer_rounds():
+    plan = PolicyIteration(0.9, initial_policy=[0, 0]).fit(two_states())
+    assert plan.n_iter_ == 2
+    assert plan.history_["changed"].tolist() == [1, 0]
+    sweeps = ValueIteration(0.9, order="given", tol=0.9 / 0.1 * 1e-10).fit(two_states())
+    assert sweeps.n_iter_ == 220  # until no value changes by 1e-10
+
+
+def test_modified_policy_iteration_without_sweeps_is_value_iteration():
+    mdp = random_mdp(5)
+    low = min(mdp.expected_rewards.max(axis=1).min(), 0) / 0.1
+    steps = [*islice(value_iteration_steps(mdp, 0.9, np.full(3, low)), 7)]
+    with pytest.warns(ConvergenceWarning):
+        plan = PolicyIteration(0.9, sweeps=0, max_iter=6).fit(mdp)
+    np.testing.assert_allclose(plan.values_, steps[-1])
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_finite_horizon_is_the_best_of_all_policies_over_time(seed):
+    mdp, T = random_mdp(seed, n=2, k=2), 3
+    plan = FiniteHorizon(T).fit(mdp)
+    rows = [np.array(p) for p in product(range(2), repeat=2)]
+    every = product(rows, repeat=T)
+    values = [evaluate_policy(mdp, np.array([rows[0], *p]), 1.0, horizon=T)[T] for p in every]
+    np.testing.assert_allclose(plan.values_[T], np.max(values, axis=0), atol=1e-12)
+    np.testing.assert_allclose(evaluate_policy(mdp, plan.policy_, 1.0, horizon=T), plan.values_)
+
+
+def test_the_policy_depends_on_the_time_left():
+    plan = FiniteHorizon(3).fit(two_states())
+    np.testing.assert_allclose(plan.values_[1:], [[0.1, 1], [1, 2], [2, 3]])
+    assert plan.predict([0], 1) == [0]
+    assert plan.predict([0], 2) == [1] == plan.predict([0])
+    action, left = plan.act(0)
+    assert (action, left) == (1, 2)
+    assert plan.act(0, 1) == (0, 0)
+    with pytest.raises(ValueError, match="steps_left=4"):
+        plan.predict([0], 4)
+
+
+def test_evaluation_exact_iterative_and_by_krylov():
+    world = maze(35, 35, slip=0.2, random_state=1)
+    policy = ValueIteration(0.95).fit(world).policy_
+    exact = evaluate_policy(world, policy, 0.95)
+    P, r = world.chain(policy)
+    dense = np.linalg.solve(np.eye(world.n_states) - 0.95 * P.toarray(), r)
+    np.testing.assert_allclose(exact, dense, rtol=1e-9)
+    slow = evaluate_policy(world, policy, 0.95, method="iterative", tol=1e-10)
+    np.testing.assert_allclose(slow, dense, rtol=1e-7)
+    np.testing.assert_allclose(
+        evaluate_policy(two_states(), [[1, 0], [1, 0]], 0.9),
+        evaluate_policy(two_states(), [0, 0], 0.9),
+    )
+
+
+def test_order_does_not_change_what_is_found():
+    world = maze(30, 40, slip=0.2, walls=0.3, random_state=3)
+    ordered, given_order = (
+        ValueIteration(0.97, tol=1e-8, order=o).fit(world) for o in ("auto", "given")
+    )
+    np.testing.assert_allclose(ordered.values_, given_order.values_, atol=2e-8)
+    assert ordered.n_iter_ < given_order.n_iter_ / 3
+
+
+def test_ties_are_told_and_the_first_best_action_is_taken():
+    q = [[1.0, 1.0 + 1e-12, 0], [0, 2, 1]]
+    assert optimal_actions(q).tolist() == [[True, True, False], [False, True, False]]
+    assert greedy_policy(q).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("planner", [ValueIteration(1.0), PolicyIteration(1.0)], ids=str)
+def test_no_discount_where_it_pays_to_go_on(planner):
+    with pytest.raises(ValueError, match="one can go on forever and earn at least"):
+        planner.fit(MDP(GO, [[-5, -5], [1, 0.5]]))
+    with pytest.raises(ValueError, match="from state 0 the process can never end"):
+        planner.fit(MDP(GO, [[-1, -1], [-1, -1]]))
+
+
+@pytest.mark.parametrize("planner", [ValueIteration(1.0), PolicyIteration(1.0)], ids=str)
+def test_no_discount_where_it_ends(planner):
+    world = GridWorld(["S..G"], {"G": 1.0}, cost=0.1, slip=0.0)
+    np.testing.assert_allclose(planner.fit(world).values_, [0.7, 0.8, 0.9, 0], atol=1e-9)
+    rest = MDP(GO, [[0, -1], [-2, -3]])  # staying in state 0 costs nothing
+    np.testing.assert_allclose(ValueIteration(1.0).fit(rest).values_, [0, -3])
+    there_and_back = MDP(GO, [[-1, 3], [-1, -4]])  # a round costs 1
+    with pytest.raises(ValueError, match="never end"):
+        planner.fit(there_and_back)
+
+
+def test_wrong_states_and_parameters():
+    plan = ValueIteration().fit(two_states())
+    with pytest.raises(ValueError, match="state 2 does not exist"):
+        plan.predict([2])
+    with pytest.raises(ValueError, match="list of state numbers"):
+        plan.predict([0.5])
+    with pytest.raises(ValueError, match="discount"):
+        ValueIteration(1.5).fit(two_states())
+    with pytest.raises(ValueError, match='set order="given"'):
+        ValueIteration(iterate="q").fit(two_states())
+    with pytest.raises(ValueError, match="never ends under this policy"):
+        evaluate_policy(two_states(), [0, 0], 1.0)
+
+
+@pytest.mark.parametrize("planner", [ValueIteration(0.9), PolicyIteration(0.9), FiniteHorizon(3)])
+def test_plans_are_saved(planner, tmp_path):
+    plan = planner.fit(two_states())
+    plan.save(tmp_path / "plan.tenfold")
+    loaded = tenfold.load(tmp_path / "plan.tenfold")
+    np.testing.assert_array_equal(loaded.q_, plan.q_)
+    assert (loaded.predict([0, 1]) == plan.predict([0, 1])).all()
+
+
+@pytest.mark.parametrize("planner", PLANNERS, ids=str)
+def test_ctrl_c_keeps_what_is_found(planner, monkeypatch):
+    """The values so far, with bounds that hold."""
+    mdp, calls = random_mdp(7, n=6, k=3), []
+    best = best_by_brute_force(mdp, 0.9)
+    original = MDP.action_values
+
+    def interrupt(self, values, discount):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return original(self, values, discount)
+
+    monkeypatch.setattr(MDP, "action_values", interrupt)
+    planner = clone(planner).set_params(tol=1e-300)
+    with pytest.raises(KeyboardInterrupt):
+        planner.fit(mdp)
+    assert not planner.converged_
+    assert (planner.bounds_.lower <= best + 1e-12).all()
+    assert (best <= planner.bounds_.upper + 1e-12).all()
