@@ -1,0 +1,1 @@
+"""Models of sequences: Markov chains and n-grams."""

@@ -1,0 +1,290 @@
+"""Emissions of hidden Markov models: densities of each state, and how they learn.
+
+An emission is fixed by a state (parameters); `densities` and `statistic` are what passes over
+sequences ask of it. Gaussian and other densities are the components of mixtures, whose
+responsibilities are here the probabilities of the hidden states.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from tenfold.math.links import log_sum_exp
+from tenfold.mixture._covariance_types import DIAGONAL_TYPES
+from tenfold.mixture._discrete_components import DiscreteFamily, DiscreteParameters
+from tenfold.mixture._gaussian import (
+    EMPTY_WEIGHT,
+    GaussianFamily,
+    GaussianParameters,
+    moments_about_means,
+)
+from tenfold.mixture._moments import repeat_weights
+
+
+class Emission(Protocol):
+    """What the passes of a hidden Markov model ask of its emissions."""
+
+    def log_densities(self, X: np.ndarray) -> np.ndarray:
+        """Log-density of each step and state, (n_steps, n_states)."""
+        ...
+
+    def statistic(self, X: np.ndarray, probabilities: np.ndarray) -> Any:
+        """Sufficient statistic of steps whose states have these probabilities."""
+        ...
+
+
+class CategoricalEmission(NamedTuple):
+    """Symbols 0 to M - 1.
+
+    Attributes
+    ----------
+    probabilities : (K, M)
+    """
+
+    probabilities: np.ndarray
+
+    def log_densities(self, X: np.ndarray) -> np.ndarray:
+        """Log-probability of each symbol; 0 where it is missing."""
+        with np.errstate(divide="ignore"):
+            table = np.log(self.probabilities.T)
+        return np.concatenate([table, np.zeros((1, table.shape[1]))])[self._symbols(X)]
+
+    def statistic(self, X: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+        """Expected count of each symbol in each state, (K, M)."""
+        symbols, size = self._symbols(X), self.probabilities.shape[1] + 1
+        counts = [np.bincount(symbols, column, minlength=size)[:-1] for column in probabilities.T]
+        return np.array(counts)
+
+    def _symbols(self, X: np.ndarray) -> np.ndarray:
+        column = X[:, 0]
+        size = self.probabilities.shape[1]
+        if column.dtype.kind != "f":
+            symbols = column.astype(np.int64, copy=False)
+        else:
+            missing = np.isnan(column)
+            symbols = np.where(missing, size, column).astype(np.int64)
+            if (symbols[~missing] != column[~missing]).any():
+                raise ValueError("Symbols should be integers")
+            if (symbols[~missing] >= size).any():
+                raise ValueError(_unknown_symbol(column[~missing].max(), size))
+        if len(symbols) and (symbols.min() < 0 or symbols.max() > size):
+            raise ValueError(_unknown_symbol(symbols.max(), size))
+        return symbols
+
+
+def _unknown_symbol(symbol: float, size: int) -> str:
+    return (
+        f"Largest symbol is {symbol:.0f} but the model only emits symbols from 0 to {size - 1}; "
+        "negative ones do not exist. Give n_features, or fit to all symbols."
+    )
+
+
+class CountEmission(NamedTuple):
+    """Counts of several columns: Poisson with a rate each, or multinomial shares.
+
+    Attributes
+    ----------
+    kind : "poisson" or "multinomial"
+    rates : (K, p)
+    """
+
+    kind: str
+    rates: np.ndarray
+
+    @property
+    def _components(self) -> Any:
+        K, p = self.rates.shape
+        family = DiscreteFamily(self.kind, 0.0, np.ones(p, np.int64), None, "HMM")
+        return family.components(DiscreteParameters(np.ones(K), self.rates, np.zeros(K)))
+
+    def log_densities(self, X: np.ndarray) -> np.ndarray:
+        """Log-probability of each step in each state."""
+        components = self._components
+        return components.log_joint(components.prepare(X)).T
+
+    def statistic(self, X: np.ndarray, probabilities: np.ndarray) -> Any:
+        """Weights and weighted sums of the steps of each state."""
+        components = self._components
+        R = np.ascontiguousarray(probabilities.T)
+        return components.statistic(components.prepare(X), R)
+
+
+class GaussianEmission(NamedTuple):
+    """Gaussian steps.
+
+    Attributes
+    ----------
+    kind : covariance type
+    means : (K, p)
+    covariances : of that type's shape
+    """
+
+    kind: str
+    means: np.ndarray
+    covariances: np.ndarray
+
+    @property
+    def parameters(self) -> GaussianParameters:
+        """As the components of a mixture; all of weight 1."""
+        return GaussianParameters(np.ones(len(self.means)), self.means, self.covariances)
+
+    def log_densities(self, X: np.ndarray) -> np.ndarray:
+        """Log-density of each step in each state; missing entries are left out."""
+        components = GaussianFamily(self.kind).components(self.parameters)
+        return components.log_joint(components.prepare(X)).T
+
+    def statistic(self, X: np.ndarray, probabilities: np.ndarray) -> Any:
+        """Moments of the steps of each state."""
+        components = GaussianFamily(self.kind).components(self.parameters)
+        R = np.ascontiguousarray(probabilities.T)
+        return components.statistic(components.prepare(X), R)
+
+    def update(self, statistic: Any, prior: GaussianPrior) -> GaussianEmission:
+        """The most probable parameters given the moments of the steps of each state."""
+        updated = GaussianFamily(self.kind).m_step(self.parameters, statistic)
+        observed = repeat_weights(statistic.n, self.means.shape[1])
+        if self.kind in DIAGONAL_TYPES:
+            observed = moments_about_means(statistic, *self.parameters[:2]).observed
+        means, covariances = prior.apply(self.kind, observed, *updated[1:])
+        return GaussianEmission(self.kind, means, covariances)
+
+
+class GaussianPrior(NamedTuple):
+    """Normal prior of means, inverse-gamma or inverse-Wishart prior of covariances.
+
+    Attributes
+    ----------
+    means, means_weight : mean, and number of steps that it is worth
+    covars, covars_weight : scale and degrees of freedom
+    """
+
+    means: Any = 0.0
+    means_weight: Any = 0.0
+    covars: float = 0.0
+    covars_weight: float = 0.0
+
+    def apply(
+        self, kind: str, observed: np.ndarray, means: np.ndarray, covariances: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Maximum a posteriori means and covariances from those of maximum likelihood.
+
+        `observed`, (K, p), is the weight of the entries that each mean comes from.
+        """
+        p = means.shape[1]
+        weight = np.broadcast_to(np.asarray(self.means_weight, float), means.shape)
+        prior = np.broadcast_to(np.asarray(self.means, float), means.shape)
+        total = observed + weight
+        safe = np.where(total > EMPTY_WEIGHT, total, 1.0)
+        mean = np.where(total > EMPTY_WEIGHT, (observed * means + weight * prior) / safe, means)
+        moved, away, n = means - mean, mean - prior, observed[:, 0]
+        freedom = max(self.covars_weight - (1.0 if kind in DIAGONAL_TYPES else p), 0.0)
+        if kind in DIAGONAL_TYPES:
+            scatter, size = observed * moved**2 + weight * away**2, observed
+            if kind == "spherical":
+                scatter, size = scatter.mean(axis=1), observed.mean(axis=1)
+            own = size * covariances + scatter + self.covars
+        else:
+            scatter = n[:, None, None] * moved[:, :, None] * moved[:, None, :]
+            scatter = scatter + (weight * away)[:, :, None] * away[:, None, :]
+            size = n[:, None, None]
+            if kind == "tied":
+                size, scatter = n.sum(), scatter.sum(axis=0)
+            own = size * covariances + scatter + self.covars * np.eye(p)
+        divisor = np.asarray(size + freedom)
+        empty = divisor <= EMPTY_WEIGHT
+        updated = np.where(empty, covariances, own / np.where(empty, 1.0, divisor))
+        return mean, updated
+
+    def log_density(self, kind: str, means: np.ndarray, covariances: np.ndarray) -> float:
+        """Log-density of the parameters, up to a constant: what EM with this prior increases."""
+        K, p = means.shape
+        weight = np.broadcast_to(np.asarray(self.means_weight, float), means.shape)
+        away = means - np.asarray(self.means, float)
+        freedom = max(self.covars_weight - (1.0 if kind in DIAGONAL_TYPES else p), 0.0)
+        if kind in DIAGONAL_TYPES:
+            variances = covariances if kind == "diag" else covariances[:, None]
+            columns = p if kind == "spherical" else 1
+            log_det = columns * np.log(variances).sum()
+            quadratic = (weight * away**2 / variances).sum()
+            trace = columns * (self.covars / variances).sum()
+            return -0.5 * float(quadratic + trace + freedom * log_det)
+        matrices = np.broadcast_to(covariances, (K, p, p)) if kind == "tied" else covariances
+        solved = np.linalg.solve(matrices, (away)[:, :, None])[:, :, 0]
+        quadratic = float((weight * away * solved).sum())
+        own = covariances[None] if kind == "tied" else covariances
+        log_det = float(np.linalg.slogdet(own)[1].sum())
+        trace = self.covars * float(np.trace(np.linalg.inv(own), axis1=1, axis2=2).sum())
+        return -0.5 * (quadratic + trace + freedom * log_det)
+
+
+def share_counts(counts: np.ndarray, prior: Any, before: np.ndarray) -> np.ndarray:
+    """The most probable shares in each row; zeros stay, and so do rows without counts."""
+    total = np.where(before > 0, np.maximum(counts + np.asarray(prior, float) - 1, 0), 0.0)
+    sums = total.sum(axis=1, keepdims=True)
+    return np.where(sums > 0, total / np.where(sums > 0, sums, 1.0), before)
+
+
+def dirichlet_log_prior(prior: Any, probabilities: np.ndarray) -> float:
+    """Log-density of rows of probabilities under Dirichlet priors, up to a constant."""
+    exponent = np.broadcast_to(np.asarray(prior, float) - 1, probabilities.shape)
+    used = (exponent != 0) & (probabilities > 0)
+    return float((exponent[used] * np.log(probabilities[used])).sum())
+
+
+class MixtureEmission(NamedTuple):
+    """A mixture of Gaussians in each state.
+
+    Attributes
+    ----------
+    weights : (K, M)
+    gaussians : of all K * M components, state by state
+    """
+
+    weights: np.ndarray
+    gaussians: GaussianEmission
+
+    def _log_joint(self, X: np.ndarray) -> np.ndarray:
+        """Log of weight times density, (n_steps, K, M)."""
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(self.weights)
+        return self.gaussians.log_densities(X).reshape(len(X), *self.weights.shape) + log_weights
+
+    def log_densities(self, X: np.ndarray) -> np.ndarray:
+        """Log-density of each step in each state."""
+        return log_sum_exp(self._log_joint(X))
+
+    def statistic(self, X: np.ndarray, probabilities: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Weights (K, M) and moments of the steps of each component of each state."""
+        log_joint = self._log_joint(X)
+        largest = log_joint.max(axis=2, keepdims=True)
+        shares = np.exp(log_joint - np.where(np.isfinite(largest), largest, 0.0))
+        sums = shares.sum(axis=2, keepdims=True)
+        shares *= (probabilities[:, :, None]) / np.where(sums > 0, sums, 1.0)
+        flat = shares.reshape(len(X), -1)
+        return shares.sum(axis=0), self.gaussians.statistic(X, flat)
+
+
+class DensityEmission(NamedTuple):
+    """Any density.
+
+    Attributes
+    ----------
+    densities : one for each state
+    """
+
+    densities: tuple
+
+    def log_densities(self, X: np.ndarray) -> np.ndarray:
+        """Log-density of each step in each state; missing entries are left out."""
+        missing = bool(np.isnan(X).any())
+        names = "observed_log_density" if missing else "log_density"
+        return np.column_stack([getattr(density, names)(X) for density in self.densities])
+
+    def statistic(self, X: np.ndarray, probabilities: np.ndarray) -> tuple[np.ndarray, tuple]:
+        """Weight and statistic of the steps of each state."""
+        missing = bool(np.isnan(X).any())
+        name = "observed_statistic" if missing else "statistic"
+        pairs = zip(self.densities, np.ascontiguousarray(probabilities.T), strict=True)
+        return probabilities.sum(axis=0), tuple(getattr(d, name)(X, r) for d, r in pairs)

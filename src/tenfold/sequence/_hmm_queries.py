@@ -1,0 +1,351 @@
+"""Questions to a hidden Markov model with known parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tenfold.io.sequences import Ragged
+from tenfold.sequence._hmm_messages import in_form, log_backward_messages, log_forward_messages
+from tenfold.sequence._hmm_numba import find_k_best_paths
+from tenfold.sequence._hmm_passes import (
+    decode_chunk,
+    draw_paths,
+    filter_chunk,
+    lag_chunk,
+    pair_chunk,
+    score_sequences,
+    smooth_chunk,
+)
+
+
+class HMMQueries:
+    """Scores, filtering, smoothing, decoding, prediction and samples."""
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Parameters and learned attributes, and what the model defines."""
+
+    def _ask(self, X: Any, lengths: Any, f: Any, *state: Any) -> Any:
+        """The outputs of all steps, joined in order."""
+        model = self._hidden_chain()
+        with self._work_context():
+            return self._sequence_rows(X, lengths).total(f, model, *state)
+
+    def log_prob(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """Log-likelihood of each sequence; -inf if it is impossible.
+
+        Parameters
+        ----------
+        X, lengths : as for `fit`
+            The sequences.
+        """
+        model = self._hidden_chain()
+        with self._work_context():
+            return self._sequence_rows(X, lengths).each(score_sequences, model)
+
+    def score(self, X: Any, lengths: Any = None) -> float:
+        """Log-likelihood of all sequences together.
+
+        Parameters
+        ----------
+        X, lengths : as for `fit`
+            The sequences.
+        """
+        return float(self.log_prob(X, lengths).sum())
+
+    def score_samples(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
+        """Log-likelihood of all sequences, and the smoothed probabilities of the states.
+
+        Parameters
+        ----------
+        X, lengths : as for `fit`
+            The sequences.
+        """
+        return self.score(X, lengths), self.predict_proba(X, lengths)
+
+    def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """Smoothing: probability of each state given its whole sequence, (n_steps, n_components).
+
+        Parameters
+        ----------
+        X, lengths : as for `fit`
+            The sequences.
+        """
+        return self._ask(X, lengths, smooth_chunk).values
+
+    def filter(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """Filtering: probability of each state given the steps so far, (n_steps, n_components).
+
+        Parameters
+        ----------
+        X, lengths : as for `fit`
+            The sequences.
+        """
+        return self._ask(X, lengths, filter_chunk).values
+
+    def smooth_fixed_lag(self, X: Any, lag: int, lengths: Any = None) -> np.ndarray:
+        """Probability of each state given the steps up to `lag` later ones.
+
+        Parameters
+        ----------
+        X, lengths : as for `fit`
+            The sequences.
+        lag : int
+            0 is filtering; the length of the sequence is smoothing.
+        """
+        if lag < 0:
+            raise ValueError(f"lag={lag}: give 0 or more steps")
+        return self._ask(X, lengths, lag_chunk, lag).values
+
+    def forward(self, X: Any, form: str = "log") -> Any:
+        r"""Forward messages :math:`\alpha_t(k) = p(x_1 \dots x_t, s_t = k)` of one sequence.
+
+        Parameters
+        ----------
+        X : (n_steps, n_features) array
+            The sequence.
+        form : {"log", "scaled", "plain"}
+            Logarithms; messages that sum to one in each step, and the logarithms of the factors; or
+            the messages themselves, which underflow for long sequences.
+
+        Returns
+        -------
+        (n_steps, K) array, and for "scaled" (n_steps,) logarithms of scales beside it
+        """
+        model, log_B = self._one_sequence(X)
+        return in_form(log_forward_messages(model.start, model.transition, log_B), form)
+
+    def backward(self, X: Any, form: str = "log") -> Any:
+        r"""Backward messages :math:`\beta_t(k) = p(x_{t+1} \dots \mid s_t = k)` of one sequence.
+
+        Parameters
+        ----------
+        X : (n_steps, n_features) array
+            The sequence.
+        form : {"log", "scaled", "plain"}
+            As for `forward`.
+
+        Returns
+        -------
+        (n_steps, K) array, and for "scaled" (n_steps,) logarithms of scales beside it
+        """
+        model, log_B = self._one_sequence(X)
+        return in_form(log_backward_messages(model.transition, log_B), form)
+
+    def _one_sequence(self, X: Any) -> tuple[Any, np.ndarray]:
+        model = self._hidden_chain()
+        chunk = self._sequence_rows(X, None).gather()
+        if len(chunk.X) != 1:
+            raise ValueError("give one sequence, as an array")
+        return model, np.ascontiguousarray(model.emission.log_densities(chunk.X.values))
+
+    def transition_posteriors(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """Probability of each pair of states of a step and the next, (n_steps, K, K).
+
+        The entries of the last step of a sequence are zero.
+
+        Parameters
+        ----------
+        X, lengths : as for `fit`
+            The sequences.
+        """
+        return self._ask(X, lengths, pair_chunk).values
+
+    def decode(
+        self, X: Any, lengths: Any = None, algorithm: str | None = None
+    ) -> tuple[float, np.ndarray]:
+        """Most probable path, or most probable state of each step.
+
+        Parameters
+        ----------
+        X, lengths : as for `fit`
+            The sequences.
+        algorithm : {"viterbi", "map"}, optional
+            "viterbi" finds the path of largest probability, "map" the states of largest smoothed
+            probability, which together may be impossible. By default `self.algorithm`.
+
+        Returns
+        -------
+        log_prob : float
+            Joint log-probability of steps and states, summed over the sequences.
+        states : (n_steps,) array
+        """
+        algorithm = algorithm or self.algorithm
+        if algorithm == "viterbi":
+            paths = self._ask(X, lengths, decode_chunk)
+            return float(paths.scores.sum()), paths.states
+        if algorithm != "map":
+            raise ValueError(f"algorithm={algorithm!r}: give 'viterbi' or 'map'")
+        states = self.predict_proba(X, lengths).argmax(axis=1)
+        return float(self.joint_log_prob(X, states, lengths).sum()), states
+
+    def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """State of each step, by `algorithm`.
+
+        Parameters
+        ----------
+        X, lengths : as for `fit`
+            The sequences.
+        """
+        return self.decode(X, lengths)[1]
+
+    def joint_log_prob(self, X: Any, states: Any, lengths: Any = None) -> np.ndarray:
+        """Log of the joint density p(x, s) of each sequence and its states.
+
+        Parameters
+        ----------
+        X, lengths : as for `fit`
+            The sequences.
+        states : (n_steps,) array of int
+            State of each step.
+        """
+        model = self._hidden_chain()
+        chunk = self._sequence_rows(X, lengths).gather()
+        path, offsets = np.asarray(states, np.int64).ravel(), chunk.X.offsets
+        if len(path) != offsets[-1]:
+            raise ValueError(f"{len(path)} states for {offsets[-1]} steps")
+        with np.errstate(divide="ignore"):
+            log_start, log_A = np.log(model.start), np.log(model.transition)
+        terms = model.emission.log_densities(chunk.X.values)[np.arange(len(path)), path]
+        begins = np.zeros(len(path), bool)
+        begins[offsets[:-1][np.diff(offsets) > 0]] = True
+        terms = terms + np.where(begins, log_start[path], 0.0)
+        later = np.flatnonzero(~begins)
+        terms[later] += log_A[path[later - 1], path[later]]
+        sums = np.add.reduceat(np.append(terms, 0.0), offsets[:-1])
+        return np.where(np.diff(offsets) > 0, sums, 0.0)
+
+    def best_paths(self, X: Any, n_paths: int) -> tuple[np.ndarray, np.ndarray]:
+        """The most probable paths of one sequence.
+
+        Parameters
+        ----------
+        X : (n_steps, n_features) array
+            The sequence.
+        n_paths : int
+            Number of paths; there may be fewer of them.
+
+        Returns
+        -------
+        log_probs : (n_paths,) array, falling
+        paths : (n_paths, n_steps) array
+        """
+        if n_paths < 1:
+            raise ValueError(f"n_paths={n_paths}: give at least 1")
+        model, log_B = self._one_sequence(X)
+        with np.errstate(divide="ignore"):
+            log_start, log_A = np.log(model.start), np.log(model.transition)
+        paths, scores = find_k_best_paths(log_B, log_start, log_A, n_paths)
+        return scores, paths
+
+    def sample_paths(
+        self, X: Any, n_draws: int = 1, lengths: Any = None, *, random_state: int = 0
+    ) -> np.ndarray:
+        """Paths drawn from the posterior p(s | x), (n_draws, n_steps).
+
+        Parameters
+        ----------
+        X, lengths : as for `fit`
+            The sequences.
+        n_draws : int
+            Number of paths of each sequence.
+        random_state : int
+            Seed.
+        """
+        return self._ask(X, lengths, draw_paths, int(random_state), n_draws).values.T
+
+    def predict_next(self, X: Any, steps: int = 1, lengths: Any = None) -> np.ndarray:
+        """Probability of each state some steps after the end of each sequence.
+
+        Parameters
+        ----------
+        X, lengths : as for `fit`
+            The sequences.
+        steps : int
+            Number of steps.
+
+        Returns
+        -------
+        (n_sequences, n_components) array
+        """
+        if steps < 1:
+            raise ValueError(f"steps={steps}: give at least 1")
+        model = self._hidden_chain()
+        rows = self._sequence_rows(X, lengths)
+        filtered = Ragged(self.filter(X, lengths), rows.source.offsets)
+        last = np.array([part[-1] if len(part) else model.start for part in filtered])
+        power = np.linalg.matrix_power(model.transition, steps)
+        short = np.linalg.matrix_power(model.transition, steps - 1)  # nothing seen yet
+        empty = filtered.lengths == 0
+        return np.where(empty[:, None], last @ short, last @ power)
+
+    def get_stationary_distribution(self) -> np.ndarray:
+        """The distribution of the states in the long run."""
+        from tenfold.sequence.markov_chain import MarkovChain
+
+        return MarkovChain.from_matrix(self._hidden_chain().transition).stationary_distribution()
+
+    def sample(
+        self, n_samples: int = 1, random_state: Any = None, currstate: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Draw a sequence and its states.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of steps.
+        random_state : int, optional
+            Seed; by default `self.random_state`.
+        currstate : int, optional
+            State of the first step, instead of a draw.
+        """
+        model = self._hidden_chain()
+        seed = self.random_state if random_state is None else random_state
+        rng = np.random.default_rng(seed if isinstance(seed, int | np.integer) else None)
+        states = np.empty(n_samples, np.int64)
+        rows = np.cumsum(np.vstack([model.transition, model.start]), axis=1)
+        state = len(model.start)  # the row of the start
+        for step, draw in enumerate(rng.random(n_samples)):
+            if step == 0 and currstate is not None:
+                state = currstate
+            else:
+                state = int(np.searchsorted(rows[state], draw * rows[state, -1], side="right"))
+            states[step] = state
+        parts = {k: self._draw(k, int((states == k).sum()), rng) for k in np.unique(states)}
+        first = next(iter(parts.values()))
+        X = np.empty((n_samples, first.shape[1]), first.dtype)
+        for k, part in parts.items():
+            X[states == k] = part
+        return X, states
+
+    def aic(self, X: Any, lengths: Any = None) -> float:
+        """Akaike's information criterion: -2 log-likelihood + 2 * n_parameters.
+
+        Parameters
+        ----------
+        X, lengths : as for `fit`
+            The sequences.
+        """
+        return -2 * self.score(X, lengths) + 2 * self._n_parameters()
+
+    def bic(self, X: Any, lengths: Any = None) -> float:
+        """Bayesian information criterion: -2 log-likelihood + n_parameters * log n_steps.
+
+        Parameters
+        ----------
+        X, lengths : as for `fit`
+            The sequences.
+        """
+        steps = int(self._sequence_rows(X, lengths).source.offsets[-1])
+        return float(-2 * self.score(X, lengths) + self._n_parameters() * np.log(steps))
+
+    def _n_parameters(self) -> int:
+        """Free parameters of starts, allowed transitions and emissions."""
+        model = self._hidden_chain()
+        K = len(model.start)
+        free = np.count_nonzero(model.transition > 0) - K
+        rows_tied = isinstance(self.transitions, str) and self.transitions == "tied"
+        return (K - 1) + (K - 1 if rows_tied else free) + self._n_emission_parameters()

@@ -1,0 +1,207 @@
+"""What all language models share: scores, perplexity, tables of next symbols, generated text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.sequence._symbols import END, UNKNOWN, SymbolEncoder
+from tenfold.sequence._text_generation import generate_symbols, rank_symbols
+
+
+class LanguageModel(BaseEstimator):
+    """A model that gives the probability of the next symbol of a text.
+
+    A subclass has the parameters `unit`, `lowercase`, `tokenizer`, `unknown` and `boundaries`,
+    learns `symbols_` and `vocabulary_`, and defines `_probabilities` and `_follow`.
+    """
+
+    unit: str
+    lowercase: bool
+    tokenizer: Any
+    unknown: bool
+    boundaries: bool
+    symbols_: list[Any]
+    vocabulary_: dict[Any, int]
+
+    def _probabilities(self, documents: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Probability of each symbol of batches of documents, and where documents begin."""
+        raise NotImplementedError(f"{type(self).__name__} has to define _probabilities(documents)")
+
+    def _follow(self, symbols: list[int], /) -> np.ndarray:
+        """Probability of each symbol after numbered ones that begin a document."""
+        raise NotImplementedError(f"{type(self).__name__} has to define _follow(symbols)")
+
+    def _require_probabilities(self, what: str) -> None:
+        """Raise an error if the scores of this model are not probabilities."""
+        check_is_fitted(self)
+
+    def log_prob(self, documents: Any) -> np.ndarray:
+        """Natural logarithm of the probability of each document, its end included.
+
+        Parameters
+        ----------
+        documents : as for `fit`
+            The documents.
+        """
+        parts = [_add_runs(np.log(p), starts) for p, starts in self._probabilities(documents)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def score(self, documents: Any, y: Any = None) -> float:
+        """Mean log-probability of a symbol (natural logarithm); ends of documents count as symbols.
+
+        Parameters
+        ----------
+        documents : as for `fit`
+            The documents.
+        y : None
+            Not used.
+        """
+        total, symbols = 0.0, 0
+        for probabilities, _ in self._probabilities(documents):
+            total += float(np.log(probabilities).sum())
+            symbols += len(probabilities)
+        if not symbols:
+            raise ValueError("there is no symbol to score: the documents are empty")
+        return total / symbols
+
+    def perplexity(self, documents: Any) -> float:
+        """Exponential of minus the mean log-probability of a symbol.
+
+        Parameters
+        ----------
+        documents : as for `fit`
+            The documents.
+        """
+        self._require_probabilities("perplexity")
+        return float(np.exp(-self.score(documents)))
+
+    def bits_per_symbol(self, documents: Any) -> float:
+        """Minus the mean binary logarithm of the probability of a symbol.
+
+        Parameters
+        ----------
+        documents : as for `fit`
+            The documents.
+        """
+        self._require_probabilities("bits per symbol")
+        return -self.score(documents) / float(np.log(2))
+
+    def predict_proba(self, context: Any = "") -> np.ndarray:
+        """Probability of each symbol of `symbols_` after a context.
+
+        Parameters
+        ----------
+        context : str or sequence of symbols
+            The text so far; a document begins with it.
+        """
+        check_is_fitted(self)
+        encoded = [self._number(symbol) for symbol in self._encoder().split(context)]
+        return self._follow(encoded)
+
+    def next_symbol_table(self, context: Any = "", n: int | None = 10) -> list[tuple[Any, float]]:
+        """The most probable next symbols, with their probabilities.
+
+        Parameters
+        ----------
+        context : str or sequence of symbols
+            The text so far.
+        n : int, optional
+            Length of the table; symbols without probability are left out.
+        """
+        probabilities = self.predict_proba(context)
+        return [
+            (self.symbols_[number], float(probabilities[number]))
+            for number in rank_symbols(probabilities)[:n]
+        ]
+
+    def sample(
+        self,
+        n_samples: int = 1,
+        *,
+        prompt: Any = "",
+        max_length: int = 200,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        random_state: Any = None,
+    ) -> list[Any]:
+        """Generate documents, symbol by symbol.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of documents; document i is the same whatever their number.
+        prompt : str or sequence of symbols
+            Their beginning.
+        max_length : int
+            Largest number of symbols after the prompt.
+        temperature : float
+            Probabilities are raised to the power 1 / temperature; 0 takes the most probable symbol.
+        top_k : int, optional
+            Choose among so many most probable symbols.
+        top_p : float, optional
+            Choose among the most probable symbols whose probabilities reach this sum.
+        random_state : int or None
+            Seed.
+
+        Returns
+        -------
+        list of str, or of lists of symbols if the model was not fitted to texts
+        """
+        check_is_fitted(self)
+        self._require_probabilities("samples")
+        start = [self._number(symbol) for symbol in self._encoder().split(prompt)]
+        end = self.symbols_.index(END) if self.boundaries else -1
+        seeds = np.random.SeedSequence(random_state).spawn(n_samples)
+        documents = []
+        for seed in seeds:
+            numbers = generate_symbols(
+                self._follow,
+                start,
+                end,
+                max_length,
+                temperature=temperature,
+                top_k=top_k,
+                top_p=top_p,
+                rng=np.random.Generator(np.random.Philox(seed)),
+            )
+            documents.append(self._join([self.symbols_[number] for number in numbers]))
+        return documents
+
+    def _join(self, symbols: list[Any]) -> Any:
+        """A document of symbols: a text if they are texts."""
+        if not all(isinstance(symbol, str) for symbol in symbols):
+            return symbols
+        return ("" if self.unit == "character" and self.tokenizer is None else " ").join(symbols)
+
+    def _encoder(self) -> SymbolEncoder:
+        return SymbolEncoder(self.unit, lowercase=self.lowercase, tokenizer=self.tokenizer)
+
+    def _number(self, symbol: Any) -> int:
+        number = self.vocabulary_.get(symbol)
+        if number is None:
+            if not self.unknown:
+                raise ValueError(
+                    f"the symbol {symbol!r} is not in the vocabulary, and there is no {UNKNOWN}: "
+                    "fit with unknown=True"
+                )
+            return 0
+        return number
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _add_runs(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Sum of the values of each run; 0 for an empty one."""
+    sums = np.add.reduceat(np.append(values, 0.0), starts[:-1])
+    sums[np.diff(starts) == 0] = 0
+    return sums
