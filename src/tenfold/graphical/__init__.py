@@ -1,0 +1,15 @@
+"""Graphical models: Bayesian networks, factors, separation in graphs."""
+
+from tenfold._lazy import attach, modules_of_names
+
+# What each module offers. No name here is also that of a module: importing it would hide the name.
+_OFFERS = {
+    "bayesian_network": ("BayesianNetwork",),
+    "belief_propagation": ("BeliefPropagation", "propagate_beliefs"),
+    "directed_graph": ("DirectedGraph",),
+    "factors": ("Factor",),
+}
+_WHERE = modules_of_names(__name__, _OFFERS)
+
+__all__ = sorted(_WHERE)  # noqa: PLE0605
+__getattr__, __dir__ = attach(__name__, _WHERE)
