@@ -23,7 +23,7 @@ test: $(VENV)/for-test  ## all tests and all examples in docstrings
 	$(PY) -m pytest -n 2 --dist worksteal
 
 # Tests whose numbers depend on how products are summed: kernels, solvers, statistics, examples in docstrings.
-SENSITIVE := tests/optim tests/inference tests/linear tests/math tests/_compiled tests/cluster/test_kmeans.py \
+SENSITIVE := tests/optim tests/inference tests/linear tests/kernel tests/svm tests/gaussian_process tests/sequence tests/math tests/_compiled tests/cluster/test_kmeans.py \
 	tests/decomposition tests/stats tests/neural/test_fused_mlp.py tests/neural/test_layers.py tests/teaching src/tenfold
 
 test-older-processor: $(VENV)/for-test  ## the numerically sensitive tests as a processor with AVX2 alone

@@ -8,29 +8,39 @@ import sys
 
 from benchmarks import (
     agreement,
+    approximate_neighbors,
+    boosting_file,
     clusters,
     encoding,
     forests,
+    gaussian_process,
     glm,
+    kernels,
     lasso,
     memory,
     mixtures,
+    neighbors,
     networks,
     report,
+    rl,
     selection,
+    sequences,
     small,
     speed,
     startup,
     svc,
+    svm,
     trees,
 )
 from benchmarks.machine import QUIET, busy, machine
 
 GROUPS = {"speed": speed, "lasso": lasso, "glm": glm, "svc": svc, "agreement": agreement}
 GROUPS |= {"encoding": encoding, "selection": selection, "clusters": clusters, "mixtures": mixtures}
-GROUPS |= {"forests": forests}
+GROUPS |= {"forests": forests, "boosting-file": boosting_file}
+GROUPS |= {"gaussian-process": gaussian_process}
 GROUPS |= {"networks": networks, "small": small, "startup": startup, "memory": memory}
-GROUPS |= {"trees": trees}
+GROUPS |= {"kernels": kernels, "svm": svm, "trees": trees, "neighbors": neighbors}
+GROUPS |= {"approximate-neighbors": approximate_neighbors, "rl": rl, "sequences": sequences}
 
 
 def main() -> None:

@@ -1,16 +1,21 @@
-"""`tenfold.learn` beside scikit-learn's pipelines that are tuned for the same time.
+"""`tenfold.learn` beside pipelines of others that are tuned for the same time.
 
-Each table is split once. `tenfold.learn` gets the training part and chooses a model; boosted trees,
-logistic regression (ridge) and support vectors get it too, each in a pipeline whose settings are
-drawn at random until the time that the study took is spent. All are judged on the same test rows.
+Each table is split once. `tenfold.learn` gets the training part and chooses the best model; boosted
+trees of scikit-learn and LightGBM, logistic regression (ridge) and support vectors get it too, each
+in a pipeline whose settings are drawn at random until the time that the study took is spent, and
+FLAML, which searches by itself. All are judged on the same test rows. LightGBM and FLAML are left
+out where they are not installed.
 
     python -m benchmarks.learn [--minutes 2] [names ...]
+
+A run of less than two minutes says little about who wins; the header of the table names the time.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from importlib import util
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -29,6 +34,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from sklearn.svm import SVC, SVR
 
 import tenfold
+from benchmarks.trees import Labelled, forest_cover
 
 DRAWS = 200
 WORDY = 50.0  # characters on average: text
@@ -54,11 +60,23 @@ CLASSIFIERS = {
     "logistic": Peer(LogisticRegression(max_iter=2000), {"C": loguniform(1e-3, 100)}),
     "SVC": Peer(SVC(), MARGINS),
 }
+if util.find_spec("lightgbm") is not None:
+    from lightgbm import LGBMClassifier, LGBMRegressor
+
+    LEAVES = {
+        "n_estimators": [50, 100, 200, 400],
+        "learning_rate": loguniform(0.02, 0.3),
+        "num_leaves": [7, 15, 31, 63],
+        "reg_lambda": loguniform(1e-3, 10),
+    }
+    CLASSIFIERS["LightGBM"] = Peer(LGBMClassifier(random_state=0, verbose=-1), LEAVES)
 REGRESSORS = {
     "boosted trees": Peer(HistGradientBoostingRegressor(random_state=0), TREES, dense=True),
     "ridge": Peer(Ridge(), {"alpha": loguniform(1e-2, 1e4)}),
     "SVR": Peer(SVR(), MARGINS),
 }
+if "LightGBM" in CLASSIFIERS:
+    REGRESSORS["LightGBM"] = Peer(LGBMRegressor(random_state=0, verbose=-1), LEAVES)
 
 
 def tables() -> dict[str, Callable[[], tuple[pd.DataFrame, str]]]:
@@ -74,7 +92,24 @@ def tables() -> dict[str, Callable[[], tuple[pd.DataFrame, str]]]:
         "spambase": lambda: _fetched("fetch_spambase"),
         "sms spam": _messages,
         "adult-like": lambda: (adult_like(20_000), "income"),
+        "covertype-like": lambda: (_framed(forest_cover(30)), "target"),
+        "wide": lambda: (wide(1500, 200), "target"),
+        "tiny": lambda: (wide(60, 5), "target"),
     }
+
+
+def _framed(data: Labelled) -> pd.DataFrame:
+    X, y = np.concatenate([data.X, data.X_test]), np.concatenate([data.y, data.y_test])
+    return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(target=y)
+
+
+def wide(n: int, p: int) -> pd.DataFrame:
+    """Two classes; four of the columns matter, two of them by their product."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, p))
+    score = X[:, 0] + X[:, 1] * X[:, 2] + X[:, 3] + 0.5 * rng.logistic(size=n)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(p)])
+    return frame.assign(target=np.where(score > 0, "yes", "no"))
 
 
 def _fetched(name: str) -> tuple[pd.DataFrame, str]:
@@ -120,7 +155,7 @@ def compare(name: str, minutes: float) -> Iterator[tuple[str, float, float]]:
     measure = accuracy_score if classes else r2_score
     start = perf_counter()
     metric = "accuracy" if classes else "r2"
-    study = tenfold.learn(train, target, minutes=minutes, metric=metric)
+    study = tenfold.learn(train, target, minutes=minutes, metric=metric, prefer="best")
     seconds = perf_counter() - start
     score = measure(test[target], study.model.predict(test))
     yield f"tenfold: {study.chosen.title}", score, seconds
@@ -130,6 +165,25 @@ def compare(name: str, minutes: float) -> Iterator[tuple[str, float, float]]:
         model = tuned(peer, X, y, seconds)
         score = measure(test[target], model.predict(test.drop(columns=target)))
         yield who, score, perf_counter() - start
+    if util.find_spec("flaml") is not None:
+        start = perf_counter()
+        model = searched_by_flaml(X, y, seconds, "accuracy" if classes else "r2")
+        score = measure(test[target], model.predict(test.drop(columns=target)))
+        yield "FLAML", score, perf_counter() - start
+
+
+def searched_by_flaml(X: pd.DataFrame, y: pd.Series, seconds: float, metric: str) -> Any:
+    from flaml import AutoML
+
+    model = AutoML()
+    task = "classification" if metric == "accuracy" else "regression"
+    model.fit(X, y, task=task, metric=metric, time_budget=seconds, seed=0, verbose=0)
+    return model
+
+
+def noise(score: float, n: int) -> float:
+    """Two standard errors of a share of n rows; for R2, of a correlation of this size."""
+    return 2 * np.sqrt(max(score * (1 - score), 1e-3) / n)
 
 
 def tuned(peer: Peer, X: pd.DataFrame, y: pd.Series, seconds: float) -> Any:
@@ -168,10 +222,18 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=list(tables()))
     parser.add_argument("--minutes", type=float, default=2.0)
     asked = parser.parse_args()
+    print(f"{asked.minutes:g} minutes for tenfold.learn, as long as it took for each other")
     print(f"{'table':<14} {'model':<45} {'score':>7} {'seconds':>8}")
+    held = 0
     for name in asked.names:
+        scores: list[float] = []
         for who, score, seconds in compare(name, asked.minutes):
+            scores.append(score)
             print(f"{name:<14} {who:<45} {score:>7.4f} {seconds:>8.1f}", flush=True)
+        behind, slack = max(scores) - scores[0], noise(max(scores), len(tables()[name]()[0]) // 4)
+        held += behind <= slack
+        print(f"{name:<14} behind the best by {behind:.4f}; two standard errors are {slack:.4f}")
+    print(f"best or within noise on {held} of {len(asked.names)}")
 
 
 if __name__ == "__main__":

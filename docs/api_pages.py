@@ -17,7 +17,13 @@ FAMILIES = {
     "mixture": "Mixtures",
     "cluster": "Clustering",
     "decomposition": "Decomposition",
+    "sequence": "Sequences and language models",
+    "graphical": "Graphical models",
     "neighbors": "Neighbors",
+    "kernel": "Kernels",
+    "svm": "Support vector machines",
+    "gaussian_process": "Gaussian processes",
+    "rl": "Reinforcement learning",
     "tree": "Trees and forests",
     "ensemble": "Ensembles",
     "neural": "Networks",
@@ -36,12 +42,15 @@ LISTED |= {
     "tenfold.teaching": "Teaching",
     "tenfold.teaching.autodiff": "Automatic differentiation",
 }
+LISTED |= {"tenfold.kernel": "Kernels"}
 LISTED |= {"tenfold.report": "Pages: studies, explanations, dendrograms"}
 LISTED |= {"tenfold.distributions": "Distributions", "tenfold.teaching.probability": "Probability"}
 LISTED |= {"tenfold.cluster": "Clustering tools", "tenfold.mixture": "Mixture parameters"}
+LISTED |= {"tenfold.rl": "Acting: worlds, exploration, policies"}
+LISTED |= {"tenfold.graphical": "Factors, graphs, belief propagation"}
 LISTED |= {"tenfold.teaching.learning_theory": "Learning theory"}
 WHOLE = [f"tenfold.math.{name}" for name in import_module("tenfold.math").__all__]
-WHOLE += ["tenfold.linear.svm.margins", "tenfold.plot.style"]
+WHOLE += ["tenfold.linear.svm.margins", "tenfold.plot.style", "tenfold.svm.primal_svc"]
 WHOLE += [f"tenfold.optim.{name}" for name in ("schedules", "optimizers", "projections")]
 CLASSROOM = ("bayes_estimators", "convex_calculus", "em_steps", "geometry", "linear_algebra")
 WHOLE += [f"tenfold.teaching.{name}" for name in CLASSROOM]
@@ -132,7 +141,11 @@ def _toolbox_page() -> str:
 
 
 def _module_page(module: str) -> str:
-    return f"{_title(module, '=')}\n.. automodule:: {module}\n   :members:\n"
+    own = ", ".join(
+        name for name, home in PUBLIC.items() if home == module
+    )  # with pages of their own
+    text = f"{_title(module, '=')}\n.. automodule:: {module}\n   :members:\n"
+    return text + (f"   :exclude-members: {own}\n" if own else "")
 
 
 def _laws_page() -> str:

@@ -14,11 +14,10 @@ task, the task's own error chooses best. [002, 7.3; 003, 14.5; 004, 6.2]
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_wine, make_blobs
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from tenfold import ClusterFeatures, KMeans, choose_k
+from tenfold import ClusterFeatures, KMeans, LogisticRegression, choose_k
 from tenfold.cluster import compare_clusterings, profile_clusters
 from tenfold.plot import cluster_scatter, elbow, silhouettes
 

@@ -14,9 +14,8 @@ import os
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.feature_extraction.text import CountVectorizer
 
-from tenfold import Pegasos, Perceptron, datasets
+from tenfold import Pegasos, Perceptron, WordCounts, datasets
 from tenfold.plot.style import palette_color, style_axes
 
 KIND = ["delicious", "great", "love", "best", "perfect", "happy", "tasty", "favorite"]
@@ -49,9 +48,9 @@ else:
 # A review becomes the list of its words: 1 where a word occurs. The vocabulary is that of the
 # training reviews alone.
 WORD = r"\w+|[^\w\s]"  # words, and punctuation marks: "!" is a word, too
-words = CountVectorizer(binary=True, token_pattern=WORD)
+words = WordCounts("presence", token_pattern=WORD)
 words.fit(texts["train"][0])
-X = {name: words.transform(data).astype(float) for name, (data, _) in texts.items()}
+X = {name: words.transform(data) for name, (data, _) in texts.items()}
 y = {name: target for name, (_, target) in texts.items()}
 A, t = X["train"][order], y["train"][order]
 print(f"{A.shape[0]} reviews, {A.shape[1]} words, {A.nnz / A.shape[0]:.0f} in a review")
@@ -119,15 +118,15 @@ strength = STRENGTHS[strengths[:, 1].argmax()]
 print(f"epochs chosen: {best}, lambda {strength}")
 chosen = {name: three(epochs, strength)[name] for name, epochs in best.items()}
 variants = {
-    "all words, 0 or 1": CountVectorizer(binary=True, token_pattern=WORD),
-    "no stop words": CountVectorizer(binary=True, token_pattern=WORD, stop_words=stop_words),
-    "counts": CountVectorizer(token_pattern=WORD),
+    "all words, 0 or 1": WordCounts("presence", token_pattern=WORD),
+    "no stop words": WordCounts("presence", token_pattern=WORD, stop_words=stop_words),
+    "counts": WordCounts(token_pattern=WORD),
 }
 print(f"{'on the test reviews':<22}" + "".join(f"{name:>20}" for name in variants))
 tests = {name: [] for name in chosen}
 for variant in variants.values():
-    train = variant.fit_transform(texts["train"][0]).astype(float)[order]
-    test = variant.transform(texts["test"][0]).astype(float)
+    train = variant.fit_transform(texts["train"][0])[order]
+    test = variant.transform(texts["test"][0])
     for name, model in chosen.items():
         tests[name].append(model.fit(train, t).score(test, y["test"]))
 for name, scores in tests.items():

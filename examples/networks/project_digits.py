@@ -94,7 +94,7 @@ known, new = (X[:cut], digits[:cut]), (X[cut:], digits[cut:])
 
 # %%
 # Dense networks, one setting changed at a time: shares right of what was learned and of new digits,
-# means over three starts with half their range. Ten units are no better than none (softmax
+# means over two starts with half their range. Ten units are no better than none (softmax
 # regression); width is what helps. A tenth of the rate is too slow for fifteen epochs, and so are
 # larger batches where there are few examples; momentum at this rate is too rough, and leaky units
 # change nothing.
@@ -116,7 +116,7 @@ changes = {
 line = LogisticRegression(C=0.1).fit(*known)
 print(f"{'no hidden layer':36s}{line.score(*known):8.1%}{line.score(*new):8.1%}")
 for name, change in changes.items():
-    models = [MLPClassifier(**(base | change), random_state=s).fit(*known) for s in range(3)]
+    models = [MLPClassifier(**(base | change), random_state=s).fit(*known) for s in range(2)]
     seen, unseen = ([model.score(*rows) for model in models] for rows in (known, new))
     print(f"{name:36s}{np.mean(seen):8.1%}{np.mean(unseen):8.1%} ± {np.ptp(unseen) / 2:.1%}")
 
@@ -128,7 +128,8 @@ fig, ax = plt.subplots(figsize=(6.5, 3.2), layout="constrained")
 for i, size in enumerate((4, 32, 256, cut)):
     model = MLPClassifier(**(base | {"hidden_layer_sizes": (32,), "batch_size": size}))
     model.set_params(random_state=0).fit(*known)
-    print(f"batches of {size:4d}: {model.t_:5d} steps, {model.score(*new):.1%} of new digits right")
+    steps = model.n_iter_ * -(-cut // size)
+    print(f"batches of {size:4d}: {steps:5d} steps, {model.score(*new):.1%} of new digits right")
     epochs = range(1, len(model.loss_curve_) + 1)
     ax.plot(epochs, model.loss_curve_, lw=2, color=palette_color(i), label=f"batches of {size}")
 ax.set(xlabel="epoch", ylabel="mean loss", yscale="log")

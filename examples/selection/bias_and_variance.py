@@ -14,11 +14,9 @@ the noise of the few rows that it saw. On data of our own making all three can b
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures
 
-from tenfold import Ridge
+from tenfold import KNeighborsRegressor, PolynomialFeatures, Ridge
 from tenfold.plot import BiasVarianceDisplay, fitted_curves
 from tenfold.plot.style import MUTED_COLOR, TEXT_COLOR, palette_color, style_axes
 from tenfold.teaching.learning_theory import (

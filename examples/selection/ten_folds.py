@@ -16,10 +16,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 import tenfold
-from tenfold import GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, Ridge, Search
+from tenfold import (
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    LogisticRegression,
+    PolynomialFeatures,
+    Ridge,
+    Search,
+)
 from tenfold.metrics import confusion_matrix
 from tenfold.model_selection import compare
 from tenfold.plot import (

@@ -1,8 +1,11 @@
 """Ensembles, preferences, the yardstick, and the race of candidates in `tenfold.learn`."""
 
+from contextlib import contextmanager
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
-from sklearn.datasets import make_friedman1
+from sklearn.datasets import load_iris, make_friedman1
 
 import tenfold
 from tenfold.automl import candidate_runner as runner
@@ -141,3 +144,28 @@ def test_a_candidate_that_is_far_behind_is_dropped(monkeypatch):
 
 def test_the_page_claims_no_more_than_was_looked_at(study):
     assert explain_leaderboard(study).endswith("Ensemble has the highest mean.")
+
+
+def test_compiling_counts_neither_as_time_of_a_model_nor_as_time_of_the_budget(monkeypatch):
+    @contextmanager
+    def compile_all_the_time():
+        yield SimpleNamespace(seconds=1e9)
+
+    budget = runner.TimeBudget(seconds=1e6)
+    monkeypatch.setattr(runner, "time_compilation", compile_all_the_time)
+    with budget.clock() as clock:
+        start = budget.start
+    assert clock.seconds == 0.0
+    assert budget.start > start
+    monkeypatch.undo()
+    with pytest.raises(KeyError), budget.clock() as clock:
+        raise KeyError
+    assert clock.seconds > 0.0
+
+
+def test_a_tree_is_not_tuned_to_two_leaves_by_one_sure_error():
+    data = load_iris()
+    table = {f"x{j}": data.data[:, j].tolist() for j in range(4)}
+    table["kind"] = [str(data.target_names[k]) for k in data.target]
+    study = tenfold.learn(table, "kind", models=["tree"], folds=3)
+    assert study.attempt("tree").mean > 0.85

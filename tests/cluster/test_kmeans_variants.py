@@ -289,3 +289,13 @@ def test_landmarks_come_close_to_all_rows():
     assert whole.inertia_ <= some.inertia_ * 1.001
     assert some.inertia_ < 1.02 * whole.inertia_
     assert adjusted_rand_score(whole.labels_, some.labels_) > 0.95
+
+
+@pytest.mark.parametrize("exponent", [59, 60, 62, 100])
+def test_nearest_centers_do_not_change_with_a_scale_at_which_float32_overflows(exponent):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 20)) + 10 * rng.integers(0, 5, (3000, 1))
+    scaled = X * 2.0**exponent
+    assert_array_equal(
+        find_nearest_centers(scaled, scaled[:109]).label, find_nearest_centers(X, X[:109]).label
+    )

@@ -323,3 +323,13 @@ def test_arpack_finds_scikit_learns_components(make):
     for wanted in (20, 0.5, "mle"):
         with pytest.raises(ValueError, match="arpack"):
             PCA(wanted, svd_solver="arpack").fit(X)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_share_that_is_reached_exactly_takes_one_component_more(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 6)) @ rng.normal(size=(6, 6))
+    for model in (PCA, decomposition.PCA):
+        shares = model().fit(X).explained_variance_ratio_.cumsum()[:5]
+        found = [model(n_components=share).fit(X).n_components_ for share in shares]
+        assert found == [2, 3, 4, 5, 6]

@@ -5,9 +5,11 @@ from importlib import import_module
 from inspect import isclass, signature
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sklearn.base import is_classifier
 from sklearn.datasets import load_iris
+from sklearn.linear_model import RANSACRegressor
 
 import tenfold
 
@@ -109,3 +111,13 @@ def test_the_page_lists_attributes_and_methods_that_differ():
         for method in dir(theirs):
             if method[0] != "_" and callable(getattr(theirs, method)) and not hasattr(ours, method):
                 assert f"`{name}.{method}`" in text
+
+
+def test_ransac_needs_the_number_of_rows():
+    x = np.arange(30.0)[:, None]
+    y = np.where(np.arange(30) % 6, 2 * x[:, 0], 100)
+    with pytest.raises(ValueError, match="min_samples"):
+        RANSACRegressor(tenfold.LinearRegression()).fit(x, y)
+    model = RANSACRegressor(tenfold.LinearRegression(), min_samples=2, random_state=0).fit(x, y)
+    np.testing.assert_allclose(model.predict(x), 2 * x[:, 0], atol=1e-9)
+    assert "min_samples" in PAGE.read_text()

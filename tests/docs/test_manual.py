@@ -8,6 +8,8 @@ from urllib.parse import urlparse
 
 import pytest
 
+import tenfold
+
 ROOT = Path(__file__).parents[2]
 MADE = ("docs/_build", "docs/gallery", "docs/api/generated")  # by `make docs`
 PAGES = sorted(
@@ -92,3 +94,11 @@ def test_every_page_of_the_guide_is_listed():
     index = (ROOT / "docs" / "guide" / "index.md").read_text()
     pages = {path.name for path in (ROOT / "docs" / "guide").glob("*.md")} - {"index.md"}
     assert pages <= set(re.findall(r"\(([\w-]+\.md)\)", index))
+
+
+def test_examples_use_what_the_package_has():
+    for path in sorted((ROOT / "examples").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn"):
+                both = {alias.name for alias in node.names} & set(tenfold.__all__)
+                assert not both, f"{path.name} imports {both} from scikit-learn"

@@ -10,10 +10,17 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.dropin.swap import PACKAGE, swap_imports
+from tests.dropin.swap import PACKAGE, imported_names, swap_imports
 
 ROOT = Path(__file__).parents[2]
 KINDS = ("private", "accepted here", "random numbers")  # how reasons begin
+ABOUT_SCIKIT_LEARN = {  # its whole list of models, its docstrings, its own checks of estimators
+    "tests/test_common.py",
+    "tests/test_docstring_parameters.py",
+    "tests/test_docstring_parameters_consistency.py",
+    "tests/test_docstrings.py",
+    "utils/tests/test_estimator_checks.py",
+}
 EXCEPTIONS = Path(__file__).with_name("expected_failures.txt")
 
 
@@ -71,7 +78,8 @@ def _run_pytest(
     command += ["--rootdir", str(folder), "-p", "sklearn.conftest", "-p", "tests.dropin.recorder"]
     command += ["-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"]
     command += ["--import-mode=importlib", *copies, *(["-k", select] if select else [])]
-    settings = {"DROPIN_RESULTS": str(results), "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"}
+    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    settings = {"DROPIN_RESULTS": str(results), "PYTHONPATH": path, "MPLBACKEND": "Agg"}
     error = ""
     try:
         done = subprocess.run(
@@ -88,6 +96,17 @@ def _run_pytest(
     except subprocess.TimeoutExpired:
         error = f"more than {minutes} minutes"
     return [json.loads(line) for line in results.read_text().splitlines()], error
+
+
+def shared_files() -> list[str]:
+    """Test files of scikit-learn that import one of our names, or a module with some of them."""
+    found = []
+    for path in sorted(PACKAGE.rglob("tests/test_*.py")):
+        file = path.relative_to(PACKAGE)
+        package = ".".join(["sklearn", *file.parent.parts])
+        if str(file) not in ABOUT_SCIKIT_LEARN and imported_names(path.read_text(), package):
+            found.append(str(file))
+    return found
 
 
 def read_exceptions() -> dict[str, dict[str, str]]:
@@ -109,6 +128,12 @@ def count_kinds(results: FileResults) -> dict[str, int]:
         reason = known.get(test) or known.get(test.partition("[")[0], "")
         counts[next((kind for kind in KINDS if reason.startswith(kind)), "other")] += 1
     return counts | {"left out": results.left_out}
+
+
+def public_share(counts: dict[str, int]) -> float:
+    """Share of the tests of public behavior that pass, or fail as scikit-learn refuses more."""
+    tried = {kind: n for kind, n in counts.items() if kind not in {"private", "left out"}}
+    return tried["passed"] / max(sum(tried.values()), 1)
 
 
 def unexpected_failures(results: FileResults) -> dict[str, str]:

@@ -29,7 +29,9 @@ def shared_names() -> dict[str, Any]:
     """Public names of both libraries, with scikit-learn's class or function."""
     found: dict[str, Any] = {}
     for module in (import_module(f"sklearn.{name}") for name in MODULES):
-        for name in set(tenfold._WHERE) & set(getattr(module, "__all__", ())):
+        home = module.__name__
+        own = [n for n, v in vars(module).items() if getattr(v, "__module__", "") == home]
+        for name in set(tenfold._WHERE) & set(getattr(module, "__all__", own)):
             value = getattr(module, name)
             if isclass(value) or isfunction(value):
                 found[name] = value
@@ -83,6 +85,19 @@ def swap_imports(text: str, package: str) -> str:
     for number in sorted(added, reverse=True):
         lines.insert(number, added[number])
     return "\n".join(lines) + "\n"
+
+
+def imported_names(text: str, package: str) -> set[str]:
+    """Names that both libraries have, and modules that hold some, imported by a test file."""
+    nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Import | ast.ImportFrom)]
+    theirs = {name for node in nodes for _, name in _bound_names(node, package)}
+    return theirs & (shared_names().keys() | _modules_of_shared_names())
+
+
+@cache
+def _modules_of_shared_names() -> set[str]:
+    """The packages of scikit-learn in which our names stand, such as "linear_model"."""
+    return {value.__module__.split(".")[1] for value in shared_names().values()}
 
 
 def _bound_names(node: ast.Import | ast.ImportFrom, package: str) -> list[tuple[str, str]]:

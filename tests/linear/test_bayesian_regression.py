@@ -690,3 +690,13 @@ def test_pipelines_are_averaged_too():  # degrees of a polynomial [004, 2.8]
     assert_allclose(average.predict(x), mean)
     with pytest.raises(ValueError, match="pipeline"):
         average.fit(x, y, sample_weight=np.ones(30))
+
+
+def test_no_column_has_a_covariance_when_all_are_pruned():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    for model in (ARDRegression(), linear_model.ARDRegression()):
+        model.fit(X, np.ones(30))
+        assert model.sigma_.shape == (0, 0)
+        mean, deviation = model.predict(X[:4], return_std=True)
+        assert_allclose(mean, 1)
+        assert_allclose(deviation, deviation[0])

@@ -115,7 +115,9 @@ def test_stochastic_descent_that_runs_away_is_no_convergence(factor):
     y = X @ [1, 2, 3.0]
     with pytest.raises(DivergenceError, match=r"diverged.*try the learning rate ") as caught:
         PenalizedRegressor(solver="sgd", random_state=0).fit(factor * X, y)
-    calm = PenalizedRegressor(solver="sgd", rate=caught.value.rate, random_state=0, max_iter=50)
+    calm = PenalizedRegressor(
+        solver="sgd", learning_rate=caught.value.rate, random_state=0, max_iter=50
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         assert calm.fit(factor * X, y).score(factor * X, y) > 0.9
@@ -141,5 +143,5 @@ def test_weights_of_zero_are_absent_rows_in_stochastic_descent():
     y = X @ [1, 2, 3.0]
     w = np.repeat([1.0, 0.0], 100)
     y[100:] = 1e6
-    model = PenalizedRegressor(solver="sgd", batch_size=1, rate=0.01, random_state=0)
+    model = PenalizedRegressor(solver="sgd", batch_size=1, learning_rate=0.01, random_state=0)
     assert_allclose(model.fit(X, y, sample_weight=w).coef_, [1, 2, 3], atol=0.05)

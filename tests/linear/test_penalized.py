@@ -57,8 +57,8 @@ def test_stochastic_steps_come_near():
 
     X, y = house(3000)
     model = PenalizedRegressor(
-        alpha=0.1, solver="sgd", batch_size=8, rate=PowerDecay(gamma=0.1, delta=0.6), max_iter=200,
-        random_state=0, tol=1e-7,
+        alpha=0.1, solver="sgd", batch_size=8, learning_rate=PowerDecay(gamma=0.1, delta=0.6),
+        max_iter=200, random_state=0, tol=1e-7,
     ).fit(X, y)  # fmt: skip
     assert_allclose(model.coef_, Ridge(alpha=0.1 * len(X)).fit(X, y).coef_, atol=0.02)
 
@@ -71,8 +71,14 @@ def test_stochastic_steps_come_near():
         for solver in ("closed-form", "newton-cholesky", "lbfgs", "gd", "proximal", "auto")
     ]
     + [
-        {"solver": "sgd", "rate": 0.01, "max_iter": 5, "random_state": 3},
-        {"solver": "sgd", "rate": 0.01, "max_iter": 5, "random_state": 3, "batch_size": 1000},
+        {"solver": "sgd", "learning_rate": 0.01, "max_iter": 5, "random_state": 3},
+        {
+            "solver": "sgd",
+            "learning_rate": 0.01,
+            "max_iter": 5,
+            "random_state": 3,
+            "batch_size": 1000,
+        },
         {"solver": "gd", "fit_intercept": False},
         {"solver": "gd", "loss": "huber"},
         {"solver": "lbfgs", "loss": "poisson"},
@@ -133,9 +139,9 @@ def test_one_target_that_does_not_converge_is_told():
 def test_too_long_steps_are_told_with_a_rate_that_works():  # O01
     X, y = house()
     with pytest.raises(DivergenceError) as problem:
-        PenalizedRegressor(solver="gd", rate=5.0).fit(X, y)
+        PenalizedRegressor(solver="gd", learning_rate=5.0).fit(X, y)
     rate = problem.value.rate
-    model = PenalizedRegressor(solver="gd", rate=0.9 * rate, tol=1e-8).fit(X, y)
+    model = PenalizedRegressor(solver="gd", learning_rate=0.9 * rate, tol=1e-8).fit(X, y)
     assert_allclose(model.coef_, PenalizedRegressor(tol=1e-9).fit(X, y).coef_, atol=1e-6)
 
 
@@ -289,7 +295,7 @@ def test_the_offset_is_free_penalised_or_absent():  # L02
         (PenalizedRegressor(penalty="hnorm", solver="coordinate"), "solver='proximal'"),
         (PenalizedRegressor(LogisticLoss()), "PenalizedClassifier"),
         (PenalizedRegressor(penalty="l1", penalize_intercept=True), "'l2' alone"),
-        (PenalizedRegressor(solver="lbfgs", rate=0.1), "gd, proximal, sgd"),
+        (PenalizedRegressor(solver="lbfgs", learning_rate=0.1), "gd, proximal, sgd"),
     ],
 )
 def test_parts_that_do_not_fit_say_what_would(model, cure):

@@ -83,7 +83,7 @@ SCHEDULES = {
 def test_probit_by_gradient_descent_with_every_schedule(name):
     X, y, _ = table()
     rate, short = SCHEDULES[name]
-    model = ProbitRegression(C=np.inf, tol=1e-7, solver="gd", rate=rate, max_iter=1000)
+    model = ProbitRegression(C=np.inf, tol=1e-7, solver="gd", learning_rate=rate, max_iter=1000)
     if short == 1e-2:
         with pytest.warns(ConvergenceWarning):
             model.fit(X, y)
@@ -97,8 +97,10 @@ def test_probit_by_gradient_descent_with_every_schedule(name):
 def test_probit_descent_that_diverges_names_a_rate_that_works():
     X, y, _ = table()
     with pytest.raises(DivergenceError, match="try the learning rate ") as told:
-        ProbitRegression(C=np.inf, solver="gd", rate=lambda t: 3.0**t).fit(X, y)
-    calm = ProbitRegression(C=np.inf, solver="gd", rate=told.value.rate, max_iter=1000, tol=1e-6)
+        ProbitRegression(C=np.inf, solver="gd", learning_rate=lambda t: 3.0**t).fit(X, y)
+    calm = ProbitRegression(
+        C=np.inf, solver="gd", learning_rate=told.value.rate, max_iter=1000, tol=1e-6
+    )
     assert calm.fit(X, y).converged_
 
 

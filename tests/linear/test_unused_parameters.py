@@ -36,7 +36,7 @@ def test_parameters_without_effect_warn(model, settings, told):
     "settings",
     [
         {},
-        {"solver": "sgd", "batch_size": 8, "rate": 0.01, "max_iter": 300},
+        {"solver": "sgd", "batch_size": 8, "learning_rate": 0.01, "max_iter": 300},
         {"penalty": "elasticnet", "l1_ratio": 0.3},
         {"penalty": "hnorm", "h": 1.2},
         {"penalty": L2Penalty(0.1)},
@@ -51,7 +51,7 @@ def test_parameters_with_effect_do_not(settings):
 
 def test_rate_of_probit_is_that_of_gradient_descent():
     with pytest.warns(UserWarning, match="only with solver='gd'"):
-        ProbitRegression(rate=0.5).fit(X, CLASSES)
+        ProbitRegression(learning_rate=0.5).fit(X, CLASSES)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        ProbitRegression(solver="gd", rate=0.05, max_iter=2000, tol=1e-2).fit(X, CLASSES)
+        ProbitRegression(solver="gd", learning_rate=0.05, max_iter=2000, tol=1e-2).fit(X, CLASSES)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 
-from tenfold import LogisticRegression, RadialFeatures, RbfNetwork
+from tenfold import LinearSVC, LogisticRegression, RadialFeatures, RbfNetwork
 from tenfold.engine import Chunk
 from tenfold.math.losses import LogisticLoss, SoftmaxLoss, SquaredHingeLoss
 from tenfold.neural._rbf_objective import RbfParameters, loss_and_gradient
@@ -209,3 +210,10 @@ def test_errors_say_what_to_do():
         RbfNetwork(weights="labels", adapt="all").fit(X, y)
     with pytest.raises(AttributeError, match="predict_proba"):
         _ = RbfNetwork(weights="labels").predict_proba
+
+
+def test_the_plain_hinge_is_a_pipeline():
+    X, y = xor()
+    machine = LinearSVC(loss="hinge", C=10, random_state=0)
+    model = make_pipeline(RadialFeatures(CORNERS, width=1.0), machine).fit(X, y)
+    assert model.score(X, y) > 0.97

@@ -163,7 +163,9 @@ def test_001_2_2_2_and_2_6_1_every_schedule_lowers_the_loss(model, digits):
     X, y = X[:100], y[:100]
     loss = "logistic" if model is LogisticRegression else "probit"
     for rate in (ConstantRate(0.1), PowerDecay(1.0, 0.5), LogOverSqrt(0.1)):
-        fit = PenalizedClassifier(loss, penalty=None, solver="gd", rate=rate, max_iter=60, tol=0)
+        fit = PenalizedClassifier(
+            loss, penalty=None, solver="gd", learning_rate=rate, max_iter=60, tol=0
+        )
         with pytest.warns(ConvergenceWarning):  # sixty steps are not the minimum
             fit.fit(X, y)
         assert fit.history_["objective"][-1] < 0.5 * fit.history_["objective"][1]

@@ -69,6 +69,44 @@ def test_counts_are_scikit_learns(options):
     assert X.dtype == np.float64
 
 
+def split_at_blanks(text):
+    return text.split()
+
+
+def remove_digits(text):
+    return re.sub(r"\d", "", text)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"token_pattern": r"\w+|[^\w\s]"},
+        {"token_pattern": r"(?u)\b\w+\b", "stop_words": ["the", "a"], "ngram_range": (1, 2)},
+        {"token_pattern": r"(\w)\w+"},
+        {"tokenizer": split_at_blanks, "token_pattern": None, "lowercase": False},
+        {"preprocessor": remove_digits, "stop_words": "english"},
+        {"strip_accents": "unicode"},
+        {"analyzer": "char", "ngram_range": (2, 3), "min_df": 2},
+        {"analyzer": "char_wb", "max_features": 20},
+        {"analyzer": split_at_blanks},
+    ],
+)
+@pytest.mark.filterwarnings("ignore:The parameter 'token_pattern':UserWarning")
+def test_patterns_tokenizers_and_stop_words_are_scikit_learns(options):
+    for ours, theirs in [
+        (WordCounts(**options), CountVectorizer(**options)),
+        (TfIdf(**options), TfidfVectorizer(**options)),
+    ]:
+        X, Y = ours.fit_transform(TEXTS), theirs.fit_transform(TEXTS)
+        if "max_features" not in options:  # which breaks ties in another order
+            assert ours.vocabulary_ == theirs.vocabulary_
+            assert_allclose(X.toarray(), Y.toarray())
+            new = ["a fox and a bird!", "", "the the Dog"]
+            assert_allclose(ours.transform(new).toarray(), theirs.transform(new).toarray())
+        assert_allclose(type(ours)(**options).fit(TEXTS).transform(TEXTS).toarray(), X.toarray())
+        assert X.shape == Y.shape
+
+
 def test_presence_and_frequency():  # [003: one-hot, presence, frequency]
     counts = WordCounts().fit_transform(TEXTS).toarray()
     presence = WordCounts("presence").fit_transform(TEXTS).toarray()

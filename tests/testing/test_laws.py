@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tenfold import testing
 
@@ -17,7 +15,8 @@ HERE = tuple(
 @pytest.mark.parametrize("law", [law for law in testing.LAWS if law not in SLOW])
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_law(model, law):
-    law(model)
+    with testing.several_chunks(model):
+        law(model)
 
 
 @pytest.mark.parametrize("number", range(len(MODELS)), ids=[type(m).__name__ for m in MODELS])
@@ -25,14 +24,14 @@ def test_storage_does_not_matter(number):
     """Half of the storages in each dtype, the other half for the next model: all pairs are met."""
     for parity, dtype in enumerate((np.float64, np.float32)):
         only = HERE[(number + parity) % 2 :: 2]
-        testing.check_storage_invariance(MODELS[number], only=only, dtypes=(dtype,))
+        with testing.several_chunks(MODELS[number]):
+            testing.check_storage_invariance(MODELS[number], only=only, dtypes=(dtype,))
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-@settings(max_examples=5, deadline=None)
-@given(cut=st.integers(1, 2999))
-def test_parts_make_the_whole_at_any_cut(model, cut):
-    testing.check_statistics_merge(model, cut)
+def test_parts_make_the_whole_at_any_cut(model):
+    rows = len(testing.make_dataset(model, rows=3000)[0])
+    testing.check_statistics_merge(model, (1, 2, rows // 3, rows - 1))
 
 
 def test_the_laws_find_every_model():

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.base import clone
 
 import tenfold
 from tenfold import testing
+from tenfold.testing.instances import limit_chunks
 from tenfold.testing.storage import STORAGES
 
 pytestmark = [
@@ -34,6 +36,20 @@ def in_few_rounds(model):
     return model.set_params(max_iter=min(rounds, FEW)) if isinstance(rounds, int) else model
 
 
+@contextmanager
+def several_chunks(model, client):
+    """Smaller chunks for laws of few rows, in this process and in those of the workers."""
+    rows = type(model)._law_rows
+    if rows is not None:
+        client.run(limit_chunks, rows // 3)
+    try:
+        with testing.several_chunks(model):
+            yield
+    finally:
+        if rows is not None:
+            client.run(limit_chunks, None)
+
+
 MODELS = [in_few_rounds(model) for model in testing.all_models()]
 NAMES = [type(model).__name__ for model in MODELS]
 
@@ -42,11 +58,12 @@ NAMES = [type(model).__name__ for model in MODELS]
 def test_the_same_bits_on_two_worker_processes(number, two_workers):
     """Dask collections for every model; files and arrays of this process in turns."""
     model, other = MODELS[number], ("in_npy", "in_parquet", None)[number % 3]
-    with tenfold.on(two_workers):
-        only = ("in_dask",) if other is None else ("in_dask", other)
-        testing.check_storage_invariance(model, only=only, dtypes=(np.float32,))
-    if other is None:
-        check_arrays_of_this_process(model, two_workers)
+    with several_chunks(model, two_workers):
+        with tenfold.on(two_workers):
+            only = ("in_dask",) if other is None else ("in_dask", other)
+            testing.check_storage_invariance(model, only=only, dtypes=(np.float32,))
+        if other is None:
+            check_arrays_of_this_process(model, two_workers)
 
 
 MISSING = [m for m in MODELS if type(m).__module__.split(".")[1] in GENERATIVE]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from tenfold._compiled.compile_time import time_compilation
 from tenfold.automl.candidates import CandidateModel
 from tenfold.automl.config import LearnCallbacks
 from tenfold.automl.feature_maps import EncodedTable
@@ -122,6 +124,13 @@ class Pilot(NamedTuple):
     score: float
 
 
+@dataclass
+class Clock:
+    """Seconds that something took, known at its end."""
+
+    seconds: float = 0.0
+
+
 class TimeBudget:
     """Time budget of the candidates.
 
@@ -135,6 +144,22 @@ class TimeBudget:
 
     def __init__(self, seconds: float, spent: float = 0.0) -> None:
         self.seconds, self.start = seconds, perf_counter() - spent
+
+    @contextmanager
+    def clock(self) -> Iterator[Clock]:
+        """The time of what is done within, without that of compiling, which comes once for all.
+
+        The budget is lengthened by the time of compiling.
+        """
+        clock, start = Clock(), perf_counter()
+        with time_compilation() as compiling:
+            try:
+                yield clock
+            finally:
+                elapsed = perf_counter() - start
+                compiled = min(compiling.seconds, elapsed)  # threads may compile side by side
+                clock.seconds = elapsed - compiled
+                self.start += compiled
 
     @property
     def left(self) -> float:
@@ -155,6 +180,7 @@ class CandidateRunner:
     folds : the encoded folds
     task, scoring, seed : of the study
     budget, store, callbacks : time budget, finished folds, progress callbacks
+    n_training : rows on which the chosen model will be fitted; those of a fold if it is None
     pilots : fits to few rows, by the keys of candidates
     """
 
@@ -165,6 +191,7 @@ class CandidateRunner:
     budget: TimeBudget
     store: FoldStore
     callbacks: LearnCallbacks
+    n_training: int | None = None
     pilots: dict[str, Pilot] = field(default_factory=dict)
 
     def run(self, candidates: list[CandidateModel]) -> list[Attempt]:
@@ -279,18 +306,18 @@ class CandidateRunner:
         return result
 
     def _evaluate_fold(self, candidate: CandidateModel, fold: EncodedFold) -> FoldResult:
-        start = perf_counter()
-        configs = candidate.make_configs(self._encoded_table(fold))
-        tuned = tune_models(configs, self._problem(fold))
-        model = fit_tuned(tuned, fold.X, fold.y)
-        predictions = fold.unscale(predict_outputs(model, fold.held_out, self.scoring.k))
-        train_predictions = fold.unscale(predict_outputs(model, fold.X, self.scoring.k))
+        with self.budget.clock() as clock:
+            configs = candidate.make_configs(self._encoded_table(fold))
+            tuned = tune_models(configs, self._problem(fold))
+            model = fit_tuned(tuned, fold.X, fold.y)
+            predictions = fold.unscale(predict_outputs(model, fold.held_out, self.scoring.k))
+            train_predictions = fold.unscale(predict_outputs(model, fold.X, self.scoring.k))
         y = self.folds.y
         return FoldResult(
             self.scoring.scores(y[fold.held_out_rows], predictions),
             self.scoring.score(y[fold.rows], train_predictions),
             tuned.description,
-            perf_counter() - start,
+            clock.seconds,
             predictions,
         )
 
@@ -312,17 +339,16 @@ class CandidateRunner:
         rng = np.random.default_rng(self.seed)
         sample = np.sort(rng.permutation(fold.X.shape[0])[:rows])
         part = fold._replace(X=fold.X[sample], y=fold.y[sample])
-        start = perf_counter()
-        configs = candidate.make_configs(self._encoded_table(part))
-        model = fit_tuned(tune_models(configs, self._problem(part)), part.X, part.y)
-        seconds = perf_counter() - start
+        with self.budget.clock() as clock:
+            configs = candidate.make_configs(self._encoded_table(part))
+            model = fit_tuned(tune_models(configs, self._problem(part)), part.X, part.y)
         tested = np.sort(rng.permutation(len(fold.held_out_rows))[: _PILOT_ROWS[-1]])
         predictions = fold.unscale(predict_outputs(model, fold.held_out[tested], self.scoring.k))
         truth = self.folds.y[fold.held_out_rows[tested]]
-        return Pilot(seconds, self.scoring.score(truth, predictions, self.scoring.tuning))
+        return Pilot(clock.seconds, self.scoring.score(truth, predictions, self.scoring.tuning))
 
     def _encoded_table(self, fold: EncodedFold) -> EncodedTable:
-        return EncodedTable(fold.X, self.task, self.scoring.k, self.seed)
+        return EncodedTable(fold.X, self.task, self.scoring.k, self.seed, self.n_training)
 
     def _problem(self, fold: EncodedFold) -> TuningProblem:
         return TuningProblem(fold.X, fold.y, self.scoring.tuning, self.seed)

@@ -12,6 +12,14 @@ import tenfold
 from tenfold.automl import feature_maps
 from tenfold.automl.ensemble_selection import KEY as ENSEMBLE
 from tenfold.automl.feature_maps import EncodedTable
+from tenfold.automl.kernel_candidates import (
+    find_gaussian_process_obstacle,
+    find_neighbor_obstacle,
+    find_svm_obstacle,
+    gaussian_process_configs,
+    kernel_svm_configs,
+    neighbor_configs,
+)
 from tenfold.automl.model_config import ModelConfig, ScreeningModel
 from tenfold.automl.task_scores import MULTI_CLASS, REGRESSION, TWO_CLASS
 from tenfold.automl.tree_candidates import boosting_configs, forest_configs, tree_configs
@@ -138,19 +146,6 @@ def yardstick_configs(encoded: EncodedTable) -> list[ModelConfig]:
 
     kind = HistGradientBoostingClassifier if encoded.classifies else HistGradientBoostingRegressor
     return [ModelConfig(kind(random_state=encoded.seed))]
-
-
-def neighbor_configs(encoded: EncodedTable) -> list[ModelConfig]:
-    """K-nearest neighbors."""
-    name = "KNeighborsClassifier" if encoded.classifies else "KNeighborsRegressor"
-    return [ModelConfig(make_model(name), {"n_neighbors": [1, 5, 15, 40]})]
-
-
-def kernel_svm_configs(encoded: EncodedTable) -> list[ModelConfig]:
-    """Kernel support vector machine."""
-    if encoded.classifies:
-        return [ModelConfig(make_model("SVC", probability=True), {"C": [0.1, 1.0, 10.0, 100.0]})]
-    return [ModelConfig(make_model("SVR"), {"C": [0.1, 1.0, 10.0, 100.0]})]
 
 
 def mlp_configs(encoded: EncodedTable) -> list[ModelConfig]:
@@ -338,12 +333,12 @@ CANDIDATES: tuple[CandidateModel, ...] = (
         "qda", "Quadratic discriminant", _CLASSIFICATION, _QDA, qda_configs, require_dense, 6
     ),
     CandidateModel(
-        "neighbours",
-        "Nearest neighbours",
+        "neighbors",
+        "Nearest neighbors",
         _ANY_TASK,
         _NEIGHBORS,
         neighbor_configs,
-        require_dense,
+        find_neighbor_obstacle,
         7,
         2.0,
     ),
@@ -356,9 +351,19 @@ CANDIDATES: tuple[CandidateModel, ...] = (
         _ANY_TASK,
         ("SVC", "SVR"),
         kernel_svm_configs,
-        require_dense,
+        find_svm_obstacle,
         9,
         2.0,
+    ),
+    CandidateModel(
+        "gaussian_process",
+        "Gaussian process",
+        _ANY_TASK,
+        ("GaussianProcessClassifier", "GaussianProcessRegressor"),
+        gaussian_process_configs,
+        find_gaussian_process_obstacle,
+        9,
+        3.0,
     ),
     CandidateModel("forest", "Random forest", _ANY_TASK, _FOREST, forest_configs, require_dense, 9),
     CandidateModel("mlp", "Neural network", _ANY_TASK, _NETWORKS, mlp_configs, require_dense, 10),

@@ -85,7 +85,14 @@ def _explained_share(
 _LEAK_SHARE = 0.97  # explained share from which a single column is suspected of leakage
 _FEW_ROWS = 200  # rows below which scores are imprecise
 # Models that fit their training rows almost perfectly even where they predict others well.
-_INTERPOLATING = ("forest", "boosting", "neighbours", "ensemble")
+_INTERPOLATING = (
+    "forest",
+    "boosting",
+    "neighbors",
+    "kernel_svm",
+    "gaussian_process",
+    "ensemble",
+)
 _OVERFIT_GAP = 0.1  # relative gap between training and held-out score
 _SKEWED = 2.0  # skewness of a target from which its logarithm is suggested
 _SKEWNESS_CHUNK = 100_000  # values at a time, to save memory

@@ -44,38 +44,46 @@ def run_supervised(records: Any, config: LearnConfig, callbacks: LearnCallbacks)
     test = _evaluate_test(model, prepared, config.seed)
     model.scores_ = _summarize_scores(prepared.scoring.deciding, attempts, chosen, test)
     result = Study(
-        shown=records.shown,
-        n_rows=records.n_rows,
-        kinds=prepared.kinds,
-        notes=list(records.notes),
+        **_describe_table(records, prepared, config),
         said=callbacks.messages,
-        target=prepared.target.name,
-        task=prepared.target.task,
-        classes=prepared.target.classes,
-        metric=prepared.scoring.deciding,
-        folds=config.folds,
-        seed=config.seed,
-        n_train=len(prepared.split.train),
-        n_test=len(prepared.split.test),
-        n_choosing=len(prepared.split.choosing),
         attempts=attempts,
         best=best,
         chosen=chosen,
         test=test,
-        test_rows=sample_rows(records, prepared.split.test, config.seed),
-        train_rows=sample_rows(records, prepared.split.train, config.seed),
-        choosing_y=data.choosing_y,
         choosing_fold=fold,
         warnings=[],
         model=model,
         seconds=0.0,
-        settings=config.settings(),
     )
     callbacks.stage("Looking for leaks and duplicates")
     result.warnings = _collect_findings(prepared, result)
     result.seconds = perf_counter() - start
     save_study(result, store, config)
     return result
+
+
+def _describe_table(records: Any, prepared: PreparedTable, config: LearnConfig) -> dict[str, Any]:
+    """What a study says about its table, target, split and settings."""
+    split = prepared.split
+    return dict(
+        shown=records.shown,
+        n_rows=records.n_rows,
+        kinds=prepared.kinds,
+        notes=list(records.notes),
+        target=prepared.target.name,
+        task=prepared.target.task,
+        classes=prepared.target.classes,
+        metric=prepared.scoring.deciding,
+        folds=config.folds,
+        seed=config.seed,
+        n_train=len(split.train),
+        n_test=len(split.test),
+        n_choosing=len(split.choosing),
+        test_rows=sample_rows(records, split.test, config.seed),
+        train_rows=sample_rows(records, split.train, config.seed),
+        choosing_y=prepared.data.choosing_y,
+        settings=config.settings(),
+    )
 
 
 def _run_candidates(
@@ -88,7 +96,8 @@ def _run_candidates(
 ) -> list[Attempt]:
     budget = TimeBudget(60 * config.minutes, store.spent)
     settings = (prepared.target.task, prepared.scoring, config.seed)
-    return CandidateRunner(folds, *settings, budget, store, callbacks).run(candidates)
+    n = len(prepared.data.y)
+    return CandidateRunner(folds, *settings, budget, store, callbacks, n).run(candidates)
 
 
 def _try_ensemble(

@@ -30,11 +30,16 @@ class EncodedTable:
         Number of classes.
     seed : int
         Seed of random features.
+    n_training : int, optional
+        Rows on which the chosen model will be fitted; those of X by default.
     """
 
-    def __init__(self, X: Any, task: str, k: int | None, seed: int) -> None:
+    def __init__(
+        self, X: Any, task: str, k: int | None, seed: int, n_training: int | None = None
+    ) -> None:
         self.task, self.k, self.seed = task, k, seed
         self.n, self.p = X.shape
+        self.n_training = n_training or self.n
         self.sparse = issparse(X)
         step = max(self.n // _INSPECTED_ROWS, 1)
         self.sample: Any = X[::step]

@@ -162,6 +162,7 @@ def _tune_config(
     candidates = grid_candidates(config.grid) if config.grid else [{}]
     if is_only and len(candidates) == 1:
         return 0.0, TunedModel(config, candidates[0], features)
+    problem = problem._replace(scoring=config.scoring or problem.scoring)
     score, params = _search_params(config.model, config.grid or {}, features, problem)
     return score, TunedModel(config, params, features)
 

@@ -25,6 +25,7 @@ class ModelConfig:
     description : parameters of the features, for reports
     screening : model that compares configurations; by default each is tuned completely
     wrapper : unfitted meta-estimator around the tuned model, or None
+    scoring : metric by which hyperparameters are chosen, if not that of the task
     """
 
     model: Any
@@ -33,3 +34,4 @@ class ModelConfig:
     description: dict[str, Any] = field(default_factory=dict)
     screening: ScreeningModel | None = None
     wrapper: Any = None
+    scoring: str | None = None

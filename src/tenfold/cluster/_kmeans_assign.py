@@ -37,6 +37,7 @@ from tenfold.cluster._tuning import (
 )
 
 _FLOAT32_EPS, _FLOAT64_EPS = (float(np.finfo(dtype).eps) for dtype in (np.float32, np.float64))
+_MAX_FLOAT32_SQUARE = 1e38  # squared norms of centers whose scores do not overflow
 
 
 class _NearestCenters(NamedTuple):
@@ -128,6 +129,8 @@ def _prepare_float32(centers: np.ndarray) -> _PreparedCenters:
     with np.errstate(over="ignore"):  # such rows are searched again
         packed, half = pack_centers(centers, squares / 2)
     rounding = (centers.shape[1] + 8) * _FLOAT32_EPS
+    if not squares.max() < _MAX_FLOAT32_SQUARE:  # an infinite half is no center that is far away
+        rounding = np.inf
     return _PreparedCenters(len(centers), packed, half, rounding, float(np.sqrt(squares.max())))
 
 

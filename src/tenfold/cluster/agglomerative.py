@@ -109,6 +109,7 @@ class AgglomerativeClustering(Clusterer):
 
     _min_rows = 2
     _has_quadratic_time = True
+    _law_rows = 2000
     _parameter_constraints = {
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "metric": [str, callable],

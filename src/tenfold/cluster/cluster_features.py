@@ -57,6 +57,7 @@ class ClusterFeatures(TransformerMixin, Estimator):
     """
 
     _samples_rows = True
+    _law_rows = 6000
     _parameter_constraints = {
         "clusterer": [HasMethods(["fit", "predict"]), None],
         "features": [StrOptions({"distance", "membership", "both"})],

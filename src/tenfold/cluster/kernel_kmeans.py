@@ -100,6 +100,7 @@ class KernelKMeans(Clusterer):
 
     _sparse_ok = True
     _samples_rows = True
+    _law_rows = 4500
     _parameter_constraints = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS) | {"precomputed"}), callable],

@@ -145,6 +145,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
 
     _sparse_ok = True
     _samples_rows = _has_quadratic_time = True
+    _law_rows = 1500
     _parameter_constraints = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "metric": [str, callable],

@@ -227,5 +227,5 @@ def select_n_components(axes: PrincipalAxes, n_components: Any, rows: int) -> in
     if n_components is None or isinstance(n_components, Integral):
         limit = min(rows, len(axes.variances))
         return limit if n_components is None else min(int(n_components), limit)
-    shares = np.cumsum(axes.variances) / (axes.total or 1.0)
+    shares = np.cumsum(axes.variances / (axes.total or 1.0))  # as a user adds up the ratios
     return min(int(np.searchsorted(shares, n_components, side="right")) + 1, len(shares))

@@ -11,15 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tenfold._compiled.exponential import fast_exp
 from tenfold.linear._losses_numba import MAX_PRODUCT, SUM_FASTMATH
 
 BLOCK_ROWS = 32  # rows at a time, a multiple of four: they stay near while three steps need them
-_MIN_EXPONENT = -708.0  # below it exp leaves the normal numbers
-_ROUND_TO_INTEGER = (
-    1.5 * 2.0**52
-)  # added to a number, it leaves the nearest integer in the last bits
-_LOG2_E = 1.4426950408889634
-_LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # k LN2_HIGH is exact
 
 
 @njit(cache=True, nogil=True, fastmath=SUM_FASTMATH)
@@ -132,30 +127,3 @@ def _exponentiate(Z, m, n):
             total[i] += share
             Z[c, i] = share
     return total
-
-
-@njit(cache=True, nogil=True, fastmath={"contract"})
-def fast_exp(x):
-    """exp(x) for x <= 0 in steps that fit vector registers, which calls of the C library do not.
-
-    x = k log 2 + r with an integer k; exp(r) by its series, times 2^k made of bits.
-    """
-    x = _MIN_EXPONENT if x < _MIN_EXPONENT else x  # noqa: FURB136 - max() would hide NaN
-    shifted = x * _LOG2_E + _ROUND_TO_INTEGER
-    k = shifted - _ROUND_TO_INTEGER
-    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
-    s = 1.0 / 479001600
-    s = s * r + 1.0 / 39916800
-    s = s * r + 1.0 / 3628800
-    s = s * r + 1.0 / 362880
-    s = s * r + 1.0 / 40320
-    s = s * r + 1.0 / 5040
-    s = s * r + 1.0 / 720
-    s = s * r + 1.0 / 120
-    s = s * r + 1.0 / 24
-    s = s * r + 1.0 / 6
-    s = s * r + 0.5
-    s = s * r + 1.0
-    s = s * r + 1.0
-    power = np.int64((np.float64(shifted).view(np.int64) + 1023) << 52)
-    return s * power.view(np.float64)

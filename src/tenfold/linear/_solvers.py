@@ -242,8 +242,8 @@ def _check_compatible(
     if settings.rate is not None and not can.takes_rate:
         others = ", ".join(name for name, each in _CAPABILITIES.items() if each.takes_rate)
         raise ValueError(
-            f"solver={asked!r} finds its own step sizes: leave `rate` out, or choose one of "
-            f"{others}"
+            f"solver={asked!r} finds its own step sizes: leave `learning_rate` out, or choose one "
+            f"of {others}"
         )
     if not can.takes_penalty(nonsmooth):
         raise ValueError(_penalty_error(nonsmooth, asked, can))

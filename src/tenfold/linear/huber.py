@@ -352,7 +352,7 @@ class HuberRegressor(LinearRegressor):
         return {
             "coef_": w.copy(),
             "intercept_": b if self.fit_intercept else 0.0,
-            "scale_": scale,
+            "scale_": np.float64(scale),
             "outliers_": rows.each(_is_outlier, w, b, self.epsilon * scale),
             **minimum.report,
         }

@@ -141,6 +141,7 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
     (10.0, (5, 1, 3))
     """
 
+    _law_rows = 9000
     _law_params = {
         "Cs": [0.1, 10.0],
         "l1_ratios": (0.0,),

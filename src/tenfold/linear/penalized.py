@@ -40,7 +40,7 @@ _SHARED_CONSTRAINTS = {
     "fit_intercept": ["boolean"],
     "penalize_intercept": ["boolean"],
     "solver": [StrOptions(set(SOLVERS))],
-    "rate": [Interval(Real, 0, None, closed="neither"), callable, None],
+    "learning_rate": [Interval(Real, 0, None, closed="neither"), callable, None],
     "batch_size": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
     "max_iter": [Interval(Integral, 0, None, closed="left")],
@@ -65,7 +65,7 @@ class PenalizedLinearModel(Estimator):
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
         solver: str = "auto",
-        rate: Any = None,
+        learning_rate: Any = None,
         batch_size: int = 32,
         tol: float = 1e-5,
         max_iter: int = 1000,
@@ -80,7 +80,7 @@ class PenalizedLinearModel(Estimator):
         self.fit_intercept = fit_intercept
         self.penalize_intercept = penalize_intercept
         self.solver = solver
-        self.rate = rate
+        self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.tol = tol
         self.max_iter = max_iter
@@ -137,7 +137,7 @@ class PenalizedLinearModel(Estimator):
             raise ValueError("penalize_intercept=True is for the penalty 'l2' alone")
         f = LinearObjective(rows, loss, (m, len(ridge)), ridge, n, self.fit_intercept)
         settings = SolverSettings(
-            self.solver, self.tol, self.max_iter, self.rate, self.batch_size, seed
+            self.solver, self.tol, self.max_iter, self.learning_rate, self.batch_size, seed
         )
         minimum = minimize_penalized(f, nonsmooth, np.zeros(m * len(ridge)), settings)
         W, b = f.split_parameters(minimum.x)
@@ -235,7 +235,7 @@ class PenalizedRegressor(LinearRegressor, PenalizedLinearModel):
         "closed-form" (squared loss), "newton-cholesky", "lbfgs", "gd", "sgd", "proximal",
         "coordinate" (L1 and elastic net), "subgradient" (non-smooth losses); "auto"
         chooses one for a smooth loss.
-    rate : float, callable or None
+    learning_rate : float, callable or None
         Step sizes of "gd", "sgd", "proximal", "subgradient"; see `tenfold.optim.schedules`.
     batch_size : int
         Rows of a step of "sgd".
@@ -351,7 +351,7 @@ class PenalizedClassifier(LinearClassifier, PenalizedLinearModel):
         "squared_hinge" or "perceptron".
     penalty, alpha, l1_ratio, h, fit_intercept, penalize_intercept
         As in `PenalizedRegressor`.
-    solver, rate, batch_size, tol, max_iter, random_state, verbose
+    solver, learning_rate, batch_size, tol, max_iter, random_state, verbose
         As in `PenalizedRegressor`.
 
     Attributes

@@ -52,10 +52,10 @@ class ProbitRegression(ProbabilisticClassifier):
         "newton-cholesky" takes few iterations and makes a Hessian of all columns; "newton-cg" takes
         as few, of several passes each, and makes none; "lbfgs" takes more, of one pass each. "auto"
         takes Newton's method for up to 255 columns, else "lbfgs". "gd" is gradient descent on the
-        mean objective, with the rate below.
+        mean objective, with the learning rate below.
     max_iter : int
         Maximum number of iterations.
-    rate : float, callable or "backtracking"
+    learning_rate : float, callable or "backtracking"
         Step sizes of solver="gd"; see `tenfold.optim.schedules` for schedules. A warning says so
         if it is set for another solver.
     verbose : int
@@ -99,7 +99,11 @@ class ProbitRegression(ProbabilisticClassifier):
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "solver": [StrOptions({*SMOOTH_SOLVERS, "gd"})],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"backtracking"}), callable],
+        "learning_rate": [
+            Interval(Real, 0, None, closed="neither"),
+            StrOptions({"backtracking"}),
+            callable,
+        ],
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
     }
@@ -113,7 +117,7 @@ class ProbitRegression(ProbabilisticClassifier):
         class_weight: Any = None,
         solver: str = "auto",
         max_iter: int = 100,
-        rate: float | Callable[[int], float] | str = "backtracking",
+        learning_rate: float | Callable[[int], float] | str = "backtracking",
         verbose: int = 0,
         warm_start: bool = False,
     ) -> None:
@@ -123,7 +127,7 @@ class ProbitRegression(ProbabilisticClassifier):
         self.class_weight = class_weight
         self.solver = solver
         self.max_iter = max_iter
-        self.rate = rate
+        self.learning_rate = learning_rate
         self.verbose = verbose
         self.warm_start = warm_start
 
@@ -134,10 +138,10 @@ class ProbitRegression(ProbabilisticClassifier):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         _check_binary(self.classes_)
-        if self.solver != "gd" and self.rate != "backtracking":
+        if self.solver != "gd" and self.learning_rate != "backtracking":
             warnings.warn(
-                f"ProbitRegression: rate={self.rate!r} has no effect with solver={self.solver!r}, "
-                "only with solver='gd'",
+                f"ProbitRegression: learning_rate={self.learning_rate!r} has no effect with "
+                f"solver={self.solver!r}, only with solver='gd'",
                 UserWarning,
                 stacklevel=3,
             )
@@ -157,7 +161,9 @@ class ProbitRegression(ProbabilisticClassifier):
     def _minimize(self, f: LinearObjective, start: np.ndarray) -> Minimum:
         stop = {"tol": self.tol, "max_iter": self.max_iter}
         if self.solver == "gd":
-            return gradient_descent(f.value_and_gradient, start, learning_rate=self.rate, **stop)
+            return gradient_descent(
+                f.value_and_gradient, start, learning_rate=self.learning_rate, **stop
+            )
         return minimize_smooth(f, start, solver=self.solver, **stop)
 
     def _initial_parameters(self) -> np.ndarray:

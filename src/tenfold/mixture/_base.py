@@ -109,7 +109,7 @@ class BaseMixture(DensityMixin, Estimator):
             **self._finalize(best.state, rows.dtype),
             **self._prior_attributes(family, rows.dtype),
             **best.report,
-            "lower_bound_": best.log_likelihood,
+            "lower_bound_": np.float64(best.log_likelihood),
             "lower_bounds_": (-best.report["history_"]["objective"]).tolist(),
         }
 

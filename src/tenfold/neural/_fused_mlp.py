@@ -64,7 +64,7 @@ def make_fused_trainer(
     objective: NetworkObjective, params: list[np.ndarray], config: TrainingConfig
 ) -> FusedTrainer | None:
     """A trainer of this network, or None if it is not supported."""
-    codes = [_activation_code(layer) for layer in objective.network.layers]
+    codes = [activation_code(layer) for layer in objective.network.layers]
     has_codes = type(objective.loss) in _LOSS_CODES and type(config.optimizer) in FUSED_OPTIMIZERS
     dtypes = {p.dtype for p in params}
     is_flat = len(objective.network.shape) == 1 and len(dtypes) == 1
@@ -74,7 +74,7 @@ def make_fused_trainer(
     return FusedTrainer(objective, codes, config, dtypes.pop())
 
 
-def _activation_code(layer: Any) -> int | None:
+def activation_code(layer: Any) -> int | None:
     """The code of a dense layer's activation; None if the layer is not supported."""
     if not isinstance(layer, Dense) or not layer.bias:
         return None

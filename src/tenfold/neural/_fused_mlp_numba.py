@@ -41,7 +41,7 @@ def _gather_rows(X, order, first, n, p, workspace, at):
 
 
 @njit(**INNER_OPTIONS)
-def _add_bias_activation(z, z_at, n, q, theta, b_at, activation):
+def add_bias_activation(z, z_at, n, q, theta, b_at, activation):
     """activation(z + b), in place."""
     row, bias, size = np.uint64(z_at), np.uint64(b_at), np.uint64(q)
     floor = _ZERO if activation == RELU else _NO_FLOOR
@@ -59,7 +59,7 @@ def _add_bias_activation(z, z_at, n, q, theta, b_at, activation):
 
 
 @njit(**INNER_OPTIONS)
-def _activation_backward(workspace, dz_at, a_at, n, q, activation, gradients, db_at):
+def activation_backward(workspace, dz_at, a_at, n, q, activation, gradients, db_at):
     """Gradient before the activation, in place, and its sum over rows (that of the bias)."""
     dz, a, db, size = np.uint64(dz_at), np.uint64(a_at), np.uint64(db_at), np.uint64(q)
     one = _ZERO if activation == SIGMOID else _ONE  # the derivative is a - a^2, or 1 - a^2
@@ -132,7 +132,7 @@ def _part_gradient(
         p, q, at = widths[layer], widths[layer + 1], offsets[layer]
         z = a + n * p
         matmul(workspace, a, plain, theta, at, plain, workspace, z, n, p, q)
-        _add_bias_activation(workspace, z, n, q, theta, at + p * q, codes[layer + 1])
+        add_bias_activation(workspace, z, n, q, theta, at + p * q, codes[layer + 1])
         a = z
     q = widths[layers]
     dz = a + n * q
@@ -140,7 +140,7 @@ def _part_gradient(
     total = _batch_loss(workspace, a, labels, y, w, first, n, q, codes[0], smoothing, dz, dx)
     for layer in range(layers - 1, -1, -1):
         p, q, at = widths[layer], widths[layer + 1], offsets[layer]
-        _activation_backward(workspace, dz, a, n, q, codes[layer + 1], gradients, to + at + p * q)
+        activation_backward(workspace, dz, a, n, q, codes[layer + 1], gradients, to + at + p * q)
         a -= n * p
         matmul(workspace, a, transposed, workspace, dz, plain, gradients, to + at, p, n, q)
         if layer > 0:

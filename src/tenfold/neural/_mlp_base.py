@@ -158,15 +158,16 @@ class MLPBase(NetworkEstimator):
             tol=self.tol,
             max_iter=min(self.max_iter, self.max_fun),
         )
-        learned = {"network_": objective.network, "params_": params, "loss_": minimum.value}
+        loss = np.float64(minimum.value)
+        learned = {"network_": objective.network, "params_": params, "loss_": loss}
         return learned | {"t_": 0} | minimum.report | self._layer_counts(rows)
 
     def _results(self, objective: Any, loop: Any) -> dict[str, Any]:
         state = loop.state
-        learned = super()._results(objective, loop) | {"loss_": state.losses[-1]}
+        learned = super()._results(objective, loop) | {"loss_": np.float64(state.losses[-1])}
         if not self.early_stopping:
             scores = {"validation_scores_": None, "best_validation_score_": None}
-            return learned | {"best_loss_": state.best} | scores
+            return learned | {"best_loss_": np.float64(state.best)} | scores
         values = [1 - value for value in state.validation_errors]
         scores = {"validation_scores_": values, "best_validation_score_": max(values)}
         return learned | {"best_loss_": None} | scores

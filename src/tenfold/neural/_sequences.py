@@ -260,6 +260,9 @@ class LabeledSteps(Rows):
     def label_encoding(self) -> tuple[np.ndarray, Rows]:
         return self.names_of_labels, self
 
+    def with_chunk_rows(self, rows: int) -> Rows:
+        return LabeledSteps(super().with_chunk_rows(rows), self.names_of_labels)
+
     def with_classes(self, classes: np.ndarray) -> Rows:
         codes = np.searchsorted(classes, self.names_of_labels)
         known = classes[np.minimum(codes, len(classes) - 1)] == self.names_of_labels

@@ -100,6 +100,7 @@ class ConvClassifier(NetworkClassifier):
     True
     """
 
+    _law_rows = 4500
     _law_params = {
         "filters": (4,),
         "hidden": (8,),

@@ -105,6 +105,7 @@ class RbfNetwork(Classifier):
     """
 
     _samples_rows = True
+    _law_rows = 4500
     _min_classes = 2
     _parameter_constraints = {
         "n_centers": [Interval(Integral, 1, None, closed="left")],

@@ -27,6 +27,7 @@ _COUNT = Interval(Integral, 1, None, closed="left")
 class RecurrentBase(SequentialBase):
     """Base of `RecurrentClassifier` and `RecurrentRegressor`."""
 
+    _law_rows = 4500
     _law_params = {"cell": "rnn", "units": 16, "epochs": 4, "batch_size": 32, "learning_rate": 0.03}
     l1, clip_value, shuffle = 0.0, None, True
     _parameter_constraints = {

@@ -25,10 +25,13 @@ _OFFERS = {
         "ConfusionDisplay",
         "ResidualsDisplay",
     ),
+    "gaussian_processes": ("evidence_surface", "prediction_band"),
     "geometry": (
         "least_squares_projection",
         "norm_balls",
     ),
+    "graphs": ("directed_graph",),
+    "kernels": ("kernel_contours",),
     "linear_models": (
         "coefficient_path",
         "contributions",
@@ -44,6 +47,10 @@ _OFFERS = {
         "ModelComparisonDisplay",
         "fitted_curves",
     ),
+    "neighbors": (
+        "neighbor_votes",
+        "voronoi_cells",
+    ),
     "networks": (
         "activations",
         "feature_maps",
@@ -51,6 +58,7 @@ _OFFERS = {
         "hidden_units",
         "saliency",
     ),
+    "rl": ("grid_policy", "learning_curves"),
     "threshold_curves": (
         "PrecisionRecallDisplay",
         "RocDisplay",

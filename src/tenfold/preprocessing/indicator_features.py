@@ -233,6 +233,13 @@ class IndicatorFeatures(OnePass, Transformer):
             "columns_": self._column_indices(self.columns),
         }
 
+    def _check_learned(self) -> None:
+        """Raise an error if the counts of a loaded model are not those of its values."""
+        s = self.statistic_
+        sizes = [list(map(np.shape, part)) for part in (s.values, s.counts)]
+        if sizes[0] != sizes[1] or len(sizes[0]) != len(self.columns_):
+            raise ValueError("statistic_ has other counts than values")
+
     def _check_grouping(self, s: ValueCounts) -> None:
         """Raise an error if `prefix`, which cuts text, meets columns of numbers alone."""
         if self.prefix is None or any(values.dtype.kind == "U" for values in s.values):

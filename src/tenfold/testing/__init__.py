@@ -17,7 +17,14 @@ from tenfold.testing.bitwise import (
     model_outputs,
 )
 from tenfold.testing.explanation_law import check_explanations
-from tenfold.testing.instances import all_models, clone_model, make_dataset, make_model, set_seed
+from tenfold.testing.instances import (
+    all_models,
+    clone_model,
+    make_dataset,
+    make_model,
+    set_seed,
+    several_chunks,
+)
 from tenfold.testing.label_law import check_labels
 from tenfold.testing.laws import (
     check_checkpoint_resume,
@@ -74,6 +81,7 @@ __all__ = [  # noqa: PLE0604  (a law is public by being listed)
     "flatten_value",
     "is_bitwise_equal",
     "set_seed",
+    "several_chunks",
     "make_dataset",
     *(law.__name__ for law in LAWS),
 ]
@@ -87,5 +95,6 @@ def check(model: Any) -> None:
     model : Estimator
         An unfitted model.
     """
-    for law in LAWS:
-        law(model)
+    with several_chunks(model):
+        for law in LAWS:
+            law(model)

@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from tenfold.base.estimator import Estimator
 from tenfold.engine.merge_tree import flatten_statistic
@@ -39,9 +40,16 @@ def is_bitwise_equal(a: Any, b: Any) -> bool:
 
 
 def flatten_value(value: Any) -> list:
-    """The numbers and arrays of a learned value; of a dataclass, those of its fields."""
+    """The numbers and arrays of a learned value; of a dataclass, those of its fields.
+
+    A sparse matrix counts as its stored entries, their columns and where rows begin.
+    """
     parts = []
     for leaf in flatten_statistic(value):
+        if issparse(leaf):
+            rows = leaf.tocsr()
+            parts += [rows.data, rows.indices, rows.indptr]
+            continue
         nested = is_dataclass(leaf) and not isinstance(leaf, type)
         parts += flatten_value([getattr(leaf, f.name) for f in fields(leaf)]) if nested else [leaf]
     return parts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from inspect import signature
 from typing import Any
@@ -13,13 +14,23 @@ from sklearn.utils import get_tags
 
 import tenfold
 from tenfold.base.estimator import Estimator
+from tenfold.distributed import partitions
+from tenfold.engine import source
+from tenfold.engine.chunk import chunk_rows
+
+_CHUNKS = 3  # of the rows of a law, at least
 
 
 def all_models() -> Iterator[Estimator]:
-    """An instance of every public model, with a fixed seed."""
+    """An instance of every public model of rows, with a fixed seed.
+
+    Models of sequences (`_takes_sequences`) have laws of their own, in tests/sequence.
+    """
     for name, module in sorted(tenfold._WHERE.items()):
         value = getattr(import_module(module), name)
-        if isinstance(value, type) and issubclass(value, Estimator):
+        if not (isinstance(value, type) and issubclass(value, Estimator)):
+            continue
+        if not value._takes_sequences:
             yield set_seed(make_model(value))
 
 
@@ -57,8 +68,10 @@ def make_dataset(
     """Shifted and correlated rows of several chunks, with a target that suits the model."""
     rng = np.random.default_rng(7)
     rows = min(rows, 9_000) if traits_of(model)._has_quadratic_time else rows
+    rows = min(rows, traits_of(model)._law_rows or rows)
     X = rng.normal(size=(rows, 6)) @ rng.normal(size=(6, 6)) + 3
-    score = X @ rng.normal(size=6) + rng.normal(size=rows)
+    X = X if get_tags(model).input_tags.two_d_array else X[:, :1]
+    score = X @ rng.normal(size=X.shape[1]) + rng.normal(size=rows)
     y, tags = None, get_tags(model)
     if is_classifier(model):
         multi_class = tags.classifier_tags is None or tags.classifier_tags.multi_class
@@ -70,3 +83,27 @@ def make_dataset(
         y = (np.floor(np.abs(score)) + 1 if counts else score).astype(dtype)
         y = y if tags.target_tags.single_output else np.column_stack([y, X[:, 0] - y])
     return (np.abs(X) if tags.input_tags.positive_only else X).astype(dtype), y
+
+
+@contextmanager
+def several_chunks(model: Any) -> Iterator[None]:
+    """Smaller chunks for a model whose laws have few rows (`_law_rows`), so that these are many.
+
+    Laws about threads, files and merged statistics say nothing about one chunk.
+    """
+    rows = traits_of(model)._law_rows
+    try:
+        limit_chunks(None if rows is None else max(rows // _CHUNKS, 1))
+        yield
+    finally:
+        limit_chunks(None)
+
+
+def limit_chunks(rows: int | None) -> None:
+    """Limit the rows of a chunk in this process; None ends it."""
+
+    def limited_chunk_rows(width: int, dtype: Any) -> int:
+        return min(chunk_rows(width, dtype), rows or chunk_rows(width, dtype))
+
+    for module in (source, partitions):
+        vars(module)["chunk_rows"] = chunk_rows if rows is None else limited_chunk_rows

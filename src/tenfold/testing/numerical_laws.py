@@ -12,7 +12,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 
 from tenfold.base.numerical_errors import is_bare_linalg_error
-from tenfold.testing.bitwise import learned_attributes, model_outputs
+from tenfold.testing.bitwise import flatten_value, learned_attributes, model_outputs
 from tenfold.testing.instances import clone_model, make_dataset
 
 _ROWS = 300
@@ -140,7 +140,8 @@ def _check_answer_or_sentence(model: Any, X: np.ndarray, y: Any) -> None:
             _check_sentence(error)
             return
     for name, value in outputs.items():
-        assert value.dtype.kind != "f" or not np.isnan(value).any(), f"{name} gives NaN"
+        for part in flatten_value(value):
+            assert part.dtype.kind != "f" or not np.isnan(part).any(), f"{name} gives NaN"
 
 
 def _check_sentence(error: Exception) -> None:

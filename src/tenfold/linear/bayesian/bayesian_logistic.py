@@ -104,6 +104,7 @@ class BayesianLogisticRegression(ProbabilisticClassifier):
     _sparse_ok = True
     _min_classes = 2
     _column_matrices = 4
+    _law_rows = 6000
     _parameter_constraints = {
         "link": [StrOptions({"logit", "probit"})],
         "prior_precision": [POSITIVE, "array-like"],

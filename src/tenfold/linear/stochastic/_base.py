@@ -89,6 +89,7 @@ class BaseSGD(SparseCoefMixin, Estimator):
 
     _sparse_ok = True
     _samples_rows = _learns_in_row_order = True
+    _law_rows = 6000
     _sparse_intercept_factor = _SPARSE_INTERCEPT_DECAY
 
     def fit(  # pyright: ignore[reportIncompatibleMethodOverride] - scikit-learn's order

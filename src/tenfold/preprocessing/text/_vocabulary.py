@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
-from tenfold.preprocessing.text.tokens import bag_of_words, encode_tokens, tokenize
+from tenfold.preprocessing.text.tokens import (
+    WORD_PATTERN,
+    bag_of_words,
+    encode_tokens,
+    tokenize,
+)
+
+DEFAULT_ANALYSIS: dict[str, Any] = {
+    "analyzer": "word",
+    "token_pattern": WORD_PATTERN,
+    "tokenizer": None,
+    "preprocessor": None,
+    "strip_accents": None,
+}
 
 
 class NgramTokenizer(NamedTuple):
@@ -42,15 +55,46 @@ class NgramTokenizer(NamedTuple):
         return [run for n in range(self.low, self.high + 1) for run in _ngrams(words, n)]
 
 
-def make_tokenizer(lowercase: bool, ngram_range: Any, stop_words: Any) -> NgramTokenizer:
-    """Tokenizer for the parameters of a vectorizer."""
+class CustomTokenizer(NamedTuple):
+    """Terms by an analyzer of scikit-learn: patterns, functions, characters, accents.
+
+    Attributes
+    ----------
+    analyze : the terms of a document
+    """
+
+    analyze: Callable[[Any], list[Any]]
+
+    def terms(self, document: Any) -> list[bytes]:
+        """Terms of a document, stop words left out."""
+        return [str(term).encode() for term in self.analyze(document)]
+
+
+def make_tokenizer(
+    lowercase: bool, ngram_range: Any, stop_words: Any, analysis: dict[str, Any]
+) -> NgramTokenizer | CustomTokenizer:
+    """Tokenizer for the parameters of a vectorizer; `analysis` as in `is_default_analysis`."""
     low, high = ngram_range
     if not 1 <= low <= high:
         raise ValueError(
             f"ngram_range={ngram_range!r} is not a range: give (1, 2) for words and pairs"
         )
-    stops = frozenset(word.encode() for word in resolve_stop_words(stop_words))
-    return NgramTokenizer(lowercase, int(low), int(high), stops)
+    if is_default_analysis(analysis):
+        stops = frozenset(word.encode() for word in resolve_stop_words(stop_words))
+        return NgramTokenizer(lowercase, int(low), int(high), stops)
+    stops = stop_words if stop_words is None else list(resolve_stop_words(stop_words))
+    vectorizer = CountVectorizer(
+        lowercase=lowercase, ngram_range=(int(low), int(high)), stop_words=stops, **analysis
+    )
+    return CustomTokenizer(vectorizer.build_analyzer())
+
+
+def is_default_analysis(analysis: dict[str, Any]) -> bool:
+    """Whether words are those of scikit-learn's default pattern, which needs no expression.
+
+    The parameters are analyzer, token_pattern, tokenizer, preprocessor and strip_accents.
+    """
+    return analysis == DEFAULT_ANALYSIS
 
 
 def _is_word(run: bytes) -> bool:
@@ -106,7 +150,7 @@ class TermCounts:
     def __reduce__(self) -> tuple[Any, ...]:
         return TermCounts, (self.words, self.count, self.documents_with, self.documents)
 
-    def add(self, documents: list[Any], tokenizer: NgramTokenizer) -> Any:
+    def add(self, documents: list[Any], tokenizer: NgramTokenizer | CustomTokenizer) -> Any:
         """Count documents; returns their bags of words, columns in order of appearance."""
         terms = [tokenizer.terms(document) for document in documents]
         numbers, starts = encode_tokens(terms, self.numbers.__getitem__)
@@ -167,10 +211,15 @@ def select_vocabulary(
     min_df: float,
     max_df: float,
     max_features: int | None,
+    *,
+    whole_terms: bool = False,
 ) -> VocabularyColumns:
-    """Words with a document frequency between min_df and max_df, of these the most frequent."""
+    """Words with a document frequency between min_df and max_df, of these the most frequent.
+
+    `whole_terms` : all terms are words, and none is a stop word
+    """
     stops = {word.encode() for word in stop_words}
-    words = sorted(w for w in counts.numbers if w not in stops and _is_word(w))
+    words = sorted(w for w in counts.numbers if whole_terms or (w not in stops and _is_word(w)))
     if not words:
         raise ValueError("empty vocabulary; perhaps the documents only contain stop words")
     numbers = np.fromiter(map(counts.numbers.__getitem__, words), np.int64, len(words))

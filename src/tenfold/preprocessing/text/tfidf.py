@@ -8,6 +8,7 @@ import numpy as np
 
 from tenfold.base._sklearn import StrOptions
 from tenfold.preprocessing.text._vocabulary import VocabularyColumns
+from tenfold.preprocessing.text.tokens import WORD_PATTERN
 from tenfold.preprocessing.text.word_counts import (
     COUNT_CONSTRAINTS,
     WordCounts,
@@ -36,6 +37,8 @@ class TfIdf(WordCounts):
         As in `WordCounts`; counts, presence or frequency is the term frequency.
     ngram_range, word_weights
         As in `WordCounts`; weights are applied before rows are scaled.
+    analyzer, token_pattern, tokenizer, preprocessor, strip_accents
+        As in `WordCounts`.
 
     Attributes
     ----------
@@ -84,6 +87,11 @@ class TfIdf(WordCounts):
         ngram_range: tuple[int, int] = (1, 1),
         word_weights: Any = None,
         dtype: Any = np.float64,
+        analyzer: Any = "word",
+        token_pattern: str | None = WORD_PATTERN,
+        tokenizer: Any = None,
+        preprocessor: Any = None,
+        strip_accents: Any = None,
     ) -> None:
         super().__init__(
             kind,
@@ -96,6 +104,11 @@ class TfIdf(WordCounts):
             ngram_range=ngram_range,
             word_weights=word_weights,
             dtype=dtype,
+            analyzer=analyzer,
+            token_pattern=token_pattern,
+            tokenizer=tokenizer,
+            preprocessor=preprocessor,
+            strip_accents=strip_accents,
         )
         self.form = form
         self.norm = norm

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+WORD_PATTERN = r"(?u)\b\w\w+\b"  # scikit-learn's default
 _TOKEN_PATTERN = re.compile(r"\w+")  # single letters are dropped when columns are chosen
 BATCH_DOCUMENTS = 4096  # documents per batch
 _CHARACTERS = [chr(code) for code in range(256)]

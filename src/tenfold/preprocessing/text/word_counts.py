@@ -12,9 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.preprocessing.text._vocabulary import (
+    DEFAULT_ANALYSIS,
+    CustomTokenizer,
+    NgramTokenizer,
     TermCounts,
     TermLookup,
     VocabularyColumns,
+    is_default_analysis,
     lookup_vocabulary,
     make_tokenizer,
     parse_vocabulary,
@@ -23,6 +27,7 @@ from tenfold.preprocessing.text._vocabulary import (
 )
 from tenfold.preprocessing.text.tokens import (
     BATCH_DOCUMENTS,
+    WORD_PATTERN,
     bag_of_words,
     encode_tokens,
     iterate_batches,
@@ -43,6 +48,11 @@ COUNT_CONSTRAINTS: dict[str, Any] = {
     "ngram_range": [tuple, list],
     "word_weights": [dict, "array-like", None],
     "dtype": "no_validation",
+    "analyzer": [StrOptions({"word", "char", "char_wb"}), callable],
+    "token_pattern": [str, None],
+    "tokenizer": [callable, None],
+    "preprocessor": [callable, None],
+    "strip_accents": [StrOptions({"ascii", "unicode"}), callable, None],
 }
 
 
@@ -92,8 +102,8 @@ class WordCounts(TransformerMixin, BaseEstimator):
     The vocabulary is learned in one pass over the documents, which may come from a generator and
     need not fit in memory: counts of parts add up, and the columns are selected at the end. Words
     outside the vocabulary are ignored. The words are those of
-    `sklearn.feature_extraction.text.CountVectorizer`, found about twice as fast; for character
-    n-grams, accents or a token pattern of your own use that one.
+    `sklearn.feature_extraction.text.CountVectorizer`, found about twice as fast; a token pattern, a
+    tokenizer, character n-grams or accents of your own take its analyzer, and its time.
 
     Parameters
     ----------
@@ -117,6 +127,15 @@ class WordCounts(TransformerMixin, BaseEstimator):
         from `tenfold.word_weights`.
     dtype : type
         Of the numbers.
+    analyzer : {"word", "char", "char_wb"} or callable
+        Whether terms are runs of words, of characters, or of characters within words; or a function
+        from a document to its terms.
+    token_pattern : str or None
+        Regular expression of a word; None where a tokenizer is given.
+    tokenizer, preprocessor : callable, optional
+        Functions from a text to its words, and from a document to the text.
+    strip_accents : {"ascii", "unicode"} or callable, optional
+        How to remove accents.
 
     Attributes
     ----------
@@ -155,6 +174,11 @@ class WordCounts(TransformerMixin, BaseEstimator):
         ngram_range: tuple[int, int] = (1, 1),
         word_weights: Any = None,
         dtype: Any = np.float64,
+        analyzer: Any = "word",
+        token_pattern: str | None = WORD_PATTERN,
+        tokenizer: Any = None,
+        preprocessor: Any = None,
+        strip_accents: Any = None,
     ) -> None:
         self.kind = kind
         self.stop_words = stop_words
@@ -166,6 +190,11 @@ class WordCounts(TransformerMixin, BaseEstimator):
         self.ngram_range = ngram_range
         self.word_weights = word_weights
         self.dtype = dtype
+        self.analyzer = analyzer
+        self.token_pattern = token_pattern
+        self.tokenizer = tokenizer
+        self.preprocessor = preprocessor
+        self.strip_accents = strip_accents
 
     def fit(self, documents: Iterable[Any], y: Any = None) -> Self:
         """Learn the vocabulary in one pass.
@@ -268,7 +297,7 @@ class WordCounts(TransformerMixin, BaseEstimator):
         columns_of_terms = TermLookup(
             (word.encode(), column) for word, column in vocabulary.items()
         )
-        tokenizer = make_tokenizer(self.lowercase, self.ngram_range, self.stop_words)
+        tokenizer = self._make_tokenizer()
         for chunk in iterate_batches(documents, size):
             terms = [tokenizer.terms(document) for document in chunk]
             numbers, starts = encode_tokens(terms, columns_of_terms.__getitem__)
@@ -285,6 +314,14 @@ class WordCounts(TransformerMixin, BaseEstimator):
         vocabulary = self._fixed_vocabulary()
         return np.array(sorted(vocabulary, key=vocabulary.__getitem__), dtype=object)
 
+    @property
+    def _analysis(self) -> dict[str, Any]:
+        """The parameters that say what a term is."""
+        return {name: getattr(self, name) for name in DEFAULT_ANALYSIS}
+
+    def _make_tokenizer(self) -> NgramTokenizer | CustomTokenizer:
+        return make_tokenizer(self.lowercase, self.ngram_range, self.stop_words, self._analysis)
+
     def _fixed_vocabulary(self) -> dict[str, int]:
         """The columns: learned, or given where counting needs nothing else."""
         if self.vocabulary is not None and not self._weighs_by_documents:
@@ -295,7 +332,7 @@ class WordCounts(TransformerMixin, BaseEstimator):
     def _count(
         self, documents: Iterable[Any], batches: list[Any] | None = None
     ) -> VocabularyColumns:
-        tokenizer = make_tokenizer(self.lowercase, self.ngram_range, self.stop_words)
+        tokenizer = self._make_tokenizer()
         for chunk in iterate_batches(documents):
             X = self.tally_.add(chunk, tokenizer)
             if batches is not None:
@@ -315,6 +352,7 @@ class WordCounts(TransformerMixin, BaseEstimator):
                 self.min_df,
                 self.max_df,
                 self.max_features,
+                whole_terms=not is_default_analysis(self._analysis),
             )
             words = (word.decode() for word in columns.words)
             self.vocabulary_ = {word: column for column, word in enumerate(words)}
