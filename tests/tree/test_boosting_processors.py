@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,9 +16,9 @@ from tenfold.tree import _fixed_point
 TESTS = Path(__file__).parents[1]
 
 
+@mock.patch.object(_fixed_point, "_MIN_COARSE_ROWS", 1000)
 def digest():
     """A digest of the trees of several losses."""
-    _fixed_point._MIN_COARSE_ROWS = 1000
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 4))
     y = np.exp(X[:, 0] / 2 + X[:, 1] * X[:, 2] / 2)

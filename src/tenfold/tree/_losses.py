@@ -10,7 +10,7 @@ median or quantile of their residuals instead of a Newton step (Friedman 2001).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -215,7 +215,7 @@ def mean_loss(
 
 def portable_log(x: float) -> float:
     """Natural logarithm, the same bits on every processor."""
-    return float(Decimal(x).ln())
+    return float(Context(prec=28).ln(Decimal(x)))  # not the context that a user may have set
 
 
 def exact_mean(values: np.ndarray, weights: np.ndarray | None) -> float:
