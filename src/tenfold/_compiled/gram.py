@@ -95,7 +95,7 @@ def _accumulate_gram(X, Y, root, origin, grid, Z, S):  # noqa: ANN001, ANN202
             count = min(block, end - start)
             _pack_rows(X, Y, root, origin, start, count, Z)
             for i in range(0, width, _TILE_ROWS):
-                _add_tile_rows(Z, count, i, lanes, S, top)
+                add_tile_rows(Z, count, i, lanes, S, top)
         for _ in range(completed_nodes(first // grid, top, end == n)):
             top -= 1
             for i in range(width):
@@ -157,7 +157,7 @@ _add_one, _add_two, _add_three, _add_four = (
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _add_tile_rows(Z, count, i, lanes, S, level):  # noqa: ANN001, ANN202
+def add_tile_rows(Z, count, i, lanes, S, level):  # noqa: ANN001, ANN202
     """Add four rows of the Gram matrix, from the diagonal on."""
     width, j = Z.shape[1], i // lanes * lanes
     while j + _MAX_REGISTERS * lanes <= width:
