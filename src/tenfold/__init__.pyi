@@ -34,8 +34,11 @@ from tenfold.cluster.n_clusters import choose_k as choose_k
 from tenfold.cluster.n_clusters import gap_statistic as gap_statistic
 from tenfold.cluster.profiles import cluster_costs as cluster_costs
 from tenfold.cluster.spherical_kmeans import SphericalKMeans as SphericalKMeans
+from tenfold.decomposition.factor_analysis import FactorAnalysis as FactorAnalysis
 from tenfold.decomposition.incremental_pca import IncrementalPCA as IncrementalPCA
+from tenfold.decomposition.n_components import cross_validate_components as cross_validate_components
 from tenfold.decomposition.pca import PCA as PCA
+from tenfold.decomposition.probabilistic_pca import ProbabilisticPCA as ProbabilisticPCA
 from tenfold.decomposition.truncated_svd import TruncatedSVD as TruncatedSVD
 from tenfold.discriminant.gaussian_classifier import GaussianClassifier as GaussianClassifier
 from tenfold.discriminant.generative_classifier import GenerativeClassifier as GenerativeClassifier

@@ -11,6 +11,8 @@ from tests.dropin.swap import PACKAGE, shared_names, swap_imports
 FILES = [
     "cluster/tests/test_hierarchical.py",
     "compose/tests/test_target.py",
+    "decomposition/tests/test_factor_analysis.py",
+    "decomposition/tests/test_incremental_pca.py",
     "frozen/tests/test_frozen.py",
     "linear_model/tests/test_base.py",
     "linear_model/tests/test_bayes.py",

@@ -224,8 +224,20 @@ def select_n_components(axes: PrincipalAxes, n_components: Any, rows: int) -> in
         from tenfold.base._sklearn import infer_dimension
 
         return int(infer_dimension(axes.variances, rows))
+    if n_components == "elbow":
+        return select_elbow(axes)
     if n_components is None or isinstance(n_components, Integral):
         limit = min(rows, len(axes.variances))
         return limit if n_components is None else min(int(n_components), limit)
     shares = np.cumsum(axes.variances / (axes.total or 1.0))  # as a user adds up the ratios
     return min(int(np.searchsorted(shares, n_components, side="right")) + 1, len(shares))
+
+
+def select_elbow(axes: PrincipalAxes) -> int:
+    """Number of components at the knee of the variance that is left out."""
+    from tenfold.cluster.n_clusters import knee
+
+    left = axes.total - np.concatenate([[0.0], np.cumsum(axes.variances)])
+    if len(left) < 3:
+        return len(axes.variances)
+    return max(knee(np.arange(len(left)), left), 1)

@@ -169,7 +169,7 @@ class IncrementalPCA(PCA):
         self.batch_size = batch_size
 
     def partial_fit(  # pyright: ignore[reportIncompatibleMethodOverride] - scikit-learn's order
-        self, X: Any, y: Any = None, check_input: bool = True
+        self, X: Any, y: Any = None, check_input: bool = True, sample_weight: Any = None
     ) -> Self:
         """Learn from more rows, as if they had been part of the rows so far.
 
@@ -181,12 +181,14 @@ class IncrementalPCA(PCA):
             Not used; there so that pipelines can pass it.
         check_input : bool
             Not used: rows are checked while they are read.
+        sample_weight : array or column name, optional
+            Weights of the rows.
 
         Returns
         -------
         self
         """
-        return super().partial_fit(X)
+        return super().partial_fit(X, None, sample_weight)
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         return self._from_statistic(self._statistic(rows), rows.dtype)

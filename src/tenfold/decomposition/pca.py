@@ -22,6 +22,7 @@ from tenfold.decomposition._eigensolvers import (
     select_n_components,
     subspace_iteration,
 )
+from tenfold.decomposition.n_components import cross_validate_components
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.engine.second_moments import second_moments
@@ -47,9 +48,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
 
     Parameters
     ----------
-    n_components : int, float, "mle" or None
+    n_components : int, float, "mle", "elbow", "cv" or None
         Number of components; a share of the variance to keep, in (0, 1); the maximum-likelihood
-        estimate of Minka (2000); or all.
+        estimate of Minka (2000); the knee of the variance that is left out; the largest likelihood
+        of held-out rows (`cross_validate_components`, one more pass); or all.
     copy : bool
         X is never overwritten, whatever is given here.
     whiten : bool
@@ -87,6 +89,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
     See Also
     --------
     IncrementalPCA : as accurate as "full" in batches.
+    ProbabilisticPCA : a density over rows; EM, missing entries.
+    cross_validate_components : the number of components by held-out rows.
     TruncatedSVD : without centering, for sparse rows.
     LinearDiscriminantAnalysis : directions that separate classes.
 
@@ -110,7 +114,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         "n_components": [
             Interval(Integral, 0, None, closed="left"),
             Interval(RealNotInt, 0, 1, closed="neither"),
-            StrOptions({"mle"}),
+            StrOptions({"mle", "elbow", "cv"}),
             None,
         ],
         "copy": ["boolean"],
@@ -146,23 +150,30 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         self.power_iteration_normalizer = power_iteration_normalizer
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the components.
 
         Parameters
         ----------
         X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows; weights may come with `tenfold.open(..., weight=...)`.
+            The rows.
         y : None
             Not used; there so that pipelines can pass it.
+        sample_weight : array or column name, optional
+            Weight of each row; a weight of two is the row twice.
 
         Returns
         -------
         self
         """
-        return super().fit(X)
+        return super().fit(X, None, sample_weight)
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        if self.n_components == "cv":
+            chosen = copy(self).set_params(
+                n_components=cross_validate_components(rows).n_components
+            )
+            return chosen._fit(rows, rng)
         self._check_n_components(rows.n_rows, rows.n_features)
         solver = self._choose_solver(rows)
         if solver == "randomized":
@@ -180,12 +191,18 @@ class PCA(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer):
         return second_moments(rows)
 
     def _finalize(self, s: Moments, dtype: np.dtype) -> dict[str, Any]:
+        if self.n_components == "cv":
+            raise ValueError(
+                "n_components='cv' needs all rows at once: use `fit`, or give a number"
+            )
         self._check_n_components(s.rows, len(s.mean))
         return self._attributes(axes_from_moments(s, self._fixed_n_components()), s.rows, dtype)
 
     def _statistic_suffices(
         self, s: Moments, n_rows: int, dtype: np.dtype, settings: list[dict]
     ) -> bool:
+        if any(params.get("n_components", self.n_components) == "cv" for params in settings):
+            return False
         if n_rows < self.n_features_in_ or self.svd_solver not in ("auto", "covariance_eigh"):
             return False
         models: list[Any] = [copy(self).set_params(**params) for params in settings]

@@ -52,6 +52,8 @@ _RANDOM_INITIALIZATION = {
     "RbfNetwork",
     "SphericalKMeans",
 }
+# all components, of which there are no more than rows: repeated rows have more, of no variance
+_AS_MANY_COMPONENTS_AS_ROWS = {"IncrementalPCA", "PCA"}
 
 
 def check_scikit_learn_contract(model: Any) -> None:
@@ -80,6 +82,9 @@ def _inapplicable_checks(model: Any) -> dict[str, str]:
         kinds = ("dense", "sparse")
         names = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in kinds)
         reasons |= dict.fromkeys(names, "rows are drawn, repeated rows more often")
+    if type(model).__name__ in _AS_MANY_COMPONENTS_AS_ROWS:
+        names = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
+        reasons |= dict.fromkeys(names, "components without variance, one for each row")
     if hasattr(model, "predict_proba") and not is_classifier(model):
         why = "the check asks for the number of classes of a model that is not a classifier"
         names = ("check_estimator_sparse_array", "check_estimator_sparse_matrix")
