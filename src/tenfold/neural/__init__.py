@@ -42,6 +42,10 @@ _OFFERS = {
     "layers.dense": ("Dense",),
     "layers.dropout": ("Dropout",),
     "layers.embedding": ("Embedding",),
+    "layers.noise": (
+        "GaussianSample",
+        "Noise",
+    ),
     "layers.normalization": (
         "BatchNorm",
         "LayerNorm",
@@ -61,6 +65,7 @@ _OFFERS = {
         "Flatten",
         "Reshape",
     ),
+    "layers.upsample": ("Upsample",),
     "learning_rate_finder": (
         "LearningRateSearch",
         "find_learning_rate",

@@ -110,7 +110,7 @@ class NetworkEstimator(Estimator):
         _check_output_shape(network, loss, targets)
         last = getattr(self, "params_", None)
         if getattr(self, "warm_start", False) and last is not None:
-            params = _warm_start_params(last, params)
+            params = warm_start_params(last, params)
         return NetworkObjective(network, loss, self._make_batch), params
 
     def _check_learned(self) -> None:
@@ -249,7 +249,7 @@ def _check_output_shape(network: Network, loss: Any, targets: int) -> None:
         )
 
 
-def _warm_start_params(last: list[np.ndarray], params: list[np.ndarray]) -> list[np.ndarray]:
+def warm_start_params(last: list[np.ndarray], params: list[np.ndarray]) -> list[np.ndarray]:
     """Copies of the parameters of the last fit; an error if their shapes have changed."""
     if [p.shape for p in last] != [p.shape for p in params]:
         raise ValueError(
@@ -403,7 +403,7 @@ class NetworkClassifier(NetworkScoreMixin, NetworkEstimator, Classifier):
         -------
         self
         """
-        _check_partial_fit(self)
+        check_partial_fit(self)
         first = not hasattr(self, "params_")
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
@@ -461,7 +461,7 @@ class NetworkRegressor(NetworkScoreMixin, NetworkEstimator, Regressor):
         -------
         self
         """
-        _check_partial_fit(self)
+        check_partial_fit(self)
         with self._work_context():
             first = not hasattr(self, "params_")
             self._train_one_epoch(self._rows(X, y, sample_weight, reset=first))
@@ -481,7 +481,7 @@ def _concatenate_steps(y: Any, predictions: Any, w: Any) -> tuple[Any, Any, Any]
     return np.concatenate(list(y)), np.concatenate(predictions), w
 
 
-def _check_partial_fit(model: Any) -> None:
+def check_partial_fit(model: Any) -> None:
     """Raise an error if a parameter does not allow training one epoch at a time."""
     model._validate_params()  # noqa: SLF001
     if getattr(model, "early_stopping", False):

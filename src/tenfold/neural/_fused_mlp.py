@@ -68,7 +68,8 @@ def make_fused_trainer(
     has_codes = type(objective.loss) in _LOSS_CODES and type(config.optimizer) in FUSED_OPTIMIZERS
     dtypes = {p.dtype for p in params}
     is_flat = len(objective.network.shape) == 1 and len(dtypes) == 1
-    is_plain = config.clip_norm is None and config.clip_value is None and config.part_rows is None
+    is_plain = objective.is_plain and config.part_rows is None
+    is_plain = is_plain and config.clip_norm is None and config.clip_value is None
     if not codes or None in codes or not (has_codes and is_flat and is_plain):
         return None
     return FusedTrainer(objective, codes, config, dtypes.pop())
@@ -99,7 +100,9 @@ class FusedTrainer:
         smoothing = dtype.type(getattr(objective.loss, "smoothing", 0))
         sizes = (widths[:-1] + 1) * widths[1:]
         self.settings = widths, codes, np.cumsum(sizes) - sizes, smoothing
-        self.has_labels = isinstance(objective.loss, CrossEntropy)
+        self.target = "input" if objective.target_is_input else "numbers"
+        if isinstance(objective.loss, CrossEntropy):
+            self.target = "labels"
         self.part_rows = max(FUSED_PART_ROWS, -(-config.batch_size // FUSED_MAX_PARTS))
         self.parts = len(split_batch(config.batch_size, self.part_rows))
         values_per_row = int(widths[0] + 2 * widths[1:].sum() + 1)
@@ -118,7 +121,7 @@ class FusedTrainer:
         span = max(MAX_GATHERED_VALUES // int(self.settings[0][0]) // batch, 1) * batch
         for start in range(0, len(order), span):
             some = order[start : start + span]
-            rows = _gather_rows(block, some, self.network, self.dtype, has_labels=self.has_labels)
+            rows = _gather_rows(block, some, self.network, self.dtype, self.target)
             state, loss, weight = self._run_rows(state, rows)
             yield state, loss, weight
 
@@ -175,17 +178,18 @@ class FusedTrainer:
 
 
 def _gather_rows(
-    block: ShuffledBlock, order: np.ndarray, network: Network, dtype: np.dtype, *, has_labels: bool
+    block: ShuffledBlock, order: np.ndarray, network: Network, dtype: np.dtype, target: str
 ) -> GatheredRows:
     """Flat values of rows and their order; in this order labels or other targets, and weights."""
-    X, y, w = block.X, block.y[order], block.w
-    labels = y.astype(np.int64) if has_labels else None
-    y = None if has_labels else y.astype(dtype).reshape(-1)
+    X, w = block.X, block.w
     w = np.ones(len(order), dtype) if w is None else w[order].astype(dtype)
-    if not (isinstance(X, np.ndarray) and X.dtype == dtype and X.flags.carray):
+    is_ready = isinstance(X, np.ndarray) and X.dtype == dtype and X.flags.carray
+    labels = block.y[order].astype(np.int64) if target == "labels" else None
+    y = block.y[order].astype(dtype).reshape(-1) if target == "numbers" else None
+    if not is_ready or target == "input":
         x, _ = make_dense_batch(X, order, network, dtype)
         X, order = np.require(x, requirements=["C", "W"]), np.arange(len(order))
-    return X.reshape(-1), order, labels, y, w
+    return X.reshape(-1), order, labels, X.reshape(-1) if target == "input" else y, w
 
 
 def _write_back(flat: np.ndarray, arrays: list[np.ndarray]) -> None:

@@ -99,6 +99,14 @@ class ValidationSet(NamedTuple):
 
 def hold_out(rows: Rows, fraction: float, rng: np.random.Generator, measure: Any) -> ValidationSet:
     """Hold out a random fraction of the rows."""
+    held_out, w = draw_held_out(rows, fraction, rng)
+    return ValidationSet(held_out, rows.each(_chunk_targets)[held_out], w, measure)
+
+
+def draw_held_out(
+    rows: Rows, fraction: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Whether each row is held out, a random fraction of them, and the weights of those."""
     n = round(fraction * rows.n_rows)
     if n < 2 or n > rows.n_rows - 2:
         raise ValueError(
@@ -107,11 +115,10 @@ def hold_out(rows: Rows, fraction: float, rng: np.random.Generator, measure: Any
         )
     held_out = np.zeros(rows.n_rows, bool)
     held_out[rng.choice(rows.n_rows, n, replace=False)] = True
-    y = rows.each(_chunk_targets)[held_out]
     w = rows.each(_chunk_weights)[held_out].astype(np.float64)
     if not w.any():
         raise ValueError("all rows of the validation set have weight 0: take another random_state")
-    return ValidationSet(held_out, y, w, measure)
+    return held_out, w
 
 
 def mean_loss(loss: Any, z: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:

@@ -19,7 +19,6 @@ from tenfold.engine.merge_tree import MergeTree
 from tenfold.engine.shuffle import ShuffledBlock
 from tenfold.engine.thread_pool import n_threads, run_in_threads
 from tenfold.neural._buffer_pool import BufferPool
-from tenfold.neural._fused_conv_pool import fuse_conv_pool
 from tenfold.neural._training_config import NetworkObjective
 from tenfold.neural._tuning import (
     LARGE_PART_ROWS,
@@ -29,7 +28,7 @@ from tenfold.neural._tuning import (
     SMALL_PART_ROWS,
 )
 from tenfold.neural.layers.base import PassContext
-from tenfold.neural.network import SEEDS_PER_STEP, Network, backward, forward
+from tenfold.neural.network import SEEDS_PER_STEP, Network
 
 
 class BatchGradient(NamedTuple):
@@ -60,9 +59,8 @@ def part_gradient(
     network, dtype = objective.network, params[0].dtype if params else np.float32
     x, mask = objective.make_batch(block.X, order, network, dtype)
     w = None if block.w is None else block.w[order]
-    z, caches = forward(network, params, x, context._replace(mask=mask))
-    loss, gradient = objective.loss.value_and_gradient(z, block.y[order], w)
-    arrays = backward(network, params, caches, gradient)[1]
+    y = None if objective.target_is_input else block.y[order]
+    loss, arrays = objective.loss_and_gradient(params, x, y, w, context._replace(mask=mask))
     return BatchGradient(loss, float(len(order) if w is None else w.sum(dtype=np.float64)), arrays)
 
 
@@ -104,7 +102,7 @@ class GradientWorkers:
     """
 
     def __init__(self, objective: NetworkObjective, part_rows: int | None = None) -> None:
-        self.objective = objective._replace(network=fuse_conv_pool(objective.network))
+        self.objective = objective.fuse_layers()
         self.part_rows = part_rows or default_part_rows(objective.network)
         self.buffers = BufferPool()
         self.part_seconds = 0.0  # duration of a part in the last batch

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.neural.network import Network
+from tenfold.neural._fused_conv_pool import fuse_conv_pool
+from tenfold.neural.layers.base import PassContext
+from tenfold.neural.network import Network, backward, forward
 from tenfold.optim.optimizers import Adam, Optimizer
 from tenfold.optim.schedules import ConstantRate, Schedule
 
@@ -65,6 +67,25 @@ class NetworkObjective(NamedTuple):
     network: Network
     loss: Any
     make_batch: BatchInput = make_dense_batch
+    target_is_input = False  # whether a row is its own target
+    is_plain = True  # whether the gradient is that of the loss of the last layer alone
+
+    def loss_and_gradient(
+        self,
+        params: list[np.ndarray],
+        x: np.ndarray,
+        y: np.ndarray,
+        w: np.ndarray | None,
+        context: PassContext,
+    ) -> tuple[float, list[np.ndarray]]:
+        """The loss summed over rows, and its gradient in all parameters."""
+        z, caches = forward(self.network, params, x, context)
+        loss, gradient = self.loss.value_and_gradient(z, y, w)
+        return loss, backward(self.network, params, caches, gradient)[1]
+
+    def fuse_layers(self) -> NetworkObjective:
+        """The same objective, with layers fused for training."""
+        return self._replace(network=fuse_conv_pool(self.network))
 
 
 class TrainingState(NamedTuple):

@@ -171,7 +171,7 @@ class ConvClassifier(NetworkClassifier):
         self.verbose = verbose
 
     def _layers(self, targets: int) -> Sequence[Layer]:
-        shape = _image_shape(self.row_shape_, self.image_shape)
+        shape = image_shape(self.row_shape_, self.image_shape)
         layers: list[Layer] = [Reshape(shape)]
         for filters in self.filters:
             conv = Conv2d(filters, self.kernel, "relu", padding=self.padding)
@@ -200,7 +200,7 @@ class ConvClassifier(NetworkClassifier):
         return super()._results(objective, loop) | {"warning_": ""}
 
 
-def _image_shape(shape: Shape, given: Any) -> Shape:
+def image_shape(shape: Shape, given: Any) -> Shape:
     """(height, width, channels) of images, see `ConvClassifier`."""
     shape = tuple(given or shape)
     if len(shape) == 1:

@@ -182,9 +182,12 @@ class BinaryCrossEntropy(NamedTuple):
     def value_and_gradient(
         self, z: np.ndarray, y: np.ndarray, w: np.ndarray | None
     ) -> LossAndGradient:
-        y = _match_shape(y, z)
-        losses = np.logaddexp(z, 0) - y * z
-        return _weighted_sum(losses.reshape(len(z), -1).sum(axis=1), expit(z) - y, w)
+        return _weighted_sum(self.row_losses(z, y), expit(z) - _match_shape(y, z), w)
+
+    def row_losses(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Loss of each row."""
+        losses = np.logaddexp(z, 0) - _match_shape(y, z) * z
+        return losses.reshape(len(z), -1).sum(axis=1)
 
     def inverse_link(self, z: np.ndarray) -> np.ndarray:
         return _both_classes(expit(z))
@@ -202,6 +205,10 @@ class MultilabelCrossEntropy(NamedTuple):
         self, z: np.ndarray, y: np.ndarray, w: np.ndarray | None
     ) -> LossAndGradient:
         return BinaryCrossEntropy().value_and_gradient(z, y, w)
+
+    def row_losses(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Loss of each row."""
+        return BinaryCrossEntropy().row_losses(z, y)
 
     def inverse_link(self, z: np.ndarray) -> np.ndarray:
         return expit(z)
@@ -253,9 +260,12 @@ class HalfSquaredError(NamedTuple):
     def value_and_gradient(
         self, z: np.ndarray, y: np.ndarray, w: np.ndarray | None
     ) -> LossAndGradient:
-        gradient = z - _match_shape(y, z)
-        losses = np.einsum("ij,ij->i", *(2 * [gradient.reshape(len(z), -1)])) / 2
-        return _weighted_sum(losses, gradient, w)
+        return _weighted_sum(self.row_losses(z, y), z - _match_shape(y, z), w)
+
+    def row_losses(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Loss of each row."""
+        residual = (z - _match_shape(y, z)).reshape(len(z), -1)
+        return np.einsum("ij,ij->i", residual, residual) / 2
 
     def inverse_link(self, z: np.ndarray) -> np.ndarray:
         return z

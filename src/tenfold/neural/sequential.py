@@ -36,7 +36,7 @@ from tenfold.neural.losses import LOSSES, as_loss
 from tenfold.optim.optimizers import SGD, AdaGrad, Adam, AdamW, Momentum, Nesterov, RMSProp
 from tenfold.optim.schedules import CosineDecay, Schedule, as_schedule
 
-_OPTIMIZERS = {
+OPTIMIZERS = {
     "adam": Adam(),
     "adamw": AdamW(),
     "sgd": SGD(),
@@ -57,7 +57,7 @@ class SequentialBase(NetworkEstimator):
     _parameter_constraints = {
         "layers": ["array-like", tuple],
         "loss": [StrOptions({"auto", *LOSSES}), HasMethods(["value_and_gradient"])],
-        "optimizer": [StrOptions(set(_OPTIMIZERS)), HasMethods(["update"])],
+        "optimizer": [StrOptions(set(OPTIMIZERS)), HasMethods(["update"])],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), callable],
         "epochs": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
@@ -180,7 +180,7 @@ class SequentialBase(NetworkEstimator):
 
     def _training_config(self, rows: Rows) -> TrainingConfig:
         names = ("batch_size", "part_rows", "l2", "l1", "clip_norm", "clip_value", "shuffle")
-        optimizer = _OPTIMIZERS.get(self.optimizer, self.optimizer)
+        optimizer = OPTIMIZERS.get(self.optimizer, self.optimizer)
         settings = {name: getattr(self, name) for name in names}
         return TrainingConfig(optimizer, self._schedule(rows), **settings)
 
