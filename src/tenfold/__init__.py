@@ -163,7 +163,7 @@ _WHERE: dict[str, str] = {
     "SVC": "tenfold.svm.svc",
     "SVR": "tenfold.svm.svr",
     "Search": "tenfold.model_selection.parameter_search",
-    "SemanticHashing": "tenfold.neural.semantic_hashing",
+    "SemanticHashing": "tenfold.neural.binary_codes",
     "Sequential": "tenfold.neural.sequential",
     "SequentialClassifier": "tenfold.neural.sequential",
     "SequentialRegressor": "tenfold.neural.sequential",

@@ -171,6 +171,8 @@ from tenfold.neighbors.proximity_graph import GraphNearestNeighbors as GraphNear
 from tenfold.neighbors.radius_neighbors import RadiusNeighborsClassifier as RadiusNeighborsClassifier
 from tenfold.neighbors.radius_neighbors import RadiusNeighborsRegressor as RadiusNeighborsRegressor
 from tenfold.neighbors.regression import KNeighborsRegressor as KNeighborsRegressor
+from tenfold.neural.autoencoder import Autoencoder as Autoencoder
+from tenfold.neural.binary_codes import SemanticHashing as SemanticHashing
 from tenfold.neural.cnn import ConvClassifier as ConvClassifier
 from tenfold.neural.mlp import MLPClassifier as MLPClassifier
 from tenfold.neural.mlp import MLPRegressor as MLPRegressor
@@ -180,6 +182,7 @@ from tenfold.neural.rnn import RecurrentRegressor as RecurrentRegressor
 from tenfold.neural.sequential import Sequential as Sequential
 from tenfold.neural.sequential import SequentialClassifier as SequentialClassifier
 from tenfold.neural.sequential import SequentialRegressor as SequentialRegressor
+from tenfold.neural.variational_autoencoder import VariationalAutoencoder as VariationalAutoencoder
 from tenfold.persist.model_file import load as load
 from tenfold.persist.model_file import save as save
 from tenfold.persist.onnx_converters import register_onnx_converters as register_onnx_converters

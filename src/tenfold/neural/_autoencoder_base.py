@@ -210,6 +210,8 @@ class AutoencoderBase(ClassNamePrefixFeaturesOutMixin, NetworkEstimator, Transfo
         alpha = self.l2 * rows.total(column_sums).n
         tol = 1e-6 if self.tol is None else self.tol
         params, minimum = train_lbfgs(objective, rows, params, alpha, tol=tol, max_iter=self.epochs)
+        for i, j in objective.tied:  # equal up to rounding
+            params[j] = np.ascontiguousarray(params[i].T)
         learned = {"network_": objective.network, "params_": params, "t_": 0}
         losses = [float(value) for value in minimum.report["history_"]["objective"]]
         return learned | {"loss_curve_": losses} | minimum.report
@@ -321,7 +323,8 @@ class AutoencoderBase(ClassNamePrefixFeaturesOutMixin, NetworkEstimator, Transfo
             Codes, as `transform` returns them.
         """
         check_is_fitted(self)
-        codes = check_array(X, dtype=[np.float64, np.float32])
+        codes = check_array(X)
+        codes = codes if codes.dtype == np.float32 else codes.astype(np.float64)
         objective = self._objective()
         width = int(np.prod(objective.encoder.shapes[-1]))
         if codes.shape[1] != self._n_features_out:

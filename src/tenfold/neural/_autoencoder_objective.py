@@ -124,7 +124,7 @@ class AutoencoderObjective(NamedTuple):
         self,
         params: list[np.ndarray],
         x: np.ndarray,
-        y: np.ndarray,
+        y: Any,
         w: np.ndarray | None,
         context: PassContext,
     ) -> tuple[float, list[np.ndarray]]:
@@ -134,11 +134,12 @@ class AutoencoderObjective(NamedTuple):
         after = context._replace(seed=context.seed + self.encoder_layers)
         z, caches = forward(decoder, others, code, after)
         loss, gradient = self.loss.value_and_gradient(z, x, w)
-        gradient, decoder_gradients = backward(decoder, others, caches, gradient, need_input=True)
+        in_code: Any
+        in_code, gradients_after = backward(decoder, others, caches, gradient, need_input=True)
         if self.penalty is not None:
             extra, slope = self.penalty.value_and_gradient(code.reshape(len(code), -1), w)
-            loss, gradient = loss + extra, gradient + slope.reshape(code.shape)
-        gradients = backward(encoder, own, encoder_caches, gradient)[1] + decoder_gradients
+            loss, in_code = loss + extra, in_code + slope.reshape(code.shape)
+        gradients = backward(encoder, own, encoder_caches, in_code)[1] + gradients_after
         for i, j in self.tied:
             mean = (gradients[i] + gradients[j].T) / gradients[i].dtype.type(2)
             gradients[i], gradients[j] = mean, np.ascontiguousarray(mean.T)

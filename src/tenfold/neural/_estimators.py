@@ -27,6 +27,7 @@ from tenfold.neural._training import initial_state, train
 from tenfold.neural._training_config import (
     BatchInput,
     NetworkObjective,
+    Objective,
     StoppingRule,
     TrainingConfig,
     TrainingState,
@@ -101,7 +102,7 @@ class NetworkEstimator(Estimator):
 
     def _initialize(
         self, rows: Rows, rng: np.random.Generator
-    ) -> tuple[NetworkObjective, list[np.ndarray]]:
+    ) -> tuple[Objective, list[np.ndarray]]:
         """Network and initial parameters: new ones, or those of the last fit (`warm_start`)."""
         targets = self._n_targets(rows)
         loss = self._loss(targets)
@@ -139,7 +140,7 @@ class NetworkEstimator(Estimator):
         return hold_out(rows, self.validation_fraction, rng, self._validation_measure())
 
     def _results(
-        self, objective: NetworkObjective, loop: until_converged[TrainingState]
+        self, objective: Objective, loop: until_converged[TrainingState]
     ) -> dict[str, Any]:
         state, stopping = loop.state, self._stopping_rule()
         params = state.params if state.best_params is None else state.best_params
@@ -191,7 +192,7 @@ class NetworkEstimator(Estimator):
         vars(self).pop("training_state_", None)
         return super().fit(X, y, sample_weight)
 
-    def _objective(self) -> NetworkObjective:
+    def _objective(self) -> Objective:
         """The trained network, and its loss."""
         targets = len(self.classes_) if hasattr(self, "classes_") else 1
         return NetworkObjective(self.network_, self._loss(targets), self._make_batch)

@@ -21,7 +21,7 @@ from tenfold.neural import _fused_mlp_numba as compiled
 from tenfold.neural._fused_optimizers import FUSED_OPTIMIZERS, step_constants
 from tenfold.neural._minibatch import split_batch
 from tenfold.neural._training_config import (
-    NetworkObjective,
+    Objective,
     StepResult,
     TrainingConfig,
     TrainingState,
@@ -61,7 +61,7 @@ GatheredRows = tuple[np.ndarray, np.ndarray, Any, Any, np.ndarray]  # see `_gath
 
 
 def make_fused_trainer(
-    objective: NetworkObjective, params: list[np.ndarray], config: TrainingConfig
+    objective: Objective, params: list[np.ndarray], config: TrainingConfig
 ) -> FusedTrainer | None:
     """A trainer of this network, or None if it is not supported."""
     codes = [activation_code(layer) for layer in objective.network.layers]
@@ -88,7 +88,7 @@ class FusedTrainer:
 
     def __init__(
         self,
-        objective: NetworkObjective,
+        objective: Objective,
         activation_codes: list,
         config: TrainingConfig,
         dtype: np.dtype,

@@ -10,15 +10,13 @@ import numpy as np
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.neural._minibatch import split_batch
-from tenfold.neural._training_config import NetworkObjective
+from tenfold.neural._training_config import Objective
 from tenfold.neural._tuning import INFERENCE_BATCH_ROWS
 from tenfold.neural.layers.base import PassContext
 from tenfold.neural.network import forward, forward_layers
 
 
-def output_scores(
-    chunk: Chunk, objective: NetworkObjective, params: list[np.ndarray]
-) -> np.ndarray:
+def output_scores(chunk: Chunk, objective: Objective, params: list[np.ndarray]) -> np.ndarray:
     """Output of the last layer for each row."""
     batches = iterate_batches(chunk, objective, params)
     parts = [forward(objective.network, params, x, context)[0] for x, context in batches]
@@ -26,7 +24,7 @@ def output_scores(
 
 
 def iterate_batches(
-    chunk: Chunk, objective: NetworkObjective, params: list[np.ndarray]
+    chunk: Chunk, objective: Objective, params: list[np.ndarray]
 ) -> Iterator[tuple[np.ndarray, PassContext]]:
     """Network inputs of a few rows at a time, with their masks."""
     order, dtype = np.arange(chunk.rows), _compute_dtype(params, chunk)
@@ -40,15 +38,13 @@ def _compute_dtype(params: list[np.ndarray], chunk: Chunk) -> Any:
     return params[0].dtype if params else np.result_type(chunk.X.dtype, np.float32)
 
 
-def predict_rows(chunk: Chunk, objective: NetworkObjective, params: list[np.ndarray]) -> np.ndarray:
+def predict_rows(chunk: Chunk, objective: Objective, params: list[np.ndarray]) -> np.ndarray:
     """Probabilities (n_rows, n_classes), or predicted values (n_rows, n_targets)."""
     z = output_scores(chunk, objective, params)
     return objective.loss.inverse_link(z.reshape(len(z), -1))
 
 
-def layer_outputs(
-    chunk: Chunk, objective: NetworkObjective, params: list[np.ndarray]
-) -> np.ndarray:
+def layer_outputs(chunk: Chunk, objective: Objective, params: list[np.ndarray]) -> np.ndarray:
     """Outputs of all layers, flattened and side by side for each row."""
     parts = []
     for x, context in iterate_batches(chunk, objective, params):
@@ -58,7 +54,7 @@ def layer_outputs(
 
 
 def _validation_scores(
-    chunk: Chunk, objective: NetworkObjective, params: list[np.ndarray], held_out: np.ndarray
+    chunk: Chunk, objective: Objective, params: list[np.ndarray], held_out: np.ndarray
 ) -> np.ndarray:
     """Output of the last layer for the rows held out; zeros for the others."""
     z = np.zeros((chunk.rows, *objective.network.shapes[-1]), _compute_dtype(params, chunk))
@@ -91,7 +87,7 @@ class ValidationSet(NamedTuple):
     w: np.ndarray
     measure: Callable[[Any, np.ndarray, np.ndarray, np.ndarray], float]
 
-    def error(self, rows: Rows, objective: NetworkObjective, params: list[np.ndarray]) -> float:
+    def error(self, rows: Rows, objective: Objective, params: list[np.ndarray]) -> float:
         """The error of a network. Its pass is not part of a checkpoint: the loop's state is."""
         z = rows.each(_validation_scores, objective, params, self.rows)[self.rows]
         return float(self.measure(objective.loss, z, self.y, self.w))

@@ -19,7 +19,7 @@ from tenfold.engine.merge_tree import MergeTree
 from tenfold.engine.shuffle import ShuffledBlock
 from tenfold.engine.thread_pool import n_threads, run_in_threads
 from tenfold.neural._buffer_pool import BufferPool
-from tenfold.neural._training_config import NetworkObjective
+from tenfold.neural._training_config import Objective
 from tenfold.neural._tuning import (
     LARGE_PART_ROWS,
     MEDIUM_PART_ROWS,
@@ -49,7 +49,7 @@ class BatchGradient(NamedTuple):
 
 
 def part_gradient(
-    objective: NetworkObjective,
+    objective: Objective,
     params: list[np.ndarray],
     block: ShuffledBlock,
     order: np.ndarray,
@@ -95,13 +95,13 @@ class GradientWorkers:
 
     Parameters
     ----------
-    objective : NetworkObjective
+    objective : Objective
         Network and loss.
     part_rows : int, optional
         Rows of a part.
     """
 
-    def __init__(self, objective: NetworkObjective, part_rows: int | None = None) -> None:
+    def __init__(self, objective: Objective, part_rows: int | None = None) -> None:
         self.objective = objective.fuse_layers()
         self.part_rows = part_rows or default_part_rows(objective.network)
         self.buffers = BufferPool()

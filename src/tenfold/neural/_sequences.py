@@ -11,7 +11,7 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.io.sequences import Ragged, SequenceSource
 from tenfold.neural._inference import ValidationSet, hold_out, iterate_batches, layer_outputs
-from tenfold.neural._training_config import NetworkObjective, make_dense_batch
+from tenfold.neural._training_config import NetworkObjective, Objective, make_dense_batch
 from tenfold.neural.layers.base import Layer
 from tenfold.neural.layers.embedding import Embedding
 from tenfold.neural.losses import LossAndGradient
@@ -58,12 +58,10 @@ def _pad_to_longest(
     return _pad(part, steps, dtype)
 
 
-def sequence_outputs(
-    chunk: Chunk, objective: NetworkObjective, params: list[np.ndarray]
-) -> np.ndarray:
+def sequence_outputs(chunk: Chunk, objective: Objective, params: list[np.ndarray]) -> np.ndarray:
     """Outputs of all layers, for sequences padded to one length."""
     if isinstance(chunk.X, Ragged):
-        objective = objective._replace(make_batch=_pad_to_longest)
+        objective = NetworkObjective(objective.network, objective.loss, _pad_to_longest)
     return layer_outputs(chunk, objective, params)
 
 
@@ -198,9 +196,7 @@ class StepwiseLoss(NamedTuple):
         return self.loss.inverse_link(z)
 
 
-def predict_steps(
-    chunk: Chunk, objective: NetworkObjective, params: list[np.ndarray]
-) -> np.ndarray:
+def predict_steps(chunk: Chunk, objective: Objective, params: list[np.ndarray]) -> np.ndarray:
     """For each sequence an array: probabilities of classes, or predicted values, of its steps."""
     predictions, lengths, row = np.empty(chunk.rows, object), chunk.X.lengths, 0
     for x, context in iterate_batches(chunk, objective, params):
@@ -211,7 +207,7 @@ def predict_steps(
 
 
 def _validation_losses(
-    chunk: Chunk, objective: NetworkObjective, params: list[np.ndarray], held_out: np.ndarray
+    chunk: Chunk, objective: Objective, params: list[np.ndarray], held_out: np.ndarray
 ) -> np.ndarray:
     """The loss of each sequence held out; zero for the others."""
     losses = np.zeros(chunk.rows)
@@ -227,7 +223,7 @@ def _validation_losses(
 class SequenceValidationSet(ValidationSet):
     """Sequences held out, measured by the loss of their steps."""
 
-    def error(self, rows: Rows, objective: NetworkObjective, params: list[np.ndarray]) -> float:
+    def error(self, rows: Rows, objective: Objective, params: list[np.ndarray]) -> float:
         """Mean loss of a sequence."""
         losses = rows.each(_validation_losses, objective, params, self.rows)[self.rows]
         return float(self.w @ losses / self.w.sum())

@@ -25,7 +25,7 @@ from tenfold.neural._fused_optimizers import step_constants, update_in_place
 from tenfold.neural._inference import ValidationSet
 from tenfold.neural._minibatch import BatchGradient, GradientWorkers, part_gradient, split_batch
 from tenfold.neural._training_config import (
-    NetworkObjective,
+    Objective,
     StepResult,
     StoppingRule,
     TrainingConfig,
@@ -63,7 +63,7 @@ class MinibatchTrainer:
 
     def __init__(
         self,
-        objective: NetworkObjective,
+        objective: Objective,
         params: list[np.ndarray],
         config: TrainingConfig,
     ) -> None:
@@ -82,22 +82,20 @@ class MinibatchTrainer:
 
 
 # Ways to train, fastest first; each returns None for networks that it does not support.
-TRAINERS: tuple[Callable[[NetworkObjective, list, TrainingConfig], Trainer | None], ...] = (
+TRAINERS: tuple[Callable[[Objective, list, TrainingConfig], Trainer | None], ...] = (
     make_fused_trainer,
     MinibatchTrainer,
 )
 
 
-def make_trainer(
-    objective: NetworkObjective, params: list[np.ndarray], config: TrainingConfig
-) -> Trainer:
+def make_trainer(objective: Objective, params: list[np.ndarray], config: TrainingConfig) -> Trainer:
     """The first of `TRAINERS` that supports the network."""
     trainers = (make(objective, params, config) for make in TRAINERS)
     return next(trainer for trainer in trainers if trainer is not None)
 
 
 def train(
-    objective: NetworkObjective,
+    objective: Objective,
     rows: Rows,
     state: TrainingState,
     config: TrainingConfig,
@@ -109,7 +107,7 @@ def train(
 
     Parameters
     ----------
-    objective : NetworkObjective
+    objective : Objective
         Network and loss.
     rows : Rows
         Training rows.
@@ -142,7 +140,7 @@ def train(
 
 def run_epoch(
     trainer: Trainer,
-    objective: NetworkObjective,
+    objective: Objective,
     rows: Rows,
     state: TrainingState,
     config: TrainingConfig,
@@ -245,7 +243,7 @@ def _record_epoch(
 
 
 def _chunk_gradient(
-    chunk: Chunk, objective: NetworkObjective, params: list[np.ndarray]
+    chunk: Chunk, objective: Objective, params: list[np.ndarray]
 ) -> tuple[float, float, np.ndarray]:
     """Loss, weight and gradient of a chunk, a few rows at a time."""
     block = ShuffledBlock(*chunk[:3], np.arange(chunk.rows), np.arange(chunk.rows))
@@ -258,7 +256,7 @@ def _chunk_gradient(
 
 
 def train_lbfgs(
-    objective: NetworkObjective,
+    objective: Objective,
     rows: Rows,
     params: list[np.ndarray],
     alpha: float,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -61,20 +61,54 @@ def make_dense_batch(
     return x.astype(dtype, copy=False).reshape(len(order), *network.shape), None
 
 
+class Objective(Protocol):
+    """What training minimizes.
+
+    `target_is_input`: whether a row is its own target. `is_plain`: whether the gradient is that of
+    the loss of the last layer alone, as compiled training takes it.
+    """
+
+    @property
+    def network(self) -> Network: ...
+    @property
+    def loss(self) -> Any: ...
+    @property
+    def make_batch(self) -> Any: ...
+    @property
+    def target_is_input(self) -> bool: ...
+    @property
+    def is_plain(self) -> bool: ...
+
+    def loss_and_gradient(
+        self,
+        params: list[np.ndarray],
+        x: np.ndarray,
+        y: Any,
+        w: np.ndarray | None,
+        context: PassContext,
+    ) -> tuple[float, list[np.ndarray]]:
+        """The loss summed over rows, and its gradient in all parameters."""
+        ...
+
+    def fuse_layers(self) -> Objective:
+        """The same objective, with layers fused for training."""
+        ...
+
+
 class NetworkObjective(NamedTuple):
     """What is minimized: the loss of a network, and how rows become its input."""
 
     network: Network
     loss: Any
     make_batch: BatchInput = make_dense_batch
-    target_is_input = False  # whether a row is its own target
-    is_plain = True  # whether the gradient is that of the loss of the last layer alone
+    target_is_input = False
+    is_plain = True
 
     def loss_and_gradient(
         self,
         params: list[np.ndarray],
         x: np.ndarray,
-        y: np.ndarray,
+        y: Any,
         w: np.ndarray | None,
         context: PassContext,
     ) -> tuple[float, list[np.ndarray]]:

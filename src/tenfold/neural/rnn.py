@@ -13,7 +13,7 @@ from tenfold.engine.rows import Rows
 from tenfold.neural._estimators import NetworkClassifier, NetworkRegressor
 from tenfold.neural._minibatch import SMALL_PART_ROWS
 from tenfold.neural._sequences import sequence_extent
-from tenfold.neural._training_config import NetworkObjective
+from tenfold.neural._training_config import Objective
 from tenfold.neural.layers.base import Layer, Shape
 from tenfold.neural.layers.dense import Dense
 from tenfold.neural.layers.embedding import Embedding
@@ -103,7 +103,7 @@ class RecurrentBase(SequentialBase):
 
     def _initialize(
         self, rows: Rows, rng: np.random.Generator
-    ) -> tuple[NetworkObjective, list[np.ndarray]]:
+    ) -> tuple[Objective, list[np.ndarray]]:
         if self.embedding is not None:
             self.n_symbols_ = self.symbols or int(rows.total(sequence_extent).max_value) + 1
         return super()._initialize(rows, rng)

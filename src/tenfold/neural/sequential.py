@@ -29,7 +29,7 @@ from tenfold.neural._sequences import (
     sequence_extent,
     sequence_outputs,
 )
-from tenfold.neural._training_config import NetworkObjective, StoppingRule, TrainingConfig
+from tenfold.neural._training_config import Objective, StoppingRule, TrainingConfig
 from tenfold.neural.layers.base import Layer, Shape
 from tenfold.neural.layers.dense import Dense
 from tenfold.neural.losses import LOSSES, as_loss
@@ -153,7 +153,7 @@ class SequentialBase(NetworkEstimator):
 
     def _initialize(
         self, rows: Rows, rng: np.random.Generator
-    ) -> tuple[NetworkObjective, list[np.ndarray]]:
+    ) -> tuple[Objective, list[np.ndarray]]:
         if self.ragged_:
             check_stepwise_layers(self._layers(self._n_targets(rows)))
         return super()._initialize(rows, rng)

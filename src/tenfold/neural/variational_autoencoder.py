@@ -239,8 +239,9 @@ class VariationalAutoencoder(AutoencoderBase):
 
     def _code_penalty(self) -> GaussianKL:
         """The divergence; the squared error is not divided by a given variance, so it has it."""
-        fixed = self.loss == "squared" and self.variance != "auto"
-        return GaussianKL(self.beta * self.variance if fixed else self.beta)
+        if self.loss == "squared" and self.variance != "auto":
+            return GaussianKL(self.beta * float(self.variance))
+        return GaussianKL(self.beta)
 
     def _initialize(
         self, rows: Rows, rng: np.random.Generator
