@@ -26,6 +26,7 @@ FAMILIES = {
     "rl": "Reinforcement learning",
     "tree": "Trees and forests",
     "ensemble": "Ensembles",
+    "semi_supervised": "Few labels",
     "neural": "Networks",
     "inference": "Bayesian inference",
     "model_selection": "Model selection",
@@ -48,6 +49,7 @@ LISTED |= {"tenfold.distributions": "Distributions", "tenfold.teaching.probabili
 LISTED |= {"tenfold.cluster": "Clustering tools", "tenfold.mixture": "Mixture parameters"}
 LISTED |= {"tenfold.rl": "Acting: worlds, exploration, policies"}
 LISTED |= {"tenfold.graphical": "Factors, graphs, belief propagation"}
+LISTED |= {"tenfold.semi_supervised": "Few labels: results of active learning"}
 LISTED |= {"tenfold.teaching.learning_theory": "Learning theory"}
 WHOLE = [f"tenfold.math.{name}" for name in import_module("tenfold.math").__all__]
 WHOLE += ["tenfold.linear.svm.margins", "tenfold.plot.style", "tenfold.svm.primal_svc"]

@@ -189,6 +189,7 @@ from tenfold.persist.onnx_converters import register_onnx_converters as register
 from tenfold.preprocessing.basis_expansion import FourierFeatures as FourierFeatures
 from tenfold.preprocessing.basis_expansion import FunctionFeatures as FunctionFeatures
 from tenfold.preprocessing.basis_expansion import RotationAbs as RotationAbs
+from tenfold.preprocessing.image_features import ImageFeatures as ImageFeatures
 from tenfold.preprocessing.indicator_features import IndicatorFeatures as IndicatorFeatures
 from tenfold.preprocessing.polynomial_features import PolynomialFeatures as PolynomialFeatures
 from tenfold.preprocessing.polynomial_features import monomial_count as monomial_count
@@ -209,6 +210,11 @@ from tenfold.rl.policy_iteration import PolicyIteration as PolicyIteration
 from tenfold.rl.temporal_difference import QLearning as QLearning
 from tenfold.rl.temporal_difference import SARSA as SARSA
 from tenfold.rl.value_iteration import ValueIteration as ValueIteration
+from tenfold.semi_supervised.active_learner import ActiveLearner as ActiveLearner
+from tenfold.semi_supervised.em_classifier import EMClassifier as EMClassifier
+from tenfold.semi_supervised.label_propagation import LabelPropagation as LabelPropagation
+from tenfold.semi_supervised.label_propagation import LabelSpreading as LabelSpreading
+from tenfold.semi_supervised.self_training import SelfTrainingClassifier as SelfTrainingClassifier
 from tenfold.sequence.categorical_hmm import CategoricalHMM as CategoricalHMM
 from tenfold.sequence.count_hmm import MultinomialHMM as MultinomialHMM
 from tenfold.sequence.count_hmm import PoissonHMM as PoissonHMM

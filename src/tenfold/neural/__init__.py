@@ -79,6 +79,7 @@ _OFFERS = {
         "forward_layers",
         "layer_sizes",
     ),
+    "network_features": ("NetworkFeatures",),
 }
 _MODULES = ("losses",)
 _WHERE = modules_of_names(__name__, _OFFERS)

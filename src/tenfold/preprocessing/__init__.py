@@ -16,6 +16,7 @@ _OFFERS = {
         "ColumnKind",
         "infer_column_kinds",
     ),
+    "image_features": ("ImageFeatures",),
     "indicator_features": ("IndicatorFeatures",),
     "polynomial_features": (
         "PolynomialFeatures",

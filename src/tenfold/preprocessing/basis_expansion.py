@@ -25,7 +25,7 @@ class ColumnRange(NamedTuple):
         return ColumnRange(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
 
 
-def _column_range(chunk: Chunk) -> ColumnRange:
+def column_range(chunk: Chunk) -> ColumnRange:
     """Smallest and largest value of each column of a chunk."""
     X = chunk.X if chunk.w is None else chunk.X[chunk.w > 0]
     return ColumnRange(X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf))
@@ -55,7 +55,7 @@ class BasisExpansion(Transformer):
         return super().fit(X)
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        return self._finalize(rows.total(_column_range), rows, rng)
+        return self._finalize(rows.total(column_range), rows, rng)
 
     def _finalize(self, span: ColumnRange, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         return {"span_": span}

@@ -46,6 +46,8 @@ _OFFERS = {
         "loss_surface",
         "permute_units",
     ),
+    "markov_chain_descent": ("markov_chain_gradient_descent",),
+    "reptile_algorithm": ("reptile",),
     "stochastic_approximation": (
         "gradient_noise",
         "robbins_monro",

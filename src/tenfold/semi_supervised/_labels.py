@@ -1,0 +1,48 @@
+"""Targets of which some are unknown."""
+
+from __future__ import annotations
+
+import warnings
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+UNLABELED = -1  # as in scikit-learn
+
+
+def mark_unlabeled(y: Any) -> np.ndarray:
+    """The target as an array in which -1 stands for rows without a label; so do None and NaN.
+
+    Warns if 1 is the only class, as for the classes -1 and 1.
+
+    Raises
+    ------
+    ValueError
+        If no row has a label.
+    """
+    y = np.asarray(y)
+    if y.dtype.kind == "f" and np.isnan(y).any():
+        y = np.where(np.isnan(y), float(UNLABELED), y)
+    elif y.dtype.kind == "O":
+        missing = [each is None or (isinstance(each, float) and isnan(each)) for each in y.flat]
+        y = y.copy()
+        y[np.reshape(missing, y.shape)] = UNLABELED
+    if y.dtype.kind in "US" or y.ndim != 1:
+        return y  # every row has a label, or scikit-learn says what is wrong
+    known = set(y[y != UNLABELED].tolist())
+    if not known:
+        raise ValueError("no row has a label: -1, None and NaN mark rows without one")
+    if known == {1}:
+        warnings.warn(
+            "all rows with a label are of the class 1: -1, None and NaN mark rows without a label, "
+            "so write the classes -1 and 1 as 0 and 1, or as words in an array of dtype object",
+            stacklevel=3,
+        )
+    return y
+
+
+def split_rows(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the rows with a label, and of those without."""
+    has_label = y != UNLABELED
+    return np.flatnonzero(has_label), np.flatnonzero(~has_label)
