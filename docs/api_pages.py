@@ -19,6 +19,7 @@ FAMILIES = {
     "decomposition": "Decomposition",
     "sequence": "Sequences and language models",
     "graphical": "Graphical models",
+    "recommend": "Recommenders",
     "neighbors": "Neighbors",
     "kernel": "Kernels",
     "svm": "Support vector machines",
@@ -43,7 +44,7 @@ LISTED |= {
     "tenfold.teaching": "Teaching",
     "tenfold.teaching.autodiff": "Automatic differentiation",
 }
-LISTED |= {"tenfold.kernel": "Kernels"}
+LISTED |= {"tenfold.kernel": "Kernels", "tenfold.recommend": "Ratings, splits, steps"}
 LISTED |= {"tenfold.report": "Pages: studies, explanations, dendrograms"}
 LISTED |= {"tenfold.distributions": "Distributions", "tenfold.teaching.probability": "Probability"}
 LISTED |= {"tenfold.cluster": "Clustering tools", "tenfold.mixture": "Mixture parameters"}

@@ -15,6 +15,7 @@ from tenfold import neural as neural
 from tenfold import optim as optim
 from tenfold import plot as plot
 from tenfold import preprocessing as preprocessing
+from tenfold import recommend as recommend
 from tenfold import rl as rl
 from tenfold import teaching as teaching
 from tenfold import testing as testing
@@ -198,6 +199,12 @@ from tenfold.preprocessing.table_encoder import TableEncoder as TableEncoder
 from tenfold.preprocessing.text.term_weights import word_weights as word_weights
 from tenfold.preprocessing.text.tfidf import TfIdf as TfIdf
 from tenfold.preprocessing.text.word_counts import WordCounts as WordCounts
+from tenfold.recommend.als import ALS as ALS
+from tenfold.recommend.bayesian_pmf import BayesianPMF as BayesianPMF
+from tenfold.recommend.bpr import BPR as BPR
+from tenfold.recommend.implicit_als import ImplicitALS as ImplicitALS
+from tenfold.recommend.knn import KNNRecommender as KNNRecommender
+from tenfold.recommend.soft_impute import SoftImpute as SoftImpute
 from tenfold.rl.bandits import Bandit as Bandit
 from tenfold.rl.deep_q import DeepQ as DeepQ
 from tenfold.rl.finite_horizon import FiniteHorizon as FiniteHorizon

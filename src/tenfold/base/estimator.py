@@ -49,6 +49,7 @@ class Estimator(BaseEstimator):
     _multi_output = False
     _learns_from_rows = True  # False: the model needs arrays, for example around a foreign model
     _takes_sequences = False  # whether an example is a sequence of rows, not one row
+    _takes_ratings = False  # whether it learns from (user, item, rating), not from rows
     _has_quadratic_time = False  # whether time grows with the square of the rows
     _float64_learned: tuple[str, ...] = ()  # learned arrays that stay float64: solutions of systems
     _samples_rows = False  # whether rows are drawn: then weights and order of rows matter

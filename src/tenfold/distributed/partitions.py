@@ -116,6 +116,19 @@ def from_dask(where: Any, target: Any = None, weight: Any = None, columns: Any =
     return Rows(source, engine=current_engine() or DaskEngine(client))
 
 
+def compute_partitions(where: Any) -> Iterator[Any]:
+    """The partitions of a Dask dataframe, or the results of delayed ones, one after the other.
+
+    Parameters
+    ----------
+    where : dask.dataframe.DataFrame, or list of Delayed
+        Computed by the client of `tenfold.on`, else by Dask's current scheduler.
+    """
+    client = current_client()
+    for part in where if isinstance(where, list) else where.to_delayed():
+        yield part.compute() if client is None else client.compute(part).result()
+
+
 def _column_or_none(side: Any) -> Any:
     """A target or weight that is a column of the data, or None."""
     return side if is_column(side, ()) else None

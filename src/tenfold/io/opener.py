@@ -57,7 +57,7 @@ def open(where: Any, target: Any = None, weight: Any = None, columns: Any = None
         if any(role is not None for role in roles):
             raise ValueError("these rows are open: give target, weight and columns when opening")
         return where
-    if _is_dask(where):
+    if is_dask(where):
         from tenfold.distributed.partitions import from_dask
 
         return from_dask(where, target, weight, columns)
@@ -77,7 +77,7 @@ def is_rows_like(X: Any) -> bool:
         return False
     if isinstance(X, Rows) or _is_path(X) or _library_of(X) == "pyarrow":
         return True
-    return _is_paths(X) or _is_dask(X) or _is_sequences(X)
+    return _is_paths(X) or is_dask(X) or _is_sequences(X)
 
 
 def has_names(where: Any) -> bool:
@@ -102,7 +102,8 @@ def _is_paths(where: Any) -> bool:
     return isinstance(where, list | tuple) and len(where) > 0 and _is_path(where[0])
 
 
-def _is_dask(where: Any) -> bool:
+def is_dask(where: Any) -> bool:
+    """Whether it is a Dask collection, or a list of them."""
     return _library_of(where[0] if isinstance(where, list) and where else where) == "dask"
 
 

@@ -14,6 +14,7 @@ _OFFERS = {
         "confusion_matrix",
         "evaluate",
     ),
+    "recommendation": ("RankingTotals", "ranking_totals"),
     "registry": (
         "METRICS",
         "default_metric",

@@ -24,13 +24,14 @@ _CHUNKS = 3  # of the rows of a law, at least
 def all_models() -> Iterator[Estimator]:
     """An instance of every public model of rows, with a fixed seed.
 
-    Models of sequences (`_takes_sequences`) have laws of their own, in tests/sequence.
+    Models of sequences (`_takes_sequences`) have laws of their own, in tests/sequence, and models
+    of ratings (`_takes_ratings`) in tests/recommend.
     """
     for name, module in sorted(tenfold._WHERE.items()):
         value = getattr(import_module(module), name)
         if not (isinstance(value, type) and issubclass(value, Estimator)):
             continue
-        if not value._takes_sequences:
+        if not (value._takes_sequences or value._takes_ratings):
             yield set_seed(make_model(value))
 
 

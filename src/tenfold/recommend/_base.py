@@ -1,0 +1,401 @@
+"""What all recommenders share: ids, what each user has seen, top lists, cold start."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.base.estimator import Estimator
+from tenfold.base.numerical_errors import check_learned_numbers
+from tenfold.engine.hooks import record_data
+from tenfold.io.table_opener import open_table
+from tenfold.recommend._entries import SortedEntries
+from tenfold.recommend._id_codes import find_ids
+from tenfold.recommend._rating_columns import RatingBatch, read_batches
+from tenfold.recommend._tuning import USERS_PER_BLOCK
+from tenfold.recommend.ratings import RatingColumns, Ratings, open_ratings
+
+
+class Recommendations(NamedTuple):
+    """The best items of one user, or of several: then a row for each.
+
+    Parameters
+    ----------
+    items : ndarray of shape (n,) or (n_users, n)
+        Ids, best first. A user for whom fewer items are left has None at the end.
+    scores : ndarray of the same shape
+        Predicted ratings or preferences; NaN beside None.
+    """
+
+    items: np.ndarray
+    scores: np.ndarray
+
+
+class Reason(NamedTuple):
+    """Something that speaks for (or against) a recommendation.
+
+    Parameters
+    ----------
+    item : object
+        An item that the user has rated, or a user whose rating counts.
+    rating : float
+        The rating it got.
+    contribution : float
+        What it adds to the score.
+    """
+
+    item: Any
+    rating: float
+    contribution: float
+
+
+class ScoreExplanation(NamedTuple):
+    """Why a user gets an item: the score is the base and the sum of all contributions.
+
+    Parameters
+    ----------
+    score : float
+        Predicted rating or preference.
+    base : float
+        The score without what the user has rated: averages and biases.
+    reasons : list of Reason
+        The largest contributions, largest first.
+    rest : float
+        Sum of the contributions that are not among the reasons.
+    """
+
+    score: float
+    base: float
+    reasons: list[Reason]
+    rest: float
+
+
+class Recommender(Estimator):
+    """Learns from ratings (user, item, value). Derive from this.
+
+    A model defines `_fit_ratings(ratings, rng)`, which returns learned attributes; `_profiles`
+    (what it knows about users, by their numbers), `_fold_in` (the same for users with these
+    entries), `_scores(profiles)` of all items, `_pair_scores(profiles, items)` and `_explain`.
+    """
+
+    _takes_ratings = True
+    _duplicates = "mean"
+    _learned_shapes = {
+        "user_ids_": "u : label",
+        "item_ids_": "i : label",
+        "item_counts_": "i",
+        "seen_items_": "e : index i",
+        "seen_values_": "e",
+        "seen_starts_": "_",
+    }
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from ratings.
+
+        Parameters
+        ----------
+        X : table, path, Dask dataframe, array, sparse matrix or Ratings
+            Pairs (user, item) with ratings in y; a table or a file with columns for user, item
+            and rating; triples; a matrix. See `tenfold.recommend.open_ratings`.
+        y : array or column name, optional
+            Ratings.
+        sample_weight : array or column name, optional
+            Weight of each rating; a weight of two is the rating twice.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        with self._work_context():
+            ratings = open_ratings(X, y, sample_weight, duplicates=self._duplicates)
+            rows = ratings.user_rows()
+            record_data(rows.source, rows.engine)
+            learned = self._fit_ratings(ratings, self._rng())
+            check_learned_numbers(type(self).__name__, learned)
+            self._set_learned({**_describe(ratings), **learned})
+        return self
+
+    def _fit_ratings(self, ratings: Ratings, rng: np.random.Generator) -> dict[str, Any]:
+        raise NotImplementedError(f"{type(self).__name__} has to define _fit_ratings(ratings, rng)")
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted rating, or preference, of each pair (user, item).
+
+        Parameters
+        ----------
+        X : array of shape (n, 2), table or path
+            Pairs; unknown users and items get what is known about the other, or the mean.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        names = RatingColumns()
+        with self._work_context():
+            parts = [self._predict_batch(batch) for batch in read_batches(X, None, None, names)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def _predict_batch(self, batch: RatingBatch) -> np.ndarray:
+        user = find_ids(self.user_ids_, batch.user, "user")
+        item = find_ids(self.item_ids_, batch.item, "item")
+        values = np.empty(len(user))
+        order = np.argsort(user, kind="stable")
+        known, starts = np.unique(user[order], return_index=True)
+        ends = np.append(starts[1:], len(user))
+        for first in range(0, len(known), USERS_PER_BLOCK):
+            block = slice(first, first + USERS_PER_BLOCK)
+            rows = order[starts[block][0] : ends[block][-1]]
+            place = np.repeat(np.arange(len(known[block])), ends[block] - starts[block])
+            values[rows] = self._pair_scores(self._profiles(known[block]), place, item[rows])
+        return values
+
+    def recommend(
+        self,
+        user: Any = None,
+        n: int = 10,
+        *,
+        ratings: Any = None,
+        exclude_seen: bool = True,
+        exclude: Any = (),
+        among: Any = None,
+    ) -> Recommendations:
+        """The best items of a user, or of each of several users.
+
+        Parameters
+        ----------
+        user : id, or list or array of ids
+            Whom to advise. Unknown users get the most popular items, whose scores are the shares
+            of users that rated them.
+        n : int, default=10
+            Number of items.
+        ratings : dict, item -> rating, or list of items, optional
+            Instead of a user: what somebody new has rated, or liked.
+        exclude_seen : bool, default=True
+            Whether to leave out what the user has rated.
+        exclude : list of items
+            Other items to leave out.
+        among : list of items, optional
+            The only items to choose from.
+
+        Returns
+        -------
+        Recommendations
+            `items` and `scores`, best first.
+        """
+        check_is_fitted(self)
+        if (user is None) == (ratings is None):
+            raise ValueError("recommend: give a user, or the ratings of somebody new")
+        if n < 1:
+            raise ValueError(f"recommend: n={n}, but at least one item must be asked for")
+        allowed = self._allowed_items(exclude, among)
+        with self._work_context():
+            if user is None:
+                entries = self._entries_of(ratings)
+                seen = entries if exclude_seen else None
+                return _first(self._top(self._fold_in(entries), seen, n, allowed))
+            single = np.ndim(user) == 0
+            codes = find_ids(self.user_ids_, np.atleast_1d(np.asarray(user)), "user")
+            found = self._recommend_codes(codes, n, allowed, exclude_seen=exclude_seen)
+        return _first(found) if single else found
+
+    def _recommend_codes(
+        self, codes: np.ndarray, n: int, allowed: np.ndarray, *, exclude_seen: bool
+    ) -> Recommendations:
+        parts = []
+        for first in range(0, len(codes), USERS_PER_BLOCK):
+            block = codes[first : first + USERS_PER_BLOCK]
+            seen = self._seen(block) if exclude_seen else None
+            best = self._top(self._profiles(block), seen, n, allowed)
+            if (block < 0).any():
+                popular = self._popular(n, allowed)
+                best.items[block < 0], best.scores[block < 0] = popular
+            parts.append(best)
+        return Recommendations(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def _top(
+        self, profiles: Any, seen: SortedEntries | None, n: int, allowed: np.ndarray
+    ) -> Recommendations:
+        """The best allowed items of each profile; ties go to the item that comes first."""
+        scores = self._scores(profiles)
+        scores[:, ~allowed] = -np.inf
+        if seen is not None:
+            scores[np.repeat(np.arange(len(scores)), seen.counts), seen.indices] = -np.inf
+        order = top_places(scores, min(n, scores.shape[1]))
+        best = np.take_along_axis(scores, order, axis=1)
+        items = self.item_ids_[order].astype(object)
+        items[best == -np.inf] = None
+        best[best == -np.inf] = np.nan
+        plain = all(item is not None for item in items.flat)
+        return Recommendations(items.astype(self.item_ids_.dtype) if plain else items, best)
+
+    def _popular(self, n: int, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        counts = np.where(allowed, self.item_counts_, -1.0)
+        order = np.argsort(-counts, kind="stable")[:n]
+        share = counts[order] / max(len(self.user_ids_), 1)
+        return self.item_ids_[order], np.where(share < 0, np.nan, share)
+
+    def popular_items(self, n: int = 10) -> Recommendations:
+        """The items with most ratings, and the share of users that rated each.
+
+        Parameters
+        ----------
+        n : int, default=10
+            Number of items.
+        """
+        check_is_fitted(self)
+        return Recommendations(*self._popular(n, np.ones(len(self.item_ids_), bool)))
+
+    def explain(
+        self, user: Any = None, item: Any = None, n: int = 5, *, ratings: Any = None
+    ) -> ScoreExplanation:
+        """Why a user gets an item: contributions of what the user has rated.
+
+        Parameters
+        ----------
+        user, item : id
+            The recommendation in question.
+        n : int, default=5
+            Most reasons to name.
+        ratings : dict, item -> rating, or list of items, optional
+            Instead of a user: what somebody new has rated.
+
+        Returns
+        -------
+        ScoreExplanation
+        """
+        check_is_fitted(self)
+        place = int(find_ids(self.item_ids_, np.atleast_1d(np.asarray(item)), "item")[0])
+        if place < 0:
+            raise ValueError(f"explain: the item {item!r} was not part of the fit")
+        if ratings is None:
+            code = int(find_ids(self.user_ids_, np.atleast_1d(np.asarray(user)), "user")[0])
+            if code < 0:
+                raise ValueError(
+                    f"explain: the user {user!r} was not part of the fit; give ratings"
+                )
+            profiles, entries = self._profiles(np.array([code])), self._seen(np.array([code]))
+        else:
+            entries = self._entries_of(ratings)
+            profiles = self._fold_in(entries)
+        return self._explain(profiles, entries, place, n)
+
+    def _allowed_items(self, exclude: Any, among: Any) -> np.ndarray:
+        allowed = np.full(len(self.item_ids_), among is None)
+        for ids, value in ((among, True), (exclude, False)):
+            if ids is not None and len(ids):
+                places = find_ids(self.item_ids_, list(ids), "item")
+                allowed[places[places >= 0]] = value
+        return allowed
+
+    def _seen(self, codes: np.ndarray) -> SortedEntries:
+        """What these users have rated; nothing for unknown ones."""
+        starts = self.seen_starts_
+        spans = [slice(starts[c], starts[c + 1]) if c >= 0 else slice(0, 0) for c in codes]
+        indptr = np.concatenate([[0], np.cumsum([s.stop - s.start for s in spans])]).astype(int)
+        empty = self.seen_items_[:0], self.seen_values_[:0]
+        indices = np.concatenate([empty[0], *(self.seen_items_[s] for s in spans)])
+        values = np.concatenate([empty[1], *(self.seen_values_[s] for s in spans)])
+        values = values.astype(np.float64)
+        return SortedEntries(indptr, indices, values, None)
+
+    def _entries_of(self, ratings: Any) -> SortedEntries:
+        """Ratings of somebody new, without those of unknown items."""
+        pairs = dict(ratings) if hasattr(ratings, "keys") else dict.fromkeys(ratings, 1.0)
+        places = find_ids(self.item_ids_, list(pairs), "item") if pairs else np.empty(0, int)
+        values = np.array([float(v) for v in pairs.values()])
+        if not np.isfinite(values).all():
+            raise ValueError("ratings must be finite numbers")
+        order = np.argsort(places, kind="stable")[int((places < 0).sum()) :]
+        indices = places[order].astype(np.int32)
+        return SortedEntries(np.array([0, len(order)]), indices, values[order], None)
+
+    def _check_learned(self) -> None:
+        starts = self.seen_starts_
+        fits = len(starts) == len(self.user_ids_) + 1 and starts[0] == 0
+        if not fits or starts[-1] != len(self.seen_items_) or (np.diff(starts) < 0).any():
+            raise ValueError("seen_starts_ does not say where the ratings of each user begin")
+
+    def _profiles(self, codes: np.ndarray) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has to define _profiles(codes)")
+
+    def _fold_in(self, entries: SortedEntries) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has to define _fold_in(entries)")
+
+    def _scores(self, profiles: Any) -> np.ndarray:
+        raise NotImplementedError(f"{type(self).__name__} has to define _scores(profiles)")
+
+    def _pair_scores(self, profiles: Any, place: np.ndarray, item: np.ndarray) -> np.ndarray:
+        raise NotImplementedError(f"{type(self).__name__} has to define _pair_scores")
+
+    def _explain(
+        self, profiles: Any, entries: SortedEntries, item: int, n: int
+    ) -> ScoreExplanation:
+        raise NotImplementedError(f"{type(self).__name__} has to define _explain")
+
+
+def top_places(scores: np.ndarray, n: int) -> np.ndarray:
+    """Places of the n largest scores of each row, largest first; equal ones in ascending order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> top_places(np.array([[1.0, 3.0, 3.0, 2.0]]), 3).tolist()
+    [[1, 2, 3]]
+    """
+    m = scores.shape[1]
+    if n < m:
+        bound = np.partition(scores, m - n, axis=1)[:, m - n, None]
+        above = scores > bound
+        ties = scores == bound
+        room = n - above.sum(axis=1, keepdims=True)
+        kept = above | (ties & (np.cumsum(ties, axis=1) <= room))
+        places = np.nonzero(kept)[1].reshape(len(scores), n)
+    else:
+        places = np.broadcast_to(np.arange(m), scores.shape)
+    order = np.argsort(-np.take_along_axis(scores, places, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(places, order, axis=1)
+
+
+def make_explanation(
+    score: float, base: float, ids: np.ndarray, values: np.ndarray, parts: np.ndarray, n: int
+) -> ScoreExplanation:
+    """An explanation of the n largest of all contributions."""
+    order = np.argsort(-parts, kind="stable")[:n]
+    reasons = [Reason(ids[j].item(), float(values[j]), float(parts[j])) for j in order]
+    rest = float(parts.sum() - parts[order].sum())
+    return ScoreExplanation(float(score), float(base), reasons, rest)
+
+
+def open_pairs(X: Any) -> np.ndarray:
+    """Pairs (user, item) as an array of two columns, for splits and evaluations."""
+    if isinstance(X, np.ndarray | list):
+        return np.asarray(X)
+    table = open_table(X)
+    batches = list(read_batches(table, None, None, RatingColumns()))
+    from tenfold.recommend._id_codes import as_ids
+
+    columns = [
+        np.concatenate([as_ids(getattr(b, name), name) for b in batches])
+        for name in ("user", "item")
+    ]
+    return np.column_stack([c.astype(object) for c in columns])
+
+
+def _describe(ratings: Ratings) -> dict[str, Any]:
+    entries = ratings.by_user
+    return {
+        "user_ids_": ratings.users,
+        "item_ids_": ratings.items,
+        "item_counts_": np.bincount(entries.indices, minlength=len(ratings.items)).astype(float),
+        "seen_starts_": entries.indptr.astype(np.int64),
+        "seen_items_": entries.indices,
+        "seen_values_": entries.values,
+    }
+
+
+def _first(found: Recommendations) -> Recommendations:
+    return Recommendations(found.items[0], found.scores[0])

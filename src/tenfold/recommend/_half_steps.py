@@ -1,0 +1,166 @@
+"""Half steps of alternating least squares: the best row factors for given column factors.
+
+Each function is a chunk function of rows of ratings, users or items alike. It returns the factors
+of its rows, and beside them, as a last column, what the row adds to the cost.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from tenfold._compiled.row_systems import solve_row_systems
+from tenfold.engine.chunk import Chunk
+from tenfold.recommend.ratings import chunk_entries
+
+_NONE = np.empty(0)
+
+
+class RidgeRule(NamedTuple):
+    """Penalty of a row: strength * (extra + weight of its entries) ** power.
+
+    Parameters
+    ----------
+    strength : float
+        Factor of the penalty.
+    power : float
+        0 for the same penalty everywhere, 1 for one in proportion to the entries.
+    extra : float
+        Added to the weight of the entries: that of unobserved ones.
+    """
+
+    strength: float
+    power: float = 0.0
+    extra: float = 0.0
+
+    def penalties(self, masses: np.ndarray) -> np.ndarray:
+        """Penalty of each row; at least that of one entry, so that empty rows have a solution."""
+        return self.strength * np.maximum(self.extra + masses, 1.0) ** self.power
+
+
+def solve_explicit(
+    chunk: Chunk,
+    factor: np.ndarray,
+    offset: np.ndarray,
+    mean: float,
+    rule: tuple,
+    precision: np.ndarray,
+) -> np.ndarray:
+    """Rows x that minimize sum w (r - mean - offset_j - x'f_j)^2 + penalty |x|^2 + x'Px."""
+    entries = chunk_entries(chunk.X, len(factor))
+    ridge = RidgeRule(*rule).penalties(entries.masses)
+    weights = _NONE if entries.weights is None else entries.weights
+    target = _targets(entries.indices, entries.values, offset, mean)
+    moment = target if entries.weights is None else target * weights
+    x = solve_row_systems(
+        entries.indptr,
+        entries.indices,
+        entries.weights,
+        moment,
+        factor,
+        ridge=ridge,
+        precision=precision,
+    ).x
+    cost = _squared_errors(entries.indptr, entries.indices, target, weights, x, factor)
+    cost += ridge * (x**2).sum(axis=1) + ((x @ precision) * x).sum(axis=1)
+    return np.column_stack([x, cost])
+
+
+def solve_implicit(
+    chunk: Chunk,
+    factor: np.ndarray,
+    gram: np.ndarray,
+    confidence: float,
+    unobserved: float,
+    rule: tuple,
+) -> np.ndarray:
+    """Rows x that minimize the cost of all pairs, of which only those with entries weigh more."""
+    entries = chunk_entries(chunk.X, len(factor))
+    ridge = RidgeRule(*rule).penalties(entries.counts.astype(float))
+    extra = confidence * np.abs(entries.values.astype(np.float64))
+    moment = np.where(entries.values > 0, unobserved + extra, 0.0)
+    x = solve_row_systems(
+        entries.indptr,
+        entries.indices,
+        extra,
+        moment,
+        factor,
+        ridge=ridge,
+        precision=unobserved * gram,
+    ).x
+    cost = _implicit_errors(entries.indptr, entries.indices, moment, extra, unobserved, x, factor)
+    cost += ridge * (x**2).sum(axis=1) + unobserved * ((x @ gram) * x).sum(axis=1)
+    return np.column_stack([x, cost])
+
+
+def split_cost(solved: np.ndarray) -> tuple[np.ndarray, float]:
+    """Factors and the sum of the costs."""
+    return np.ascontiguousarray(solved[:, :-1]), float(solved[:, -1].sum())
+
+
+def predict_pairs(
+    row: np.ndarray, column: np.ndarray, rows: np.ndarray, columns: np.ndarray
+) -> np.ndarray:
+    """x_row'y_column of pairs; numbers below zero stand for vectors of zeros."""
+    return _pair_products(np.asarray(row, np.int64), np.asarray(column, np.int64), rows, columns)
+
+
+def sum_values(chunk: Chunk, n_columns: int) -> np.ndarray:
+    """Weight of the entries, and weighted sums of their values and of the squares of these."""
+    entries = chunk_entries(chunk.X, n_columns)
+    values = entries.values.astype(np.float64)
+    weights = np.ones(len(values)) if entries.weights is None else entries.weights
+    return np.array([weights.sum(), weights @ values, weights @ values**2])
+
+
+def relative_decrease(costs: list[float], cost: float, scale: float) -> float:
+    """Fall of the cost in this iteration, as a share of the cost of factors that are zero."""
+    return (costs[-1] - cost) / scale if costs and scale > 0 else np.inf if scale > 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _targets(indices, values, offset, mean):  # noqa: ANN001, ANN202
+    target = np.empty(len(indices))
+    for e in range(len(indices)):
+        target[e] = values[e] - mean - offset[indices[e]]
+    return target
+
+
+@njit(cache=True, nogil=True)
+def _squared_errors(indptr, indices, target, weights, x, factor):  # noqa: ANN001, ANN202
+    n, k = x.shape
+    cost = np.zeros(n)
+    for i in range(n):
+        for e in range(indptr[i], indptr[i + 1]):
+            error = target[e]
+            for c in range(k):
+                error -= x[i, c] * factor[indices[e], c]
+            cost[i] += (weights[e] if len(weights) else 1.0) * error * error
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def _implicit_errors(indptr, indices, moment, extra, unobserved, x, factor):  # noqa: ANN001, ANN202
+    n, k = x.shape
+    cost = np.zeros(n)
+    for i in range(n):
+        for e in range(indptr[i], indptr[i + 1]):
+            score = 0.0
+            for c in range(k):
+                score += x[i, c] * factor[indices[e], c]
+            liked = 1.0 if moment[e] > 0.0 else 0.0
+            weight = unobserved + extra[e]
+            cost[i] += weight * (liked - score) ** 2 - unobserved * score * score
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def _pair_products(row, column, rows, columns):  # noqa: ANN001, ANN202
+    values = np.zeros(len(row))
+    for e in range(len(row)):
+        if row[e] >= 0 and column[e] >= 0:
+            for c in range(rows.shape[1]):
+                values[e] += rows[row[e], c] * columns[column[e], c]
+    return values

@@ -1,0 +1,72 @@
+"""Personalized ranking: planted groups, gradients, and the same bits twice."""
+
+import numpy as np
+import pytest
+
+from tenfold import BPR, ImplicitALS
+from tenfold.recommend import evaluate_ranking
+from tenfold.recommend._bpr_numba import run_epoch
+
+
+def groups(n=60, m=30, seed=0):
+    rng = np.random.default_rng(seed)
+    pairs = np.array([(u, i) for u in range(n) for i in range(m) if u % 3 == i % 3])
+    held = rng.random(len(pairs)) < 0.2
+    return pairs[~held], pairs[held]
+
+
+@pytest.mark.parametrize("negatives", ["uniform", "popular"])
+def test_items_of_the_own_group_come_first(negatives):
+    train, test = groups()
+    model = BPR(8, negatives=negatives, random_state=0).fit(train)
+    assert evaluate_ranking(model, test, k=2).values()["ndcg"] > 0.95
+    assert model.ordered_share_ > 0.95
+
+
+def test_a_step_follows_the_gradient_of_the_log_likelihood():
+    rng = np.random.default_rng(0)
+    x, y, bias = rng.normal(size=(1, 3)), rng.normal(size=(2, 3)), rng.normal(size=2)
+
+    def loss(x, y, bias):
+        z = x[0] @ (y[0] - y[1]) + bias[0] - bias[1]
+        return np.log1p(np.exp(-z)) + 0.05 * ((x**2).sum() + (y**2).sum() + (bias**2).sum())
+
+    before, moved = (x, y, bias), (x.copy(), y.copy(), bias.copy())
+    one = np.zeros(1, np.int32)
+    run_epoch(one, one + 1, one, np.array([0, 1]), one, *moved, 1e-6, 0.1)
+    for part in range(3):
+        step = (moved[part] - before[part]) / 1e-6
+        for place in np.ndindex(step.shape):
+            up, down = ([a.copy() for a in before] for _ in range(2))
+            up[part][place] += 1e-5
+            down[part][place] -= 1e-5
+            assert -step[place] == pytest.approx((loss(*up) - loss(*down)) / 2e-5, abs=1e-4)
+
+
+def test_new_users_are_placed_beside_those_with_the_same_items():
+    train, _ = groups()
+    model = BPR(8, random_state=0).fit(train)
+    best = model.recommend(ratings=[0, 3, 6, 9], n=4).items
+    assert all(i % 3 == 0 for i in best)
+
+
+def test_reasons_and_their_rest_add_up():
+    train, _ = groups()
+    model = BPR(8, random_state=0).fit(train)
+    best = model.recommend(4, 1)
+    found = model.explain(4, best.items[0])
+    total = found.base + found.rest + sum(r.contribution for r in found.reasons)
+    assert total == pytest.approx(best.scores[0])
+    assert found.rest < 0.5 * found.score
+
+
+def test_a_user_who_has_everything_says_nothing():
+    with pytest.raises(ValueError, match="every user has every item"):
+        BPR(2).fit([[0, 0], [0, 1], [1, 0], [1, 1]])
+
+
+def test_the_score_of_implicit_models_is_their_ndcg():
+    train, test = groups()
+    for model in (BPR(8, random_state=0), ImplicitALS(4, random_state=0)):
+        model.fit(train)
+        assert model.score(test) == evaluate_ranking(model, test).values()["ndcg"]

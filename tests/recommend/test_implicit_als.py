@@ -1,0 +1,81 @@
+"""Implicit feedback: the cost over all pairs, by brute force."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from tenfold import ImplicitALS
+from tenfold.recommend import Ratings
+
+
+def plays(seed=0, n=30, m=20):
+    rng = np.random.default_rng(seed)
+    R = rng.poisson(0.6, (n, m)).astype(float)
+    R[rng.random(R.shape) < 0.05] *= -1  # what is not wanted
+    return R
+
+
+def cost_of(model, R, lam, alpha, alpha0, nu):
+    """The sum over all pairs."""
+    s = model.user_factors_ @ model.item_factors_.T
+    confidence, liked = alpha0 + alpha * np.abs(R), (R > 0).astype(float)
+    cost = (confidence * (liked - s) ** 2).sum()
+    for axis, factors in ((1, model.user_factors_), (0, model.item_factors_)):
+        n = (R != 0).sum(axis=axis) + alpha0 * R.shape[axis]
+        cost += lam * (n**nu) @ (factors**2).sum(axis=1)
+    return cost
+
+
+@pytest.mark.parametrize(("alpha0", "nu"), [(1.0, 0.0), (0.3, 1.0)])
+def test_the_cost_is_the_sum_over_all_pairs_and_never_rises(alpha0, nu):
+    R = plays()
+    model = ImplicitALS(
+        4,
+        regularization=0.1,
+        confidence=2.0,
+        unobserved_weight=alpha0,
+        count_power=nu,
+        random_state=0,
+    )
+    model.fit(Ratings.from_matrix(np.where(R == 0, np.nan, R)))
+    assert (np.diff(model.history_["objective"]) <= 1e-9).all()
+    assert_allclose(model.objective_, cost_of(model, R, 0.1, 2.0, alpha0, nu), rtol=1e-10)
+
+
+def test_users_solve_their_normal_equations():
+    R = plays(1)
+    model = ImplicitALS(3, regularization=0.1, random_state=0)
+    model.fit(Ratings.from_matrix(np.where(R == 0, np.nan, R)))
+    for u in range(5):
+        C = np.diag(1 + np.abs(R[u]))
+        A = model.item_factors_.T @ C @ model.item_factors_ + 0.1 * np.eye(3)
+        b = model.item_factors_.T @ C @ (R[u] > 0)
+        assert_allclose(model.user_factors_[u], np.linalg.solve(A, b), rtol=1e-8)
+
+
+def test_equal_pairs_add_up():
+    model = ImplicitALS(2, random_state=0)
+    X = [["a", "x"], ["a", "x"], ["b", "x"], ["b", "y"]]
+    twice = model.fit(X).item_factors_
+    once = model.fit([["a", "x"], ["b", "x"], ["b", "y"]], [2, 1, 1]).item_factors_
+    assert_array_equal(twice, once)
+
+
+def test_reasons_add_up_to_the_score_and_new_users_to_old_ones():
+    R = np.abs(plays(2))
+    model = ImplicitALS(4, random_state=0).fit(Ratings.from_matrix(np.where(R == 0, np.nan, R)))
+    best = model.recommend(3, 2)
+    found = model.explain(3, best.items[0])
+    total = found.base + found.rest + sum(r.contribution for r in found.reasons)
+    assert_allclose(total, best.scores[0], rtol=1e-8)
+    seen = {i: R[3, i] for i in np.flatnonzero(R[3])}
+    assert_array_equal(model.recommend(ratings=seen, n=2).items, best.items)
+
+
+def test_what_is_not_wanted_gets_a_low_score():
+    R = np.zeros((12, 6))
+    R[:6, :3], R[6:, 3:] = 1, 1
+    R[0, 5] = -20
+    model = ImplicitALS(3, random_state=0).fit(Ratings.from_matrix(np.where(R == 0, np.nan, R)))
+    s = model.user_factors_ @ model.item_factors_.T
+    assert s[0, 5] < min(s[0, 3], s[0, 4]) + 1e-9
