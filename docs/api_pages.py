@@ -18,6 +18,7 @@ FAMILIES = {
     "cluster": "Clustering",
     "decomposition": "Decomposition",
     "sequence": "Sequences and language models",
+    "language": "Language models of networks",
     "graphical": "Graphical models",
     "recommend": "Recommenders",
     "neighbors": "Neighbors",

@@ -91,6 +91,11 @@ from tenfold.kernel.random_features import AdditiveChi2Sampler as AdditiveChi2Sa
 from tenfold.kernel.random_features import PolynomialCountSketch as PolynomialCountSketch
 from tenfold.kernel.random_features import RBFSampler as RBFSampler
 from tenfold.kernel.random_features import SkewedChi2Sampler as SkewedChi2Sampler
+from tenfold.language.byte_pairs import BytePairTokenizer as BytePairTokenizer
+from tenfold.language.comparison import compare_language_models as compare_language_models
+from tenfold.language.recurrent_language_model import RecurrentLanguageModel as RecurrentLanguageModel
+from tenfold.language.softmax_language_model import SoftmaxLanguageModel as SoftmaxLanguageModel
+from tenfold.language.transformer_language_model import TransformerLanguageModel as TransformerLanguageModel
 from tenfold.linear.bayesian.bayesian_linear import BayesianLinearRegression as BayesianLinearRegression
 from tenfold.linear.bayesian.bayesian_logistic import BayesianLogisticRegression as BayesianLogisticRegression
 from tenfold.linear.bayesian.bayesian_ridge import ARDRegression as ARDRegression

@@ -310,9 +310,22 @@ def test_empty_documents(documents):
         NGramModel(2, boundaries=False).fit(documents)
 
 
+def test_one_text_is_one_document_and_a_file_without_boundaries_one_stream(tmp_path):
+    text = "to be, or not\nto be\n"
+    path = tmp_path / "play.txt"
+    path.write_text(text)
+    for boundaries in (False, True):
+        model = NGramModel(2, unit="character", boundaries=boundaries)
+        expected = model.fit([text]).bits_per_symbol([text])
+        assert NGramModel(**model.get_params()).fit(text).bits_per_symbol(text) == expected
+        if not boundaries:
+            assert NGramModel(**model.get_params()).fit(path).bits_per_symbol(path) == expected
+            assert model.bits_per_character(text) == pytest.approx(expected)
+    with pytest.raises(TypeError, match="is a file: give pathlib"):
+        model.fit(str(path))
+
+
 def test_bad_documents_are_refused_in_words():
-    with pytest.raises(TypeError, match="not one text"):
-        NGramModel().fit("a text")
     with pytest.raises(TypeError, match="not int"):
         NGramModel().fit([1, 2])
     with pytest.raises(ValueError, match="reserved"):

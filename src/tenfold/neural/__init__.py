@@ -31,8 +31,10 @@ _OFFERS = {
         "Activation",
         "Softmax",
     ),
+    "layers.attention": ("MultiHeadAttention",),
     "layers.base": (
         "Layer",
+        "LayerStates",
         "PassContext",
     ),
     "layers.conv": (
@@ -54,6 +56,10 @@ _OFFERS = {
         "AveragePool",
         "MaxPool",
     ),
+    "layers.positions": (
+        "PositionalEmbedding",
+        "sinusoidal_positions",
+    ),
     "layers.recurrent": (
         "Bidirectional",
         "GatedRnn",
@@ -65,6 +71,7 @@ _OFFERS = {
         "Flatten",
         "Reshape",
     ),
+    "layers.transformer": ("TransformerBlock",),
     "layers.upsample": ("Upsample",),
     "learning_rate_finder": (
         "LearningRateSearch",

@@ -90,8 +90,42 @@ def split_batch(rows: int, part_rows: int) -> list[tuple[int, int]]:
     return list(pairwise(ends))
 
 
+class PartWorkers:
+    """Gradients of batches, part by part, on threads that are woken if a part takes long enough.
+
+    Parameters
+    ----------
+    part_rows : int
+        Rows of a part.
+    """
+
+    def __init__(self, part_rows: int) -> None:
+        self.part_rows = part_rows
+        self.buffers = BufferPool()
+        self.part_seconds = 0.0  # duration of a part in the last batch
+
+    def gradient(self, rows: int, compute: Callable[[int, int], BatchGradient]) -> BatchGradient:
+        """The sum of `compute(a, b)`, gradients of rows a to b of a batch, over its parts."""
+        return retry_if_blas_threads_changed(lambda: self._gradient(rows, compute))
+
+    def _gradient(self, rows: int, compute: Callable[[int, int], BatchGradient]) -> BatchGradient:
+        parts = split_batch(rows, self.part_rows)
+        tree = MergeTree()
+
+        def run(number: int) -> None:
+            with self.buffers.activate(), np.errstate(all="ignore"):  # an infinite loss is reported
+                tree.add((0, number), compute(*parts[number]))
+
+        start = perf_counter()
+        worth_waking = self.part_seconds * len(parts) > MIN_PARALLEL_SECONDS
+        helpers = min(n_threads(), len(parts)) - 1 if worth_waking else 0
+        _run_parts(run, len(parts), helpers)
+        self.part_seconds = (perf_counter() - start) * (1 + helpers) / len(parts)
+        return tree.close()
+
+
 class GradientWorkers:
-    """Gradients of minibatches on several threads, which are woken if a part takes long enough.
+    """Gradients of minibatches of rows.
 
     Parameters
     ----------
@@ -103,35 +137,18 @@ class GradientWorkers:
 
     def __init__(self, objective: Objective, part_rows: int | None = None) -> None:
         self.objective = objective.fuse_layers()
-        self.part_rows = part_rows or default_part_rows(objective.network)
-        self.buffers = BufferPool()
-        self.part_seconds = 0.0  # duration of a part in the last batch
+        self.workers = PartWorkers(part_rows or default_part_rows(objective.network))
 
     def gradient(
         self, params: list[np.ndarray], block: ShuffledBlock, order: np.ndarray, step: int
     ) -> BatchGradient:
         """The gradient of the batch with rows `order` of a block; `step` seeds random layers."""
-        return retry_if_blas_threads_changed(lambda: self._gradient(params, block, order, step))
 
-    def _gradient(
-        self, params: list[np.ndarray], block: ShuffledBlock, order: np.ndarray, step: int
-    ) -> BatchGradient:
-        parts = split_batch(len(order), self.part_rows)
-        tree = MergeTree()
-
-        def run(number: int) -> None:
-            a, b = parts[number]
+        def compute(a: int, b: int) -> BatchGradient:
             context = PassContext(True, step * SEEDS_PER_STEP, a)
-            with self.buffers.activate(), np.errstate(all="ignore"):  # an infinite loss is reported
-                gradient = part_gradient(self.objective, params, block, order[a:b], context)
-                tree.add((0, number), gradient)
+            return part_gradient(self.objective, params, block, order[a:b], context)
 
-        start = perf_counter()
-        worth_waking = self.part_seconds * len(parts) > MIN_PARALLEL_SECONDS
-        helpers = min(n_threads(), len(parts)) - 1 if worth_waking else 0
-        _run_parts(run, len(parts), helpers)
-        self.part_seconds = (perf_counter() - start) * (1 + helpers) / len(parts)
-        return tree.close()
+        return self.workers.gradient(len(order), compute)
 
 
 def _run_parts(run: Callable[[int], None], parts: int, helpers: int) -> None:

@@ -132,7 +132,7 @@ def train(
         epoch_seed = [seed, loop.n_iter]
         state, loss = run_epoch(trainer, objective, rows, before, config, epoch_seed, held_out)
         error = None if validation is None else validation.error(rows, objective, state.params)
-        state = _record_epoch(state, loss, error, stopping)
+        state = record_epoch(state, loss, error, stopping)
         change = float(stopping.tol is None or state.stale_epochs <= stopping.patience)
         loop.update(state, objective=loss, change=change)
     return loop
@@ -155,7 +155,7 @@ def run_epoch(
         order = block.order if held_out is None else block.order[~held_out[block.numbers]]
         for result in trainer.run_block(state, block, order, step_seed):
             state, loss, weight = result[0], loss + result[1], weight + result[2]
-    _check_finite(loss, state.step)
+    check_finite(loss, state.step)
     return state, loss / max(weight, 1e-300) + _penalty(state.params, objective.network, config)
 
 
@@ -206,7 +206,7 @@ def _penalty(params: list[np.ndarray], network: Network, config: TrainingConfig)
     return config.l2 / 2 * squares + config.l1 * sizes
 
 
-def _check_finite(loss: float, steps: int) -> None:
+def check_finite(loss: float, steps: int) -> None:
     """Raise an error if the loss is infinite or NaN."""
     if not np.isfinite(loss):
         raise ValueError(
@@ -217,7 +217,7 @@ def _check_finite(loss: float, steps: int) -> None:
         )
 
 
-def _record_epoch(
+def record_epoch(
     state: TrainingState, loss: float, validation_error: float | None, stopping: StoppingRule
 ) -> TrainingState:
     """The state with the loss of an epoch, and whether the epoch was an improvement."""

@@ -160,7 +160,7 @@ def forward(
     """
     caches, seed = [], context.seed
     for number, (layer, own) in enumerate(zip(network.layers, network.parts(params), strict=True)):
-        context = PassContext(context.training, seed + number, context.first_row, context.mask)
+        context = context._replace(seed=seed + number)
         x, cache = layer.forward(own, x, context)
         if context.mask is not None:
             context = context._replace(mask=_mask_after(layer, context))

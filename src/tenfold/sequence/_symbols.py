@@ -16,24 +16,48 @@ from tenfold.preprocessing.text.tokens import iterate_batches
 BEGIN, END, UNKNOWN = "<beg>", "<end>", "<unk>"
 _WORD_OR_MARK = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 _BATCH_DOCUMENTS = 1024
+_PIECE_CHARACTERS = 2**20  # of a file that is one stream
+_MAX_PATH_CHARACTERS = 1024  # a longer text is no path
 
 
-def iterate_documents(documents: Any) -> Iterable[Any]:
-    """Documents of an iterable; the lines of a text file, if a path is given."""
+def iterate_documents(documents: Any, *, lines: bool = True) -> Iterable[Any]:
+    """Documents of an iterable, of one text, or of a text file if a path is given.
+
+    The documents of a file are its lines; without `lines` it is one stream, of which large pieces
+    are given, each up to the end of a line.
+    """
     if isinstance(documents, os.PathLike):
-        return _iterate_lines(Path(documents))
-    if isinstance(documents, str | bytes):
-        raise TypeError(
-            "documents are an iterable of texts, not one text: give a list, [text], or a "
-            "pathlib.Path for the lines of a file"
-        )
+        path = Path(documents)
+        return _iterate_lines(path) if lines else _iterate_pieces(path)
+    if isinstance(documents, bytes):
+        documents = documents.decode()
+    if isinstance(documents, str):
+        if len(documents) < _MAX_PATH_CHARACTERS and "\n" not in documents:
+            _refuse_path(documents)
+        return [documents]
     return documents
+
+
+def _refuse_path(text: str) -> None:
+    """Raise an error if a text names a file: it would be learned by heart, name and all."""
+    try:
+        exists = Path(text).is_file()
+    except (OSError, ValueError):
+        return
+    if exists:
+        raise TypeError(f"{text!r} is a file: give pathlib.Path({text!r}) to read it")
 
 
 def _iterate_lines(path: Path) -> Iterator[str]:
     with path.open(encoding="utf-8") as file:
         for line in file:
             yield line.rstrip("\n")
+
+
+def _iterate_pieces(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8", newline="") as file:
+        while piece := file.read(_PIECE_CHARACTERS):
+            yield piece + file.readline()
 
 
 class SymbolEncoder:
@@ -47,12 +71,19 @@ class SymbolEncoder:
         Whether to convert texts to lower case first.
     tokenizer : callable, optional
         Function from a text to its symbols, instead of `unit`.
+    lines : bool
+        Whether the documents of a text file are its lines.
     """
 
     def __init__(
-        self, unit: str, *, lowercase: bool, tokenizer: Callable[[str], Iterable[Any]] | None
+        self,
+        unit: str,
+        *,
+        lowercase: bool,
+        tokenizer: Callable[[str], Iterable[Any]] | None,
+        lines: bool = True,
     ) -> None:
-        self.lowercase = lowercase
+        self.lowercase, self.lines = lowercase, lines
         cut = list if unit == "character" else _WORD_OR_MARK.findall
         self.cut = tokenizer if tokenizer is not None else cut
 
@@ -74,7 +105,8 @@ class SymbolEncoder:
         self, documents: Any, number: Callable[[Any], int]
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Numbers of the symbols of batches of documents, and where documents begin."""
-        for batch in iterate_batches(iterate_documents(documents), _BATCH_DOCUMENTS):
+        given = iterate_documents(documents, lines=self.lines)
+        for batch in iterate_batches(given, _BATCH_DOCUMENTS):
             split = [self.split(document) for document in batch]
             lengths = np.fromiter(map(len, split), np.int64, len(split))
             starts = np.concatenate([[0], np.cumsum(lengths)])

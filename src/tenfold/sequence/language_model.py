@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.sequence._symbols import END, UNKNOWN, SymbolEncoder
+from tenfold.sequence._symbols import BEGIN, END, UNKNOWN, SymbolEncoder, iterate_documents
 from tenfold.sequence._text_generation import generate_symbols, rank_symbols
 
 
@@ -28,6 +29,11 @@ class LanguageModel(BaseEstimator):
     symbols_: list[Any]
     vocabulary_: dict[Any, int]
 
+    @property
+    def n_parameters_(self) -> int:
+        """Number of learned numbers that give the probabilities."""
+        raise NotImplementedError(f"{type(self).__name__} has to define n_parameters_")
+
     def _probabilities(self, documents: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Probability of each symbol of batches of documents, and where documents begin."""
         raise NotImplementedError(f"{type(self).__name__} has to define _probabilities(documents)")
@@ -35,6 +41,10 @@ class LanguageModel(BaseEstimator):
     def _follow(self, symbols: list[int], /) -> np.ndarray:
         """Probability of each symbol after numbered ones that begin a document."""
         raise NotImplementedError(f"{type(self).__name__} has to define _follow(symbols)")
+
+    def _make_follow(self) -> Callable[[list[int]], np.ndarray]:
+        """`_follow`, for a document that grows symbol by symbol: it may remember what it read."""
+        return self._follow
 
     def _require_probabilities(self, what: str) -> None:
         """Raise an error if the scores of this model are not probabilities."""
@@ -90,6 +100,25 @@ class LanguageModel(BaseEstimator):
         """
         self._require_probabilities("bits per symbol")
         return -self.score(documents) / float(np.log(2))
+
+    def bits_per_character(self, documents: Any) -> float:
+        """Bits of all symbols, ends included, for each character of the texts.
+
+        It compares models of characters, of byte pairs and of words with each other; what a model
+        of words knows nothing about (blanks, unknown words) it gets for free.
+
+        Parameters
+        ----------
+        documents : list of str, str, or path
+            The texts; they are read twice.
+        """
+        self._require_probabilities("bits per character")
+        self._require_repeatable(documents, "bits per character")
+        total = sum(float(np.log(p).sum()) for p, _ in self._probabilities(documents))
+        characters = sum(map(len, iterate_documents(documents, lines=self.boundaries)))
+        if not characters:
+            raise ValueError("there is no character to score: the documents are empty")
+        return -total / (characters * float(np.log(2)))
 
     def predict_proba(self, context: Any = "") -> np.ndarray:
         """Probability of each symbol of `symbols_` after a context.
@@ -161,7 +190,7 @@ class LanguageModel(BaseEstimator):
         documents = []
         for seed in seeds:
             numbers = generate_symbols(
-                self._follow,
+                self._make_follow(),
                 start,
                 end,
                 max_length,
@@ -173,14 +202,63 @@ class LanguageModel(BaseEstimator):
             documents.append(self._join([self.symbols_[number] for number in numbers]))
         return documents
 
+    def save(self, path: str | Path) -> None:
+        """Write the model to one file that `tenfold.load` reads; loading executes no code.
+
+        Parameters
+        ----------
+        path : path
+            File to write; it is replaced only when the new one is complete.
+        """
+        from tenfold.persist.model_file import save
+
+        save(self, path)
+
     def _join(self, symbols: list[Any]) -> Any:
         """A document of symbols: a text if they are texts."""
         if not all(isinstance(symbol, str) for symbol in symbols):
             return symbols
-        return ("" if self.unit == "character" and self.tokenizer is None else " ").join(symbols)
+        tokenizer = self._tokenizer()
+        if tokenizer is None:
+            return ("" if self.unit == "character" else " ").join(symbols)
+        return getattr(tokenizer, "join", " ".join)(symbols)
+
+    def _tokenizer(self) -> Any:
+        """The tokenizer in use: a fitted copy, if it learns."""
+        return getattr(self, "tokenizer_", self.tokenizer)
+
+    def _fit_tokenizer(self, documents: Any) -> None:
+        """Fit a copy of a tokenizer that learns, such as `BytePairTokenizer`, and is not fitted."""
+        vars(self).pop("tokenizer_", None)
+        if not hasattr(self.tokenizer, "fit") or hasattr(self.tokenizer, "merges_"):
+            return
+        self._require_repeatable(documents, "a tokenizer that is fitted first")
+        learner: Any = clone(self.tokenizer)
+        self.tokenizer_ = learner.fit(documents)
+
+    def _require_repeatable(self, documents: Any, what: str) -> None:
+        if isinstance(documents, Iterator):
+            raise TypeError(
+                f"{what} reads the documents twice, and a {type(documents).__name__} can be read "
+                "once: give a list, a path or `tenfold.Documents`"
+            )
 
     def _encoder(self) -> SymbolEncoder:
-        return SymbolEncoder(self.unit, lowercase=self.lowercase, tokenizer=self.tokenizer)
+        return SymbolEncoder(
+            self.unit,
+            lowercase=self.lowercase,
+            tokenizer=self._tokenizer(),
+            lines=self.boundaries,
+        )
+
+    def _set_symbols(self, words: list[Any]) -> None:
+        """Number the special symbols and the words."""
+        special = [UNKNOWN] * self.unknown + [END] * self.boundaries
+        clash = [symbol for symbol in words if symbol in (UNKNOWN, END, BEGIN)]
+        if clash:
+            raise ValueError(f"the documents hold the symbol {clash[0]!r}, which is reserved")
+        self.symbols_ = special + list(words)
+        self.vocabulary_ = {symbol: number for number, symbol in enumerate(self.symbols_)}
 
     def _number(self, symbol: Any) -> int:
         number = self.vocabulary_.get(symbol)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, Self
@@ -12,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.sequence._context_tree import ContextTree, build_context_tree
-from tenfold.sequence._ngram_counts import NgramCounts, count_windows, merge_counts
+from tenfold.sequence._counted_language_model import CountedLanguageModel, merge_counted
+from tenfold.sequence._ngram_counts import NgramCounts
 from tenfold.sequence._ngram_scores_numba import score_symbols
 from tenfold.sequence._ngram_smoothing import (
     BACK_OFF,
@@ -21,13 +21,10 @@ from tenfold.sequence._ngram_smoothing import (
     Smoothed,
     smooth,
 )
-from tenfold.sequence._symbols import BEGIN, END, UNKNOWN, append_end, sort_symbols
-from tenfold.sequence.language_model import LanguageModel
-
-_RAW_BEGIN, _RAW_END, _RAW_UNKNOWN, _RAW_FIRST = 0, 1, 2, 3  # numbers while counting
+from tenfold.sequence._symbols import BEGIN, END, UNKNOWN, append_end
 
 
-class NGramModel(LanguageModel):
+class NGramModel(CountedLanguageModel):
     r"""N-gram language model: a symbol depends on the n - 1 symbols before it.
 
     The probability of a document :math:`w_1 \dots w_T` is
@@ -77,7 +74,8 @@ class NGramModel(LanguageModel):
     lowercase : bool
         Whether to convert texts to lower case first.
     tokenizer : callable, optional
-        Function from a text to its symbols, instead of `unit`.
+        Function from a text to its symbols, instead of `unit`; or a `BytePairTokenizer`, which is
+        fitted to the documents first unless it is fitted already.
 
     Attributes
     ----------
@@ -171,9 +169,9 @@ class NGramModel(LanguageModel):
 
         Parameters
         ----------
-        documents : iterable of str or of sequences of symbols, or path
-            A list, a generator, a column of files of any size (`tenfold.Documents`), or the lines
-            of a text file (`pathlib.Path`).
+        documents : iterable of str or of sequences of symbols, str, or path
+            A list, a generator, a column of files of any size (`tenfold.Documents`), one text, or
+            the lines of a text file (`pathlib.Path`; without `boundaries` it is one stream).
         y : None
             Not used.
 
@@ -182,8 +180,8 @@ class NGramModel(LanguageModel):
         self
         """
         self._validate_params()
-        counted = self._count(documents)
-        self._set_counts(*counted)
+        self._fit_tokenizer(documents)
+        self._set_counts(*self._count(documents))
         return self
 
     def partial_fit(self, documents: Any, y: Any = None) -> Self:
@@ -201,9 +199,11 @@ class NGramModel(LanguageModel):
         self
         """
         self._validate_params()
+        if not hasattr(self, "statistic_"):
+            self._fit_tokenizer(documents)
         counted = self._count(documents)
         if hasattr(self, "statistic_"):
-            counted = _merge_counts(self._require_counts(), counted)
+            counted = merge_counted(self._require_counts(), counted)
         self._set_counts(*counted)
         return self
 
@@ -219,7 +219,7 @@ class NGramModel(LanguageModel):
         if self.get_params() != other.get_params():
             raise ValueError("models that are merged must have the same parameters")
         merged = type(self)(**self.get_params())
-        merged._set_counts(*_merge_counts(mine, theirs))  # noqa: SLF001 - of the same class
+        merged._set_counts(*merge_counted(mine, theirs))  # noqa: SLF001 - of the same class
         return merged
 
     @classmethod
@@ -269,81 +269,24 @@ class NGramModel(LanguageModel):
         model.n_documents_ = model.n_tokens_ = 0
         return model
 
-    def _count(self, documents: Any) -> tuple[list[Any], NgramCounts, int]:
-        """Sorted symbols, n-grams of their numbers, and documents."""
-        if self.vocabulary is None:
-            numbers: Any = defaultdict(None)
-            numbers.default_factory = lambda: len(numbers) + _RAW_FIRST
-            number = numbers.__getitem__
-        else:
-            fixed = sort_symbols(self.vocabulary)
-            numbers = {symbol: n + _RAW_FIRST for n, symbol in enumerate(fixed)}
-            number = lambda symbol: numbers.get(symbol, _RAW_UNKNOWN)  # noqa: E731 - one of two
-        seen = [0]
-        table = merge_counts(self._count_batches(documents, number, seen), self.order)
-        symbols = list(numbers)
-        ordered = sort_symbols(symbols)
-        places = {symbol: place for place, symbol in enumerate(ordered)}
-        renumber = np.arange(len(symbols) + _RAW_FIRST)
-        renumber[_RAW_FIRST:] = [places[symbol] + _RAW_FIRST for symbol in symbols]
-        return ordered, table.renumber(renumber), seen[0]
-
-    def _count_batches(
-        self, documents: Any, number: Callable[[Any], int], seen: list[int]
-    ) -> Iterator[NgramCounts]:
-        for symbols, starts in self._encoder().encode(documents, number):
-            seen[0] += len(starts) - 1
-            if self.boundaries:
-                symbols, starts = append_end(symbols, starts, _RAW_END)
-            yield NgramCounts.of(count_windows(symbols, starts, self.order, _RAW_BEGIN))
-
-    def _require_counts(self) -> tuple[list[Any], NgramCounts, int]:
-        check_is_fitted(self)
-        if not hasattr(self, "statistic_"):
-            raise TypeError("a model of a given table has no counts: fit it to documents")
-        return self.all_symbols_, self.statistic_, self.n_documents_
-
     def _set_counts(self, symbols: list[Any], table: NgramCounts, documents: int) -> None:
         """Choose the vocabulary, number it, and smooth the counts."""
-        if not len(table.counts):
-            raise ValueError("there are no symbols: the documents are empty")
-        frequency = np.zeros(len(symbols) + _RAW_FIRST, np.int64)
-        np.add.at(frequency, table.ngrams[:, -1], table.counts)
-        counts = frequency[_RAW_FIRST:]
-        kept = np.argsort(-counts, kind="stable")
-        if self.vocabulary is None:
-            kept = kept[counts[kept] >= self.min_count][: self.vocabulary_size]
-        dropped = frequency[_RAW_UNKNOWN] + counts.sum() - counts[kept].sum()
-        if dropped and not self.unknown:
-            raise ValueError(
-                f"{dropped} symbols of the documents are outside the vocabulary: give "
-                "unknown=True, or a vocabulary that holds them"
-            )
-        self._set_symbols([symbols[place] for place in kept])
-        numbers = np.zeros(len(symbols) + _RAW_FIRST, np.int64)  # ``<unk>`` is number 0
-        numbers[_RAW_BEGIN] = len(self.symbols_)
-        if self.boundaries:
-            numbers[_RAW_END] = self.symbols_.index(END)
-        numbers[_RAW_FIRST + kept] = np.arange(len(kept)) + len(self.symbols_) - len(kept)
-        size = len(self.symbols_)
-        tree = build_context_tree(table.renumber(numbers), size, boundaries=self.boundaries)
+        numbered = self._number_symbols(symbols, table)
+        tree = build_context_tree(numbered, len(self.symbols_), boundaries=self.boundaries)
         parameters = {"k": self.k, "discount": self.discount, "weights": self.weights}
         self._set_tree(tree, smooth(tree, self.smoothing, parameters))
         self.all_symbols_, self.statistic_ = symbols, table
         self.n_documents_, self.n_tokens_ = documents, int(table.counts.sum())
 
-    def _set_symbols(self, words: list[Any]) -> None:
-        special = [UNKNOWN] * self.unknown + [END] * self.boundaries
-        clash = [symbol for symbol in words if symbol in (UNKNOWN, END, BEGIN)]
-        if clash:
-            raise ValueError(f"the documents hold the symbol {clash[0]!r}, which is reserved")
-        self.symbols_ = special + list(words)
-        self.vocabulary_ = {symbol: number for number, symbol in enumerate(self.symbols_)}
-
     def _set_tree(self, tree: ContextTree, smoothed: Smoothed) -> None:
         self.tree_ = tree
         self.direct_, self.backoff_ = smoothed.direct, smoothed.backoff
         self.rule_, self.normalized_ = smoothed.rule, smoothed.normalized
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of stored probabilities of n-grams, and of weights of shorter contexts."""
+        return len(self.direct_) + len(self.backoff_)
 
     def _check_learned(self) -> None:
         """Raise an error if the tables of a loaded model do not fit each other."""
@@ -410,20 +353,6 @@ class NGramModel(LanguageModel):
                 f"smoothing={self.smoothing!r} gives scores that do not sum to one, so there is "
                 f"no such thing as {what}: use 'backoff' or 'modified_kneser_ney'"
             )
-
-
-def _merge_counts(
-    mine: tuple[list[Any], NgramCounts, int], theirs: tuple[list[Any], NgramCounts, int]
-) -> tuple[list[Any], NgramCounts, int]:
-    """Counts of both parts, symbols numbered anew."""
-    symbols = sort_symbols(set(mine[0]) | set(theirs[0]))
-    places = {symbol: place + _RAW_FIRST for place, symbol in enumerate(symbols)}
-    tables = []
-    for own, table, _ in (mine, theirs):
-        numbers = np.arange(len(own) + _RAW_FIRST)
-        numbers[_RAW_FIRST:] = [places[symbol] for symbol in own]
-        tables.append(table.renumber(numbers))
-    return symbols, tables[0].merge(tables[1]), mine[2] + theirs[2]
 
 
 def _check_table(contexts: list[Any], symbols: list[Any], table: np.ndarray) -> None:

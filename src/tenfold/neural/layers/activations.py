@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import erf, expit
+from scipy.special import expit
 
 from tenfold.math.links import softmax
+from tenfold.neural._buffer_pool import empty
+from tenfold.neural.layers._gelu_numba import gelu, gelu_backward
 from tenfold.neural.layers.base import PassContext, Shape
-
-_ROOT_HALF, _NORMAL_DENSITY_AT_0 = sqrt(0.5), sqrt(0.5 / np.pi)
 
 
 class ActivationFunction(NamedTuple):
@@ -60,16 +59,16 @@ def _elu_backward(a: np.ndarray, gradient: np.ndarray, alpha: float) -> np.ndarr
 
 
 def _gelu(z: np.ndarray, _: float) -> np.ndarray:
-    return z * _normal_cdf(z)
+    z = np.ascontiguousarray(z)
+    out = empty(z.shape, z.dtype)
+    gelu(z.reshape(-1), out.reshape(-1))
+    return out
 
 
 def _gelu_backward(z: np.ndarray, gradient: np.ndarray, _: float) -> np.ndarray:
-    density = np.exp(-z * z / 2) * z.dtype.type(_NORMAL_DENSITY_AT_0)
-    return _scale_gradient(gradient, _normal_cdf(z) + z * density)
-
-
-def _normal_cdf(z: np.ndarray) -> np.ndarray:
-    return (1 + erf(z * z.dtype.type(_ROOT_HALF))) / 2
+    gradient = np.ascontiguousarray(gradient, z.dtype)
+    gelu_backward(np.ascontiguousarray(z).reshape(-1), gradient.reshape(-1))
+    return gradient
 
 
 def _silu_backward(z: np.ndarray, gradient: np.ndarray, _: float) -> np.ndarray:

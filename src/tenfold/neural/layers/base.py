@@ -30,12 +30,65 @@ class PassContext(NamedTuple):
     seed : of this step and layer; random numbers depend on (seed, row of the batch)
     first_row : index of the first row within the batch
     mask : (n_rows, n_steps) which steps of padded sequences exist, or None
+    states : states of layers that go on from earlier steps, or None: every layer starts afresh
     """
 
     training: bool = False
     seed: int = 0
     first_row: int = 0
     mask: np.ndarray | None = None
+    states: LayerStates | None = None
+
+
+class LayerStates:
+    """What layers remember of the steps before: given to a pass, and left behind by it.
+
+    Recurrent layers remember their state, attention its keys and values, embeddings of positions
+    the number of steps. A pass asks for them in the order in which the layers are computed.
+
+    Parameters
+    ----------
+    initial : list of tuples of arrays
+        For each such layer what it starts with; empty for a fresh start. `last` of an earlier pass
+        continues that pass.
+
+    Attributes
+    ----------
+    last : the same after the pass
+    gradients : after the backward pass, for the place of a recurrent layer in this list the
+        gradients of the loss in what it started with
+    last_gradients : gradients of the loss in `last`, for the place of a recurrent layer, that the
+        backward pass adds to those of the output
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold.neural import Rnn
+    >>> layer, params = Rnn(1), [np.ones((1, 1)), np.ones((1, 1)), np.zeros(1)]
+    >>> x = np.array([[[0.1], [0.2], [0.3]]])
+    >>> whole, _ = layer.forward(params, x, PassContext())
+    >>> first = LayerStates()
+    >>> _ = layer.forward(params, x[:, :2], PassContext(states=first))
+    >>> after, _ = layer.forward(params, x[:, 2:], PassContext(states=LayerStates(first.last)))
+    >>> bool(np.isclose(whole, after).all())
+    True
+    """
+
+    def __init__(self, initial: Any = ()) -> None:
+        self.initial = list(initial)
+        self.last: list[tuple[np.ndarray, ...]] = []
+        self.gradients: dict[int, tuple[np.ndarray, ...]] = {}
+        self.last_gradients: dict[int, tuple[np.ndarray, ...]] = {}
+
+    def start(self) -> tuple[np.ndarray, ...] | None:
+        """What the next layer starts with; None for nothing."""
+        place = len(self.last)
+        return self.initial[place] if place < len(self.initial) else None
+
+    def leave(self, state: tuple[np.ndarray, ...]) -> int:
+        """Note what a layer leaves behind; returns its place."""
+        self.last.append(state)
+        return len(self.last) - 1
 
 
 class Layer(Protocol):

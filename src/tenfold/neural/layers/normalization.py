@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.neural._buffer_pool import empty
+from tenfold.neural.layers._attention_numba import layer_norm_backward, layer_norm_forward
 from tenfold.neural.layers.base import PassContext, Shape
 
 
@@ -133,16 +135,18 @@ class LayerNorm(NamedTuple):
         return [np.ones(shape[-1], dtype), np.zeros(shape[-1], dtype)]
 
     def forward(self, params: list, x: np.ndarray, context: PassContext) -> tuple[np.ndarray, Any]:
-        normalized, deviation, *_ = _standardize(x, (-1,), self.eps)
-        return normalized * params[0] + params[1], (normalized, deviation)
+        flat = np.ascontiguousarray(x).reshape(-1, x.shape[-1])
+        normalized, out = empty(flat.shape, x.dtype), empty(flat.shape, x.dtype)
+        deviation, eps = np.empty(len(flat), x.dtype), x.dtype.type(self.eps)
+        layer_norm_forward(flat, params[0], params[1], eps, normalized, deviation, out)
+        return out.reshape(x.shape), (normalized, deviation)
 
     def backward(
         self, params: list, cache: Any, gradient: np.ndarray, *, need_input: bool = True
     ) -> tuple[np.ndarray | None, list[np.ndarray]]:
         normalized, deviation = cache
-        axes = tuple(range(gradient.ndim - 1))
-        gradients = [(gradient * normalized).sum(axis=axes), gradient.sum(axis=axes)]
-        if not need_input:
-            return None, gradients
-        scaled = gradient * params[0]
-        return _standardize_backward(normalized, deviation, scaled, (-1,)), gradients
+        flat = np.ascontiguousarray(gradient).reshape(normalized.shape)
+        dscale, dshift = np.zeros_like(params[0]), np.zeros_like(params[1])
+        dx = empty(flat.shape if need_input else (0, flat.shape[1]), flat.dtype)
+        layer_norm_backward(normalized, deviation, flat, params[0], dscale, dshift, dx)
+        return dx.reshape(gradient.shape) if need_input else None, [dscale, dshift]

@@ -17,7 +17,7 @@ from tenfold.neural.layers._recurrent_numba import (
     sequence_backward,
     sequence_forward,
 )
-from tenfold.neural.layers.base import PassContext, Shape, shape_error
+from tenfold.neural.layers.base import LayerStates, PassContext, Shape, shape_error
 
 _Flag = bool | None
 CellKind = tuple[_Flag, _Flag, _Flag, _Flag]  # such as `LSTM_CELL`
@@ -31,6 +31,8 @@ class RecurrentCache(NamedTuple):
     states: np.ndarray  # (t + 1, n, u)
     memory: np.ndarray  # (t + 1, n, u), or width 0
     mask: np.ndarray  # (t, n), or empty if all steps exist
+    carried: LayerStates | None = None  # states given from outside, and the place of this layer
+    place: int = 0
 
 
 class RecurrentLayer:
@@ -38,8 +40,9 @@ class RecurrentLayer:
 
     Parameters are the weights of the input (p, g u) and of the old state (u, g u), and the bias
     (g u,), for p features, u units and g gates side by side. Initialization is that of Keras:
-    Glorot for the input, orthogonal for the state, biases zero. The initial state is zero; steps
-    that the mask excludes leave it unchanged.
+    Glorot for the input, orthogonal for the state, biases zero. The initial state is zero unless
+    the context carries one, as a pair (state, memory); steps that the mask excludes leave it
+    unchanged.
     """
 
     __slots__ = ()
@@ -93,11 +96,18 @@ class RecurrentLayer:
         memory = _empty_states((t + 1, n, self.units if self.has_memory else 0), W.dtype)
         gates, back = empty((t, n, W.shape[1]), W.dtype), np.zeros((n, W.shape[1]), W.dtype)
         np.matmul(_merge_steps(x), W, out=_merge_steps(gates))
+        start = None if context.states is None else context.states.start()
+        if start is not None:
+            states[0], memory[0] = start[0], start[1] if self.has_memory else 0
+            np.matmul(states[0], U, out=back)
         scale = self.scale(W.dtype)
         sequence_forward(
             *self.cell_kind(), gates, back, _copy_aligned(U), b, scale, mask, states, memory
         )
         cache = RecurrentCache(x, gates, states, memory, mask)
+        if context.states is not None:
+            place = context.states.leave((states[-1].copy(), memory[-1].copy()))
+            cache = cache._replace(carried=context.states, place=place)
         return self._output(cache), cache
 
     def _output(self, cache: RecurrentCache) -> np.ndarray:
@@ -117,9 +127,12 @@ class RecurrentLayer:
     ) -> tuple[np.ndarray | None, list[np.ndarray]]:
         """As of every layer, but the cache serves once: its gates are overwritten."""
         W, U, _ = params
-        x, gates, states, memory, mask = cache
+        x, gates, states, memory, mask, carried, place = cache
         state_gradients = states[:0]
-        last = np.zeros_like(states[0])
+        last, memory_gradient = np.zeros_like(states[0]), np.zeros_like(memory[0])
+        if carried is not None and place in carried.last_gradients:
+            of_state, of_memory = carried.last_gradients[place]
+            last, memory_gradient = last + of_state, memory_gradient + of_memory
         if self.all_states:
             state_gradients = _to_time_major(gradient, W.dtype)
             if len(mask):
@@ -139,8 +152,10 @@ class RecurrentLayer:
             np.empty_like(last),
             states,
             memory,
-            np.zeros_like(memory[0]),
+            memory_gradient,
         )
+        if carried is not None:
+            carried.gradients[place] = (last, memory_gradient)
         of_inputs, of_states = _merge_steps(gates), _merge_steps(state_terms)
         db = of_inputs.sum(axis=0)
         if self.cell == GRU_CELL:  # it has one more bias, of the state term of the candidate
