@@ -7,8 +7,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tenfold.language.next_symbol_network import build_next_symbol_network, window_gradient
-from tenfold.neural import LayerNorm, LayerStates, Lstm, PassContext, PositionalEmbedding
-from tenfold.neural import TransformerBlock as Block
+from tenfold.neural import (
+    LayerNorm,
+    LayerStates,
+    Lstm,
+    PassContext,
+    PositionalEmbedding,
+    TransformerBlock,
+)
 from tenfold.neural._training import apply_step, initial_state
 from tenfold.neural._training_config import TrainingConfig
 from tenfold.optim.optimizers import Adam
@@ -45,7 +51,7 @@ def read(name, what):
 def network_of(name):
     layers = {
         "lstm": [Lstm(6, all_states=True)],
-        "transformer": [PositionalEmbedding(WINDOW), Block(2), Block(2), LayerNorm()],
+        "transformer": [PositionalEmbedding(WINDOW), *2 * [TransformerBlock(2)], LayerNorm()],
     }[name]
     rng = np.random.default_rng(0)
     return build_next_symbol_network(layers, (WINDOW, WIDTH), SYMBOLS, rng, tied=False, init=1.0)[0]
