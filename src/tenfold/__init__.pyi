@@ -36,6 +36,8 @@ from tenfold.cluster.n_clusters import gap_statistic as gap_statistic
 from tenfold.cluster.profiles import cluster_costs as cluster_costs
 from tenfold.cluster.spherical_kmeans import SphericalKMeans as SphericalKMeans
 from tenfold.decomposition.factor_analysis import FactorAnalysis as FactorAnalysis
+from tenfold.decomposition.fast_ica import FastICA as FastICA
+from tenfold.decomposition.fast_ica import fastica as fastica
 from tenfold.decomposition.incremental_pca import IncrementalPCA as IncrementalPCA
 from tenfold.decomposition.n_components import cross_validate_components as cross_validate_components
 from tenfold.decomposition.pca import PCA as PCA

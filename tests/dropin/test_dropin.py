@@ -12,6 +12,7 @@ FILES = [
     "cluster/tests/test_hierarchical.py",
     "compose/tests/test_target.py",
     "decomposition/tests/test_factor_analysis.py",
+    "decomposition/tests/test_fastica.py",
     "decomposition/tests/test_incremental_pca.py",
     "frozen/tests/test_frozen.py",
     "linear_model/tests/test_base.py",

@@ -73,10 +73,10 @@ def lbfgs(
     if np.abs(initial.gradient).max(initial=0.0) <= tol:
         return Minimum(*initial, _report_without_steps(loop, initial))
     for current, pairs in loop:
-        direction = -_two_loop_recursion(current.gradient, pairs, precondition)
+        direction = -two_loop_recursion(current.gradient, pairs, precondition)
         if direction @ current.gradient >= 0:  # rounding has spoiled the pairs: restart
             pairs = ()
-            direction = -_two_loop_recursion(current.gradient, pairs, precondition)
+            direction = -two_loop_recursion(current.gradient, pairs, precondition)
         decrease = -0.5 * float(direction @ current.gradient)  # of the quadratic model
         step = 1.0 if pairs or precondition else min(1.0, 1.0 / np.abs(current.gradient).sum())
         following = wolfe_line_search(f, current, direction, step, noise * precision)
@@ -108,7 +108,7 @@ def _report_without_steps(loop: until_converged, point: EvaluatedPoint) -> dict[
     return {**loop.report, "history_": history}
 
 
-def _two_loop_recursion(
+def two_loop_recursion(
     gradient: np.ndarray, pairs: tuple, precondition: Callable[[np.ndarray], np.ndarray] | None
 ) -> np.ndarray:
     """The L-BFGS approximation of the inverse Hessian times the gradient."""
