@@ -17,7 +17,7 @@ from tenfold.decomposition._ica_algorithms import (
     Projections,
     orthonormalize,
 )
-from tenfold.decomposition._ica_contrasts import CONTRASTS, Contrast
+from tenfold.decomposition._ica_contrasts import CONTRASTS, ICAContrast
 from tenfold.engine.arrays import ArraySource
 from tenfold.engine.rows import Rows
 
@@ -115,7 +115,7 @@ def white_rows():
 @pytest.mark.parametrize("fun", CONTRASTS)
 def test_gradient_of_the_contrast_is_its_derivative(fun):
     z = Projections(Rows(ArraySource(white_rows())), None, None, np.eye(3))
-    contrast = Contrast(fun, 1.0)
+    contrast = ICAContrast(fun, 1.0)
     objective = ContrastObjective(contrast, contrast.gaussian_mean())
     W = orthonormalize(np.random.default_rng(3).normal(size=(3, 3)))
     here = objective.evaluate(z, W)
@@ -130,7 +130,7 @@ def test_gradient_of_the_likelihood_is_its_derivative():
     X = white_rows() * [1.0, 2.0, 0.5]
     z = Projections(Rows(ArraySource(X)), None, None, X.T @ X / 400)
     objective = LikelihoodObjective(
-        Contrast("logcosh", 1.0), np.array([1.0, -1.0, 1.0]), np.zeros(3)
+        ICAContrast("logcosh", 1.0), np.array([1.0, -1.0, 1.0]), np.zeros(3)
     )
     W = np.random.default_rng(3).normal(size=(3, 3))
     here = objective.evaluate(z, W)
@@ -152,7 +152,7 @@ def test_infomax_maximizes_the_likelihood_that_it_reports(mixture):
     light = np.log(quad(lambda y: np.exp(-y * y / 2) * np.cosh(y), -40, 40)[0])
     logs = np.log(np.cosh(Y)).mean(axis=0)
     squares = (Y * Y).mean(axis=0) / 2
-    sub = logs > Contrast("logcosh", 1.0).gaussian_mean() * 1.2
+    sub = logs > ICAContrast("logcosh", 1.0).gaussian_mean() * 1.2
     best = np.where(sub, -logs + light, logs + heavy) + squares
     whitened = model.unmixing_
     value = best.sum() - np.linalg.slogdet(whitened)[1]

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tenfold.decomposition._ica_contrasts import Contrast, ContrastSums, contrast_sums
+from tenfold.decomposition._ica_contrasts import ContrastSums, ICAContrast, contrast_sums
 from tenfold.engine.rows import Rows
 from tenfold.optim.convergence import until_converged
 from tenfold.optim.quasi_newton import two_loop_recursion
@@ -59,7 +59,7 @@ class Projections(NamedTuple):
     whitening: np.ndarray | None
     second_moment: np.ndarray
 
-    def sums(self, W: np.ndarray, contrast: Contrast, *, with_values: bool) -> ContrastSums:
+    def sums(self, W: np.ndarray, contrast: ICAContrast, *, with_values: bool) -> ContrastSums:
         """Means over rows of g(Wz) z', g'(Wz) and G(Wz)."""
         A = W if self.whitening is None else W @ self.whitening
         s = self.rows.total(contrast_sums, A, self.mean, contrast, with_values)
@@ -75,7 +75,7 @@ def orthonormalize(W: np.ndarray) -> np.ndarray:
 
 
 def run_parallel(
-    z: Projections, W: np.ndarray, contrast: Contrast, tol: float, max_iter: int
+    z: Projections, W: np.ndarray, contrast: ICAContrast, tol: float, max_iter: int
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """FastICA of all components at once."""
     loop = until_converged(orthonormalize(W), tol=tol, max_iter=max_iter)
@@ -89,7 +89,7 @@ def run_parallel(
 
 
 def run_deflation(
-    z: Projections, W: np.ndarray, contrast: Contrast, tol: float, max_iter: int
+    z: Projections, W: np.ndarray, contrast: ICAContrast, tol: float, max_iter: int
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """FastICA of one component after the other."""
     found = np.zeros_like(W)
@@ -125,7 +125,7 @@ def _join_reports(reports: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-class Evaluation(NamedTuple):
+class UnmixingPoint(NamedTuple):
     """An unmixing matrix W with its objective, relative gradient and curvatures, (k, k) each."""
 
     W: np.ndarray
@@ -137,7 +137,7 @@ class Evaluation(NamedTuple):
 class RelativeObjective(Protocol):
     """A function of W with a gradient and moves in relative coordinates."""
 
-    def evaluate(self, z: Projections, W: np.ndarray) -> Evaluation:
+    def evaluate(self, z: Projections, W: np.ndarray) -> UnmixingPoint:
         """Objective, gradient and approximate curvatures at W."""
         ...
 
@@ -153,10 +153,10 @@ class RelativeObjective(Protocol):
 class ContrastObjective(NamedTuple):
     """Minus the sum of |E G(y) - E G(n)| over orthonormal W."""
 
-    contrast: Contrast
+    contrast: ICAContrast
     gaussian_mean: float
 
-    def evaluate(self, z: Projections, W: np.ndarray) -> Evaluation:
+    def evaluate(self, z: Projections, W: np.ndarray) -> UnmixingPoint:
         """Objective, skew gradient and curvatures at W."""
         s = z.sums(W, self.contrast, with_values=True)
         A = s.products @ W.T
@@ -165,7 +165,7 @@ class ContrastObjective(NamedTuple):
         kappa = signs * (s.slopes - A.diagonal())
         A = signs[:, None] * A
         curvature = np.maximum(np.add.outer(kappa, kappa) / 2, _MIN_CURVATURE)
-        return Evaluation(W, -float(np.abs(difference).sum()), (A - A.T) / 2, curvature)
+        return UnmixingPoint(W, -float(np.abs(difference).sum()), (A - A.T) / 2, curvature)
 
     def precondition(self, gradient: np.ndarray, curvature: np.ndarray) -> np.ndarray:
         """Independent components have a diagonal Hessian."""
@@ -188,11 +188,11 @@ class LikelihoodObjective(NamedTuple):
     log_constants : (k,) logs of the integrals of their densities
     """
 
-    contrast: Contrast
+    contrast: ICAContrast
     signs: np.ndarray
     log_constants: np.ndarray
 
-    def evaluate(self, z: Projections, W: np.ndarray) -> Evaluation:
+    def evaluate(self, z: Projections, W: np.ndarray) -> UnmixingPoint:
         """Objective, relative gradient and curvatures at W."""
         s = z.sums(W, self.contrast, with_values=True)
         second = W @ z.second_moment @ W.T
@@ -201,7 +201,7 @@ class LikelihoodObjective(NamedTuple):
         gradient = self.signs[:, None] * (s.products @ W.T) + second - np.eye(len(W))
         slopes = self.signs * s.slopes + 1
         curvature = np.multiply.outer(slopes, second.diagonal())
-        return Evaluation(W, value, gradient, curvature)
+        return UnmixingPoint(W, value, gradient, curvature)
 
     def precondition(self, gradient: np.ndarray, curvature: np.ndarray) -> np.ndarray:
         """Independent components have a Hessian of 2 x 2 blocks for the pairs (i, j), (j, i)."""
@@ -222,7 +222,7 @@ class LikelihoodObjective(NamedTuple):
 
 
 def run_infomax(
-    z: Projections, W: np.ndarray, contrast: Contrast, tol: float, max_iter: int
+    z: Projections, W: np.ndarray, contrast: ICAContrast, tol: float, max_iter: int
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """Maximum likelihood of the extended infomax model, from the solution of the contrast."""
     reference = contrast.gaussian_mean()
@@ -239,7 +239,7 @@ def run_quasi_newton(
     z: Projections, W: np.ndarray, objective: RelativeObjective, tol: float, max_iter: int
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """Preconditioned L-BFGS in relative coordinates; stops when no gradient exceeds `tol`."""
-    state: tuple[Evaluation, tuple] = (objective.evaluate(z, W), ())
+    state: tuple[UnmixingPoint, tuple] = (objective.evaluate(z, W), ())
     loop = until_converged(state, tol=tol, max_iter=max_iter)
     for current, pairs in loop:
         direction = _direction(objective, current, pairs)
@@ -258,7 +258,7 @@ def run_quasi_newton(
     return loop.state[0].W, loop.report
 
 
-def _direction(objective: RelativeObjective, current: Evaluation, pairs: tuple) -> np.ndarray:
+def _direction(objective: RelativeObjective, current: UnmixingPoint, pairs: tuple) -> np.ndarray:
     """The quasi-Newton direction; the preconditioned gradient if it does not descend."""
     shape = current.gradient.shape
 
@@ -273,8 +273,8 @@ def _direction(objective: RelativeObjective, current: Evaluation, pairs: tuple) 
 
 
 def _search_line(
-    z: Projections, objective: RelativeObjective, current: Evaluation, direction: np.ndarray
-) -> tuple[Evaluation, float]:
+    z: Projections, objective: RelativeObjective, current: UnmixingPoint, direction: np.ndarray
+) -> tuple[UnmixingPoint, float]:
     """The first of the steps 1, 1/2, 1/4, ... that decreases the objective; 0 for none."""
     step = 1.0
     for _ in range(_MAX_HALVINGS):
@@ -285,7 +285,7 @@ def _search_line(
     return current, 0.0
 
 
-def _is_level(following: Evaluation, current: Evaluation) -> bool:
+def _is_level(following: UnmixingPoint, current: UnmixingPoint) -> bool:
     """Whether two objectives differ by rounding alone, and the gradient has become smaller."""
     rounding = _ROUNDING * np.finfo(np.float64).eps * max(abs(current.value), 1.0)
     smaller = np.abs(following.gradient).max() < 0.5 * np.abs(current.gradient).max()

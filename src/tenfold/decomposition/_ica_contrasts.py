@@ -27,7 +27,7 @@ _QUADRATURE = 100
 _BLOCK_NUMBERS = 2**15  # entries of rows or projections that are in the cache at once
 
 
-class Contrast(NamedTuple):
+class ICAContrast(NamedTuple):
     """A contrast by name with its parameter, or a function of the user with its arguments."""
 
     name: str
@@ -65,7 +65,7 @@ class ContrastSums(NamedTuple):
 
 
 def contrast_sums(
-    chunk: Chunk, A: np.ndarray, mean: np.ndarray | None, contrast: Contrast, with_values: bool
+    chunk: Chunk, A: np.ndarray, mean: np.ndarray | None, contrast: ICAContrast, with_values: bool
 ) -> ContrastSums:
     """Sums of the projections y = A (x - mean); A is (m, p), no mean is zero."""
     m, p = A.shape
@@ -82,7 +82,7 @@ def contrast_sums(
 
 
 def _block_sums(
-    D: np.ndarray, Y: np.ndarray, w: np.ndarray | None, contrast: Contrast, with_values: bool
+    D: np.ndarray, Y: np.ndarray, w: np.ndarray | None, contrast: ICAContrast, with_values: bool
 ) -> ContrastSums:
     """The sums of some rows D with projections Y."""
     n = float(len(Y)) if w is None else float(w.sum())
@@ -120,7 +120,7 @@ def _weigh(g: np.ndarray, w: np.ndarray) -> np.ndarray:
     return g * w[:, None]
 
 
-def _call_function(Y: np.ndarray, contrast: Contrast) -> tuple[np.ndarray, np.ndarray]:
+def _call_function(Y: np.ndarray, contrast: ICAContrast) -> tuple[np.ndarray, np.ndarray]:
     """g(y) (m, n) and the means of g'(y) (m,) of a function of the user."""
     m = Y.shape[1]
     found = contrast.function(Y.T if m > 1 else Y[:, 0], **contrast.arguments)

@@ -22,7 +22,7 @@ from tenfold.decomposition._ica_algorithms import (
     run_parallel,
     run_quasi_newton,
 )
-from tenfold.decomposition._ica_contrasts import CONTRASTS, Contrast
+from tenfold.decomposition._ica_contrasts import CONTRASTS, ICAContrast
 from tenfold.decomposition.pca import project_rows
 from tenfold.decomposition.truncated_svd import multiply_rows
 from tenfold.engine.arrays import ArraySource
@@ -199,7 +199,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, Transformer):
             "unmixing_": W.astype(rows.dtype),
         }
 
-    def _contrast(self, rows: Rows) -> Contrast:
+    def _contrast(self, rows: Rows) -> ICAContrast:
         arguments = {} if self.fun_args is None else self.fun_args
         alpha = arguments.get("alpha", 1.0)
         if self.fun == "logcosh" and not 1 <= alpha <= 2:
@@ -209,7 +209,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, Transformer):
                 raise ValueError(
                     "algorithm='infomax' has fun='logcosh' with alpha=1; other contrasts: 'picard'"
                 )
-            return Contrast(self.fun, float(alpha))
+            return ICAContrast(self.fun, float(alpha))
         if self.algorithm in ("picard", "infomax"):
             raise ValueError(
                 f"algorithm={self.algorithm!r} needs the contrast, not just its derivatives: "
@@ -217,7 +217,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, Transformer):
             )
         if rows.source.has_weight:
             raise ValueError("a function for `fun` takes no weights: choose fun='logcosh'")
-        return Contrast("function", 1.0, self.fun, arguments)
+        return ICAContrast("function", 1.0, self.fun, arguments)
 
     def _whiten(self, rows: Rows) -> Whitening | None:
         n, p = rows.n_rows, rows.n_features
@@ -263,7 +263,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, Transformer):
         return start
 
     def _unmix(
-        self, z: Projections, start: np.ndarray, contrast: Contrast
+        self, z: Projections, start: np.ndarray, contrast: ICAContrast
     ) -> tuple[np.ndarray, dict[str, Any]]:
         if self.algorithm == "parallel":
             return run_parallel(z, start, contrast, self.tol, self.max_iter)
