@@ -69,21 +69,49 @@ def test_all_triples_of_all_graphs_of_four_nodes():
                     assert graph.is_separated(b, a, given) == expected
 
 
-def test_random_graphs_of_five_nodes():
-    rng = np.random.default_rng(0)
-    names = "abcde"
-    for _ in range(150):
-        arcs = [pair for pair in combinations(names, 2) if rng.random() < 0.5]
+def all_joint_tables(names, rng):
+    """Every graph along an order of the nodes, and its joint table with random binary tables."""
+    pairs = list(combinations(names, 2))
+    graphs, tables = [], []
+    for present in product((0, 1), repeat=len(pairs)):
+        arcs = [pair for pair, there in zip(pairs, present, strict=True) if there]
         graph = DirectedGraph.from_arcs(arcs, names)
-        for a, b in combinations(names, 2):
-            given = [n for n in names if n not in (a, b) and rng.random() < 0.5]
-            assert graph.is_separated(a, b, given) == by_paths(graph, a, b, given)
+        joint = np.ones((2,) * len(names))
+        for at, name in enumerate(names):
+            above = [names.index(p) for p in graph.parents[name]]
+            shape = [2 if i in above or i == at else 1 for i in range(len(names))]
+            p = rng.uniform(0.05, 0.95, [2 if i in above else 1 for i in range(len(names))])
+            joint = joint * np.concatenate([p, 1 - p], axis=at).reshape(shape)
+        graphs.append(graph)
+        tables.append(joint)
+    return graphs, np.array(tables)
+
+
+def test_all_triples_of_all_graphs_of_five_nodes_are_independent_exactly_if_separated():
+    """All graphs of five nodes but for their names; dependence is a property of random tables."""
+    names = "abcde"
+    draws = [all_joint_tables(names, np.random.default_rng(seed)) for seed in range(3)]
+    graphs, joint = draws[0][0], np.concatenate([tables for _, tables in draws])
+    assert len(graphs) == 1024
+    for a, b in combinations(range(5), 2):
+        rest = [i for i in range(5) if i not in (a, b)]
+        for size in range(4):
+            for given in combinations(rest, size):
+                gone = tuple(1 + i for i in rest if i not in given)
+                p = joint.sum(axis=gone, keepdims=True)
+                pa, pb = p.sum(axis=1 + b, keepdims=True), p.sum(axis=1 + a, keepdims=True)
+                pz = pa.sum(axis=1 + a, keepdims=True)
+                information = (p * np.log(p * pz / (pa * pb))).reshape(3, 1024, -1).sum(axis=2)
+                known = [names[i] for i in given]
+                separated = [g.is_separated(names[a], names[b], known) for g in graphs]
+                np.testing.assert_array_equal(information.max(axis=0) < 1e-12, separated)
 
 
 def test_separators_are_minimal():
     for graph in all_graphs_of_four():
         for a, b in combinations("abcd", 2):
             separator = graph.minimal_separator(a, b)
+            assert graph.minimal_separator(b, a) is None or separator is not None
             if separator is None:
                 assert (a, b) in graph.arcs
                 continue
@@ -112,3 +140,72 @@ def test_bad_graphs_and_nodes_are_named():
         DirectedGraph.of({"a": [], "b": []}).is_separated("a", "b", ["a"])
     with pytest.raises(ValueError, match="itself"):
         DirectedGraph.of({"a": ["a"]})
+
+
+def test_separators_of_sets_with_fixed_and_forbidden_nodes():
+    rng = np.random.default_rng(0)
+    names = "abcdefg"
+    for _ in range(200):
+        arcs = [pair for pair in combinations(names, 2) if rng.random() < 0.35]
+        graph = DirectedGraph.from_arcs(arcs, names)
+        one, two, kept, banned = (
+            set(part)
+            for part in np.split(rng.permutation(list(names)), [1, 2, 3])[:3]
+            + [np.array(list(names))[rng.random(7) < 0.2]]
+        )
+        banned -= one | two | kept
+        found = graph.minimal_separator(one, two, include=kept, exclude=banned)
+        rest = set(names) - one - two - kept - banned
+        options = [
+            kept | set(more)
+            for size in range(len(rest) + 1)
+            for more in combinations(sorted(rest), size)
+            if graph.is_separated(one, two, kept | set(more))
+        ]
+        assert (found is None) == (not options)
+        if found is not None:
+            assert found >= kept
+            assert not found & banned
+            assert found in options
+            assert not any(option < found for option in options)
+
+
+def test_networks_are_written_as_text():
+    graph = DirectedGraph.from_arcs("a -> b -> c; d -> c; e")
+    assert graph.parents == {"a": (), "d": (), "e": (), "b": ("a",), "c": ("b", "d")}
+    assert ("a", "c", ("b",)) in graph.independences(1)
+    with pytest.raises(ValueError, match="no path of arcs"):
+        DirectedGraph.from_arcs("a -> -> b")
+    with pytest.raises(ValueError, match="no arc"):
+        DirectedGraph.from_arcs(["ab"])
+
+
+def all_directed_graphs(names):
+    """All graphs without cycles."""
+    pairs = list(combinations(names, 2))
+    for choice in product((0, 1, 2), repeat=len(pairs)):
+        arcs = [p if k == 1 else p[::-1] for p, k in zip(pairs, choice, strict=True) if k]
+        try:
+            yield DirectedGraph.from_arcs(arcs, names)
+        except ValueError:
+            continue
+
+
+def test_essential_graphs_are_what_all_equivalent_graphs_share():
+    classes = {}
+    graphs = list(all_directed_graphs("abcd"))
+    assert len(graphs) == 543
+    for graph in graphs:
+        key = tuple(graph.independences())
+        key = tuple(sorted((*sorted(t[:2]), tuple(sorted(t[2]))) for t in key))
+        classes.setdefault(key, []).append(graph)
+    assert len(classes) == 185  # of four nodes
+    for members in classes.values():
+        shared = set.intersection(*(set(g.arcs) for g in members))
+        for graph in members:
+            found = graph.essential_graph()
+            assert set(found.arcs) == shared
+            edges = {frozenset(arc) for arc in graph.arcs} - {frozenset(arc) for arc in shared}
+            assert {frozenset(edge) for edge in found.edges} == edges
+            again = found.to_directed_graph()
+            assert set(again.arcs) in [set(g.arcs) for g in members]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tenfold import BayesianNetwork, ChowLiu, HillClimbing
-from tenfold.graphical.network_structure import mutual_information
+from tenfold.stats.dependence import mutual_information
 
 
 def chain_rows(n=3000, seed=0):

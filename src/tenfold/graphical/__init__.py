@@ -6,8 +6,14 @@ from tenfold._lazy import attach, modules_of_names
 _OFFERS = {
     "bayesian_network": ("BayesianNetwork",),
     "belief_propagation": ("BeliefPropagation", "propagate_beliefs"),
+    "chow_liu": ("ChowLiu",),
     "directed_graph": ("DirectedGraph",),
+    "essential_graph": ("EssentialGraph",),
+    "exact_search": ("ExactSearch",),
     "factors": ("Factor",),
+    "hill_climbing": ("HillClimbing",),
+    "linear_gaussian_network": ("GaussianAnswer", "LinearGaussianBayesianNetwork"),
+    "pc_algorithm": ("PC",),
 }
 _WHERE = modules_of_names(__name__, _OFFERS)
 

@@ -1,26 +1,35 @@
-"""Questions to a Bayesian network: distributions, most probable states, rows with gaps, draws."""
+"""Questions to a Bayesian network: distributions, most probable states, interventions, draws."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.graphical._elimination import build_junction_tree, eliminate, enumerate_states
+from tenfold.graphical._elimination import (
+    eliminate,
+    enumerate_states,
+    maximize,
+    sum_out_others,
+)
+from tenfold.graphical._junction_tree import JunctionTree, build_junction_tree
+from tenfold.graphical._junction_tree_numba import marginal_rows
 from tenfold.graphical._network_draws import (
+    Evidence,
     draw_ancestral,
     draw_gibbs,
     draw_rejection,
-    weigh_likelihood,
+    draw_weighted,
 )
-from tenfold.graphical._table_columns import encode_column, read_columns
 from tenfold.graphical.belief_propagation import propagate_beliefs
 from tenfold.graphical.directed_graph import DirectedGraph
 from tenfold.graphical.factors import Factor
 
-_QUERY_METHODS = ("elimination", "enumeration", "junction_tree", "belief_propagation")
+_QUERY_METHODS = ("auto", "elimination", "enumeration", "junction_tree", "belief_propagation")
+_IMPOSSIBLE = "the evidence has probability zero: no distribution is left"
 
 
 class NetworkQueries:
@@ -35,6 +44,36 @@ class NetworkQueries:
         """Variables in the order of the columns of arrays."""
         return list(self.nodes) if self.nodes else self.graph_.nodes
 
+    def _families(self) -> dict[str, tuple[str, ...]]:
+        """Each variable with its parents before it."""
+        return {v: (*above, v) for v, above in self.graph_.parents.items()}
+
+    def _sizes(self) -> dict[str, int]:
+        return {v: len(self.states_[v]) for v in self.graph_.nodes}
+
+    def junction_tree(self, together: Iterable[str] = ()) -> JunctionTree:
+        """The junction tree of the network: its cliques, separators and their order.
+
+        Parameters
+        ----------
+        together : variables, optional
+            They share the first clique.
+        """
+        check_is_fitted(self, "tables_")
+        sizes, root = self._sizes(), tuple(together)
+        self._check_names(root)
+        kept = getattr(self, "_compiled", None)
+        if kept is None or kept[0] != (self.graph_, sizes):
+            kept = self._compiled = ((self.graph_, sizes), {})
+        if root not in kept[1]:
+            kept[1][root] = build_junction_tree(self._families(), sizes, root=root)
+        return kept[1][root]
+
+    def _check_names(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.states_:
+                raise ValueError(f"{name!r} is none of the variables {list(self.states_)[:10]}")
+
     def factors(self, evidence: Mapping[str, Any] | None = None) -> list[Factor]:
         """The tables as factors, with known variables fixed.
 
@@ -44,39 +83,42 @@ class NetworkQueries:
             State of each known variable; an array of likelihoods of its states is soft evidence.
         """
         check_is_fitted(self, "tables_")
-        hard, soft = self._evidence(evidence)
-        tables = [Factor((*p, v), self.tables_[v]) for v, p in self.graph_.parents.items()]
-        likelihoods = [Factor((name,), values) for name, values in soft.items()]
-        return [factor.select(hard) for factor in tables] + likelihoods
+        return self._factors(self._evidence(evidence), self.graph_.nodes)
 
-    def _evidence(
-        self, evidence: Mapping[str, Any] | None
-    ) -> tuple[dict[str, int], dict[str, np.ndarray]]:
+    def _factors(self, known: Evidence, nodes: Iterable[str]) -> list[Factor]:
+        chosen = set(nodes)
+        families = {v: f for v, f in self._families().items() if v in chosen}
+        tables = [Factor(family, self.tables_[v]) for v, family in families.items()]
+        likelihoods = [Factor((name,), values) for name, values in known.soft.items()]
+        return [factor.select(known.hard) for factor in tables] + likelihoods
+
+    def _evidence(self, evidence: Mapping[str, Any] | None) -> Evidence:
         """Numbers of known states, and likelihoods of the states of others."""
-        hard: dict[str, int] = {}
-        soft: dict[str, np.ndarray] = {}
+        known = Evidence({}, {})
+        self._check_names(evidence or ())
         for name, value in (evidence or {}).items():
-            if name not in self.states_:
-                raise ValueError(f"{name!r} is none of the variables {list(self.states_)[:10]}")
             states = self.states_[name]
-            if isinstance(value, np.ndarray | list):
-                soft[name] = np.asarray(value, np.float64)
-                if soft[name].shape != (len(states),) or (soft[name] < 0).any():
+            if isinstance(value, np.ndarray | list) and np.ndim(value):
+                likelihood = np.asarray(value, np.float64)
+                right = likelihood.shape == (len(states),) and np.isfinite(likelihood).all()
+                if not right or (likelihood < 0).any():
                     raise ValueError(
-                        f"soft evidence about {name!r} must be {len(states)} likelihoods"
+                        f"soft evidence about {name!r} must be {len(states)} likelihoods, one for "
+                        f"each of {list(states)[:8]}, not negative"
                     )
+                known.soft[name] = likelihood
             elif value in states:
-                hard[name] = states.index(value)
+                known.hard[name] = states.index(value)
             else:
                 raise ValueError(f"{name}={value!r} is none of its states {list(states)[:8]}")
-        return hard, soft
+        return known
 
     def query(
         self,
         variables: str | list[str],
         evidence: Mapping[str, Any] | None = None,
         *,
-        method: str = "elimination",
+        method: str = "auto",
     ) -> Factor:
         """Distribution of some variables given others.
 
@@ -86,28 +128,79 @@ class NetworkQueries:
             The variables.
         evidence : dict, optional
             State of each known variable, or likelihoods of its states (soft evidence).
-        method : {"elimination", "enumeration", "junction_tree", "belief_propagation"}
-            The first three are exact and equal; belief propagation is exact on trees, and takes one
-            variable.
+        method : {"auto", "elimination", "enumeration", "junction_tree", "belief_propagation"}
+            Elimination, enumeration and junction trees are exact and equal; "auto" asks the
+            junction tree about one variable, and eliminates where there are several or the tree
+            would be too wide. Belief propagation is exact on trees, and takes one variable.
         """
+        check_is_fitted(self, "tables_")
         targets = (variables,) if isinstance(variables, str) else tuple(variables)
-        factors = self.factors(evidence)
-        free = {v for factor in factors for v in factor.variables}
-        strange = [v for v in targets if v not in free]
-        if strange:
-            raise ValueError(f"{strange[0]!r} is known already, or no variable of the network")
-        if method == "elimination":
-            found = eliminate(factors, targets)
-        elif method == "enumeration":
-            found = enumerate_states(factors, targets)
-        elif method == "junction_tree":
-            found = build_junction_tree(factors, targets).marginal(targets)
-        elif method == "belief_propagation" and len(targets) == 1:
-            factors = [factor for factor in factors if factor.variables]
-            found = Factor(targets, propagate_beliefs(factors).beliefs[targets[0]])
-        else:
-            raise ValueError(f"method={method!r}: give one of {_QUERY_METHODS}, the last for one")
-        return found.normalize()._replace(states=tuple(self.states_[v] for v in targets))
+        self._check_names(targets)
+        known = self._evidence(evidence)
+        wrong = [v for v in targets if v in known.hard]
+        if wrong:
+            raise ValueError(f"{wrong[0]!r} is known already")
+        if not targets or len(set(targets)) < len(targets):
+            raise ValueError("name each variable to ask for once")
+        return self._answer(targets, known, method)._replace(
+            states=tuple(self.states_[v] for v in targets)
+        )
+
+    def _answer(self, targets: tuple[str, ...], known: Evidence, method: str) -> Factor:
+        if method not in _QUERY_METHODS:
+            raise ValueError(f"method={method!r}: give one of {_QUERY_METHODS}")
+        if method == "belief_propagation":
+            if len(targets) > 1:
+                raise ValueError("belief propagation answers about one variable, not several")
+            factors = [f for f in self._factors(known, self.graph_.nodes) if f.variables]
+            return Factor(targets, propagate_beliefs(factors).beliefs[next(iter(targets))])
+        if method == "enumeration":
+            return enumerate_states(self._factors(known, self.graph_.nodes), targets).normalize()
+        if method == "junction_tree" or (method == "auto" and len(targets) == 1):
+            try:
+                return self._ask_tree(targets, known)
+            except MemoryError:
+                if method == "junction_tree":
+                    raise
+        # the tables of descendants of nobody here sum to one
+        relevant = self.graph_.ancestors([*targets, *known.hard, *known.soft])
+        return eliminate(self._factors(known, relevant), targets).normalize()
+
+    def _ask_tree(self, targets: tuple[str, ...], known: Evidence) -> Factor:
+        """The answer of a junction tree; several variables together are one more variable."""
+        if len(targets) == 1:
+            return Factor(targets, self._tree_marginals(known)[targets[0]])
+        tree = self.junction_tree(targets)
+        hard = dict(known.hard)
+        scopes = [
+            Factor(scope, np.ones([self._sizes()[v] for v in scope])) for scope in tree.scopes
+        ]
+        cells = np.split(tree.potentials(self.tables_, known.soft), tree.arrays.cell_start[1:-1])
+        cliques = [
+            Factor(f.variables, part.reshape(f.table.shape)).select(hard)
+            for f, part in zip(scopes, cells, strict=True)
+        ]
+        for c in range(len(cliques) - 1, 0, -1):  # messages up to the first clique
+            parent = int(tree.arrays.parent[c])
+            above = max(parent, 0)  # another part of the graph sends a number
+            kept = set(cliques[above].variables) if parent >= 0 else set()
+            message = cliques[c].sum_out(set(cliques[c].variables) - kept)
+            order = cliques[above].variables
+            cliques[above] = cliques[above].multiply(message).reorder(order)
+        top = cliques[0]
+        return top.sum_out(set(top.variables) - set(targets)).reorder(targets).normalize()
+
+    def _tree_marginals(self, known: Evidence) -> dict[str, np.ndarray]:
+        tree = self.junction_tree()
+        states = np.full((len(tree.names), 1), -1, np.int16)
+        for name, state in known.hard.items():
+            states[tree.names.index(name)] = state
+        potentials = tree.potentials(self.tables_, known.soft)
+        found = marginal_rows(tree.arrays, potentials, states)[0]
+        if np.isnan(found).any():
+            raise ValueError(_IMPOSSIBLE)
+        parts = np.split(found, tree.arrays.state_start[1:-1])
+        return dict(zip(tree.names, parts, strict=True))
 
     def marginals(self, evidence: Mapping[str, Any] | None = None) -> dict[str, np.ndarray]:
         """Distribution of every unknown variable, by one junction tree.
@@ -117,10 +210,9 @@ class NetworkQueries:
         evidence : dict, optional
             As for `query`.
         """
-        factors = self.factors(evidence)
-        tree = build_junction_tree(factors)
-        free = dict.fromkeys(v for factor in factors for v in factor.variables)
-        return {v: tree.marginal((v,)).normalize().table for v in free}
+        check_is_fitted(self, "tables_")
+        known = self._evidence(evidence)
+        return {v: p for v, p in self._tree_marginals(known).items() if v not in known.hard}
 
     def log_evidence(self, evidence: Mapping[str, Any]) -> float:
         """Log-probability of what is known.
@@ -130,8 +222,11 @@ class NetworkQueries:
         evidence : dict
             As for `query`.
         """
+        check_is_fitted(self, "tables_")
+        known = self._evidence(evidence)
+        relevant = self.graph_.ancestors([*known.hard, *known.soft])
         with np.errstate(divide="ignore"):
-            return float(np.log(eliminate(self.factors(evidence), ()).table))
+            return float(np.log(eliminate(self._factors(known, relevant), ()).table))
 
     def most_probable(
         self, evidence: Mapping[str, Any] | None = None, variables: list[str] | None = None
@@ -145,105 +240,26 @@ class NetworkQueries:
         variables : list of str, optional
             Only these; all others are summed out. By default all that are unknown.
         """
-        factors = self.factors(evidence)
-        free = list(dict.fromkeys(v for factor in factors for v in factor.variables))
-        chosen = list(free if variables is None else variables)
-        if len(chosen) < len(free):
-            summed = eliminate(factors, tuple(chosen))
-            factors = [summed]
-        found: dict[str, Any] = {}
-        for variable in chosen:
-            best = eliminate(factors, (variable,), largest=True).table
-            state = int(best.argmax())
-            if not best[state] > 0:
-                raise ValueError("the evidence has probability zero: no state is possible")
-            found[variable] = self.states_[variable][state]
-            factors = [factor.select({variable: state}) for factor in factors]
-        return found
-
-    def log_prob(self, X: Any) -> np.ndarray:
-        """Log-probability of each row; missing values are summed out.
-
-        Parameters
-        ----------
-        X : as for `fit`
-            The rows; None or NaN is missing.
-        """
-        rows = self._encode_rows(X)
-        patterns: dict[tuple[int, ...], float] = {}
-        scores = np.empty(len(rows))
-        for at, row in enumerate(map(tuple, rows.tolist())):
-            if row not in patterns:
-                patterns[row] = self.log_evidence(self._known(row))
-            scores[at] = patterns[row]
-        return scores
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-probability of the rows.
-
-        Parameters
-        ----------
-        X, y : as for `fit`
-            The rows.
-        """
-        return float(self.log_prob(X).mean())
-
-    def predict_proba(self, X: Any, variable: str) -> np.ndarray:
-        """Distribution of a variable in each row, given what the row knows of the others.
-
-        Parameters
-        ----------
-        X : as for `fit`
-            The rows; a column of the variable itself is not looked at.
-        variable : str
-            The variable.
-        """
-        rows = self._encode_rows(X, optional=variable)
-        rows[:, self.graph_.nodes.index(variable)] = -1
-        patterns: dict[tuple[int, ...], np.ndarray] = {}
-        for row in map(tuple, rows.tolist()):
-            if row not in patterns:
-                patterns[row] = self.query(variable, self._known(row)).table
-        return np.array([patterns[tuple(row)] for row in rows.tolist()])
-
-    def impute(self, X: Any) -> list[dict[str, Any]]:
-        """Rows with missing values replaced by their most probable states together.
-
-        Parameters
-        ----------
-        X : as for `fit`
-            The rows.
-        """
-        filled = []
-        for row in map(tuple, self._encode_rows(X).tolist()):
-            known = self._known(row)
-            guess = self.most_probable(known) if len(known) < len(row) else {}
-            filled.append({v: known.get(v, guess.get(v)) for v in self.graph_.nodes})
-        return filled
-
-    def _encode_rows(self, X: Any, optional: str | None = None) -> np.ndarray:
         check_is_fitted(self, "tables_")
-        columns = read_columns(X, self._order())
-        length = len(next(iter(columns.values()), []))
-        if optional is not None:
-            columns.setdefault(optional, [None] * length)
-        return np.column_stack(
-            [
-                encode_column(v, columns.get(v, [None] * length), self.states_[v])
-                for v in self.graph_.nodes
-            ]
-        )
-
-    def _known(self, row: tuple[int, ...]) -> dict[str, Any]:
-        pairs = zip(self.graph_.nodes, row, strict=True)
-        return {v: self.states_[v][state] for v, state in pairs if state >= 0}
+        known = self._evidence(evidence)
+        chosen = [v for v in self.graph_.nodes if v not in known.hard]
+        factors = self._factors(known, self.graph_.nodes)
+        if variables is not None:
+            self._check_names(variables)
+            if any(v in known.hard for v in variables):
+                raise ValueError("the variables to ask for must not be known already")
+            chosen = list(variables)
+            factors = sum_out_others(factors, set(chosen))
+        best = maximize(factors)
+        return {v: self.states_[v][best[v]] for v in chosen}
 
     def sample(
         self,
         n_samples: int = 1,
         *,
         evidence: Mapping[str, Any] | None = None,
-        method: str = "ancestral",
+        method: str | None = None,
+        burn_in: int = 200,
         random_state: Any = None,
     ) -> dict[str, np.ndarray]:
         """Draw rows, as columns of states.
@@ -253,29 +269,35 @@ class NetworkQueries:
         n_samples : int
             Number of rows.
         evidence : dict, optional
-            Known states, for the methods below.
-        method : {"ancestral", "rejection", "gibbs"}
+            Known states or likelihoods of states, for the methods below.
+        method : {"ancestral", "rejection", "gibbs"}, optional
             Parents before children, without evidence; the same, until enough rows agree with the
-            evidence; or one variable after the other given its Markov blanket.
+            evidence; or one variable after the other given its Markov blanket, a chain for each
+            row. By default ancestral without evidence, else rejection.
+        burn_in : int
+            Rounds of Gibbs sampling.
         random_state : int or None
             Seed.
         """
         check_is_fitted(self, "tables_")
-        hard, soft = self._evidence(evidence)
-        if soft:
-            raise ValueError("samples take states as evidence, not likelihoods")
-        if method == "ancestral" and hard:
+        if n_samples < 0:
+            raise ValueError(f"n_samples={n_samples}: give the number of rows")
+        known = self._evidence(evidence)
+        empty = not (known.hard or known.soft)
+        method = method or ("ancestral" if empty else "rejection")
+        if method == "ancestral" and not empty:
             raise ValueError("with evidence, draw by method='rejection' or 'gibbs'")
-        rng = np.random.default_rng(random_state)
+        seed = int(check_random_state(random_state).randint(2**31 - 1))
         if method == "ancestral":
-            rows = draw_ancestral(self.graph_, self.tables_, n_samples, rng)
+            rows = draw_ancestral(self.graph_, self.tables_, n_samples, seed)
         elif method == "rejection":
-            rows = draw_rejection(self.graph_, self.tables_, n_samples, hard, rng)
+            rows = draw_rejection(self.graph_, self.tables_, n_samples, known, seed)
         elif method == "gibbs":
-            rows = draw_gibbs(self.graph_, self.tables_, n_samples, hard, rng)
+            rng = np.random.default_rng(seed)
+            rows = draw_gibbs(self.graph_, self.tables_, n_samples, known, rng, burn_in)
         else:
             raise ValueError(f"method={method!r}: give 'ancestral', 'rejection' or 'gibbs'")
-        return {v: np.array(self.states_[v], dtype=object)[rows[v]] for v in self.graph_.nodes}
+        return {v: state_array(self.states_[v])[rows[v]] for v in self.graph_.nodes}
 
     def estimate(
         self,
@@ -292,17 +314,28 @@ class NetworkQueries:
         variable : str
             The variable.
         evidence : dict, optional
-            Known states.
+            Known states, or likelihoods of states.
         n_samples : int
             Number of weighted rows.
         random_state : int or None
             Seed.
         """
         check_is_fitted(self, "tables_")
-        hard, _ = self._evidence(evidence)
-        rng = np.random.default_rng(random_state)
-        rows, weight = weigh_likelihood(self.graph_, self.tables_, n_samples, hard, rng)
+        self._check_names([variable])
+        known = self._evidence(evidence)
+        rng = np.random.default_rng(int(check_random_state(random_state).randint(2**31 - 1)))
+        rows, weight = draw_weighted(self.graph_, self.tables_, n_samples, known, rng)
         sums = np.bincount(rows[variable], weight, minlength=len(self.states_[variable]))
         if not sums.sum() > 0:
             raise ValueError("no draw agrees with the evidence: raise n_samples, or use `query`")
         return sums / sums.sum()
+
+
+def state_array(states: tuple[Any, ...]) -> np.ndarray:
+    """States as an array: of numbers or text where all are, otherwise of objects."""
+    kinds = {type(state) for state in states}
+    if kinds <= {int} or kinds <= {bool} or kinds <= {float, int} or kinds <= {str}:
+        return np.array(states)
+    array = np.empty(len(states), dtype=object)
+    array[:] = states
+    return array

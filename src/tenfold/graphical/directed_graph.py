@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from itertools import chain, combinations, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tenfold.graphical.essential_graph import EssentialGraph
 
 
 class DirectedGraph(NamedTuple):
@@ -37,10 +41,32 @@ class DirectedGraph(NamedTuple):
         return cls(_sort_topologically(given))
 
     @classmethod
-    def from_arcs(cls, arcs: Iterable[tuple[str, str]], nodes: Iterable[str] = ()) -> DirectedGraph:
-        """The graph of arcs (from, to), and of further nodes."""
+    def from_arcs(
+        cls, arcs: str | Iterable[tuple[str, str]], nodes: Iterable[str] = ()
+    ) -> DirectedGraph:
+        """The graph of arcs (from, to), and of further nodes.
+
+        Parameters
+        ----------
+        arcs : pairs, or str
+            As text, paths that are separated by semicolons: ``"a -> b -> c; d -> c"``.
+        nodes : nodes
+            Nodes without arcs, or an order of all.
+
+        Examples
+        --------
+        >>> DirectedGraph.from_arcs("a -> b -> c; d -> c").parents["c"]
+        ('b', 'd')
+        """
         parents: dict[str, list[str]] = {node: [] for node in nodes}
-        for tail, head in arcs:
+        if isinstance(arcs, str):
+            arcs, named = _parse_arcs(arcs)
+            for node in named:
+                parents.setdefault(node, [])
+        for arc in arcs:
+            if isinstance(arc, str) or len(arc) != 2:
+                raise ValueError(f"{arc!r} is no arc: give pairs (from, to)")
+            tail, head = arc
             parents.setdefault(tail, [])
             parents.setdefault(head, []).append(tail)
         return cls.of(parents)
@@ -89,7 +115,7 @@ class DirectedGraph(NamedTuple):
         given : nodes
             What is known.
         """
-        one, two, known = _as_set(first), _as_set(second), set(given)
+        one, two, known = _as_set(first), _as_set(second), _as_set(given)
         self._check(one | two | known)
         if one & two or (one | two) & known:
             raise ValueError("the three sets must not share nodes")
@@ -117,31 +143,86 @@ class DirectedGraph(NamedTuple):
                     agenda += [(parent, "up") for parent in self.parents[node]]
         return reached
 
-    def minimal_separator(self, first: str, second: str) -> set[str] | None:
-        """A set that separates two nodes and of which no node can be spared; None for neighbors.
+    def minimal_separator(
+        self,
+        first: str | Iterable[str],
+        second: str | Iterable[str],
+        *,
+        include: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+    ) -> set[str] | None:
+        """A set that separates two sets of nodes and of which no node can be spared.
+
+        Two closures of the moral graph of the ancestors find it in linear time [1]_.
 
         Parameters
         ----------
-        first, second : node
-            The two nodes.
-        """
-        self._check([first, second])
-        if first in self.parents[second] or second in self.parents[first]:
-            return None
-        separator = self.ancestors([first, second]) - {first, second}
-        for node in sorted(separator):
-            if self.is_separated(first, second, separator - {node}):
-                separator = separator - {node}
-        return separator
+        first, second : node or nodes
+            The two sets.
+        include, exclude : nodes
+            Nodes that must, or must not, be in the separator.
 
-    def moral_graph(self) -> dict[str, set[str]]:
-        """Neighbours of each node when arcs lose their heads and parents of a child are joined."""
-        neighbors: dict[str, set[str]] = {node: set() for node in self.parents}
+        Returns
+        -------
+        set, or None if nothing separates them
+
+        References
+        ----------
+        .. [1] B. van der Zander and M. Liskiewicz (2020), Finding minimal d-separators in linear
+           time and applications.
+        """
+        one, two = _as_set(first), _as_set(second)
+        fixed, banned = _as_set(include), _as_set(exclude)
+        self._check(one | two | fixed | banned)
+        if one & two or fixed & (one | two | banned) or not one or not two:
+            raise ValueError("the sets must not share nodes, and the first two must not be empty")
+        relevant = self.ancestors(one | two | fixed)
+        separator = relevant - one - two - banned
+        if not self.is_separated(one, two, separator):
+            return None
+        moral = self.moral_graph(relevant)
+        separator = fixed | (separator & _touched(moral, one, separator))
+        return fixed | (separator & _touched(moral, two, separator))
+
+    def independences(self, max_given: int | None = None) -> list[tuple[str, str, tuple[str, ...]]]:
+        """All triples (a, b, given) of two nodes that are separated by a set of others.
+
+        Parameters
+        ----------
+        max_given : int, optional
+            Most nodes of the third set; by default all others.
+        """
+        found = []
+        for a, b in combinations(self.nodes, 2):
+            rest = [node for node in self.nodes if node not in (a, b)]
+            most = len(rest) if max_given is None else min(max_given, len(rest))
+            sets = chain.from_iterable(combinations(rest, size) for size in range(most + 1))
+            found += [(a, b, given) for given in sets if self.is_separated(a, b, given)]
+        return found
+
+    def moral_graph(self, nodes: Iterable[str] | None = None) -> dict[str, set[str]]:
+        """Neighbors of each node when arcs lose their heads and parents of a child are joined.
+
+        Parameters
+        ----------
+        nodes : nodes, optional
+            Only these, which must hold the parents of each; by default all.
+        """
+        kept = self.parents if nodes is None else set(self._check(nodes))
+        neighbors: dict[str, set[str]] = {node: set() for node in self.parents if node in kept}
         for node, above in self.parents.items():
+            if node not in kept:
+                continue
             family = (node, *above)
             for a in family:
                 neighbors[a].update(b for b in family if b != a)
         return neighbors
+
+    def essential_graph(self) -> EssentialGraph:
+        """Its edges, with arcs where all graphs of the same independences have the same arc."""
+        from tenfold.graphical.essential_graph import essential_graph
+
+        return essential_graph(self)
 
     def without_arcs_into(self, nodes: Iterable[str]) -> DirectedGraph:
         """The graph after an intervention: nobody causes these nodes any more."""
@@ -156,8 +237,36 @@ class DirectedGraph(NamedTuple):
         return nodes
 
 
+def _parse_arcs(text: str) -> tuple[list[tuple[str, str]], list[str]]:
+    """Arcs and nodes of paths such as a -> b -> c, separated by semicolons or lines."""
+    arcs: list[tuple[str, str]] = []
+    named: list[str] = []
+    for path in text.replace("\n", ";").split(";"):
+        nodes = [node.strip() for node in path.split("->")]
+        if nodes == [""]:
+            continue
+        if not all(nodes):
+            raise ValueError(f"{path.strip()!r} is no path of arcs: write a -> b -> c; d -> c")
+        named += nodes
+        arcs += pairwise(nodes)
+    return list(dict.fromkeys(arcs)), named
+
+
 def _as_set(nodes: str | Iterable[str]) -> set[str]:
     return {nodes} if isinstance(nodes, str) else set(nodes)
+
+
+def _touched(neighbors: Mapping[str, set[str]], start: set[str], walls: set[str]) -> set[str]:
+    """Nodes of a wall that paths from the start run into."""
+    touched, seen, agenda = set[str](), set(start), list(start)
+    while agenda:
+        for node in neighbors[agenda.pop()]:
+            if node in walls:
+                touched.add(node)
+            elif node not in seen:
+                seen.add(node)
+                agenda.append(node)
+    return touched
 
 
 def _reach(start: Iterable[str], links: Mapping[str, Iterable[str]]) -> set[str]:

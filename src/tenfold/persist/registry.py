@@ -76,6 +76,7 @@ UNSAVED_ATTRIBUTES = {
     "sklearn.feature_extraction.text.CountVectorizer": ("_stop_words_id",),
     "sklearn.feature_extraction.text.TfidfVectorizer": ("_stop_words_id",),
     "sklearn.isotonic.IsotonicRegression": ("f_",),
+    "tenfold.BayesianNetwork": ("_compiled",),
     "tenfold.KNeighborsClassifier": ("_index", "_source_rows"),
     "tenfold.KNeighborsRegressor": ("_index", "_source_rows"),
     "tenfold.KNeighborsTransformer": ("_index",),
