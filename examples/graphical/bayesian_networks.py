@@ -30,6 +30,18 @@ for ax, (name, known) in zip(axes.flat, shown, strict=True):
     ax.title.set_fontsize(8)
 
 # %%
+# The same as a page: a click shades a node.
+from pathlib import Path
+from tempfile import mkdtemp
+
+from tenfold.report import write_separation
+
+page = write_separation(
+    DirectedGraph.of(cases["collider"]), Path(mkdtemp()) / "collider.html", separate=("a", "c")
+)
+print(f"{page.name} has {page.stat().st_size // 1024} KB and needs nothing else")
+
+# %%
 # A network with tables: rain, a sprinkler that hardly anybody turns on in the rain, and wet grass.
 # Every question is a sum over the joint table, however it is computed.
 states = {"rain": ["no", "yes"], "sprinkler": ["off", "on"], "wet": ["dry", "wet"]}

@@ -62,8 +62,11 @@ from tenfold.gaussian_process.regressor import GaussianProcessRegressor as Gauss
 from tenfold.gaussian_process.sparse_regressor import SparseGaussianProcessRegressor as SparseGaussianProcessRegressor
 from tenfold.gaussian_process.state_space_regressor import StateSpaceGaussianProcessRegressor as StateSpaceGaussianProcessRegressor
 from tenfold.graphical.bayesian_network import BayesianNetwork as BayesianNetwork
-from tenfold.graphical.network_structure import ChowLiu as ChowLiu
-from tenfold.graphical.network_structure import HillClimbing as HillClimbing
+from tenfold.graphical.chow_liu import ChowLiu as ChowLiu
+from tenfold.graphical.exact_search import ExactSearch as ExactSearch
+from tenfold.graphical.greedy_search import HillClimbing as HillClimbing
+from tenfold.graphical.linear_gaussian_network import LinearGaussianBayesianNetwork as LinearGaussianBayesianNetwork
+from tenfold.graphical.pc_algorithm import PC as PC
 from tenfold.inference.bayesian_learner import BayesianLearner as BayesianLearner
 from tenfold.inspection.collinearity import equivalent_coefficients as equivalent_coefficients
 from tenfold.inspection.collinearity import find_redundant_columns as find_redundant_columns
@@ -166,6 +169,7 @@ from tenfold.naive_bayes.discrete import MultinomialNB as MultinomialNB
 from tenfold.naive_bayes.discrete import PoissonNB as PoissonNB
 from tenfold.naive_bayes.gaussian import GaussianNB as GaussianNB
 from tenfold.naive_bayes.mixed import MixedNB as MixedNB
+from tenfold.naive_bayes.tan_classifier import TANClassifier as TANClassifier
 from tenfold.neighbors.classification import KNeighborsClassifier as KNeighborsClassifier
 from tenfold.neighbors.inverted_lists import IVFNearestNeighbors as IVFNearestNeighbors
 from tenfold.neighbors.local_outlier_factor import LocalOutlierFactor as LocalOutlierFactor

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tenfold import BayesianNetwork, ExactSearch, HillClimbing
-from tenfold.graphical._coded_rows import open_coded
+from tenfold.graphical._state_rows import open_states
 from tenfold.graphical._structure_base import FamilyScores
 from tenfold.graphical.directed_graph import DirectedGraph
 
@@ -34,7 +34,7 @@ def graphs(names):
 @pytest.mark.parametrize("score", SCORES)
 def test_the_found_network_is_the_best_of_all_543(score):
     rows = some_rows()
-    term = FamilyScores(open_coded(rows, None), score, 10.0)
+    term = FamilyScores(open_states(rows, None), score, 10.0)
     totals = {
         tuple(g.arcs): sum(term(v, frozenset(p)) for v, p in g.parents.items())
         for g in graphs("abcd")
@@ -54,7 +54,7 @@ def test_the_found_network_is_the_best_of_all_543(score):
 @pytest.mark.parametrize("score", ["bic", "aic", "bdeu", "log_likelihood"])
 def test_networks_of_the_same_independences_have_the_same_score(score):
     rows = some_rows()
-    term = FamilyScores(open_coded(rows, None), score, 5.0)
+    term = FamilyScores(open_states(rows, None), score, 5.0)
     by_class = {}
     for graph in graphs("abcd"):
         total = sum(term(v, frozenset(p)) for v, p in graph.parents.items())
@@ -69,7 +69,7 @@ def test_scores_of_a_network_are_those_of_its_fit():
     rows = some_rows()
     arcs = "a -> c; b -> c; c -> d"
     net = BayesianNetwork(arcs, nodes=list("abcd")).fit(rows)
-    term = FamilyScores(open_coded(rows, list("abcd")), "bic", 1.0)
+    term = FamilyScores(open_states(rows, list("abcd")), "bic", 1.0)
     total = sum(term(v, frozenset(p)) for v, p in net.graph_.parents.items())
     n = len(rows["a"])
     assert total == pytest.approx(net.score(rows) * n - 0.5 * np.log(n) * net.n_parameters())

@@ -150,10 +150,10 @@ def test_samples_have_the_moments_of_the_queries():
 
 
 def test_an_intervention_cuts_causes():
-    done = CHAIN.do(b=2.0)
+    done = CHAIN.do(b=3.0)
     assert done.query("a").mean[0] == pytest.approx(1.0)
-    assert CHAIN.query("a", {"b": 2.0}).mean[0] != pytest.approx(1.0)
-    assert done.query("c").mean[0] == pytest.approx(-1.0 + 0.3 * 1.0 - 2.0 * 2.0)
+    assert CHAIN.query("a", {"b": 3.0}).mean[0] != pytest.approx(1.0)
+    assert done.query("c").mean[0] == pytest.approx(-1.0 + 0.3 * 1.0 - 2.0 * 3.0)
     assert MIXED.do(k="red").query("x").mean[0] == pytest.approx(0.0)
 
 

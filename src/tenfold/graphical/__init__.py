@@ -11,7 +11,7 @@ _OFFERS = {
     "essential_graph": ("EssentialGraph",),
     "exact_search": ("ExactSearch",),
     "factors": ("Factor",),
-    "hill_climbing": ("HillClimbing",),
+    "greedy_search": ("HillClimbing",),
     "linear_gaussian_network": ("GaussianAnswer", "LinearGaussianBayesianNetwork"),
     "pc_algorithm": ("PC",),
 }

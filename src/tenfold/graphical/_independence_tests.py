@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import chi2, norm
 
 from tenfold.engine.chunk import Chunk
-from tenfold.graphical._coded_rows import CodedRows
+from tenfold.graphical._state_rows import StateRows
 from tenfold.graphical._structure_base import MAX_CELLS
 from tenfold.stats.moments import Moments
 
@@ -22,7 +22,7 @@ class CountTest:
     of thin tables do not make a test too mild.
     """
 
-    def __init__(self, coded: CodedRows, kind: str) -> None:
+    def __init__(self, coded: StateRows, kind: str) -> None:
         self.coded, self.kind = coded, kind
 
     def p_values(self, triples: Iterable[Triple]) -> list[float]:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tenfold.engine.memory import check_memory
-from tenfold.graphical._coded_rows import strides_of
 from tenfold.graphical._elimination import MAX_TABLE_BYTES, SUBSTITUTE, elimination_order
-from tenfold.graphical._junction_tree_numba import TreeArrays
+from tenfold.graphical._junction_tree_numba import JunctionArrays
+from tenfold.graphical._state_rows import strides_of
 
 _BYTES_PER_CELL = 40  # a potential, a working value, and places in separators and families
 
@@ -32,7 +32,7 @@ class JunctionTree(NamedTuple):
     names: list[str]
     scopes: list[tuple[str, ...]]
     separators: list[tuple[str, ...]]
-    arrays: TreeArrays
+    arrays: JunctionArrays
 
     def potentials(
         self, tables: dict[str, np.ndarray], soft: dict[str, np.ndarray] | None = None
@@ -201,8 +201,8 @@ def _flatten(
     scopes: list[tuple[str, ...]],
     parents: np.ndarray,
     shared: list[tuple[str, ...]],
-) -> TreeArrays:
-    """The tree in arrays; see `TreeArrays`."""
+) -> JunctionArrays:
+    """The tree in arrays; see `JunctionArrays`."""
     number = {name: at for at, name in enumerate(names)}
     cells = [_n_cells(scope, sizes) for scope in scopes]
     down = [
@@ -220,7 +220,7 @@ def _flatten(
         project_cells(scopes[c], families[v], sizes) for v, c in zip(names, family, strict=True)
     ]
     above = zip(scopes, shared, strict=True)
-    return TreeArrays(
+    return JunctionArrays(
         np.array([sizes[v] for v in names], np.int64),
         _starts([len(scope) for scope in scopes]),
         np.array([number[v] for scope in scopes for v in scope], np.int64),

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 
-class TreeArrays(NamedTuple):
+class JunctionArrays(NamedTuple):
     """A junction tree in flat arrays.
 
     Attributes
@@ -52,21 +52,45 @@ class TreeArrays(NamedTuple):
     state_start: np.ndarray
 
 
+# Places of the arrays above: compiled functions get a plain tuple, whose type has no name that a
+# cached compilation would have to find again.
+(
+    SIZES,
+    SCOPE_START,
+    SCOPE,
+    STRIDE,
+    CELL_START,
+    PARENT,
+    CHILD_START,
+    CHILD,
+    UP_MAP,
+    SEP_START,
+    DOWN_START,
+    DOWN_MAP,
+    FAMILY_CLIQUE,
+    FAMILY_MAP_START,
+    FAMILY_MAP,
+    TABLE_START,
+    HOME,
+    STATE_START,
+) = range(len(JunctionArrays._fields))
+
+
 @njit(cache=True, nogil=True)
 def _list_cells(tree, x, c, cells):
     """Cells of a clique that agree with x, ascending; their number is returned."""
     cells[0] = 0
     count = 1
-    for at in range(tree.scope_start[c + 1] - 1, tree.scope_start[c] - 1, -1):
-        v, step = tree.scope[at], tree.stride[at]
+    for at in range(tree[SCOPE_START][c + 1] - 1, tree[SCOPE_START][c] - 1, -1):
+        v, step = tree[SCOPE][at], tree[STRIDE][at]
         if x[v] >= 0:
             for i in range(count):
                 cells[i] += x[v] * step
         else:
-            for state in range(1, tree.sizes[v]):
+            for state in range(1, tree[SIZES][v]):
                 for i in range(count):
                     cells[state * count + i] = cells[i] + state * step
-            count *= tree.sizes[v]
+            count *= tree[SIZES][v]
     return count
 
 
@@ -77,8 +101,8 @@ def _pass_up(tree, potentials, x, largest, work, up, cells):
     Afterwards `work` holds each clique's table times the messages from below, `up` the messages.
     """
     score = 0.0
-    for c in range(len(tree.parent) - 1, -1, -1):
-        first, sep, sep_end = tree.cell_start[c], tree.sep_start[c], tree.sep_start[c + 1]
+    for c in range(len(tree[PARENT]) - 1, -1, -1):
+        first, sep, sep_end = tree[CELL_START][c], tree[SEP_START][c], tree[SEP_START][c + 1]
         for s in range(sep, sep_end):
             up[s] = 0.0
         count = _list_cells(tree, x, c, cells)
@@ -86,16 +110,16 @@ def _pass_up(tree, potentials, x, largest, work, up, cells):
         for i in range(count):
             cell = cells[i]
             value = potentials[first + cell]
-            for k in range(tree.child_start[c], tree.child_start[c + 1]):
-                ch = tree.child[k]
-                value *= up[tree.sep_start[ch] + tree.down_map[tree.down_start[ch] + cell]]
+            for k in range(tree[CHILD_START][c], tree[CHILD_START][c + 1]):
+                ch = tree[CHILD][k]
+                value *= up[tree[SEP_START][ch] + tree[DOWN_MAP][tree[DOWN_START][ch] + cell]]
             work[first + cell] = value
             if largest:
                 total = max(total, value)
             else:
                 total += value
-            if tree.parent[c] >= 0:
-                s = sep + tree.up_map[first + cell]
+            if tree[PARENT][c] >= 0:
+                s = sep + tree[UP_MAP][first + cell]
                 if largest:
                     up[s] = max(up[s], value)
                 else:
@@ -111,24 +135,24 @@ def _pass_up(tree, potentials, x, largest, work, up, cells):
 @njit(cache=True, nogil=True)
 def _pass_down(tree, x, work, up, down, cells):
     """Messages toward the leaves: `work` becomes the distribution of each clique given x."""
-    for c in range(len(tree.parent)):
-        first = tree.cell_start[c]
+    for c in range(len(tree[PARENT])):
+        first = tree[CELL_START][c]
         count = _list_cells(tree, x, c, cells)
         total = 0.0
         for i in range(count):
             cell = first + cells[i]
-            if tree.parent[c] >= 0:
-                work[cell] *= down[tree.sep_start[c] + tree.up_map[cell]]
+            if tree[PARENT][c] >= 0:
+                work[cell] *= down[tree[SEP_START][c] + tree[UP_MAP][cell]]
             total += work[cell]
         for i in range(count):
             work[first + cells[i]] /= total
-        for k in range(tree.child_start[c], tree.child_start[c + 1]):
-            ch = tree.child[k]
-            begin = tree.sep_start[ch]
-            for s in range(begin, tree.sep_start[ch + 1]):
+        for k in range(tree[CHILD_START][c], tree[CHILD_START][c + 1]):
+            ch = tree[CHILD][k]
+            begin = tree[SEP_START][ch]
+            for s in range(begin, tree[SEP_START][ch + 1]):
                 down[s] = 0.0
             for i in range(count):
-                s = begin + tree.down_map[tree.down_start[ch] + cells[i]]
+                s = begin + tree[DOWN_MAP][tree[DOWN_START][ch] + cells[i]]
                 if up[s] > 0:
                     down[s] += work[first + cells[i]] / up[s]
 
@@ -136,26 +160,26 @@ def _pass_down(tree, x, work, up, down, cells):
 @njit(cache=True, nogil=True)
 def _pick_best(tree, x, work, cells):
     """Set the unknown states in x to the most probable ones together, from the roots down."""
-    for c in range(len(tree.parent)):
-        first = tree.cell_start[c]
+    for c in range(len(tree[PARENT])):
+        first = tree[CELL_START][c]
         count = _list_cells(tree, x, c, cells)
         best = cells[0]
         for i in range(1, count):
             if work[first + cells[i]] > work[first + best]:
                 best = cells[i]
-        for at in range(tree.scope_start[c], tree.scope_start[c + 1]):
-            v = tree.scope[at]
-            x[v] = (best // tree.stride[at]) % tree.sizes[v]
+        for at in range(tree[SCOPE_START][c], tree[SCOPE_START][c + 1]):
+            v = tree[SCOPE][at]
+            x[v] = (best // tree[STRIDE][at]) % tree[SIZES][v]
 
 
 @njit(cache=True, nogil=True)
 def _scratch(tree):
     widest = 1
-    for c in range(len(tree.parent)):
-        widest = max(widest, tree.cell_start[c + 1] - tree.cell_start[c])
+    for c in range(len(tree[PARENT])):
+        widest = max(widest, tree[CELL_START][c + 1] - tree[CELL_START][c])
     cells = np.empty(widest, np.int64)
-    work = np.zeros(tree.cell_start[-1])
-    return work, np.zeros(tree.sep_start[-1]), np.zeros(tree.sep_start[-1]), cells
+    work = np.zeros(tree[CELL_START][-1])
+    return work, np.zeros(tree[SEP_START][-1]), np.zeros(tree[SEP_START][-1]), cells
 
 
 @njit(cache=True, nogil=True)
@@ -179,12 +203,12 @@ def target_rows(tree, potentials, states, target):
     """
     n = states.shape[1]
     work, up, _, cells = _scratch(tree)
-    found = np.zeros((n, tree.sizes[target]))
+    found = np.zeros((n, tree[SIZES][target]))
     x = np.empty(len(states), np.int64)
     step = 1
-    for at in range(tree.scope_start[0], tree.scope_start[1]):
-        if tree.scope[at] == target:
-            step = tree.stride[at]
+    for at in range(tree[SCOPE_START][0], tree[SCOPE_START][1]):
+        if tree[SCOPE][at] == target:
+            step = tree[STRIDE][at]
     for i in range(n):
         x[:] = states[:, i]
         x[target] = -1
@@ -193,7 +217,7 @@ def target_rows(tree, potentials, states, target):
         total = 0.0
         for k in range(count):
             value = work[cells[k]]
-            found[i, (cells[k] // step) % tree.sizes[target]] += value
+            found[i, (cells[k] // step) % tree[SIZES][target]] += value
             total += value
         if score == -np.inf:
             found[i] = np.nan
@@ -210,7 +234,7 @@ def marginal_rows(tree, potentials, states):
     """
     n = states.shape[1]
     work, up, down, cells = _scratch(tree)
-    found = np.zeros((n, tree.state_start[-1]))
+    found = np.zeros((n, tree[STATE_START][-1]))
     x = np.empty(len(states), np.int64)
     for i in range(n):
         x[:] = states[:, i]
@@ -218,16 +242,16 @@ def marginal_rows(tree, potentials, states):
             found[i] = np.nan
             continue
         _pass_down(tree, x, work, up, down, cells)
-        for v in range(len(tree.sizes)):
-            c = tree.home[v]
+        for v in range(len(tree[SIZES])):
+            c = tree[HOME][v]
             step = 1
-            for at in range(tree.scope_start[c], tree.scope_start[c + 1]):
-                if tree.scope[at] == v:
-                    step = tree.stride[at]
+            for at in range(tree[SCOPE_START][c], tree[SCOPE_START][c + 1]):
+                if tree[SCOPE][at] == v:
+                    step = tree[STRIDE][at]
             count = _list_cells(tree, x, c, cells)
             for k in range(count):
-                state = (cells[k] // step) % tree.sizes[v]
-                found[i, tree.state_start[v] + state] += work[tree.cell_start[c] + cells[k]]
+                state = (cells[k] // step) % tree[SIZES][v]
+                found[i, tree[STATE_START][v] + state] += work[tree[CELL_START][c] + cells[k]]
     return found
 
 
@@ -255,7 +279,7 @@ def best_rows(tree, potentials, states):
 def expected_counts(tree, potentials, states, w):
     """Expected weights of all families given the columns of `states`, and their log-likelihood."""
     work, up, down, cells = _scratch(tree)
-    counts = np.zeros(tree.table_start[-1])
+    counts = np.zeros(tree[TABLE_START][-1])
     likelihood = 0.0
     x = np.empty(len(states), np.int64)
     for i in range(states.shape[1]):
@@ -267,10 +291,10 @@ def expected_counts(tree, potentials, states, w):
         if score == -np.inf:
             continue
         _pass_down(tree, x, work, up, down, cells)
-        for v in range(len(tree.sizes)):
-            c = tree.family_clique[v]
+        for v in range(len(tree[SIZES])):
+            c = tree[FAMILY_CLIQUE][v]
             count = _list_cells(tree, x, c, cells)
             for k in range(count):
-                cell = tree.table_start[v] + tree.family_map[tree.family_map_start[v] + cells[k]]
-                counts[cell] += w[i] * work[tree.cell_start[c] + cells[k]]
+                cell = tree[TABLE_START][v] + tree[FAMILY_MAP][tree[FAMILY_MAP_START][v] + cells[k]]
+                counts[cell] += w[i] * work[tree[CELL_START][c] + cells[k]]
     return counts, likelihood

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tenfold.engine.row_random import uniforms
-from tenfold.graphical._coded_rows import strides_of
 from tenfold.graphical._network_draws_numba import draw_rows
+from tenfold.graphical._state_rows import strides_of
 from tenfold.graphical.directed_graph import DirectedGraph
 
 _MAX_ROUNDS = 1000  # of rejection: fewer than one row in a thousand agrees with the evidence
@@ -53,7 +53,7 @@ def draw_rejection(
 ) -> Columns:
     """Ancestral draws that agree with the evidence; soft evidence keeps its share of them."""
     kept: list[Columns] = []
-    block, found = max(n, 1000), 0
+    n, block, found = int(n), max(int(n), 1000), 0
     rng = np.random.default_rng(seed)
     for turn in range(_MAX_ROUNDS):
         rows = draw_ancestral(graph, tables, block, seed, turn * block)

@@ -12,15 +12,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from tenfold.engine.chunk import Chunk
-from tenfold.graphical._coded_rows import CodedRows
 from tenfold.graphical._junction_tree_numba import expected_counts
 from tenfold.graphical._row_queries import CHUNK_ROWS, states_in_order
+from tenfold.graphical._state_rows import StateRows
 from tenfold.inference.em import expectation_maximization
 
 Tables = dict[str, np.ndarray]
 
 
-def learn_by_em(net: Any, coded: CodedRows) -> None:
+def learn_by_em(net: Any, coded: StateRows) -> None:
     r"""Set the tables of a network to a maximum of the likelihood of what is known.
 
     .. math:: N_{v}(x, \mathrm{pa}) \leftarrow \sum_i p(x, \mathrm{pa} \mid x_i^{\text{known}}),
@@ -37,7 +37,7 @@ def learn_by_em(net: Any, coded: CodedRows) -> None:
     rows = coded.rows.with_chunk_rows(CHUNK_ROWS)
 
     def e_step(tables: Tables) -> tuple[Tables, float]:
-        state = tree.arrays, tree.potentials(tables)
+        state = tuple(tree.arrays), tree.potentials(tables)
         cells, likelihood = rows.total(_expect_chunk, coded.names, coded.coder, places, *state)
         return tree.split_tables(cells, tables), float(likelihood) + _log_prior(net, tables)
 
@@ -72,7 +72,7 @@ def learn_by_em(net: Any, coded: CodedRows) -> None:
         )
 
 
-def _total_weight(coded: CodedRows) -> float:
+def _total_weight(coded: StateRows) -> float:
     return float(coded.rows.total(_chunk_weight))
 
 

@@ -66,7 +66,12 @@ class NetworkQueries:
         if kept is None or kept[0] != (self.graph_, sizes):
             kept = self._compiled = ((self.graph_, sizes), {})
         if root not in kept[1]:
-            kept[1][root] = build_junction_tree(self._families(), sizes, root=root)
+            try:
+                kept[1][root] = build_junction_tree(self._families(), sizes, root=root)
+            except MemoryError as problem:
+                kept[1][root] = problem
+        if isinstance(kept[1][root], MemoryError):
+            raise kept[1][root]
         return kept[1][root]
 
     def _check_names(self, names: Iterable[str]) -> None:
@@ -196,7 +201,7 @@ class NetworkQueries:
         for name, state in known.hard.items():
             states[tree.names.index(name)] = state
         potentials = tree.potentials(self.tables_, known.soft)
-        found = marginal_rows(tree.arrays, potentials, states)[0]
+        found = marginal_rows(tuple(tree.arrays), potentials, states)[0]
         if np.isnan(found).any():
             raise ValueError(_IMPOSSIBLE)
         parts = np.split(found, tree.arrays.state_start[1:-1])
@@ -282,6 +287,7 @@ class NetworkQueries:
         check_is_fitted(self, "tables_")
         if n_samples < 0:
             raise ValueError(f"n_samples={n_samples}: give the number of rows")
+        n_samples = int(n_samples)
         known = self._evidence(evidence)
         empty = not (known.hard or known.soft)
         method = method or ("ancestral" if empty else "rejection")

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.engine.chunk import Chunk
-from tenfold.graphical._coded_rows import CodedRows, encode_chunk, open_coded, work_context
 from tenfold.graphical._junction_tree import JunctionTree
 from tenfold.graphical._junction_tree_numba import (
     best_rows,
@@ -18,6 +17,7 @@ from tenfold.graphical._junction_tree_numba import (
     target_rows,
 )
 from tenfold.graphical._network_queries import NetworkQueries, state_array
+from tenfold.graphical._state_rows import StateRows, encode_chunk, open_states, work_context
 from tenfold.io.opener import has_names, is_rows_like
 
 CHUNK_ROWS = 1024  # a row is a pass over the junction tree
@@ -112,25 +112,25 @@ class RowQueries(NetworkQueries):
             raise ValueError(f"row {row}: what is known has probability zero")
         return {v: state_array(self.states_[v])[found[:, at]] for at, v in enumerate(tree.names)}
 
-    def _coded(self, X: Any, without: str | None = None) -> CodedRows:
+    def _open(self, X: Any, without: str | None = None) -> StateRows:
         """Rows of a table as numbers of the network's states, but for one variable."""
         names = self._order()
         if without is None:
-            return open_coded(X, names, states=self.states_, absent=True)
+            return open_states(X, names, states=self.states_, absent=True)
         others = [v for v in names if v != without]
         if isinstance(X, np.ndarray) and X.ndim == 2 and not X.dtype.names:
             if X.shape[1] == len(names):
                 X = np.delete(X, names.index(without), axis=1)
-            return open_coded(X, others, states=self.states_, absent=True)
+            return open_states(X, others, states=self.states_, absent=True)
         if is_rows_like(X) and not has_names(X):
-            return open_coded(X, names, states=self.states_, absent=True)
-        return open_coded(X, others, states=self.states_, absent=True)
+            return open_states(X, names, states=self.states_, absent=True)
+        return open_states(X, others, states=self.states_, absent=True)
 
     def _each_wide(
         self, X: Any, answer: Callable[[dict[str, Any]], Any], without: str | None = None
     ) -> np.ndarray:
         """Answers row by row, where what a row knows makes a wide network narrow enough."""
-        coded = self._coded(X, without)
+        coded = self._open(X, without)
         names = [v for v in coded.names if v != without]
         answers: dict[tuple[int, ...], Any] = {}
         found = []
@@ -151,12 +151,12 @@ class RowQueries(NetworkQueries):
         without: str | None = None,
     ) -> np.ndarray:
         with work_context(self):
-            coded = self._coded(X, without)
+            coded = self._open(X, without)
             rows = coded.rows.with_chunk_rows(CHUNK_ROWS)
             places = [coded.names.index(v) if v in coded.names else -1 for v in tree.names]
             potentials = tree.potentials(self.tables_)
             coder = coded.names, coded.coder, np.array(places)
-            return rows.each(f, *coder, tree.arrays, potentials, *state)
+            return rows.each(f, *coder, tuple(tree.arrays), potentials, *state)
 
 
 def _check_possible(found: np.ndarray) -> None:

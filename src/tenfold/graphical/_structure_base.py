@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval
-from tenfold.graphical._coded_rows import CodedRows, open_coded, work_context
+from tenfold.graphical._state_rows import StateRows, open_states, work_context
 from tenfold.graphical.bayesian_network import BayesianNetwork
 from tenfold.graphical.directed_graph import DirectedGraph
 from tenfold.graphical.essential_graph import EssentialGraph
@@ -58,13 +58,13 @@ class StructureLearner(BaseEstimator):
         self._validate_params()
         with work_context(self):
             names = None if self.nodes is None else list(self.nodes)
-            coded = open_coded(X, names, states=self.states, sample_weight=sample_weight)
+            coded = open_states(X, names, states=self.states, sample_weight=sample_weight)
             check_complete(coded)
             arcs = self._search(coded)
             self.network_ = fit_network(arcs, coded, self.pseudo_count)
         return self
 
-    def _search(self, coded: CodedRows) -> list[tuple[str, str]]:
+    def _search(self, coded: StateRows) -> list[tuple[str, str]]:
         raise NotImplementedError(f"{type(self).__name__} has to define _search(coded)")
 
     def essential_graph(self) -> EssentialGraph:
@@ -73,7 +73,7 @@ class StructureLearner(BaseEstimator):
         return self.network_.graph_.essential_graph()
 
 
-def check_complete(coded: CodedRows) -> None:
+def check_complete(coded: StateRows) -> None:
     """Raise an error if values are missing."""
     tables = coded.count_states([(), *((name,) for name in coded.names)])
     for name, table in zip(coded.names, tables[1:], strict=True):
@@ -85,12 +85,12 @@ def check_complete(coded: CodedRows) -> None:
 
 
 def fit_network(
-    arcs: list[tuple[str, str]], coded: CodedRows, pseudo_count: float
+    arcs: list[tuple[str, str]], coded: StateRows, pseudo_count: float
 ) -> BayesianNetwork:
     """The network of these arcs with tables from counts."""
     net = BayesianNetwork(arcs, nodes=coded.names, pseudo_count=pseudo_count)
     net.graph_ = DirectedGraph.from_arcs(arcs, coded.names)
-    return net._fit_coded(coded)  # noqa: SLF001 - of this package
+    return net._fit_states(coded)  # noqa: SLF001 - of this package
 
 
 class FamilyScores:
@@ -98,12 +98,12 @@ class FamilyScores:
 
     Parameters
     ----------
-    coded : CodedRows
+    coded : StateRows
     score : one of SCORES
     equivalent_sample_size : of BDeu
     """
 
-    def __init__(self, coded: CodedRows, score: str, equivalent_sample_size: float) -> None:
+    def __init__(self, coded: StateRows, score: str, equivalent_sample_size: float) -> None:
         self.coded, self.score, self.size = coded, score, equivalent_sample_size
         self.n = float(coded.count_states([()])[0].sum())
         self.price = {"bic": 0.5 * np.log(max(self.n, 1.0)), "aic": 1.0}.get(score, 0.0)

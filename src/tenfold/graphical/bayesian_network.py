@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.memory import check_memory
-from tenfold.graphical._coded_rows import CodedRows, check_states, open_coded, work_context
 from tenfold.graphical._elimination import enumerate_states
 from tenfold.graphical._network_em import learn_by_em
 from tenfold.graphical._row_queries import RowQueries
+from tenfold.graphical._state_rows import StateRows, check_states, open_states, work_context
 from tenfold.graphical._table_columns import sort_states
 from tenfold.graphical.directed_graph import DirectedGraph
 from tenfold.graphical.factors import Factor
@@ -200,12 +200,12 @@ class BayesianNetwork(RowQueries, BaseEstimator):
             raise ValueError("the network has no variables: give arcs, or nodes")
         hidden = self.missing == "em"
         with work_context(self):
-            coded = open_coded(
+            coded = open_states(
                 X, self._order(), states=self.states, sample_weight=sample_weight, absent=hidden
             )
-            return self._fit_coded(coded)
+            return self._fit_states(coded)
 
-    def _fit_coded(self, coded: CodedRows) -> Self:
+    def _fit_states(self, coded: StateRows) -> Self:
         """Estimate the tables from rows whose states are numbered."""
         self.states_ = {v: coded.states[v] for v in self.graph_.nodes}
         if self.missing == "em":
@@ -269,7 +269,7 @@ class BayesianNetwork(RowQueries, BaseEstimator):
             spread[v] = table
         return spread
 
-    def _count(self, coded: CodedRows) -> dict[str, np.ndarray]:
+    def _count(self, coded: StateRows) -> dict[str, np.ndarray]:
         """Counts of families; a row counts where all of a family is known."""
         families = self._families()
         cells = sum(float(np.prod([len(self.states_[u]) for u in f])) for f in families.values())

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.graphical._coded_rows import CodedRows
+from tenfold.graphical._state_rows import StateRows
 from tenfold.graphical._structure_base import MAX_CELLS, STRUCTURE_CONSTRAINTS, StructureLearner
 from tenfold.stats.dependence import maximum_spanning_tree, mutual_information
 
@@ -70,7 +70,7 @@ class ChowLiu(StructureLearner):
         self.pseudo_count = pseudo_count
         self.states = states
 
-    def _search(self, coded: CodedRows) -> list[tuple[str, str]]:
+    def _search(self, coded: StateRows) -> list[tuple[str, str]]:
         names = coded.names
         if self.root is not None and self.root not in names:
             raise ValueError(f"root={self.root!r} is none of the variables {names[:10]}")
@@ -81,7 +81,7 @@ class ChowLiu(StructureLearner):
         return [(names[a], names[b]) for a, b in arcs]
 
 
-def pair_information(coded: CodedRows) -> np.ndarray:
+def pair_information(coded: StateRows) -> np.ndarray:
     """Mutual information of all pairs of variables, (p, p); in passes of bounded memory."""
     names, sizes = coded.names, [len(coded.states[v]) for v in coded.names]
     found = np.zeros((len(names), len(names)))

@@ -181,8 +181,8 @@ class DirectedGraph(NamedTuple):
         if not self.is_separated(one, two, separator):
             return None
         moral = self.moral_graph(relevant)
-        separator = fixed | (separator & _touched(moral, one, separator))
-        return fixed | (separator & _touched(moral, two, separator))
+        separator = fixed | (separator & _boundary(moral, one, separator))
+        return fixed | (separator & _boundary(moral, two, separator))
 
     def independences(self, max_given: int | None = None) -> list[tuple[str, str, tuple[str, ...]]]:
         """All triples (a, b, given) of two nodes that are separated by a set of others.
@@ -256,7 +256,7 @@ def _as_set(nodes: str | Iterable[str]) -> set[str]:
     return {nodes} if isinstance(nodes, str) else set(nodes)
 
 
-def _touched(neighbors: Mapping[str, set[str]], start: set[str], walls: set[str]) -> set[str]:
+def _boundary(neighbors: Mapping[str, set[str]], start: set[str], walls: set[str]) -> set[str]:
     """Nodes of a wall that paths from the start run into."""
     touched, seen, agenda = set[str](), set(start), list(start)
     while agenda:

@@ -49,7 +49,7 @@ class EssentialGraph(NamedTuple):
             sink = next((n for n in reversed(left) if _is_sink(n, links)), None)
             if sink is None:
                 return None
-            for other in links.undirected(sink):
+            for other in links.neighbors(sink):
                 found.add((other, sink))
             links.remove(sink)
             left.remove(sink)
@@ -62,11 +62,11 @@ class _Links:
     def __init__(self, nodes: Iterable[str], arcs: set[Arc], edges: set[frozenset]) -> None:
         self.nodes, self.arcs, self.edges = list(nodes), set(arcs), set(edges)
 
-    def undirected(self, node: str) -> list[str]:
+    def neighbors(self, node: str) -> list[str]:
         """Neighbors by an edge."""
         return [n for n in self.nodes if frozenset((node, n)) in self.edges]
 
-    def joined(self, a: str, b: str) -> bool:
+    def is_linked(self, a: str, b: str) -> bool:
         """Whether an arc or an edge joins two nodes."""
         return frozenset((a, b)) in self.edges or (a, b) in self.arcs or (b, a) in self.arcs
 
@@ -85,9 +85,9 @@ class _Links:
 def _is_sink(node: str, links: _Links) -> bool:
     if any(tail == node for tail, _ in links.arcs):
         return False
-    free = links.undirected(node)
-    around = [n for n in links.nodes if n != node and links.joined(n, node)]
-    return all(a == b or links.joined(a, b) for a in free for b in around)
+    free = links.neighbors(node)
+    around = [n for n in links.nodes if n != node and links.is_linked(n, node)]
+    return all(a == b or links.is_linked(a, b) for a in free for b in around)
 
 
 def orient_edges(
@@ -119,7 +119,7 @@ def orient_edges(
 def _apply_meek_rules(links: _Links) -> bool:
     """Direct one edge that cannot point the other way; whether there was one."""
     for a in links.nodes:
-        for b in links.undirected(a):
+        for b in links.neighbors(a):
             if _must_point(links, a, b):
                 links.direct(a, b)
                 return True
@@ -130,17 +130,17 @@ def _must_point(links: _Links, a: str, b: str) -> bool:
     """Whether b -> a would make a new collider or a cycle."""
     into_a = [n for n in links.nodes if (n, a) in links.arcs]
     into_b = [n for n in links.nodes if (n, b) in links.arcs]
-    if any(not links.joined(n, b) for n in into_a):  # rule 1
+    if any(not links.is_linked(n, b) for n in into_a):  # rule 1
         return True
     if any((a, n) in links.arcs for n in into_b):  # rule 2
         return True
-    sides = [n for n in links.undirected(a) if n in into_b]
-    if any(not links.joined(m, n) for m, n in combinations(sides, 2)):  # rule 3
+    sides = [n for n in links.neighbors(a) if n in into_b]
+    if any(not links.is_linked(m, n) for m, n in combinations(sides, 2)):  # rule 3
         return True
     return any(  # rule 4: a - m, m -> n -> b, m and b not joined
-        (m, n) in links.arcs and not links.joined(m, b) and links.joined(a, n)
+        (m, n) in links.arcs and not links.is_linked(m, b) and links.is_linked(a, n)
         for n in into_b
-        for m in links.undirected(a)
+        for m in links.neighbors(a)
     )
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.memory import check_memory
-from tenfold.graphical._coded_rows import CodedRows
 from tenfold.graphical._exact_search_numba import best_parent_sets, best_sinks
+from tenfold.graphical._state_rows import StateRows
 from tenfold.graphical._structure_base import (
     SCORES,
     STRUCTURE_CONSTRAINTS,
@@ -104,7 +104,7 @@ class ExactSearch(StructureLearner):
         self.pseudo_count = pseudo_count
         self.states = states
 
-    def _search(self, coded: CodedRows) -> list[tuple[str, str]]:
+    def _search(self, coded: StateRows) -> list[tuple[str, str]]:
         names = coded.names
         p = len(names)
         if p > _MAX_VARIABLES:
@@ -128,7 +128,7 @@ class ExactSearch(StructureLearner):
             arcs += [(names[u], names[v]) for u in range(p) if above >> u & 1]
         return arcs
 
-    def _family_scores(self, coded: CodedRows) -> np.ndarray:
+    def _family_scores(self, coded: StateRows) -> np.ndarray:
         """The term of each variable and each set of parents, (p, 2^p)."""
         names = coded.names
         term = FamilyScores(coded, self.score, self.equivalent_sample_size)

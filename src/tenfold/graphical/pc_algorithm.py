@@ -13,7 +13,6 @@ from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.arrays import ArraySource
 from tenfold.engine.context import current_engine
 from tenfold.engine.rows import Rows
-from tenfold.graphical._coded_rows import open_coded, work_context
 from tenfold.graphical._independence_tests import (
     CorrelationTest,
     CountTest,
@@ -21,6 +20,7 @@ from tenfold.graphical._independence_tests import (
     Triple,
     chunk_moments,
 )
+from tenfold.graphical._state_rows import open_states, work_context
 from tenfold.graphical._structure_base import check_complete, fit_network
 from tenfold.graphical._table_columns import read_columns
 from tenfold.graphical.bayesian_network import BayesianNetwork
@@ -152,7 +152,7 @@ class PC(BaseEstimator):
             if names is None or not callable(self.test):
                 raise ValueError("without rows, give nodes and a function as test")
             return names, OwnTest(cast("Any", self.test)), None
-        coded = open_coded(X, names, states=self.states, sample_weight=weight)
+        coded = open_states(X, names, states=self.states, sample_weight=weight)
         check_complete(coded)
         test = (
             OwnTest(cast("Any", self.test)) if callable(self.test) else CountTest(coded, self.test)

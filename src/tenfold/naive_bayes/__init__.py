@@ -11,6 +11,7 @@ _OFFERS = {
     "discrete": ("BernoulliNB", "ComplementNB", "MultinomialNB", "PoissonNB"),
     "gaussian": ("GaussianNB",),
     "mixed": ("MixedNB",),
+    "tan_classifier": ("TANClassifier",),
 }
 _WHERE = modules_of_names(__name__, _OFFERS)
 

@@ -132,6 +132,7 @@ CLASS_TAGS: dict[str, str] = {
     "perceptron_loss": "tenfold.math.losses.PerceptronLoss",
     "pinball_loss": "tenfold.math.losses.PinballLoss",
     "pointwise_loss": "tenfold.neural.losses.PointwiseLoss",
+    "pair_counts": "tenfold.naive_bayes._pair_counts.PairCounts",
     "poisson": "tenfold.distributions.discrete.Poisson",
     "poisson_loss": "tenfold.math.losses.PoissonLoss",
     "polynomial_kernel": "tenfold.kernel.dot_product.PolynomialKernel",

@@ -45,7 +45,7 @@ def directed_graph(
     """
     graph = getattr(graph, "graph_", graph)
     known, ax = list(known), get_axes(ax)
-    places = _place_nodes(graph) if positions is None else positions
+    places = place_nodes(graph) if positions is None else positions
     for tail, head in graph.arcs:
         ax.annotate(
             "",
@@ -67,20 +67,21 @@ def directed_graph(
         )
         ax.text(*place, str(node), ha="center", va="center", zorder=3, color=TEXT_COLOR, fontsize=8)
     if separate is not None:
-        ax.set_title(_describe_separation(graph, separate, known))
+        ax.set_title(describe_separation(graph, separate, known))
     ax.margins(0.25)
     ax.set_axis_off()
     return ax
 
 
-def _describe_separation(graph: Any, pair: tuple[str, str], known: list[str]) -> str:
+def describe_separation(graph: Any, pair: tuple[str, str], known: list[str]) -> str:
+    """Whether two nodes are independent given others, in words."""
     given = f" given {', '.join(known)}" if known else ""
     if graph.is_separated(pair[0], pair[1], known):
         return f"{pair[0]} and {pair[1]} are independent{given}"
     return f"{pair[0]} and {pair[1]} depend on each other{given}"
 
 
-def _place_nodes(graph: Any) -> dict[str, tuple[float, float]]:
+def place_nodes(graph: Any) -> dict[str, tuple[float, float]]:
     """Levels by the longest path from above; within a level as their parents stand."""
     level: dict[str, int] = {}
     for node, above in graph.parents.items():

@@ -1,4 +1,4 @@
-"""Reports as one self-contained page: a study, an explanation, a dendrogram, an agent."""
+"""Reports as one self-contained page: a study, an explanation, a dendrogram, a graph, an agent."""
 
 from tenfold._lazy import attach, modules_of_names
 
@@ -21,6 +21,10 @@ _OFFERS = {
     "pages": (
         "render_report",
         "write_report",
+    ),
+    "separation_page": (
+        "render_separation",
+        "write_separation",
     ),
 }
 _WHERE = modules_of_names(__name__, _OFFERS)

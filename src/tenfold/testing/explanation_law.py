@@ -16,9 +16,10 @@ from tenfold.inspection.contributions import feature_contributions, sensitivity,
 from tenfold.testing.instances import clone_model, make_dataset
 
 _ADDITIVE_FAMILIES = ("tenfold.linear.", "tenfold.naive_bayes.")
-_NOT_ADDITIVE = {  # of those families: what they predict is an average of many linear models
+_NOT_ADDITIVE = {  # of those families: averages of many linear models, terms of two features
     "BayesianLogisticRegression",
     "BayesianModelAverage",
+    "TANClassifier",
 }
 _UNSEEN_CATEGORY = 99.0
 _STEP = 1e-4  # of the differences with which sensitivities are compared

@@ -49,7 +49,7 @@ def work_context(model: Any) -> Iterator[None]:
         yield
 
 
-class CodedRows(NamedTuple):
+class StateRows(NamedTuple):
     """Rows, and how their numbers spell the states of variables.
 
     Attributes
@@ -148,14 +148,14 @@ def _count_chunk(
     return count_families(found, chunk.weights().astype(np.float64), *layout[:4])
 
 
-def open_coded(
+def open_states(
     X: Any,
     names: list[str] | None,
     *,
     states: Mapping[str, Any] | None = None,
     sample_weight: Any = None,
     absent: bool = False,
-) -> CodedRows:
+) -> StateRows:
     """A table of discrete variables as rows.
 
     Parameters
@@ -187,7 +187,7 @@ def open_coded(
             coded[:, at] = encode_column(name, columns[name], known[name])
     source = ArraySource(coded, w=_check_weight(sample_weight, len(coded)))
     rows = Rows(source, engine=current_engine(), allow_nan=True)
-    return CodedRows(rows, names, known, _identity_coder(names, known))
+    return StateRows(rows, names, known, _identity_coder(names, known))
 
 
 def _is_table_file(X: Any) -> bool:
@@ -239,7 +239,7 @@ def check_states(states: States) -> None:
 
 def _from_numbers(
     X: Any, names: list[str] | None, given: States, weight: Any, *, absent: bool
-) -> CodedRows:
+) -> StateRows:
     """Rows of numbers, wherever they lie."""
     if isinstance(X, np.ndarray):
         X = X.astype(np.float64) if X.dtype == np.float16 else X
@@ -266,7 +266,7 @@ def _from_numbers(
         known |= {n: plain_numbers(v) for n, v in zip(sought, values.columns, strict=True)}
     known = {n: known[n] for n in names}
     check_states(known)
-    return CodedRows(rows, names, known, make_coder(columns, names, known))
+    return StateRows(rows, names, known, make_coder(columns, names, known))
 
 
 class DistinctValues(NamedTuple):
@@ -332,7 +332,7 @@ def _identity_coder(names: list[str], states: States) -> tuple[np.ndarray, ...]:
     return make_coder(np.arange(len(names)), names, numbered)
 
 
-def _from_table(X: Any, names: list[str] | None, given: States, *, absent: bool) -> CodedRows:
+def _from_table(X: Any, names: list[str] | None, given: States, *, absent: bool) -> StateRows:
     """A table in files, or one that was read: encoded chunk by chunk."""
     table = X if isinstance(X, TableSource) else read_table(X, TableOptions())
     names = list(table.names) if names is None else names
@@ -346,7 +346,7 @@ def _from_table(X: Any, names: list[str] | None, given: States, *, absent: bool)
         table, StateEncoder(names, known), names, dtype=np.dtype(np.float32), sparse=False
     )
     rows = Rows(source, engine=current_engine(), allow_nan=True)
-    return CodedRows(rows, names, known, _identity_coder(names, known))
+    return StateRows(rows, names, known, _identity_coder(names, known))
 
 
 def _find_table_states(table: TableSource, names: list[str]) -> States:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from tenfold.base._sklearn import Interval, StrOptions
-from tenfold.graphical._coded_rows import CodedRows
+from tenfold.graphical._state_rows import StateRows
 from tenfold.graphical._structure_base import (
     SCORES,
     STRUCTURE_CONSTRAINTS,
@@ -138,14 +138,14 @@ class HillClimbing(StructureLearner):
         self.states = states
         self.random_state = random_state
 
-    def _search(self, coded: CodedRows) -> list[Arc]:
+    def _search(self, coded: StateRows) -> list[Arc]:
         term = FamilyScores(coded, self.score, self.equivalent_sample_size)
         parents = self._first_parents(coded.names)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         self.n_iter_ = 0
-        best = self._climb(parents, term)
+        best = self._ascend(parents, term)
         for _ in range(self.n_restarts):
-            other = self._climb(self._shake(best[0], rng), term)
+            other = self._ascend(self._shake(best[0], rng), term)
             best = other if other[1][-1] > best[1][-1] + _MIN_GAIN else best
         parents, self.history_, self.converged_ = best[0], np.array(best[1]), best[2]
         self.score_ = float(self.history_[-1])
@@ -165,7 +165,7 @@ class HillClimbing(StructureLearner):
             raise ValueError(f"the arc {min(both)} is both required and forbidden")
         return {name: frozenset(graph.parents[name]) for name in names}
 
-    def _climb(self, parents: Parents, term: FamilyScores) -> tuple[Parents, list[float], bool]:
+    def _ascend(self, parents: Parents, term: FamilyScores) -> tuple[Parents, list[float], bool]:
         """The best structure of one search, its scores so far, and whether it is a maximum."""
         parents, tabu, idle = dict(parents), list[Arc](), 0
         changed, candidates = set(parents), _Candidates(self, parents)
