@@ -17,6 +17,7 @@ FAMILIES = {
     "mixture": "Mixtures",
     "cluster": "Clustering",
     "decomposition": "Decomposition",
+    "manifold": "Maps",
     "sequence": "Sequences and language models",
     "language": "Language models of networks",
     "graphical": "Graphical models",

@@ -112,9 +112,10 @@ def _bound_names(node: ast.Import | ast.ImportFrom, package: str) -> list[tuple[
     if not _is_theirs(module):
         return []
     found = []
+    shared = shared_names()  # imports the packages, which are then values of "sklearn"
     for alias in node.names:
         value = vars(import_module(module)).get(alias.name)
-        if isinstance(value, ModuleType) or alias.name in shared_names():
+        if isinstance(value, ModuleType) or alias.name in shared:
             found.append((alias.asname or alias.name, alias.name))
     return found
 

@@ -13,9 +13,9 @@ from tenfold import GaussianProcessClassifier
 from tenfold.engine.chunk import Chunk
 from tenfold.gaussian_process import _laplace_binary as binary
 from tenfold.gaussian_process import _laplace_softmax as multinomial
-from tenfold.gaussian_process._kernel_gradients import translate_kernel
 from tenfold.inference import hamiltonian_monte_carlo
 from tenfold.kernel import RBF, ConstantKernel, LinearKernel
+from tenfold.kernel._gradient_tiles import translate_kernel
 
 KERNEL = sk.ConstantKernel(2.0) * sk.RBF([1.0, 2.0, 1.5])
 

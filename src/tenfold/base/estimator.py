@@ -55,6 +55,7 @@ class Estimator(BaseEstimator):
     _samples_rows = False  # whether rows are drawn: then weights and order of rows matter
     _learns_in_row_order = False  # whether the result depends on the order of the rows
     _learns_in_batches = False  # whether the gradient is that of random batches
+    _has_momentum = False  # whether steps overshoot: the objective may rise for a while
     _fits_from_moments = False  # whether second moments of [X y] are the statistic
     _law_params: dict[str, Any] = {}  # parameters of short fits, for the laws
     _law_rows: int | None = None  # most rows of the laws' data, where time grows with n^2 or n^3

@@ -37,12 +37,12 @@ from tenfold.engine.tiled_cholesky import (
     solve_triangular,
 )
 from tenfold.gaussian_process._evidence import LOG_2PI
-from tenfold.gaussian_process._kernel_gradients import (
+from tenfold.kernel._block import kernel_block
+from tenfold.kernel._gradient_tiles import (
     diagonal_gradient,
     gradient_tile,
     gram_gradient,
 )
-from tenfold.kernel._block import kernel_block
 
 
 class InducingStatistic(NamedTuple):

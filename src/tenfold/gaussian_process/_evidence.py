@@ -20,8 +20,8 @@ from tenfold.engine.tiled_cholesky import (
     log_determinant,
     solve_cholesky,
 )
-from tenfold.gaussian_process._kernel_gradients import dense_gradient, gram_gradient, has_tiles
 from tenfold.kernel._block import check_gram_memory
+from tenfold.kernel._gradient_tiles import dense_gradient, gram_gradient, has_tiles
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 

@@ -29,8 +29,8 @@ from tenfold.engine.tiled_cholesky import (
     solve_cholesky,
     solve_triangular,
 )
-from tenfold.gaussian_process._kernel_gradients import dense_gradient, gram_gradient, has_tiles
 from tenfold.kernel._block import kernel_block
+from tenfold.kernel._gradient_tiles import dense_gradient, gram_gradient, has_tiles
 
 TOLERANCE = 1e-10  # least rise of the objective, relative, after which the search goes on
 _BLOCK_ROWS = 128

@@ -33,9 +33,9 @@ from tenfold.engine.tiled_cholesky import (
     solve_cholesky,
     solve_triangular,
 )
-from tenfold.gaussian_process._kernel_gradients import dense_gradient, gram_gradient, has_tiles
 from tenfold.gaussian_process._laplace_binary import TOLERANCE
 from tenfold.kernel._block import kernel_block
+from tenfold.kernel._gradient_tiles import dense_gradient, gram_gradient, has_tiles
 from tenfold.math.links import softmax
 
 _LOG2_DRAWS = 9  # of the latent values whose softmax is averaged

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.engine.chunk import Chunk
-from tenfold.gaussian_process._kernel_gradients import translate_kernel
 from tenfold.gaussian_process._state_space_numba import filter_rows
+from tenfold.kernel._gradient_tiles import translate_kernel
 from tenfold.kernel.base import ConstantKernel, Product, Sum, WhiteKernel
 from tenfold.kernel.stationary import Matern
 

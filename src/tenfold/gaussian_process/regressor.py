@@ -29,8 +29,8 @@ from tenfold.gaussian_process._hyperparameters import (
     maximize_evidence,
     warn_about_bounds,
 )
-from tenfold.gaussian_process._kernel_gradients import copy_kernel, translate_kernel
 from tenfold.kernel._block import kernel_block
+from tenfold.kernel._gradient_tiles import copy_kernel, translate_kernel
 from tenfold.kernel.base import ConstantKernel
 from tenfold.kernel.kernels import KERNEL_NAMES
 from tenfold.kernel.object_kernels import takes_objects

@@ -30,7 +30,7 @@ from tenfold.gaussian_process._hyperparameters import (
     maximize_evidence,
     warn_about_bounds,
 )
-from tenfold.gaussian_process._kernel_gradients import copy_kernel, has_tiles, translate_kernel
+from tenfold.kernel._gradient_tiles import copy_kernel, has_tiles, translate_kernel
 from tenfold.kernel.base import ConstantKernel, Exponentiation, Product, Sum, WhiteKernel
 from tenfold.kernel.kernels import KERNEL_NAMES
 from tenfold.kernel.stationary import RBF

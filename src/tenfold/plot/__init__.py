@@ -38,6 +38,7 @@ _OFFERS = {
         "margin_losses",
         "weights",
     ),
+    "manifold": ("embedding_scatter", "shepard_diagram"),
     "mixtures": (
         "em_steps",
         "mixture",

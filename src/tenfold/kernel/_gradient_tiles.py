@@ -142,7 +142,7 @@ def _values(kernel: Any, X: np.ndarray, Z: np.ndarray, *, same: bool) -> Any:
 def _length_scales(kernel: Any, X: np.ndarray, Z: np.ndarray, G: np.ndarray) -> np.ndarray:
     """RBF and Matern kernels."""
     squares = distance_tile(X, Z, kernel.length_scale)
-    M = _slope(kernel, squares)
+    M = distance_slope(kernel, squares)
     M *= G
     if not kernel.anisotropic:
         return np.array([np.vdot(M, squares)])
@@ -152,7 +152,7 @@ def _length_scales(kernel: Any, X: np.ndarray, Z: np.ndarray, G: np.ndarray) -> 
     return squares_sum - 2.0 * np.einsum("ij,ij->j", X, M @ Z)
 
 
-def _slope(kernel: Any, squares: np.ndarray) -> np.ndarray:
+def distance_slope(kernel: Any, squares: np.ndarray) -> np.ndarray:
     """F(u): the derivative by the logarithm of a length scale, over the squared difference."""
     nu = getattr(kernel, "nu", inf)
     if nu == inf:

@@ -1,0 +1,132 @@
+"""What all maps share: the rows of the fit in memory, their distances, and the map itself."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+
+from tenfold.base.mixins import Transformer
+from tenfold.engine.memory import check_memory
+from tenfold.engine.rows import Rows
+from tenfold.math.distances import pairwise_distances
+
+_SYMMETRY_TOLERANCE = {4: 1e-5, 8: 1e-10}  # by bytes of a number, of the largest one
+_CURE = "take a sample of the rows, or ClassicalMDS with n_landmarks, which takes any number"
+
+
+class ManifoldModel(ClassNamePrefixFeaturesOutMixin, Transformer):
+    """A map of rows: `embedding_` holds a point for each row of the fit."""
+
+    _has_quadratic_time = True
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Map rows to points.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows; for "precomputed" their distances from each other.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        del y
+        return super().fit(X)
+
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> np.ndarray:
+        """Fit, and return the map of the rows, (n_samples, n_components).
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows; for "precomputed" their distances from each other.
+        y : ignored
+        **params
+            Further arguments of `fit`.
+        """
+        return self.fit(X, y, **params).embedding_
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.embedding_.shape[1]
+
+    def _is_precomputed(self) -> bool:
+        metric = getattr(self, "metric", None)
+        return isinstance(metric, str) and metric == "precomputed"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def gather_rows(rows: Rows) -> Any:
+    """All rows in memory, dense or CSR, in an array of their own."""
+    X: Any = rows.gather().X
+    return X.copy() if issparse(X) else np.array(X, order="C")
+
+
+def check_square(rows: Rows) -> None:
+    """Refuse distances that are not those of all pairs."""
+    if rows.n_rows != rows.n_features:
+        raise ValueError(
+            "array must be 2-dimensional and square: precomputed distances have shape "
+            f"({rows.n_rows}, {rows.n_features})"
+        )
+
+
+def check_distance_memory(n: int, copies: float, name: str, cure: str = _CURE) -> None:
+    """Refuse rows so many that (n, n) matrices of their distances do not fit into memory."""
+    check_memory(8.0 * copies * n * n, f"{name} of {n:,} rows", cure)
+
+
+def check_dissimilarities(D: np.ndarray, what: str = "distances") -> np.ndarray:
+    """A symmetric matrix of numbers that are not negative; NaN stands for what is missing."""
+    missing = np.isnan(D)
+    if np.isinf(D).any():
+        i, j = np.argwhere(np.isinf(D))[0]
+        raise ValueError(f"{what}: entry ({i}, {j}) is infinity: write NaN for what is missing")
+    values = np.where(missing, 0.0, D) if missing.any() else D
+    if values.min(initial=0.0) < 0:
+        i, j = np.unravel_index(int(values.argmin()), D.shape)
+        raise ValueError(f"{what} must not be negative, but entry ({i}, {j}) is {D[i, j]}")
+    gap = np.abs(values - values.T)
+    if missing.any():
+        gap[missing | missing.T] = 0.0
+    i, j = np.unravel_index(int(gap.argmax()), D.shape)
+    if gap[i, j] > _SYMMETRY_TOLERANCE[D.dtype.itemsize] * max(values.max(initial=0.0), 1e-300):
+        raise ValueError(
+            f"Array must be symmetric: the {what} ({i}, {j}) and ({j}, {i}) are {D[i, j]} and "
+            f"{D[j, i]}. Take their mean, (D + D.T) / 2, if they mean the same"
+        )
+    if not gap.any() and not missing.any():
+        return D
+    both = np.where(missing, D.T, np.where(missing.T, D, (D + D.T) / 2))  # one of two suffices
+    return both.astype(D.dtype)
+
+
+def distances_of_rows(X: Any, metric: Any, params: dict[str, Any] | None, name: str) -> np.ndarray:
+    """Distances of all pairs of rows by a metric, (n, n)."""
+    n = X.shape[0]
+    check_distance_memory(n, 2.0, name)
+    D = pairwise_distances(X, metric=metric, **(params or {}))
+    if not np.isfinite(D.sum()):
+        i, j = np.argwhere(~np.isfinite(D))[0]
+        raise ValueError(
+            f"metric={metric!r} gives {D[i, j]} for rows {i} and {j}: choose another metric, or "
+            "clean these rows"
+        )
+    return np.ascontiguousarray(D)
+
+
+def distances_to_rows(X: Any, X_fit: Any, metric: Any, params: dict[str, Any] | None) -> np.ndarray:
+    """Distances of some rows to those of a fit, (m, n)."""
+    if issparse(X_fit) and not issparse(X):
+        X_fit = X_fit.toarray()
+    return pairwise_distances(X, X_fit, metric=metric, **(params or {}))
