@@ -37,7 +37,6 @@ _WHERE: dict[str, str] = {
     "CategoricalMixture": "tenfold.mixture.discrete",
     "CategoricalNB": "tenfold.naive_bayes.categorical",
     "ChowLiu": "tenfold.graphical.chow_liu",
-    "ChowLiu": "tenfold.graphical.network_structure",
     "ClassicalMDS": "tenfold.manifold.classical_mds",
     "ClusterFeatures": "tenfold.cluster.cluster_features",
     "ComplementNB": "tenfold.naive_bayes.discrete",

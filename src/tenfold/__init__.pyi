@@ -62,10 +62,10 @@ from tenfold.gaussian_process.regressor import GaussianProcessRegressor as Gauss
 from tenfold.gaussian_process.sparse_regressor import SparseGaussianProcessRegressor as SparseGaussianProcessRegressor
 from tenfold.gaussian_process.state_space_regressor import StateSpaceGaussianProcessRegressor as StateSpaceGaussianProcessRegressor
 from tenfold.graphical.bayesian_network import BayesianNetwork as BayesianNetwork
+from tenfold.graphical.chow_liu import ChowLiu as ChowLiu
 from tenfold.graphical.exact_search import ExactSearch as ExactSearch
 from tenfold.graphical.greedy_search import HillClimbing as HillClimbing
 from tenfold.graphical.linear_gaussian_network import LinearGaussianBayesianNetwork as LinearGaussianBayesianNetwork
-from tenfold.graphical.network_structure import ChowLiu as ChowLiu
 from tenfold.graphical.pc_algorithm import PC as PC
 from tenfold.inference.bayesian_learner import BayesianLearner as BayesianLearner
 from tenfold.inspection.collinearity import equivalent_coefficients as equivalent_coefficients
