@@ -7,7 +7,7 @@ from sklearn.base import clone
 import tenfold
 from tenfold import MDP, PolicyGradient
 from tenfold.neural import Dense
-from tenfold.neural.network import build_network
+from tenfold.neural.network import build_network, forward
 from tenfold.rl import (
     CartPole,
     MDPWorld,
@@ -48,8 +48,6 @@ def small_policy(seed=0):
 
 
 def action_chances(network, params):
-    from tenfold.neural.network import forward
-
     z = np.exp(forward(network, params, np.eye(3))[0])
     return z / z.sum(axis=1, keepdims=True)
 
@@ -174,7 +172,8 @@ def test_a_cut_is_no_end(agent):
     agent = clone(agent).set_params(discount=0.5, n_episodes=400, max_steps=3, learning_rate=0.05)
     agent.fit(MDP(np.ones((1, 2, 1)), [[1.0, 1.0]]))
     if agent.value_network_ is not None:
-        assert agent._values(np.ones((1, 1), np.float32))[0] == pytest.approx(2.0, abs=0.1)
+        value = forward(agent.value_network_, agent.value_params_, np.ones((1, 1), np.float32))[0]
+        assert value[0, 0] == pytest.approx(2.0, abs=0.1)
 
 
 @every_agent

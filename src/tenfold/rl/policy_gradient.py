@@ -12,11 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.hooks import end_loop, record_loop_state, report_objective, resume_loop
 from tenfold.neural.layers.dense import Dense
-from tenfold.neural.network import backward, build_network, check_params, forward
+from tenfold.neural.network import check_params
 from tenfold.optim.optimizers import Adam, apply_update, init_state
 from tenfold.rl._lanes import Trajectories, collect_episodes, discounted_returns
 from tenfold.rl._policy_heads import make_head
 from tenfold.rl._random_numba import episode_seed
+from tenfold.rl._sequence_networks import (
+    EpisodeStates,
+    build_policy,
+    is_recurrent,
+    move_gradients,
+    move_outputs,
+    next_outputs,
+)
 from tenfold.rl._table_numba import AGENT_STREAM
 from tenfold.rl.base import Agent
 from tenfold.rl.environment import as_environment
@@ -44,7 +52,9 @@ class PolicyGradient(Agent):
     discount : float
         :math:`\gamma`; 1 is fine where episodes end.
     layers : sequence of layers
-        Hidden layers of the policy; the value network has the same.
+        Hidden layers of the policy; the value network has the same. With recurrent layers
+        (`Rnn(16)`, `Gru(16)`, `Lstm(16)`) the policy remembers what it saw before in the episode,
+        for worlds in which one observation does not tell the state.
     features : transformer, callable or None
         As in `LinearQ`.
     returns : {"to_go", "total"}
@@ -201,18 +211,18 @@ class PolicyGradient(Agent):
     def _begin(self, env: Any) -> None:
         self.seed_ = self.draw_seed()
         self.encoder_ = ObservationEncoder.make(self.features, env)
-        rng, shape = np.random.default_rng(self.seed_), (self.encoder_.size,)
+        rng, size = np.random.default_rng(self.seed_), self.encoder_.size
         self.action_space_ = env.action_space
         head = make_head(self.action_space_)
         out = Dense(head.n_outputs)
-        self.network_, params = build_network([*self.layers, out], shape, rng)
+        self.network_, params = build_policy([*self.layers, out], size, rng)
         params[-2] *= 0.01  # all actions alike at first
         self.params_: list[np.ndarray] = [*params, *head.extra]
         self._state = init_state(_ADAM, self.params_)
         self.value_network_, self.value_params_ = None, []
         self._value_state: Any = []
         if self.baseline == "value":
-            made = build_network([*self.layers, Dense(1)], shape, rng)
+            made = build_policy([*self.layers, Dense(1)], size, rng)
             self.value_network_, self.value_params_ = made
             self._value_state = init_state(_ADAM, self.value_params_)
         self.n_episodes_ = self.n_updates_ = 0
@@ -237,30 +247,37 @@ class PolicyGradient(Agent):
         seeds = [int(episode_seed(self.seed_, number)) for number in numbers]
         lucks = [int(episode_seed(seed, AGENT_STREAM)) for seed in seeds]
         weights, extra = self._split()
+        states = EpisodeStates(n)
 
         def choose(X: np.ndarray, who: np.ndarray, step: int) -> np.ndarray:
-            z = forward(self.network_, weights, X)[0]
+            z = states.next_outputs(self.network_, weights, X, who)
             return head.draw(z, extra, [lucks[i] for i in who], step)
 
         batch = collect_episodes(env, self.encoder_, seeds, choose, self.max_steps)
         advantage, target = self._advantages(batch)
         entropy = self._improve(head, batch, advantage)
         if self.value_network_ is not None:
-            self._regress(batch.X, target)
+            self._regress(batch, target)
         self.n_episodes_ += n
         self.n_updates_ += 1
         news = (batch.returns.mean(), np.diff(batch.ends).mean(), entropy)
         for name, value in zip(("return", "length", "entropy"), news, strict=True):
             self.history_ = self.history_ | {name: np.append(self.history_[name], value)}
 
-    def _values(self, X: np.ndarray) -> np.ndarray:
+    def _values(self, batch: Trajectories) -> tuple[np.ndarray, np.ndarray]:
+        """Values of what was seen at all moves, and after the last ones."""
+        n, ends = len(batch.terminated), batch.ends
         if self.value_network_ is None:
-            return np.zeros(len(X))
-        return forward(self.value_network_, self.value_params_, X)[0][:, 0].astype(np.float64)
+            return np.zeros(len(batch.X)), np.zeros(n)
+        X = np.insert(batch.X, ends[1:], batch.last, axis=0)
+        last = ends[1:] + np.arange(n)
+        z = move_outputs(self.value_network_, self.value_params_, X, ends + np.arange(n + 1)).z
+        V = z[:, 0].astype(np.float64)
+        return np.delete(V, last), V[last]
 
     def _advantages(self, batch: Trajectories) -> tuple[np.ndarray, np.ndarray]:
         """Advantages of all moves, and targets of the value network."""
-        V, after = self._values(batch.X), self._values(batch.last)
+        V, after = self._values(batch)
         after[batch.terminated] = 0.0
         Q, A = np.zeros_like(batch.reward), np.zeros_like(batch.reward)
         for e, (i, j) in enumerate(zip(batch.ends[:-1], batch.ends[1:], strict=True)):
@@ -283,7 +300,7 @@ class PolicyGradient(Agent):
     def _improve(self, head: Any, batch: Trajectories, advantage: np.ndarray) -> float:
         """Steps on the policy; returns its entropy before them."""
         weights, extra = self._split()
-        z = forward(self.network_, weights, batch.X)[0]
+        z = move_outputs(self.network_, weights, batch.X, batch.ends).z
         old = head.log_probability(z, extra, batch.action)
         for _ in range(self.epochs):
             gradients = policy_gradient(
@@ -294,14 +311,22 @@ class PolicyGradient(Agent):
             weights, extra = self._split()
         return float(-old.mean())
 
-    def _regress(self, X: np.ndarray, target: np.ndarray) -> None:
-        """Steps of half the mean squared error of the value network, each on some of the moves."""
+    def _regress(self, batch: Trajectories, target: np.ndarray) -> None:
+        """Steps of half the mean squared error of the value network.
+
+        Each takes some of the moves, or of the episodes if the network is recurrent.
+        """
         network: Any = self.value_network_
-        for first in range(min(self.value_steps, len(X))):
-            own = slice(first, None, self.value_steps)
-            out, caches = forward(network, self.value_params_, X[own])
-            slope = ((out - target[own, None]) / len(out)).astype(out.dtype)
-            gradients = backward(network, self.value_params_, caches, slope)[1]
+        recurrent, n = is_recurrent(network), len(batch.terminated)
+        for first in range(min(self.value_steps, n if recurrent else len(target))):
+            own, ends = np.arange(first, len(target), self.value_steps), batch.ends
+            if recurrent:
+                episodes = np.arange(first, n, self.value_steps)
+                own = np.concatenate([np.arange(ends[e], ends[e + 1]) for e in episodes])
+                ends = np.concatenate([[0], np.cumsum(np.diff(ends)[episodes])])
+            outputs = move_outputs(network, self.value_params_, batch.X[own], ends)
+            slope = (outputs.z - target[own, None]) / len(own)
+            gradients = move_gradients(network, self.value_params_, outputs, slope)
             self.value_params_, self._value_state = apply_update(
                 _ADAM, self.value_params_, gradients, self._value_state, self.learning_rate
             )
@@ -316,31 +341,51 @@ class PolicyGradient(Agent):
         self.n_episodes_, self.n_updates_ = (int(n) for n in counts)
         self.history_ = dict(zip(("return", "length", "entropy"), history, strict=True))
 
+    def act(self, observation: Any, memory: Any = None, rng: Any = None) -> tuple[Any, Any]:
+        """The action for one observation, and what the agent remembers until the next one.
+
+        Parameters
+        ----------
+        observation : number, array or str
+            As the world gives it.
+        memory : optional
+            What `act` returned with the action before; None at the start of an episode. Only
+            recurrent policies remember something.
+        rng : ignored
+        """
+        del rng
+        z, after = self._outputs([observation], memory)
+        return make_head(self.action_space_).best(z)[0], after or None
+
+    def _outputs(self, observations: Any, states: Any = None) -> tuple[np.ndarray, list]:
+        check_is_fitted(self, "params_")
+        X = np.array([self.encoder_(seen) for seen in observations], dtype=np.float32)
+        return next_outputs(self.network_, self._split()[0], X, states)
+
     def predict(self, observations: Any) -> np.ndarray:
         """The most probable action for each observation; the mean of real actions.
+
+        For a recurrent policy each is the first observation of an episode; `act` goes on.
 
         Parameters
         ----------
         observations : list
             As the world gives them.
         """
-        check_is_fitted(self, "params_")
-        X = np.array([self.encoder_(seen) for seen in observations], dtype=np.float32)
-        return make_head(self.action_space_).best(forward(self.network_, self._split()[0], X)[0])
+        return make_head(self.action_space_).best(self._outputs(observations)[0])
 
     def predict_proba(self, observations: Any) -> np.ndarray:
         """Probabilities of actions for each observation.
+
+        For a recurrent policy each is the first observation of an episode.
 
         Parameters
         ----------
         observations : list
         """
-        check_is_fitted(self, "params_")
-        head = make_head(self.action_space_)
-        if head.extra:
+        z = self._outputs(observations)[0]
+        if make_head(self.action_space_).extra:
             raise ValueError("real actions have densities, not probabilities")
-        X = np.array([self.encoder_(seen) for seen in observations], dtype=np.float32)
-        z = forward(self.network_, self._split()[0], X)[0]
         chances = np.exp(z - z.max(axis=1, keepdims=True))
         return chances / chances.sum(axis=1, keepdims=True)
 
@@ -357,11 +402,12 @@ def policy_gradient(
     entropy: float,
 ) -> list[np.ndarray]:
     """Gradient of the mean loss of the moves of a batch in all parameters."""
-    z, caches = forward(network, weights, batch.X)
+    outputs = move_outputs(network, weights, batch.X, batch.ends)
+    z = outputs.z
     weight = advantage / len(z)
     if clip is not None:
         ratio = np.exp(head.log_probability(z, extra, batch.action) - old)
         is_cut = np.where(advantage > 0, ratio > 1 + clip, ratio < 1 - clip)
         weight = np.where(is_cut, 0.0, weight * ratio)
     slope, of_extra = head.gradient(z, extra, batch.action, weight, entropy)
-    return [*backward(network, weights, caches, slope.astype(z.dtype))[1], *of_extra]
+    return [*move_gradients(network, weights, outputs, slope), *of_extra]
