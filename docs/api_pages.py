@@ -51,6 +51,7 @@ LISTED |= {"tenfold.report": "Pages: studies, explanations, dendrograms"}
 LISTED |= {"tenfold.distributions": "Distributions", "tenfold.teaching.probability": "Probability"}
 LISTED |= {"tenfold.cluster": "Clustering tools", "tenfold.mixture": "Mixture parameters"}
 LISTED |= {"tenfold.rl": "Acting: worlds, exploration, policies"}
+LISTED |= {"tenfold.language": "Decoding"}
 LISTED |= {"tenfold.graphical": "Factors, graphs, belief propagation"}
 LISTED |= {"tenfold.semi_supervised": "Few labels: results of active learning"}
 LISTED |= {"tenfold.teaching.learning_theory": "Learning theory"}

@@ -63,6 +63,7 @@ CLASS_TAGS: dict[str, str] = {
     "dropout": "tenfold.neural.layers.dropout.Dropout",
     "elastic_net_penalty": "tenfold.math.penalties.ElasticNetPenalty",
     "embedding": "tenfold.neural.layers.embedding.Embedding",
+    "encoder_decoder_network": "tenfold.language._encoder_decoder_network.EncoderDecoderNetwork",
     "epsilon_greedy": "tenfold.rl.exploration.EpsilonGreedy",
     "exp_sine_squared_kernel": "tenfold.kernel.stationary.ExpSineSquared",
     "essential_graph": "tenfold.graphical.essential_graph.EssentialGraph",
