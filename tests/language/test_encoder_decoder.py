@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import tenfold
 from tenfold import EncoderDecoder
 from tenfold.language._encoder_decoder_network import build_encoder_decoder, pair_gradient
-from tenfold.language.decoding import beam_search, decode_rows
+from tenfold.language.sequence_search import beam_search, decode_rows
 from tenfold.neural import (
     Bidirectional,
     Conv2d,

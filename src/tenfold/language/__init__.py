@@ -2,7 +2,8 @@
 
 from tenfold._lazy import attach, modules_of_names
 
-_WHERE = modules_of_names(__name__, {"decoding": ("Hypothesis", "beam_search", "decode_rows")})
+_OFFERS = {"sequence_search": ("Hypothesis", "beam_search", "decode_rows")}
+_WHERE = modules_of_names(__name__, _OFFERS)
 
 __all__ = sorted(_WHERE)  # noqa: PLE0605
 __getattr__, __dir__ = attach(__name__, _WHERE)

@@ -144,6 +144,15 @@ def _count_last_states(network: EncoderDecoderNetwork) -> int:
     return int(isinstance(layer, RecurrentLayer))
 
 
+def choose_sources(encoding: Encoding, rows: Any) -> Encoding:
+    """The encoding of some sources."""
+    rows = np.atleast_1d(rows)
+    exists = None if encoding.exists is None else encoding.exists[rows]
+    return encoding._replace(
+        memory=encoding.memory[rows], exists=exists, start=encoding.start[rows]
+    )
+
+
 def _encode_backward(
     network: EncoderDecoderNetwork,
     params: list,

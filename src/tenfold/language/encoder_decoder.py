@@ -25,26 +25,26 @@ from tenfold.language._encoder_decoder_network import (
     Encoding,
     attention_of_targets,
     build_encoder_decoder,
+    choose_sources,
     decode_step,
     encode,
     initial_decoder_state,
-    pair_gradient,
 )
+from tenfold.language._pair_training import run_epoch
 from tenfold.language._pairs import Pairs, SourceReader, TargetReader
-from tenfold.language.decoding import beam_search, decode_rows
+from tenfold.language.sequence_search import beam_search, decode_rows, draw_symbols
 from tenfold.math.links import log_softmax
 from tenfold.neural._minibatch import PartWorkers
-from tenfold.neural._training import apply_step, check_finite, initial_state, record_epoch
-from tenfold.neural._training_config import StoppingRule, TrainingConfig, TrainingState
+from tenfold.neural._training import initial_state, record_epoch
+from tenfold.neural._training_config import StoppingRule, TrainingConfig
 from tenfold.neural._tuning import SMALL_PART_ROWS
 from tenfold.neural.layers.base import PassContext
 from tenfold.neural.layers.embedding import Embedding
 from tenfold.neural.layers.recurrent import Bidirectional, GatedRnn, Gru, Lstm, Rnn
-from tenfold.neural.network import SEEDS_PER_STEP, count_parameters
+from tenfold.neural.network import count_parameters
 from tenfold.neural.sequential import OPTIMIZERS
 from tenfold.optim.convergence import until_converged
 from tenfold.optim.schedules import CosineDecay
-from tenfold.sequence._text_generation import adjust_probabilities
 
 _CELLS = {"lstm": Lstm, "gru": Gru, "gated": GatedRnn, "rnn": Rnn}
 _COUNT = Interval(Integral, 1, None, closed="left")
@@ -116,7 +116,7 @@ class EncoderDecoder(BaseEstimator):
 
     See Also
     --------
-    RecurrentLanguageModel, tenfold.language.decoding.beam_search
+    RecurrentLanguageModel, tenfold.language.sequence_search.beam_search
 
     References
     ----------
@@ -241,7 +241,7 @@ class EncoderDecoder(BaseEstimator):
         loop = until_converged(state, tol=0.0, max_iter=self.epochs)
         for before in loop:
             order = np.random.default_rng([seed, loop.n_iter]).permutation(len(pairs))
-            state, loss = _run_epoch(before, network, pairs, order, config, workers, seed)
+            state, loss = run_epoch(before, network, pairs, order, config, workers, seed)
             loop.update(record_epoch(state, loss, None, stopping), objective=loss, change=1.0)
         self.network_, self.params_ = network, loop.state.params
         self.loss_curve_ = list(loop.state.losses)
@@ -295,7 +295,7 @@ class EncoderDecoder(BaseEstimator):
         method : "greedy", "beam" or "sample"
             Take the most probable symbol each time, search with a beam, or draw symbols.
         beam_width, length_penalty
-            Of the beam, see `tenfold.language.decoding.beam_search`.
+            Of the beam, see `tenfold.language.sequence_search.beam_search`.
         temperature, top_k, top_p, random_state
             Of samples, see `NGramModel.sample`.
 
@@ -321,14 +321,8 @@ class EncoderDecoder(BaseEstimator):
             ]
 
             def draw(logs: np.ndarray, rows: np.ndarray, rngs: list = rngs) -> np.ndarray:
-                p = np.exp(logs)
-                adjusted = [adjust_probabilities(row, temperature, top_k, top_p) for row in p]
-                return np.array(
-                    [
-                        np.searchsorted(np.cumsum(row), rngs[number].random() * row.sum(), "right")
-                        for row, number in zip(adjusted, rows, strict=True)
-                    ]
-                )
+                chosen = [rngs[row] for row in rows]
+                return draw_symbols(np.exp(logs), chosen, temperature, top_k, top_p)
 
             found = decode_rows(
                 self._stepper(encoding),
@@ -358,7 +352,7 @@ class EncoderDecoder(BaseEstimator):
         best = []
         for encoding in self._encodings(X):
             for row in range(len(encoding.start)):
-                one = _choose_row(encoding, row)
+                one = choose_sources(encoding, row)
                 found = beam_search(
                     self._stepper(one),
                     initial_decoder_state(self.network_, one),
@@ -455,7 +449,7 @@ class EncoderDecoder(BaseEstimator):
         def step(state: Any, symbols: np.ndarray) -> Any:
             shared = encoding
             if len(encoding.start) == 1 != len(symbols):
-                shared = _choose_row(encoding, np.zeros(len(symbols), int))
+                shared = choose_sources(encoding, np.zeros(len(symbols), int))
             scores, state = decode_step(self.network_, self.params_, shared, state, symbols)
             return log_softmax(scores.astype(np.float64)), state
 
@@ -499,42 +493,3 @@ class EncoderDecoder(BaseEstimator):
         if network.symbols != len(self.target_symbols_):
             raise ValueError("network_ and target_symbols_ do not fit each other")
         network.check(self.params_)
-
-
-def _run_epoch(
-    state: TrainingState,
-    network: EncoderDecoderNetwork,
-    pairs: Pairs,
-    order: np.ndarray,
-    config: TrainingConfig,
-    workers: PartWorkers,
-    seed: int,
-) -> tuple[TrainingState, float]:
-    """Every pair once; the mean loss of a symbol."""
-    total, weight = 0.0, 0.0
-    for first in range(0, len(order), config.batch_size):
-        batch, params = order[first : first + config.batch_size], state.params
-        step_seed = (seed + state.step) * SEEDS_PER_STEP
-
-        def compute(
-            a: int, b: int, batch: Any = batch, params: Any = params, step: int = step_seed
-        ) -> Any:
-            x, mask = pairs.source_batch(batch[a:b])
-            y = pairs.target_batch(batch[a:b], network.symbols)
-            return pair_gradient(network, params, x, y, PassContext(True, step, a, mask))
-
-        gradient = workers.gradient(len(batch), compute)
-        any_network: Any = network
-        state = apply_step(state, gradient, any_network, config)
-        total, weight = total + gradient.loss, weight + gradient.weight
-    check_finite(total, state.step)
-    return state, total / max(weight, 1.0)
-
-
-def _choose_row(encoding: Encoding, rows: Any) -> Encoding:
-    """The encoding of some sources."""
-    rows = np.atleast_1d(rows)
-    exists = None if encoding.exists is None else encoding.exists[rows]
-    return encoding._replace(
-        memory=encoding.memory[rows], exists=exists, start=encoding.start[rows]
-    )

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tenfold.sequence._text_generation import adjust_probabilities
+
 State = tuple[np.ndarray, ...]
 Step = Callable[[State, np.ndarray], tuple[np.ndarray, State]]
 
@@ -141,3 +143,28 @@ def decode_rows(
         if not running.any():
             break
     return found
+
+
+def draw_symbols(
+    probabilities: np.ndarray,
+    rngs: list[np.random.Generator],
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+) -> np.ndarray:
+    """A symbol for each row of probabilities, drawn with the generator of the row.
+
+    Parameters
+    ----------
+    probabilities : (n, n_symbols) array
+        Rows sum to one.
+    rngs : list of n generators
+        Their randomness.
+    temperature, top_k, top_p
+        See `NGramModel.sample`.
+    """
+    drawn = []
+    for row, rng in zip(probabilities, rngs, strict=True):
+        totals = np.cumsum(adjust_probabilities(row, temperature, top_k, top_p))
+        drawn.append(np.searchsorted(totals, rng.random() * totals[-1], side="right"))
+    return np.array(drawn)
