@@ -20,6 +20,7 @@ FAMILIES = {
     "manifold": "Maps",
     "sequence": "Sequences and language models",
     "language": "Language models of networks",
+    "topics": "Topics",
     "graphical": "Graphical models",
     "recommend": "Recommenders",
     "neighbors": "Neighbors",
@@ -52,6 +53,7 @@ LISTED |= {"tenfold.distributions": "Distributions", "tenfold.teaching.probabili
 LISTED |= {"tenfold.cluster": "Clustering tools", "tenfold.mixture": "Mixture parameters"}
 LISTED |= {"tenfold.rl": "Acting: worlds, exploration, policies"}
 LISTED |= {"tenfold.language": "Decoding"}
+LISTED |= {"tenfold.topics": "Topics: words, coherence, number"}
 LISTED |= {"tenfold.graphical": "Factors, graphs, belief propagation"}
 LISTED |= {"tenfold.semi_supervised": "Few labels: results of active learning"}
 LISTED |= {"tenfold.teaching.learning_theory": "Learning theory"}

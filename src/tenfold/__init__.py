@@ -105,6 +105,7 @@ _WHERE: dict[str, str] = {
     "LabelSpreading": "tenfold.semi_supervised.label_propagation",
     "Lasso": "tenfold.linear.elastic_net",
     "LassoCV": "tenfold.linear.lasso_cv",
+    "LatentDirichletAllocation": "tenfold.topics.lda",
     "LeastSquaresClassifier": "tenfold.linear.least_squares_classifier",
     "LinearDiscriminantAnalysis": "tenfold.discriminant.lda",
     "LinearQ": "tenfold.rl.linear_q",
@@ -205,6 +206,7 @@ _WHERE: dict[str, str] = {
     "TableModel": "tenfold.automl.table_model",
     "TfIdf": "tenfold.preprocessing.text.tfidf",
     "TransformerLanguageModel": "tenfold.language.transformer_language_model",
+    "TopicMixture": "tenfold.topics.topic_mixture",
     "TruncatedSVD": "tenfold.decomposition.truncated_svd",
     "TweedieRegressor": "tenfold.linear.tweedie",
     "ValueIteration": "tenfold.rl.value_iteration",
@@ -216,6 +218,7 @@ _WHERE: dict[str, str] = {
     "checkpoint": "tenfold.callbacks.checkpoint",
     "choose_components": "tenfold.mixture.n_components",
     "choose_k": "tenfold.cluster.n_clusters",
+    "choose_topics": "tenfold.topics.n_topics",
     "cluster_costs": "tenfold.cluster.profiles",
     "compare_language_models": "tenfold.language.comparison",
     "cross_validate": "tenfold.model_selection.cross_validation",
@@ -258,6 +261,7 @@ _WHERE: dict[str, str] = {
     "ridge_penalty": "tenfold.linear.bayesian.prior",
     "save": "tenfold.persist.model_file",
     "search": "tenfold.model_selection.parameter_search",
+    "seed_topics": "tenfold.topics.word_lists",
     "sensitivity": "tenfold.inspection.contributions",
     "shap_values": "tenfold.inspection.shap",
     "smacof": "tenfold.manifold.mds",
@@ -266,6 +270,9 @@ _WHERE: dict[str, str] = {
     "threads": "tenfold.engine.thread_pool",
     "top_weights": "tenfold.inspection.contributions",
     "trustworthiness": "tenfold.manifold.trustworthiness",
+    "top_words": "tenfold.topics.word_lists",
+    "topic_coherence": "tenfold.topics.coherence",
+    "topic_diversity": "tenfold.topics.word_lists",
     "validation_curve": "tenfold.model_selection.curves",
     "word_weights": "tenfold.preprocessing.text.term_weights",
 }
@@ -290,6 +297,7 @@ _MODULES = (
     "rl",
     "teaching",
     "testing",
+    "topics",
 )
 
 # `from tenfold import *` leaves Python's own `open` alone

@@ -19,6 +19,7 @@ from tenfold import recommend as recommend
 from tenfold import rl as rl
 from tenfold import teaching as teaching
 from tenfold import testing as testing
+from tenfold import topics as topics
 from tenfold.automl.experiment import learn as learn
 from tenfold.automl.table_model import TableModel as TableModel
 from tenfold.base.one_pass import merge as merge
@@ -263,6 +264,13 @@ from tenfold.svm.svc import SVC as SVC
 from tenfold.svm.svr import NuSVR as NuSVR
 from tenfold.svm.svr import SVR as SVR
 from tenfold.teaching.kmeans_steps import lloyd_steps as lloyd_steps
+from tenfold.topics.coherence import topic_coherence as topic_coherence
+from tenfold.topics.lda import LatentDirichletAllocation as LatentDirichletAllocation
+from tenfold.topics.n_topics import choose_topics as choose_topics
+from tenfold.topics.topic_mixture import TopicMixture as TopicMixture
+from tenfold.topics.word_lists import seed_topics as seed_topics
+from tenfold.topics.word_lists import top_words as top_words
+from tenfold.topics.word_lists import topic_diversity as topic_diversity
 from tenfold.tree.boosting_classifier import HistGradientBoostingClassifier as HistGradientBoostingClassifier
 from tenfold.tree.boosting_regressor import HistGradientBoostingRegressor as HistGradientBoostingRegressor
 from tenfold.tree.decision_tree import DecisionTreeClassifier as DecisionTreeClassifier

@@ -14,6 +14,7 @@ FILES = [
     "decomposition/tests/test_factor_analysis.py",
     "decomposition/tests/test_fastica.py",
     "decomposition/tests/test_incremental_pca.py",
+    "decomposition/tests/test_online_lda.py",
     "frozen/tests/test_frozen.py",
     "linear_model/tests/test_base.py",
     "linear_model/tests/test_bayes.py",

@@ -92,3 +92,29 @@ def _backtrack(a: np.ndarray, step: np.ndarray, mean_logs: np.ndarray) -> np.nda
 def _dirichlet_log_likelihood(a: np.ndarray, mean_logs: np.ndarray) -> float:
     """Mean log-likelihood of Dirichlet parameters."""
     return float(gammaln(a.sum()) - gammaln(a).sum() + (a - 1) @ mean_logs)
+
+
+def fit_symmetric_concentration(mean_log: float, n_categories: int) -> float:
+    r"""Maximum-likelihood parameter of a symmetric Dirichlet, from the mean log of all shares.
+
+    Maximises :math:`\log\Gamma(na) - n\log\Gamma(a) + n(a - 1)\,\overline{\log x}` by Newton's
+    method in log a.
+
+    Examples
+    --------
+    >>> a, n = 0.3, 50
+    >>> round(fit_symmetric_concentration(psi(a) - psi(n * a), n), 9)
+    0.3
+    """
+    n, t = n_categories, 0.0
+    if mean_log >= -np.log(n):  # shares that do not vary
+        return _MAX_SHAPE
+    for _ in range(_MAX_ITERATIONS):
+        a = np.exp(t)
+        slope = psi(n * a) - psi(a) + mean_log
+        curvature = a * (n * polygamma(1, n * a) - polygamma(1, a))
+        step = np.clip(-slope / curvature, -2.0, 2.0)  # the slope decreases in log a
+        t += step
+        if abs(step) <= _RELATIVE_TOLERANCE:
+            break
+    return float(min(np.exp(t), _MAX_SHAPE))

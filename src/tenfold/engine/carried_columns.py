@@ -81,6 +81,13 @@ class CarriedColumns:
         """Columns of no pass yet."""
         return cls(_Storage(n_rows, durable=durable), 0)
 
+    @classmethod
+    def of(cls, columns: tuple[np.ndarray, ...]) -> CarriedColumns:
+        """Durable columns that a loop has kept in its state, where checkpoints find them."""
+        storage = _Storage(len(columns[0]), durable=True)
+        storage.buffers[1], storage.version = columns, 1
+        return cls(storage, 1)
+
     @property
     def is_valid(self) -> bool:
         """Whether there are columns, and no later pass has replaced them."""

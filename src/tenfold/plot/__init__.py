@@ -64,6 +64,7 @@ _OFFERS = {
         "PrecisionRecallDisplay",
         "RocDisplay",
     ),
+    "topics": ("topic_words", "word_cloud"),
     "training_curves": (
         "EarlyStoppingDisplay",
         "HistoryDisplay",

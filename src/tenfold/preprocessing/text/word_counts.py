@@ -11,6 +11,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
+from tenfold.engine.context import current_engine
+from tenfold.engine.rows import Rows
+from tenfold.io.sparse_rows import SparseSpool
 from tenfold.preprocessing.text._vocabulary import (
     DEFAULT_ANALYSIS,
     CustomTokenizer,
@@ -252,6 +255,58 @@ class WordCounts(TransformerMixin, BaseEstimator):
         counts = vstack(batches, format="csr")
         return self._weight(columns.select(counts, size).astype(self.dtype))
 
+    def fit_rows(self, documents: Iterable[Any], y: Any = None) -> Rows:
+        """Learn the vocabulary and count, in one pass; the bags of words lie in a temporary file.
+
+        Parameters
+        ----------
+        documents : iterable of str (or UTF-8 bytes)
+            The documents, for example `tenfold.Documents` of files larger than memory.
+        y : array, optional
+            A label or target for each document.
+
+        Returns
+        -------
+        Rows
+            For `fit` of any model that takes sparse rows.
+
+        Examples
+        --------
+        >>> from tenfold import LatentDirichletAllocation, WordCounts
+        >>> counts = WordCounts()
+        >>> rows = counts.fit_rows(line for line in ["the cat sat", "the dog ran"])
+        >>> LatentDirichletAllocation(2, random_state=0).fit(rows).components_.shape
+        (2, 5)
+        """
+        self._validate_params()
+        self.tally_ = TermCounts()
+        spool, counted = SparseSpool(), SparseSpool()
+        columns = self._count(documents, spool)
+        size = len(self.tally_.numbers)
+        for block in spool.blocks(size):
+            counted.append(self._weight(columns.select(block, size).astype(self.dtype)))
+        return Rows(counted.source(len(self.vocabulary_), y), engine=current_engine())
+
+    def transform_rows(self, documents: Iterable[Any], y: Any = None) -> Rows:
+        """`transform` for a corpus larger than memory: the bags of words lie in a temporary file.
+
+        Parameters
+        ----------
+        documents : iterable of str (or UTF-8 bytes)
+            The documents.
+        y : array, optional
+            A label or target for each document.
+
+        Returns
+        -------
+        Rows
+            For methods of any model that takes sparse rows.
+        """
+        counted = SparseSpool()
+        for batch in self.transform_chunks(documents):
+            counted.append(batch)
+        return Rows(counted.source(len(self._fixed_vocabulary()), y), engine=current_engine())
+
     def merge(self, other: Self) -> Self:
         """Merge with a model trained on other documents; returns the model of both parts.
 
@@ -330,7 +385,7 @@ class WordCounts(TransformerMixin, BaseEstimator):
         return self.vocabulary_
 
     def _count(
-        self, documents: Iterable[Any], batches: list[Any] | None = None
+        self, documents: Iterable[Any], batches: list[Any] | SparseSpool | None = None
     ) -> VocabularyColumns:
         tokenizer = self._make_tokenizer()
         for chunk in iterate_batches(documents):
