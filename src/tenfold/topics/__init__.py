@@ -4,7 +4,7 @@ from tenfold._lazy import attach, modules_of_names
 
 # What each module offers. No name here is also that of a module: importing it would hide the name.
 _OFFERS = {
-    "coherence": ("Cooccurrence", "topic_coherence"),
+    "coherence": ("WindowCounts", "topic_coherence"),
     "lda": ("LatentDirichletAllocation",),
     "n_topics": ("TopicCountChoice", "choose_topics"),
     "topic_mixture": ("TopicMixture",),

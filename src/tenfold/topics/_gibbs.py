@@ -21,13 +21,13 @@ from tenfold.engine.rows import Rows
 from tenfold.optim.convergence import until_converged
 from tenfold.topics._bags import Bags, bags_of_words
 from tenfold.topics._gibbs_numba import draw_first_topics, sample_documents, topic_log_probability
-from tenfold.topics._variational import LEAST_PRIOR, Learned, TopicParameters, learn_eta
+from tenfold.topics._variational import LEAST_PRIOR, LearnedPriors, TopicParameters, learn_eta
 from tenfold.topics._word_sums import allocate_sums, dense_sums
 
 MAX_TOPICS = 2**16  # topics of words are stored in two bytes
 
 
-class GibbsSums(NamedTuple):
+class TopicSampleSums(NamedTuple):
     """Statistic of a sweep.
 
     Attributes
@@ -46,7 +46,7 @@ class GibbsSums(NamedTuple):
     n: int
 
 
-class GibbsState(NamedTuple):
+class TopicSampleState(NamedTuple):
     """State between sweeps.
 
     Attributes
@@ -73,7 +73,7 @@ class SweepSettings(NamedTuple):
 
 
 def sample_topics(
-    rows: Rows, start: TopicParameters, learned: Learned, model: Any, seed: int
+    rows: Rows, start: TopicParameters, learned: LearnedPriors, model: Any, seed: int
 ) -> tuple[TopicParameters, dict[str, Any]]:
     """Sweeps of the sampler; the topics are the mean of the second half."""
     K = len(start.alpha)
@@ -83,7 +83,9 @@ def sample_topics(
     sums, columns = rows.carry(first_sweep, None, start, settings, durable=True)
     counts = dense_sums(sums.words, rows.n_features)
     burn_in = model.max_iter // 2
-    first = GibbsState(counts, start.alpha, start.eta, np.zeros(counts.shape), columns.array(0))
+    first = TopicSampleState(
+        counts, start.alpha, start.eta, np.zeros(counts.shape), columns.array(0)
+    )
     loop = until_converged(first, tol=-1.0, max_iter=model.max_iter)
     for state in loop:
         now = settings._replace(sweep=loop.n_iter + 1)
@@ -94,7 +96,7 @@ def sample_topics(
         alpha = fixed_point(sums, state.alpha) if learned.alpha else state.alpha
         kept = loop.n_iter >= burn_in
         eta = learn_eta(TopicParameters(counts + state.eta, alpha, state.eta), learned).eta
-        state = GibbsState(counts, alpha, eta, state.mean + kept * counts, columns.array(0))
+        state = TopicSampleState(counts, alpha, eta, state.mean + kept * counts, columns.array(0))
         loop.update(state, objective=-log_probability, change=np.inf)
     end = loop.state
     mean = end.mean / (model.max_iter - burn_in) if model.max_iter else end.counts
@@ -104,7 +106,7 @@ def sample_topics(
 
 def first_sweep(
     chunk: Chunk, _: None, start: TopicParameters, settings: SweepSettings
-) -> tuple[GibbsSums, tuple[np.ndarray]]:
+) -> tuple[TopicSampleSums, tuple[np.ndarray]]:
     """Draw the topic of every word from the first topics."""
     bags = _whole_counts(chunk, settings.model_name)
     V, K = start.topics.shape
@@ -115,7 +117,7 @@ def first_sweep(
     draw_first_topics(
         *bags[:3], table, start.alpha, settings.seed, chunk.first, assignments, slots, changes
     )
-    sums = GibbsSums(statistic, np.zeros(K), 0.0, 0.0, chunk.rows)
+    sums = TopicSampleSums(statistic, np.zeros(K), 0.0, 0.0, chunk.rows)
     return sums, (_by_document(assignments, lengths),)
 
 
@@ -126,7 +128,7 @@ def sweep(
     alpha: np.ndarray,
     eta: np.ndarray,
     settings: SweepSettings,
-) -> tuple[GibbsSums, tuple[np.ndarray]]:
+) -> tuple[TopicSampleSums, tuple[np.ndarray]]:
     """Sample the topic of every word of a chunk, from its own copy of the counts."""
     bags = _whole_counts(chunk, settings.model_name)
     V, K = counts.shape
@@ -141,11 +143,11 @@ def sweep(
     total_digamma, log_probability = sample_documents(
         *bags[:3], alpha, local, totals, key, assignments, slots, changes, digammas
     )
-    sums = GibbsSums(statistic, digammas, total_digamma, log_probability, chunk.rows)
+    sums = TopicSampleSums(statistic, digammas, total_digamma, log_probability, chunk.rows)
     return sums, (_by_document(assignments, _tokens(bags)),)
 
 
-def fixed_point(sums: GibbsSums, alpha: np.ndarray) -> np.ndarray:
+def fixed_point(sums: TopicSampleSums, alpha: np.ndarray) -> np.ndarray:
     """A step towards the most likely prior of the topics of documents (Minka, 2000)."""
     ratio = sums.digammas - sums.n * psi(alpha)
     total = sums.total_digamma - sums.n * psi(alpha.sum())

@@ -19,7 +19,7 @@ from tenfold.topics._lda_numba import expect_words, infer_topics
 from tenfold.topics._variational import (
     LEAST_PRIOR,
     InferenceSettings,
-    Learned,
+    LearnedPriors,
     TopicParameters,
     first_gammas,
     learn_eta,
@@ -33,7 +33,7 @@ class OnlineSettings(NamedTuple):
     """Settings of the steps: inference, priors that are learned, and the weight of a batch."""
 
     inference: InferenceSettings
-    learned: Learned
+    learned: LearnedPriors
     decay: float
     offset: float
 
@@ -94,7 +94,7 @@ def online_settings(model: Any) -> OnlineSettings:
     inference = InferenceSettings(
         int(model.max_doc_update_iter), float(model.mean_change_tol), type(model).__name__
     )
-    learned = Learned(
+    learned = LearnedPriors(
         *(isinstance(p, str) for p in (model.doc_topic_prior, model.topic_word_prior))
     )
     return OnlineSettings(inference, learned, float(model.learning_decay), model.learning_offset)

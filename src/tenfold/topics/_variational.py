@@ -164,7 +164,7 @@ def sum_bounds(chunk: Chunk, given: TopicTable, settings: InferenceSettings) -> 
     return BoundSums(float(bound), chunk.weight, float(bags.weights @ bags.lengths))
 
 
-class Learned(NamedTuple):
+class LearnedPriors(NamedTuple):
     """Which priors are learned."""
 
     alpha: bool
@@ -172,7 +172,7 @@ class Learned(NamedTuple):
 
 
 def maximize(
-    sums: TopicSums, given: TopicTable, parameters: TopicParameters, learned: Learned
+    sums: TopicSums, given: TopicTable, parameters: TopicParameters, learned: LearnedPriors
 ) -> TopicParameters:
     """The topics, and priors that are learned, which are best for the documents' parameters."""
     _, alpha, eta = parameters
@@ -183,7 +183,7 @@ def maximize(
     return learn_eta(TopicParameters(topics, alpha, eta), learned)
 
 
-def learn_eta(parameters: TopicParameters, learned: Learned) -> TopicParameters:
+def learn_eta(parameters: TopicParameters, learned: LearnedPriors) -> TopicParameters:
     """The prior of words that is best for the topics, where it is learned."""
     if not learned.eta:
         return parameters
@@ -193,7 +193,7 @@ def learn_eta(parameters: TopicParameters, learned: Learned) -> TopicParameters:
     return parameters._replace(eta=np.full((1, 1), best))
 
 
-class Ascent(NamedTuple):
+class TopicAscent(NamedTuple):
     """State of the ascent: parameters, their bound, and those of the next step.
 
     Attributes
@@ -223,16 +223,18 @@ def perplexity(bound: float, n_words: float) -> float:
 
 
 def evaluate(
-    rows: Rows, parameters: TopicParameters, settings: InferenceSettings, learned: Learned
-) -> Ascent:
+    rows: Rows, parameters: TopicParameters, settings: InferenceSettings, learned: LearnedPriors
+) -> TopicAscent:
     """One pass: the bound of parameters, and the next ones."""
     given = topic_table(parameters)
     sums = rows.total(sum_topics, given, settings)
     target = maximize(sums, given, parameters, learned)
-    return Ascent(parameters, target, given.bound + sums.bound, sums.n_words, np.inf)
+    return TopicAscent(parameters, target, given.bound + sums.bound, sums.n_words, np.inf)
 
 
-def ascend(rows: Rows, now: Ascent, settings: InferenceSettings, learned: Learned) -> Ascent | None:
+def ascend(
+    rows: Rows, now: TopicAscent, settings: InferenceSettings, learned: LearnedPriors
+) -> TopicAscent | None:
     """The next parameters; halfway to them where the bound would fall; None if it falls there too.
 
     The step to the target maximizes the bound for the documents' last parameters, but inference

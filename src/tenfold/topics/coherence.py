@@ -20,7 +20,7 @@ _WINDOWS = {"u_mass": 0, "npmi": 10, "uci": 10, "c_v": 110}  # words; 0: whole d
 _EPSILON = 1e-12  # added to probabilities of pairs
 
 
-class Cooccurrence(NamedTuple):
+class WindowCounts(NamedTuple):
     """Statistic: how many windows there are, and in how many each pair of words occurs.
 
     Attributes
@@ -103,7 +103,7 @@ def topic_coherence(
     )
 
 
-def count_texts(vocabulary: dict[str, int], documents: Iterable[Any], window: int) -> Cooccurrence:
+def count_texts(vocabulary: dict[str, int], documents: Iterable[Any], window: int) -> WindowCounts:
     """Windows of texts in which words occur together."""
     if isinstance(documents, str | bytes):
         raise TypeError("documents is one text: give a list of texts")
@@ -114,10 +114,10 @@ def count_texts(vocabulary: dict[str, int], documents: Iterable[Any], window: in
         words = tokenize(document) if is_text else [str(word).encode() for word in document]
         numbers = np.fromiter((known.get(word, -1) for word in words), np.int64, len(words))
         n += count_windows(numbers, window or max(len(words), 1), pairs)
-    return Cooccurrence(pairs, n)
+    return WindowCounts(pairs, n)
 
 
-def _count_columns(vocabulary: dict[str, int], documents: Any, names: Any) -> Cooccurrence:
+def _count_columns(vocabulary: dict[str, int], documents: Any, names: Any) -> WindowCounts:
     """The same from counts of words: windows are whole documents."""
     column_of = {word: column for column, word in enumerate(word_names(names).tolist())}
     unknown = [word for word in vocabulary if word not in column_of]
@@ -127,18 +127,18 @@ def _count_columns(vocabulary: dict[str, int], documents: Any, names: Any) -> Co
     if not (is_rows_like(documents) or issparse(documents)):
         documents = np.asarray(documents)
     rows = documents if isinstance(documents, Rows) else open_rows(documents)
-    return Cooccurrence(*rows.total(count_documents, columns))
+    return WindowCounts(*rows.total(count_documents, columns))
 
 
-def count_documents(chunk: Chunk, columns: np.ndarray) -> Cooccurrence:
+def count_documents(chunk: Chunk, columns: np.ndarray) -> WindowCounts:
     """Documents of a chunk in which words occur together."""
     X = chunk.X[:, columns]
     there = np.asarray((X if isinstance(X, np.ndarray) else X.toarray()) > 0, np.float64)
-    return Cooccurrence((there.T @ there).astype(np.int64), chunk.rows)
+    return WindowCounts((there.T @ there).astype(np.int64), chunk.rows)
 
 
 def _coherence(
-    counts: Cooccurrence, words: list[int], measure: str, epsilon: float | None
+    counts: WindowCounts, words: list[int], measure: str, epsilon: float | None
 ) -> float:
     """Coherence of one topic."""
     pairs = counts.pairs[np.ix_(words, words)].astype(np.float64)

@@ -21,7 +21,7 @@ from tenfold.topics._online import learn_batches, total_weight, update_from_rows
 from tenfold.topics._priors import draw_topics, resolve_alpha, resolve_eta, start_from
 from tenfold.topics._variational import (
     InferenceSettings,
-    Learned,
+    LearnedPriors,
     TopicParameters,
     TopicTable,
     ascend,
@@ -224,9 +224,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, Transformer):
         )
 
     @property
-    def _learned_priors(self) -> Learned:
+    def _learned_priors(self) -> LearnedPriors:
         names = (self.doc_topic_prior, self.topic_word_prior)
-        return Learned(*(isinstance(prior, str) for prior in names))
+        return LearnedPriors(*(isinstance(prior, str) for prior in names))
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         fits = [self._fit_once(rows, rng) for _ in range(self._count_starts(rows))]

@@ -327,14 +327,14 @@ class TopicMixture(ClassNamePrefixFeaturesOutMixin, Transformer):
             rows = self._rows(X, reset=False)
             return completion_perplexity(rows, topics, random_state, infer_shares, topics, settings)
 
-    def _log_sums(self, X: Any) -> LogSums:
+    def _log_sums(self, X: Any) -> MixLogSums:
         check_is_fitted(self)
         with self._work_context():
             rows = self._rows(X, reset=False)
             return rows.total(sum_logs, self._topics, self._new_documents())
 
 
-class LogSums(NamedTuple):
+class MixLogSums(NamedTuple):
     """Log-probability of words, and their weight."""
 
     log_probability: float
@@ -388,12 +388,12 @@ def document_logs(chunk: Chunk, topics: np.ndarray, settings: MixSettings) -> np
     return _run(bags, topics, settings)[1].astype(chunk.X.dtype)
 
 
-def sum_logs(chunk: Chunk, topics: np.ndarray, settings: MixSettings) -> LogSums:
+def sum_logs(chunk: Chunk, topics: np.ndarray, settings: MixSettings) -> MixLogSums:
     """Log-probability of the words of a chunk."""
     bags = bags_of_words(chunk, settings.model_name)
     logs = _run(bags, topics, settings)[1]
     total = np.where(bags.weights > 0, bags.weights * logs, 0.0).sum()
-    return LogSums(float(total), float(bags.weights @ bags.lengths))
+    return MixLogSums(float(total), float(bags.weights @ bags.lengths))
 
 
 def infer_shares(bags: Bags, topics: np.ndarray, settings: MixSettings) -> np.ndarray:
