@@ -17,6 +17,7 @@ from tenfold.automl.ensemble_selection import evaluate_ensemble
 from tenfold.automl.final_model import combine_fits, fit_final, make_table_model
 from tenfold.automl.fold_store import FoldStore
 from tenfold.automl.preparation import PreparedTable, prepare_table, sample_rows
+from tenfold.automl.recommender_study import is_rating_table, run_recommenders
 from tenfold.automl.result import Attempt, HoldoutEvaluation, Study
 from tenfold.automl.table_model import TableModel
 from tenfold.automl.target import iterate_cells
@@ -213,7 +214,7 @@ def learn(
     output: Any = None,
     resume: bool = False,
     watch: Any = None,
-) -> Study:
+) -> Any:
     """Select a model for a table by cross-validation, and evaluate it once on held-out rows.
 
     A part of the rows is held out for the test. On the others, candidate models, from a baseline to
@@ -227,8 +228,10 @@ def learn(
         The table: CSV, Parquet, Arrow, JSON lines or Excel files, of any size.
     target : str, optional
         The column to be predicted. Without one, the rows are clustered.
-    task : {"regression", "two-class", "multi-class", "classification", "clusters"}, optional
-        Inferred from the target by default.
+    task : {"regression", "two-class", "multi-class", "classification", "clusters", \
+            "recommendation"}, optional
+        Inferred from the target by default. A table of users, items and ratings (and times) gets
+        a recommender, and the result is a `RecommenderStudy`.
     kinds : dict, name -> kind, optional
         "number", "category", "text", "date" or "identifier", for columns that are misclassified.
     drop : list of str
@@ -311,5 +314,7 @@ def learn(
     if target in config.drop:
         raise ValueError(f"{target!r} is the target and cannot be dropped")
     records = records.select([name for name in records.names if name not in config.drop])
+    if is_rating_table(records, config):
+        return run_recommenders(records, config, callbacks)
     run = run_clustering if target is None else run_supervised
     return run(records, config, callbacks)

@@ -7,7 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.automl.task_scores import CLUSTERS, MULTI_CLASS, REGRESSION, TASKS, TWO_CLASS
+from tenfold.automl.task_scores import (
+    CLUSTERS,
+    MULTI_CLASS,
+    RECOMMENDATION,
+    REGRESSION,
+    TASKS,
+    TWO_CLASS,
+)
 from tenfold.automl.value_ranges import SMALLEST_RANGE, check_numbers
 
 _MAX_CLASS_NUMBERS = 20  # distinct integers up to which they are taken for classes
@@ -231,8 +238,11 @@ def validate_task(task: str | None, target: str | None) -> str | None:
     requested = None if task is None else task.replace("_", "-").lower()
     if requested == "classification":
         return None if target is None else requested
+    if requested == RECOMMENDATION:
+        return requested
     if requested is not None and requested not in TASKS:
-        raise ValueError(f"task={task!r}: there are {', '.join(TASKS)}, classification")
+        known = ", ".join([*TASKS, "classification", RECOMMENDATION])
+        raise ValueError(f"task={task!r}: there are {known}")
     if (requested == CLUSTERS) != (target is None) and requested is not None:
         raise ValueError(
             "task='clusters' has no target: leave it out"

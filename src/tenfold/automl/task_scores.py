@@ -13,6 +13,7 @@ from tenfold.metrics.registry import METRICS, get_metric
 from tenfold.model_selection.confidence_intervals import bootstrap_interval, error_interval
 
 REGRESSION, TWO_CLASS, MULTI_CLASS, CLUSTERS = "regression", "two-class", "multi-class", "clusters"
+RECOMMENDATION = "recommendation"
 TASKS = (REGRESSION, TWO_CLASS, MULTI_CLASS, CLUSTERS)
 _REPORTED_METRICS = {
     REGRESSION: ("r2", "neg_root_mean_squared_error", "neg_mean_absolute_error"),

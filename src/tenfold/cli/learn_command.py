@@ -41,7 +41,9 @@ Target = Annotated[
 ]
 Task = Annotated[
     str | None,
-    typer.Option(metavar="TASK", help="regression, two-class, multi-class or clusters."),
+    typer.Option(
+        metavar="TASK", help="regression, two-class, multi-class, clusters or recommendation."
+    ),
 ]
 Kind = Annotated[
     list[str] | None,
@@ -111,7 +113,8 @@ def learn(
     """Compare models on a table and save the best simple one with a report.
 
     Models are compared by cross-validation; the chosen one is evaluated on rows that were held out.
-    Without --target, the rows are clustered. Writes model.tenfold, metrics.json and report.html.
+    Without --target, the rows are clustered; a table of users, items and ratings gets a
+    recommender. Writes model.tenfold, metrics.json and report.html.
     Ctrl-C stops the comparison and continues with the finished models; a second Ctrl-C ends the
     command, and --resume continues it later.
     """
@@ -123,7 +126,7 @@ def learn(
     console.log_all([table.summary, *table.records.notes])
     folder = output or Path(f"tenfold-{table.name}")
     settings = dict(
-        target=target or (None if task == "clusters" else table.target),
+        target=target or (None if task in {"clusters", "recommendation"} else table.target),
         task=task,
         kinds=parse_kinds(kind or []),
         drop=tuple(drop or ()),
@@ -200,6 +203,7 @@ def _write_files(
 ) -> dict[str, Path]:
     """Paths of the files of a study; writes the report, or removes that of an earlier model."""
     from tenfold.report.pages import write_report
+    from tenfold.report.recommendation_page import write_recommendations
 
     files = {"model": folder / MODEL_FILE, "metrics": folder / "metrics.json"}
     if not report:
@@ -207,7 +211,8 @@ def _write_files(
         return files
     console.log("Writing the report ...")
     try:
-        return files | {"report": write_report(study, folder / _REPORT_FILE)}
+        write = write_recommendations if study.task == "recommendation" else write_report
+        return files | {"report": write(study, folder / _REPORT_FILE)}
     except OSError:
         raise
     except Exception as error:  # noqa: BLE001 - the study is finished and saved
@@ -217,14 +222,19 @@ def _write_files(
 
 def report_study(console: CommandConsole, study: Any, files: dict[str, Path]) -> None:
     """Print the leaderboard and a summary, or all results as JSON."""
-    from tenfold.cli.console import make_leaderboard, summarize_study
+    from tenfold.cli.console import make_leaderboard, summarize_recommenders, summarize_study
 
     paths = {name: str(path) for name, path in files.items()}
     console.print_json(study.metrics() | {"files": paths})
     if isinstance(sys.stdout, ClosedOutput):
         return  # all results are in files
-    console.print("", make_leaderboard(study, console.out.width), "", summarize_study(study), "")
+    if study.task == "recommendation":
+        console.print("", *summarize_recommenders(study), "")
+    else:
+        table = make_leaderboard(study, console.out.width)
+        console.print("", table, "", summarize_study(study), "")
     width = max(map(len, files))
     console.print(*(f"{name:<{width}}  {path}" for name, path in files.items()))
     folder = quote(str(files["model"].parent))
-    console.print("", f"Predict new rows:  tenfold predict {folder} new.csv -o predictions.csv")
+    if study.task != "recommendation":
+        console.print("", f"Predict new rows:  tenfold predict {folder} new.csv -o predictions.csv")

@@ -162,6 +162,7 @@ class Recommender(Estimator):
         exclude_seen: bool = True,
         exclude: Any = (),
         among: Any = None,
+        popular: bool = False,
     ) -> Recommendations:
         """The best items of a user, or of each of several users.
 
@@ -180,6 +181,8 @@ class Recommender(Estimator):
             Other items to leave out.
         among : list of items, optional
             The only items to choose from.
+        popular : bool, default=False
+            Whether everybody gets the most popular items, for comparison.
 
         Returns
         -------
@@ -196,47 +199,49 @@ class Recommender(Estimator):
             if user is None:
                 entries = self._entries_of(ratings)
                 seen = entries if exclude_seen else None
-                return _first(self._top(self._fold_in(entries), seen, n, allowed))
+                scores = self._scores(self._fold_in(entries))
+                return _first(self._top(scores, seen, n, allowed))
             single = np.ndim(user) == 0
             codes = find_ids(self.user_ids_, np.atleast_1d(np.asarray(user)), "user")
-            found = self._recommend_codes(codes, n, allowed, exclude_seen=exclude_seen)
+            found = self._recommend_codes(
+                codes, n, allowed, exclude_seen=exclude_seen, popular=popular
+            )
         return _first(found) if single else found
 
     def _recommend_codes(
-        self, codes: np.ndarray, n: int, allowed: np.ndarray, *, exclude_seen: bool
+        self, codes: np.ndarray, n: int, allowed: np.ndarray, *, exclude_seen: bool, popular: bool
     ) -> Recommendations:
         parts = []
         for first in range(0, len(codes), USERS_PER_BLOCK):
             block = codes[first : first + USERS_PER_BLOCK]
             seen = self._seen(block) if exclude_seen else None
-            best = self._top(self._profiles(block), seen, n, allowed)
-            if (block < 0).any():
-                popular = self._popular(n, allowed)
-                best.items[block < 0], best.scores[block < 0] = popular
-            parts.append(best)
+            scores = (
+                self._popular_scores(len(block)) if popular else self._scores(self._profiles(block))
+            )
+            scores[block < 0] = self._popular_scores(1)[0]
+            parts.append(self._top(scores, seen, n, allowed))
         return Recommendations(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
     def _top(
-        self, profiles: Any, seen: SortedEntries | None, n: int, allowed: np.ndarray
+        self, scores: np.ndarray, seen: SortedEntries | None, n: int, allowed: np.ndarray
     ) -> Recommendations:
-        """The best allowed items of each profile; ties go to the item that comes first."""
-        scores = self._scores(profiles)
+        """The best allowed items of each row; ties go to the item that comes first."""
         scores[:, ~allowed] = -np.inf
         if seen is not None:
             scores[np.repeat(np.arange(len(scores)), seen.counts), seen.indices] = -np.inf
         order = top_places(scores, min(n, scores.shape[1]))
         best = np.take_along_axis(scores, order, axis=1)
-        items = self.item_ids_[order].astype(object)
-        items[best == -np.inf] = None
-        best[best == -np.inf] = np.nan
-        plain = all(item is not None for item in items.flat)
-        return Recommendations(items.astype(self.item_ids_.dtype) if plain else items, best)
+        items = self.item_ids_[order]
+        none = best == -np.inf
+        if none.any():
+            items = items.astype(object)
+            items[none], best[none] = None, np.nan
+        return Recommendations(items, best)
 
-    def _popular(self, n: int, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        counts = np.where(allowed, self.item_counts_, -1.0)
-        order = np.argsort(-counts, kind="stable")[:n]
-        share = counts[order] / max(len(self.user_ids_), 1)
-        return self.item_ids_[order], np.where(share < 0, np.nan, share)
+    def _popular_scores(self, n_users: int) -> np.ndarray:
+        """Share of users that rated each item, for each user."""
+        share = self.item_counts_ / max(len(self.user_ids_), 1)
+        return np.tile(share, (n_users, 1))
 
     def popular_items(self, n: int = 10) -> Recommendations:
         """The items with most ratings, and the share of users that rated each.
@@ -247,7 +252,8 @@ class Recommender(Estimator):
             Number of items.
         """
         check_is_fitted(self)
-        return Recommendations(*self._popular(n, np.ones(len(self.item_ids_), bool)))
+        everything = np.ones(len(self.item_ids_), bool)
+        return _first(self._top(self._popular_scores(1), None, n, everything))
 
     def explain(
         self, user: Any = None, item: Any = None, n: int = 5, *, ratings: Any = None

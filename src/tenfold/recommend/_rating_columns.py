@@ -12,20 +12,12 @@ from tenfold.io.columnar import NumericColumn, TableError
 from tenfold.io.opener import is_dask
 from tenfold.io.table import TableSource
 from tenfold.io.table_opener import open_table
+from tenfold.recommend.table_columns import find_rating_columns
 
 if TYPE_CHECKING:
     from tenfold.recommend.ratings import RatingColumns
 
 _BATCH = 2**20  # rows
-_WORDS = {
-    "user": ("user", "customer", "client", "member", "visitor", "reader", "viewer", "listener",
-             "person", "who", "student", "session", "account", "reviewer", "buyer"),
-    "item": ("item", "movie", "film", "product", "book", "song", "track", "artist", "title",
-             "article", "game", "course", "what", "sku", "asin", "isbn", "business", "anime"),
-    "rating": ("rating", "score", "stars", "rate", "value", "count", "plays", "quantity",
-               "preference", "weight", "clicks", "views", "listens"),
-    "time": ("time", "timestamp", "date", "datetime", "when", "day", "year"),
-}  # fmt: skip
 
 
 class RatingBatch(NamedTuple):
@@ -36,34 +28,6 @@ class RatingBatch(NamedTuple):
     value: np.ndarray | None
     weight: np.ndarray | None
     n: int
-
-
-def find_rating_columns(names: list[str]) -> dict[str, str]:
-    """Columns of a table by their names: "user", "item", and "rating" and "time" if they are there.
-
-    Examples
-    --------
-    >>> find_rating_columns(["timestamp", "userId", "movieId", "rating"])
-    {'user': 'userId', 'item': 'movieId', 'rating': 'rating', 'time': 'timestamp'}
-    """
-    found: dict[str, str] = {}
-    for role, words in _WORDS.items():
-        for name in names:
-            if name not in found.values() and _first_word(name) in words:
-                found[role] = name
-                break
-    return found
-
-
-def _first_word(name: str) -> str:
-    """A name without "id" and the like: userId, user_id, UserID and user are all "user"."""
-    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
-    for end in ("_id", "id", "_name", "_key", "_no", "s"):
-        if plain.endswith(end) and len(plain) > len(end) + 1:
-            shorter = plain.removesuffix(end)
-            if any(shorter in words for words in _WORDS.values()):
-                return shorter
-    return plain
 
 
 def read_batches(X: Any, y: Any, w: Any, names: RatingColumns) -> Iterator[RatingBatch]:
@@ -78,7 +42,8 @@ def read_batches(X: Any, y: Any, w: Any, names: RatingColumns) -> Iterator[Ratin
         for frame in compute_partitions(X):
             yield from _table_batches(open_table(frame), y, w, names)
     elif isinstance(X, np.ndarray | list | tuple) and not _is_paths_or_records(X):
-        yield from _array_batches(np.asarray(X), y, w)
+        array = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)  # ids keep their kind
+        yield from _array_batches(array, y, w)
     else:
         yield from _table_batches(open_table(X), y, w, names)
 

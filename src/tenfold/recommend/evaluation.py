@@ -13,7 +13,13 @@ from tenfold.recommend.ratings import open_ratings
 
 
 def evaluate_ranking(
-    model: Any, X: Any, y: Any = None, *, k: int = 10, threshold: float | None = None
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    k: int = 10,
+    threshold: float | None = None,
+    popular: bool = False,
 ) -> RankingTotals:
     """Precision, recall, NDCG and MAP of the top lists of all users in held-out ratings.
 
@@ -29,6 +35,8 @@ def evaluate_ranking(
         Length of the lists.
     threshold : float, optional
         Smallest rating of a relevant item; by default every item in X is relevant.
+    popular : bool, default=False
+        Evaluate lists of the most popular items instead: what the model has to beat.
 
     Returns
     -------
@@ -56,7 +64,7 @@ def evaluate_ranking(
             items, values = entries.row(user)
             kept = slice(None) if threshold is None else values >= threshold
             relevant.append(ratings.items[items[kept]].tolist())
-        lists = model.recommend(ratings.users[block], k).items
+        lists = model.recommend(ratings.users[block], k, popular=popular).items
         part = ranking_totals([row.tolist() for row in lists], relevant, k)
         totals = totals.merge(part)
     return totals

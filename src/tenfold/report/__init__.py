@@ -18,6 +18,10 @@ _OFFERS = {
         "render_explanation",
         "write_explanation",
     ),
+    "recommendation_page": (
+        "render_recommendations",
+        "write_recommendations",
+    ),
     "pages": (
         "render_report",
         "write_report",
