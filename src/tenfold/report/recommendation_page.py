@@ -147,12 +147,12 @@ def _view(model: Any, user: Any, n: int) -> UserView:
     kept = zip(best.items.tolist(), scores.tolist(), strict=False)
     low = min(scores.min(), 0.0) if len(scores) else 0.0
     top = max(scores.max() - low, 1e-12) if len(scores) else 1.0
-    shown = [_recommended(model, user, i, 100 * (s - low) / top) for i, s in kept]
+    shown = [_describe_item(model, user, i, 100 * (s - low) / top) for i, s in kept]
     liked = [(str(items[j]), format_value(float(values[j]))) for j in order]
     return UserView(str(user), len(items), liked, shown)
 
 
-def _recommended(model: Any, user: Any, item: Any, percent: float) -> RecommendedItem:
+def _describe_item(model: Any, user: Any, item: Any, percent: float) -> RecommendedItem:
     found = model.explain(user, item, _REASONS)
     largest = max([abs(reason.contribution) for reason in found.reasons] or [1.0]) or 1.0
     reasons = [
