@@ -17,6 +17,7 @@ from benchmarks import (
     glm,
     kernels,
     lasso,
+    maps,
     memory,
     mixtures,
     neighbors,
@@ -41,6 +42,7 @@ GROUPS |= {"gaussian-process": gaussian_process}
 GROUPS |= {"networks": networks, "small": small, "startup": startup, "memory": memory}
 GROUPS |= {"kernels": kernels, "svm": svm, "trees": trees, "neighbors": neighbors}
 GROUPS |= {"approximate-neighbors": approximate_neighbors, "rl": rl, "sequences": sequences}
+GROUPS |= {"maps": maps}
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from tenfold.automl.preparation import (
     sample_rows,
     useful_columns,
 )
-from tenfold.automl.result import Attempt, ClusterSummary, Study
+from tenfold.automl.result import Attempt, ClusterSummary, NeighborMap, Study
 from tenfold.automl.schema import cells_to_records, encode_cells
 from tenfold.automl.table_model import TableModel
 from tenfold.automl.task_scores import CLUSTERS
@@ -83,6 +83,9 @@ def _level_trait(name: str, column: TextColumn, in_cluster: np.ndarray) -> list[
 _MAX_CLUSTERS = 10
 _N_INIT = 5
 _MAX_POINTS = 5_000
+_MAX_LOADINGS = 3  # columns named of a component
+_MIN_MAP_ROWS, _MAX_MAP_ROWS = 30, 1_500  # of t-SNE
+_MAP_ITERATIONS = 750
 _METRIC = "silhouette"
 _WEAK_SILHOUETTE = 0.25  # Kaufman and Rousseeuw (1990): no substantial structure below it
 
@@ -215,6 +218,7 @@ def _summarize_clusters(
     if points.shape[1] < 2:
         points = np.column_stack([points, np.zeros(len(points))])
     k = len(model.model_.cluster_centers_)
+    names = encoder.get_feature_names_out().tolist()
     return ClusterSummary(
         sizes=np.bincount(labels, minlength=k),
         labels=labels,
@@ -222,8 +226,30 @@ def _summarize_clusters(
         points=points,
         point_labels=labels[::step],
         variance=np.asarray(pca.explained_variance_ratio_),
-        names=encoder.get_feature_names_out().tolist(),
+        names=names,
+        loadings=[_largest_weights(names, axis) for axis in pca.components_[:2]],
+        map=_map_neighbors(X, labels),
     )
+
+
+def _largest_weights(names: list[str], axis: np.ndarray) -> list[tuple[str, float]]:
+    """Columns with the largest weights in a component."""
+    order = np.argsort(-np.abs(axis), kind="stable")[:_MAX_LOADINGS]
+    return [(names[j], float(axis[j])) for j in order]
+
+
+def _map_neighbors(X: np.ndarray, labels: np.ndarray) -> NeighborMap | None:
+    """t-SNE of some rows; None for few rows, and where two components show everything."""
+    step = max(-(-len(X) // _MAX_MAP_ROWS), 1)
+    rows = np.unique(X[::step], axis=0, return_index=True)[1] * step  # equal rows once
+    if len(rows) < _MIN_MAP_ROWS or X.shape[1] <= 2:
+        return None
+    rows = np.sort(rows)
+    some = np.ascontiguousarray(X[rows])
+    perplexity = min(30.0, (len(rows) - 1) / 3)
+    points = tenfold.TSNE(perplexity=perplexity, max_iter=_MAP_ITERATIONS).fit_transform(some)
+    trust = tenfold.trustworthiness(some, points, n_neighbors=min(10, (len(rows) - 1) // 2))
+    return NeighborMap(np.asarray(points), labels[rows], trust)
 
 
 def _check_silhouette(best: Attempt) -> list[diagnostics.Finding]:

@@ -116,6 +116,22 @@ class HoldoutEvaluation:
 
 
 @dataclass
+class NeighborMap:
+    """A map of rows that keeps their neighbors.
+
+    Attributes
+    ----------
+    points : (n_points, 2) t-SNE of the rows
+    labels : (n_points,) their clusters
+    trust : trustworthiness of the map
+    """
+
+    points: np.ndarray
+    labels: np.ndarray
+    trust: float
+
+
+@dataclass
 class ClusterSummary:
     """Result of a study without a target.
 
@@ -128,6 +144,8 @@ class ClusterSummary:
     point_labels : (n_points,) their clusters
     variance : explained variance ratio of each principal component
     names : names of the encoded columns
+    loadings : of the first two components, pairs of a column and its weight, the largest first
+    map : t-SNE of at most 1,500 rows, None where two components say all
     """
 
     sizes: np.ndarray
@@ -137,6 +155,8 @@ class ClusterSummary:
     point_labels: np.ndarray
     variance: np.ndarray
     names: list[str]
+    loadings: list[list[tuple[str, float]]] = field(default_factory=list)
+    map: NeighborMap | None = None
 
 
 @dataclass

@@ -186,27 +186,58 @@ def cluster_cards(clusters: ClusterSummary) -> list[ClusterCard]:
 
 
 def cluster_figures(study: Study) -> list[Figure]:
-    """The rows in two principal components, and the score of each number of clusters."""
+    """The rows in two principal components and as a map, and the score of each number of clusters."""
     if study.clusters is None:
         return []
-    return [_projection_figure(study.clusters), _n_clusters_figure(study)]
+    figures = [_projection_figure(study.clusters), _n_clusters_figure(study)]
+    if study.clusters.map is not None:
+        figures.insert(1, _map_figure(study.clusters))
+    return figures
+
+
+def _cluster_chart(points: np.ndarray, labels: np.ndarray, names: tuple[str, str]) -> Chart:
+    """Points of rows, colored by cluster."""
+    rows = thin_indices(len(points), _MAP_POINTS)
+    points, labels = points[rows], labels[rows]
+    xs, ys = (pad_limits(np.quantile(points[:, i], [0.002, 0.998]), 0.05) for i in (0, 1))
+    chart = Chart(xs, ys, size=_MAP_SIZE).axes(*names)
+    inside = (points > [xs[0], ys[0]]).all(axis=1) & (points < [xs[1], ys[1]]).all(axis=1)
+    for cluster in range(int(labels.max(initial=0)) + 1):
+        members = inside & (labels == cluster)
+        chart.points(points[members, 0], points[members, 1], f"c{cluster % 8}")
+    return chart
+
+
+def _cluster_legend(clusters: ClusterSummary) -> list[tuple[str, str]]:
+    return [(f"c{i % 8}", f"cluster {i + 1}") for i in range(min(len(clusters.sizes), 12))]
+
+
+def _map_figure(clusters: ClusterSummary) -> Figure:
+    found = clusters.map
+    if found is None:
+        raise ValueError("the study has no map")
+    chart = _cluster_chart(found.points, found.labels, ("", ""))
+    caption = (
+        f"A map of {format_count(len(found.points))} rows by t-SNE: rows that are alike lie side "
+        "by side, whatever their cluster. Gaps and sizes of groups say little. Trustworthiness "
+        f"{found.trust:.2f} (1: all neighbors in the map are neighbors in the data)."
+    )
+    picture = chart.render("Map of the rows by t-SNE")
+    return Figure("Map of neighbors", caption, [picture], _cluster_legend(clusters))
 
 
 def _projection_figure(clusters: ClusterSummary) -> Figure:
-    rows = thin_indices(len(clusters.points), _MAP_POINTS)
-    points, labels = clusters.points[rows], clusters.point_labels[rows]
-    xs, ys = (pad_limits(np.quantile(points[:, i], [0.002, 0.998]), 0.05) for i in (0, 1))
-    chart = Chart(xs, ys, size=_MAP_SIZE).axes(*(_component(clusters, i) for i in (0, 1)))
-    inside = (points > [xs[0], ys[0]]).all(axis=1) & (points < [xs[1], ys[1]]).all(axis=1)
-    for cluster in range(len(clusters.sizes)):
-        members = inside & (labels == cluster)
-        chart.points(points[members, 0], points[members, 1], f"c{cluster % 8}")
-    legend = [(f"c{i % 8}", f"cluster {i + 1}") for i in range(min(len(clusters.sizes), 12))]
+    names = _component(clusters, 0), _component(clusters, 1)
+    chart = _cluster_chart(clusters.points, clusters.point_labels, names)
+    legend = _cluster_legend(clusters)
     share = float(np.sum(clusters.variance[:2]))
     caption = (
         f"Each point is a row in the first two of {len(clusters.names)} principal components, "
         f"which explain {format_percent(min(share, 1.0))} of the variance."
     )
+    for i, weights in enumerate(clusters.loadings[:2]):
+        words = ", ".join(f"{'+' if w > 0 else '−'} {name}" for name, w in weights)
+        caption += f" Component {i + 1}: {words}."
     return Figure("Principal components", caption, [chart.render("Projection of the rows")], legend)
 
 

@@ -1,0 +1,145 @@
+"""Maps against scikit-learn, openTSNE and intelex, at equal stress or divergence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module, util
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.libraries import OURS, SKLEARN
+from benchmarks.report import Row, Table, figure, tell, timed
+from benchmarks.timing import interleaved, seconds, undisturbed
+
+TITLE = "Maps"
+HEADER = ["case", "ours (s)", "peer", "peer (s)", "ratio", "target", "value", "peer's"]
+OPENTSNE, INTELEX = "openTSNE", "intelex"
+PACKAGES = {SKLEARN: "sklearn", OPENTSNE: "openTSNE", INTELEX: "sklearnex"}
+ROUNDS = 2
+TOLERANCE = 0.01  # by which our stress or divergence may be higher
+
+
+class MapCase(NamedTuple):
+    """Data, a map by each library, the value of a map, and targets by peer."""
+
+    data: Callable[[int], np.ndarray]
+    fit: Callable[[np.ndarray, str], np.ndarray]
+    value: Callable[[np.ndarray, np.ndarray], float]
+    targets: dict[str, float]
+
+
+def distances(n: int, part: int) -> np.ndarray:
+    from scipy.spatial.distance import pdist, squareform
+
+    return squareform(pdist(np.random.default_rng(0).normal(size=(n // part, 10))))
+
+
+def digits(n: int, part: int) -> np.ndarray:
+    """Rows of MNIST in 50 principal components; without the data, digits of scikit-learn."""
+    import tenfold
+    from tenfold.datasets import fetch_mnist
+
+    try:
+        X = fetch_mnist().data[: n // part]
+    except OSError:
+        from sklearn.datasets import load_digits
+
+        X = load_digits().data[: n // part]
+    return np.asarray(tenfold.PCA(min(50, *X.shape)).fit_transform(X.astype(np.float64)))
+
+
+def scale(D: np.ndarray, library: str, *, classical: bool) -> np.ndarray:
+    import sklearn.manifold
+
+    import tenfold
+
+    home: Any = tenfold if library == OURS else sklearn.manifold
+    if classical:
+        return home.ClassicalMDS(metric="precomputed").fit_transform(D)
+    model = home.MDS(metric="precomputed", init="classical_mds", max_iter=300, eps=0)
+    return model.fit_transform(D)
+
+
+def embed(X: np.ndarray, library: str) -> np.ndarray:
+    if library == OURS:
+        from tenfold import TSNE
+
+        return TSNE().fit_transform(X)
+    if library == OPENTSNE:
+        import openTSNE  # pyright: ignore[reportMissingImports]
+
+        return np.asarray(openTSNE.TSNE(n_jobs=2, n_iter=750).fit(X))
+    home = import_module("sklearnex.manifold" if library == INTELEX else "sklearn.manifold")
+    return home.TSNE(n_jobs=2).fit_transform(X)
+
+
+def stress_of(D: np.ndarray, Z: np.ndarray) -> float:
+    from tenfold import stress
+
+    return stress(D, Z, normalized=True)
+
+
+def divergence_of(X: np.ndarray, Y: np.ndarray) -> float:
+    """The divergence of any map, from the same similarities."""
+    from tenfold import NearestNeighbors
+    from tenfold.manifold._similarities import neighbor_similarities
+    from tenfold.manifold._t_sne_descent import Divergence
+
+    P = neighbor_similarities(NearestNeighbors().fit(X), X, 30.0, len(X))
+    return Divergence(P, 1.0, "pairs", 0.5).value(np.ascontiguousarray(Y, np.float32))
+
+
+CASES = {
+    "classical-3000": MapCase(
+        partial(distances, 3000), partial(scale, classical=True), stress_of, {SKLEARN: 20.0}
+    ),
+    "metric-1000": MapCase(
+        partial(distances, 1000), partial(scale, classical=False), stress_of, {SKLEARN: 4.0}
+    ),
+    "t-sne-5000": MapCase(
+        partial(digits, 5000), embed, divergence_of, {SKLEARN: 4.0, OPENTSNE: 2.0, INTELEX: 1.0}
+    ),
+    "t-sne-20000": MapCase(partial(digits, 20_000), embed, divergence_of, {OPENTSNE: 1.0}),
+}
+
+
+def names() -> list[str]:
+    return list(CASES)
+
+
+def run(wanted: list[str], *, quick: bool) -> Table:
+    rows = [row for name in wanted for row in compare(name, CASES[name], 10 if quick else 1)]
+    notes = [
+        f"{library} is not installed"
+        for library, package in PACKAGES.items()
+        if util.find_spec(package) is None
+    ]
+    notes.append("values: Stress-1, and divergences of all maps from the same similarities")
+    return Table(TITLE, HEADER, rows, notes)
+
+
+def compare(name: str, case: MapCase, part: int) -> list[Row]:
+    """One row for each peer that is installed."""
+    tell(name)
+    X = case.data(part)
+    peers = [peer for peer in case.targets if util.find_spec(PACKAGES[peer]) is not None]
+    maps: dict[str, np.ndarray] = {}
+
+    def contest(library: str, _turn: int) -> list[float]:
+        return [seconds(lambda: maps.update({library: case.fit(X, library)}))]
+
+    with undisturbed():
+        case.fit(X[:100, :100] if X.shape[0] == X.shape[1] else X[:200], OURS)  # compiled
+    times = interleaved({each: partial(contest, each) for each in (OURS, *peers)}, ROUNDS)
+    values = {library: case.value(X, Z) for library, Z in maps.items()}
+    rows = []
+    for peer in peers:
+        ratio = times[peer].median / times[OURS].median
+        good = values[OURS] <= (1 + TOLERANCE) * values[peer]
+        verdict = "met" if good and ratio >= case.targets[peer] else "missed"
+        cells = [name, timed(times[OURS]), peer, timed(times[peer]), f"{ratio:.1f}x"]
+        cells += [f"{case.targets[peer]:g}x", figure(values[OURS]), figure(values[peer])]
+        rows.append(Row(cells, verdict if part == 1 else ""))
+    return rows
