@@ -187,6 +187,7 @@ ANY_COLUMNS = {  # their arrays do not tell how many columns there are, nor do t
     "IndicatorFeatures",
     "PolynomialFeatures",
     "Search",
+    "SpectralEmbedding",
 }
 
 

@@ -55,6 +55,26 @@ class ManifoldModel(ClassNamePrefixFeaturesOutMixin, Transformer):
     def _n_features_out(self) -> int:
         return self.embedding_.shape[1]
 
+    def _check_learned(self) -> None:
+        """Refuse a loaded map whose parts do not fit each other."""
+        n, k = self.embedding_.shape
+        if k != self._map_columns():
+            raise ValueError(f"embedding_ has {k} columns, and the map {self._map_columns()}")
+        index = getattr(self, "neighbors_", None) or getattr(self, "nbrs_", None)
+        if index is not None:
+            own = index.n_samples_fit_, index.n_features_in_
+            if own != (n, self.n_features_in_):
+                raise ValueError(
+                    f"the index holds {own[0]} rows of {own[1]} columns, and the map {n} points of "
+                    f"rows with {self.n_features_in_}"
+                )
+        if self._is_precomputed() and self.n_features_in_ != n:
+            raise ValueError(f"{self.n_features_in_} distances of each of {n} rows")
+
+    def _map_columns(self) -> int:
+        """Columns that the map of a fit has."""
+        return self.n_components
+
     def _is_precomputed(self) -> bool:
         metric = getattr(self, "metric", None)
         return isinstance(metric, str) and metric == "precomputed"

@@ -84,6 +84,7 @@ class ClassicalMDS(ManifoldModel):
     _law_rows = 600
     _float64_learned = ("projection_",)
     _learned_shapes = {
+        "X_fit_": "l p",
         "embedding_": "n m",
         "eigenvalues_": "m",
         "projection_": "l m",
@@ -137,6 +138,9 @@ class ClassicalMDS(ManifoldModel):
             "projection_": vectors / lengths,
             "_mean_squares": means,
         }
+
+    def _map_columns(self) -> int:
+        return min(self.n_components, len(self.projection_))
 
     def _fit_landmarks(self, rows: Rows) -> dict[str, Any]:
         """A map of landmarks, each the farthest row from those before; all rows placed in it."""

@@ -181,6 +181,9 @@ class Isomap(ManifoldModel):
             "nbrs_": index,
         }
 
+    def _map_columns(self) -> int:
+        return self.kernel_pca_.eigenvalues_.shape[0]
+
     def _shortest_paths(self, graph: csr_matrix) -> np.ndarray:
         paths = shortest_path(graph, method=self.path_method, directed=False)
         return np.minimum(paths, paths.T)  # sums of the same edges in two orders

@@ -89,6 +89,7 @@ class MDS(ManifoldModel):
     Attributes
     ----------
     embedding_ : (n_samples, n_components) the map
+    n_components_ : dimensions of the map, those of `init` where it was given to `fit`
     stress_ : float, stress of the map
     dissimilarity_matrix_ : (n_samples, n_samples) the dissimilarities
     disparities_ : (n_pairs,) of non-metric scaling: what stands for each of the ascending
@@ -125,6 +126,7 @@ class MDS(ManifoldModel):
     _law_rows = 300
     _law_params = {"init": "random", "n_init": 1, "max_iter": 400, "eps": 1e-7}
     _learned_shapes = {
+        "X_fit_": "n p",
         "embedding_": "n m",
         "disparities_": "q",
         "ordered_dissimilarities_": "q",
@@ -230,6 +232,9 @@ class MDS(ManifoldModel):
             return self.dissimilarity
         return "euclidean" if isinstance(self.metric, bool) else self.metric
 
+    def _map_columns(self) -> int:
+        return self.n_components_
+
     def _is_metric_scaling(self) -> bool:
         return bool(self.metric if isinstance(self.metric, bool) else self.metric_mds)
 
@@ -266,6 +271,7 @@ class MDS(ManifoldModel):
             self.X_fit_ = X
         learned = {
             "embedding_": best.points.astype(rows.dtype),
+            "n_components_": best.points.shape[1],
             "stress_": final_stress(best, self._is_normalized()),
             "dissimilarity_matrix_": D,
             **best.report,

@@ -128,6 +128,9 @@ callable
         self.n_neighbors = n_neighbors
         self.n_jobs = n_jobs
 
+    def _map_columns(self) -> int:
+        return self.embedding_.shape[1]  # nothing is computed from it
+
     def _is_precomputed(self) -> bool:
         return isinstance(self.affinity, str) and self.affinity in _PRECOMPUTED
 

@@ -186,7 +186,7 @@ def cluster_cards(clusters: ClusterSummary) -> list[ClusterCard]:
 
 
 def cluster_figures(study: Study) -> list[Figure]:
-    """The rows in two principal components and as a map, and the score of each number of clusters."""
+    """The rows in two components and as a map, and the score of each number of clusters."""
     if study.clusters is None:
         return []
     figures = [_projection_figure(study.clusters), _n_clusters_figure(study)]
