@@ -11,6 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from tenfold.base.mixins import Transformer
 from tenfold.engine.memory import check_memory
 from tenfold.engine.rows import Rows
+from tenfold.manifold._smacof_numba import survey_matrix
 from tenfold.math.distances import pairwise_distances
 
 _SYMMETRY_TOLERANCE = {4: 1e-5, 8: 1e-10}  # by bytes of a number, of the largest one
@@ -89,7 +90,8 @@ class ManifoldModel(ClassNamePrefixFeaturesOutMixin, Transformer):
 def gather_rows(rows: Rows) -> Any:
     """All rows in memory, dense or CSR, in an array of their own."""
     X: Any = rows.gather().X
-    return X.copy() if issparse(X) else np.array(X, order="C")
+    is_own = issparse(X) or (X.base is None and X.flags.c_contiguous)
+    return X if is_own else np.array(X, order="C")
 
 
 def check_square(rows: Rows) -> None:
@@ -108,26 +110,23 @@ def check_distance_memory(n: int, copies: float, name: str, cure: str = _CURE) -
 
 def check_dissimilarities(D: np.ndarray, what: str = "distances") -> np.ndarray:
     """A symmetric matrix of numbers that are not negative; NaN stands for what is missing."""
-    missing = np.isnan(D)
-    if np.isinf(D).any():
+    low, top, gap, missing = survey_matrix(D)
+    if not np.isfinite([low, top]).all():
         i, j = np.argwhere(np.isinf(D))[0]
         raise ValueError(f"{what}: entry ({i}, {j}) is infinity: write NaN for what is missing")
-    values = np.where(missing, 0.0, D) if missing.any() else D
-    if values.min(initial=0.0) < 0:
-        i, j = np.unravel_index(int(values.argmin()), D.shape)
+    if low < 0:
+        i, j = np.argwhere(low == D)[0]
         raise ValueError(f"{what} must not be negative, but entry ({i}, {j}) is {D[i, j]}")
-    gap = np.abs(values - values.T)
-    if missing.any():
-        gap[missing | missing.T] = 0.0
-    i, j = np.unravel_index(int(gap.argmax()), D.shape)
-    if gap[i, j] > _SYMMETRY_TOLERANCE[D.dtype.itemsize] * max(values.max(initial=0.0), 1e-300):
+    if gap > _SYMMETRY_TOLERANCE[D.dtype.itemsize] * max(top, 1e-300):
+        i, j = np.unravel_index(int(np.nanargmax(np.abs(D - D.T))), D.shape)
         raise ValueError(
             f"Array must be symmetric: the {what} ({i}, {j}) and ({j}, {i}) are {D[i, j]} and "
             f"{D[j, i]}. Take their mean, (D + D.T) / 2, if they mean the same"
         )
-    if not gap.any() and not missing.any():
+    if gap == 0 and not missing:
         return D
-    both = np.where(missing, D.T, np.where(missing.T, D, (D + D.T) / 2))  # one of two suffices
+    unknown = np.isnan(D)  # one of two suffices
+    both = np.where(unknown, D.T, np.where(unknown.T, D, (D + D.T) / 2))
     return both.astype(D.dtype)
 
 

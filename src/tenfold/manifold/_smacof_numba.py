@@ -139,3 +139,22 @@ def place_points(D, Y, Z, max_iter, tol):
                 Z[i, d] = new
             if step * count <= tol * tol * size:
                 break
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def survey_matrix(D):
+    """Least and greatest entry, largest |D_ij - D_ji|, and whether entries are NaN; by tiles."""
+    n, tile = len(D), 64
+    low, top, gap, missing = np.inf, -np.inf, 0.0, False
+    for a in range(0, n, tile):
+        for b in range(0, a + 1, tile):
+            for i in range(a, min(a + tile, n)):
+                for j in range(b, min(b + tile, i + 1)):
+                    x, y = np.float64(D[i, j]), np.float64(D[j, i])
+                    for value in (x, y):  # comparisons with NaN are false
+                        low = min(low, value)
+                        top = max(top, value)
+                    difference = abs(x - y)
+                    gap = max(gap, difference)
+                    missing = missing or np.isnan(difference)
+    return low, top, gap, missing

@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import dsymv
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted
@@ -229,7 +230,7 @@ def _largest_eigenvectors(
 
         def multiply(v: np.ndarray) -> np.ndarray:
             v = v.ravel() - v.mean()
-            product = squares @ v
+            product = dsymv(1.0, squares.T, v)  # half of the matrix is read
             return -0.5 * (product - product.mean())
 
         make: Any = LinearOperator
