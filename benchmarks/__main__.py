@@ -15,6 +15,7 @@ from benchmarks import (
     forests,
     gaussian_process,
     glm,
+    graphical,
     kernels,
     lasso,
     maps,
@@ -43,6 +44,7 @@ GROUPS |= {"networks": networks, "small": small, "startup": startup, "memory": m
 GROUPS |= {"kernels": kernels, "svm": svm, "trees": trees, "neighbors": neighbors}
 GROUPS |= {"approximate-neighbors": approximate_neighbors, "rl": rl, "sequences": sequences}
 GROUPS |= {"maps": maps}
+GROUPS |= {"graphical": graphical}
 
 
 def main() -> None:

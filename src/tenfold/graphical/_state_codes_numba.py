@@ -45,27 +45,24 @@ def number_states(X, columns, lookup, lookup_start, values, codes, start):
         j = columns[v]
         if j < 0:
             continue
-        low, high = start[v], start[v + 1]
         first, size = lookup_start[v], lookup_start[v + 1] - lookup_start[v]
         for i in range(n):
             x = X[i, j]
             if np.isnan(x):
                 continue
-            code = UNKNOWN
             if size > 0:
-                if x >= 0 and x < size and x == np.floor(x):
-                    code = lookup[first + np.int64(x)]
-            else:
-                at, end = low, high  # the first value that is not below x
-                while at < end:
-                    middle = (at + end) // 2
-                    if values[middle] < x:
-                        at = middle + 1
-                    else:
-                        end = middle
-                if at < high and values[at] == x:
-                    code = codes[at]
-            found[v, i] = code
+                whole = np.int64(x) if x >= 0 and x < size else -1
+                found[v, i] = lookup[first + whole] if whole == x else UNKNOWN
+                continue
+            at, end = start[v], start[v + 1]  # the first value that is not below x
+            while at < end:
+                middle = (at + end) // 2
+                if values[middle] < x:
+                    at = middle + 1
+                else:
+                    end = middle
+            same = at < start[v + 1] and values[at] == x
+            found[v, i] = codes[at] if same else UNKNOWN
     return found
 
 

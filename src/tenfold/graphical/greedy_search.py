@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -172,7 +173,7 @@ class HillClimbing(StructureLearner):
         now = float(sum(term(name, above) for name, above in parents.items()))
         scores, best, best_at = [now], dict(parents), 0
         for _ in range(self.max_iter):
-            term.prepare(candidates.families(parents, changed))
+            candidates.update(parents, term, changed)
             found = candidates.best_change(parents, term, tabu)
             rises = found is not None and found.gain > _MIN_GAIN
             if found is None or (not rises and idle >= self.tabu_length):
@@ -187,7 +188,7 @@ class HillClimbing(StructureLearner):
                 best, best_at, idle = dict(parents), len(scores) - 1, 0
             else:
                 idle += 1
-        term.prepare(candidates.families(parents, changed))
+        candidates.update(parents, term, changed)
         found = candidates.best_change(parents, term, [])
         return best, scores[: best_at + 1], found is None or found.gain <= _MIN_GAIN
 
@@ -196,9 +197,9 @@ class HillClimbing(StructureLearner):
         parents = dict(parents)
         candidates = _Candidates(self, parents)
         for _ in range(len(parents)):
-            changes = candidates.changes(parents, None)
+            changes = candidates.all_changes(parents)
             if changes:
-                parents |= changes[int(rng.integers(len(changes)))].parents
+                parents |= changes[int(rng.integers(len(changes)))]
         return parents
 
 
@@ -209,6 +210,7 @@ class _Candidates:
         self.limit, self.names = search.max_parents, list(parents)
         self.required = set(map(tuple, search.required))
         self.forbidden = set(map(tuple, search.forbidden))
+        self.gains: dict[str, dict[str, float]] = {name: {} for name in parents}
 
     def families(self, parents: Parents, changed: set[str]) -> list[Family]:
         """Families whose scores changes need, of variables whose parents have changed."""
@@ -224,48 +226,72 @@ class _Candidates:
                     found.append((b, parents[b] | {a}))
         return found
 
+    def update(self, parents: Parents, term: FamilyScores, changed: set[str]) -> None:
+        """Compute the gains of adding and removing parents of variables that have changed."""
+        term.prepare(self.families(parents, changed))
+        for b in changed:
+            now = term(b, parents[b])
+            self.gains[b] = {
+                a: term(b, parents[b] ^ {a}) - now
+                for a in self.names
+                if a in parents[b]
+                or (a != b and len(parents[b]) < self.limit and (a, b) not in self.forbidden)
+            }
+
     def best_change(self, parents: Parents, term: FamilyScores, tabu: list[Arc]) -> _Change | None:
         """The change of the largest gain; the first of equals."""
-        allowed = [
-            c for c in self.changes(parents, term) if c.arc not in tabu and c.arc[::-1] not in tabu
-        ]
-        return max(allowed, key=lambda change: change.gain, default=None)
-
-    def changes(self, parents: Parents, term: FamilyScores | None) -> list[_Change]:
-        """All allowed changes; without scores their gains are 0."""
-        score = term or (lambda _name, _above: 0.0)
-        found: list[_Change] = []
-        now = {name: score(name, above) for name, above in parents.items()}
         ancestors = _all_ancestors(parents)
-        for a in self.names:
-            for b in self.names:
-                if a == b:
-                    continue
-                if a in parents[b]:
-                    found += self._less(parents, score, now, a, b)
-                elif (
-                    len(parents[b]) < self.limit
-                    and b not in ancestors[a]
-                    and b not in parents[a]
-                    and (a, b) not in self.forbidden
-                ):
-                    more = parents[b] | {a}
-                    found.append(_Change(score(b, more) - now[b], {b: more}, (a, b)))
-        return found
+        best: tuple[float, str, str, bool] | None = None
+        for a, b in permutations(self.names, 2):
+            gain = self.gains[b].get(a)
+            if gain is None or (tabu and ((a, b) in tabu or (b, a) in tabu)):
+                continue
+            if a not in parents[b]:
+                if (best is None or gain > best[0]) and self._may_add(parents, ancestors, a, b):
+                    best = gain, a, b, False
+            elif (a, b) not in self.required:
+                if best is None or gain > best[0]:
+                    best = gain, a, b, False
+                back = gain + self._reversal(parents, a, b, term)
+                if back > best[0] and self._may_reverse(parents, a, b):
+                    best = back, a, b, True
+        if best is None:
+            return None
+        gain, a, b, is_reversal = best
+        after = {b: parents[b] ^ {a}} | ({a: parents[a] | {b}} if is_reversal else {})
+        return _Change(gain, after, (a, b))
 
-    def _less(
-        self, parents: Parents, score: Any, now: dict[str, float], a: str, b: str
-    ) -> list[_Change]:
-        """Removal and reversal of a -> b."""
-        if (a, b) in self.required:
-            return []
-        less = parents[b] - {a}
-        gain = score(b, less) - now[b]
-        found = [_Change(gain, {b: less}, (a, b))]
-        more = parents[a] | {b}
-        free = (b, a) not in self.forbidden and len(more) <= self.limit
-        if free and not _is_reached(parents | {b: less}, a, b):
-            found.append(_Change(gain + score(a, more) - now[a], {b: less, a: more}, (a, b)))
+    def _may_add(self, parents: Parents, ancestors: dict, a: str, b: str) -> bool:
+        return b not in ancestors[a] and b not in parents[a]
+
+    def _reversal(self, parents: Parents, a: str, b: str, term: FamilyScores) -> float:
+        """Gain of b as a parent of a."""
+        if len(parents[a]) >= self.limit or (b, a) in self.forbidden:
+            return -np.inf
+        return term(a, parents[a] | {b}) - term(a, parents[a])
+
+    def _may_reverse(self, parents: Parents, a: str, b: str) -> bool:
+        return not _is_reached(parents | {b: parents[b] - {a}}, a, b)
+
+    def all_changes(self, parents: Parents) -> list[Parents]:
+        """The parents after each allowed change."""
+        ancestors = _all_ancestors(parents)
+        found: list[Parents] = []
+        for a, b in permutations(self.names, 2):
+            if a in parents[b]:
+                if (a, b) in self.required:
+                    continue
+                less = {b: parents[b] - {a}}
+                found.append(less)
+                free = (b, a) not in self.forbidden and len(parents[a]) < self.limit
+                if free and self._may_reverse(parents, a, b):
+                    found.append(less | {a: parents[a] | {b}})
+            elif (
+                len(parents[b]) < self.limit
+                and (a, b) not in self.forbidden
+                and self._may_add(parents, ancestors, a, b)
+            ):
+                found.append({b: parents[b] | {a}})
         return found
 
 
