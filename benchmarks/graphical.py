@@ -37,6 +37,8 @@ def random_network(nodes: int = 30, arcs: int = 39, states: int = 3, seed: int =
     rng = np.random.default_rng(seed)
     names = [f"x{j}" for j in range(nodes)]
     parents: dict[str, list[str]] = {name: [] for name in names}
+    for b in range(1, nodes):  # connected: pgmpy's trees need it
+        parents[names[b]].append(names[int(rng.integers(max(b - 7, 0), b))])
     while sum(map(len, parents.values())) < arcs:
         a, b = sorted(rng.choice(nodes, 2, replace=False))
         if b - a < 8 and len(parents[names[b]]) < 3 and names[a] not in parents[names[b]]:
@@ -148,7 +150,7 @@ def greedy(quick: bool, *, peer: str = "pyAgrum") -> Calls:
     def pgmpy() -> float:
         from pgmpy.estimators import HillClimbSearch
 
-        search = HillClimbSearch(frame)
+        search = HillClimbSearch(frame.astype("category"))
         made = search.estimate(
             scoring_method="bic-d", max_indegree=3, tabu_length=0, show_progress=False
         )
@@ -326,7 +328,7 @@ def chow_liu(quick: bool) -> Calls:
         return float(len(ChowLiu(nodes=net.nodes).fit(X).edges_))
 
     def theirs() -> float:
-        search = TreeSearch(frame, root_node="x0", n_jobs=1)
+        search = TreeSearch(frame.astype("category"), root_node="x0", n_jobs=1)
         return float(len(search.estimate(show_progress=False).edges()))
 
     return {OURS: ours, "pgmpy": theirs}

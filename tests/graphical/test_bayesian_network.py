@@ -238,3 +238,30 @@ def test_independence_in_the_graph_is_independence_in_the_table():
             for cell in cells:
                 p = cell / cell.sum()
                 assert_allclose(p, np.outer(p.sum(axis=1), p.sum(axis=0)), atol=1e-12)
+
+
+def test_strangers_are_told_what_is_wrong():
+    with pytest.raises(ValueError, match="no variables"):
+        BayesianNetwork().fit({"a": [1]})
+    with pytest.raises(ValueError, match="no rows"):
+        BayesianNetwork("a -> b").fit({"a": [], "b": []})
+    with pytest.raises(ValueError, match="named by text"):
+        BayesianNetwork([(0, 1)]).fit(np.zeros((3, 2)))
+    with pytest.raises(ValueError, match="infinite"):
+        BayesianNetwork("a -> b").fit(np.array([[0, np.inf], [1, 0]]))
+    with pytest.raises(ValueError, match="intervals"):
+        BayesianNetwork("a -> b").fit(np.random.default_rng(0).normal(size=(150_000, 2)))
+    with pytest.raises(ValueError, match="no value at all"):
+        BayesianNetwork("a -> b").fit({"a": [None, None], "b": [0, 1]})
+    with pytest.raises(ValueError, match="each row a weight"):
+        BayesianNetwork("a -> b").fit({"a": [0, 1], "b": [0, 1]}, sample_weight=[1])
+    with pytest.raises(ValueError, match="none of the variables"):
+        RAIN.predict({"wet": ["wet"]}, "snow")
+    with pytest.raises(ValueError, match="once"):
+        RAIN.query(["rain", "rain"])
+    one = BayesianNetwork("a -> b").fit({"a": [1], "b": ["x"]})
+    assert one.query("b").to_dict() == {"x": 1.0}
+    mixed = BayesianNetwork("a -> b").fit(
+        {"a": [1, "x", None, 2.5], "b": [True, False, True, None]}
+    )
+    assert set(mixed.states_["a"]) == {1, "x", 2.5}

@@ -169,3 +169,15 @@ def test_new_text_has_fewer_unseen_words_than_pairs():
     pairs = list(pairwise(texts[1]))
     assert coverage.unseen[1, -1] == pytest.approx(np.mean([pair not in seen for pair in pairs]))
     assert coverage.kinds[1, -1] == len(seen)
+
+
+def test_one_sequence_may_come_without_a_list():
+    for one in ("abba", np.array(["a", "b", "b", "a"])[None]):
+        chain = MarkovChain().fit(one)
+        assert_allclose(chain.transition_matrix_, [[0, 1], [0.5, 0.5]])
+    for numbers in (np.array([0, 1, 1, 0]), [0, 1, 1, 0]):
+        assert_allclose(MarkovChain().fit(numbers).transition_matrix_, [[0, 1], [0.5, 0.5]])
+    with pytest.raises(TypeError, match="not int"):
+        MarkovChain().fit(5)
+    with pytest.raises(ValueError, match="NaN"):
+        MarkovChain().fit([[1.0, float("nan")]])

@@ -330,6 +330,18 @@ def test_bad_documents_are_refused_in_words():
         NGramModel().fit([1, 2])
     with pytest.raises(ValueError, match="reserved"):
         NGramModel(tokenizer=str.split).fit(["a <unk> b"])
+    with pytest.raises(TypeError, match="list of texts, one text or a path, not NoneType"):
+        NGramModel().fit(None)
+    with pytest.raises(ValueError, match="n_samples=-1"):
+        NGramModel().fit(["a b"]).sample(-1)
+
+
+def test_a_file_of_another_encoding_is_named(tmp_path):
+    path = tmp_path / "old.txt"
+    path.write_bytes("naïve".encode("latin-1"))
+    for boundaries in (True, False):
+        with pytest.raises(ValueError, match=r"old.txt is not in UTF-8"):
+            NGramModel(boundaries=boundaries).fit(path)
 
 
 def test_saved_models_score_the_same_and_torn_ones_are_refused(tmp_path):

@@ -89,9 +89,12 @@ class GaussianQueries:
                     raise ValueError(f"{name}={value!r} is none of its states {shown}")
                 codes[0, joint.discrete.index(name)] = self.states_[name].index(value)
             else:
-                number = float(value)
+                try:
+                    number = float(value)
+                except (TypeError, ValueError):
+                    number = np.nan
                 if not np.isfinite(number):
-                    raise ValueError(f"{name}={value!r} must be a finite number")
+                    raise ValueError(f"{name}={value!r}: give a finite number")
                 values[0, joint.numbers.index(name)] = number
         return codes, values
 

@@ -185,7 +185,7 @@ def open_states(
     for at, name in enumerate(names):
         if name in columns:
             coded[:, at] = encode_column(name, columns[name], known[name])
-    source = ArraySource(coded, w=_check_weight(sample_weight, len(coded)))
+    source = ArraySource(coded, w=check_weight(sample_weight, len(coded)))
     rows = Rows(source, engine=current_engine(), allow_nan=True)
     return StateRows(rows, names, known, _identity_coder(names, known))
 
@@ -199,7 +199,8 @@ def _is_number_array(X: Any) -> bool:
     return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iuf" and X.size > 0
 
 
-def _check_weight(weight: Any, n: int) -> np.ndarray | None:
+def check_weight(weight: Any, n: int) -> np.ndarray | None:
+    """Weights of n rows as an array; what cannot be weights is an error."""
     if weight is None:
         return None
     array = np.asarray(weight, np.float64)
@@ -227,6 +228,8 @@ def check_states(states: States) -> None:
     for name, values in states.items():
         if not values:
             raise ValueError(f"{name!r} has no value at all: give `states`, or leave it out")
+        if any(isinstance(value, float) and not np.isfinite(value) for value in values):
+            raise ValueError(f"{name!r} holds infinite numbers: write NaN where a value is missing")
         if len(set(values)) < len(values):
             raise ValueError(f"the states of {name!r} repeat: {list(values)[:8]}")
         if len(values) > _MAX_STATES:
@@ -243,7 +246,7 @@ def _from_numbers(
     """Rows of numbers, wherever they lie."""
     if isinstance(X, np.ndarray):
         X = X.astype(np.float64) if X.dtype == np.float16 else X
-        rows = Rows(ArraySource(X, w=_check_weight(weight, len(X))), engine=current_engine())
+        rows = Rows(ArraySource(X, w=check_weight(weight, len(X))), engine=current_engine())
     else:
         rows = open_rows(X, weight=weight)
     rows = Rows(rows.source, engine=rows.engine, allow_nan=True)

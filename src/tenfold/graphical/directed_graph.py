@@ -35,6 +35,9 @@ class DirectedGraph(NamedTuple):
         for above in list(given.values()):
             for node in above:
                 given.setdefault(node, ())
+        wrong = [node for node in given if not isinstance(node, str)]
+        if wrong:
+            raise ValueError(f"nodes are named by text: write {str(wrong[0])!r}, not {wrong[0]!r}")
         for node, above in given.items():
             if len(set(above)) < len(above) or node in above:
                 raise ValueError(f"the parents of {node!r}, {list(above)}, repeat or hold itself")

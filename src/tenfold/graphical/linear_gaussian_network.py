@@ -22,7 +22,7 @@ from tenfold.graphical._gaussian_family_moments import (
 )
 from tenfold.graphical._gaussian_inference import GaussianAnswer, LinearGaussian
 from tenfold.graphical._gaussian_queries import GaussianQueries
-from tenfold.graphical._state_rows import check_states, work_context
+from tenfold.graphical._state_rows import check_states, check_weight, work_context
 from tenfold.graphical._table_columns import find_states, read_columns
 from tenfold.graphical.directed_graph import DirectedGraph
 from tenfold.io.opener import has_names, is_rows_like
@@ -269,7 +269,7 @@ class LinearGaussianBayesianNetwork(GaussianQueries, BaseEstimator):
         }
         check_states(self.states_)
         table = np.column_stack([self._column(v, columns[v]) for v in names])
-        w = None if weight is None else np.asarray(weight, np.float64)
+        w = check_weight(weight, len(table))
         return Rows(ArraySource(table, w=w), engine=current_engine(), allow_nan=True)
 
     def _columns(self) -> tuple[FamilyColumns, ...]:

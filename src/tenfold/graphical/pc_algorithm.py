@@ -20,7 +20,7 @@ from tenfold.graphical._independence_tests import (
     Triple,
     chunk_moments,
 )
-from tenfold.graphical._state_rows import open_states, work_context
+from tenfold.graphical._state_rows import check_weight, open_states, work_context
 from tenfold.graphical._structure_base import check_complete, fit_network
 from tenfold.graphical._table_columns import read_columns
 from tenfold.graphical.bayesian_network import BayesianNetwork
@@ -216,5 +216,5 @@ def _open_numbers(X: Any, names: list[str] | None, weight: Any) -> tuple[list[st
         text = [n for n in names if columns[n].dtype.kind not in "iufb"]
         shown = text[0] if text else names[0]
         raise ValueError(f"the column {shown!r} holds no numbers: choose another test") from None
-    w = None if weight is None else np.asarray(weight, np.float64)
+    w = check_weight(weight, len(table))
     return names, Rows(ArraySource(table, w=w), engine=current_engine())

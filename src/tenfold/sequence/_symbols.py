@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,10 @@ def iterate_documents(documents: Any, *, lines: bool = True) -> Iterable[Any]:
         if len(documents) < _MAX_PATH_CHARACTERS and "\n" not in documents:
             _refuse_path(documents)
         return [documents]
+    if not isinstance(documents, Iterable):
+        raise TypeError(
+            f"documents are a list of texts, one text or a path, not {type(documents).__name__}"
+        )
     return documents
 
 
@@ -48,14 +53,26 @@ def _refuse_path(text: str) -> None:
         raise TypeError(f"{text!r} is a file: give pathlib.Path({text!r}) to read it")
 
 
+@contextmanager
+def _name_encoding(path: Path) -> Iterator[None]:
+    """Say which file is not in UTF-8, and what to do."""
+    try:
+        yield
+    except UnicodeDecodeError as problem:
+        raise ValueError(
+            f"{path} is not in UTF-8 ({problem.reason} at byte {problem.start}): convert it, or "
+            "give its texts, such as path.read_text('latin-1').splitlines()"
+        ) from None
+
+
 def _iterate_lines(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8") as file, _name_encoding(path):
         for line in file:
             yield line.rstrip("\n")
 
 
 def _iterate_pieces(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file, _name_encoding(path):
         while piece := file.read(_PIECE_CHARACTERS):
             yield piece + file.readline()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,7 +91,10 @@ def open_states(X: Any, lengths: Any, known: Any) -> tuple[list[Any], Rows]:
             raise ValueError("files and rows hold numbers of states: give states=range(K)")
         return states, rows
     parts = _split(X, lengths)
-    states = sort_symbols({state for part in parts for state in part} if known is None else known)
+    found = {state for part in parts for state in part} if known is None else known
+    if any(isinstance(state, float) and np.isnan(state) for state in found):
+        raise ValueError("a state is NaN: leave such steps out, or give them a name")
+    states = sort_symbols(found)
     numbers = {state: number for number, state in enumerate(states)}
     offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)])
     try:
@@ -130,7 +134,13 @@ def _split(X: Any, lengths: Any) -> list[list[Any]]:
             )
         ends = np.cumsum(lengths)
         return [steps[end - n : end] for n, end in zip(lengths, ends, strict=True)]
-    parts = [part.tolist() if isinstance(part, np.ndarray) else list(part) for part in X]
+    if isinstance(X, str):
+        return [list(X)]
+    if not isinstance(X, Iterable):
+        raise TypeError(f"sequences of states are a list of lists, not {type(X).__name__}")
+    parts = X.tolist() if isinstance(X, np.ndarray) else list(X)
     if not parts:
         raise ValueError("there are no sequences")
-    return parts
+    if not isinstance(parts[0], Iterable):
+        return [parts]  # numbers: one sequence
+    return [part.tolist() if isinstance(part, np.ndarray) else list(part) for part in parts]

@@ -184,6 +184,8 @@ class LanguageModel(BaseEstimator):
         """
         check_is_fitted(self)
         self._require_probabilities("samples")
+        if n_samples < 0:
+            raise ValueError(f"n_samples={n_samples}: give the number of texts")
         start = [self._number(symbol) for symbol in self._encoder().split(prompt)]
         end = self.symbols_.index(END) if self.boundaries else -1
         seeds = np.random.SeedSequence(random_state).spawn(n_samples)
