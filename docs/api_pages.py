@@ -18,6 +18,7 @@ FAMILIES = {
     "cluster": "Clustering",
     "decomposition": "Decomposition",
     "manifold": "Maps",
+    "embeddings": "Word vectors",
     "sequence": "Sequences and language models",
     "language": "Language models of networks",
     "topics": "Topics",
@@ -48,6 +49,8 @@ LISTED |= {
     "tenfold.teaching.autodiff": "Automatic differentiation",
 }
 LISTED |= {"tenfold.kernel": "Kernels", "tenfold.recommend": "Ratings, splits, steps"}
+LISTED |= {"tenfold.kernel": "Kernels"}
+LISTED |= {"tenfold.embeddings": "Word vectors: counts, files, scores"}
 LISTED |= {"tenfold.report": "Pages: studies, explanations, dendrograms"}
 LISTED |= {"tenfold.distributions": "Distributions", "tenfold.teaching.probability": "Probability"}
 LISTED |= {"tenfold.cluster": "Clustering tools", "tenfold.mixture": "Mixture parameters"}

@@ -2,6 +2,7 @@
 from tenfold import cluster as cluster
 from tenfold import datasets as datasets
 from tenfold import distributions as distributions
+from tenfold import embeddings as embeddings
 from tenfold import engine as engine
 from tenfold import inference as inference
 from tenfold import inspection as inspection
@@ -49,6 +50,10 @@ from tenfold.discriminant.generative_classifier import GenerativeClassifier as G
 from tenfold.discriminant.lda import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
 from tenfold.discriminant.qda import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
 from tenfold.distributed.dask import on as on
+from tenfold.embeddings.glove import GloVe as GloVe
+from tenfold.embeddings.ppmi import PPMIEmbedding as PPMIEmbedding
+from tenfold.embeddings.word2vec import Word2Vec as Word2Vec
+from tenfold.embeddings.word_vectors import WordVectors as WordVectors
 from tenfold.engine.thread_pool import threads as threads
 from tenfold.ensemble.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from tenfold.ensemble.adaboost import AdaBoostRegressor as AdaBoostRegressor

@@ -49,6 +49,7 @@ CLASS_TAGS: dict[str, str] = {
     "contrast": "tenfold.neural.augmentation.Contrast",
     "conv1d": "tenfold.neural.layers.conv.Conv1d",
     "conv2d": "tenfold.neural.layers.conv.Conv2d",
+    "cooccurrence_table": "tenfold.embeddings.cooccurrence.CooccurrenceTable",
     "cosine_decay": "tenfold.optim.schedules.CosineDecay",
     "cosine_kernel": "tenfold.kernel.dot_product.CosineKernel",
     "cross_entropy": "tenfold.neural.losses.CrossEntropy",
