@@ -127,8 +127,8 @@ class Autoencoder(AutoencoderBase):
 
     Examples
     --------
-    Points on a circle have one coordinate, the angle; two components of PCA lose nothing, one
-    component loses half. A curved code of two values restores them as well:
+    Points on a circle have one coordinate, the angle. One component of PCA loses half of their
+    variance; one value of a curved code restores them nearly:
 
     >>> import numpy as np
     >>> from tenfold import Autoencoder

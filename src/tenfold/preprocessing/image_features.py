@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isqrt
+from math import isqrt, prod
 from numbers import Integral
 from typing import Any
 
@@ -102,6 +102,13 @@ class ImageFeatures(Transformer):
             "range_": (float(span.low.min()), float(span.high.max())),
             "n_features_out_": sizes[self.method],
         }
+
+    def _check_learned(self) -> None:
+        """Raise an error if the shape of a file does not fit its columns."""
+        if hasattr(self, "image_shape_") and prod(self.image_shape_) != self.n_features_in_:
+            raise ValueError(
+                f"image_shape_ {self.image_shape_} does not fit {self.n_features_in_} columns"
+            )
 
     def _shape(self, p: int) -> tuple[int, int]:
         if self.image_shape is None:
