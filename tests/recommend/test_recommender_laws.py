@@ -72,6 +72,13 @@ def test_arrays_tables_files_and_matrices_give_the_same_bits(model, tmp_path):
         assert_same(first, fit(model, other))
 
 
+def test_a_dask_dataframe_gives_the_same_bits(model):
+    dask = pytest.importorskip("dask.dataframe")
+    X, y = data()
+    table = pd.DataFrame({"user": X[:, 0], "item": X[:, 1], "rating": y})
+    assert_same(fit(model, X, y), fit(model, dask.from_pandas(table, npartitions=3)))
+
+
 def test_the_order_of_the_rows_changes_no_bit(model):
     X, y = data()
     order = np.random.default_rng(0).permutation(len(y))

@@ -11,7 +11,7 @@ from tenfold.base.estimator import Estimator
 from tenfold.base.numerical_errors import check_learned_numbers
 from tenfold.engine.hooks import record_data
 from tenfold.io.table_opener import open_table
-from tenfold.recommend._entries import SortedEntries
+from tenfold.recommend._entries import SortedEntries, count_columns
 from tenfold.recommend._id_codes import find_ids
 from tenfold.recommend._rating_columns import RatingBatch, read_batches
 from tenfold.recommend._tuning import USERS_PER_BLOCK
@@ -396,7 +396,7 @@ def _describe(ratings: Ratings) -> dict[str, Any]:
     return {
         "user_ids_": ratings.users,
         "item_ids_": ratings.items,
-        "item_counts_": np.bincount(entries.indices, minlength=len(ratings.items)).astype(float),
+        "item_counts_": count_columns(entries, len(ratings.items)),
         "seen_starts_": entries.indptr.astype(np.int64),
         "seen_items_": entries.indices,
         "seen_values_": entries.values,

@@ -13,7 +13,7 @@ from numba import njit
 
 from tenfold._compiled.row_systems import solve_row_systems
 from tenfold.engine.chunk import Chunk
-from tenfold.recommend.ratings import chunk_entries
+from tenfold.recommend._entries import chunk_entries
 
 _NONE = np.empty(0)
 

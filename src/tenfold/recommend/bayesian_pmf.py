@@ -14,12 +14,12 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.row_random import normals
 from tenfold.optim.convergence import until_converged
 from tenfold.recommend._base import ScoreExplanation, make_explanation
-from tenfold.recommend._entries import SortedEntries
+from tenfold.recommend._entries import SortedEntries, chunk_entries
 from tenfold.recommend._factor_model import FactorRecommender
 from tenfold.recommend._half_steps import predict_pairs, split_cost, sum_values
 from tenfold.recommend._id_codes import find_ids
 from tenfold.recommend._rating_columns import read_batches
-from tenfold.recommend.ratings import RatingColumns, Ratings, chunk_entries
+from tenfold.recommend.ratings import RatingColumns, Ratings
 
 _PRIOR_STRENGTH = 2.0  # observations that the prior mean of the factors counts as
 _NOISE_SHAPE, _NOISE_RATE = 1.0, 1.0  # of the gamma prior of the precision of a rating

@@ -7,12 +7,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from tenfold.engine.arrays import SparseSource
 from tenfold.engine.context import current_engine
 from tenfold.engine.rows import Rows
 from tenfold.recommend._entries import (
+    EntriesSource,
     SortedEntries,
     Triples,
     merge_equal_pairs,
@@ -242,34 +241,5 @@ def _check_values(value: np.ndarray, first: int) -> None:
 
 
 def _open_entries(entries: SortedEntries, n_columns: int) -> Rows:
-    matrix = csr_array(
-        (entries.values, entries.indices, entries.indptr), (len(entries.counts), n_columns)
-    )
-    if entries.weights is not None:
-        weights = csr_array((entries.weights, entries.indices, entries.indptr), matrix.shape)
-        matrix = _beside(matrix, weights)
-    source = SparseSource(matrix, finite=True)
-    return Rows(source, engine=current_engine()).with_chunk_rows(ROWS_PER_CHUNK)
-
-
-def _beside(left: Any, right: Any) -> Any:
-    """Two matrices with the same pattern side by side, zeros kept."""
-    n, m = left.shape
-    counts = np.diff(left.indptr)
-    indptr = 2 * left.indptr.astype(np.int64)
-    row = np.repeat(np.arange(n), counts)
-    place = np.arange(left.nnz) + left.indptr[row]
-    indices, data = np.empty(2 * left.nnz, np.int32), np.empty(2 * left.nnz)
-    for matrix, shift, offset in ((left, 0, 0), (right, m, counts[row])):
-        indices[place + offset] = matrix.indices + shift
-        data[place + offset] = matrix.data
-    return csr_array((data, indices, indptr), (n, 2 * m))
-
-
-def chunk_entries(X: Any, n_columns: int) -> SortedEntries:
-    """The entries of a chunk of such rows, and their weights if it has them."""
-    if X.shape[1] == n_columns:
-        return SortedEntries(X.indptr, X.indices, X.data, None)
-    first = X.indices < n_columns
-    indptr = X.indptr // 2
-    return SortedEntries(indptr, X.indices[first], X.data[first], X.data[~first])
+    rows = Rows(EntriesSource(entries, n_columns), engine=current_engine())
+    return rows.with_chunk_rows(ROWS_PER_CHUNK)
