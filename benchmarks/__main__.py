@@ -11,6 +11,7 @@ from benchmarks import (
     approximate_neighbors,
     boosting_file,
     clusters,
+    decomposition,
     encoding,
     forests,
     gaussian_process,
@@ -39,7 +40,7 @@ from benchmarks.machine import QUIET, busy, machine
 GROUPS = {"speed": speed, "lasso": lasso, "glm": glm, "svc": svc, "agreement": agreement}
 GROUPS |= {"encoding": encoding, "selection": selection, "clusters": clusters, "mixtures": mixtures}
 GROUPS |= {"forests": forests, "boosting-file": boosting_file}
-GROUPS |= {"gaussian-process": gaussian_process}
+GROUPS |= {"gaussian-process": gaussian_process, "decomposition": decomposition}
 GROUPS |= {"networks": networks, "small": small, "startup": startup, "memory": memory}
 GROUPS |= {"kernels": kernels, "svm": svm, "trees": trees, "neighbors": neighbors}
 GROUPS |= {"approximate-neighbors": approximate_neighbors, "rl": rl, "sequences": sequences}

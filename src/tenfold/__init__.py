@@ -33,6 +33,7 @@ _WHERE: dict[str, str] = {
     "BernoulliMixture": "tenfold.mixture.discrete",
     "BernoulliNB": "tenfold.naive_bayes.discrete",
     "BytePairTokenizer": "tenfold.language.byte_pairs",
+    "CPDecomposition": "tenfold.decomposition.cp_decomposition",
     "CategoricalHMM": "tenfold.sequence.categorical_hmm",
     "CategoricalMixture": "tenfold.mixture.discrete",
     "CategoricalNB": "tenfold.naive_bayes.categorical",

@@ -37,6 +37,7 @@ from tenfold.cluster.n_clusters import choose_k as choose_k
 from tenfold.cluster.n_clusters import gap_statistic as gap_statistic
 from tenfold.cluster.profiles import cluster_costs as cluster_costs
 from tenfold.cluster.spherical_kmeans import SphericalKMeans as SphericalKMeans
+from tenfold.decomposition.cp_decomposition import CPDecomposition as CPDecomposition
 from tenfold.decomposition.factor_analysis import FactorAnalysis as FactorAnalysis
 from tenfold.decomposition.fast_ica import FastICA as FastICA
 from tenfold.decomposition.fast_ica import fastica as fastica

@@ -35,6 +35,13 @@ _OFFERS = {
         "log_joint",
         "m_step",
     ),
+    "factorization": (
+        "METHODS",
+        "FactorPair",
+        "FactorizationMethod",
+        "factor_pair",
+        "mix_factors",
+    ),
     "lagrange_multipliers": (
         "lagrange_stationary_point",
         "simplex_weights",
