@@ -18,7 +18,7 @@ import numpy as np
 from tenfold import PCA, CPDecomposition, FactorAnalysis, FastICA, KMeans, ProbabilisticPCA
 from tenfold.datasets import load_digits
 from tenfold.plot.style import palette_color, style_axes
-from tenfold.teaching.factorization import METHODS, factor_pair, mix_factors
+from tenfold.teaching import factor_pair, factorization_methods, mix_factors
 
 rng = np.random.default_rng(0)
 X = load_digits().data
@@ -130,7 +130,7 @@ plt.show()
 # ---------
 # Cost, set of dictionaries, set of codes, inference: other sets give other dictionaries of the same
 # digits.
-for name, method in METHODS.items():
+for name, method in factorization_methods().items():
     kind = "formula" if method.is_formula else "optimization"
     print(f"{name:14s} W: {method.dictionaries:44s} Z: {method.codes:40s} inference: {kind}")
 fits = {

@@ -1,5 +1,7 @@
 """Principal components against scikit-learn, the SVD of centred rows, and the notes."""
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from scipy.stats import multivariate_normal
 from sklearn import decomposition
 
 import tenfold
-from tenfold import PCA
+from tenfold import PCA, ProbabilisticPCA, TfIdf, datasets
 from tenfold.datasets import load_iris
 
 SHAPES = [(200, 6), (6, 20), (300, 2), (50, 49), (9, 9), (2, 3)]
@@ -333,3 +335,40 @@ def test_a_share_that_is_reached_exactly_takes_one_component_more(seed):
         shares = model().fit(X).explained_variance_ratio_.cumsum()[:5]
         found = [model(n_components=share).fit(X).n_components_ for share in shares]
         assert found == [2, 3, 4, 5, 6]
+
+
+def test_weights_are_repetitions():
+    X = table(300, 6)
+    w = np.random.default_rng(0).integers(0, 3, 300)
+    for solver in ("auto", "full", "randomized"):
+        weighted = PCA(3, svd_solver=solver, random_state=0).fit(X, sample_weight=w)
+        repeated = PCA(3, svd_solver=solver, random_state=0).fit(np.repeat(X, w, axis=0))
+        same_components(weighted, repeated)
+        assert_allclose(weighted.explained_variance_, repeated.explained_variance_, rtol=1e-9)
+
+
+def test_sparse_rows_of_words():
+    """tf-idf of texts in two groups: the first component tells them apart."""
+    texts = ["cat dog pet", "dog cat fur", "pet fur cat"] * 5 + [
+        "stock bond",
+        "bond rate stock",
+    ] * 5
+    words = TfIdf().fit_transform(texts)
+    model = PCA(2, random_state=0).fit(words)
+    dense = PCA(2, svd_solver="full").fit(words.toarray())
+    assert_allclose(model.components_[0], dense.components_[0], atol=1e-9)
+    first = model.transform(words)[:, 0]
+    assert abs(np.sign(first[:15]).sum()) == 15
+    assert np.sign(first[0]) != np.sign(first[-1])
+
+
+@pytest.mark.skipif("TENFOLD_DATA" not in os.environ, reason="needs the faces")
+def test_faces_by_svd_and_by_em():
+    """The first eigenvalue of Olivetti's faces, 18.840 (over n - 1), by three routes."""
+    X = datasets.fetch_olivetti_faces(return_X_y=True)[0].astype(np.float64)
+    exact = PCA(24, svd_solver="full").fit(X)
+    assert exact.explained_variance_[0] == pytest.approx(18.840, abs=0.01)
+    fast = PCA(24, random_state=0).fit(X)
+    assert fast.explained_variance_[0] == pytest.approx(exact.explained_variance_[0], rel=1e-6)
+    em = ProbabilisticPCA(3, algorithm="em", noise_variance=0, tol=1e-9, random_state=0).fit(X)
+    assert_allclose(np.abs(em.components_ @ exact.components_[:3].T), np.eye(3), atol=1e-2)

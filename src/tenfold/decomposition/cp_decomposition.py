@@ -231,9 +231,9 @@ class CPDecomposition(ClassNamePrefixFeaturesOutMixin, Transformer):
         lengths = np.linalg.norm(A.astype(np.float64), axis=0)
         order = np.argsort(-lengths, kind="stable")
         first = A * (np.prod(signs, axis=0) / np.where(lengths > 0, lengths, 1.0))
-        turned = [first, *(B * sign for B, sign in zip(factors, signs, strict=True))]
+        signed = [first, *(B * sign for B, sign in zip(factors, signs, strict=True))]
         return {
-            "factors_": [np.ascontiguousarray(B[:, order]).astype(dtype) for B in turned],
+            "factors_": [np.ascontiguousarray(B[:, order]).astype(dtype) for B in signed],
             "weights_": lengths[order].astype(dtype),
             "shape_": self.shape_,
             "reconstruction_err_": float(np.sqrt(error)),

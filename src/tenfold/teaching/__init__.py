@@ -36,10 +36,10 @@ _OFFERS = {
         "m_step",
     ),
     "factorization": (
-        "METHODS",
         "FactorPair",
         "FactorizationMethod",
         "factor_pair",
+        "factorization_methods",
         "mix_factors",
     ),
     "lagrange_multipliers": (

@@ -9,9 +9,9 @@ for each row. A method is a choice of four things:
 4. inference g: how a row gets its code once W is known, by a formula or by an optimization.
 
 Without the sets nothing is learned that means anything: for every invertible C the pair
-(W C, C^{-1} Z) has the same product, so that dictionary and codes are not identified. `METHODS` is
-the table of choices, `factor_pair` reads W and Z off a fitted model, `mix_factors` shows what is
-not identified.
+(W C, C^{-1} Z) has the same product, so that dictionary and codes are not identified.
+`factorization_methods` is the table of choices, `factor_pair` reads W and Z off a fitted model,
+`mix_factors` shows what is not identified.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class FactorizationMethod(NamedTuple):
     identified: str
 
 
-METHODS: dict[str, FactorizationMethod] = {
+_METHODS: dict[str, FactorizationMethod] = {
     "PCA": FactorizationMethod(
         "PCA",
         "|X - W Z|^2",
@@ -91,6 +91,18 @@ METHODS: dict[str, FactorizationMethod] = {
         "up to order, signs and scale, if at most one source is normal",
     ),
 }
+
+
+def factorization_methods() -> dict[str, FactorizationMethod]:
+    """What PCA, k-means, NMF, sparse coding and ICA choose in the frame.
+
+    Examples
+    --------
+    >>> table = factorization_methods()
+    >>> [name for name, method in table.items() if method.is_formula]
+    ['PCA', 'k-means', 'ICA']
+    """
+    return dict(_METHODS)
 
 
 class FactorPair(NamedTuple):
@@ -151,7 +163,7 @@ def factor_pair(model: Any, X: np.ndarray) -> FactorPair:
     if not hasattr(model, "components_"):
         raise TypeError(
             f"{type(model).__name__} has no dictionary: fit one of "
-            f"{', '.join(method.model for method in METHODS.values())}"
+            f"{', '.join(method.model for method in _METHODS.values())}"
         )
     return FactorPair(np.asarray(model.components_).T, codes, offset)
 
