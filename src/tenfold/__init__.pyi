@@ -105,7 +105,9 @@ from tenfold.kernel.random_features import RBFSampler as RBFSampler
 from tenfold.kernel.random_features import SkewedChi2Sampler as SkewedChi2Sampler
 from tenfold.language.byte_pairs import BytePairTokenizer as BytePairTokenizer
 from tenfold.language.comparison import compare_language_models as compare_language_models
+from tenfold.language.crf import CRF as CRF
 from tenfold.language.encoder_decoder import EncoderDecoder as EncoderDecoder
+from tenfold.language.passages import PassageRetriever as PassageRetriever
 from tenfold.language.recurrent_language_model import RecurrentLanguageModel as RecurrentLanguageModel
 from tenfold.language.softmax_language_model import SoftmaxLanguageModel as SoftmaxLanguageModel
 from tenfold.language.transformer_language_model import TransformerLanguageModel as TransformerLanguageModel
