@@ -83,7 +83,7 @@ class StepFeatures:
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         if self.extract is None and _is_table(sequences[0]):
             return self._stack(sequences), offsets
-        return self._named(sequences), offsets
+        return self._vectorize(sequences), offsets
 
     def _stack(self, sequences: list[Any]) -> np.ndarray:
         widths = {np.shape(sequence)[1:] for sequence in sequences}
@@ -94,7 +94,7 @@ class StepFeatures:
             raise ValueError("the sequences hold NaN or infinity: fill or leave such steps out")
         return matrix
 
-    def _named(self, sequences: list[Any]) -> sp.csr_matrix:
+    def _vectorize(self, sequences: list[Any]) -> sp.csr_matrix:
         learn = self.names is None
         columns = {} if self.names is None else {name: n for n, name in enumerate(self.names)}
         values: list[float] = []
