@@ -107,7 +107,7 @@ def test_questions_are_answered_by_the_passage_with_their_rare_words(tmp_path):
     assert PassageRetriever().fit(path).passages_ == passages
     with pytest.raises(ValueError, match="no passages"):
         PassageRetriever().fit([""])
-    tenfold.persist.model_file.save(model, tmp_path / "model.tenfold")
+    tenfold.save(model, tmp_path / "model.tenfold")
     loaded = tenfold.load(tmp_path / "model.tenfold")
     assert loaded.rank("old tower") == model.rank("old tower")
 
