@@ -16,12 +16,9 @@ tile.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import gamma as gamma_function
-from math import inf
 from typing import Any
 
 import numpy as np
-from scipy.special import kv
 from sklearn.base import clone
 
 from tenfold.engine.tiled_cholesky import run_pieces
@@ -43,6 +40,7 @@ from tenfold.kernel.stationary import (
     ExpSineSquared,
     Matern,
     RationalQuadratic,
+    distance_slope,
     distance_tile,
 )
 
@@ -102,6 +100,14 @@ def gram_gradient(kernel: Any, X: Any, weights: Callable[[slice, slice], np.ndar
     return sums.sum(axis=0)
 
 
+def gradient_sums(kernel: Any, X: Any, weights: np.ndarray) -> np.ndarray:
+    """Sums of any weights times derivatives over all pairs of rows, (n_dims,), in one tile."""
+    kernel = translate_kernel(kernel)
+    if hasattr(X, "tocsr") or not has_tiles(kernel):
+        return dense_gradient(kernel, X, weights)
+    return gradient_tile(kernel, X, X, weights, same=True)
+
+
 def dense_gradient(kernel: Any, X: Any, weights: np.ndarray) -> np.ndarray:
     """The same for kernels that give all derivatives at once only: strings, foreign objects."""
     return np.einsum("ij,ijk->k", weights, kernel(X, eval_gradient=True)[1])
@@ -150,24 +156,6 @@ def _length_scales(kernel: Any, X: np.ndarray, Z: np.ndarray, G: np.ndarray) -> 
     X, Z = (X - origin) / kernel.length_scale, (Z - origin) / kernel.length_scale
     squares_sum = M.sum(axis=1) @ (X * X) + M.sum(axis=0) @ (Z * Z)
     return squares_sum - 2.0 * np.einsum("ij,ij->j", X, M @ Z)
-
-
-def distance_slope(kernel: Any, squares: np.ndarray) -> np.ndarray:
-    """F(u): the derivative by the logarithm of a length scale, over the squared difference."""
-    nu = getattr(kernel, "nu", inf)
-    if nu == inf:
-        return np.exp(-0.5 * squares)
-    r = np.sqrt(2.0 * nu * squares)
-    if nu == 1.5:
-        return 3.0 * np.exp(-r)
-    if nu == 2.5:
-        return 5.0 / 3.0 * (1.0 + r) * np.exp(-r)
-    apart = r > 0
-    r[~apart] = 1.0
-    if nu == 0.5:
-        return np.where(apart, np.exp(-r) / r, 0.0)
-    values = 2.0 ** (1.0 - nu) / gamma_function(nu) * 2.0 * nu * r ** (nu - 1.0) * kv(nu - 1.0, r)
-    return np.where(apart, values, 0.0)
 
 
 def _rational_quadratic(kernel: Any, X: np.ndarray, Z: np.ndarray, G: np.ndarray) -> np.ndarray:

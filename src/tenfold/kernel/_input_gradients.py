@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.kernel._gradient_tiles import distance_slope
 from tenfold.kernel.base import (
     ConstantKernel,
     Exponentiation,
@@ -35,6 +34,7 @@ from tenfold.kernel.stationary import (
     ExpSineSquared,
     Matern,
     RationalQuadratic,
+    distance_slope,
     distance_tile,
 )
 

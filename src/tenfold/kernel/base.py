@@ -62,9 +62,7 @@ class Kernel(sk.Kernel):
             return np.empty((*K.shape, 0))
         return super().__call__(X, eval_gradient=True)[1]
 
-    def gradient_sums(
-        self, X: np.ndarray, weights: np.ndarray, K: np.ndarray | None = None
-    ) -> np.ndarray:
+    def gradient_sums(self, X: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Weighted sums of the derivatives of all values of a Gram matrix.
 
         Parameters
@@ -73,16 +71,15 @@ class Kernel(sk.Kernel):
             The rows.
         weights : (n_samples, n_samples) array
             A weight of each entry.
-        K : (n_samples, n_samples) array, optional
-            The Gram matrix, if it is known.
 
         Returns
         -------
         (n_dims,) array : sum_ij weights_ij dK_ij / dtheta
             Without the (n, n, n_dims) tensor of `eval_gradient` where the kernel allows it.
         """
-        values: np.ndarray = self(X) if K is None else K
-        return np.einsum("ij,ijk->k", weights, self._gradient(as_rows(X), values))
+        from tenfold.kernel._gradient_tiles import gradient_sums
+
+        return gradient_sums(self, as_rows(X), weights)
 
     def tile(self, X: Any, Z: Any) -> np.ndarray:
         """Values for a few rows, in a new array; `kernel_block` calls this for each tile.
@@ -197,14 +194,6 @@ class ConstantKernel(Kernel, sk.ConstantKernel):
     def tile(self, X: Any, Z: Any) -> np.ndarray:
         return np.full((_length(X), _length(Z)), self.constant_value, _float_type(X))
 
-    def gradient_sums(
-        self, X: np.ndarray, weights: np.ndarray, K: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Weighted sums of the derivatives; see `Kernel.gradient_sums`."""
-        if self.n_dims == 0:
-            return np.zeros(0)
-        return np.array([self.constant_value * weights.sum()])
-
 
 class WhiteKernel(Kernel, sk.WhiteKernel):
     r"""Independent noise: :math:`k(x, z) = \sigma^2` if x and z are the same row, else 0.
@@ -227,12 +216,6 @@ class WhiteKernel(Kernel, sk.WhiteKernel):
 
     def tile(self, X: Any, Z: Any) -> np.ndarray:
         return np.zeros((_length(X), _length(Z)), _float_type(X))
-
-    def gradient_sums(
-        self, X: np.ndarray, weights: np.ndarray, K: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Weighted sums of the derivatives; see `Kernel.gradient_sums`."""
-        return np.array([self.noise_level * np.trace(weights)])[: self.n_dims]
 
 
 class Sum(Kernel, sk.Sum):
@@ -268,13 +251,6 @@ class Sum(Kernel, sk.Sum):
             The rows.
         """
         return as_kernel(self.k1).diag(X) + as_kernel(self.k2).diag(X)
-
-    def gradient_sums(
-        self, X: np.ndarray, weights: np.ndarray, K: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Weighted sums of the derivatives; see `Kernel.gradient_sums`."""
-        parts = (as_kernel(k).gradient_sums(X, weights) for k in (self.k1, self.k2) if k.n_dims)
-        return np.concatenate([np.zeros(0), *parts])
 
 
 class Product(Kernel, sk.Product):
@@ -315,19 +291,6 @@ class Product(Kernel, sk.Product):
         """
         return as_kernel(self.k1).diag(X) * as_kernel(self.k2).diag(X)
 
-    def gradient_sums(
-        self, X: np.ndarray, weights: np.ndarray, K: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Weighted sums of the derivatives; see `Kernel.gradient_sums`."""
-        first, second = as_kernel(self.k1), as_kernel(self.k2)
-        K1, K2 = first(X), second(X)
-        parts = [np.zeros(0)]
-        if first.n_dims:
-            parts.append(first.gradient_sums(X, weights * K2, K1))
-        if second.n_dims:
-            parts.append(second.gradient_sums(X, weights * K1, K2))
-        return np.concatenate(parts)
-
 
 class Exponentiation(Kernel, sk.Exponentiation):
     r"""A power of a kernel, :math:`k(x, z)^p`; a kernel again for whole numbers p.
@@ -362,15 +325,6 @@ class Exponentiation(Kernel, sk.Exponentiation):
             The rows.
         """
         return raise_to(np.array(as_kernel(self.kernel).diag(X), np.float64), self.exponent)
-
-    def gradient_sums(
-        self, X: np.ndarray, weights: np.ndarray, K: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Weighted sums of the derivatives; see `Kernel.gradient_sums`."""
-        inner = as_kernel(self.kernel)
-        base = inner(X)
-        slope = self.exponent * weights * raise_to(base.copy(), self.exponent - 1)
-        return inner.gradient_sums(X, slope, base)
 
 
 class FunctionScaledKernel(Kernel):

@@ -85,12 +85,6 @@ class DotProduct(_DotProductKernel, sk.DotProduct):
         P += self.sigma_0**2
         return P
 
-    def gradient_sums(
-        self, X: np.ndarray, weights: np.ndarray, K: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Weighted sums of the derivatives; see `Kernel.gradient_sums`."""
-        return np.array([2 * self.sigma_0**2 * weights.sum()])[: self.n_dims]
-
 
 class PolynomialKernel(_DotProductKernel):
     r"""The polynomial kernel :math:`k(x, z) = (\gamma \, x \cdot z + c_0)^d`.

@@ -23,7 +23,7 @@ from tenfold.kernel._tiles_numba import (
     lowest_exponent,
     manhattan_tile,
 )
-from tenfold.kernel.base import Kernel, ParameterFree, as_rows, sk
+from tenfold.kernel.base import Kernel, ParameterFree, sk
 from tenfold.kernel.dot_product import dot_products, squared_norms
 
 _POSITIVE = (1e-5, 1e5)
@@ -68,11 +68,22 @@ def _divide_columns(X: Any, scale: np.ndarray) -> Any:
     return (X.multiply(1 / scale)).tocsr()
 
 
-def scaled_difference_sums(X: np.ndarray, weights: np.ndarray, scale: Any) -> np.ndarray:
-    """sum_ij weights_ij (x_i - x_j)^2 / scale^2 for each column, without a 3-d array."""
-    X = (X - X.mean(axis=0)) / scale
-    squares = (weights.sum(axis=1) + weights.sum(axis=0)) @ (X * X)
-    return squares - 2 * np.einsum("ij,ij->j", X, weights @ X)
+def distance_slope(kernel: Any, squares: np.ndarray) -> np.ndarray:
+    """F(u): the derivative by the logarithm of a length scale, over the squared difference."""
+    nu = getattr(kernel, "nu", inf)
+    if nu == inf:
+        return np.exp(-0.5 * squares)
+    r = np.sqrt(2.0 * nu * squares)
+    if nu == 1.5:
+        return 3.0 * np.exp(-r)
+    if nu == 2.5:
+        return 5.0 / 3.0 * (1.0 + r) * np.exp(-r)
+    apart = r > 0
+    r[~apart] = 1.0
+    if nu == 0.5:
+        return np.where(apart, np.exp(-r) / r, 0.0)
+    values = 2.0 ** (1.0 - nu) / gamma_function(nu) * 2.0 * nu * r ** (nu - 1.0) * kv(nu - 1.0, r)
+    return np.where(apart, values, 0.0)
 
 
 class RBF(Kernel, sk.RBF):
@@ -119,17 +130,6 @@ class RBF(Kernel, sk.RBF):
     def tile(self, X: Any, Z: Any) -> np.ndarray:
         return distance_tile(X, Z, self.length_scale, EXPONENTIAL)
 
-    def gradient_sums(
-        self, X: np.ndarray, weights: np.ndarray, K: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Weighted sums of the derivatives; see `Kernel.gradient_sums`."""
-        if self.n_dims == 0:
-            return np.zeros(0)
-        X = as_rows(X)
-        K = self(X) if K is None else K
-        sums = scaled_difference_sums(X, weights * K, self.length_scale)
-        return sums if self.anisotropic else sums.sum(keepdims=True)
-
 
 class Matern(Kernel, sk.Matern):
     r"""The Matern kernel: Gaussian-process samples are :math:`\lceil \nu \rceil - 1` times smooth.
@@ -166,40 +166,14 @@ class Matern(Kernel, sk.Matern):
         values = distance_tile(X, Z, scale, kind)
         return values if kind != SQUARED_DISTANCE else _general_matern(values, self.nu)
 
-    def gradient_sums(
-        self, X: np.ndarray, weights: np.ndarray, K: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Weighted sums of the derivatives; see `Kernel.gradient_sums`."""
-        if self.n_dims == 0:
-            return np.zeros(0)
-        X = as_rows(X)
-        sums = scaled_difference_sums(X, weights * self._slopes(X, K), self.length_scale)
-        return sums if self.anisotropic else sums.sum(keepdims=True)
-
     def _gradient(self, X: np.ndarray, K: np.ndarray) -> np.ndarray:
         if self.nu in _MATERN_KINDS or self.n_dims == 0:
             return super()._gradient(X, K)
         scaled = X / self.length_scale  # scikit-learn takes differences here
         squares = np.square(scaled[:, None] - scaled)
         squares = squares if self.anisotropic else squares.sum(axis=2, keepdims=True)
-        return self._slopes(X, K)[:, :, None] * squares
-
-    def _slopes(self, X: np.ndarray, K: np.ndarray | None) -> np.ndarray:
-        """Derivatives by log length scale, divided by the squared scaled differences."""
-        if self.nu == inf:
-            return self(X) if K is None else K
-        r = np.sqrt(2 * self.nu * _SquaredDistances(self.length_scale)(X))
-        if self.nu in (1.5, 2.5):
-            return (3 if self.nu == 1.5 else 5 / 3 * (1 + r)) * np.exp(-r)
-        zero = r == 0
-        r[zero] = 1.0
-        if self.nu == 0.5:
-            slopes = np.exp(-r) / r
-        else:
-            factor = 2 * self.nu * 2 ** (1 - self.nu) / gamma_function(self.nu)
-            slopes = factor * r ** (self.nu - 1) * kv(self.nu - 1, r)
-        slopes[zero] = 0.0
-        return slopes
+        slopes = distance_slope(self, _SquaredDistances(self.length_scale)(X))
+        return slopes[:, :, None] * squares
 
 
 def _general_matern(squares: np.ndarray, nu: float) -> np.ndarray:
@@ -239,19 +213,6 @@ class RationalQuadratic(Kernel, sk.RationalQuadratic):
         np.log1p(values, out=values)
         values *= -self.alpha
         return np.exp(values, out=values)
-
-    def gradient_sums(
-        self, X: np.ndarray, weights: np.ndarray, K: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Weighted sums of the derivatives; see `Kernel.gradient_sums`."""
-        X = as_rows(X)
-        squares = _SquaredDistances(self.length_scale)(X)
-        base = 1 + squares / (2 * self.alpha)
-        M = weights * base**-self.alpha
-        by_alpha = (M * (squares / (2 * base) - self.alpha * np.log(base))).sum()
-        by_length = (M * squares / base).sum()
-        parts = {"alpha": by_alpha, "length_scale": by_length}
-        return np.array([parts[h.name] for h in self.hyperparameters if not h.fixed])
 
 
 class _SquaredDistances(Kernel):
