@@ -9,8 +9,7 @@ _MAX_DEPTH = 40  # points in a cell of this depth are taken as one place
 _STACK = 4096
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def build_tree(Y):
+def build_tree(Y: np.ndarray) -> tuple[np.ndarray, ...]:
     """Cells of a tree over points (n, k): centers, counts, squared widths, and what comes next.
 
     Cells stand in the order of a visit, children after their parent; `after[c]` is the cell that
@@ -18,16 +17,25 @@ def build_tree(Y):
     order.
     """
     n, k = Y.shape
-    low, high = _corners(Y)
-    width = max((high - low).max(), 1e-300) * 1.00001
     size = 4 * n + 8
-    children = np.full((size, 1 << k), -1, np.int64)
-    sums, middle = np.zeros((size, k)), np.empty((size, k))
-    counts, widths = np.zeros(size), np.empty(size)
-    owner = np.full(size, -1, np.int64)  # the one point of a leaf
-    depth = np.zeros(size, np.int64)
-    middle[0] = 0.5 * (low + high)
-    widths[0] = width
+    while True:
+        children = np.full((size, 1 << k), -1, np.int64)
+        sums, middle = np.zeros((size, k)), np.zeros((size, k))
+        counts, widths = np.zeros(size), np.zeros(size)
+        owner, depth = np.full(size, -1, np.int64), np.zeros(size, np.int64)
+        low, high = Y.min(axis=0), Y.max(axis=0)
+        middle[0] = 0.5 * (low + high)
+        widths[0] = max(float((high - low).max()), 1e-300) * 1.00001
+        used = _insert_points(Y, children, sums, middle, counts, widths, owner, depth)
+        if used >= 0:
+            return _order_cells(children[:used], sums, counts, widths)
+        size *= 2
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _insert_points(Y, children, sums, middle, counts, widths, owner, depth):
+    """Insert all points; the number of cells, or -1 if there is no room for them."""
+    n, k = Y.shape
     used = 1
     for i in range(n):
         cell = 0
@@ -40,26 +48,45 @@ def build_tree(Y):
                 break
             if depth[cell] >= _MAX_DEPTH:
                 break
-            if used + 2 >= size:
-                size = 2 * size
-                children = _grow(children, size, -1)
-                sums, middle = _grow(sums, size, 0), _grow(middle, size, 0)
-                counts, widths = _grow_line(counts, size), _grow_line(widths, size)
-                owner, depth = _grow_line(owner, size), _grow_line(depth, size)
+            if used + 2 >= len(counts):
+                return -1
             old = owner[cell]
             if old >= 0:  # a leaf becomes a cell of two points
                 owner[cell] = -1
-                used = _add_child(Y[old], cell, used, children, middle, widths, depth)
-                child = children[cell, _octant(Y[old], middle[cell])]
+                used = _enter(Y, old, cell, used, children, middle, widths, depth)
+                child = used - 1
                 counts[child], owner[child] = 1.0, old
                 for d in range(k):
                     sums[child, d] = Y[old, d]
-            at = _octant(Y[i], middle[cell])
-            if children[cell, at] < 0:
-                used = _add_child(Y[i], cell, used, children, middle, widths, depth)
-                counts[children[cell, at]], owner[children[cell, at]] = 0.0, -1
-            cell = children[cell, at]
-    return _order_cells(children[:used], sums, counts, widths)
+            before = used
+            used = _enter(Y, i, cell, used, children, middle, widths, depth)
+            cell = used - 1 if used > before else _part(Y, i, cell, children, middle)
+    return used
+
+
+@njit(cache=True, nogil=True)
+def _part(Y, i, cell, children, middle):
+    """The part of a cell in which a point lies, -1 if it is not there yet."""
+    at = 0
+    for d in range(Y.shape[1]):
+        at |= (1 << d) if Y[i, d] > middle[cell, d] else 0
+    return children[cell, at]
+
+
+@njit(cache=True, nogil=True)
+def _enter(Y, i, cell, used, children, middle, widths, depth):
+    """Make the part of a cell in which a point lies, unless it is there; the number of cells."""
+    at, quarter = 0, 0.25 * widths[cell]
+    for d in range(Y.shape[1]):
+        above = Y[i, d] > middle[cell, d]
+        at |= (1 << d) if above else 0
+        middle[used, d] = middle[cell, d] + (quarter if above else -quarter)
+    if children[cell, at] >= 0:
+        return used
+    children[cell, at] = used
+    widths[used] = 0.5 * widths[cell]
+    depth[used] = depth[cell] + 1
+    return used + 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -89,51 +116,6 @@ def _order_cells(children, sums, counts, widths):
                 top += 1
         done += 1
     return centers, numbers, squares, after
-
-
-@njit(cache=True, nogil=True)
-def _corners(Y):
-    """The least and greatest coordinates."""
-    low, high = np.empty(Y.shape[1]), np.empty(Y.shape[1])
-    for d in range(Y.shape[1]):
-        low[d], high[d] = Y[:, d].min(), Y[:, d].max()
-    return low, high
-
-
-@njit(cache=True, nogil=True)
-def _grow(values, size, fill):
-    wider = np.full((size, values.shape[1]), fill, values.dtype)
-    wider[: len(values)] = values
-    return wider
-
-
-@njit(cache=True, nogil=True)
-def _grow_line(values, size):
-    longer = np.zeros(size, values.dtype)
-    longer[: len(values)] = values
-    return longer
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _octant(y, middle):
-    """Number of the part of a cell in which a point lies."""
-    at = 0
-    for d in range(len(y)):
-        at |= (1 << d) if y[d] > middle[d] else 0
-    return at
-
-
-@njit(cache=True, nogil=True)
-def _add_child(y, cell, used, children, middle, widths, depth):
-    """Make the part of a cell in which a point lies; the number of cells."""
-    at = _octant(y, middle[cell])
-    children[cell, at] = used
-    widths[used] = 0.5 * widths[cell]
-    depth[used] = depth[cell] + 1
-    for d in range(len(y)):
-        side = 0.25 * widths[cell]
-        middle[used, d] = middle[cell, d] + (side if y[d] > middle[cell, d] else -side)
-    return used + 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -342,7 +342,7 @@ def _place_rows(
     Y = points.astype(np.float64)
     Z = np.take(Y, nearest, axis=0)
     same = np.take_along_axis(D, nearest[:, None], axis=1)[:, 0] == 0
-    wanted = D if order is None else np.interp(D, *order)
+    wanted = D if order is None or not len(order[0]) else np.interp(D, *order)
     moved = _leave_points(Y, Z)
     place_points(wanted, Y, moved, _MAX_PLACE_ITER, _PLACE_TOL)
     return np.where(same[:, None], Z, moved).astype(chunk.X.dtype)
