@@ -498,3 +498,12 @@ def test_any_finite_numbers_are_counted_and_drawn(values):
 def test_ticks_of_small_ranges_differ():
     assert round_ticks(1e-15, 5e-15, 4) == [1e-15, 2e-15, 3e-15, 4e-15, 5e-15]
     assert len(Scale(0.0, 5e-309, 0, 100).ticks()) == 2
+
+
+def test_a_study_of_groups_says_how_many_components_keep_the_variance():
+    study = a_study_of_groups()
+    assert "Retained variance" not in render_report(study)  # two components show everything
+    study.clusters.variance = np.array([0.5, 0.25, 0.15, 0.06, 0.04])
+    text = render_report(study)
+    assert "Retained variance" in text
+    assert re.search(r"50\s%\sby\s1,\s80\s%\sby\s3,\s95\s%\sby\s4", text)

@@ -192,6 +192,8 @@ def cluster_figures(study: Study) -> list[Figure]:
     figures = [_projection_figure(study.clusters), _n_clusters_figure(study)]
     if study.clusters.map is not None:
         figures.insert(1, _map_figure(study.clusters))
+    if len(study.clusters.variance) > 2:  # else two components show everything
+        figures.append(_variance_figure(study.clusters))
     return figures
 
 
@@ -239,6 +241,26 @@ def _projection_figure(clusters: ClusterSummary) -> Figure:
         words = ", ".join(f"{'+' if w > 0 else '−'} {name}" for name, w in weights)
         caption += f" Component {i + 1}: {words}."
     return Figure("Principal components", caption, [chart.render("Projection of the rows")], legend)
+
+
+def _variance_figure(clusters: ClusterSummary) -> Figure:
+    """How much of the variance the first components keep."""
+    shares = np.minimum(np.cumsum(clusters.variance), 1.0)
+    numbers = np.arange(1, len(shares) + 1)
+    chart = Chart((0.6, len(shares) + 0.4), (0.0, 1.05), size=_MAP_SIZE)
+    chart.axes("number of components", "share of the variance", ticks=(0, 5))
+    chart.line(numbers, shares, "grey thin")
+    for number, share in zip(numbers.tolist(), shares.tolist(), strict=True):
+        tip = f"{number} components: {format_percent(share)}"
+        chart.marker(number, share, "main ring", tip, 5)
+    reached = [
+        f"{format_percent(goal)} by {int(np.searchsorted(shares, goal)) + 1}"
+        for goal in (0.5, 0.8, 0.95)
+        if goal <= shares[-1]
+    ]
+    caption = "How much of the variance of all columns the first principal components keep"
+    caption += f": {', '.join(reached)}." if reached else "."
+    return Figure("Retained variance", caption, [chart.render("Retained variance")])
 
 
 def _component(clusters: ClusterSummary, i: int) -> str:
