@@ -86,7 +86,7 @@ def build_context_tree(table: NgramCounts, size: int, *, boundaries: bool) -> Co
         Whether the beginning of a document is a context; if not, first symbols have a shorter one.
     """
     width, order = size + 1, table.ngrams.shape[1]
-    ngrams, counts = table.ngrams.astype(np.int64), table.counts
+    ngrams, counts = table.ngrams, table.counts
     context = np.zeros(len(ngrams), np.int64)
     context_keys, ngram_keys, totals, first = [np.empty(0, np.int64)], [], [], [0, 1]
     for back in range(order):
@@ -95,15 +95,17 @@ def build_context_tree(table: NgramCounts, size: int, *, boundaries: bool) -> Co
             active = (context >= first[-2]) & _continues(ngrams, back, order, size)
             if not boundaries:
                 active &= earlier != size
-            ngrams, counts = ngrams[active], counts[active]
-            keys, number = np.unique(context[active] * width + earlier[active], return_inverse=True)
+            if not active.all():
+                ngrams, counts, context = ngrams[active], counts[active], context[active]
+            context *= width
+            context += ngrams[:, order - 1 - back]
+            keys = np.unique(context)
+            context = np.searchsorted(keys, context)
+            context += first[-1]
             context_keys.append(keys)
-            context = first[-1] + number
             first.append(first[-1] + len(keys))
-        keys, number = np.unique(context * width + ngrams[:, -1], return_inverse=True)
+        keys, total = _sum_by_key(context * width + ngrams[:, -1], counts)
         ngram_keys.append(keys)
-        total = np.zeros(len(keys), np.int64)
-        np.add.at(total, number, counts)
         totals.append(total)
     return ContextTree(
         width,
@@ -112,6 +114,17 @@ def build_context_tree(table: NgramCounts, size: int, *, boundaries: bool) -> Co
         np.concatenate(ngram_keys),
         np.concatenate(totals),
     )
+
+
+def _sum_by_key(keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different keys in ascending order, and the sum of the counts of each."""
+    order = np.argsort(keys)
+    keys = keys[order]
+    starts = np.flatnonzero(np.concatenate([[len(keys) > 0], keys[1:] != keys[:-1]])[: len(keys)])
+    counts = counts[order]
+    del order
+    totals = np.add.reduceat(counts, starts) if len(starts) else counts[:0]
+    return keys[starts], totals
 
 
 def _continues(ngrams: np.ndarray, back: int, order: int, begin: int) -> np.ndarray:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tenfold.sequence._ngram_merge_numba import merge_tables
+
 _MAX_KEY_BITS = 63  # of a packed n-gram
 
 
@@ -36,9 +38,18 @@ class NgramCounts(NamedTuple):
         """Counts of the rows of a table; rows may repeat."""
         if counts is None:
             return cls._of_single(ngrams)
-        order, first = _group_rows(lexicographic_keys(ngrams))
-        totals = np.add.reduceat(counts[order], first) if len(first) else counts[:0]
-        return cls(ngrams[order[first]].astype(np.uint32), totals.astype(np.int64))
+        bits = _symbol_bits(ngrams)
+        keys, totals = lexicographic_keys(ngrams), counts.astype(np.int64, copy=False)
+        order = np.argsort(keys, kind="stable")
+        keys, totals = keys[order], totals[order]
+        if bits * ngrams.shape[1] <= _MAX_KEY_BITS:
+            del order  # rows are read off their keys
+        first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
+        if len(first) < len(keys):
+            keys, totals = keys[first], np.add.reduceat(totals, first)
+        if bits * ngrams.shape[1] <= _MAX_KEY_BITS:
+            return cls(_unpack(keys, bits, ngrams.shape[1]), totals)
+        return cls(ngrams[order[first]].astype(np.uint32, copy=False), totals)
 
     @classmethod
     def _of_single(cls, ngrams: np.ndarray) -> NgramCounts:
@@ -57,14 +68,15 @@ class NgramCounts(NamedTuple):
         """The counts of the n-grams of both."""
         if not len(self.counts) or not len(other.counts):
             return self if len(self.counts) else other
-        return NgramCounts.of(
-            np.concatenate([self.ngrams, other.ngrams]),
-            np.concatenate([self.counts, other.counts]),
-        )
+        return NgramCounts(*merge_tables(self.ngrams, self.counts, other.ngrams, other.counts))
 
     def renumber(self, numbers: np.ndarray) -> NgramCounts:
         """The counts after symbol s has become numbers[s]; symbols may fall together."""
-        return NgramCounts.of(numbers[self.ngrams].astype(np.uint32), self.counts)
+        return NgramCounts.of(self.map_symbols(numbers).ngrams, self.counts)
+
+    def map_symbols(self, numbers: np.ndarray) -> NgramCounts:
+        """The same rows with symbol s as numbers[s]: in no order, and some may repeat."""
+        return NgramCounts(numbers.astype(np.uint32)[self.ngrams], self.counts)
 
 
 def merge_counts(parts: Iterable[NgramCounts], order: int) -> NgramCounts:
@@ -125,16 +137,6 @@ def _pack(rows: np.ndarray, bits: int) -> np.ndarray:
 def _unpack(keys: np.ndarray, bits: int, order: int) -> np.ndarray:
     ngrams = np.empty((len(keys), order), np.uint32)
     mask = (1 << bits) - 1
-    for column in range(order - 1, -1, -1):
-        ngrams[:, column] = keys & mask
-        keys = keys >> np.int64(bits)
+    for column in range(order):
+        ngrams[:, column] = (keys >> np.int64(bits * (order - 1 - column))) & mask
     return ngrams
-
-
-def _group_rows(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """An order in which equal keys stand together, and the places in it where groups begin."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    new = np.ones(len(keys), bool)
-    new[1:] = ordered[1:] != ordered[:-1]
-    return order, np.flatnonzero(new)

@@ -118,10 +118,14 @@ def estimate_level_weights(tree: ContextTree) -> np.ndarray:
 
 def find_shorter(tree: ContextTree) -> np.ndarray:
     """(m,) place of each n-gram without its earliest symbol; -1 for single symbols."""
-    parents, contexts = tree.parents, tree.contexts
-    keys = parents[contexts] * tree.width + tree.symbols
+    keys = tree.parents[tree.contexts]
+    roots = keys < 0
+    keys *= tree.width
+    keys += tree.symbols
     places = np.searchsorted(tree.ngram_keys, keys)
-    return np.where(parents[contexts] < 0, -1, np.minimum(places, len(keys) - 1))
+    np.minimum(places, len(keys) - 1, out=places)
+    places[roots] = -1
+    return places
 
 
 def _smooth_absolute(tree: ContextTree, parameters: dict[str, Any]) -> Smoothed:
