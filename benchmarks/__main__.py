@@ -33,6 +33,7 @@ from benchmarks import (
     startup,
     svc,
     svm,
+    topics,
     trees,
 )
 from benchmarks.machine import QUIET, busy, machine
@@ -46,6 +47,7 @@ GROUPS |= {"kernels": kernels, "svm": svm, "trees": trees, "neighbors": neighbor
 GROUPS |= {"approximate-neighbors": approximate_neighbors, "rl": rl, "sequences": sequences}
 GROUPS |= {"maps": maps}
 GROUPS |= {"graphical": graphical}
+GROUPS |= {"topics": topics}
 
 
 def main() -> None:

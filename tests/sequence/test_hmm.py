@@ -112,6 +112,12 @@ def test_everything_is_a_sum_or_a_maximum_over_all_paths(missing):
     for score, path in zip(scores, best, strict=True):
         assert paths[tuple(path)] == pytest.approx(np.exp(score))
     assert len(model.best_paths(x[:1], 20)[0]) == 3  # there are no more
+    many_scores, many = model.best_paths([x, x[:1], x[:0]], 20)
+    assert_array_equal(many_scores[0], scores)
+    assert_array_equal(many[:, :7], best)
+    assert_array_equal(many[:3, 7:], model.best_paths(x[:1], 20)[1])
+    assert (many[3:, 7:] == -1).all()
+    assert (many_scores[1:, 3:] == -np.inf).all()
     following = sum(p * model.transmat_[path[-1]] for path, p in paths.items()) / total
     assert_allclose(model.predict_next(x)[0], following)
     assert_allclose(model.predict_next(x, 3)[0], following @ model.transmat_ @ model.transmat_)
@@ -475,3 +481,19 @@ def test_sequences_on_workers(two_workers, tmp_path):
     with tenfold.on(two_workers):
         there = GaussianHMM(2, random_state=0, n_iter=3).fit(files)
     assert_same(here, there)
+
+
+def test_the_course_of_training_has_hmmlearns_names():
+    X = np.random.default_rng(0).normal(size=(60, 1))
+    model = GaussianHMM(2, random_state=0, n_iter=7, tol=-np.inf).fit(X)
+    assert model.monitor_.iter == len(model.monitor_.history) == 7
+    assert not model.monitor_.converged
+    assert_array_equal(model.monitor_.history, -model.history_["objective"])
+
+
+@pytest.mark.parametrize("shape", [(2,), (2, 1), (2, 1, 1, 1)])
+def test_spherical_variances_may_have_hmmlearns_shapes(shape):
+    model = set_chain(GaussianHMM(2, covariance_type="spherical", init_params="", n_iter=0))
+    model.startprob_, model.transmat_ = np.full(2, 0.5), np.full((2, 2), 0.5)
+    model.means_, model.covars_ = np.array([[0.0], [1.0]]), np.array([4.0, 3.0]).reshape(shape)
+    assert model.sample(5, random_state=0)[0].shape == (5, 1)

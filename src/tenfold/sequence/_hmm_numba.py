@@ -17,22 +17,23 @@ _NEVER = -700.0  # a density that is smaller by this power of e is zero
 
 
 @njit(cache=True, nogil=True)
-def scale_rows(log_densities, B, shift):
+def scale_rows(B, shift):
     """Densities divided by the largest of each step, and the logarithm of that divisor.
 
-    A step that no state can emit has densities of zero.
+    `B` holds log-densities, and the densities afterwards. A step that no state can emit has
+    densities of zero.
     """
-    n, K = log_densities.shape
+    n, K = B.shape
     for t in range(n):
-        largest = log_densities[t, 0]
+        largest = B[t, 0]
         for k in range(1, K):
-            largest = max(largest, log_densities[t, k])
+            largest = max(largest, B[t, k])
         shift[t] = largest
         if largest == -np.inf:
             B[t] = 0.0
             continue
         for k in range(K):
-            below = log_densities[t, k] - largest
+            below = B[t, k] - largest
             B[t, k] = fast_exp(below) if below > _NEVER else 0.0
 
 
@@ -158,41 +159,64 @@ def smooth_with_lag(B, offsets, A, alpha, lag, gamma):
 
 
 @njit(cache=True, nogil=True)
-def find_best_paths(  # noqa: C901, PLR0912 - one loop over steps
-    log_B, offsets, log_start, log_A, pointers, states, scores
-):
-    """Viterbi: most probable paths and their log-probabilities; the lower state wins ties."""
+def find_best_paths(values, offsets, log_start, log_A, states, scores):
+    """Viterbi: most probable paths and their log-probabilities; the lower state wins ties.
+
+    `values` are log-densities of the steps and become those of the best path to each state. Where
+    a path came from is found on the way back, for its own states alone.
+    """
     K = len(log_start)
-    now, then = np.empty(K), np.empty(K)
+    best_ways = np.empty(K)
     for s in range(len(offsets) - 1):
         low, high = offsets[s], offsets[s + 1]
         scores[s] = 0.0
         if low == high:
             continue
         for k in range(K):
-            now[k] = log_start[k] + log_B[low, k]
+            values[low, k] += log_start[k]
         for t in range(low + 1, high):
-            for j in range(K):
-                then[j] = now[0] + log_A[0, j]
-                pointers[t, j] = 0
-            for i in range(1, K):
-                value = now[i]
-                for j in range(K):
-                    candidate = value + log_A[i, j]
-                    if candidate > then[j]:
-                        then[j] = candidate
-                        pointers[t, j] = i
-            for j in range(K):
-                now[j] = then[j] + log_B[t, j]
-        best = 0
-        for k in range(1, K):
-            if now[k] > now[best]:
-                best = k
-        scores[s] = now[best]
-        for t in range(high - 1, low - 1, -1):
+            _add_best(values[t - 1], log_A, best_ways, values[t])
+        best = np.argmax(values[high - 1])
+        scores[s] = values[high - 1, best]
+        states[high - 1] = best
+        for t in range(high - 2, low - 1, -1):
+            best = _find_source(values[t], log_A, best)
             states[t] = best
-            if t > low:
-                best = pointers[t, best]
+
+
+@njit(cache=True, nogil=True)
+def _add_best(before, log_A, best, values):
+    """Add the value of the best way to each state, four ways at a time."""
+    K = len(before)
+    for j in range(K):
+        best[j] = -np.inf
+    whole = K - K % 4
+    for i in range(0, whole, 4):
+        a, b, c, d = before[i], before[i + 1], before[i + 2], before[i + 3]
+        for j in range(K):
+            first, second = a + log_A[i, j], b + log_A[i + 1, j]
+            third, fourth = c + log_A[i + 2, j], d + log_A[i + 3, j]
+            first = second if second > first else first  # noqa: FURB136 - a select
+            third = fourth if fourth > third else third  # noqa: FURB136
+            first = third if third > first else first  # noqa: FURB136
+            best[j] = first if first > best[j] else best[j]  # noqa: FURB136
+    for i in range(whole, K):
+        for j in range(K):
+            way = before[i] + log_A[i, j]
+            best[j] = way if way > best[j] else best[j]  # noqa: FURB136
+    for j in range(K):
+        values[j] += best[j]
+
+
+@njit(cache=True, nogil=True)
+def _find_source(before, log_A, state):
+    """The state from which the best way to a state comes."""
+    source, best = 0, before[0] + log_A[0, state]
+    for i in range(1, len(before)):
+        candidate = before[i] + log_A[i, state]
+        if candidate > best:
+            source, best = i, candidate
+    return source
 
 
 @njit(cache=True, nogil=True)

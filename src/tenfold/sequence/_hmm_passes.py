@@ -13,6 +13,7 @@ from tenfold.sequence._hmm_numba import (
     draw_path,
     filter_states,
     find_best_paths,
+    find_k_best_paths,
     scale_rows,
     smooth_pairs,
     smooth_states,
@@ -88,10 +89,9 @@ class _Filtered(NamedTuple):
 
 def _filter(chunk: Chunk, model: HiddenChain) -> _Filtered:
     """Filtered probabilities, and the log-likelihood of each sequence."""
-    log_B = _observed_densities(chunk, model)
-    B, alpha = np.empty_like(log_B), np.empty_like(log_B)
-    shift, scale = np.empty(len(log_B)), np.empty(len(log_B))
-    scale_rows(log_B, B, shift)
+    B = _observed_densities(chunk, model)
+    alpha, shift, scale = np.empty_like(B), np.empty(len(B)), np.empty(len(B))
+    scale_rows(B, shift)
     offsets = chunk.X.offsets
     impossible = filter_states(B, offsets, model.start, model.transition, alpha, scale)
     if impossible >= 0:
@@ -171,12 +171,10 @@ def count_best_path(chunk: Chunk, model: HiddenChain) -> ExpectedCounts:
 
 def _best_paths(chunk: Chunk, model: HiddenChain) -> tuple[np.ndarray, np.ndarray]:
     log_B = _observed_densities(chunk, model)
-    K = len(model.start)
-    pointers = np.empty(log_B.shape, np.uint8 if K <= 256 else np.int32)
     states, scores = np.empty(len(log_B), np.int64), np.empty(len(chunk.X))
     with np.errstate(divide="ignore"):
         log_start, log_A = np.log(model.start), np.log(model.transition)
-    find_best_paths(log_B, chunk.X.offsets, log_start, log_A, pointers, states, scores)
+    find_best_paths(log_B, chunk.X.offsets, log_start, log_A, states, scores)
     return states, scores
 
 
@@ -209,6 +207,41 @@ class Paths(NamedTuple):
 def decode_chunk(chunk: Chunk, model: HiddenChain) -> Paths:
     """Viterbi paths."""
     return Paths(*_best_paths(chunk, model))
+
+
+class PathLists(NamedTuple):
+    """Several paths of each sequence; parts join in order.
+
+    Attributes
+    ----------
+    scores : (n_sequences, n_paths) log-probabilities, -inf where there are fewer paths
+    states : (n_steps, n_paths), -1 where there are fewer paths
+    """
+
+    scores: np.ndarray
+    states: np.ndarray
+
+    def merge(self, other: PathLists) -> PathLists:
+        """The paths of both."""
+        return PathLists(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+
+
+def list_best_paths(chunk: Chunk, model: HiddenChain, n_paths: int) -> PathLists:
+    """The most probable paths of each sequence."""
+    log_B, offsets = _observed_densities(chunk, model), chunk.X.offsets
+    with np.errstate(divide="ignore"):
+        log_start, log_A = np.log(model.start), np.log(model.transition)
+    scores = np.full((len(chunk.X), n_paths), -np.inf)
+    states = np.full((len(log_B), n_paths), -1, np.int64)
+    for row in range(len(chunk.X)):
+        low, high = offsets[row], offsets[row + 1]
+        if low == high:
+            scores[row, 0] = 0.0  # the empty path
+            continue
+        paths, found = find_k_best_paths(log_B[low:high], log_start, log_A, n_paths)
+        scores[row, : len(found)] = found
+        states[low:high, : len(found)] = paths.T
+    return PathLists(scores, states)
 
 
 class StepTable(NamedTuple):

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tenfold.io.sequences import Ragged
 from tenfold.sequence._hmm_messages import in_form, log_backward_messages, log_forward_messages
-from tenfold.sequence._hmm_numba import find_k_best_paths
 from tenfold.sequence._hmm_passes import (
     decode_chunk,
     draw_paths,
     filter_chunk,
     lag_chunk,
+    list_best_paths,
     pair_chunk,
     score_sequences,
     smooth_chunk,
 )
+
+
+class TrainingMonitor(NamedTuple):
+    """Course of training, under hmmlearn's names.
+
+    Attributes
+    ----------
+    history : log-likelihood (and log-prior) before each iteration
+    iter : number of iterations
+    converged : whether the last gain was at most `tol`
+    """
+
+    history: list[float]
+    iter: int
+    converged: bool
 
 
 class HMMQueries:
@@ -27,6 +42,12 @@ class HMMQueries:
 
         def __getattr__(self, name: str) -> Any:
             """Parameters and learned attributes, and what the model defines."""
+
+    @property
+    def monitor_(self) -> TrainingMonitor:
+        """The course of training: `history`, `iter` and `converged`, as in hmmlearn."""
+        history = (-self.history_["objective"]).tolist()
+        return TrainingMonitor(history, self.n_iter_, self.converged_)
 
     def _ask(self, X: Any, lengths: Any, f: Any, *state: Any) -> Any:
         """The outputs of all steps, joined in order."""
@@ -218,28 +239,33 @@ class HMMQueries:
         sums = np.add.reduceat(np.append(terms, 0.0), offsets[:-1])
         return np.where(np.diff(offsets) > 0, sums, 0.0)
 
-    def best_paths(self, X: Any, n_paths: int) -> tuple[np.ndarray, np.ndarray]:
-        """The most probable paths of one sequence.
+    def best_paths(
+        self, X: Any, n_paths: int, lengths: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The most probable paths of each sequence.
 
         Parameters
         ----------
-        X : (n_steps, n_features) array
-            The sequence.
+        X, lengths : as for `fit`
+            The sequences.
         n_paths : int
-            Number of paths; there may be fewer of them.
+            Number of paths of each; there may be fewer of them.
 
         Returns
         -------
-        log_probs : (n_paths,) array, falling
+        log_probs : (n_sequences, n_paths) array
+            Falling; -inf where there are fewer paths. Of one sequence: (n_found,).
         paths : (n_paths, n_steps) array
+            The paths of all sequences beside each other; -1 where there are fewer. Of one
+            sequence: (n_found, n_steps).
         """
         if n_paths < 1:
             raise ValueError(f"n_paths={n_paths}: give at least 1")
-        model, log_B = self._one_sequence(X)
-        with np.errstate(divide="ignore"):
-            log_start, log_A = np.log(model.start), np.log(model.transition)
-        paths, scores = find_k_best_paths(log_B, log_start, log_A, n_paths)
-        return scores, paths
+        scores, states = self._ask(X, lengths, list_best_paths, int(n_paths))
+        if len(scores) == 1:
+            found = int(np.isfinite(scores[0]).sum())
+            return scores[0, :found], np.ascontiguousarray(states.T[:found])
+        return scores, np.ascontiguousarray(states.T)
 
     def sample_paths(
         self, X: Any, n_draws: int = 1, lengths: Any = None, *, random_state: int = 0

@@ -212,6 +212,8 @@ def shape_covariances(covars: np.ndarray, kind: str, K: int, p: int) -> np.ndarr
             "diag": diagonals.copy(),
             "spherical": diagonals.mean(axis=1),
         }[kind]
+    if covars.size == K and kind == "spherical":  # hmmlearn's shapes: (K, 1), (K, 1, 1)
+        return covars.reshape(K)
     raise ValueError(f"covars_ of type {kind!r} must have shape {shape}, not {covars.shape}")
 
 
