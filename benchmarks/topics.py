@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from importlib import util
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,7 +117,7 @@ def gensim_fits(_: Case, X: Any, test: Any) -> dict[str, Callable[[], float]]:
     starts = X.indptr
     documents = [
         list(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True))
-        for a, b in zip(starts[:-1], starts[1:], strict=True)
+        for a, b in pairwise(starts)
     ]
     words = {i: str(i) for i in range(X.shape[1])}
 
@@ -137,7 +138,7 @@ def tomotopy_fits(_: Case, X: Any, test: Any) -> dict[str, Callable[[], float]]:
     starts = X.indptr
     documents = [
         np.repeat(X.indices[a:b], X.data[a:b].astype(int)).astype(str).tolist()
-        for a, b in zip(starts[:-1], starts[1:], strict=True)
+        for a, b in pairwise(starts)
     ]
 
     def theirs() -> float:
