@@ -24,6 +24,7 @@ from benchmarks import (
     mixtures,
     neighbors,
     networks,
+    recommend,
     report,
     rl,
     selection,
@@ -45,6 +46,7 @@ GROUPS |= {"gaussian-process": gaussian_process, "decomposition": decomposition}
 GROUPS |= {"networks": networks, "small": small, "startup": startup, "memory": memory}
 GROUPS |= {"kernels": kernels, "svm": svm, "trees": trees, "neighbors": neighbors}
 GROUPS |= {"approximate-neighbors": approximate_neighbors, "rl": rl, "sequences": sequences}
+GROUPS |= {"recommend": recommend}
 GROUPS |= {"maps": maps}
 GROUPS |= {"graphical": graphical}
 GROUPS |= {"topics": topics}

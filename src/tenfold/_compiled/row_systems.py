@@ -30,6 +30,7 @@ from tenfold._compiled.simd import aligned_zeros
 
 _BLOCK = 64  # entries of a row whose factors lie in the cache at once
 _LANES = 8  # float64 in a vector
+_PANEL = 8  # rows of a triangular factor that are added to those below them at once
 _NONE = np.empty(0)
 
 
@@ -204,7 +205,7 @@ def solve_packed_systems(
         np.zeros((k, k)) if precision is None else np.ascontiguousarray(precision, np.float64),
         _linear_terms(linear, k),
         np.empty((0, k)) if noise is None else np.ascontiguousarray(noise, np.float64),
-        _workspace(k)[1],
+        *_workspace(k),
         x,
     )
     _refuse_singular(failed)
@@ -258,7 +259,7 @@ def _solve_rows(  # noqa: ANN202
             _gather(indices, weight, moment, Y, start, count, Z, x, i)
             for r in range(0, Z.shape[1], 4):
                 add_tile_rows(Z, count, r, _LANES, S, 0)
-        log_determinant[i] = _factorize(S, k)
+        log_determinant[i] = _factorize(S, Z, k)
         if not log_determinant[i] > -np.inf:
             return i
         _solve_triangles(S, x, i, noise)
@@ -292,40 +293,43 @@ def _gather(indices, weight, moment, Y, start, count, Z, x, i):  # noqa: ANN001,
             x[i, c] += g * Y[j, c]
 
 
-@njit(cache=True, nogil=True)
-def _factorize(S, k):  # noqa: ANN001, ANN202
-    """Replace the upper triangle of A = U'U by U, 1 / u_rr on the diagonal; log |A| or -inf."""
-    total = 0.0
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _factorize(S, Z, k):  # noqa: ANN001, ANN202
+    """Replace the upper triangle of A = U'U by U, 1 / u_rr on the diagonal; log |A| or -inf.
+
+    The tiles of `gram` add products, and here products are subtracted: so -A is worked on. Rows of
+    U are computed `_PANEL` at a time and then added to all rows below them.
+    """
+    width, total = S.shape[1], 0.0
     A = S[0]
-    for first in range(0, k, 4):
-        end = min(first + 4, k)
+    for r in range(k):
+        for c in range(r, k):
+            A[r, c] = -A[r, c]
+    for first in range(0, k, _PANEL):
+        end = min(first + _PANEL, k)
         for r in range(first, end):
+            row = A[r]
             for q in range(first, r):
-                factor = A[q, r]
-                for c in range(r, k):
-                    A[r, c] -= factor * A[q, c]
-            pivot = A[r, r]
+                _add_multiple(row, A[q, r], A[q], r, k)
+            pivot = -row[r]
             if not (pivot > 0.0 and pivot < np.inf):
                 return -np.inf
             total += log(pivot)
-            scale = 1.0 / sqrt(pivot)
+            scale = -1.0 / sqrt(pivot)
             for c in range(r, k):
-                A[r, c] *= scale
-            A[r, r] = scale
-        if end - first == 4:
-            _subtract_panel(A, first, k)
+                row[c] *= scale
+                Z[r - first, c] = row[c]
+            row[r] = -scale
+        for r in range(end, width if end - first == _PANEL else 0, 4):
+            add_tile_rows(Z, _PANEL, r, _LANES, S, 0)
     return total
 
 
-@njit(cache=True, nogil=True)
-def _subtract_panel(A, first, k):  # noqa: ANN001, ANN202
-    """Subtract the products of four rows of U from the rows below them."""
-    p, q, s, t = A[first], A[first + 1], A[first + 2], A[first + 3]
-    for r in range(first + 4, k):
-        row = A[r]
-        a, b, c, d = p[r], q[r], s[r], t[r]
-        for j in range(r, k):
-            row[j] -= a * p[j] + b * q[j] + c * s[j] + d * t[j]
+@njit(cache=True, nogil=True, fastmath={"contract"}, inline="always")
+def _add_multiple(row, factor, other, start, end):  # noqa: ANN001, ANN202
+    """Add a multiple of another row from a column on."""
+    for c in range(start, end):
+        row[c] += factor * other[c]
 
 
 @njit(cache=True, nogil=True)
@@ -389,7 +393,7 @@ def _add_columns(indptr, indices, weight, moment, x, covariance, squares, moment
 
 
 @njit(cache=True, nogil=True)
-def _solve_packed(squares, moments, ridge, P, linear, noise, S, x):  # noqa: ANN001, ANN202
+def _solve_packed(squares, moments, ridge, P, linear, noise, Z, S, x):  # noqa: ANN001, ANN202
     """Number of the first column whose system is not positive definite, or -1."""
     n, k = x.shape
     for i in range(n):
@@ -400,7 +404,7 @@ def _solve_packed(squares, moments, ridge, P, linear, noise, S, x):  # noqa: ANN
             for c in range(r, k):
                 S[0, r, c] += squares[i, at]
                 at += 1
-        if not _factorize(S, k) > -np.inf:
+        if not _factorize(S, Z, k) > -np.inf:
             return i
         _solve_triangles(S, x, i, noise)
     return -1

@@ -1,0 +1,144 @@
+"""Recommenders on MovieLens 100k against Surprise and implicit, on the published fold u1."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from importlib import util
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.report import Row, Table, figure, tell, timed
+from benchmarks.timing import interleaved, seconds, undisturbed
+
+TITLE = "Recommenders"
+HEADER = ["case", "peer", "ours (s)", "peer (s)", "ratio", "target", "score ours", "peer"]
+OURS = "tenfold"
+
+
+class Case(NamedTuple):
+    """A fit, or a fit and 20,000 predictions; `better` is -1 where small scores are good."""
+
+    name: str
+    peer: str
+    target: float
+    better: int = -1
+    rounds: int = 3
+
+
+CASES = [
+    Case("explicit-als", "surprise", 1),
+    Case("knn-basic", "surprise", 10),
+    Case("knn-means", "surprise", 10),
+    Case("knn-baseline", "surprise", 10),
+    Case("implicit-als", "implicit", 1, 1),
+    Case("implicit-als-exact", "implicit", 2, 1),
+    Case("bpr", "implicit", 1, 1),
+]
+
+
+def names() -> list[str]:
+    return [case.name for case in CASES]
+
+
+def run(wanted: list[str], *, quick: bool) -> Table:
+    chosen = [case for case in CASES if case.name in wanted]
+    if "TENFOLD_DATA" not in os.environ:
+        return Table(TITLE, HEADER, [], ["left out: TENFOLD_DATA names no folder with MovieLens"])
+    missing = [case for case in chosen if util.find_spec(case.peer) is None]
+    rows = [tell(case.name) or contest(case, quick=quick) for case in chosen if case not in missing]
+    notes = ["RMSE of the test part; precision at 10 of implicit models, larger is better"]
+    notes += [f"left out: {case.name}, {case.peer} is not installed" for case in missing]
+    return Table(TITLE, HEADER, rows, notes)
+
+
+def contest(case: Case, *, quick: bool) -> Row:
+    fits = (explicit_fits if case.peer == "surprise" else implicit_fits)(case)
+    scores: dict[str, float] = {}
+
+    def turn(home: str, _: int) -> list[float]:
+        return [seconds(lambda: scores.update({home: fits[home]()}))]
+
+    with undisturbed():
+        for home in fits:
+            fits[home]()
+    times = interleaved({h: partial(turn, h) for h in fits}, 1 if quick else case.rounds)
+    ratio = times[case.peer].median / times[OURS].median
+    good = case.better * (scores[OURS] - scores[case.peer]) >= -0.003
+    verdict = ("met" if ratio >= case.target else "missed") if good else "not counted: worse"
+    cells = [case.name, case.peer, timed(times[OURS]), timed(times[case.peer]), f"{ratio:.2f}x"]
+    return Row([*cells, f"{case.target:g}x", *(figure(scores[home], 5) for home in fits)], verdict)
+
+
+def explicit_fits(case: Case) -> dict[str, Callable[[], float]]:
+    import surprise
+
+    from tenfold import ALS, KNNRecommender
+    from tenfold.datasets import fetch_movielens_100k
+
+    (X, y), (X_test, y_test) = (
+        fetch_movielens_100k(part=f"u1.{part}", return_X_y=True) for part in ("base", "test")
+    )
+    known = surprise.Dataset(surprise.Reader(rating_scale=(1, 5))).construct_trainset(
+        [(int(u), int(i), float(r), None) for (u, i), r in zip(X, y, strict=True)]
+    )
+    test = [(int(u), int(i), float(r)) for (u, i), r in zip(X_test, y_test, strict=True)]
+    models: dict[str, tuple[Any, Any]] = {
+        "explicit-als": (ALS(random_state=0), surprise.SVD(random_state=0)),
+        "knn-basic": (KNNRecommender(metric="msd"), surprise.KNNBasic(verbose=False)),
+        "knn-means": (
+            KNNRecommender(metric="msd", center="mean"),
+            surprise.KNNWithMeans(verbose=False),
+        ),
+        "knn-baseline": (
+            KNNRecommender(metric="msd", center="baseline"),
+            surprise.KNNBaseline(verbose=False),
+        ),
+    }
+    ours, theirs = models[case.name]
+
+    def fit_ours() -> float:
+        return rmse(ours.fit(X, y).predict(X_test), y_test)
+
+    def fit_theirs() -> float:
+        return rmse(np.array([p.est for p in theirs.fit(known).test(test)]), y_test)
+
+    return {OURS: fit_ours, "surprise": fit_theirs}
+
+
+def rmse(predicted: np.ndarray, y: np.ndarray) -> float:
+    return float(np.sqrt(np.mean((predicted - y) ** 2)))
+
+
+def implicit_fits(case: Case) -> dict[str, Callable[[], float]]:
+    """Lists of ten, compared with the ten ratings of each user that the split ua holds out."""
+    from implicit.als import AlternatingLeastSquares
+    from implicit.bpr import BayesianPersonalizedRanking
+    from scipy.sparse import csr_matrix
+
+    from tenfold import BPR, ImplicitALS
+    from tenfold.datasets import fetch_movielens_100k
+    from tenfold.metrics import ranking_totals
+
+    X = fetch_movielens_100k(part="ua.base", return_X_y=True)[0]
+    held = fetch_movielens_100k(part="ua.test", return_X_y=True)[0]
+    R = csr_matrix((np.ones(len(X), np.float32), X.T), shape=(943, 1682))
+    users = np.unique(held[:, 0])
+    relevant = [held[held[:, 0] == user, 1].tolist() for user in users]
+    ours: Any = BPR(16, max_iter=100, tol=0.0, random_state=0)
+    theirs: Any = BayesianPersonalizedRanking(16, iterations=100, random_state=0)
+    if case.name != "bpr":
+        ours = ImplicitALS(64, max_iter=15, tol=0.0, random_state=0)
+        steps = case.name == "implicit-als"  # three steps of conjugate gradients, or exact systems
+        theirs = AlternatingLeastSquares(64, iterations=15, use_cg=steps, random_state=0)
+
+    def precision(lists: np.ndarray) -> float:
+        return ranking_totals(lists.tolist(), relevant, 10).values()["precision"]
+
+    def fit_theirs() -> float:
+        theirs.fit(R, show_progress=False)
+        return precision(theirs.recommend(users, R[users], N=10)[0])
+
+    return {OURS: lambda: precision(ours.fit(R).recommend(users, 10).items), "implicit": fit_theirs}
