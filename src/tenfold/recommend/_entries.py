@@ -95,7 +95,7 @@ class SortedEntries(NamedTuple):
         """Weight of the entries of each row."""
         if self.weights is None:
             return self.counts.astype(np.float64)
-        return _row_sums(self.indptr, np.asarray(self.weights))
+        return row_sums(self.indptr, np.asarray(self.weights))
 
     def row(self, i: int) -> tuple[np.ndarray, np.ndarray]:
         """Columns and values of a row."""
@@ -264,7 +264,7 @@ def _scatter(key, other, value, weight, n, columns, values, weights):  # noqa: A
 
 
 @njit(cache=True, nogil=True)
-def _row_sums(indptr, values):  # noqa: ANN001, ANN202
+def row_sums(indptr, values):  # noqa: ANN001, ANN202
     sums = np.zeros(len(indptr) - 1)
     for i in range(len(sums)):
         for e in range(indptr[i], indptr[i + 1]):

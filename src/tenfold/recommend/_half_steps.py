@@ -13,9 +13,7 @@ from numba import njit
 
 from tenfold._compiled.row_systems import solve_row_systems
 from tenfold.engine.chunk import Chunk
-from tenfold.recommend._entries import chunk_entries
-
-_NONE = np.empty(0)
+from tenfold.recommend._entries import chunk_entries, row_sums
 
 
 class RidgeRule(NamedTuple):
@@ -51,10 +49,9 @@ def solve_explicit(
     """Rows x that minimize sum w (r - mean - offset_j - x'f_j)^2 + penalty |x|^2 + x'Px."""
     entries = chunk_entries(chunk.X, len(factor))
     ridge = RidgeRule(*rule).penalties(entries.masses)
-    weights = _NONE if entries.weights is None else entries.weights
     target = _targets(entries.indices, entries.values, offset, mean)
-    moment = target if entries.weights is None else target * weights
-    x = solve_row_systems(
+    moment = target if entries.weights is None else target * entries.weights
+    solved = solve_row_systems(
         entries.indptr,
         entries.indices,
         entries.weights,
@@ -62,10 +59,9 @@ def solve_explicit(
         factor,
         ridge=ridge,
         precision=precision,
-    ).x
-    cost = _squared_errors(entries.indptr, entries.indices, target, weights, x, factor)
-    cost += ridge * (x**2).sum(axis=1) + ((x @ precision) * x).sum(axis=1)
-    return np.column_stack([x, cost])
+    )
+    cost = row_sums(entries.indptr, moment * target) - solved.decrease
+    return np.column_stack([solved.x, cost])
 
 
 def solve_implicit(
@@ -81,7 +77,7 @@ def solve_implicit(
     ridge = RidgeRule(*rule).penalties(entries.counts.astype(float))
     extra = confidence * np.abs(entries.values.astype(np.float64))
     moment = np.where(entries.values > 0, unobserved + extra, 0.0)
-    x = solve_row_systems(
+    solved = solve_row_systems(
         entries.indptr,
         entries.indices,
         extra,
@@ -89,10 +85,9 @@ def solve_implicit(
         factor,
         ridge=ridge,
         precision=unobserved * gram,
-    ).x
-    cost = _implicit_errors(entries.indptr, entries.indices, moment, extra, unobserved, x, factor)
-    cost += ridge * (x**2).sum(axis=1) + unobserved * ((x @ gram) * x).sum(axis=1)
-    return np.column_stack([x, cost])
+    )
+    cost = row_sums(entries.indptr, moment) - solved.decrease
+    return np.column_stack([solved.x, cost])
 
 
 def split_cost(solved: np.ndarray) -> tuple[np.ndarray, float]:
@@ -126,34 +121,6 @@ def _targets(indices, values, offset, mean):  # noqa: ANN001, ANN202
     for e in range(len(indices)):
         target[e] = values[e] - mean - offset[indices[e]]
     return target
-
-
-@njit(cache=True, nogil=True)
-def _squared_errors(indptr, indices, target, weights, x, factor):  # noqa: ANN001, ANN202
-    n, k = x.shape
-    cost = np.zeros(n)
-    for i in range(n):
-        for e in range(indptr[i], indptr[i + 1]):
-            error = target[e]
-            for c in range(k):
-                error -= x[i, c] * factor[indices[e], c]
-            cost[i] += (weights[e] if len(weights) else 1.0) * error * error
-    return cost
-
-
-@njit(cache=True, nogil=True)
-def _implicit_errors(indptr, indices, moment, extra, unobserved, x, factor):  # noqa: ANN001, ANN202
-    n, k = x.shape
-    cost = np.zeros(n)
-    for i in range(n):
-        for e in range(indptr[i], indptr[i + 1]):
-            score = 0.0
-            for c in range(k):
-                score += x[i, c] * factor[indices[e], c]
-            liked = 1.0 if moment[e] > 0.0 else 0.0
-            weight = unobserved + extra[e]
-            cost[i] += weight * (liked - score) ** 2 - unobserved * score * score
-    return cost
 
 
 @njit(cache=True, nogil=True)
