@@ -86,7 +86,7 @@ def _block_posterior(
     if prior > 0 and missing.any():
         indptr, columns, values = observed_entries(D)
         precision = 1 / g.noise[columns]
-        mean, logs, covariance = solve_row_systems(
+        mean, logs, covariance, _ = solve_row_systems(
             indptr,
             columns,
             precision,
