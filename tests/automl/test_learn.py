@@ -293,6 +293,20 @@ def test_groups_are_found_without_a_target(tmp_path):
     assert all(profile[0][0] in ("a", "b") for profile in study.clusters.profiles)
 
 
+def test_a_study_without_a_target_has_a_map_and_names_the_columns_of_components():
+    from tenfold.report.dataset import cluster_figures
+
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(8 * i, 1, size=(40, 4)) for i in range(3)])
+    study = tenfold.learn({name: X[:, j] for j, name in enumerate("abcd")})
+    found = study.clusters.map
+    assert found.points.shape == (120, 2)
+    assert found.trust > 0.9
+    assert {name for weights in study.clusters.loadings for name, _ in weights} <= set("abcd")
+    titles = [figure.title for figure in cluster_figures(study)]
+    assert titles == ["Principal components", "Map of neighbors", "Number of clusters"]
+
+
 def test_breast_cancer_is_done_well():
     study = tenfold.learn(load_breast_cancer(as_frame=True).frame, "target", models=QUICK)
     assert study.test.scores["accuracy"] > 0.93

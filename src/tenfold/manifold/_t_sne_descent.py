@@ -144,8 +144,14 @@ def widen_collapsed(Y: np.ndarray) -> np.ndarray | None:
     centered = Y.astype(np.float64) - Y.mean(axis=0, dtype=np.float64)
     Q, R = np.linalg.qr(centered)
     widths = np.abs(R.diagonal()) / np.sqrt(len(Y))
-    if widths.min() >= START_DEVIATION / 100 or np.abs(centered).max() > 1e-2:
+    is_one_place = widths.max() == 0  # without any direction to unfold in
+    if is_one_place or widths.min() >= START_DEVIATION / 100 or np.abs(centered).max() > 1e-2:
         return None
+    empty = widths <= 1e-12 * widths.max()
+    if empty.any():  # no direction is left in these columns: any other one will do
+        centered[:, empty] = np.random.default_rng(0).normal(size=(len(Y), int(empty.sum())))
+        centered -= centered.mean(axis=0)
+        Q, R = np.linalg.qr(centered)
     signs = np.where(R.diagonal() < 0, -1.0, 1.0)
     return (Q * signs * (np.sqrt(len(Y)) * START_DEVIATION)).astype(np.float32)
 
