@@ -87,7 +87,7 @@ class CountedLanguageModel(LanguageModel):
         if self.boundaries:
             numbers[_RAW_END] = self.symbols_.index(END)
         numbers[_RAW_FIRST + kept] = np.arange(len(kept)) + len(self.symbols_) - len(kept)
-        return table.map_symbols(numbers)
+        return table.renumber(numbers)
 
 
 def merge_counted(

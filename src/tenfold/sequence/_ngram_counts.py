@@ -42,8 +42,6 @@ class NgramCounts(NamedTuple):
         keys, totals = lexicographic_keys(ngrams), counts.astype(np.int64, copy=False)
         order = np.argsort(keys, kind="stable")
         keys, totals = keys[order], totals[order]
-        if bits * ngrams.shape[1] <= _MAX_KEY_BITS:
-            del order  # rows are read off their keys
         first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
         if len(first) < len(keys):
             keys, totals = keys[first], np.add.reduceat(totals, first)
@@ -72,11 +70,7 @@ class NgramCounts(NamedTuple):
 
     def renumber(self, numbers: np.ndarray) -> NgramCounts:
         """The counts after symbol s has become numbers[s]; symbols may fall together."""
-        return NgramCounts.of(self.map_symbols(numbers).ngrams, self.counts)
-
-    def map_symbols(self, numbers: np.ndarray) -> NgramCounts:
-        """The same rows with symbol s as numbers[s]: in no order, and some may repeat."""
-        return NgramCounts(numbers.astype(np.uint32)[self.ngrams], self.counts)
+        return NgramCounts.of(numbers.astype(np.uint32)[self.ngrams], self.counts)
 
 
 def merge_counts(parts: Iterable[NgramCounts], order: int) -> NgramCounts:
