@@ -1,0 +1,182 @@
+"""The iterations of non-negative factorization over passes of rows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.decomposition._nmf_components import Penalties, quadratic_cost, update_components
+from tenfold.decomposition._nmf_init import CodeStart, DataSums, starting_codes
+from tenfold.decomposition._nmf_steps import (
+    CodeStep,
+    Components,
+    FactorSums,
+    factor_pass,
+    factor_sums,
+    residual_pass,
+    residual_sums,
+)
+from tenfold.engine.carried_columns import CarriedColumns
+from tenfold.engine.rows import Rows
+from tenfold.optim.convergence import until_converged
+
+MAX_CARRIED_BYTES = 2**26  # of all codes; more are found anew in each pass, for squared errors
+_MOMENTUM, _GROWTH, _LIMIT_GROWTH = 0.5, 1.1, 1.02  # of extrapolation (Ang and Gillis 2019)
+_MAX_SWEEPS = 6
+_WINDOW = 10  # iterations between two looks at the objective, for solvers without a gradient
+COLD_STEPS, COLD_TOL = 500, 1e-10  # of codes that are found from zero
+FINAL_STEPS = 200
+
+
+class Problem(NamedTuple):
+    """What is minimized, and how."""
+
+    step: CodeStep
+    penalties: Penalties
+    sparseness: float  # of the components
+    weights: Any  # (n, p) of the entries, or None
+    tol: float
+    max_iter: int
+
+
+class _State(NamedTuple):
+    Ht: np.ndarray  # (p, k) components
+    ahead: np.ndarray  # (p, k) components that the next codes are for: beyond Ht, as it moved
+    W: np.ndarray  # (n, k), or (0, k) where codes are not kept
+    objective: float
+    first: float  # violation or objective of the first iteration
+    last: float  # objective at the last look
+    momentum: float
+    most_momentum: float
+
+
+class Factors(NamedTuple):
+    """The result of a fit."""
+
+    H: np.ndarray
+    W: np.ndarray | None
+    cost: float
+    usage: np.ndarray
+    report: dict[str, Any]
+
+
+def factorize(
+    rows: Rows, problem: Problem, H: np.ndarray, start: CodeStart | np.ndarray, sums: DataSums
+) -> Factors:
+    """Alternate between codes and components until convergence."""
+    k = len(H)
+    step = _with_sweeps(problem.step, rows, sums, k)
+    carried = keeps_codes(rows, k, step)
+    W = np.empty((0, k), rows.dtype)
+    if carried:
+        W = start if isinstance(start, np.ndarray) else rows.each(starting_codes, start)
+    elif step.solver == "cd":
+        step = step._replace(max_steps=COLD_STEPS, ratio=0.0, tol=COLD_TOL)
+    Ht = np.ascontiguousarray(H.T, np.float64)
+    momentum = _MOMENTUM if _extrapolates(step, problem) else 0.0
+    first = _State(Ht, Ht, W, np.inf, np.nan, np.inf, momentum, 1.0)
+    loop = until_converged(first, tol=problem.tol, max_iter=problem.max_iter)
+    for state in loop:
+        s, W = _pass(rows, factor_pass, factor_sums, state.ahead, state.W, step, problem.weights)
+        Ht, violation = update_components(
+            state.ahead, s, step, problem.penalties, problem.sparseness
+        )
+        objective = _objective(problem, s, state.Ht, Ht, sums)
+        if momentum and objective > state.objective:
+            loop.update(_retreat(state), objective=state.objective, change=np.inf)
+            continue
+        update, change = _relative_change(
+            state, loop.n_iter, objective, s.violation + violation, step
+        )
+        update = _advance(update, Ht)._replace(W=W, objective=objective)
+        loop.update(update, objective=objective, change=change)
+    return _finish(rows, problem, loop.state, loop.report)
+
+
+def _with_sweeps(step: CodeStep, rows: Rows, sums: DataSums, k: int) -> CodeStep:
+    """Inner sweeps of coordinate descent: as many as the entries of a row are worth."""
+    if step.solver != "cd":
+        return step
+    share = 0.5 * sums.stored / max(rows.n_rows, 1) / k
+    return step._replace(max_steps=int(np.clip(1 + share, 2, _MAX_SWEEPS)))
+
+
+def _extrapolates(step: CodeStep, problem: Problem) -> bool:
+    """Whether components are extrapolated: exact or nearly exact steps of squared errors."""
+    return step.solver in ("cd", "anls") and not (step.sparseness or problem.sparseness)
+
+
+def _advance(state: _State, Ht: np.ndarray) -> _State:
+    """The next components, and those beyond them in the direction of the move."""
+    rate = state.momentum
+    if rate == 0:
+        return state._replace(Ht=Ht, ahead=Ht)
+    ahead = np.maximum(Ht + rate * (Ht - state.Ht), 0.0)
+    most = min(1.0, _LIMIT_GROWTH * state.most_momentum)
+    rate = min(most, _GROWTH * rate)
+    return state._replace(Ht=Ht, ahead=ahead, momentum=rate, most_momentum=most)
+
+
+def _retreat(state: _State) -> _State:
+    """Back to the last components, after an extrapolation that increased the objective."""
+    rate = state.momentum
+    return state._replace(ahead=state.Ht, momentum=rate / 2, most_momentum=rate)
+
+
+def keeps_codes(rows: Rows, k: int, step: CodeStep) -> bool:
+    """Whether codes travel from pass to pass; it depends on the data set and the loss alone.
+
+    Codes of squared errors can be found anew, since there is one minimum to find.
+    """
+    small = rows.n_rows * k * rows.dtype.itemsize <= MAX_CARRIED_BYTES
+    return small or step.beta != 2 or step.masked or step.solver not in ("cd", "anls")
+
+
+def _pass(
+    rows: Rows, carrying: Any, alone: Any, Ht: np.ndarray, W: np.ndarray, step: CodeStep, V: Any
+) -> tuple[Any, np.ndarray]:
+    """A pass over the rows, with their codes if these are kept."""
+    if not len(W):
+        return rows.total(alone, Components.of(Ht), step, V), W
+    s, columns = rows.carry(
+        carrying, CarriedColumns.of(W), Components.of(Ht), step, V, durable=True
+    )
+    return s, columns.array(0)
+
+
+def _objective(
+    problem: Problem, s: FactorSums, before: np.ndarray, after: np.ndarray, sums: DataSums
+) -> float:
+    """Objective after the iteration; before the components moved, where only that is known."""
+    step, penalties = problem.step, problem.penalties
+    if step.beta != 2 or (step.solver == "mu" and step.masked):
+        return s.cost + penalties.of(s, before)
+    return quadratic_cost(s, after, sums.squares, step.masked) + penalties.of(s, after)
+
+
+def _relative_change(
+    state: _State, done: int, objective: float, violation: float, step: CodeStep
+) -> tuple[_State, float]:
+    """What `tol` is compared with: violation, or decrease in ten iterations, over the first."""
+    if step.solver == "cd" and not step.sparseness:
+        first = violation if done == 0 else state.first
+        return state._replace(first=first), violation / first if first > 0 else 0.0
+    first = objective if done == 0 else state.first
+    if done == 0 or (done + 1) % _WINDOW:
+        last = objective if done == 0 else state.last
+        return state._replace(first=first, last=last), 0.0 if objective == 0 else np.inf
+    change = (state.last - objective) / max(abs(first), 1e-300)
+    return state._replace(first=first, last=objective), max(change, 0.0)
+
+
+def _finish(rows: Rows, problem: Problem, state: _State, report: dict[str, Any]) -> Factors:
+    """Codes for the last components, their divergence, and their usage."""
+    step = problem.step
+    if step.solver == "cd":
+        step = step._replace(max_steps=COLD_STEPS, ratio=0.0, tol=COLD_TOL)
+    elif step.solver != "anls":
+        step = step._replace(max_steps=FINAL_STEPS, tol=1e-4)
+    s, W = _pass(rows, residual_pass, residual_sums, state.Ht, state.W, step, problem.weights)
+    H = np.ascontiguousarray(state.Ht.T)
+    return Factors(H, W if len(W) else None, s.cost, s.usage, report)
