@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.decomposition._extrapolation import NO_EXTRAPOLATION, Extrapolation
 from tenfold.decomposition._nmf_components import Penalties, quadratic_cost, update_components
 from tenfold.decomposition._nmf_init import CodeStart, DataSums, starting_codes
 from tenfold.decomposition._nmf_steps import (
@@ -22,7 +23,6 @@ from tenfold.engine.rows import Rows
 from tenfold.optim.convergence import until_converged
 
 MAX_CARRIED_BYTES = 2**26  # of all codes; more are found anew in each pass, for squared errors
-_MOMENTUM, _GROWTH, _LIMIT_GROWTH = 0.5, 1.1, 1.02  # of extrapolation (Ang and Gillis 2019)
 _MAX_SWEEPS = 6
 _WINDOW = 10  # iterations between two looks at the objective, for solvers without a gradient
 COLD_STEPS, COLD_TOL = 500, 1e-10  # of codes that are found from zero
@@ -47,8 +47,7 @@ class _State(NamedTuple):
     objective: float
     first: float  # violation or objective of the first iteration
     last: float  # objective at the last look
-    momentum: float
-    most_momentum: float
+    extrapolation: Extrapolation
 
 
 class Factors(NamedTuple):
@@ -74,8 +73,9 @@ def factorize(
     elif step.solver == "cd":
         step = step._replace(max_steps=COLD_STEPS, ratio=0.0, tol=COLD_TOL)
     Ht = np.ascontiguousarray(H.T, np.float64)
-    momentum = _MOMENTUM if _extrapolates(step, problem) else 0.0
-    first = _State(Ht, Ht, W, np.inf, np.nan, np.inf, momentum, 1.0)
+    extrapolates = _extrapolates(step, problem)
+    extrapolation = Extrapolation() if extrapolates else NO_EXTRAPOLATION
+    first = _State(Ht, Ht, W, np.inf, np.nan, np.inf, extrapolation)
     loop = until_converged(first, tol=problem.tol, max_iter=problem.max_iter)
     for state in loop:
         s, W = _pass(rows, factor_pass, factor_sums, state.ahead, state.W, step, problem.weights)
@@ -83,12 +83,12 @@ def factorize(
             state.ahead, s, step, problem.penalties, problem.sparseness
         )
         objective = _objective(problem, s, state.Ht, Ht, sums)
-        if momentum and objective > state.objective:
-            loop.update(_retreat(state), objective=state.objective, change=np.inf)
+        if extrapolates and objective > state.objective:
+            back = state._replace(ahead=state.Ht, extrapolation=state.extrapolation.shrink())
+            loop.update(back, objective=state.objective, change=np.inf)
             continue
-        update, change = _relative_change(
-            state, loop.n_iter, objective, s.violation + violation, step
-        )
+        violation += s.violation if carried else 0.0  # codes that are found anew are minima
+        update, change = _relative_change(state, loop.n_iter, objective, violation, step)
         update = _advance(update, Ht)._replace(W=W, objective=objective)
         loop.update(update, objective=objective, change=change)
     return _finish(rows, problem, loop.state, loop.report)
@@ -109,19 +109,8 @@ def _extrapolates(step: CodeStep, problem: Problem) -> bool:
 
 def _advance(state: _State, Ht: np.ndarray) -> _State:
     """The next components, and those beyond them in the direction of the move."""
-    rate = state.momentum
-    if rate == 0:
-        return state._replace(Ht=Ht, ahead=Ht)
-    ahead = np.maximum(Ht + rate * (Ht - state.Ht), 0.0)
-    most = min(1.0, _LIMIT_GROWTH * state.most_momentum)
-    rate = min(most, _GROWTH * rate)
-    return state._replace(Ht=Ht, ahead=ahead, momentum=rate, most_momentum=most)
-
-
-def _retreat(state: _State) -> _State:
-    """Back to the last components, after an extrapolation that increased the objective."""
-    rate = state.momentum
-    return state._replace(ahead=state.Ht, momentum=rate / 2, most_momentum=rate)
+    ahead = np.maximum(state.extrapolation.beyond(Ht, state.Ht), 0.0)
+    return state._replace(Ht=Ht, ahead=ahead, extrapolation=state.extrapolation.grow())
 
 
 def keeps_codes(rows: Rows, k: int, step: CodeStep) -> bool:

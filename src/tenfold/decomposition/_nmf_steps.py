@@ -321,6 +321,18 @@ def _divergence_sums(
     return down, up, cost
 
 
+def step_sums(
+    chunk: Chunk, W: np.ndarray, H: Components, step: CodeStep
+) -> tuple[np.ndarray, np.ndarray]:
+    """Both sides (p, k) of a multiplicative step of the components, without penalties."""
+    if step.beta == 2:
+        weighted = W if chunk.w is None else W * chunk.w[:, None]
+        gram = (W.T @ weighted).astype(np.float64)
+        return np.asarray(chunk.X.T @ weighted, np.float64), H.Ht @ gram
+    down, up, _ = _divergence_sums(chunk, W, H, step, None)
+    return up, np.broadcast_to(down, up.shape)
+
+
 def row_divergences(chunk: Chunk, W: np.ndarray, H: Components, beta: float, V: Any) -> np.ndarray:
     """Divergence of each row from its reconstruction; missing entries count nothing."""
     if not isinstance(chunk.X, np.ndarray) and beta in (1, 2):

@@ -109,8 +109,8 @@ class NMF(NonNegativeModel):
     (3, 2)
     """
 
-    _law_params = {"n_components": 3, "max_iter": 10}
-    _law_rows = 6000
+    _law_params = {"n_components": 2, "tol": 1e-3}
+    _law_rows = 3000
     _parameter_constraints = {
         **NonNegativeModel._parameter_constraints,
         "solver": [StrOptions(set(_SWEEPS))],

@@ -41,6 +41,9 @@ from tenfold.testing.bitwise import (
 from tenfold.testing.instances import clone_model, make_dataset, set_seed, traits_of
 from tenfold.testing.storage import STORAGES, storages_for
 
+# scikit-learn skips its own model: the checks bring rows of other widths than a given dictionary
+_FIXED_WIDTH = {"SparseCoder"}
+
 # scikit-learn expects this failure of its own KMeans, by name
 _RANDOM_INITIALIZATION = {
     "KernelKMeans",
@@ -61,6 +64,8 @@ def check_scikit_learn_contract(model: Any) -> None:
     from sklearn.utils.estimator_checks import check_estimator
 
     name = type(model).__name__
+    if name in _FIXED_WIDTH:
+        return
     with warnings.catch_warnings():
         # scikit-learn's own models warn in these checks, and some cannot be checked
         warnings.simplefilter("ignore", ConvergenceWarning)
