@@ -45,6 +45,16 @@ from tenfold.decomposition.incremental_pca import IncrementalPCA as IncrementalP
 from tenfold.decomposition.n_components import cross_validate_components as cross_validate_components
 from tenfold.decomposition.pca import PCA as PCA
 from tenfold.decomposition.probabilistic_pca import ProbabilisticPCA as ProbabilisticPCA
+from tenfold.decomposition.dictionary import DictionaryLearning as DictionaryLearning
+from tenfold.decomposition.incremental_pca import IncrementalPCA as IncrementalPCA
+from tenfold.decomposition.matrix_factorization import MatrixFactorization as MatrixFactorization
+from tenfold.decomposition.minibatch_nmf import MiniBatchNMF as MiniBatchNMF
+from tenfold.decomposition.nmf import NMF as NMF
+from tenfold.decomposition.nmf import non_negative_factorization as non_negative_factorization
+from tenfold.decomposition.online_dictionary import MiniBatchDictionaryLearning as MiniBatchDictionaryLearning
+from tenfold.decomposition.pca import PCA as PCA
+from tenfold.decomposition.sparse_coder import SparseCoder as SparseCoder
+from tenfold.decomposition.sparse_coder import sparse_encode as sparse_encode
 from tenfold.decomposition.truncated_svd import TruncatedSVD as TruncatedSVD
 from tenfold.discriminant.gaussian_classifier import GaussianClassifier as GaussianClassifier
 from tenfold.discriminant.generative_classifier import GenerativeClassifier as GenerativeClassifier

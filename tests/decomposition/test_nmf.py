@@ -1,4 +1,4 @@
-"""Non-negative factorization against closed forms, brute force, scikit-learn and its own promises."""
+"""Non-negative factorization against closed forms, brute force and scikit-learn."""
 
 import warnings
 
@@ -258,7 +258,7 @@ def test_ten_by_twenty_rows_of_rank_five_are_recovered():
 
 
 def test_function_and_model_agree(counts):
-    W, H, n_iter = non_negative_factorization(counts, n_components=3, init="nndsvda", tol=1e-3)
+    W, H, _ = non_negative_factorization(counts, n_components=3, init="nndsvda", tol=1e-3)
     model = NMF(3, init="nndsvda", tol=1e-3).fit(counts)
     assert_allclose(H, model.components_)
     again, same, _ = non_negative_factorization(counts, H=H, n_components=3, update_H=False)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.decomposition._dictionary_numba import sweep_atoms
 from tenfold.decomposition._eigensolvers import (
     fix_signs,
     iterate_singular_vectors,
@@ -98,17 +99,7 @@ def update_dictionary(
     D = D.copy()
     squares = gram.diagonal()
     unused = squares <= _UNUSED * max(float(squares.max(initial=0.0)), np.finfo(float).tiny)
-    for _ in range(_MAX_SWEEPS):
-        largest = 0.0
-        for k in np.flatnonzero(~unused):
-            atom = D[k] + (cross[k] - gram[k] @ D) / gram[k, k]
-            if positive:
-                atom = np.maximum(atom, 0.0)
-            atom /= max(float(np.linalg.norm(atom)), 1.0)
-            largest = max(largest, float(np.abs(atom - D[k]).max()))
-            D[k] = atom
-        if largest <= _SWEEP_TOL:
-            break
+    sweep_atoms(D, gram, np.ascontiguousarray(cross), unused, positive, _MAX_SWEEPS, _SWEEP_TOL)
     return D, np.flatnonzero(unused)
 
 
@@ -140,7 +131,7 @@ def take_dense(rows: Rows, numbers: np.ndarray) -> np.ndarray:
 def initial_dictionary(
     rows: Rows, k: int, given: Any, positive: bool, rng: np.random.Generator
 ) -> np.ndarray:
-    """Given atoms, else the right singular vectors, else rows: k atoms of length at most 1."""
+    """Given atoms, else right singular vectors and rows of length 1: k atoms."""
     if given is not None:
         D = np.array(given, np.float64)[:k]
         if D.shape[1] != rows.n_features:
@@ -154,8 +145,9 @@ def initial_dictionary(
         numbers = np.sort(rng.choice(rows.n_rows, k - len(D), replace=rows.n_rows < k - len(D)))
         D = np.vstack([D, take_dense(rows, numbers)])
     D = np.maximum(D, 0.0) if positive else D
-    lengths = np.linalg.norm(D, axis=1)
-    return D / np.maximum(lengths, 1.0 if given is not None else np.finfo(float).tiny)[:, None]
+    if given is not None:
+        return D
+    return D / np.maximum(np.linalg.norm(D, axis=1), np.finfo(float).tiny)[:, None]
 
 
 def _singular_vectors(rows: Rows, k: int, rng: np.random.Generator) -> np.ndarray:

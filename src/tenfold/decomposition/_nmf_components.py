@@ -19,19 +19,21 @@ from tenfold.decomposition._row_solvers_numba import (
 class Penalties(NamedTuple):
     """L1 and squared L2 penalties on the codes W and on the components H."""
 
-    l1_W: float
-    l2_W: float
-    l1_H: float
-    l2_H: float
+    l1_codes: float
+    l2_codes: float
+    l1_components: float
+    l2_components: float
 
     def of(self, s: FactorSums, Ht: np.ndarray) -> float:
         """Their value."""
-        of_codes = self.l1_W * float(s.usage.sum()) + 0.5 * self.l2_W * s.squares
+        of_codes = self.l1_codes * float(s.usage.sum()) + 0.5 * self.l2_codes * s.squares
         return of_codes + self.of_components(Ht)
 
     def of_components(self, Ht: np.ndarray) -> float:
         """The value of those on H."""
-        return self.l1_H * float(Ht.sum()) + 0.5 * self.l2_H * float((Ht * Ht).sum())
+        return self.l1_components * float(Ht.sum()) + 0.5 * self.l2_components * float(
+            (Ht * Ht).sum()
+        )
 
 
 def update_components(
@@ -39,7 +41,7 @@ def update_components(
 ) -> tuple[np.ndarray, float]:
     """The next components, (p, k), and the violation before."""
     Ht = Ht.copy()
-    l1, l2 = penalties.l1_H, penalties.l2_H
+    l1, l2 = penalties.l1_components, penalties.l2_components
     if step.beta != 2 or (step.solver == "mu" and step.masked):
         down = s.gram + l1 + l2 * Ht
         dead = TINY if step.beta <= 1 else 0.0

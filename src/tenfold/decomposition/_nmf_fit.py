@@ -11,7 +11,7 @@ from tenfold.decomposition._nmf_components import Penalties, quadratic_cost, upd
 from tenfold.decomposition._nmf_init import CodeStart, DataSums, starting_codes
 from tenfold.decomposition._nmf_steps import (
     CodeStep,
-    Components,
+    ComponentProducts,
     FactorSums,
     factor_pass,
     factor_sums,
@@ -40,7 +40,7 @@ class Problem(NamedTuple):
     max_iter: int
 
 
-class _State(NamedTuple):
+class _FactorState(NamedTuple):
     Ht: np.ndarray  # (p, k) components
     ahead: np.ndarray  # (p, k) components that the next codes are for: beyond Ht, as it moved
     W: np.ndarray  # (n, k), or (0, k) where codes are not kept
@@ -75,7 +75,7 @@ def factorize(
     Ht = np.ascontiguousarray(H.T, np.float64)
     extrapolates = _extrapolates(step, problem)
     extrapolation = Extrapolation() if extrapolates else NO_EXTRAPOLATION
-    first = _State(Ht, Ht, W, np.inf, np.nan, np.inf, extrapolation)
+    first = _FactorState(Ht, Ht, W, np.inf, np.nan, np.inf, extrapolation)
     loop = until_converged(first, tol=problem.tol, max_iter=problem.max_iter)
     for state in loop:
         s, W = _pass(rows, factor_pass, factor_sums, state.ahead, state.W, step, problem.weights)
@@ -107,7 +107,7 @@ def _extrapolates(step: CodeStep, problem: Problem) -> bool:
     return step.solver in ("cd", "anls") and not (step.sparseness or problem.sparseness)
 
 
-def _advance(state: _State, Ht: np.ndarray) -> _State:
+def _advance(state: _FactorState, Ht: np.ndarray) -> _FactorState:
     """The next components, and those beyond them in the direction of the move."""
     ahead = np.maximum(state.extrapolation.beyond(Ht, state.Ht), 0.0)
     return state._replace(Ht=Ht, ahead=ahead, extrapolation=state.extrapolation.grow())
@@ -127,9 +127,9 @@ def _pass(
 ) -> tuple[Any, np.ndarray]:
     """A pass over the rows, with their codes if these are kept."""
     if not len(W):
-        return rows.total(alone, Components.of(Ht), step, V), W
+        return rows.total(alone, ComponentProducts.of(Ht), step, V), W
     s, columns = rows.carry(
-        carrying, CarriedColumns.of(W), Components.of(Ht), step, V, durable=True
+        carrying, CarriedColumns.of(W), ComponentProducts.of(Ht), step, V, durable=True
     )
     return s, columns.array(0)
 
@@ -145,8 +145,8 @@ def _objective(
 
 
 def _relative_change(
-    state: _State, done: int, objective: float, violation: float, step: CodeStep
-) -> tuple[_State, float]:
+    state: _FactorState, done: int, objective: float, violation: float, step: CodeStep
+) -> tuple[_FactorState, float]:
     """What `tol` is compared with: violation, or decrease in ten iterations, over the first."""
     if step.solver == "cd" and not step.sparseness:
         first = violation if done == 0 else state.first
@@ -159,7 +159,7 @@ def _relative_change(
     return state._replace(first=first, last=objective), max(change, 0.0)
 
 
-def _finish(rows: Rows, problem: Problem, state: _State, report: dict[str, Any]) -> Factors:
+def _finish(rows: Rows, problem: Problem, state: _FactorState, report: dict[str, Any]) -> Factors:
     """Codes for the last components, their divergence, and their usage."""
     step = problem.step
     if step.solver == "cd":

@@ -80,15 +80,14 @@ class CodeStart(NamedTuple):
 def starting_codes(chunk: Chunk, start: CodeStart) -> np.ndarray:
     """Codes before the first pass."""
     k = len(start.scale)
-    drawn = None
+    fill: Any = start.fill
     if start.jitter:
-        drawn = np.abs(normals(start.seed, chunk.first, chunk.rows, k)) * start.fill
+        fill = np.abs(normals(start.seed, chunk.first, chunk.rows, k)) * start.fill
     if not len(start.directions):
-        assert drawn is not None
-        return drawn.astype(chunk.X.dtype)
+        return fill.astype(chunk.X.dtype)
     X = np.nan_to_num(chunk.X) if isinstance(chunk.X, np.ndarray) else chunk.X
     W = np.maximum(np.asarray(X @ start.directions, np.float64), 0.0) * start.scale
-    W = np.where(_LEAST_ENTRY > W, start.fill if drawn is None else drawn, W)
+    W = np.where(_LEAST_ENTRY > W, fill, W)
     return W.astype(chunk.X.dtype)
 
 
@@ -109,7 +108,7 @@ def sign_squares(chunk: Chunk, V: np.ndarray) -> SignSquares:
 def initialize(
     rows: Rows, k: int, init: str | None, sums: DataSums, rng: np.random.Generator
 ) -> tuple[np.ndarray, CodeStart]:
-    """Components (k, p) and codes of the first pass."""
+    """ComponentProducts (k, p) and codes of the first pass."""
     side = min(rows.n_rows, rows.n_features)
     if init not in (None, "random") and k > side:
         raise ValueError(

@@ -49,7 +49,7 @@ class CodeStep(NamedTuple):
     masked: bool = False  # whether entries have weights or are missing
 
 
-class Components(NamedTuple):
+class ComponentProducts(NamedTuple):
     """The components as a pass sees them."""
 
     Ht: np.ndarray  # (p, k) transposed, float64
@@ -57,7 +57,7 @@ class Components(NamedTuple):
     sums: np.ndarray  # (k,) of the entries of each
 
     @classmethod
-    def of(cls, Ht: np.ndarray) -> Components:
+    def of(cls, Ht: np.ndarray) -> ComponentProducts:
         """Of the transposed components."""
         return cls(Ht, Ht.T @ Ht, Ht.sum(axis=0))
 
@@ -74,7 +74,7 @@ class FactorSums(NamedTuple):
 
 
 def factor_pass(
-    chunk: Chunk, columns: Any, H: Components, step: CodeStep, V: Any
+    chunk: Chunk, columns: Any, H: ComponentProducts, step: CodeStep, V: Any
 ) -> tuple[FactorSums, tuple[np.ndarray]]:
     """Codes for the components H, from the codes of the last pass, and their sums."""
     W = None if columns is None else np.array(columns[0])
@@ -82,12 +82,12 @@ def factor_pass(
     return sum_codes(chunk, W, H, step, V, violation), (W,)
 
 
-def factor_sums(chunk: Chunk, H: Components, step: CodeStep, V: Any) -> FactorSums:
+def factor_sums(chunk: Chunk, H: ComponentProducts, step: CodeStep, V: Any) -> FactorSums:
     """The same with codes that are found anew in each pass, and not kept."""
     return factor_pass(chunk, None, H, step, V)[0]
 
 
-def codes_of_rows(chunk: Chunk, H: Components, step: CodeStep) -> np.ndarray:
+def codes_of_rows(chunk: Chunk, H: ComponentProducts, step: CodeStep) -> np.ndarray:
     """Codes of new rows."""
     check_non_negative(chunk.X, chunk.first)
     return infer_codes(chunk, None, H, step, None)[0]
@@ -101,7 +101,7 @@ class ResidualSums(NamedTuple):
 
 
 def residual_pass(
-    chunk: Chunk, columns: Any, H: Components, step: CodeStep, V: Any
+    chunk: Chunk, columns: Any, H: ComponentProducts, step: CodeStep, V: Any
 ) -> tuple[ResidualSums, tuple[np.ndarray]]:
     """The last pass: codes until convergence, and the divergence that is left, exactly."""
     W = None if columns is None else np.array(columns[0])
@@ -111,7 +111,7 @@ def residual_pass(
     return ResidualSums(float(w @ errors), w @ W.astype(np.float64)), (W,)
 
 
-def residual_sums(chunk: Chunk, H: Components, step: CodeStep, V: Any) -> ResidualSums:
+def residual_sums(chunk: Chunk, H: ComponentProducts, step: CodeStep, V: Any) -> ResidualSums:
     """The same where codes are not kept."""
     return residual_pass(chunk, None, H, step, V)[0]
 
@@ -142,7 +142,7 @@ def triangle_products(F: np.ndarray) -> np.ndarray:
 
 
 def infer_codes(
-    chunk: Chunk, W: np.ndarray | None, H: Components, step: CodeStep, V: Any
+    chunk: Chunk, W: np.ndarray | None, H: ComponentProducts, step: CodeStep, V: Any
 ) -> tuple[np.ndarray, float]:
     """Codes of the rows for the components, and the violation before the first step."""
     X, dtype = chunk.X, chunk.X.dtype
@@ -169,7 +169,7 @@ def _largest(C: np.ndarray) -> float:
     return float(np.abs(C).max(initial=0.0))
 
 
-def _starting_codes(X: Any, H: Components, step: CodeStep) -> np.ndarray:
+def _starting_codes(X: Any, H: ComponentProducts, step: CodeStep) -> np.ndarray:
     """Zeros, or positive numbers of the size of the row for multiplicative steps."""
     n, k = X.shape[0], len(H.sums)
     if step.solver != "mu":
@@ -225,7 +225,7 @@ def _sparse_codes(W: np.ndarray, C: np.ndarray, G: np.ndarray, step: CodeStep) -
 
 
 def _divergence_codes(
-    chunk: Chunk, W: np.ndarray, H: Components, step: CodeStep, V: Any
+    chunk: Chunk, W: np.ndarray, H: ComponentProducts, step: CodeStep, V: Any
 ) -> np.ndarray:
     """Multiplicative steps of the rows' codes."""
     W = W.astype(np.float64)
@@ -254,7 +254,7 @@ def _dense_blocks(chunk: Chunk, step: CodeStep, V: Any) -> Any:
 
 
 def _multiplicative_rows(
-    X: np.ndarray, weight: Any, W: np.ndarray, H: Components, step: CodeStep
+    X: np.ndarray, weight: Any, W: np.ndarray, H: ComponentProducts, step: CodeStep
 ) -> np.ndarray:
     """Steps of some rows; a row ends when it moves by no more than `tol` of its largest code."""
     exponent, active = exponent_of(step.beta), np.ones(len(X), bool)
@@ -276,7 +276,7 @@ def _multiplicative_rows(
 
 
 def sum_codes(
-    chunk: Chunk, W: np.ndarray, H: Components, step: CodeStep, V: Any, violation: float
+    chunk: Chunk, W: np.ndarray, H: ComponentProducts, step: CodeStep, V: Any, violation: float
 ) -> FactorSums:
     """The sums of a chunk, for codes that were just found."""
     w = chunk.w
@@ -298,7 +298,7 @@ def sum_codes(
 
 
 def _divergence_sums(
-    chunk: Chunk, W: np.ndarray, H: Components, step: CodeStep, V: Any
+    chunk: Chunk, W: np.ndarray, H: ComponentProducts, step: CodeStep, V: Any
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Denominators and numerators of a multiplicative step of the components, and divergence."""
     W, k = W.astype(np.float64), H.Ht.shape[1]
@@ -322,7 +322,7 @@ def _divergence_sums(
 
 
 def step_sums(
-    chunk: Chunk, W: np.ndarray, H: Components, step: CodeStep
+    chunk: Chunk, W: np.ndarray, H: ComponentProducts, step: CodeStep
 ) -> tuple[np.ndarray, np.ndarray]:
     """Both sides (p, k) of a multiplicative step of the components, without penalties."""
     if step.beta == 2:
@@ -333,7 +333,9 @@ def step_sums(
     return up, np.broadcast_to(down, up.shape)
 
 
-def row_divergences(chunk: Chunk, W: np.ndarray, H: Components, beta: float, V: Any) -> np.ndarray:
+def row_divergences(
+    chunk: Chunk, W: np.ndarray, H: ComponentProducts, beta: float, V: Any
+) -> np.ndarray:
     """Divergence of each row from its reconstruction; missing entries count nothing."""
     if not isinstance(chunk.X, np.ndarray) and beta in (1, 2):
         return _sparse_row_divergences(chunk.X, W.astype(np.float64), H, beta)
@@ -346,7 +348,7 @@ def row_divergences(chunk: Chunk, W: np.ndarray, H: Components, beta: float, V: 
     return out
 
 
-def _sparse_row_divergences(X: Any, W: np.ndarray, H: Components, beta: float) -> np.ndarray:
+def _sparse_row_divergences(X: Any, W: np.ndarray, H: ComponentProducts, beta: float) -> np.ndarray:
     """The same of sparse rows, from stored entries and sums over components alone."""
     if beta == 1:
         stored = sparse_kl_row_costs(X.indptr, X.indices, X.data, W, H.Ht)

@@ -17,7 +17,7 @@ from tenfold.decomposition._divergences import BETA_LOSSES, beta_of
 from tenfold.decomposition._nmf_components import Penalties
 from tenfold.decomposition._nmf_fit import COLD_STEPS, COLD_TOL
 from tenfold.decomposition._nmf_init import INIT_METHODS, CodeStart, DataSums, initialize
-from tenfold.decomposition._nmf_steps import CodeStep, Components, codes_of_rows
+from tenfold.decomposition._nmf_steps import CodeStep, ComponentProducts, codes_of_rows
 from tenfold.engine.rows import Rows
 
 _MU_TOL = 1e-6  # of the largest code of a row: multiplicative steps of new rows end there
@@ -62,7 +62,7 @@ class NonNegativeModel(ClassNamePrefixFeaturesOutMixin, Transformer):
     def _initial_factors(
         self, rows: Rows, sums: DataSums, given: tuple[Any, Any], rng: np.random.Generator
     ) -> tuple[np.ndarray, CodeStart | np.ndarray]:
-        """Components and codes to begin with: those given for init="custom", or own ones."""
+        """ComponentProducts and codes to begin with: those given for init="custom", or own ones."""
         W, H = given
         k = self.n_components
         if self.init == "custom":
@@ -88,15 +88,15 @@ class NonNegativeModel(ClassNamePrefixFeaturesOutMixin, Transformer):
             )
         if least == 0 and beta <= 0:
             raise ValueError(
-                "When beta_loss <= 0 and X contains zeros, the solver may diverge. Please add small "
-                "values to X, or use a positive beta_loss."
+                "When beta_loss <= 0 and X contains zeros, the solver may diverge. Please add "
+                "small values to X, or use a positive beta_loss."
             )
 
     def _inference_step(self, solver: str) -> CodeStep:
         """How codes of new rows are found."""
         beta = beta_of(self.beta_loss)
         penalties = self._penalties(1.0, self.n_features_in_)
-        l1, l2 = penalties.l1_W, penalties.l2_W
+        l1, l2 = penalties.l1_codes, penalties.l2_codes
         if solver != "mu":
             sparseness = getattr(self, "sparseness_W", None) or 0.0
             steps = self.max_iter if sparseness else COLD_STEPS
@@ -115,7 +115,7 @@ class NonNegativeModel(ClassNamePrefixFeaturesOutMixin, Transformer):
             The rows, non-negative.
         """
         check_is_fitted(self)
-        H = Components.of(np.ascontiguousarray(self.components_.T, np.float64))
+        H = ComponentProducts.of(np.ascontiguousarray(self.components_.T, np.float64))
         return self._map_rows(X, codes_of_rows, H, self._inference_step(self._code_solver()))
 
     def _code_solver(self) -> str:

@@ -13,7 +13,7 @@ _DEPENDENT = 1e-12  # of an atom's square: what is left of it beside the chosen 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _append_atom(L, G, chosen, m, atom):  # noqa: ANN001, ANN202
+def _append_atom(L, G, chosen, m, atom):
     """Add a row to the Cholesky factor of the m chosen atoms; False if the atom depends on them."""
     rest = G[atom, atom]
     for a in range(m):
@@ -30,7 +30,7 @@ def _append_atom(L, G, chosen, m, atom):  # noqa: ANN001, ANN202
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _solve_chosen(L, m, x):  # noqa: ANN001, ANN202
+def _solve_chosen(L, m, x):
     """Solve L L' x = x for the first m entries, in place."""
     for a in range(m):
         value = x[a]
@@ -45,7 +45,7 @@ def _solve_chosen(L, m, x):  # noqa: ANN001, ANN202
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def orthogonal_matching_pursuit(C, G, n_nonzero, Z):  # noqa: ANN001, ANN202
+def orthogonal_matching_pursuit(C, G, n_nonzero, Z):  # noqa: C901
     """Codes with at most `n_nonzero` atoms: the atom most correlated with the residual, refitted.
 
     Z must be zeros. Ties go to the first atom.
@@ -82,7 +82,7 @@ def orthogonal_matching_pursuit(C, G, n_nonzero, Z):  # noqa: ANN001, ANN202
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def least_angle_rows(C, G, alpha, lasso, positive, n_nonzero, max_steps, Z):  # noqa: ANN001, ANN202
+def least_angle_rows(C, G, alpha, lasso, positive, n_nonzero, max_steps, Z):  # noqa: C901, PLR0912
     """Codes on the path of least angles, at the penalty `alpha` or after `n_nonzero` atoms.
 
     With `lasso`, atoms whose coefficient reaches zero leave, so that the path is that of the lasso.
@@ -141,7 +141,7 @@ def least_angle_rows(C, G, alpha, lasso, positive, n_nonzero, max_steps, Z):  # 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _direction(L, m, left, chosen, d, G, slope, k):  # noqa: ANN001, ANN202
+def _direction(L, m, left, chosen, d, G, slope, k):
     """Direction d in which all chosen correlations fall alike, and how fast the others move."""
     for a in range(m):
         d[a] = 1.0 if left[chosen[a]] >= 0.0 else -1.0
@@ -154,7 +154,7 @@ def _direction(L, m, left, chosen, d, G, slope, k):  # noqa: ANN001, ANN202
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _next_event(left, slope, level, alpha, inside, barred, positive, lasso, z, d, m, k):  # noqa: ANN001, ANN202
+def _next_event(left, slope, level, alpha, inside, barred, positive, lasso, z, d, m, k):
     """Length of the step, the atom that joins (-1: the end, -2: none), the place that drops."""
     step, atom, drop = level - alpha, -1, -1
     for t in range(k):
@@ -176,7 +176,7 @@ def _next_event(left, slope, level, alpha, inside, barred, positive, lasso, z, d
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _remove_atom(L, G, chosen, z, m, drop):  # noqa: ANN001, ANN202
+def _remove_atom(L, G, chosen, z, m, drop):
     """Take one atom out and factor those after it anew; returns how many are left."""
     for a in range(drop, m - 1):
         z[a] = z[a + 1]

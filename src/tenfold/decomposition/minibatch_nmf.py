@@ -13,7 +13,7 @@ from tenfold.decomposition._nmf_components import Penalties
 from tenfold.decomposition._nmf_init import data_sums, starting_codes
 from tenfold.decomposition._nmf_steps import (
     CodeStep,
-    Components,
+    ComponentProducts,
     codes_of_rows,
     infer_codes,
     residual_sums,
@@ -25,9 +25,11 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.optim.convergence import until_converged
 
+_LEAST_MOVE = 1e-12  # a batch that moves less has only zeros, and says nothing about convergence
+
 
 class _OnlineFactors(NamedTuple):
-    """Components, the two sides of their multiplicative step, codes, and the running cost."""
+_LEAST_MOVE = 1e-12  # a batch that moves less has only zeros, and says nothing of convergence
 
     Ht: np.ndarray  # (p, k)
     up: np.ndarray  # (p, k)
@@ -83,8 +85,8 @@ class MiniBatchNMF(NonNegativeModel):
 
     References
     ----------
-    A. Lefevre, F. Bach and C. Fevotte (2011), Online algorithms for nonnegative matrix factorization
-    with the Itakura-Saito divergence.
+    A. Lefevre, F. Bach and C. Fevotte (2011), Online algorithms for nonnegative matrix
+    factorization with the Itakura-Saito divergence.
 
     Examples
     --------
@@ -185,8 +187,8 @@ class MiniBatchNMF(NonNegativeModel):
         for state in loop:
             after, stopped = self._run_epoch(rows, state)
             loop.update(after, objective=after.running_cost, change=0.0 if stopped else np.inf)
-        learned = self._learned(loop.state, rows.dtype)
-        H = Components.of(np.ascontiguousarray(learned["components_"].T, np.float64))
+        learned = self._learned_attributes(loop.state, rows.dtype)
+        H = ComponentProducts.of(np.ascontiguousarray(learned["components_"].T, np.float64))
         s = rows.total(residual_sums, H, self._inference_step("mu"), None)
         learned["reconstruction_err_"] = float(np.sqrt(2 * max(s.cost, 0.0)))
         return learned | loop.report | ({} if self.tol > 0 else {"warning_": ""})
@@ -197,7 +199,7 @@ class MiniBatchNMF(NonNegativeModel):
             "convergence."
         )
 
-    def _learned(self, state: _OnlineFactors, dtype: Any) -> dict[str, Any]:
+    def _learned_attributes(self, state: _OnlineFactors, dtype: Any) -> dict[str, Any]:
         return {
             "components_": np.ascontiguousarray(state.Ht.T).astype(dtype),
             "n_components_": state.Ht.shape[1],
@@ -226,9 +228,9 @@ class MiniBatchNMF(NonNegativeModel):
         self, state: _OnlineFactors, batch: Chunk, forget: float, n_rows: int
     ) -> _OnlineFactors:
         """The state after a batch; its codes are written into the state's."""
-        H, beta = Components.of(state.Ht), beta_of(self.beta_loss)
+        H, beta = ComponentProducts.of(state.Ht), beta_of(self.beta_loss)
         penalties = self._penalties(batch.weight, len(state.Ht))
-        step = CodeStep("mu", beta, penalties.l1_W, penalties.l2_W, 1)
+        step = CodeStep("mu", beta, penalties.l1_codes, penalties.l2_codes, 1)
         if len(state.W):
             place = slice(batch.first, batch.first + batch.rows)
             codes = _one_step(batch, state.W[place], H, step)
@@ -239,7 +241,7 @@ class MiniBatchNMF(NonNegativeModel):
         cost = _batch_cost(batch, codes, H, step, penalties)
         numerator, denominator = step_sums(batch, codes, H, step)
         numerator = numerator * state.Ht
-        denominator = denominator + penalties.l1_H + penalties.l2_H * state.Ht
+        denominator = denominator + penalties.l1_components + penalties.l2_components * state.Ht
         exponent = exponent_of(beta)
         if exponent != 1.0:  # A and B of Lefevre and others hold H^(1/exponent)
             numerator = numerator * state.Ht ** (1.0 / exponent - 1.0)
@@ -251,8 +253,8 @@ class MiniBatchNMF(NonNegativeModel):
     def _has_stopped(self, state: _OnlineFactors, before: np.ndarray) -> bool:
         if state.steps <= 1:
             return False
-        moved = float(np.linalg.norm(state.Ht - before))
-        if self.tol > 0 and moved <= self.tol * float(np.linalg.norm(state.Ht)):
+        moved = float(np.linalg.norm(state.Ht - before)) / max(float(np.linalg.norm(before)), TINY)
+        if _LEAST_MOVE < moved <= self.tol:
             return True
         patience = self.max_no_improvement
         return patience is not None and state.since_best >= patience
@@ -297,7 +299,7 @@ class MiniBatchNMF(NonNegativeModel):
                 state = _OnlineFactors(Ht, up, down, none, self.n_steps_, np.nan, np.inf, 0)
             batch = rows.gather()._replace(first=0)
             state = self._step(state, batch, self.forget_factor, batch.rows)
-            self._set_learned(self._learned(state, rows.dtype))
+            self._set_learned(self._learned_attributes(state, rows.dtype))
         return self
 
     def _first_factors(self, rows: Rows, sums: Any, given: tuple) -> tuple[np.ndarray, np.ndarray]:
@@ -311,27 +313,30 @@ def _start(H: np.ndarray, W: np.ndarray) -> _OnlineFactors:
     return _OnlineFactors(Ht, Ht.copy(), np.ones_like(Ht), W, 0, np.nan, np.inf, 0)
 
 
-def _one_step(batch: Chunk, W: np.ndarray, H: Components, step: CodeStep) -> np.ndarray:
+def _one_step(batch: Chunk, W: np.ndarray, H: ComponentProducts, step: CodeStep) -> np.ndarray:
     """Codes after one multiplicative step."""
     return infer_codes(batch, np.array(W), H, step, None)[0]
 
 
 def _batch_cost(
-    batch: Chunk, W: np.ndarray, H: Components, step: CodeStep, penalties: Penalties
+    batch: Chunk, W: np.ndarray, H: ComponentProducts, step: CodeStep, penalties: Penalties
 ) -> float:
     """Mean cost of a row of the batch, penalties included."""
     w = batch.weights().astype(np.float64)
     errors = row_divergences(batch, W, H, step.beta, None)
     codes = step.l1 * W.sum(axis=1) + step.l2 * (W * W).sum(axis=1)
-    components = penalties.l1_H * H.sums.sum() + penalties.l2_H * float((H.Ht * H.Ht).sum())
+    components = penalties.l1_components * H.sums.sum() + penalties.l2_components * float(
+        (H.Ht * H.Ht).sum()
+    )
     return (float(w @ (errors + codes)) + components) / max(float(w.sum()), TINY)
 
 
 def _update_cost(state: _OnlineFactors, cost: float, rate: float) -> _OnlineFactors:
     """The state with the running cost after a batch; that of the first one does not count."""
-    if state.steps == 1:
+    if state.steps <= 1:
         return state._replace(running_cost=cost)
-    running = (1 - rate) * state.running_cost + rate * cost
+    last = cost if state.steps == 2 else state.running_cost
+    running = (1 - rate) * last + rate * cost
     better = running < state.best_cost
     return state._replace(
         running_cost=running,

@@ -13,7 +13,7 @@ from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.decomposition._divergences import beta_of
 from tenfold.decomposition._nmf_fit import Factors, Problem, factorize
 from tenfold.decomposition._nmf_init import data_sums
-from tenfold.decomposition._nmf_steps import CodeStep, Components, codes_of_rows
+from tenfold.decomposition._nmf_steps import CodeStep
 from tenfold.decomposition._nonnegative_model import NonNegativeModel
 from tenfold.engine.rows import Rows
 
@@ -25,8 +25,8 @@ class NMF(NonNegativeModel):
     r"""Non-negative matrix factorization.
 
     .. math:: \min_{W, H \ge 0} \; \sum_{ij} v_{ij} \, d_\beta(x_{ij}, (WH)_{ij})
-              + \alpha_W p \left( \rho \lVert W \rVert_1 + \tfrac{1-\rho}{2} \lVert W \rVert_F^2 \right)
-              + \alpha_H n \left( \rho \lVert H \rVert_1 + \tfrac{1-\rho}{2} \lVert H \rVert_F^2 \right)
+              + \alpha_W p \, P_\rho(W) + \alpha_H n \, P_\rho(H), \qquad
+              P_\rho(F) = \rho \lVert F \rVert_1 + \tfrac{1-\rho}{2} \lVert F \rVert_F^2
 
     The rows of H are components (parts, topics), W holds the codes of the rows. The objective is
     convex in W and in H but not in both: fits end in a local minimum. Parameters and attributes
@@ -48,8 +48,8 @@ class NMF(NonNegativeModel):
         Coordinate descent; multiplicative steps, the only ones for losses other than squared
         errors; projected gradient descent; alternating exact non-negative least squares.
     beta_loss : {"frobenius", "kullback-leibler", "itakura-saito"} or float
-        Divergence d: half the squared error (2), Kullback-Leibler (1), Itakura-Saito (0), or another
-        beta.
+        Divergence d: half the squared error (2), Kullback-Leibler (1), Itakura-Saito (0), or
+        another beta.
     tol : float
         Stop when the violation of the conditions of a minimum is at most this fraction of the
         first one ("cd"), or when the objective decreases in ten iterations by at most this
@@ -112,7 +112,7 @@ class NMF(NonNegativeModel):
     _law_params = {"n_components": 2, "tol": 1e-3}
     _law_rows = 3000
     _parameter_constraints = {
-        **NonNegativeModel._parameter_constraints,
+        **NonNegativeModel._parameter_constraints,  # noqa: SLF001
         "solver": [StrOptions(set(_SWEEPS))],
         "shuffle": ["boolean"],
         "sparseness_W": [Interval(Real, 0, 1, closed="both"), None],
@@ -223,9 +223,9 @@ class NMF(NonNegativeModel):
         H, start = self._initial_factors(rows, sums, (W, H), rng)
         found = factorize(rows, self._problem(rows, sums.n, V), H, start, sums)
         self._codes = found.W
-        return self._learned(found, rows)
+        return self._learned_attributes(found, rows)
 
-    def _learned(self, found: Factors, rows: Rows) -> dict[str, Any]:
+    def _learned_attributes(self, found: Factors, rows: Rows) -> dict[str, Any]:
         message = {} if self.tol > 0 else {"warning_": ""}
         return {
             "components_": found.H.astype(rows.dtype),
@@ -237,7 +237,10 @@ class NMF(NonNegativeModel):
         }
 
     def _convergence_words(self) -> str:
-        return f"Maximum number of iterations {self.max_iter} reached. Increase it to improve convergence."
+        return (
+            f"Maximum number of iterations {self.max_iter} reached. Increase it to improve "
+            "convergence."
+        )
 
     def _problem(self, rows: Rows, n: float, V: Any) -> Problem:
         """The objective and the solver, as the iterations take them."""
@@ -247,8 +250,8 @@ class NMF(NonNegativeModel):
         step = CodeStep(
             self.solver,
             beta,
-            penalties.l1_W,
-            penalties.l2_W,
+            penalties.l1_codes,
+            penalties.l2_codes,
             sweeps,
             sparseness=self.sparseness_W or 0.0,
             masked=V is not None or self._nan_ok,
@@ -270,8 +273,8 @@ class NMF(NonNegativeModel):
             )
         if sparse and (masked or self.solver == "mu"):
             raise ValueError(
-                "sparseness_W and sparseness_H go with squared errors, solver 'cd', 'pg' or 'anls', "
-                "and complete rows"
+                "sparseness_W and sparseness_H go with squared errors, solver 'cd', 'pg' or "
+                "'anls', and complete rows"
             )
         if masked and (rows.sparse or self.solver not in ("cd", "mu")):
             raise ValueError(
@@ -344,9 +347,17 @@ def non_negative_factorization(
 
 def _codes_for(model: NMF, X: Any, H: Any) -> tuple[np.ndarray, np.ndarray, int]:
     """Codes of the rows for given components."""
-    model._validate_params()
     H = check_array(H, dtype=None)
+    dtype = getattr(X, "dtype", H.dtype)
+    if dtype != H.dtype and dtype in (np.float32, np.float64):
+        raise TypeError(f"H should have the same dtype as X. Got H.dtype = {H.dtype}.")
+    if H.min() < 0:
+        raise ValueError("Negative values in data passed to NMF (input H)")
+    k = model.n_components
+    if k not in ("auto", None) and len(H) != k:
+        raise ValueError(
+            "Array with wrong first dimension passed to NMF (input H). Expected "
+            f"{k}, but got {len(H)}."
+        )
     model.components_, model.n_features_in_ = H, H.shape[1]
-    solver = "mu" if model.solver == "mu" else "cd"
-    factors = Components.of(np.ascontiguousarray(H.T, np.float64))
-    return model._map_rows(X, codes_of_rows, factors, model._inference_step(solver)), H, 1
+    return model.transform(X), H, 1

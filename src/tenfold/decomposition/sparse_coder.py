@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
@@ -57,7 +59,9 @@ class Dictionary(NamedTuple):
         return cls(D, D @ D.T if gram is None else np.ascontiguousarray(gram, np.float64))
 
 
-def encode_products(C: np.ndarray, gram: np.ndarray, rule: CodeRule) -> np.ndarray:
+def encode_products(
+    C: np.ndarray, gram: np.ndarray, rule: CodeRule, *, warn: bool = False
+) -> np.ndarray:
     """Codes of rows from their products C with the atoms, (n_rows, n_atoms), in float64."""
     C = np.ascontiguousarray(C, np.float64)
     if rule.algorithm == "threshold":
@@ -69,7 +73,15 @@ def encode_products(C: np.ndarray, gram: np.ndarray, rule: CodeRule) -> np.ndarr
         orthogonal_matching_pursuit(C, G, rule.n_nonzero, Z)
     elif rule.algorithm == "lasso_cd":
         tol = _DESCENT_TOL * float(np.abs(C).max(initial=0.0))
-        descend_rows(Z, C, G, rule.alpha, 0.0, rule.positive, max(rule.max_iter, 1), 0.0, tol)
+        steps = max(rule.max_iter, 1)
+        _, ended = descend_rows(Z, C, G, rule.alpha, 0.0, rule.positive, steps, 0.0, tol)
+        if ended and warn:
+            warnings.warn(
+                f"the codes of {ended} rows did not converge in {steps} sweeps: raise "
+                "transform_max_iter, or take 'lasso_lars', which is exact",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
     else:
         lasso = rule.algorithm == "lasso_lars"
         alpha, most = (rule.alpha, len(G)) if lasso else (0.0, rule.n_nonzero)
@@ -80,7 +92,7 @@ def encode_products(C: np.ndarray, gram: np.ndarray, rule: CodeRule) -> np.ndarr
 
 def encode_chunk(chunk: Chunk, D: Dictionary, rule: CodeRule, split: bool = False) -> np.ndarray:
     """Codes of the rows of a chunk, in their type."""
-    Z = encode_products(np.asarray(chunk.X @ D.atoms.T), D.gram, rule)
+    Z = encode_products(np.asarray(chunk.X @ D.atoms.T), D.gram, rule, warn=True)
     if split:
         Z = np.hstack([np.maximum(Z, 0.0), -np.minimum(Z, 0.0)])
     return Z.astype(chunk.X.dtype, copy=False)
@@ -306,12 +318,12 @@ def sparse_encode(
     algorithm: str = "lasso_lars",
     n_nonzero_coefs: int | None = None,
     alpha: float | None = None,
-    copy_cov: bool = True,
-    init: Any = None,
+    copy_cov: bool = True,  # noqa: ARG001
+    init: Any = None,  # noqa: ARG001
     max_iter: int = 1000,
-    n_jobs: int | None = None,
-    check_input: bool = True,
-    verbose: int = 0,
+    n_jobs: int | None = None,  # noqa: ARG001
+    check_input: bool = True,  # noqa: ARG001
+    verbose: int = 0,  # noqa: ARG001
     positive: bool = False,
     l2_penalty: float = 0.0,
 ) -> np.ndarray:
@@ -355,5 +367,5 @@ def sparse_encode(
     )
     parts = Dictionary.of(D, None if gram is None else np.asarray(gram))
     C = X @ D.T if cov is None else np.asarray(cov).T
-    codes = encode_products(C, parts.gram, rule)
+    codes = encode_products(C, parts.gram, rule, warn=True)
     return codes.astype(X.dtype if X.dtype == np.float32 else np.float64, copy=False)

@@ -32,7 +32,7 @@ _LARGE_SHARE = 0.01  # of the decrease so far: an iteration with more is not the
 FIT_ALGORITHMS = {"lars": "lasso_lars", "cd": "lasso_cd", "omp": "omp"}
 
 
-class _State(NamedTuple):
+class _DictionaryState(NamedTuple):
     D: np.ndarray  # (k, p) atoms
     ahead: np.ndarray  # (k, p) atoms that the next codes are for
     objective: float
@@ -184,7 +184,7 @@ class DictionaryLearning(SparseModel):
         k = self.n_components or rows.n_features
         rule = fit_rule(self, (k, rows.n_features))
         start = initial_dictionary(rows, k, self.dict_init, self.positive_dict, rng)
-        first = _State(start, start, np.inf, np.inf, np.zeros(k), Extrapolation())
+        first = _DictionaryState(start, start, np.inf, np.inf, np.zeros(k), Extrapolation())
         loop = until_converged(first, tol=self.tol, max_iter=self.max_iter)
         for state in loop:
             loop.update(**self._iterate(rows, rule, state))
@@ -198,7 +198,7 @@ class DictionaryLearning(SparseModel):
             **loop.report,
         }
 
-    def _iterate(self, rows: Rows, rule: CodeRule, state: _State) -> dict[str, Any]:
+    def _iterate(self, rows: Rows, rule: CodeRule, state: _DictionaryState) -> dict[str, Any]:
         """Code all rows, then make the atoms anew; a step that is no gain is taken back."""
         s = rows.total(code_sums, Dictionary.of(state.ahead), rule)
         D, unused = update_dictionary(state.ahead, s.gram, s.cross, self.positive_dict)
@@ -214,7 +214,7 @@ class DictionaryLearning(SparseModel):
             ahead = shorten_atoms(state.extrapolation.beyond(D, state.D), self.positive_dict)
             faster = state.extrapolation.grow()
         first = objective if np.isinf(state.first) else state.first
-        after = _State(D, ahead, objective, first, s.usage, faster)
+        after = _DictionaryState(D, ahead, objective, first, s.usage, faster)
         change = np.inf if len(unused) else _relative_decrease(state, after)
         return {"state": after, "objective": objective, "change": change}
 
@@ -246,14 +246,16 @@ class DictionaryLearning(SparseModel):
         """
         return super().fit(X, None, sample_weight)
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Learn the atoms and return the codes of the fit's own algorithm; arguments as in `fit`."""
+    def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> np.ndarray:
+        """Learn the atoms and return codes of the fit's own algorithm; arguments as in `fit`."""
         self.fit(X, y, sample_weight)
         rule = fit_rule(self, self.components_.shape)
         return self._map_rows(X, encode_chunk, Dictionary.of(self.components_), rule)
 
 
-def _relative_decrease(before: _State, after: _State) -> float:
+def _relative_decrease(before: _DictionaryState, after: _DictionaryState) -> float:
     """Decrease of the objective, as a share of it; infinite while it is much of all decrease.
 
     Near a saddle point, such as the singular vectors of rows with a small penalty, steps begin

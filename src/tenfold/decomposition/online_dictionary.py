@@ -14,7 +14,7 @@ from tenfold.decomposition._dictionary_steps import (
     replace_atoms,
     update_dictionary,
 )
-from tenfold.decomposition.dictionary_learning import FIT_ALGORITHMS, fit_rule
+from tenfold.decomposition.dictionary import FIT_ALGORITHMS, fit_rule
 from tenfold.decomposition.sparse_coder import CODE_CONSTRAINTS, CodeRule, Dictionary, SparseModel
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
@@ -213,7 +213,7 @@ transform_max_iter, l2_penalty : see `SparseCoder`
             after, stopped = self._run_epoch(rows, state, [seed, loop.n_iter])
             cost = after.running_cost
             loop.update(after, objective=cost, change=0.0 if stopped else np.inf)
-        return self._learned(loop.state, rows.dtype) | loop.report | {"warning_": ""}
+        return self._learned_attributes(loop.state, rows.dtype) | loop.report | {"warning_": ""}
 
     def _initial_state(self, rows: Rows, rng: np.random.Generator) -> OnlineState:
         k, p = self.n_components or rows.n_features, rows.n_features
@@ -251,7 +251,7 @@ transform_max_iter, l2_penalty : see `SparseCoder`
         if self.callback is not None:
             self.callback({"i": state.steps - 1, "dictionary": state.D, "batch_cost": cost})
 
-    def _learned(self, state: OnlineState, dtype: Any) -> dict[str, Any]:
+    def _learned_attributes(self, state: OnlineState, dtype: Any) -> dict[str, Any]:
         return {
             "components_": state.D.astype(dtype),
             "inner_stats_": (state.gram.astype(dtype), state.cross.astype(dtype)),
@@ -289,7 +289,7 @@ transform_max_iter, l2_penalty : see `SparseCoder`
             state, _ = update_on_batch(
                 state, batch._replace(first=0), rule, batch.rows, self.positive_dict
             )
-            self._set_learned(self._learned(state, rows.dtype))
+            self._set_learned(self._learned_attributes(state, rows.dtype))
         return self
 
 
