@@ -49,9 +49,14 @@ from tenfold.decomposition.dictionary import DictionaryLearning as DictionaryLea
 from tenfold.decomposition.incremental_pca import IncrementalPCA as IncrementalPCA
 from tenfold.decomposition.matrix_factorization import MatrixFactorization as MatrixFactorization
 from tenfold.decomposition.minibatch_nmf import MiniBatchNMF as MiniBatchNMF
+from tenfold.decomposition.network_dictionary import NetworkDictionary as NetworkDictionary
+from tenfold.decomposition.network_dictionary import PathSampler as PathSampler
 from tenfold.decomposition.nmf import NMF as NMF
 from tenfold.decomposition.nmf import non_negative_factorization as non_negative_factorization
 from tenfold.decomposition.online_dictionary import MiniBatchDictionaryLearning as MiniBatchDictionaryLearning
+from tenfold.decomposition.patches import denoise_image as denoise_image
+from tenfold.decomposition.patches import extract_patches_2d as extract_patches_2d
+from tenfold.decomposition.patches import reconstruct_from_patches_2d as reconstruct_from_patches_2d
 from tenfold.decomposition.pca import PCA as PCA
 from tenfold.decomposition.sparse_coder import SparseCoder as SparseCoder
 from tenfold.decomposition.sparse_coder import sparse_encode as sparse_encode

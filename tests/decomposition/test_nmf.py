@@ -333,3 +333,12 @@ def test_partial_fits_make_scikit_learns_steps(counts):
         peer.partial_fit(part, W=W.copy(), H=H.copy())
     assert_allclose(ours.components_, peer.components_, rtol=1e-6)
     assert ours.n_steps_ == 2
+
+
+def test_the_gradient_of_the_error_points_uphill():
+    """(3.9) and (3.10) of 000 print steps against the sign: W + eta (X - WZ) Z' descends."""
+    rng = np.random.default_rng(10)
+    X, W, Z = rng.random((6, 5)), rng.random((6, 2)), rng.random((2, 5))
+    error = lambda W: ((X - W @ Z) ** 2).sum()  # noqa: E731
+    step = 1e-3 * (X - W @ Z) @ Z.T
+    assert error(W + step) < error(W) < error(W - step)

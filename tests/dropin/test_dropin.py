@@ -15,6 +15,8 @@ FILES = [
     "decomposition/tests/test_fastica.py",
     "decomposition/tests/test_incremental_pca.py",
     "decomposition/tests/test_online_lda.py",
+    "decomposition/tests/test_dict_learning.py",
+    "decomposition/tests/test_nmf.py",
     "frozen/tests/test_frozen.py",
     "linear_model/tests/test_base.py",
     "linear_model/tests/test_bayes.py",

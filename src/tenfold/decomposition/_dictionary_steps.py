@@ -49,7 +49,7 @@ class CodeSums(NamedTuple):
 
     def merge(self, other: CodeSums) -> CodeSums:
         sums = [a + b for a, b in zip(self[:-1], other[:-1], strict=True)]
-        return CodeSums(*sums, self.worst.merge(other.worst))
+        return CodeSums._make([*sums, self.worst.merge(other.worst)])
 
     def cost(self, D: np.ndarray, rule: CodeRule) -> float:
         """Half the squared error with atoms D, and the penalties."""

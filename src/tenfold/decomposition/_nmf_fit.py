@@ -129,7 +129,7 @@ def _pass(
     if not len(W):
         return rows.total(alone, ComponentProducts.of(Ht), step, V), W
     s, columns = rows.carry(
-        carrying, CarriedColumns.of(W), ComponentProducts.of(Ht), step, V, durable=True
+        carrying, CarriedColumns.of((W,)), ComponentProducts.of(Ht), step, V, durable=True
     )
     return s, columns.array(0)
 

@@ -39,8 +39,8 @@ class DataSums(NamedTuple):
     least: float
 
     def merge(self, other: DataSums) -> DataSums:
-        sums = (a + b for a, b in zip(self[:5], other[:5], strict=True))
-        return DataSums(*sums, min(self.least, other.least))
+        sums = [a + b for a, b in zip(self[:5], other[:5], strict=True)]
+        return DataSums._make([*sums, min(self.least, other.least)])
 
 
 def data_sums(chunk: Chunk) -> DataSums:

@@ -130,7 +130,9 @@ class NonNegativeModel(ClassNamePrefixFeaturesOutMixin, Transformer):
             Codes, as `transform` returns them.
         """
         check_is_fitted(self)
-        return (X if issparse(X) else check_array(X, dtype=None)) @ self.components_
+        if not issparse(X):
+            X = check_array(X, dtype=None)  # pyright: ignore[reportArgumentType]
+        return X @ self.components_
 
 
 def _custom_factors(rows: Rows, W: Any, H: Any, k: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -142,7 +144,7 @@ def _custom_factors(rows: Rows, W: Any, H: Any, k: int | None) -> tuple[np.ndarr
     factors = []
     shapes = {"H": (k, rows.n_features), "W": (rows.n_rows, k)}
     for name, value in (("H", H), ("W", W)):
-        array = check_array(value, dtype=None)
+        array = check_array(value, dtype=None)  # pyright: ignore[reportArgumentType]
         _check_factor(name, array, shapes[name], rows.dtype)
         factors.append(array)
     return factors[0].astype(np.float64), factors[1]

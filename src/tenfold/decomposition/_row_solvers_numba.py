@@ -87,9 +87,9 @@ def _sweep(v, g, G, l1, l2, positive):
     for t in range(len(v)):
         curvature = G[t, t] + l2
         old = v[t]
-        if curvature <= 0.0:
-            if old != 0.0:
-                v[t] = 0.0
+        if (
+            curvature <= 0.0
+        ):  # no part of the objective: it stays, for the other factor may revive it
             continue
         rho = g[t] + G[t, t] * old
         if rho > l1:

@@ -242,7 +242,7 @@ class MatrixFactorization(ClassNamePrefixFeaturesOutMixin, Transformer):
         """Atoms of the set: given ones, random ones, or the larger parts of singular vectors."""
         kind = self.dictionary_set
         if not isinstance(self.init, str):
-            D = check_array(self.init, dtype=np.float64)
+            D = np.asarray(check_array(self.init), np.float64)
             if D.shape != (k, rows.n_features):
                 raise ValueError(
                     f"init has shape {D.shape}: give {k} atoms of {rows.n_features} entries"
@@ -302,7 +302,7 @@ class MatrixFactorization(ClassNamePrefixFeaturesOutMixin, Transformer):
             An invertible matrix.
         """
         check_is_fitted(self)
-        C = check_array(C, dtype=np.float64)
+        C = np.asarray(check_array(C), np.float64)
         k = len(self.components_)
         if C.shape != (k, k) or np.linalg.matrix_rank(C) < k:
             raise ValueError(f"C must be an invertible matrix of shape ({k}, {k})")
@@ -334,7 +334,7 @@ def _pass(
 ) -> tuple[CodeSums, np.ndarray]:
     if not len(kept):
         return rows.total(coding_sums, D, codes), kept
-    s, columns = rows.carry(carried_sums, CarriedColumns.of(kept), D, codes, durable=True)
+    s, columns = rows.carry(carried_sums, CarriedColumns.of((kept,)), D, codes, durable=True)
     return s, columns.array(0)
 
 

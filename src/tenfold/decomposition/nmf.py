@@ -191,7 +191,7 @@ class NMF(NonNegativeModel):
         self._factorize(X, sample_weight, W, H, entry_weight)
         return self
 
-    def fit_transform(
+    def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
         X: Any,
         y: Any = None,
@@ -219,7 +219,7 @@ class NMF(NonNegativeModel):
         sums = rows.total(data_sums)
         self._check_loss(sums.least, self.solver)
         if V is not None:
-            V = check_array(V, dtype=[np.float64, np.float32])
+            V = check_array(V, dtype=[np.float64, np.float32])  # pyright: ignore[reportArgumentType]
         H, start = self._initial_factors(rows, sums, (W, H), rng)
         found = factorize(rows, self._problem(rows, sums.n, V), H, start, sums)
         self._codes = found.W
@@ -347,7 +347,7 @@ def non_negative_factorization(
 
 def _codes_for(model: NMF, X: Any, H: Any) -> tuple[np.ndarray, np.ndarray, int]:
     """Codes of the rows for given components."""
-    H = check_array(H, dtype=None)
+    H = check_array(H, dtype=None)  # pyright: ignore[reportArgumentType]
     dtype = getattr(X, "dtype", H.dtype)
     if dtype != H.dtype and dtype in (np.float32, np.float64):
         raise TypeError(f"H should have the same dtype as X. Got H.dtype = {H.dtype}.")
@@ -359,5 +359,5 @@ def _codes_for(model: NMF, X: Any, H: Any) -> tuple[np.ndarray, np.ndarray, int]
             "Array with wrong first dimension passed to NMF (input H). Expected "
             f"{k}, but got {len(H)}."
         )
-    model.components_, model.n_features_in_ = H, H.shape[1]
+    vars(model).update(components_=H, n_features_in_=H.shape[1])
     return model.transform(X), H, 1
