@@ -122,6 +122,7 @@ class DictionaryLearning(SparseModel):
         "transform_algorithm": "lasso_lars",
     }
     _law_rows = 1500
+    _learned_shapes = {"components_": "m p", "usage_": "m"}
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "alpha": [Interval(Real, 0, None, closed="left")],

@@ -116,6 +116,7 @@ class MatrixFactorization(ClassNamePrefixFeaturesOutMixin, Transformer):
     _chunk_rows = 1024
     _law_params = {"n_components": 3, "code_set": "nonnegative", "tol": 1e-3}
     _law_rows = 3000
+    _learned_shapes = {"components_": "m p", "usage_": "m"}
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "code_set": [StrOptions(set(CODE_SETS)), callable],

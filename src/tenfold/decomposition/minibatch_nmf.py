@@ -75,7 +75,7 @@ class MiniBatchNMF(NonNegativeModel):
     components_ : (n_components, n_features) H
     n_components_ : number of components
     reconstruction_err_ : square root of twice the divergence of the rows from W H
-    step_sums_ : the two sides (n_features, n_components) of the next step
+    step_up_, step_down_ : the two sides (n_features, n_components) of the next step
     n_iter_, n_steps_, converged_, history_ : epochs, batches, whether a criterion stopped the fit,
         running cost and seconds after each epoch
 
@@ -104,6 +104,7 @@ class MiniBatchNMF(NonNegativeModel):
     _learns_in_batches = True
     _law_params = {"n_components": 2, "init": "random", "tol": 1e-2, "max_no_improvement": 3}
     _law_rows = 3000
+    _learned_shapes = {"components_": "m p", "step_up_": "p m", "step_down_": "p m"}
     _parameter_constraints = {
         **NonNegativeModel._parameter_constraints,  # noqa: SLF001
         "max_no_improvement": [Interval(Integral, 1, None, closed="left"), None],
@@ -201,7 +202,8 @@ class MiniBatchNMF(NonNegativeModel):
         return {
             "components_": np.ascontiguousarray(state.Ht.T).astype(dtype),
             "n_components_": state.Ht.shape[1],
-            "step_sums_": (state.up.astype(dtype), state.down.astype(dtype)),
+            "step_up_": state.up.astype(dtype),
+            "step_down_": state.down.astype(dtype),
             "n_steps_": state.steps,
         }
 
@@ -291,7 +293,8 @@ class MiniBatchNMF(NonNegativeModel):
             if first:
                 state = _start(*self._first_factors(rows, sums, (W, H)))
             else:
-                up, down = (part.astype(np.float64) for part in self.step_sums_)
+                up = self.step_up_.astype(np.float64)
+                down = self.step_down_.astype(np.float64)
                 Ht = np.ascontiguousarray(self.components_.T, np.float64)
                 none = np.empty((0, len(self.components_)))
                 state = _OnlineFactors(Ht, up, down, none, self.n_steps_, np.nan, np.inf, 0)

@@ -111,6 +111,7 @@ class NMF(NonNegativeModel):
 
     _law_params = {"n_components": 2, "tol": 1e-3}
     _law_rows = 3000
+    _learned_shapes = {"components_": "m p", "usage_": "m"}
     _parameter_constraints = {
         **NonNegativeModel._parameter_constraints,  # noqa: SLF001
         "solver": [StrOptions(set(_SWEEPS))],

@@ -96,7 +96,7 @@ transform_max_iter, l2_penalty : see `SparseCoder`
     Attributes
     ----------
     components_ : (n_components, n_features) atoms
-    inner_stats_ : the sums (k, k) and (k, p) of codes and rows
+    inner_gram_, inner_cross_ : sums (k, k) of codes and (k, p) of codes and rows
     n_iter_, n_steps_, converged_, history_ : epochs, batches, whether a criterion stopped the fit,
         running cost and seconds after each epoch
 
@@ -123,6 +123,7 @@ transform_max_iter, l2_penalty : see `SparseCoder`
     _learns_in_batches = True
     _law_params = {"n_components": 4, "max_iter": 3, "transform_algorithm": "lasso_lars"}
     _law_rows = 3000
+    _learned_shapes = {"components_": "m p", "inner_gram_": "m m", "inner_cross_": "m p"}
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "alpha": [Interval(Real, 0, None, closed="left")],
@@ -254,7 +255,8 @@ transform_max_iter, l2_penalty : see `SparseCoder`
     def _learned_attributes(self, state: OnlineState, dtype: Any) -> dict[str, Any]:
         return {
             "components_": state.D.astype(dtype),
-            "inner_stats_": (state.gram.astype(dtype), state.cross.astype(dtype)),
+            "inner_gram_": state.gram.astype(dtype),
+            "inner_cross_": state.cross.astype(dtype),
             "n_steps_": state.steps,
         }
 
@@ -281,7 +283,8 @@ transform_max_iter, l2_penalty : see `SparseCoder`
             if first:
                 state = self._initial_state(rows, self._rng())
             else:
-                gram, cross = (part.astype(np.float64) for part in self.inner_stats_)
+                gram = self.inner_gram_.astype(np.float64)
+                cross = self.inner_cross_.astype(np.float64)
                 D = self.components_.astype(np.float64)
                 state = OnlineState(D, gram, cross, self.n_steps_, np.nan, np.inf, 0)
             batch = rows.gather()

@@ -92,6 +92,11 @@ def encode_products(
 
 def encode_chunk(chunk: Chunk, D: Dictionary, rule: CodeRule, split: bool = False) -> np.ndarray:
     """Codes of the rows of a chunk, in their type."""
+    if chunk.X.shape[1] != D.atoms.shape[1]:
+        raise ValueError(
+            f"X has {chunk.X.shape[1]} features, and the atoms of the dictionary have "
+            f"{D.atoms.shape[1]}: give rows as long as an atom"
+        )
     Z = encode_products(np.asarray(chunk.X @ D.atoms.T), D.gram, rule, warn=True)
     if split:
         Z = np.hstack([np.maximum(Z, 0.0), -np.minimum(Z, 0.0)])
@@ -302,6 +307,12 @@ class SparseCoder(SparseModel):
 
     def _check_fitted(self) -> None:
         self._validate_params()
+
+    def _check_learned(self) -> None:
+        """Refuse a file in which the dictionary does not fit the rows of the fit."""
+        atoms, shape = self._atoms(), (self.n_components_, self.n_features_in_)
+        if atoms.shape != shape:
+            raise ValueError(f"the dictionary has shape {atoms.shape}, and the fit {shape}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
