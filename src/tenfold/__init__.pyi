@@ -38,17 +38,14 @@ from tenfold.cluster.n_clusters import gap_statistic as gap_statistic
 from tenfold.cluster.profiles import cluster_costs as cluster_costs
 from tenfold.cluster.spherical_kmeans import SphericalKMeans as SphericalKMeans
 from tenfold.decomposition.cp_decomposition import CPDecomposition as CPDecomposition
+from tenfold.decomposition.dictionary import DictionaryLearning as DictionaryLearning
 from tenfold.decomposition.factor_analysis import FactorAnalysis as FactorAnalysis
 from tenfold.decomposition.fast_ica import FastICA as FastICA
 from tenfold.decomposition.fast_ica import fastica as fastica
 from tenfold.decomposition.incremental_pca import IncrementalPCA as IncrementalPCA
-from tenfold.decomposition.n_components import cross_validate_components as cross_validate_components
-from tenfold.decomposition.pca import PCA as PCA
-from tenfold.decomposition.probabilistic_pca import ProbabilisticPCA as ProbabilisticPCA
-from tenfold.decomposition.dictionary import DictionaryLearning as DictionaryLearning
-from tenfold.decomposition.incremental_pca import IncrementalPCA as IncrementalPCA
 from tenfold.decomposition.matrix_factorization import MatrixFactorization as MatrixFactorization
 from tenfold.decomposition.minibatch_nmf import MiniBatchNMF as MiniBatchNMF
+from tenfold.decomposition.n_components import cross_validate_components as cross_validate_components
 from tenfold.decomposition.network_dictionary import NetworkDictionary as NetworkDictionary
 from tenfold.decomposition.network_dictionary import PathSampler as PathSampler
 from tenfold.decomposition.nmf import NMF as NMF
@@ -58,6 +55,7 @@ from tenfold.decomposition.patches import denoise_image as denoise_image
 from tenfold.decomposition.patches import extract_patches_2d as extract_patches_2d
 from tenfold.decomposition.patches import reconstruct_from_patches_2d as reconstruct_from_patches_2d
 from tenfold.decomposition.pca import PCA as PCA
+from tenfold.decomposition.probabilistic_pca import ProbabilisticPCA as ProbabilisticPCA
 from tenfold.decomposition.sparse_coder import SparseCoder as SparseCoder
 from tenfold.decomposition.sparse_coder import sparse_encode as sparse_encode
 from tenfold.decomposition.truncated_svd import TruncatedSVD as TruncatedSVD
