@@ -15,7 +15,7 @@ _ROUNDING = 1e-15  # of the largest gradient: what is smaller is zero
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def descend_rows(V, C, G, l1, l2, positive, max_sweeps, ratio, tol):  # noqa: C901
+def descend_rows(V, C, G, l1, l2, positive, max_sweeps, ratio, tol):
     """Coordinate descent on each row of V, in place, from where it stands.
 
     A row ends when a sweep violates the conditions of a minimum by no more than `ratio` times its
@@ -50,7 +50,7 @@ def descend_rows(V, C, G, l1, l2, positive, max_sweeps, ratio, tol):  # noqa: C9
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def descend_own_rows(V, C, G, l1, l2, max_sweeps, ratio, tol):  # noqa: C901
+def descend_own_rows(V, C, G, l1, l2, max_sweeps, ratio, tol):
     """The same with a matrix for each row, G[i] its upper triangle row by row; V >= 0."""
     n, k = V.shape
     g, v, Q = np.empty(k), np.empty(k), np.empty((k, k))
