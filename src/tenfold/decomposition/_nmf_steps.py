@@ -93,7 +93,7 @@ def codes_of_rows(chunk: Chunk, H: ComponentProducts, step: CodeStep) -> np.ndar
     return infer_codes(chunk, None, H, step, None)[0]
 
 
-class ResidualSums(NamedTuple):
+class DivergenceSums(NamedTuple):
     """Divergence of the rows from their reconstruction, and sums of the codes."""
 
     cost: float
@@ -102,16 +102,16 @@ class ResidualSums(NamedTuple):
 
 def residual_pass(
     chunk: Chunk, columns: Any, H: ComponentProducts, step: CodeStep, V: Any
-) -> tuple[ResidualSums, tuple[np.ndarray]]:
+) -> tuple[DivergenceSums, tuple[np.ndarray]]:
     """The last pass: codes until convergence, and the divergence that is left, exactly."""
     W = None if columns is None else np.array(columns[0])
     W = infer_codes(chunk, W, H, step, V)[0]
     w = chunk.weights().astype(np.float64)
     errors = row_divergences(chunk, W, H, step.beta, V if step.masked else None)
-    return ResidualSums(float(w @ errors), w @ W.astype(np.float64)), (W,)
+    return DivergenceSums(float(w @ errors), w @ W.astype(np.float64)), (W,)
 
 
-def residual_sums(chunk: Chunk, H: ComponentProducts, step: CodeStep, V: Any) -> ResidualSums:
+def residual_sums(chunk: Chunk, H: ComponentProducts, step: CodeStep, V: Any) -> DivergenceSums:
     """The same where codes are not kept."""
     return residual_pass(chunk, None, H, step, V)[0]
 

@@ -22,7 +22,7 @@ from tenfold.math.linalg import to_dense
 from tenfold.optim.convergence import until_converged
 
 
-class OnlineState(NamedTuple):
+class OnlineDictionaryState(NamedTuple):
     """Atoms, the sums of past codes with less weight for older ones, and the running cost."""
 
     D: np.ndarray  # (k, p)
@@ -35,8 +35,8 @@ class OnlineState(NamedTuple):
 
 
 def update_on_batch(
-    state: OnlineState, batch: Chunk, rule: CodeRule, batch_size: int, positive: bool
-) -> tuple[OnlineState, float]:
+    state: OnlineDictionaryState, batch: Chunk, rule: CodeRule, batch_size: int, positive: bool
+) -> tuple[OnlineDictionaryState, float]:
     """The state after a batch, and the mean cost of its rows before."""
     s = code_sums(batch, Dictionary.of(state.D), rule)
     n = max(s.n, np.finfo(float).tiny)
@@ -216,14 +216,14 @@ transform_max_iter, l2_penalty : see `SparseCoder`
             loop.update(after, objective=cost, change=0.0 if stopped else np.inf)
         return self._learned_attributes(loop.state, rows.dtype) | loop.report | {"warning_": ""}
 
-    def _initial_state(self, rows: Rows, rng: np.random.Generator) -> OnlineState:
+    def _initial_state(self, rows: Rows, rng: np.random.Generator) -> OnlineDictionaryState:
         k, p = self.n_components or rows.n_features, rows.n_features
         D = initial_dictionary(rows, k, self.dict_init, self.positive_dict, rng)
-        return OnlineState(D, np.zeros((k, k)), np.zeros((k, p)), 0, np.nan, np.inf, 0)
+        return OnlineDictionaryState(D, np.zeros((k, k)), np.zeros((k, p)), 0, np.nan, np.inf, 0)
 
     def _run_epoch(
-        self, rows: Rows, state: OnlineState, seed: list[int]
-    ) -> tuple[OnlineState, bool]:
+        self, rows: Rows, state: OnlineDictionaryState, seed: list[int]
+    ) -> tuple[OnlineDictionaryState, bool]:
         """The state after each row was in a batch, and whether a criterion stopped it before."""
         size = min(self.batch_size, rows.n_rows)
         rule = fit_rule(self, state.D.shape)
@@ -242,17 +242,17 @@ transform_max_iter, l2_penalty : see `SparseCoder`
                     return state, True
         return state, False
 
-    def _has_stopped(self, state: OnlineState, before: np.ndarray) -> bool:
+    def _has_stopped(self, state: OnlineDictionaryState, before: np.ndarray) -> bool:
         moved = float(np.linalg.norm(state.D - before)) / len(before)
         patience = self.max_no_improvement
         stalled = patience is not None and state.since_best >= patience
         return (self.tol > 0 and moved <= self.tol) or stalled
 
-    def _call_back(self, state: OnlineState, cost: float) -> None:
+    def _call_back(self, state: OnlineDictionaryState, cost: float) -> None:
         if self.callback is not None:
             self.callback({"i": state.steps - 1, "dictionary": state.D, "batch_cost": cost})
 
-    def _learned_attributes(self, state: OnlineState, dtype: Any) -> dict[str, Any]:
+    def _learned_attributes(self, state: OnlineDictionaryState, dtype: Any) -> dict[str, Any]:
         return {
             "components_": state.D.astype(dtype),
             "inner_gram_": state.gram.astype(dtype),
@@ -286,7 +286,7 @@ transform_max_iter, l2_penalty : see `SparseCoder`
                 gram = self.inner_gram_.astype(np.float64)
                 cross = self.inner_cross_.astype(np.float64)
                 D = self.components_.astype(np.float64)
-                state = OnlineState(D, gram, cross, self.n_steps_, np.nan, np.inf, 0)
+                state = OnlineDictionaryState(D, gram, cross, self.n_steps_, np.nan, np.inf, 0)
             batch = rows.gather()
             rule = fit_rule(self, state.D.shape)
             state, _ = update_on_batch(
@@ -297,8 +297,8 @@ transform_max_iter, l2_penalty : see `SparseCoder`
 
 
 def _update_running_cost(
-    state: OnlineState, cost: float, rate: float, first_epoch: float
-) -> OnlineState:
+    state: OnlineDictionaryState, cost: float, rate: float, first_epoch: float
+) -> OnlineDictionaryState:
     """The state with the running cost after a batch; costs of the first batches do not count."""
     if state.steps <= first_epoch:
         return state._replace(running_cost=cost)
