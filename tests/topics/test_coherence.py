@@ -118,6 +118,15 @@ def test_relevance_prefers_words_that_other_topics_do_not_have():
     assert topic_diversity(weights, 1) == 1.0
 
 
+def test_a_table_of_named_columns_names_the_words():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame([[3, 0, 1], [0, 2, 1]], columns=["cat", "stock", "the"])
+    model = LatentDirichletAllocation(1, max_iter=1).fit(table)
+    assert top_words(model, n=1) == [["cat"]]
+    with pytest.raises(ValueError, match="give the fitted WordCounts"):
+        top_words(model.components_)
+
+
 def test_seeds_must_be_words_of_the_documents():
     with pytest.raises(ValueError, match=r"seeds of topic 0 .*'e'"):
         seed_topics([["e"]], list("abcd"), 2)

@@ -27,7 +27,7 @@ def topic_weights(model: Any) -> np.ndarray:
 
 
 def top_words(
-    model: Any, names: Any, n: int = 10, *, relevance: float = 1.0, topic: int | None = None
+    model: Any, names: Any = None, n: int = 10, *, relevance: float = 1.0, topic: int | None = None
 ) -> list[Any]:
     r"""The words with the largest weights in each topic.
 
@@ -36,8 +36,8 @@ def top_words(
     model : fitted model, or (n_topics, n_words) array
         `LatentDirichletAllocation`, `TopicMixture`, or any model whose `components_` are weights
         of words.
-    names : fitted `WordCounts`, or list of str
-        The words of the columns.
+    names : fitted `WordCounts`, or list of str, optional
+        The words of the columns; not needed for a model that was fitted to a table of named ones.
     n : int
         Words for each topic.
     relevance : float
@@ -64,6 +64,9 @@ def top_words(
     """
     if not 0 <= relevance <= 1:
         raise ValueError(f"relevance={relevance} is not between 0 and 1")
+    names = getattr(model, "feature_names_in_", None) if names is None else names
+    if names is None:
+        raise ValueError("the words have no names: give the fitted WordCounts, or a list of words")
     weights, words = topic_weights(model), word_names(names)
     if len(words) != weights.shape[1]:
         raise ValueError(f"{len(words)} names for topics of {weights.shape[1]} words")
