@@ -152,6 +152,11 @@ def test_rows_of_a_file_are_slices_of_the_given_shape(tmp_path):
         assert np.array_equal(a, b)
 
 
+def test_a_nested_list_is_a_tensor():
+    X, _ = planted((8, 4, 3))
+    assert CPDecomposition(2).fit(X.tolist()).shape_ == (4, 3)
+
+
 def test_weights_are_repetitions_and_masks_are_missing_entries():
     X, _ = planted((40, 6, 5))
     X = X + 0.1 * np.random.default_rng(2).normal(size=X.shape)

@@ -154,6 +154,7 @@ class CPDecomposition(ClassNamePrefixFeaturesOutMixin, Transformer):
         return super().fit(X, None, sample_weight)
 
     def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
+        X = np.asarray(X) if isinstance(X, list | tuple) else X
         order = getattr(X, "ndim", 2)
         shape = tuple(X.shape[1:]) if order > 2 else None
         if shape is not None:
