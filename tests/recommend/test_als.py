@@ -217,3 +217,24 @@ def test_the_ratings_of_project_four_are_completed_better_than_by_the_mixture():
     filled[np.isnan(Y)] = found
     rmse = np.sqrt(np.mean((filled - np.nan_to_num(gold)) ** 2))
     assert rmse < 0.45  # the mixture of 12 Gaussians has 0.48049
+
+
+def test_the_search_and_the_cross_validation_of_tenfold_take_it(small):
+    from tenfold import Search, cross_validate
+
+    X, y = small
+    search = Search(ALS(random_state=0), {"n_factors": [0, 2]}, folds=3).fit(X, y)
+    assert search.best_params_ == {"n_factors": 2}
+    assert cross_validate(ALS(2, random_state=0), X, y) is not None
+
+
+def test_an_empty_list_of_users_has_no_lists(small):
+    model = ALS(1, random_state=0).fit(*small)
+    assert model.recommend([], 3).items.shape == (0, 3)
+
+
+def test_numbers_out_of_range_are_refused():
+    with pytest.raises(ValueError, match="no larger than 1e100"):
+        ALS().fit([[0, 0]], [1e200])
+    with pytest.raises(ValueError, match="give them as words"):
+        ALS().fit(np.array([[2**63, 0]], np.uint64), [1.0])

@@ -202,6 +202,8 @@ class Recommender(Estimator):
                 scores = self._scores(self._fold_in(entries))
                 return _first(self._top(scores, seen, n, allowed))
             single = np.ndim(user) == 0
+            if np.size(user) == 0:
+                return Recommendations(np.empty((0, n), self.item_ids_.dtype), np.empty((0, n)))
             codes = find_ids(self.user_ids_, np.atleast_1d(np.asarray(user)), "user")
             found = self._recommend_codes(
                 codes, n, allowed, exclude_seen=exclude_seen, popular=popular

@@ -65,6 +65,8 @@ def as_ids(ids: Any, name: str, first: int = 0) -> np.ndarray:
     values = np.asarray(ids.values if isinstance(ids, NumericColumn | DateColumn) else ids)
     if values.dtype.kind == "O":
         values = _plain_objects(values, name, first)
+    if values.dtype.kind == "u" and values.size and values.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"{name} ids above 2**63 - 1: give them as words")
     if values.dtype.kind in "iub":
         return values.astype(np.int64)
     if values.dtype.kind in "US":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tenfold.engine.rows import Rows
 from tenfold.io.columnar import NumericColumn, TableError
 from tenfold.io.opener import is_dask
 from tenfold.io.table import TableSource
@@ -34,7 +35,10 @@ def read_batches(X: Any, y: Any, w: Any, names: RatingColumns) -> Iterator[Ratin
     """Batches of the ratings in X; see `open_ratings`."""
     if isinstance(X, str | os.PathLike) and str(X).endswith(".npy"):
         X = np.load(X, mmap_mode="r")
-    if is_dask(X):
+    if isinstance(X, Rows):  # of a search or a cross-validation of tenfold
+        chunk = X.gather()
+        yield from _array_batches(np.asarray(chunk.X), chunk.y if y is None else y, chunk.w)
+    elif is_dask(X):
         from tenfold.distributed.partitions import compute_partitions
 
         if y is not None and not isinstance(y, str):

@@ -22,6 +22,8 @@ from tenfold.recommend._id_codes import IdCodes
 from tenfold.recommend._rating_columns import RatingBatch, read_batches
 from tenfold.recommend._tuning import ROWS_PER_CHUNK
 
+_MAX_RATING = 1e100  # squares of larger numbers may be out of range
+
 
 class Ratings:
     """Ratings of items by users, sorted by user and by item.
@@ -232,11 +234,12 @@ def _renumber(triples: Triples, name: str, codes: IdCodes) -> np.ndarray:
 
 
 def _check_values(value: np.ndarray, first: int) -> None:
-    bad = ~np.isfinite(value)
+    bad = ~(np.abs(value) < _MAX_RATING)  # also NaN
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"row {first + row}: the rating is {value[row]}; leave out rows without a rating"
+            f"row {first + row}: the rating is {value[row]}; leave out rows without a rating, and "
+            "take units in which ratings are no larger than 1e100"
         )
 
 
