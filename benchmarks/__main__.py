@@ -18,6 +18,7 @@ from benchmarks import (
     glm,
     graphical,
     kernels,
+    language,
     lasso,
     maps,
     memory,
@@ -48,8 +49,7 @@ GROUPS |= {"kernels": kernels, "svm": svm, "trees": trees, "neighbors": neighbor
 GROUPS |= {"approximate-neighbors": approximate_neighbors, "rl": rl, "sequences": sequences}
 GROUPS |= {"recommend": recommend}
 GROUPS |= {"maps": maps}
-GROUPS |= {"graphical": graphical}
-GROUPS |= {"topics": topics}
+GROUPS |= {"graphical": graphical, "topics": topics, "language": language}
 
 
 def main() -> None:

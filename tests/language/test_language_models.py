@@ -230,6 +230,14 @@ def test_a_file_gives_the_bits_of_its_text(name, tmp_path, monkeypatch):
     same_numbers(lines, fitted(name, iter(TEXT.splitlines()), boundaries=True))
 
 
+def test_a_file_that_is_no_text_is_named(tmp_path):
+    path = tmp_path / "bad.txt"
+    path.write_bytes(b"to be \xff\xfe or not")
+    for boundaries in (False, True):
+        with pytest.raises(ValueError, match="not in UTF-8"):
+            fitted("lstm", path, boundaries=boundaries)
+
+
 def test_carried_states_make_windows_one_long_sequence():
     rng = np.random.default_rng(0)
     layers = [Lstm(4, all_states=True), Lstm(4, all_states=True)]
