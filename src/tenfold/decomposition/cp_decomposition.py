@@ -274,7 +274,7 @@ class CPDecomposition(ClassNamePrefixFeaturesOutMixin, Transformer):
         return self._map_rows(X, factor_scores, self._other_factors(), self.non_negative)
 
     def inverse_transform(self, X: np.ndarray) -> np.ndarray:
-        """Slices with these coefficients, (n_slices, *shape_).
+        """Slices with these coefficients, of the shape (n_slices, ...) of those of the fit.
 
         Parameters
         ----------

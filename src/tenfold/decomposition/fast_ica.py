@@ -66,8 +66,8 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, Transformer):
     max_iter : int
         Maximum number of iterations.
     tol : float
-        FastICA has converged when no component turns by more: largest 1 - |cosine|. The others,
-        when no entry of the relative gradient is larger.
+        FastICA has converged when no component turns by more: largest 1 less the absolute cosine.
+        The others, when no entry of the relative gradient is larger.
     w_init : (n_components, n_components) array, optional
         First unmixing matrix of whitened rows; random by default.
     whiten_solver : {"svd", "eigh"}

@@ -46,10 +46,10 @@ class SpectralEmbedding(ManifoldModel):
     ----------
     n_components : int
         Dimensions of the map.
-    affinity : {"nearest_neighbors", "rbf", "precomputed", "precomputed_nearest_neighbors"} or \
-callable
-        The graph: neighbors, values of an RBF kernel, X itself, neighbors by the distances X, or
-        what a function of X returns.
+    affinity : str or callable
+        The graph: "nearest_neighbors", values of an RBF kernel ("rbf"), X itself ("precomputed"),
+        neighbors by the distances X ("precomputed_nearest_neighbors"), or what a function of X
+        returns.
     gamma : float, optional
         Of the RBF kernel; 1 / n_features by default.
     random_state : int, optional

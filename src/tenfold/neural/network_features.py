@@ -92,7 +92,7 @@ class NetworkFeatures(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Output of the layer for each row, flattened: (n, n_features_out_).
+        """Output of the layer for each row, flattened: (n, n_features_out).
 
         Parameters
         ----------

@@ -122,7 +122,7 @@ class ImageFeatures(Transformer):
         return height, width
 
     def transform(self, X: Any) -> np.ndarray:
-        """Features of each image, (n, n_features_out_).
+        """Features of each image, (n, n_features_out).
 
         Parameters
         ----------
