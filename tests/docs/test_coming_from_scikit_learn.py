@@ -19,6 +19,7 @@ THEIRS = [
     "decomposition",
     "discriminant_analysis",
     "linear_model",
+    "manifold",
     "mixture",
     "naive_bayes",
     "neighbors",
