@@ -25,6 +25,8 @@ _WHERE: dict[str, str] = {
     "BayesianLearner": "tenfold.inference.bayesian_learner",
     "BayesianLinearRegression": "tenfold.linear.bayesian.bayesian_linear",
     "BayesianLogisticRegression": "tenfold.linear.bayesian.bayesian_logistic",
+    "BayesianMLPClassifier": "tenfold.neural.bayesian_mlp",
+    "BayesianMLPRegressor": "tenfold.neural.bayesian_mlp",
     "BayesianModelAverage": "tenfold.linear.bayesian.model_averaging",
     "BayesianNetwork": "tenfold.graphical.bayesian_network",
     "BayesianPMF": "tenfold.recommend.bayesian_pmf",

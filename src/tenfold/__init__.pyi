@@ -219,6 +219,8 @@ from tenfold.neighbors.radius_neighbors import RadiusNeighborsClassifier as Radi
 from tenfold.neighbors.radius_neighbors import RadiusNeighborsRegressor as RadiusNeighborsRegressor
 from tenfold.neighbors.regression import KNeighborsRegressor as KNeighborsRegressor
 from tenfold.neural.autoencoder import Autoencoder as Autoencoder
+from tenfold.neural.bayesian_mlp import BayesianMLPClassifier as BayesianMLPClassifier
+from tenfold.neural.bayesian_mlp import BayesianMLPRegressor as BayesianMLPRegressor
 from tenfold.neural.binary_codes import SemanticHashing as SemanticHashing
 from tenfold.neural.cnn import ConvClassifier as ConvClassifier
 from tenfold.neural.mlp import MLPClassifier as MLPClassifier

@@ -242,7 +242,7 @@ def record_epoch(
     )
 
 
-def _chunk_gradient(
+def chunk_gradient(
     chunk: Chunk, objective: Objective, params: list[np.ndarray]
 ) -> tuple[float, float, np.ndarray]:
     """Loss, weight and gradient of a chunk, a few rows at a time."""
@@ -267,7 +267,7 @@ def train_lbfgs(
 
     def value_and_gradient(flat: np.ndarray) -> tuple[float, np.ndarray]:
         at = unflatten_params(flat, params)
-        loss, weight, gradient = rows.total(_chunk_gradient, objective, at)
+        loss, weight, gradient = rows.total(chunk_gradient, objective, at)
         decay = alpha * is_weight * flat
         return float((loss + decay @ flat / 2) / weight), (gradient + decay) / weight
 
