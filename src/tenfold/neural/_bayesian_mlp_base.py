@@ -197,7 +197,7 @@ class BayesianMLPBase(NetworkEstimator):
         return np.asarray(chains.points).reshape(-1, len(theta))
 
 
-def linearized(
+def linearize_outputs(
     chunk: Chunk, theta: np.ndarray, covariance: np.ndarray, widths: tuple, activation: str
 ) -> np.ndarray:
     """Outputs of the network linearized at the mode, and their variances, side by side."""

@@ -15,7 +15,7 @@ from tenfold.neural._bayesian_mlp_base import (
     BAYESIAN_CONSTRAINTS,
     BayesianMLPBase,
     curvature,
-    linearized,
+    linearize_outputs,
     sampled_outputs,
     target_variance,
 )
@@ -234,7 +234,9 @@ class BayesianMLPRegressor(BayesianMLPBase, NetworkRegressor):
             both = self._map_rows(X, sampled_outputs, self.samples_, widths, self.activation, None)
         else:
             theta = flatten_params(self.params_)
-            both = self._map_rows(X, linearized, theta, self.covariance_, widths, self.activation)
+            both = self._map_rows(
+                X, linearize_outputs, theta, self.covariance_, widths, self.activation
+            )
         mean, variance = np.split(both, 2, axis=1)
         noise = np.full_like(mean, np.sqrt(self.noise_variance_))
         parts = (mean, noise, np.sqrt(variance))
@@ -360,7 +362,9 @@ class BayesianMLPClassifier(BayesianMLPBase, NetworkClassifier):
             state = (self.samples_, widths, self.activation, _softmax_of_last)
             return np.split(self._map_rows(X, sampled_outputs, *state), 2, axis=1)[0]
         theta = flatten_params(self.params_)
-        both = self._map_rows(X, linearized, theta, self.covariance_, widths, self.activation)
+        both = self._map_rows(
+            X, linearize_outputs, theta, self.covariance_, widths, self.activation
+        )
         mean, variance = np.split(both, 2, axis=1)
         return softmax(mean / np.sqrt(1 + mean.dtype.type(np.pi / 8) * variance), axis=1)
 
