@@ -17,7 +17,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from tenfold import (
+    NMF,
     LatentDirichletAllocation,
+    TfIdf,
     TopicMixture,
     WordCounts,
     datasets,
@@ -74,7 +76,8 @@ ax.set_xticks(range(table.shape[1]), [w[0] for w in words], rotation=45, ha="rig
 fig.colorbar(image, label="mean share of the topic")
 
 # %%
-# Without priors, by EM, topics fit the training words better, and new words worse.
+# The same by EM, without averaging over shares and words: how well does half of the words of a
+# message predict the other half, in training and in new messages?
 X = counts.transform(texts)
 order = np.random.default_rng(0).permutation(X.shape[0])
 train, test = X[order[: 4 * len(order) // 5]], X[order[4 * len(order) // 5 :]]
@@ -86,6 +89,13 @@ for name, fit in (("EM", mixture), ("variational Bayes", bayes)):
         f"{name:18s} completion perplexity: training {fit.completion_perplexity(train):6.0f}, "
         f"new {fit.completion_perplexity(test):6.0f}"
     )
+
+# %%
+# Non-negative matrix factorization of tf-idf finds topics too: rows of H are weights of words.
+weighted = TfIdf(vocabulary=counts.vocabulary_)
+nmf = NMF(K, init="nndsvda", max_iter=100, tol=1e-3).fit(weighted.fit_transform(texts))
+for topic in top_words(nmf, weighted, 6):
+    print(", ".join(topic))
 
 axes = topic_words(mixture, counts, n=6, columns=5)
 for ax in axes:

@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tenfold import (
+    NMF,
     LatentDirichletAllocation,
     TopicMixture,
     WordCounts,
@@ -22,7 +23,7 @@ from tenfold import (
     topic_diversity,
 )
 from tenfold.topics.coherence import count_texts
-from tests.topics.test_lda import make_corpus
+from tests.topics.test_lda import make_corpus, topic_distances
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 NUMBERS = json.loads((REFERENCE / "gensim_coherence.json").read_text())
@@ -116,6 +117,15 @@ def test_relevance_prefers_words_that_other_topics_do_not_have():
     with pytest.raises(ValueError, match="3 names for topics of 4 words"):
         top_words(weights, list("abc"))
     assert topic_diversity(weights, 1) == 1.0
+
+
+def test_components_of_nmf_are_topics():
+    X, topics = make_corpus(600)
+    model = NMF(4, init="nndsvda", max_iter=500).fit(X.astype(float))
+    assert topic_distances(model, topics).max() < 0.15
+    names = [f"w{i}" for i in range(40)]
+    coherence = topic_coherence(top_words(model, names, 5), X, names=names, measure="npmi")
+    assert coherence.mean() > 0.1
 
 
 def test_a_table_of_named_columns_names_the_words():

@@ -70,7 +70,7 @@ class TopicMixture(ClassNamePrefixFeaturesOutMixin, Transformer):
     Also called probabilistic latent semantic analysis. It is non-negative matrix factorization in
     the Kullback-Leibler divergence: with :math:`W_{dk} = n_d \theta_{dk}`, the log-likelihood is
     :math:`-D(X \,\|\, W \beta)` up to a constant. `LatentDirichletAllocation` averages over the
-    shares and the words of topics, where this model maximizes, and so overfits less.
+    shares and the words of topics, where this model maximizes.
 
     Parameters
     ----------
