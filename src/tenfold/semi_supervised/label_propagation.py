@@ -218,7 +218,7 @@ class LabelPropagation(GraphLabels, semi_supervised.LabelPropagation):
 
 
 class LabelSpreading(GraphLabels, semi_supervised.LabelSpreading):
-    r"""Rows take labels of similar rows, and given labels count :math:`1 - \alpha`.
+    r"""Rows take labels of similar rows; given labels count by a share and can be overruled.
 
     With :math:`S = D^{-1/2} W D^{-1/2}`, iterate
     :math:`F \leftarrow \alpha S F + (1 - \alpha) Y`; the fixed point is
