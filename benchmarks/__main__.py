@@ -12,7 +12,9 @@ from benchmarks import (
     boosting_file,
     clusters,
     decomposition,
+    embeddings,
     encoding,
+    factors,
     forests,
     gaussian_process,
     glm,
@@ -47,8 +49,7 @@ GROUPS |= {"gaussian-process": gaussian_process, "decomposition": decomposition}
 GROUPS |= {"networks": networks, "small": small, "startup": startup, "memory": memory}
 GROUPS |= {"kernels": kernels, "svm": svm, "trees": trees, "neighbors": neighbors}
 GROUPS |= {"approximate-neighbors": approximate_neighbors, "rl": rl, "sequences": sequences}
-GROUPS |= {"recommend": recommend}
-GROUPS |= {"maps": maps}
+GROUPS |= {"recommend": recommend, "maps": maps, "embeddings": embeddings, "factors": factors}
 GROUPS |= {"graphical": graphical, "topics": topics, "language": language}
 
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
@@ -216,6 +217,12 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, Transformer):
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
+
+    @property
+    def random_state_(self) -> np.random.RandomState:
+        """A generator of the seed, under scikit-learn's name."""
+        check_is_fitted(self)
+        return check_random_state(self.random_state)
 
     @property
     def _settings(self) -> InferenceSettings:
