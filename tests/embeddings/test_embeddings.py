@@ -334,7 +334,7 @@ def test_what_is_wrong_is_said():
         PPMIEmbedding(min_count=100).fit(["a b"])
     with pytest.raises(ValueError, match="occur near each other"):
         GloVe(min_count=1).fit(["a", "b"])
-    with pytest.raises(TypeError, match="not one text"):
+    with pytest.raises(ValueError, match="0 words are left of 2: lower min_count"):
         Word2Vec().fit("one text")
     a, b = (PPMIEmbedding(d, min_count=1).fit(TEXTS) for d in (2, 3))
     with pytest.raises(ValueError, match="same parameters"):

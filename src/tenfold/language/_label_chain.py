@@ -42,12 +42,12 @@ def add_ends(scores: np.ndarray, offsets: np.ndarray, chain: LabelChain) -> np.n
 
 def infer_labels(scores: np.ndarray, offsets: np.ndarray, chain: LabelChain) -> ChainPosterior:
     """Forward and backward messages; they are those of a hidden Markov model, not normalized."""
-    log_B = add_ends(scores, offsets, chain)
-    B, alpha, beta = (np.empty_like(log_B) for _ in range(3))
-    shift, scale = np.empty(len(log_B)), np.empty(len(log_B))
+    B = add_ends(scores, offsets, chain)
+    alpha, beta = np.empty_like(B), np.empty_like(B)
+    shift, scale = np.empty(len(B)), np.empty(len(B))
     largest = chain.transition.max()
     A = np.exp(chain.transition - largest)
-    scale_rows(log_B, B, shift)
+    scale_rows(B, shift)
     if filter_states(B, offsets, np.ones(len(A)), A, alpha, scale) >= 0:
         raise FloatingPointError(
             "scores of labels differ by more than floating-point numbers can hold: raise alpha, or "
@@ -91,8 +91,6 @@ def find_best_labels(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The labels with the largest score (Viterbi), and the score of each sequence."""
     log_B = add_ends(scores, offsets, chain)
-    k = log_B.shape[1]
-    pointers = np.empty(log_B.shape, np.uint8 if k <= 256 else np.int32)
     labels, found = np.empty(len(log_B), np.int64), np.empty(len(offsets) - 1)
-    find_best_paths(log_B, offsets, np.zeros(k), chain.transition, pointers, labels, found)
+    find_best_paths(log_B, offsets, np.zeros(log_B.shape[1]), chain.transition, labels, found)
     return labels, found

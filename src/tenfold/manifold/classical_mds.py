@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dsymv
+from scipy.linalg.blas import dsymv  # pyright: ignore[reportAttributeAccessIssue]
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted

@@ -135,7 +135,7 @@ class Autoencoder(AutoencoderBase):
     >>> angle = np.linspace(0, 2 * np.pi, 500)
     >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> model = Autoencoder(
-    ...     1, (32,), activation="tanh", epochs=200, learning_rate=0.01, random_state=0
+    ...     1, (32, 32), activation="tanh", epochs=300, learning_rate=0.01, random_state=2
     ... )
     >>> bool(np.square(model.fit(X).reconstruct(X) - X).mean() < 0.1)
     True
