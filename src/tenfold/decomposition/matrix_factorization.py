@@ -57,9 +57,9 @@ class MatrixFactorization(ClassNamePrefixFeaturesOutMixin, Transformer):
     code_set : {"free", "nonnegative", "simplex", "ball", "box", "one_hot", "k_sparse"} or callable
         Set of the codes of a row. "ball" has radius 1, "box" is 0 to 1, "simplex" has sum 1. A
         callable is the projection of a vector onto a convex set of your own.
-    dictionary_set : {"free", "nonnegative", "simplex", "ball", "nonnegative_ball", "box", \
-"orthonormal"} or callable
-        Set of an atom; "orthonormal" is a property of all of them.
+    dictionary_set : str or callable
+        Set of an atom: "free", "nonnegative", "simplex", "ball", "nonnegative_ball", "box", or a
+        projection; "orthonormal" is a property of all of them.
     l1_codes, l2_codes : float
         Penalties on codes; L1 for "free" and "nonnegative".
     l1_dictionary, l2_dictionary : float

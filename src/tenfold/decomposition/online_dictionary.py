@@ -82,8 +82,9 @@ class MiniBatchDictionaryLearning(SparseModel):
         Rows of a batch.
     shuffle : bool
         Whether batches are random, or in the order of the rows.
-    transform_algorithm, transform_n_nonzero_coefs, transform_alpha, split_sign, positive_code, \
-transform_max_iter, l2_penalty : see `SparseCoder`
+    transform_algorithm, transform_n_nonzero_coefs, transform_alpha, transform_max_iter : see
+        `SparseCoder`
+    split_sign, positive_code, l2_penalty : see `SparseCoder`
     verbose : bool
         Whether to show progress, as `tenfold.progress()` does.
     callback : callable, optional
