@@ -130,6 +130,33 @@ def test_em_without_labels_missing_or_weight_is_the_classifier(iris):
     np.testing.assert_allclose(none.estimator_.theta_, only.theta_, rtol=1e-12)
 
 
+def test_em_resumes_from_a_checkpoint_with_the_same_bits(iris, tmp_path):
+    X, _, known = iris
+    whole = EMClassifier(GaussianNB(var_smoothing=1e-3)).fit(X, known)
+    path = tmp_path / "fit.ckpt"
+
+    def fit(*, then_stop=False):
+        model = EMClassifier(GaussianNB(var_smoothing=1e-3)).fit(X, known)
+        if then_stop:  # the loop is over, the program is not
+            raise KeyboardInterrupt
+        return model
+
+    with pytest.raises(KeyboardInterrupt), tenfold.checkpoint(path, every=0):
+        fit(then_stop=True)
+    with tenfold.checkpoint(path, every=0):
+        resumed = fit()
+    assert np.array_equal(whole.estimator_.theta_, resumed.estimator_.theta_)
+    assert whole.n_iter_ == resumed.n_iter_
+
+
+def test_a_second_fit_forgets_the_first(iris):
+    X, y, known = iris
+    with pytest.warns(match="did not converge"):
+        model = EMClassifier(GaussianNB(), max_iter=1).fit(X, known)
+    assert model.fit(X, y).converged_
+    assert model.n_iter_ == 0
+
+
 def test_unlabeled_documents_help_naive_bayes():
     X, y = load_digits(return_X_y=True)
     train, test = np.arange(0, 1400), np.arange(1400, 1797)

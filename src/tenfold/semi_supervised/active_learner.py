@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
+from scipy.special import entr
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -17,7 +18,6 @@ from tenfold.ensemble._members import Saveable
 
 _ONE_MODEL = ("least_confident", "margin", "entropy", "std")
 _COMMITTEE = ("vote_entropy", "consensus_kl", "committee_std")
-_LEAST = 1e-300  # of a probability whose logarithm is taken
 
 
 class ActiveLearningCurve(NamedTuple):
@@ -334,7 +334,7 @@ def _uncertainty(p: np.ndarray, strategy: Any) -> np.ndarray:
 
 
 def _entropy(p: np.ndarray) -> np.ndarray:
-    return -(p * np.log(np.maximum(p, _LEAST))).sum(axis=1)
+    return entr(p).sum(axis=1)
 
 
 def _align(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:

@@ -53,7 +53,7 @@ class EMClassifier(Saveable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     classes_ : (n_classes,) labels
     transduction_ : (n,) labels of all rows: given, or the most probable
     n_iter_, converged_, history_ : iterations, whether the last change was below `tol`, and the
-        objective after each; only if some rows have no label
+        objective after each; none are needed if all rows have a label
 
     See Also
     --------
@@ -121,6 +121,7 @@ class EMClassifier(Saveable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         unknown = X[others], self.unlabeled_weight * w[others]
         self.estimator_ = self._copy().fit(*known)
         self.classes_ = self.estimator_.classes_
+        self.n_iter_, self.converged_, self.history_ = 0, True, {}
         if len(others):
             self._iterate(known, unknown)
         self.transduction_ = y.copy()
@@ -135,12 +136,13 @@ class EMClassifier(Saveable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         start = softmax(self.estimator_.predict_joint_log_proba(unknown[0]))
         loop = until_converged(start, tol=self.tol, max_iter=self.max_iter)
         for shares in loop:
-            self.estimator_ = self._maximize(known, unknown, shares)
-            logs = self.estimator_.predict_joint_log_proba(unknown[0])
-            objective = _log_likelihood(self.estimator_, known, logs, unknown[1])
+            model = self._maximize(known, unknown, shares)
+            logs = model.predict_joint_log_proba(unknown[0])
+            objective = _log_likelihood(model, known, logs, unknown[1])
             before = loop.objectives[-1] if loop.objectives else -np.inf
             change = abs(objective - before) / max(abs(objective), 1.0)
             loop.update(softmax(logs), objective=objective, change=change)
+        self.estimator_ = self._maximize(known, unknown, loop.state)  # also after a resumed loop
         for name, value in loop.report.items():
             setattr(self, name, value)
         if not loop.converged:
