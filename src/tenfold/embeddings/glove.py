@@ -62,7 +62,7 @@ class GloVe(TableEmbedding):
     epochs : int
         Most passes over the table.
     tol : float, optional
-        Stop when a pass lowers the objective by less than this share of it.
+        Stop when a pass changes the objective by less than this share of it.
     add_contexts : bool
         Whether to add the vectors of words as contexts.
     min_count, max_words, vocabulary, lowercase, tokenizer : see `PPMIEmbedding`
@@ -197,7 +197,6 @@ class GloVe(TableEmbedding):
         step: Any = train_entries
         rate, losses = np.float32(self.learning_rate), np.zeros(STRATA**2)
         loop = until_converged(state, tol=self._tolerance(), max_iter=self.epochs)
-        before = np.inf
         for now in loop:
             parts: Any = tuple(part.copy() for part in now)
 
@@ -207,8 +206,9 @@ class GloVe(TableEmbedding):
 
             run_strata(train)
             loss = _check_finite(float(losses.sum()))
-            loop.update(GloveState(*parts), objective=loss, change=_relative_gain(before, loss))
-            before = loss
+            loop.update(
+                GloveState(*parts), objective=loss, change=_relative_change(loop.objectives, loss)
+            )
         return loop
 
     def _run_als(self, problem: Any, weights: np.ndarray, state: GloveState) -> Any:
@@ -216,7 +216,6 @@ class GloVe(TableEmbedding):
         d, entries = self.n_components, csr_array((weights, problem.indices, problem.indptr))
         sides = ((problem, entries), (problem.T.tocsr(), entries.T.tocsr()))
         loop = until_converged(state, tol=self._tolerance(), max_iter=self.epochs)
-        before = np.inf
         for now in loop:
             vectors, contexts = now.vectors.astype(np.float64), now.contexts.astype(np.float64)
             _solve_side(*sides[0], vectors, contexts, (d, d + 1), self.ridge)
@@ -228,8 +227,7 @@ class GloVe(TableEmbedding):
             squares += np.square(contexts[:, d + 1]).sum()
             loss = _check_finite(loss + self.ridge * float(squares))
             after = now._replace(vectors=vectors, contexts=contexts)
-            loop.update(after, objective=loss, change=_relative_gain(before, loss))
-            before = loss
+            loop.update(after, objective=loss, change=_relative_change(loop.objectives, loss))
         return loop
 
     def _tolerance(self) -> float:
@@ -286,8 +284,11 @@ def _solve_side(
     run_parts(solve, len(cuts) - 1)
 
 
-def _relative_gain(before: float, loss: float) -> float:
-    return float("inf") if not np.isfinite(before) else (before - loss) / max(abs(before), 1e-300)
+def _relative_change(objectives: list[float], loss: float) -> float:
+    """Change of the objective since the last pass, relative to it; infinite in the first pass."""
+    if not objectives:
+        return float("inf")
+    return abs(objectives[-1] - loss) / max(abs(objectives[-1]), 1e-300)
 
 
 def _check_finite(loss: float) -> float:

@@ -47,7 +47,7 @@ class BPR(RankingScoreMixin, FactorRecommender):
     max_iter : int, default=100
         Most epochs.
     tol : float, default=1e-3
-        Converged when the mean loss of five epochs is lower by at most this share, per epoch, than
+        Converged when the mean loss of five epochs differs by at most this share, per epoch, from
         that of the five before.
     n_jobs : int, default=None
         Threads of predictions; all by default.
@@ -141,7 +141,7 @@ class BPR(RankingScoreMixin, FactorRecommender):
             if not sums[2]:
                 raise ValueError("BPR: every user has every item, so that none is preferred")
             loss = sums[0] / sums[2]
-            change = _recent_decrease([*loop.objectives, loss])
+            change = _recent_change([*loop.objectives, loss])
             loop.update((x, y, bias, np.array(sums)), objective=loss, change=change)
         x, y, bias, sums = loop.state
         return {
@@ -194,9 +194,9 @@ class BPR(RankingScoreMixin, FactorRecommender):
         return found._replace(rest=float(score - base - sum(r.contribution for r in found.reasons)))
 
 
-def _recent_decrease(losses: list[float]) -> float:
-    """Fall of the mean loss per epoch, as a share; infinite before there is enough to compare."""
+def _recent_change(losses: list[float]) -> float:
+    """Change of the mean loss per epoch, as a share; infinite before there is enough to compare."""
     if len(losses) < 2 * _WINDOW:
         return np.inf
     last, before = np.mean(losses[-_WINDOW:]), np.mean(losses[-2 * _WINDOW : -_WINDOW])
-    return float((before - last) / (_WINDOW * before)) if before > 0 else 0.0
+    return float(abs(before - last) / (_WINDOW * before)) if before > 0 else 0.0
