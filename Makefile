@@ -19,8 +19,11 @@ help:  ## say what there is
 demo: $(VENV)/for-demo  ## learn from a bundled table: a leaderboard, a model, a page that explains it
 	$(VENV)/bin/tenfold learn breast_cancer --minutes 1 --output demo-output
 
+# The same order every time, so that a change is judged by itself; pytest alone draws a new one.
+PYTEST := $(PY) -m pytest -n 2 --dist worksteal --randomly-seed=1
+
 test: $(VENV)/for-test  ## all tests and all examples in docstrings
-	$(PY) -m pytest -n 2 --dist worksteal
+	$(PYTEST)
 
 # Tests whose numbers depend on how products are summed: kernels, solvers, statistics, examples in docstrings.
 SENSITIVE := tests/optim tests/inference tests/linear tests/kernel tests/svm tests/gaussian_process tests/sequence tests/math tests/_compiled tests/cluster/test_kmeans.py \
@@ -29,10 +32,10 @@ SENSITIVE := tests/optim tests/inference tests/linear tests/kernel tests/svm tes
 test-older-processor: $(VENV)/for-test  ## the numerically sensitive tests as a processor with AVX2 alone
 	OPENBLAS_CORETYPE=Haswell NUMBA_CPU_NAME=haswell NUMBA_CACHE_DIR=$(CURDIR)/.cache/numba-haswell \
 	NPY_DISABLE_CPU_FEATURES="$$($(PY) tests/wide_features.py)" \
-	$(PY) -m pytest -n 2 --dist worksteal -q -p no:cacheprovider $(wildcard $(SENSITIVE))
+	$(PYTEST) -q -p no:cacheprovider $(wildcard $(SENSITIVE))
 
 coverage: $(VENV)/for-test  ## the share of lines and branches that the tests reach
-	$(PY) -m pytest -n 2 --dist worksteal -q -m "not slow" --cov=tenfold --cov-branch --cov-report=term:skip-covered
+	$(PYTEST) -q -m "not slow" --cov=tenfold --cov-branch --cov-report=term:skip-covered
 
 lint: $(VENV)/for-lint  ## style, format, types, direction of imports
 	$(PY) -m ruff check

@@ -2,6 +2,7 @@
 
 import os
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
@@ -15,6 +16,18 @@ if "HYPOTHESIS_PROFILE" not in os.environ:
     # It also draws numbers that stand in the modules loaded so far, and these depend on the order
     # of the tests.
     providers._get_local_constants = lambda: providers._local_constants
+
+# The draws of a test do not depend on the tests before it: the generators of its module start anew.
+_START = {}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    for name, value in vars(item.module).items() if isinstance(item, pytest.Function) else ():
+        if isinstance(value, np.random.Generator):
+            start = _START.setdefault((item.module.__file__, name), value.bit_generator.state)
+            value.bit_generator.state = start
+
 
 collect_ignore = ["reference"]  # scripts that made numbers once, with libraries not needed here
 
