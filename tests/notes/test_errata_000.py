@@ -3,11 +3,14 @@
 `docs/guide/errata.md` lists them.
 """
 
+from itertools import product
+
 import numpy as np
 from numpy.testing import assert_allclose
 
 from tenfold import (
     PCA,
+    CategoricalHMM,
     GaussianMixture,
     KMeans,
     LogisticRegression,
@@ -20,6 +23,7 @@ from tenfold.mixture import GaussianParameters
 from tenfold.model_selection import make_splits
 from tenfold.neural import Dense
 from tenfold.optim import gradient_descent
+from tenfold.rl import delayed_reward, evaluate_policy
 from tenfold.teaching import autodiff, e_step, log_joint, m_step, simplex_weights
 
 RNG = np.random.default_rng(0)
@@ -163,3 +167,31 @@ def test_1_7_rotation_is_irrelevant_after_the_absolute_value():
         assert_allclose(folded.min(axis=1), 0, atol=1e-12)
         line = LogisticRegression(C=100).fit(folded, [0, 0, 1, 1])
         assert line.score(folded, [0, 0, 1, 1]) == 1
+
+
+def test_4_2_log_probability_of_a_sequence_is_joint_less_posterior_of_any_path():
+    """The equation breaks off after three logarithms, and without the posterior varies with z."""
+    model = CategoricalHMM(2)
+    model.startprob_, model.transmat_ = np.array([0.6, 0.4]), np.array([[0.7, 0.3], [0.4, 0.6]])
+    model.emissionprob_ = np.array([[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
+    x = np.array([[0], [1], [2]])
+    paths = list(product(range(2), repeat=3))
+    joint = np.array([model.joint_log_prob(x, path)[0] for path in paths])
+    posterior = joint - np.logaddexp.reduce(joint)
+    assert_allclose(joint - posterior, model.score(x))
+    draws = [tuple(path) for path in model.sample_paths(x, 4000, random_state=0)]
+    shares = [draws.count(path) / 4000 for path in paths]
+    assert_allclose(shares, np.exp(posterior), atol=0.03)
+    assert np.ptp(joint) > 1
+
+
+def test_5_1_value_is_the_mean_of_returns_and_not_a_mean_of_an_equation():
+    """V = E[Q] = sum p Q, with the bracket closed before the equality; advantages average to 0."""
+    world, discount = delayed_reward(length=3, now=1.0, later=3.0), 0.9
+    chances = np.full((world.n_states, 2), [0.25, 0.75])
+    value = evaluate_policy(world, chances, discount)
+    returns = world.action_values(value, discount)
+    assert_allclose((chances * returns).sum(axis=1), value)
+    advantage = returns - value[:, None]
+    assert_allclose((chances * advantage).sum(axis=1), 0, atol=1e-12)
+    assert np.abs(returns.mean(axis=1) - value).max() > 0.1  # an average without probabilities

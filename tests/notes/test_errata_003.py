@@ -21,6 +21,7 @@ from tenfold import (
 from tenfold.cluster import image_bits
 from tenfold.datasets import load_iris
 from tenfold.distributions import Gaussian
+from tenfold.kernel import PolynomialKernel, QuadraticKernel
 from tenfold.linear.svm.margins import reference_margin_objective
 from tenfold.math.distances import cosine_distances, cosine_similarities
 from tenfold.math.losses import HingeLoss
@@ -28,6 +29,7 @@ from tenfold.math.partitions import is_partition, stirling_number
 from tenfold.mixture import GaussianParameters
 from tenfold.neural import Activation, Conv2d, Rnn, build_network, forward, layer_sizes
 from tenfold.optim import DivergenceError, gradient_descent
+from tenfold.recommend import naive_completion
 from tenfold.teaching import autodiff, e_step, log_joint, m_step, simplex_weights
 from tenfold.teaching.geometry import Hyperplane, norm
 from tenfold.teaching.probability import transform_gaussian
@@ -289,3 +291,27 @@ def test_3_shapes_of_a_recurrent_layer():
     network, params = build_network([Rnn(4)], (7, 3), np.random.default_rng(0))
     assert sorted(array.shape for array in params) == [(3, 4), (4,), (4, 4)]  # transposed: x W
     assert network.shapes == [(4,)]
+
+
+def test_2_constant_and_power_make_other_features_than_the_sum_of_powers():
+    """(1 + x.x')^p holds all monomials up to p; x.x' + (x.x')^2 lacks the constant and scales."""
+    x, z = np.array([[1.0, 2.0]]), np.array([[3.0, -1.0]])
+    assert PolynomialKernel(2)(x, z).item() == 4
+    assert QuadraticKernel()(x, z).item() == 2
+    assert PolynomialKernel(2).feature_map(2).n_outputs == 6
+    assert QuadraticKernel().feature_map(2).n_outputs == 5
+
+
+def test_2_penalty_of_collaborative_filtering_is_added():
+    """Printed: less a regularisation, which has no minimum; and the condition is dJ/dX = 0."""
+    ratings, penalty = np.array([[5.0, np.nan], [1.0, 2.0]]), 1.5
+    solution = naive_completion(ratings, penalty)
+    known = ~np.isnan(ratings)
+
+    def cost(x, sign):
+        return 0.5 * np.sum((ratings[known] - x) ** 2) + sign * penalty / 2 * np.sum(x**2)
+
+    assert_allclose(autodiff.grad(lambda x: cost(x, 1))(solution[known]), 0, atol=1e-12)
+    assert_allclose(solution[known], ratings[known] / 2.5)
+    printed = [cost(-solution[known] * scale, -1) for scale in (100.0, 1000.0)]
+    assert printed[1] < printed[0] < 0  # no minimum

@@ -15,6 +15,7 @@ from tenfold import (
     KMedoids,
     LinearRegression,
     LinearSVC,
+    MarkovChain,
     QuantileRegressor,
     equivalent_coefficients,
     find_redundant_columns,
@@ -191,3 +192,10 @@ def test_7_an_eigenvalue_is_a_variance_and_no_proportion():
     shares = model.explained_variance_ / model.explained_variance_.sum()
     assert_allclose(model.explained_variance_ratio_, shares)
     assert_allclose(shares.sum(), 1)
+
+
+def test_10_3_rows_of_the_transition_matrix_sum_to_one():
+    """T_ij = p(i -> j), so its rows do; printed is the sum over i."""
+    T = MarkovChain().fit(["aab", "abb", "aaa"]).transition_matrix_
+    assert_allclose(T.sum(axis=1), 1)
+    assert np.abs(T.sum(axis=0) - 1).max() > 0.1

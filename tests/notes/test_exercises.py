@@ -12,12 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
 from tenfold import (
+    NMF,
     PCA,
     BayesianLinearRegression,
     GaussianRegression,
     KMeans,
     LinearRegression,
     LogisticRegression,
+    MatrixFactorization,
     MLPClassifier,
     MLPRegressor,
     MultinomialNB,
@@ -27,6 +29,8 @@ from tenfold import (
     Ridge,
     SequentialClassifier,
     SGDClassifier,
+    TfIdf,
+    WordCounts,
     cross_validate,
 )
 from tenfold.datasets import (
@@ -311,6 +315,49 @@ def test_001_3_4_4_and_3_4_5_filters_and_their_maps(digits):
         maps = net.outputs(images[:4])  # two images of each digit, after each layer
         assert maps[0].shape == (4, 6, 6, filters)
         assert maps[2].shape == (4, 1, 1, filters)
+
+
+def test_001_4_2_3_penalized_factors_alternate_to_a_point_without_descent():
+    """||X - WH||^2 + a0 ||H||_1 + a1 ||W||_1 + a2 ||W||^2, every step downhill, then KKT."""
+    X = RNG.random((30, 4)) @ RNG.random((4, 12))
+    sets = {"code_set": "nonnegative", "dictionary_set": "nonnegative"}
+    penalties = {"l1_codes": 0.3, "l1_dictionary": 0.2, "l2_dictionary": 0.1}
+    model = MatrixFactorization(4, **sets, **penalties, max_iter=3000, tol=1e-13).fit(X)
+    assert (np.diff(model.history_["objective"]) <= 1e-9).all()
+    H, W = model.transform(X), model.components_
+    gradient = H.T @ (H @ W - X) + 0.2 + 0.1 * W
+    assert np.abs(gradient[W > 1e-6]).max() < 1e-3
+    assert gradient[W <= 1e-6].min(initial=0) > -1e-3
+
+
+def test_001_4_3_2_parts_are_found_with_as_many_atoms_and_not_with_fewer():
+    """The largest r with images that are not random: the number of parts, here bars."""
+    bars = np.zeros((4, 8, 8))
+    bars[0, 1], bars[1, 5], bars[2, :, 2], bars[3, :, 6] = 1, 1, 1, 1
+    X = RNG.random((150, 4)) * (RNG.random((150, 4)) < 0.5) @ bars.reshape(4, -1)
+    few, right = (NMF(r, max_iter=2000, tol=1e-5).fit(X) for r in (3, 4))
+    assert right.reconstruction_err_ < 1e-3 * few.reconstruction_err_
+    likeness = []
+    for model in (few, right):
+        W = model.components_ / np.linalg.norm(model.components_, axis=1, keepdims=True)
+        likeness.append((W @ bars.reshape(4, -1).T / np.sqrt(8)).max(axis=1).min())
+    assert likeness[0] < 0.9
+    assert likeness[1] > 0.999
+
+
+def test_001_4_3_3_topics_of_counts_and_of_tf_idf():
+    """Documents of two subjects: each topic's words are of one subject in both forms."""
+    subjects = ("mouse disk screen chip code", "goal ball team match score")
+    documents = [
+        " ".join(RNG.choice(subjects[i % 2].split(), 12)) + " the the of" for i in range(60)
+    ]
+    for words in (WordCounts(), TfIdf()):
+        X = words.fit_transform(documents)
+        model = NMF(3 if isinstance(words, WordCounts) else 2, max_iter=1000, tol=1e-6).fit(X)
+        names = words.get_feature_names_out()
+        top = [{names[j] for j in row.argsort()[-3:]} for row in model.components_]
+        pure = [any(t <= set(s.split()) for t in top) for s in subjects]
+        assert all(pure)
 
 
 # ------------------------------------------------------------------------------------ course 002
