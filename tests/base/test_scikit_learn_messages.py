@@ -1,12 +1,14 @@
 """Warnings and errors hold scikit-learn's words, for which filters and handlers look."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from tenfold import (
+    NMF,
     PCA,
     ElasticNet,
     LinearSVC,
@@ -128,3 +130,15 @@ def test_a_share_without_a_use_is_named():
         pytest.warns(UserWarning, match=words),
     ):
         model.fit(X[TWO], y[TWO])
+
+
+def test_words_among_numbers_are_named_with_their_place_and_the_cure():
+    table = np.array([[1, "2.5"], [3, "dog"]], object)
+    words = r"could not convert string to float: 'dog' in row 1, column 1 of X\..*WordCounts"
+    for model in (NMF(1), Ridge()):
+        with pytest.raises(ValueError, match=words):
+            model.fit(table, np.zeros(2))
+    with pytest.raises(ValueError, match="'dog' in row 1, column price of X"):
+        Ridge().fit(pd.DataFrame({"size": [1, 2], "price": ["1", "dog"]}), [0, 1])
+    with pytest.raises(FileNotFoundError, match="WordCounts or TfIdf makes a row of it"):
+        NMF(1).fit(["a dog", "a cat"])

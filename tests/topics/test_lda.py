@@ -1,5 +1,6 @@
 """Latent Dirichlet allocation: closed forms, enumeration, scikit-learn's numbers, known topics."""
 
+import warnings
 from itertools import product
 from unittest import mock
 
@@ -173,6 +174,16 @@ def test_learned_priors_are_those_of_the_corpus_and_raise_the_bound():
         4, init=topics, max_iter=60, doc_topic_prior="auto", learning_method="gibbs"
     ).fit(X)
     assert_allclose(sampled.doc_topic_prior_, [0.1, 0.2, 0.4, 1.2], rtol=0.2)
+
+
+def test_priors_of_one_topic_or_one_word_are_learned_in_silence():
+    for K, V in [(1, 3), (2, 1), (1, 1)]:
+        model = LatentDirichletAllocation(K, doc_topic_prior="auto", topic_word_prior="auto")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.fit(make_counts(5, V))
+        assert np.isfinite(model.components_).all()
+        assert np.isfinite(model.score(make_counts(5, V)))
 
 
 def test_convergence_is_looked_for_when_asked():

@@ -128,5 +128,5 @@ def test_topics_to_begin_with_are_checked():
         TopicMixture(2, init=np.vstack([np.ones(25), np.zeros(25)])).fit(X)
     first = np.ones((2, 25))
     first[:, 0] = 0
-    with pytest.raises(ValueError, match="no probability to some word"):
+    with pytest.raises(ValueError, match="some word of the documents has no probability"):
         TopicMixture(2, init=first).fit(X)

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from tenfold.base._sklearn import check_sample_weight
+from tenfold.base.input_errors import name_words
 from tenfold.base.numerical_errors import (
     check_learned_numbers,
     check_outputs,
@@ -204,16 +205,17 @@ class Estimator(BaseEstimator):
             return self._rows_unchecked(X, y, reset=reset)
         with_target = y is not None or (reset and self._y_required)
         whole = isinstance(X, np.ndarray) and X.dtype.kind in "iub"
-        checked: Any = validate_data(
-            self,
-            cast("Any", X),
-            **({"y": y, **self._y_options()} if with_target else {}),
-            reset=reset,
-            accept_sparse="csr" if self._sparse_ok else False,
-            dtype=None if whole else list(_FLOAT_DTYPES),  # integers are converted chunk by chunk
-            ensure_all_finite=False,  # looked at chunk by chunk, while it is in the cache
-            ensure_min_samples=self._min_rows if reset else 1,
-        )
+        with name_words(X):
+            checked: Any = validate_data(
+                self,
+                cast("Any", X),
+                **({"y": y, **self._y_options()} if with_target else {}),
+                reset=reset,
+                accept_sparse="csr" if self._sparse_ok else False,
+                dtype=None if whole else list(_FLOAT_DTYPES),  # integers: chunk by chunk
+                ensure_all_finite=False,  # looked at chunk by chunk, while it is in the cache
+                ensure_min_samples=self._min_rows if reset else 1,
+            )
         X, y = checked if isinstance(checked, tuple) else (checked, None)
         if w is not None:
             w = check_sample_weight(w, X, dtype=_FLOAT_DTYPES, ensure_non_negative=True)

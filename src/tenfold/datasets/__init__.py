@@ -54,6 +54,7 @@ _WHERE: dict[str, str] = {
     "make_rings": "tenfold.datasets.synthetic_classification",
     "make_sine": "tenfold.datasets.synthetic_regression",
     "make_three_clouds": "tenfold.datasets.synthetic_classification",
+    "make_topic_documents": "tenfold.datasets.synthetic_text",
     "make_wiggle": "tenfold.datasets.synthetic_regression",
     "make_windows": "tenfold.datasets.synthetic_regression",
     "pad_images": "tenfold.datasets.corruption",

@@ -30,6 +30,7 @@ from tenfold.datasets.synthetic_regression import make_house_sales as make_house
 from tenfold.datasets.synthetic_regression import make_sine as make_sine
 from tenfold.datasets.synthetic_regression import make_wiggle as make_wiggle
 from tenfold.datasets.synthetic_regression import make_windows as make_windows
+from tenfold.datasets.synthetic_text import make_topic_documents as make_topic_documents
 from tenfold.datasets.tabular import fetch_ames_housing as fetch_ames_housing
 from tenfold.datasets.tabular import fetch_breast_cancer as fetch_breast_cancer
 from tenfold.datasets.tabular import fetch_california_housing as fetch_california_housing

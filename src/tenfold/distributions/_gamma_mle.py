@@ -61,6 +61,8 @@ def fit_dirichlet_concentration(mean_logs: np.ndarray) -> np.ndarray:
     [0.5, 2.0, 30.0]
     """
     a = np.ones_like(mean_logs)
+    if len(a) == 1:  # the only share is always one, whatever the parameter
+        return a
     for _ in range(_MAX_ITERATIONS):
         new = _backtrack(a, _newton_step(a, mean_logs), mean_logs)
         converged = np.abs(new - a).max() <= _RELATIVE_TOLERANCE * a.max()

@@ -94,11 +94,9 @@ def _hint(path: Path) -> str:
     if not path.parent.is_dir():
         return f" There is no folder {path.parent}."
     close = get_close_matches(path.name, [other.name for other in path.parent.iterdir()], 3)
-    return (
-        f" Did you mean {format_names([str(path.with_name(name)) for name in close])}?"
-        if close
-        else ""
-    )
+    if close:
+        return f" Did you mean {format_names([str(path.with_name(name)) for name in close])}?"
+    return "" if path.suffix else " If it is a text, WordCounts or TfIdf makes a row of it."
 
 
 def numeric_format(path: Path) -> str:

@@ -17,6 +17,7 @@ from tenfold.engine.rows import Rows
 from tenfold.optim.convergence import until_converged
 from tenfold.topics._bags import bags_of_words
 from tenfold.topics._completion import completion_perplexity
+from tenfold.topics._document_sampler import SamplesDocuments
 from tenfold.topics._gibbs import sample_topics
 from tenfold.topics._online import learn_batches, total_weight, update_from_rows
 from tenfold.topics._priors import draw_topics, resolve_alpha, resolve_eta, start_from
@@ -40,7 +41,7 @@ _AUTO_STARTS = 5
 _PRIOR = [Interval(Real, 0, None, closed="neither"), "array-like", StrOptions({"auto"}), None]
 
 
-class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, Transformer):
+class LatentDirichletAllocation(SamplesDocuments, ClassNamePrefixFeaturesOutMixin, Transformer):
     r"""Latent Dirichlet allocation: documents as mixtures of topics, topics as mixtures of words.
 
     .. math:: \theta_d \sim \mathrm{Dir}(\alpha), \quad \beta_k \sim \mathrm{Dir}(\eta), \quad
@@ -450,6 +451,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, Transformer):
                 topic_table(parameters),
                 self._settings,
             )
+
+    def _share_prior(self) -> np.ndarray:
+        return resolve_alpha(self.doc_topic_prior_, len(self.components_))
 
     def _bound_sums(self, X: Any) -> tuple[TopicTable, Any]:
         check_is_fitted(self, "components_")

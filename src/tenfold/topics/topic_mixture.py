@@ -18,6 +18,7 @@ from tenfold.optim.convergence import until_converged
 from tenfold.topics._admixture_numba import mix_documents, sum_log_shares
 from tenfold.topics._bags import Bags, bags_of_words
 from tenfold.topics._completion import completion_perplexity
+from tenfold.topics._document_sampler import SamplesDocuments
 from tenfold.topics._variational import perplexity
 from tenfold.topics._word_sums import allocate_sums, dense_sums
 
@@ -61,7 +62,7 @@ class MixState(NamedTuple):
     gain: float = 0.0
 
 
-class TopicMixture(ClassNamePrefixFeaturesOutMixin, Transformer):
+class TopicMixture(SamplesDocuments, ClassNamePrefixFeaturesOutMixin, Transformer):
     r"""Admixture of topics by EM: every word of a document comes from one of K topics.
 
     .. math:: \max_{\theta, \beta} \sum_{dw} n_{dw} \log \sum_k \theta_{dk} \beta_{kw}, \qquad
@@ -70,7 +71,8 @@ class TopicMixture(ClassNamePrefixFeaturesOutMixin, Transformer):
     Also called probabilistic latent semantic analysis. It is non-negative matrix factorization in
     the Kullback-Leibler divergence: with :math:`W_{dk} = n_d \theta_{dk}`, the log-likelihood is
     :math:`-D(X \,\|\, W \beta)` up to a constant. `LatentDirichletAllocation` averages over the
-    shares and the words of topics, where this model maximizes.
+    shares and the words of topics, where this model maximizes. `sample` draws the shares of new
+    documents from the prior, which without `doc_topic_prior` is uniform.
 
     Parameters
     ----------
@@ -235,8 +237,8 @@ class TopicMixture(ClassNamePrefixFeaturesOutMixin, Transformer):
         """The words of the topics that are best for the expected topics of all words."""
         if not np.isfinite(sums.log_probability):
             raise ValueError(
-                "init gives no probability to some word of the documents in any topic: add a small "
-                "number to it"
+                "some word of the documents has no probability in any topic: add a small number to "
+                "init, give topic_word_prior, or leave out counts that are next to nothing"
             )
         objective = -sums.log_probability - self.doc_topic_prior * sums.log_shares
         if self.topic_word_prior:
@@ -326,6 +328,9 @@ class TopicMixture(ClassNamePrefixFeaturesOutMixin, Transformer):
         with self._work_context():
             rows = self._rows(X, reset=False)
             return completion_perplexity(rows, topics, random_state, infer_shares, topics, settings)
+
+    def _share_prior(self) -> np.ndarray:
+        return np.full(len(self.components_), 1.0 + self.doc_topic_prior)
 
     def _log_sums(self, X: Any) -> MixLogSums:
         check_is_fitted(self)

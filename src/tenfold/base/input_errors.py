@@ -1,0 +1,57 @@
+"""Errors about tables that hold something else than numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+_NO_NUMBER = "could not convert string to float"
+
+
+@contextmanager
+def name_words(X: Any) -> Iterator[None]:
+    """Say where a table holds a word instead of a number, and what to do.
+
+    Examples
+    --------
+    >>> with name_words([[1.0, "dog"]]):
+    ...     np.asarray([[1.0, "dog"]], dtype=float)
+    Traceback (most recent call last):
+    ValueError: could not convert string to float: 'dog' in row 0, column 1 of X. ...
+    """
+    try:
+        yield
+    except ValueError as problem:
+        found = _find_word(X) if _NO_NUMBER in str(problem) else None
+        if found is None:
+            raise
+        row, column, word = found
+        raise ValueError(
+            f"{_NO_NUMBER}: {word!r} in row {row}, column {column} of X. Give numbers: texts "
+            "become counts with tenfold.WordCounts or TfIdf, columns of categories become "
+            "columns of 0 and 1 with sklearn.preprocessing.OneHotEncoder"
+        ) from None
+
+
+def _find_word(X: Any) -> tuple[int, Any, str] | None:
+    """Row, column and text of the first entry that is no number."""
+    table = np.asarray(X, dtype=object)
+    if table.ndim != 2:
+        return None
+    names = getattr(X, "columns", range(table.shape[1]))
+    for row, entries in enumerate(table):
+        for column, entry in zip(names, entries, strict=True):
+            if isinstance(entry, str | bytes) and not _is_number(entry):
+                return row, column, str(entry)
+    return None
+
+
+def _is_number(text: str | bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
