@@ -125,13 +125,15 @@ def implicit_fits(case: Case) -> dict[str, Callable[[], float]]:
     X = fetch_movielens_100k(part="ua.base", return_X_y=True)[0]
     held = fetch_movielens_100k(part="ua.test", return_X_y=True)[0]
     R = csr_matrix((np.ones(len(X), np.float32), X.T), shape=(943, 1682))
-    users = np.unique(held[:, 0])
+    counts, users = R, np.unique(held[:, 0])
     relevant = [held[held[:, 0] == user, 1].tolist() for user in users]
     ours: Any = BPR(16, max_iter=100, tol=0.0, random_state=0)
     theirs: Any = BayesianPersonalizedRanking(16, iterations=100, random_state=0)
     if case.name != "bpr":
-        ours = ImplicitALS(64, max_iter=15, tol=0.0, random_state=0)
         steps = case.name == "implicit-als"  # three steps of conjugate gradients, or exact systems
+        solver = "cg" if steps else "cholesky"
+        ours = ImplicitALS(64, max_iter=15, tol=0.0, solver=solver, random_state=0)
+        R = 2 * R  # its matrix has the confidences, which are 1 more than counts
         theirs = AlternatingLeastSquares(64, iterations=15, use_cg=steps, random_state=0)
 
     def precision(lists: np.ndarray) -> float:
@@ -141,4 +143,7 @@ def implicit_fits(case: Case) -> dict[str, Callable[[], float]]:
         theirs.fit(R, show_progress=False)
         return precision(theirs.recommend(users, R[users], N=10)[0])
 
-    return {OURS: lambda: precision(ours.fit(R).recommend(users, 10).items), "implicit": fit_theirs}
+    return {
+        OURS: lambda: precision(ours.fit(counts).recommend(users, 10).items),
+        "implicit": fit_theirs,
+    }

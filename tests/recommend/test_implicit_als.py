@@ -26,8 +26,9 @@ def cost_of(model, R, lam, alpha, alpha0, nu):
     return cost
 
 
+@pytest.mark.parametrize("solver", ["cholesky", "cg"])
 @pytest.mark.parametrize(("alpha0", "nu"), [(1.0, 0.0), (0.3, 1.0)])
-def test_the_cost_is_the_sum_over_all_pairs_and_never_rises(alpha0, nu):
+def test_the_cost_is_the_sum_over_all_pairs_and_never_rises(alpha0, nu, solver):
     R = plays()
     model = ImplicitALS(
         4,
@@ -35,6 +36,7 @@ def test_the_cost_is_the_sum_over_all_pairs_and_never_rises(alpha0, nu):
         confidence=2.0,
         unobserved_weight=alpha0,
         count_power=nu,
+        solver=solver,
         random_state=0,
     )
     model.fit(Ratings.from_matrix(np.where(R == 0, np.nan, R)))
@@ -42,9 +44,10 @@ def test_the_cost_is_the_sum_over_all_pairs_and_never_rises(alpha0, nu):
     assert_allclose(model.objective_, cost_of(model, R, 0.1, 2.0, alpha0, nu), rtol=1e-10)
 
 
-def test_users_solve_their_normal_equations():
+@pytest.mark.parametrize("solver", ["cholesky", "cg"])
+def test_users_solve_their_normal_equations(solver):
     R = plays(1)
-    model = ImplicitALS(3, regularization=0.1, random_state=0)
+    model = ImplicitALS(3, regularization=0.1, solver=solver, random_state=0)
     model.fit(Ratings.from_matrix(np.where(R == 0, np.nan, R)))
     for u in range(5):
         C = np.diag(1 + np.abs(R[u]))
@@ -79,3 +82,23 @@ def test_what_is_not_wanted_gets_a_low_score():
     model = ImplicitALS(3, random_state=0).fit(Ratings.from_matrix(np.where(R == 0, np.nan, R)))
     s = model.user_factors_ @ model.item_factors_.T
     assert s[0, 5] < min(s[0, 3], s[0, 4]) + 1e-9
+
+
+@pytest.mark.filterwarnings("ignore:.*did not converge")
+def test_a_few_steps_come_close_to_exact_half_steps_and_many_steps_are_exact():
+    ratings = Ratings.from_matrix(np.where(plays(3) == 0, np.nan, plays(3)))
+
+    def fit(**options):
+        return ImplicitALS(5, max_iter=8, tol=1e-9, random_state=0, **options).fit(ratings)
+
+    exact = fit(solver="cholesky")
+    few, many = fit(solver="cg"), fit(solver="cg", cg_steps=30)
+    assert exact.objective_ < few.objective_ < 1.03 * exact.objective_
+    assert_allclose(many.item_factors_, exact.item_factors_, rtol=1e-6, atol=1e-8)
+
+
+def test_long_vectors_are_fitted_by_gradient_steps_and_short_ones_exactly():
+    ratings = Ratings.from_matrix(np.where(plays(4) == 0, np.nan, plays(4)))
+    for k, solver in ((4, "cholesky"), (32, "cg")):
+        models = [ImplicitALS(k, solver=s, random_state=0).fit(ratings) for s in ("auto", solver)]
+        assert_array_equal(models[0].item_factors_, models[1].item_factors_)

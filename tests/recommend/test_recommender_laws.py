@@ -16,6 +16,7 @@ from tests.recommend.conftest import make_ratings
 MODELS = [
     ALS(3, random_state=0),
     ImplicitALS(3, random_state=0, tol=1e-2),
+    ImplicitALS(3, solver="cg", random_state=0, tol=1e-2),
     BPR(3, max_iter=60, tol=1e-2, random_state=0),
     BayesianPMF(2, burn_in=3, n_samples=4, random_state=0),
     KNNRecommender(5, center="mean", metric="msd"),

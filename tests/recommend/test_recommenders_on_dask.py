@@ -27,6 +27,7 @@ def client():
     [
         ALS(2, random_state=0),
         ImplicitALS(2, random_state=0),
+        ImplicitALS(2, solver="cg", random_state=0),
         BayesianPMF(2, burn_in=1, n_samples=2, random_state=0),
     ],
     ids=lambda model: type(model).__name__,

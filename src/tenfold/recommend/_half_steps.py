@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from tenfold._compiled.row_gradients import improve_row_solutions
 from tenfold._compiled.row_systems import solve_row_systems
 from tenfold.engine.chunk import Chunk
-from tenfold.recommend._entries import chunk_entries, row_sums
+from tenfold.recommend._entries import SortedEntries, chunk_entries, row_sums
 
 
 class RidgeRule(NamedTuple):
@@ -73,21 +74,48 @@ def solve_implicit(
     rule: tuple,
 ) -> np.ndarray:
     """Rows x that minimize the cost of all pairs, of which only those with entries weigh more."""
+    entries, system, ridge = _implicit_systems(chunk, factor, confidence, unobserved, rule)
+    solved = solve_row_systems(*system, factor, ridge=ridge, precision=unobserved * gram)
+    cost = row_sums(entries.indptr, system[-1]) - solved.decrease
+    return np.column_stack([solved.x, cost])
+
+
+def improve_implicit(
+    chunk: Chunk,
+    factor: np.ndarray,
+    gram: np.ndarray,
+    confidence: float,
+    unobserved: float,
+    rule: tuple,
+    before: np.ndarray,
+    steps: int,
+) -> np.ndarray:
+    """Rows x after steps of conjugate gradients on the same cost, from those of the last iteration.
+
+    The factor is padded by `pad_columns`.
+    """
+    entries, system, ridge = _implicit_systems(chunk, factor, confidence, unobserved, rule)
+    x, decrease = improve_row_solutions(
+        *system,
+        factor,
+        before[chunk.first : chunk.first + chunk.rows],
+        ridge=ridge,
+        precision=unobserved * gram,
+        steps=steps,
+    )
+    cost = row_sums(entries.indptr, system[-1]) - decrease
+    return np.column_stack([x, cost])
+
+
+def _implicit_systems(
+    chunk: Chunk, factor: np.ndarray, confidence: float, unobserved: float, rule: tuple
+) -> tuple[SortedEntries, tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+    """Entries, their systems (indptr, indices, weight, moment), and the penalties of the rows."""
     entries = chunk_entries(chunk.X, len(factor))
     ridge = RidgeRule(*rule).penalties(entries.counts.astype(float))
     extra = confidence * np.abs(entries.values.astype(np.float64))
     moment = np.where(entries.values > 0, unobserved + extra, 0.0)
-    solved = solve_row_systems(
-        entries.indptr,
-        entries.indices,
-        extra,
-        moment,
-        factor,
-        ridge=ridge,
-        precision=unobserved * gram,
-    )
-    cost = row_sums(entries.indptr, moment) - solved.decrease
-    return np.column_stack([solved.x, cost])
+    return entries, (entries.indptr, entries.indices, extra, moment), ridge
 
 
 def split_cost(solved: np.ndarray) -> tuple[np.ndarray, float]:

@@ -114,13 +114,13 @@ class Ratings:
         Y[rows, self.by_user.indices] = self.by_user.values
         return Y
 
-    def user_rows(self) -> Rows:
+    def user_rows(self, per_chunk: int = ROWS_PER_CHUNK) -> Rows:
         """Users as rows that fold: entries of the matrix, and their weights beside them."""
-        return _open_entries(self.by_user, len(self.items))
+        return _open_entries(self.by_user, len(self.items), per_chunk)
 
-    def item_rows(self) -> Rows:
+    def item_rows(self, per_chunk: int = ROWS_PER_CHUNK) -> Rows:
         """Items as rows that fold."""
-        return _open_entries(self.by_item, len(self.users))
+        return _open_entries(self.by_item, len(self.users), per_chunk)
 
 
 class RatingColumns(NamedTuple):
@@ -243,6 +243,6 @@ def _check_values(value: np.ndarray, first: int) -> None:
         )
 
 
-def _open_entries(entries: SortedEntries, n_columns: int) -> Rows:
+def _open_entries(entries: SortedEntries, n_columns: int, per_chunk: int) -> Rows:
     rows = Rows(EntriesSource(entries, n_columns), engine=current_engine())
-    return rows.with_chunk_rows(ROWS_PER_CHUNK)
+    return rows.with_chunk_rows(per_chunk)
