@@ -145,6 +145,7 @@ _WHERE: dict[str, str] = {
     "NadarayaWatsonClassifier": "tenfold.kernel.nadaraya_watson",
     "NadarayaWatsonRegressor": "tenfold.kernel.nadaraya_watson",
     "NearestCentroid": "tenfold.neighbors.nearest_centroid",
+    "NearestNeighborGaussianProcessRegressor": "tenfold.gaussian_process.neighbors_regressor",
     "NearestNeighbors": "tenfold.neighbors.nearest_neighbors",
     "NetworkDictionary": "tenfold.decomposition.network_dictionary",
     "NuSVC": "tenfold.svm.svc",

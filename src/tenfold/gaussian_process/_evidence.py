@@ -45,6 +45,7 @@ def check_size(n: int, model: str) -> None:
     """Refuse rows whose matrices do not fit into memory, before any of them is made."""
     cure = (
         "take SparseGaussianProcessRegressor (any number of rows), "
+        "NearestNeighborGaussianProcessRegressor (rows in memory), "
         "StateSpaceGaussianProcessRegressor for one column, or fewer rows"
     )
     check_gram_memory(n, 3.0, model, cure)
@@ -87,3 +88,35 @@ def evaluate(kernel: Any, data: TrainingSet, *, eval_gradient: bool) -> Any:
         return (-np.inf, np.zeros(kernel.n_dims)) if eval_gradient else -np.inf
     value = log_evidence(data, factor)
     return (value, evidence_gradient(kernel, data, factor)) if eval_gradient else value
+
+
+def location_and_scale(y: np.ndarray, *, scale: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of each output; 0 and 1 where the target is not scaled."""
+    if not scale:
+        shape = y.shape[1:] or (1,)
+        return np.zeros(shape), np.ones(shape)
+    with np.errstate(over="ignore"):
+        deviation = np.atleast_1d(np.std(y, axis=0))
+    if not np.isfinite(deviation).all():
+        raise ValueError("the variance of y overflows: divide y by a constant (take other units)")
+    size = np.abs(np.atleast_1d(y.mean(axis=0)))
+    tiny = deviation <= 10.0 * np.finfo(np.float64).eps * size
+    return np.atleast_1d(y.mean(axis=0)), np.where(tiny | (deviation == 0), 1.0, deviation)
+
+
+def as_float64(X: Any) -> Any:
+    """Rows in float64; objects as they are."""
+    return X.astype(np.float64, copy=False) if getattr(X, "dtype", None) == np.float32 else X
+
+
+def noise_of_rows(alpha: Any, n: int) -> Any:
+    """The parameter `alpha` as a number or a value for each of n rows."""
+    if not np.iterable(alpha):
+        return alpha
+    alpha = np.asarray(alpha, np.float64)
+    if alpha.shape not in {(n,), (1,)}:
+        raise ValueError(
+            "alpha must be a scalar or an array with same number of entries as y. "
+            f"({alpha.shape[0]} != {n})"
+        )
+    return alpha if len(alpha) == n else float(alpha[0])

@@ -18,7 +18,7 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.gaussian_process import _laplace_binary as binary
 from tenfold.gaussian_process import _laplace_softmax as multinomial
-from tenfold.gaussian_process._evidence import check_size
+from tenfold.gaussian_process._evidence import as_float64, check_size
 from tenfold.gaussian_process._hyperparameters import (
     check_kernel_columns,
     maximize_evidence,
@@ -233,7 +233,7 @@ class GaussianProcessClassifier(Classifier):
         X = problem.X
         kernel_: Any = _fixed_kernel() if self.kernel is None else copy_kernel(self.kernel, X)
         kernel, report = translate_kernel(clone(kernel_)), {}
-        data = _Problem(_as_float64(problem.X), problem.y, problem.evaluate)
+        data = _Problem(as_float64(problem.X), problem.y, problem.evaluate)
         dual = start  # of the last evaluation: modes move little between two
 
         def evidence(theta: np.ndarray, eval_gradient: bool) -> Any:
@@ -349,7 +349,7 @@ class GaussianProcessClassifier(Classifier):
         kernel.theta = theta
         at, gradient = problem.evaluate(
             translate_kernel(kernel),
-            _as_float64(problem.X),
+            as_float64(problem.X),
             problem.y,
             None,
             self.max_iter_predict,
@@ -428,7 +428,7 @@ class GaussianProcessClassifier(Classifier):
     def _state(self) -> list[tuple[Any, Any]]:
         """Rows and approximation of each latent function."""
         found = [each._replace(kernel=translate_kernel(each.kernel)) for each in self.laplace_]
-        problems = self._problems(_as_float64(self.X_train_), self.y_train_)
+        problems = self._problems(as_float64(self.X_train_), self.y_train_)
         return [(problem.X, each) for problem, each in zip(problems, found, strict=True)]
 
     def _map(self, X: Any, f: Callable[..., np.ndarray], *state: Any) -> np.ndarray:
@@ -457,10 +457,6 @@ class _Objects:
 
 def _fixed_kernel() -> Any:
     return ConstantKernel(1.0, "fixed") * RBF(1.0, "fixed")
-
-
-def _as_float64(X: Any) -> Any:
-    return X.astype(np.float64, copy=False) if getattr(X, "dtype", None) == np.float32 else X
 
 
 def _count_classes(chunk: Chunk, k: int) -> np.ndarray:

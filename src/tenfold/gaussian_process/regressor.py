@@ -19,10 +19,13 @@ from tenfold.engine.tiled_cholesky import invert_cholesky, solve_triangular
 from tenfold.gaussian_process._evidence import (
     LOG_2PI,
     TrainingSet,
+    as_float64,
     check_size,
     evaluate,
     factorize,
+    location_and_scale,
     log_evidence,
+    noise_of_rows,
 )
 from tenfold.gaussian_process._hyperparameters import (
     check_kernel_columns,
@@ -184,9 +187,11 @@ class GaussianProcessRegressor(Regressor):
                 "The number of targets seen in `y` is different from the parameter `n_targets`. "
                 f"Got {n_targets} != {self.n_targets}."
             )
-        self._y_train_mean, self._y_train_std = _location_and_scale(y, scale=self.normalize_y)
+        self._y_train_mean, self._y_train_std = location_and_scale(y, scale=self.normalize_y)
         y = (y - self._y_train_mean) / self._y_train_std
-        data = TrainingSet(_float64(X), y.reshape(len(y), n_targets), self._noise(len(y)))
+        data = TrainingSet(
+            as_float64(X), y.reshape(len(y), n_targets), noise_of_rows(self.alpha, len(y))
+        )
         kernel_: Any = _default_kernel() if self.kernel is None else copy_kernel(self.kernel, X)
         kernel, report = translate_kernel(clone(kernel_)), {}
         if self.optimizer is not None and kernel.n_dims > 0:
@@ -233,18 +238,6 @@ class GaussianProcessRegressor(Regressor):
     def _check_learned(self) -> None:
         check_kernel_columns(self.kernel_, self.X_train_)
 
-    def _noise(self, n: int) -> Any:
-        """`alpha` as a number or a value for each row."""
-        if not np.iterable(self.alpha):
-            return self.alpha
-        alpha = np.asarray(self.alpha, np.float64)
-        if alpha.shape not in {(n,), (1,)}:
-            raise ValueError(
-                "alpha must be a scalar or an array with same number of entries as y. "
-                f"({alpha.shape[0]} != {n})"
-            )
-        return alpha if len(alpha) == n else float(alpha[0])
-
     def log_marginal_likelihood(
         self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True
     ) -> Any:
@@ -276,7 +269,9 @@ class GaussianProcessRegressor(Regressor):
 
     def _data(self) -> TrainingSet:
         n = len(self.y_train_)
-        return TrainingSet(_float64(self.X_train_), self.y_train_.reshape(n, -1), self._noise(n))
+        return TrainingSet(
+            as_float64(self.X_train_), self.y_train_.reshape(n, -1), noise_of_rows(self.alpha, n)
+        )
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
         """The mean of the prediction, and on request its standard deviation or covariance.
@@ -316,7 +311,7 @@ class GaussianProcessRegressor(Regressor):
 
     def _posterior_state(self) -> tuple:
         dual = self.alpha_.reshape(len(self.alpha_), -1) * self._y_train_std
-        Z = _float64(self.X_train_)
+        Z = as_float64(self.X_train_)
         return translate_kernel(self.kernel_), Z, dual, self._y_train_mean, self.L_
 
     def _spread(self, variance: np.ndarray) -> np.ndarray:
@@ -334,7 +329,7 @@ class GaussianProcessRegressor(Regressor):
         """Mean and covariance of rows in memory."""
         kernel, Z, dual, offset, L = self._posterior_state()
         check_size(max(len(X), len(Z)), type(self).__name__)
-        rows = _float64(X)
+        rows = as_float64(X)
         K = kernel(rows, Z)
         mean = K @ dual + offset
         V = solve_triangular(L, K.T)
@@ -354,7 +349,7 @@ class GaussianProcessRegressor(Regressor):
 
     def _predict_from_prior(self, X: Any, *, return_std: bool, return_cov: bool) -> Any:
         if not takes_objects(self.kernel):
-            X = _float64(self._rows(X, reset=False).gather().X)
+            X = as_float64(self._rows(X, reset=False).gather().X)
         kernel = _default_kernel() if self.kernel is None else copy_kernel(self.kernel, X)
         k, n = self.n_targets or 1, len(X)
         mean = np.zeros(n) if k == 1 else np.zeros((n, k))
@@ -439,21 +434,6 @@ def _target_sums(chunk: Chunk) -> _TargetSums:
     return _TargetSums(chunk.weight, np.asarray(chunk.y, np.float64).sum(axis=0))
 
 
-def _location_and_scale(y: np.ndarray, *, scale: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of each output; 0 and 1 where the target is not scaled."""
-    if not scale:
-        shape = y.shape[1:] or (1,)
-        return np.zeros(shape), np.ones(shape)
-    deviation = np.atleast_1d(np.std(y, axis=0))
-    size = np.abs(np.atleast_1d(y.mean(axis=0)))
-    tiny = deviation <= 10.0 * np.finfo(np.float64).eps * size
-    return np.atleast_1d(y.mean(axis=0)), np.where(tiny | (deviation == 0), 1.0, deviation)
-
-
-def _float64(X: Any) -> Any:
-    return X.astype(np.float64, copy=False) if getattr(X, "dtype", None) == np.float32 else X
-
-
 def _posterior(
     chunk: Chunk,
     kernel: Any,
@@ -464,7 +444,7 @@ def _posterior(
     with_variance: bool,
 ) -> np.ndarray:
     """Means of all outputs, and the variance in the units of the normalized target."""
-    X = _float64(chunk.X)
+    X = as_float64(chunk.X)
     K = kernel_block(X, Z, kernel)
     values = K @ dual + offset
     if with_variance:

@@ -159,7 +159,11 @@ def _length_scales(kernel: Any, X: np.ndarray, Z: np.ndarray, G: np.ndarray) -> 
 
 
 def _rational_quadratic(kernel: Any, X: np.ndarray, Z: np.ndarray, G: np.ndarray) -> np.ndarray:
-    squares = distance_tile(X, Z, kernel.length_scale)
+    return rational_quadratic_sums(kernel, distance_tile(X, Z, kernel.length_scale), G)
+
+
+def rational_quadratic_sums(kernel: Any, squares: np.ndarray, G: np.ndarray) -> np.ndarray:
+    """The sums from squared distances in units of the length scale, which are overwritten."""
     base = 1.0 + squares / (2.0 * kernel.alpha)
     logs = np.log(base)
     M = G * np.exp(-kernel.alpha * logs)
@@ -169,7 +173,12 @@ def _rational_quadratic(kernel: Any, X: np.ndarray, Z: np.ndarray, G: np.ndarray
 
 
 def _exp_sine_squared(kernel: Any, X: np.ndarray, Z: np.ndarray, G: np.ndarray) -> np.ndarray:
-    angle = np.pi * np.sqrt(distance_tile(X, Z, 1.0)) / kernel.periodicity
+    return exp_sine_squared_sums(kernel, distance_tile(X, Z, 1.0), G)
+
+
+def exp_sine_squared_sums(kernel: Any, squares: np.ndarray, G: np.ndarray) -> np.ndarray:
+    """The sums from squared distances."""
+    angle = np.pi * np.sqrt(squares) / kernel.periodicity
     sine, cosine = np.sin(angle), np.cos(angle)
     M = 4.0 / kernel.length_scale**2 * G * np.exp(-2.0 * (sine / kernel.length_scale) ** 2)
     by_period = np.vdot(M, angle * sine * cosine)
@@ -190,7 +199,7 @@ _LEAVES: dict[type, Callable[..., np.ndarray]] = {
 
 
 def diagonal_gradient(kernel: Any, X: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Sums of weights times derivatives of k(x, x), (n_dims,), without WhiteKernels."""
+    """Sums of weights times derivatives of k(x, x), (n_dims,), noise included."""
     if kernel.n_dims == 0:
         return np.zeros(0)
     if isinstance(kernel, Sum):
@@ -201,6 +210,8 @@ def diagonal_gradient(kernel: Any, X: np.ndarray, weights: np.ndarray) -> np.nda
     if isinstance(kernel, Exponentiation):
         power = np.power(kernel.kernel.diag(X), kernel.exponent - 1)
         return diagonal_gradient(kernel.kernel, X, kernel.exponent * weights * power)
+    if isinstance(kernel, WhiteKernel):
+        return np.array([kernel.noise_level * weights.sum()])
     if isinstance(kernel, ConstantKernel):
         return np.array([kernel.constant_value * weights.sum()])
     if isinstance(kernel, DotProduct):

@@ -8,6 +8,7 @@ rows that lies in the cache; everything large is made of tiles (`tenfold.kernel.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +32,12 @@ class Kernel(sk.Kernel):
     """
 
     accepts_sparse = False  # whether rows may be CSR matrices
+
+    @property
+    def hyperparameters(self) -> list[Any]:
+        """Hyperparameters that `theta` holds, fixed ones included, in the order of their names."""
+        kind: Any = type(self)
+        return [getattr(self, name) for name in _hyperparameter_names(kind)]
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Kernel values of all rows of X with all rows of Y.
@@ -142,6 +149,12 @@ class Kernel(sk.Kernel):
         return super().clone_with_theta(theta)
 
 
+@cache
+def _hyperparameter_names(kernel: type) -> list[str]:
+    """Attributes of a class that say what its hyperparameters are: `dir` takes its time."""
+    return [name for name in dir(kernel) if name.startswith("hyperparameter_")]
+
+
 class ParameterFree(Kernel):
     """A kernel without parameters."""
 
@@ -233,6 +246,8 @@ class Sum(Kernel, sk.Sum):
     [[7.0]]
     """
 
+    hyperparameters = sk.KernelOperator.hyperparameters  # pyright: ignore[reportIncompatibleMethodOverride]
+
     @property
     def accepts_sparse(self) -> bool:
         return as_kernel(self.k1).accepts_sparse and as_kernel(self.k2).accepts_sparse
@@ -267,6 +282,8 @@ class Product(Kernel, sk.Product):
     >>> (0.5 * LinearKernel())([[2.0]], [[3.0]]).tolist()
     [[3.0]]
     """
+
+    hyperparameters = sk.KernelOperator.hyperparameters  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
     def accepts_sparse(self) -> bool:
@@ -308,6 +325,8 @@ class Exponentiation(Kernel, sk.Exponentiation):
     >>> ((LinearKernel() + 1.0) ** 2)([[2.0]], [[3.0]]).tolist()
     [[49.0]]
     """
+
+    hyperparameters = sk.Exponentiation.hyperparameters  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
     def accepts_sparse(self) -> bool:

@@ -174,7 +174,7 @@ class ForeignKernel(Kernel):
         lambda self: self.kernel.theta, lambda self, theta: setattr(self.kernel, "theta", theta)
     )
     bounds = property(lambda self: self.kernel.bounds)
-    hyperparameters = property(lambda self: self.kernel.hyperparameters)
+    hyperparameters = property(lambda self: self.kernel.hyperparameters)  # pyright: ignore[reportIncompatibleMethodOverride]
     n_dims = property(lambda self: self.kernel.n_dims)
     requires_vector_input = property(lambda self: self.kernel.requires_vector_input)
 

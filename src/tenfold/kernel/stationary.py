@@ -68,6 +68,33 @@ def _divide_columns(X: Any, scale: np.ndarray) -> Any:
     return (X.multiply(1 / scale)).tocsr()
 
 
+def function_of_squares(kernel: Any, squares: np.ndarray) -> np.ndarray:
+    """Values of a kernel of this module from squared distances, in their place.
+
+    Distances are in units of the length scale; for `ExpSineSquared` in those of the rows.
+    """
+    if isinstance(kernel, RationalQuadratic):
+        squares /= 2 * kernel.alpha
+        np.log1p(squares, out=squares)
+        squares *= -kernel.alpha
+        return np.exp(squares, out=squares)
+    lowest = lowest_exponent(squares.dtype)
+    if isinstance(kernel, ExpSineSquared):
+        np.sqrt(squares, out=squares)
+        squares *= pi / kernel.periodicity
+        np.sin(squares, out=squares)
+        np.square(squares, out=squares)
+        decay_tile(squares, squares.dtype.type(2 / kernel.length_scale**2), lowest)
+        return squares
+    nu = getattr(kernel, "nu", inf)
+    if nu < inf:
+        squares *= 2 * nu
+    if nu not in _MATERN_KINDS:
+        return _general_matern(squares, nu)
+    function_tile(squares, _MATERN_KINDS[nu], lowest)
+    return squares
+
+
 def distance_slope(kernel: Any, squares: np.ndarray) -> np.ndarray:
     """F(u): the derivative by the logarithm of a length scale, over the squared difference."""
     nu = getattr(kernel, "nu", inf)
@@ -208,11 +235,7 @@ class RationalQuadratic(Kernel, sk.RationalQuadratic):
     accepts_sparse = True
 
     def tile(self, X: Any, Z: Any) -> np.ndarray:
-        values = distance_tile(X, Z, self.length_scale)
-        values /= 2 * self.alpha
-        np.log1p(values, out=values)
-        values *= -self.alpha
-        return np.exp(values, out=values)
+        return function_of_squares(self, distance_tile(X, Z, self.length_scale))
 
 
 class _SquaredDistances(Kernel):
@@ -249,15 +272,7 @@ class ExpSineSquared(Kernel, sk.ExpSineSquared):
     """
 
     def tile(self, X: Any, Z: Any) -> np.ndarray:
-        values = distance_tile(X, Z, 1.0)
-        np.sqrt(values, out=values)
-        values *= pi / self.periodicity
-        np.sin(values, out=values)
-        np.square(values, out=values)
-        decay_tile(
-            values, values.dtype.type(2 / self.length_scale**2), lowest_exponent(values.dtype)
-        )
-        return values
+        return function_of_squares(self, distance_tile(X, Z, 1.0))
 
 
 class _GammaKernel(Kernel):

@@ -81,6 +81,7 @@ UNSAVED_ATTRIBUTES = {
     "tenfold.KNeighborsRegressor": ("_index", "_source_rows"),
     "tenfold.KNeighborsTransformer": ("_index",),
     "tenfold.LocalOutlierFactor": ("_index",),
+    "tenfold.NearestNeighborGaussianProcessRegressor": ("_index",),
     "tenfold.NearestNeighbors": ("_index", "_source_rows"),
     "tenfold.RadiusNeighborsClassifier": ("_index",),
     "tenfold.RadiusNeighborsRegressor": ("_index",),
