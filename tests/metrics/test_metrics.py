@@ -865,3 +865,21 @@ def test_names_that_are_also_modules_stay_functions():
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(AttributeError, match="no attribute 'acc'"):
         metrics.acc  # noqa: B018
+
+
+def test_coverage_of_true_gaussian_predictions_is_the_level():
+    rng = np.random.default_rng(0)
+    mean, std = rng.normal(size=20_000), rng.uniform(0.5, 2, 20_000)
+    y = mean + std * rng.normal(size=20_000)
+    found = metrics.interval_coverage(y, mean, std)
+    assert_allclose(found.coverage, found.levels, atol=0.012)
+    narrow = metrics.interval_coverage(y, mean, std / 2)
+    assert narrow.error > 0.15
+    w = rng.integers(0, 3, 20_000)
+    weighted = metrics.interval_coverage(y, mean, std, sample_weight=w)
+    repeated = metrics.interval_coverage(*(np.repeat(a, w) for a in (y, mean, std)))
+    assert_allclose(weighted.coverage, repeated.coverage)
+    with pytest.raises(ValueError, match="one number for each row"):
+        metrics.interval_coverage(y, mean, std[:5])
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        metrics.interval_coverage(y, mean, std, levels=[90])

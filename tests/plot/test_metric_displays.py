@@ -17,6 +17,7 @@ from tenfold.plot.evaluation import (
     CalibrationDisplay,
     ConfusionDisplay,
     ResidualsDisplay,
+    coverage_curve,
     running_means,
 )
 from tenfold.plot.threshold_curves import (
@@ -206,3 +207,13 @@ def test_running_means():
     at, means = running_means(x, 2 * x)
     assert_allclose(means, 2 * at)
     assert (np.diff(at) > 0).all()
+
+
+def test_curves_of_coverage_share_axes_and_name_their_error():
+    y, mean = np.array([0.0, 0.5, 3.0]), np.zeros(3)
+    ax = coverage_curve(y, mean, np.ones(3), label="narrow")
+    assert coverage_curve(y, mean, 3 * np.ones(3), label="wide", ax=ax) is ax
+    assert len(ax.lines) == 3
+    found = tenfold.metrics.interval_coverage(y, mean, np.ones(3))
+    assert_allclose(ax.lines[1].get_ydata(), found.coverage)
+    assert ax.get_legend().get_texts()[0].get_text() == f"narrow, error {found.error:.2f}"

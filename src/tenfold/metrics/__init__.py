@@ -10,6 +10,7 @@ _OFFERS = {
     "classification": ("perplexity",),
     "confusion": ("ConfusionMatrix",),
     "contingency": ("ContingencyTable",),
+    "coverage": ("IntervalCoverage", "interval_coverage"),
     "evaluation": (
         "confusion_matrix",
         "evaluate",

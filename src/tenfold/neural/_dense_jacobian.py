@@ -53,23 +53,32 @@ def backward_chains(
     return np.concatenate(parts, axis=1)
 
 
-def output_jacobians(
+def layer_sensitivities(
     theta: np.ndarray, X: np.ndarray, widths: tuple[int, ...], activation: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Outputs (n, k) of one network, and their derivatives in all parameters, (n, k, P)."""
+) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+    """Outputs (n, k) of one network, and for each layer its inputs and what its units do to them.
+
+    The inputs (n, p + 1) end with the 1 of the bias; the derivatives of the outputs in the units
+    before their activation are (n, k, q). The derivative of output k in the weight from input i to
+    unit j is the product of the two.
+    """
     outputs, caches = forward_chains(theta[None], X, widths, activation)
-    layers, k = split_layers(theta[None], widths), widths[-1]
-    rows = []
-    for output in range(k):
-        gradient = np.zeros((len(X), k))
-        gradient[:, output] = 1
-        parts: list[np.ndarray] = []
-        for number in reversed(range(len(layers))):
-            a, cache = caches[number]
-            if cache is not None:
-                gradient = as_activation(activation).backpropagate(cache[0], gradient.copy())
-            dW = a[0][:, :, None] * gradient[:, None, :]
-            parts = [dW.reshape(len(X), -1), gradient, *parts]
-            gradient = gradient @ layers[number][0][0].T
-        rows.append(np.concatenate(parts, axis=1))
-    return outputs[0], np.stack(rows, axis=1)
+    layers, n, k = split_layers(theta[None], widths), len(X), widths[-1]
+    gradient = np.broadcast_to(np.eye(k)[:, None], (k, n, k)).copy()
+    found = []
+    for number in reversed(range(len(layers))):
+        a, cache = caches[number]
+        if cache is not None:
+            shared = cache[0]
+            gradient = np.stack(
+                [as_activation(activation).backpropagate(shared, part) for part in gradient]
+            )
+        found.append((np.column_stack([a[0], np.ones(n)]), np.swapaxes(gradient, 0, 1)))
+        gradient = gradient @ layers[number][0][0].T
+    return outputs[0], found[::-1]
+
+
+def assemble_jacobians(layers: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Derivatives of the outputs in all parameters, (n, k, P), from `layer_sensitivities`."""
+    blocks = [a[:, None, :, None] * G[:, :, None, :] for a, G in layers]
+    return np.concatenate([block.reshape(*block.shape[:2], -1) for block in blocks], axis=2)

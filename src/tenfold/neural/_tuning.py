@@ -22,3 +22,9 @@ MAX_GATHERED_VALUES = 2**24  # values of the rows that one compiled call gathers
 INFERENCE_BATCH_ROWS = 128  # rows of a forward pass, so that activations stay in the cache
 CONV_CACHE_VALUES = 65536  # patches and scores in work, 256 kB in float32 ("CNN 32-64-128")
 MIN_POOLED_BYTES = 2**15  # bytes; smaller arrays are cheap to allocate ("CNN 32-64-128")
+
+# Parameters up to which "auto" keeps the whole curvature (`_laplace_curvature`): 32 MB, and some
+# seconds for its eigenvalues.
+MAX_FULL_CURVATURE = 2000
+# Draws of the parameters for each evaluation of the evidence lower bound (`_mean_field`).
+BOUND_DRAWS = 16

@@ -7,21 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import log_softmax, softmax
-from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.rows import Rows
 from tenfold.neural._bayesian_mlp_base import (
     BAYESIAN_CONSTRAINTS,
     BayesianMLPBase,
-    curvature,
-    linearize_outputs,
-    sampled_outputs,
+    effective_parameters,
     target_variance,
 )
 from tenfold.neural._estimators import NetworkClassifier, NetworkRegressor
 from tenfold.neural.losses import CrossEntropy, HalfSquaredError
-from tenfold.neural.network import flatten_params
 
 _LOG_2_PI = float(np.log(2 * np.pi))
 _NOISE_ROUNDS = 4  # of estimates of the noise, each followed by a new mode
@@ -87,9 +83,13 @@ class BayesianMLPRegressor(BayesianMLPBase, NetworkRegressor):
 
     "laplace" approximates the posterior by a Gaussian at its mode, with the Gauss-Newton matrix as
     curvature, and linearizes the network there: the variance of a prediction is
-    :math:`\sigma^2 + J \Sigma J'`. "hmc" draws parameters by Hamiltonian Monte Carlo (rows in
-    memory, small networks). "ensemble" finds the mode from several random starts. Without hidden
-    layers "laplace" is exactly Bayesian linear regression.
+    :math:`\sigma^2 + J \Sigma J'`. "variational" maximizes the evidence lower bound over Gaussians
+    with independent parameters (mean-field). "hmc" draws parameters by Hamiltonian Monte Carlo
+    (rows in memory, small networks). "ensemble" finds the mode from several random starts. Without
+    hidden layers "laplace" is exactly Bayesian linear regression.
+
+    The prior is about parameters of size :math:`\alpha^{-1/2}`, biases too: standardize the columns
+    and the target.
 
     Parameters
     ----------
@@ -97,19 +97,24 @@ class BayesianMLPRegressor(BayesianMLPBase, NetworkRegressor):
         Units of each hidden layer; none for a linear model.
     activation : str
         "tanh", "relu", "sigmoid", "softplus", "elu" or "silu".
-    method : {"laplace", "hmc", "ensemble"}
+    method : {"laplace", "variational", "hmc", "ensemble"}
         See above.
+    hessian_structure : {"auto", "full", "kron", "diag"}
+        Curvature of "laplace", and of the estimate of the noise: whole, a Kronecker product for
+        each layer (its memory grows with the squared width of a layer, not with the squared number
+        of parameters; exact for a single layer), or the diagonal alone. "auto" is "full" up to
+        2,000 parameters, else "kron".
     prior_precision : float
         :math:`\alpha`, for weights and biases.
     noise_variance : float or "auto"
         :math:`\sigma^2`; "auto" estimates it from the residuals at the mode and the effective
         number of parameters, in turns.
     n_samples : int
-        Draws of "hmc", or members of "ensemble".
+        Draws of "hmc" and "variational", or members of "ensemble".
     warmup : int
         Trajectories of "hmc" before the first draw.
     max_iter, tol : int, float
-        Of L-BFGS, which finds the mode.
+        Of L-BFGS, which finds the mode and maximizes the bound.
     random_state : int, optional
         Seed of the start and of the draws.
     n_jobs : int, optional
@@ -119,12 +124,17 @@ class BayesianMLPRegressor(BayesianMLPBase, NetworkRegressor):
 
     Attributes
     ----------
-    network_, params_ : the layers, and the parameters at the mode
+    network_, params_ : the layers, and the parameters at the mode, or their means ("variational")
     noise_variance_ : variance of the noise
-    covariance_ : (P, P) posterior covariance of all parameters, of "laplace"
-    samples_ : (n_samples, P) parameters, of "hmc" and "ensemble"
+    covariance_ : (P, P) posterior covariance of all parameters, of "laplace" with "full"
+    covariance_factors_ : list with (inputs, outputs, variances) for each layer, of "kron" and
+        "diag": eigenvectors of both factors (None for "diag"), and variances along each pair
+    variances_ : (P,) posterior variances of the parameters, of "variational"
+    samples_ : (n_samples, P) parameters, of "variational", "hmc" and "ensemble"
     log_evidence_, n_effective_parameters_ : of "laplace"
-    n_iter_, converged_, history_ : of L-BFGS
+    elbo_ : evidence lower bound of "variational" on draws that did not train it
+    n_iter_, converged_, history_ : of L-BFGS; all estimates of the noise together. Of
+        "variational" those of the bound, `history_["elbo"]`
 
     See Also
     --------
@@ -134,6 +144,9 @@ class BayesianMLPRegressor(BayesianMLPBase, NetworkRegressor):
     ----------
     D. J. C. MacKay (1992), "A practical Bayesian framework for backpropagation networks".
     R. M. Neal (1996), "Bayesian learning for neural networks".
+    H. Ritter, A. Botev, D. Barber (2018), "A scalable Laplace approximation for neural networks".
+    D. P. Kingma, T. Salimans, M. Welling (2015), "Variational dropout and the local
+    reparameterization trick".
     A. Immer, M. Korzepa, M. Bauer (2021), "Improving predictions of Bayesian neural nets via local
     linearization".
 
@@ -151,7 +164,7 @@ class BayesianMLPRegressor(BayesianMLPBase, NetworkRegressor):
     """
 
     _law_rows = 1500
-    _law_params = {"hidden_layer_sizes": (3,), "tol": 0.05}
+    _law_params = {"hidden_layer_sizes": (2,), "prior_precision": 100.0, "tol": 0.02}
     _learned_shapes = {"covariance_": "v v", "samples_": "_ v", "noise_variance_": "()"}
     _parameter_constraints = BAYESIAN_CONSTRAINTS | {
         "noise_variance": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
@@ -163,6 +176,7 @@ class BayesianMLPRegressor(BayesianMLPBase, NetworkRegressor):
         activation: str = "tanh",
         *,
         method: str = "laplace",
+        hessian_structure: str = "auto",
         prior_precision: float = 1.0,
         noise_variance: Any = "auto",
         n_samples: int = 100,
@@ -176,6 +190,7 @@ class BayesianMLPRegressor(BayesianMLPBase, NetworkRegressor):
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.method = method
+        self.hessian_structure = hessian_structure
         self.prior_precision = prior_precision
         self.noise_variance = noise_variance
         self.n_samples = n_samples
@@ -190,34 +205,31 @@ class BayesianMLPRegressor(BayesianMLPBase, NetworkRegressor):
         return HalfSquaredError()
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        seed = int(rng.integers(2**31))
         fixed = self.noise_variance != "auto"
         variance = float(self.noise_variance) if fixed else target_variance(rows)
-        rounds, learned = 1 if fixed else _NOISE_ROUNDS, {}
-        for number in range(rounds):
-            again = np.random.default_rng(seed)
+        likelihood = GaussianNoiseLikelihood(variance)
+        objective, minimum = self._find_mode(rows, rng, likelihood)
+        reports = [minimum.report]
+        for _ in range(0 if fixed else _NOISE_ROUNDS):
+            variance = self._residual_variance(rows, objective, minimum.x, likelihood)
             likelihood = GaussianNoiseLikelihood(variance)
-            objective, params, minimum = self._find_mode(rows, again, likelihood.scale)
-            is_last = number == rounds - 1
-            if not is_last:
-                variance = self._residual_variance(rows, objective, minimum, likelihood)
-                continue
-            learned = self._posterior(rows, again, objective, minimum, likelihood)
-            learned |= {"network_": objective.network, "params_": params, **minimum.report}
-        return learned | {"noise_variance_": variance, "t_": 0}
+            _, minimum = self._find_mode(rows, rng, likelihood, minimum.x)
+            reports.append(minimum.report)
+        posterior = self._posterior(rows, rng, objective, minimum, likelihood)
+        minimum = minimum._replace(report=_join_reports(reports))
+        return self._learned_attributes(objective, minimum, posterior) | {
+            "noise_variance_": variance
+        }
 
     def _residual_variance(
-        self, rows: Rows, objective: Any, minimum: Any, likelihood: GaussianNoiseLikelihood
+        self, rows: Rows, objective: Any, theta: np.ndarray, likelihood: GaussianNoiseLikelihood
     ) -> float:
         """Squared residuals at the mode over the rows that the parameters do not use up."""
-        theta = minimum.x
-        widths = (rows.n_features, *(shape[0] for shape in objective.network.shapes))
-        found = rows.total(curvature, theta, widths, self.activation, likelihood)
-        k, before = widths[-1], likelihood.variance
-        squares = 2 * before * found.value - found.n * k * before * (_LOG_2_PI + np.log(before))
-        values = np.maximum(np.linalg.eigvalsh(found.matrix), 0)
-        used = float((values / (values + self.prior_precision)).sum())
-        left = max(found.n * k - used, 1.0)
+        sums, found = self._curvature(rows, objective, theta, likelihood)
+        k, before = self._widths(objective.network)[-1], likelihood.variance
+        squares = 2 * before * sums.value - sums.n * k * before * (_LOG_2_PI + np.log(before))
+        used = effective_parameters(found.eigenvalues, self.prior_precision)
+        left = max(sums.n * k - used, 1.0)
         return max(squares / left, _MIN_NOISE)
 
     def predict_parts(self, X: Any) -> PredictionParts:
@@ -228,16 +240,7 @@ class BayesianMLPRegressor(BayesianMLPBase, NetworkRegressor):
         X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
             The rows.
         """
-        check_is_fitted(self)
-        widths = self._widths()
-        if hasattr(self, "samples_"):
-            both = self._map_rows(X, sampled_outputs, self.samples_, widths, self.activation, None)
-        else:
-            theta = flatten_params(self.params_)
-            both = self._map_rows(
-                X, linearize_outputs, theta, self.covariance_, widths, self.activation
-            )
-        mean, variance = np.split(both, 2, axis=1)
+        mean, variance = self._predict_moments(X)
         noise = np.full_like(mean, np.sqrt(self.noise_variance_))
         parts = (mean, noise, np.sqrt(variance))
         return PredictionParts(*(p[:, 0] if p.shape[1] == 1 else p for p in parts))
@@ -258,6 +261,21 @@ class BayesianMLPRegressor(BayesianMLPBase, NetworkRegressor):
         return parts.mean, np.sqrt(np.square(parts.noise_std) + np.square(parts.knowledge_std))
 
 
+def _join_reports(reports: list[dict[str, Any]]) -> dict[str, Any]:
+    """One report of minimizations one after the other."""
+    histories = [report["history_"] for report in reports]
+    ends = np.cumsum([0.0, *(history["seconds"][-1] for history in histories)])
+    seconds = [history["seconds"] + end for history, end in zip(histories, ends[:-1], strict=True)]
+    return {
+        "n_iter_": sum(report["n_iter_"] for report in reports),
+        "converged_": all(report["converged_"] for report in reports),
+        "history_": {
+            "objective": np.concatenate([history["objective"] for history in histories]),
+            "seconds": np.concatenate(seconds),
+        },
+    }
+
+
 def _softmax_of_last(f: np.ndarray) -> np.ndarray:
     return softmax(f, axis=-1)
 
@@ -269,12 +287,14 @@ class BayesianMLPClassifier(BayesianMLPBase, NetworkClassifier):
 
     Methods are those of `BayesianMLPRegressor`. The probabilities of "laplace" are the softmax of
     the outputs, each divided by :math:`\sqrt{1 + \pi v / 8}` for its variance v: away from the rows
-    they go to equal ones. Those of "hmc" and "ensemble" are means over the draws.
+    they go to equal ones. Those of the other methods are means over the draws.
 
     Parameters
     ----------
-    hidden_layer_sizes, activation, method, prior_precision : see `BayesianMLPRegressor`
-        Network, posterior and prior.
+    hidden_layer_sizes, activation, method, hessian_structure : see `BayesianMLPRegressor`
+        Network and posterior.
+    prior_precision : see `BayesianMLPRegressor`
+        Prior.
     n_samples, warmup, max_iter, tol : see `BayesianMLPRegressor`
         Draws, and L-BFGS.
     random_state, n_jobs, verbose : see `BayesianMLPRegressor`
@@ -283,10 +303,9 @@ class BayesianMLPClassifier(BayesianMLPBase, NetworkClassifier):
     Attributes
     ----------
     classes_ : (n_classes,) labels
-    network_, params_ : the layers, and the parameters at the mode
-    covariance_ : (P, P) posterior covariance of all parameters, of "laplace"
-    samples_ : (n_samples, P) parameters, of "hmc" and "ensemble"
-    log_evidence_, n_effective_parameters_ : of "laplace"
+    network_, params_ : the layers, and the parameters at the mode, or their means ("variational")
+    covariance_, covariance_factors_, variances_, samples_ : see `BayesianMLPRegressor`
+    log_evidence_, n_effective_parameters_, elbo_ : see `BayesianMLPRegressor`
     n_iter_, converged_, history_ : of L-BFGS
 
     See Also
@@ -307,7 +326,7 @@ class BayesianMLPClassifier(BayesianMLPBase, NetworkClassifier):
     array([0, 1])
     """
 
-    _law_params = {"hidden_layer_sizes": (2,), "tol": 1e-8}
+    _law_params = {"hidden_layer_sizes": (2,), "prior_precision": 10.0, "tol": 1e-8}
     _learned_shapes = {"covariance_": "v v", "samples_": "_ v"}
     _parameter_constraints = BAYESIAN_CONSTRAINTS
 
@@ -317,6 +336,7 @@ class BayesianMLPClassifier(BayesianMLPBase, NetworkClassifier):
         activation: str = "tanh",
         *,
         method: str = "laplace",
+        hessian_structure: str = "auto",
         prior_precision: float = 1.0,
         n_samples: int = 100,
         warmup: int = 300,
@@ -329,6 +349,7 @@ class BayesianMLPClassifier(BayesianMLPBase, NetworkClassifier):
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.method = method
+        self.hessian_structure = hessian_structure
         self.prior_precision = prior_precision
         self.n_samples = n_samples
         self.warmup = warmup
@@ -343,10 +364,9 @@ class BayesianMLPClassifier(BayesianMLPBase, NetworkClassifier):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         likelihood = CategoricalLikelihood()
-        objective, params, minimum = self._find_mode(rows, rng, 1.0)
-        learned = self._posterior(rows, rng, objective, minimum, likelihood)
-        found = {"network_": objective.network, "params_": params, "t_": 0}
-        return learned | found | minimum.report
+        objective, minimum = self._find_mode(rows, rng, likelihood)
+        posterior = self._posterior(rows, rng, objective, minimum, likelihood)
+        return self._learned_attributes(objective, minimum, posterior)
 
     def predict_proba(self, X: Any) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Probability of each class for each row, (n_rows, n_classes).
@@ -356,16 +376,9 @@ class BayesianMLPClassifier(BayesianMLPBase, NetworkClassifier):
         X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
             The rows.
         """
-        check_is_fitted(self)
-        widths = self._widths()
+        mean, variance = self._predict_moments(X, _softmax_of_last)
         if hasattr(self, "samples_"):
-            state = (self.samples_, widths, self.activation, _softmax_of_last)
-            return np.split(self._map_rows(X, sampled_outputs, *state), 2, axis=1)[0]
-        theta = flatten_params(self.params_)
-        both = self._map_rows(
-            X, linearize_outputs, theta, self.covariance_, widths, self.activation
-        )
-        mean, variance = np.split(both, 2, axis=1)
+            return mean
         return softmax(mean / np.sqrt(1 + mean.dtype.type(np.pi / 8) * variance), axis=1)
 
     def predict(self, X: Any) -> np.ndarray:

@@ -24,6 +24,7 @@ _OFFERS = {
         "CalibrationDisplay",
         "ConfusionDisplay",
         "ResidualsDisplay",
+        "coverage_curve",
     ),
     "gaussian_processes": ("evidence_surface", "prediction_band"),
     "geometry": (

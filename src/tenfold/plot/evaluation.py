@@ -10,6 +10,7 @@ from scipy.special import ndtri
 from tenfold.metrics._predictions import predictions
 from tenfold.metrics.calibration import Calibration
 from tenfold.metrics.confusion import ConfusionMatrix
+from tenfold.metrics.coverage import interval_coverage
 from tenfold.metrics.evaluation import confusion_matrix, open_evaluation_rows
 from tenfold.plot.style import (
     MUTED_COLOR,
@@ -376,3 +377,44 @@ def running_means(x: np.ndarray, y: np.ndarray, most: int = 20) -> tuple[np.ndar
     groups = np.array_split(np.argsort(x, kind="stable"), min(most, max(len(x) // 15, 1)))
     at, means = (np.array([part[s].mean() for s in groups]) for part in (x, y))
     return at, means
+
+
+def coverage_curve(
+    y: Any, mean: Any, std: Any, *, label: str | None = None, sample_weight: Any = None,
+    ax: Any = None
+) -> Any:  # fmt: skip
+    """Share of targets inside prediction intervals against the level that they promise.
+
+    Below the dotted line intervals are too narrow, above it too wide.
+
+    Parameters
+    ----------
+    y, mean, std, sample_weight :
+        As `tenfold.metrics.interval_coverage` takes them.
+    label : str, optional
+        Name in the legend; the calibration error is written beside it.
+    ax : Axes, optional
+        Axes to draw into; several models may share them.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ax = coverage_curve([0.0, 0.5, 3.0], [0, 0, 0], [1, 1, 1], label="too narrow")
+    >>> ax.get_legend().get_texts()[0].get_text()
+    'too narrow, error 0.15'
+    """
+    ax = get_axes(ax)
+    found = interval_coverage(y, mean, std, sample_weight=sample_weight)
+    if not ax.lines:
+        ax.plot([0, 1], [0, 1], ls=":", color=MUTED_COLOR, lw=1.5, zorder=1)
+    color = palette_color(len(ax.lines) - 1)
+    text = f"{label}, error {found.error:.2f}" if label else f"error {found.error:.2f}"
+    ax.plot(found.levels, found.coverage, "o-", color=color, lw=2, ms=4, mec="white", label=text)
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    ax.set(xlabel="level of the interval", ylabel="share of targets inside")
+    ax.legend(loc="upper left", frameon=False)
+    style_axes(ax)
+    return ax
