@@ -7,4 +7,4 @@ Each module names the case of `benchmarks` that runs it, and the gain where one 
 `code_cache` lets several processes compile at once.
 """
 
-from tenfold._compiled import code_cache  # noqa: F401 - before anything is compiled
+from tenfold._compiled import code_cache, code_library  # noqa: F401 - before anything is compiled

@@ -35,9 +35,10 @@ WEIGHT, LABELS, MOMENT, TARGETS = 0, 1, 1, 2
 MISSING, FIRST_VALUE, KIND, MONOTONE = 0, 1, 2, 3
 RANKS, EDGES, BITS = 0, 1, 2
 
-# Rows of the table of sums: node, left child, right child.
-NODE, LEFT, RIGHT = 0, 1, 2
-HEAVIER = 0  # direction of missing values beside LEFT and RIGHT: not known from the rows
+# Rows of the table of sums: node, left child, right child. (Python's numbers would be types of
+# their own, for each of which functions are compiled anew.)
+NODE, LEFT, RIGHT = np.int64(0), np.int64(1), np.int64(2)
+HEAVIER = np.int64(0)  # direction of missing values beside LEFT and RIGHT: not known from the rows
 
 
 class CodedRows(NamedTuple):

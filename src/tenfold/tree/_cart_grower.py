@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from math import ceil, frexp, log2, sqrt
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold._compiled.work_counter import make_counters
 from tenfold.engine.thread_pool import n_threads, run_in_threads
 from tenfold.tree import _cart_criterion_numba as scan
 from tenfold.tree import _cart_growth_numba as grow
+from tenfold.tree._cart_workspace import Workspace
 from tenfold.tree._rank_codes import ColumnCodes
 from tenfold.tree._rank_codes_numba import keep_weighted
 
@@ -29,6 +30,7 @@ _LOCAL_BYTES = 2**20  # codes of a node that is copied before it is grown: they 
 _LOCAL_ROWS = 2**14
 _TOP_BYTES, _TOP_ROWS = 2**18, 2048  # nodes with more of both are numbered first
 _MIN_LOCAL_ROWS = 32
+_ROOT_FIELDS = ("start", "end", "depth", "seed", "low", "high")
 _SUM_BITS = 60  # of sums of targets and moments
 WEIGHT_BITS = 52  # of sums of weights, so that float64 holds them exactly
 MEDIAN_WEIGHT_BITS = 31  # for absolute error, where weights are multiplied with targets
@@ -259,22 +261,21 @@ def grow_tree(
     rows = np.flatnonzero(data.table[:, scan.WEIGHT]).astype(np.int32)
     start = np.uint64(seed)
     data = _copy_order(data, rules, len(rows))
+    p, n = data.codes.shape
+    root = {"start": 0, "end": len(rows), "depth": 0, "seed": start, "low": -np.inf, "high": np.inf}
+    space = Workspace(rules, len(rows), p, n)
     if rules.max_leaves > 0:
-        nodes, values, count = grow.grow_best_first(data, rules, rows, start)
-        return _collect(nodes[:count], values[:count])
-    row_bytes = len(data.codes) * data.codes.itemsize
+        return _collect(*space.grow(grow.grow_best_first, data, rows, root)[:2])
+    row_bytes = p * data.codes.itemsize
     local_rows = _limit_rows(_LOCAL_ROWS, _LOCAL_BYTES // row_bytes)
     top_rows = _limit_rows(_TOP_ROWS, _TOP_BYTES // row_bytes)
     threads = n_threads() if threads is None else threads
     if len(rows) <= local_rows or (threads == 1 and len(data.order) > 0):
         local_rows = 0  # nothing to share or to copy
-    nodes, values, count, n_pending = grow.grow_top(data, rules, rows, start, local_rows)
-    pending = nodes["pending"][:n_pending].copy()
-    nodes, values = nodes[:count], values[:count]
-    if n_pending > 0:
-        nodes, values = _grow_pending(
-            data, rules, rows, nodes, values, pending, local_rows, threads
-        )
+    nodes, values, pending = space.grow(grow.grow_depth_first, data, rows, root, local_rows)
+    if len(pending) > 0:
+        parts = _grow_pending(data, rules, rows, nodes[pending], local_rows, threads)
+        nodes, values = _assemble(nodes, values, pending, parts)
     return _collect(*grow.order_nodes(nodes, values, top_rows))
 
 
@@ -302,47 +303,54 @@ def _grow_pending(
     data: scan.CodedRows,
     rules: scan.Rules,
     rows: np.ndarray,
-    nodes: np.ndarray,
-    values: np.ndarray,
-    pending: np.ndarray,
+    roots: np.ndarray,
     local_rows: int,
     threads: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and values of the top and of the parts below its pending nodes."""
-    n_pending = len(pending)
-    items = np.zeros((n_pending, 3), np.int64)
-    counters = make_counters()
-    arenas: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-    numbers = iter(range(n_pending + 1))
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Nodes and values of the trees below some nodes, each grown by the next thread that is free.
+
+    A thread copies the rows of a node; where rows are in the order of columns, those of a node lie
+    side by side already.
+    """
+    p, tickets = len(data.codes), itertools.count()
+    parts: list[Any] = [None] * len(roots)
 
     def work() -> None:
-        me = next(numbers)
-        arenas[me] = grow.grow_pending(
-            data, rules, rows, nodes, pending, local_rows, counters, items, me
-        )
+        space = Workspace(rules, local_rows, p, local_rows)
+        codes = np.empty((p, local_rows), data.codes.dtype, order="F")
+        table = np.empty((local_rows, data.table.shape[1]), np.int64)
+        local, own = data._replace(codes=codes, table=table), np.empty(local_rows, np.int32)
+        for item in tickets:
+            if item >= len(roots):
+                return
+            root = {name: roots[name][item] for name in _ROOT_FIELDS}
+            here, which = data, rows
+            if len(data.order) == 0:
+                part = rows[root["start"] : root["end"]]
+                grow.copy_rows(data.codes, data.table, part, codes, table)
+                own[: len(part)] = np.arange(len(part))
+                here, which, root["start"], root["end"] = local, own, 0, len(part)
+            parts[item] = space.grow(grow.grow_depth_first, here, which, root, 0)[:2]
 
-    run_in_threads(work, min(threads, n_pending) - 1)
-    return _assemble(nodes, values, pending, items, arenas)
+    run_in_threads(work, min(threads, len(roots)) - 1)
+    return parts
 
 
 def _assemble(
     nodes: np.ndarray,
     values: np.ndarray,
     pending: np.ndarray,
-    items: np.ndarray,
-    arenas: dict[int, tuple[np.ndarray, np.ndarray]],
+    parts: list[tuple[np.ndarray, np.ndarray]],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and values of the top, then of the parts below its pending nodes."""
-    begin, parts = len(nodes), []
-    for at, (owner, first, size) in zip(pending, items, strict=True):
-        part = arenas[owner][0][first : first + size].copy()
+    begin = len(nodes)
+    for at, (part, value) in zip(pending, parts, strict=True):
         part["left"] += begin - 1
-        nodes[at], values[at] = part[0], arenas[owner][1][first]
-        parts.append((part[1:], arenas[owner][1][first + 1 : first + size]))
-        begin += size - 1
+        nodes[at], values[at] = part[0], value[0]
+        begin += len(part) - 1
     return (
-        np.concatenate([nodes, *(part for part, _ in parts)]),
-        np.concatenate([values, *(value for _, value in parts)]),
+        np.concatenate([nodes, *(part[1:] for part, _ in parts)]),
+        np.concatenate([values, *(value[1:] for _, value in parts)]),
     )
 
 

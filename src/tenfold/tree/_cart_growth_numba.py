@@ -2,96 +2,21 @@
 
 Depth-first growth sets nodes of few rows aside (`pending`). Each of them is grown later by itself,
 from a copy of its rows that stays in the cache, and by any thread: `tenfold.tree._cart_grower` puts
-the parts together in a fixed order. Children of a node have neighboring numbers, above its own.
+the parts together in a fixed order. Memory comes from Python (`tenfold.tree._cart_workspace`). Children of a node have neighboring numbers, above its own.
 """
 
-# ruff: noqa: ARG001, ARG005 - the forms of an overload have the same arguments
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numba import njit
-from numba.extending import overload
 
-from tenfold._compiled.work_counter import claim_item
-from tenfold.tree._cart_criterion_numba import MEDIAN_RULES, MONOTONE, CodedRows
-from tenfold.tree._cart_median_numba import make_median_scratch
-from tenfold.tree._cart_node_numba import (
-    GROWING_NODE,
-    Scratch,
-    find_split,
-    measure_node,
-    mix_bits,
-    partition_rows,
-)
-from tenfold.tree._cart_sort_numba import ALLOCATING, ENTRY, INNER, MAX_DIGIT_VALUES
+from tenfold.tree._cart_criterion_numba import MONOTONE
+from tenfold.tree._cart_node_numba import find_split, measure_node, mix_bits, partition_rows
+from tenfold.tree._cart_sort_numba import ENTRY, INNER
 
-_COUNT, _FRONTIER, _PENDING, _LEAVES = 0, 1, 2, 3  # entries of `state`
-_FIRST_CAPACITY = 512  # nodes
-_GROUP = 16  # columns whose codes are gathered together
+# Entries of `state`: nodes, nodes in the frontier, pending nodes, leaves.
+_COUNT, _FRONTIER, _PENDING, _LEAVES = 0, 1, 2, 3
 _EPSILON = np.finfo(np.float64).eps
-
-
-@njit(**ALLOCATING)
-def _enlarge(nodes, values, count):
-    """The nodes and their values in tables of twice the size."""
-    larger = np.empty(2 * len(nodes), GROWING_NODE)
-    wider = np.empty((2 * len(nodes), values.shape[1]))
-    for i in range(len(nodes)):
-        larger[i] = nodes[i]
-    for i in range(count):
-        for k in range(values.shape[1]):
-            wider[i, k] = values[i, k]
-    return larger, wider
-
-
-def _make_medians(rules, n) -> Any:
-    """Memory of absolute error, 0 for other rules."""
-
-
-@overload(_make_medians)
-def _overload_make_medians(rules, n):
-    if rules.instance_class in MEDIAN_RULES:
-        return lambda rules, n: make_median_scratch(n, rules.n_outputs)
-    return lambda rules, n: 0
-
-
-def _make_codes(codes, n) -> Any:
-    """Memory for the codes of n rows, in the order of other codes."""
-
-
-@overload(_make_codes)
-def _overload_make_codes(codes, n):
-    if codes.layout == "F":
-        return lambda codes, n: np.empty((n, codes.shape[0]), codes.dtype).T
-    return lambda codes, n: np.empty((codes.shape[0], n), codes.dtype)  # a single column
-
-
-@njit(**ALLOCATING)
-def _make_scratch(rules, n, p, capacity):
-    """Memory for growing trees of n rows, of numbers below `capacity`, and p columns."""
-    draws, group = np.empty((2, p), np.int64), max(min(p, rules.max_features, _GROUP), 1)
-    for f in range(p):
-        draws[0, f] = f
-    return Scratch(
-        np.empty((2, n), np.uint64),
-        np.empty((group, n), np.uint32),
-        np.empty((2, n), np.int64),
-        np.empty(MAX_DIGIT_VALUES, np.int64),
-        np.empty((3, rules.bounds[rules.n_outputs]), np.int64),
-        draws,
-        np.empty(n, np.int32),
-        _make_medians(rules, capacity),
-    )
-
-
-@njit(**INNER)
-def _set_root(nodes, state, start, end, depth, seed, low, high):
-    node = nodes[0]
-    node.start, node.end, node.depth = start, end, depth
-    node.seed, node.low, node.high, node.frontier = seed, low, high, 0
-    state[_COUNT], state[_FRONTIER], state[_PENDING], state[_LEAVES] = 1, 1, 0, 1
 
 
 @njit(**INNER)
@@ -153,9 +78,12 @@ def _add_children(data, rules, rows, nodes, values, state, at, scratch):
     return left
 
 
-@njit(**INNER)
-def _grow_depth_first(data, rules, rows, nodes, values, state, scratch, local_rows):
-    """Split nodes of the frontier until it is empty; False if the table is full."""
+@njit(**ENTRY)
+def grow_depth_first(data, rules, rows, nodes, values, state, scratch, local_rows):
+    """Split nodes of the frontier until it is empty; False if the table is full.
+
+    Nodes of at most `local_rows` rows are left pending.
+    """
     while state[_FRONTIER] > 0:
         if state[_COUNT] + 2 > len(nodes):
             return False
@@ -210,8 +138,8 @@ def _pop(nodes, state):
     return top
 
 
-@njit(**INNER)
-def _grow_best_first(data, rules, rows, nodes, values, state, scratch):
+@njit(**ENTRY)
+def grow_best_first(data, rules, rows, nodes, values, state, scratch):
     """Split the node with the largest gain until there are enough leaves; False if full."""
     at, end = np.int64(0), state[_COUNT]  # nodes from `at` to `end` wait for their evaluation
     if end == 1:
@@ -236,83 +164,14 @@ def _grow_best_first(data, rules, rows, nodes, values, state, scratch):
 
 
 @njit(**ENTRY)
-def grow_top(data, rules, rows, seed, local_rows):
-    """Grow a tree depth first; nodes of at most `local_rows` rows are left pending.
-
-    Returns nodes, values, the number of nodes, and how many are pending.
-    """
-    scratch = _make_scratch(rules, len(rows), data.codes.shape[0], data.table.shape[0])
-    nodes = np.empty(_FIRST_CAPACITY, GROWING_NODE)
-    values = np.empty((_FIRST_CAPACITY, scratch.sums.shape[1]))
-    state = np.zeros(4, np.int64)
-    _set_root(nodes, state, 0, len(rows), 0, seed, -np.inf, np.inf)
-    while not _grow_depth_first(data, rules, rows, nodes, values, state, scratch, local_rows):
-        nodes, values = _enlarge(nodes, values, state[_COUNT])
-    return nodes, values, state[_COUNT], state[_PENDING]
-
-
-@njit(**ENTRY)
-def grow_best_first(data, rules, rows, seed):
-    """Grow a tree of a limited number of leaves: nodes, values, number of nodes."""
-    scratch = _make_scratch(rules, len(rows), data.codes.shape[0], data.table.shape[0])
-    nodes = np.empty(_FIRST_CAPACITY, GROWING_NODE)
-    values = np.empty((_FIRST_CAPACITY, scratch.sums.shape[1]))
-    state = np.zeros(4, np.int64)
-    _set_root(nodes, state, 0, len(rows), 0, seed, -np.inf, np.inf)
-    while not _grow_best_first(data, rules, rows, nodes, values, state, scratch):
-        nodes, values = _enlarge(nodes, values, state[_COUNT])
-    return nodes, values, state[_COUNT]
-
-
-@njit(**INNER)
-def _copy_rows(data, rows, start, end, local):
-    """Copy the rows start:end of a node to the first places of `local`."""
-    for i in range(start, end):
-        for f in range(data.codes.shape[0]):
-            local.codes[f, i - start] = data.codes[f, rows[i]]
-        for k in range(data.table.shape[1]):
-            local.table[i - start, k] = data.table[rows[i], k]
-
-
-@njit(**ENTRY)
-def grow_pending(data, rules, rows, top, pending, local_rows, counters, items, me):
-    """Grow pending nodes, one after the other as long as some are left for this thread.
-
-    Row i of `items` becomes (thread, first node, number of nodes) of item i. Returns nodes and
-    values of all items that this thread has grown, one item after the other.
-    """
-    p = data.codes.shape[0]
-    scratch, state = _make_scratch(rules, local_rows, p, local_rows), np.zeros(4, np.int64)
-    codes = _make_codes(data.codes, local_rows)
-    table = np.empty((local_rows, data.table.shape[1]), np.int64)
-    part = np.empty(local_rows, np.int32)
-    local = CodedRows(codes, data.columns, table, data.values, data.order, data.labels, data.sides)
-    arena = np.empty(_FIRST_CAPACITY, GROWING_NODE)
-    arena_values = np.empty((_FIRST_CAPACITY, scratch.sums.shape[1]))
-    nodes, values, used = arena.copy(), arena_values.copy(), 0
-    item = claim_item(counters)
-    while item < len(pending):
-        node = top[pending[item]]
-        if len(data.order) > 0:  # the rows of a node lie side by side already
-            start, end, here, own = node.start, node.end, data, rows
-        else:
-            _copy_rows(data, rows, node.start, node.end, local)
-            start, end, here, own = np.int64(0), node.end - node.start, local, part
-            for i in range(end):
-                part[i] = i
-        _set_root(nodes, state, start, end, node.depth, node.seed, node.low, node.high)
-        while not _grow_depth_first(here, rules, own, nodes, values, state, scratch, np.int64(0)):
-            nodes, values = _enlarge(nodes, values, state[_COUNT])
-        while used + state[_COUNT] > len(arena):
-            arena, arena_values = _enlarge(arena, arena_values, used)
-        for i in range(state[_COUNT]):
-            arena[used + i] = nodes[i]
-            for k in range(values.shape[1]):
-                arena_values[used + i, k] = values[i, k]
-        items[item, 0], items[item, 1], items[item, 2] = me, used, state[_COUNT]
-        used += state[_COUNT]
-        item = claim_item(counters)
-    return arena, arena_values
+def copy_rows(codes, table, rows, local_codes, local_table):
+    """Copy some rows to the first places of other tables of codes and targets."""
+    for i in range(len(rows)):
+        row = rows[i]
+        for f in range(codes.shape[0]):
+            local_codes[f, i] = codes[f, row]
+        for k in range(table.shape[1]):
+            local_table[i, k] = table[row, k]
 
 
 @njit(**ENTRY)

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from tenfold.tree._cart_criterion_numba import TARGETS, WEIGHT, is_large_enough, keeps_order
-from tenfold.tree._cart_sort_numba import ALLOCATING, INNER, key_code, key_row, make_key, sort_keys
+from tenfold.tree._cart_sort_numba import INNER, key_code, key_row, make_key, sort_keys
 
 
 class MedianScratch(NamedTuple):
@@ -28,18 +28,6 @@ class MedianScratch(NamedTuple):
     fenwick: np.ndarray  # (2, n + 1) weights, weighted targets
     losses: np.ndarray  # (4, n) losses of left and right children, and their medians
     order: np.ndarray  # (n,) rows in the order of a column
-
-
-@njit(**ALLOCATING)
-def make_median_scratch(n, outputs):
-    """Memory for nodes of up to n rows."""
-    return MedianScratch(
-        np.empty((outputs, n), np.int64),
-        np.empty((outputs, n), np.int64),
-        np.empty((2, n + 1), np.int64),
-        np.empty((4, n)),
-        np.empty(n, np.int64),
-    )
 
 
 @njit(**INNER)

@@ -46,7 +46,16 @@ from tenfold.tree._cart_criterion_numba import (
 )
 from tenfold.tree._cart_median_numba import rank_targets, scan_absolute
 from tenfold.tree._cart_random_numba import search_random
-from tenfold.tree._cart_sort_numba import HOT, INNER, key_code, key_row, make_key, sort_keys
+from tenfold.tree._cart_sort_numba import (
+    HOT,
+    HOT_OVERLOAD,
+    INNER,
+    INNER_OVERLOAD,
+    key_code,
+    key_row,
+    make_key,
+    sort_keys,
+)
 
 # A node while its tree grows: `feature` -1 is a leaf; `start`, `end` are its rows in the list of
 # rows; `low`, `high` bound its value; `frontier` and `pending` are lists of node numbers.
@@ -100,7 +109,7 @@ def _measure_medians(data, rules, rows, start, end, values, at, scratch) -> Any:
     """Set the medians of a node as its value; minus its loss."""
 
 
-@overload(_measure_medians)
+@overload(_measure_medians, jit_options=INNER_OVERLOAD)
 def _overload_measure_medians(data, rules, rows, start, end, values, at, scratch):
     if rules.instance_class not in MEDIAN_RULES:
         return lambda data, rules, rows, start, end, values, at, scratch: 0.0
@@ -219,7 +228,7 @@ def _scan(data, rules, keys, m, n, facts, sign, missing_left, scratch) -> Any:
     """The best cut of sorted keys by the scan that suits the rules."""
 
 
-@overload(_scan)
+@overload(_scan, jit_options=INNER_OVERLOAD)
 def _overload_scan(data, rules, keys, m, n, facts, sign, missing_left, scratch):
     kind = rules.instance_class
     if kind is GiniRules:
@@ -243,7 +252,7 @@ def _held_by_key(held, i, row, rules) -> Any:
     """What the key of a row, the i-th of its node, holds beside its code."""
 
 
-@overload(_held_by_key)
+@overload(_held_by_key, jit_options=INNER_OVERLOAD)
 def _overload_held_by_key(held, i, row, rules):
     if rules.instance_class is GiniRules:
         return lambda held, i, row, rules: (held[1, i] << 16) | held[0, i]
@@ -278,7 +287,7 @@ def _held_in_order(data, scratch, i, row, rules) -> Any:
     """What the i-th key in the order of a column holds beside its code."""
 
 
-@overload(_held_in_order, jit_options={"forceinline": True})
+@overload(_held_in_order, jit_options=HOT_OVERLOAD)
 def _overload_held_in_order(data, scratch, i, row, rules):
     if rules.instance_class is GiniRules:
         return lambda data, scratch, i, row, rules: np.int64(data.labels[row])
@@ -338,8 +347,7 @@ def _threshold_between(data, feature, code, next_code):
     return middle if a <= middle < b else a
 
 
-@njit(**INNER)
-def _search_best(data, rules, rows, start, end, feature, codes, facts, scratch):
+def _search_best(data, rules, rows, start, end, feature, codes, seed, facts, scratch):
     """Best cut of a column: (varies, score, code, direction of missing values, threshold)."""
     keys, n, direction = scratch.keys, end - start, RIGHT
     if len(data.order) > 0:
@@ -369,15 +377,9 @@ def _search(data, rules, rows, start, end, feature, codes, seed, facts, scratch)
     """The best cut of a column, or a random one, as the rules say."""
 
 
-@overload(_search, jit_options={"forceinline": True})
+@overload(_search, jit_options=INNER_OVERLOAD)
 def _overload_search(data, rules, rows, start, end, feature, codes, seed, facts, scratch):
-    if rules.instance_class in RANDOM_RULES:
-        return lambda data, rules, rows, start, end, feature, codes, seed, facts, scratch: (  # noqa: PLW0108
-            search_random(data, rules, rows, start, end, feature, codes, seed, facts, scratch)
-        )
-    return lambda data, rules, rows, start, end, feature, codes, seed, facts, scratch: _search_best(
-        data, rules, rows, start, end, feature, codes, facts, scratch
-    )
+    return search_random if rules.instance_class in RANDOM_RULES else _search_best
 
 
 @njit(**HOT)
@@ -420,7 +422,7 @@ def find_split(data, rules, rows, nodes, at, facts, scratch):
     """
     node, draws, p, group = nodes[at], scratch.draws, data.codes.shape[0], len(scratch.codes)
     start, end, seed = node.start, node.end, node.seed
-    drawn, useful, best, best_code, place = 0, 0, -np.inf, np.int64(0), -1
+    drawn, useful, best, best_code, place = np.int64(0), 0, -np.inf, np.int64(0), -1
     while drawn < p and (drawn < rules.max_features or useful == 0):
         count = max(min(rules.max_features - drawn, group), 1)
         _draw_columns(draws, drawn, drawn + count, seed)

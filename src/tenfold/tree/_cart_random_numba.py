@@ -32,7 +32,7 @@ from tenfold.tree._cart_criterion_numba import (
     score_sides,
 )
 from tenfold.tree._cart_median_numba import scan_absolute
-from tenfold.tree._cart_sort_numba import HOT, INNER, make_key, sort_keys
+from tenfold.tree._cart_sort_numba import HOT, HOT_OVERLOAD, INNER, make_key, sort_keys
 
 _SIGN_BIT, _ALL_BITS = 0x80000000, 0xFFFFFFFF
 _CUT_SALT = np.uint64(0xD6E8FEB86659FD93)
@@ -164,7 +164,6 @@ def _sum_outputs(data, rules, rows, start, n, codes, code, skip, sums):
     return w_left, n_left
 
 
-@njit(**HOT)
 def _score_sums(data, rules, rows, start, n, feature, codes, code, skip, facts, scratch):
     """Score of a cut by sums of its left child; -inf where it is not allowed."""
     sums, held = scratch.sums, scratch.held
@@ -188,26 +187,22 @@ def _score_cut(data, rules, rows, start, n, feature, codes, code, skip, facts, s
     """Score of the cut after a code; `skip` is a code that goes left too, or -1."""
 
 
-@overload(_score_cut, jit_options={"forceinline": True})
+def _score_medians(data, rules, rows, start, n, feature, codes, code, skip, facts, scratch):
+    """Score of a cut by the distances from the medians of both children."""
+    keys = scratch.keys
+    for i in range(n):
+        here = np.int64(codes[i])
+        keys[0, i] = make_key(0 if here <= code or here == skip else 1, rows[start + i])
+    sort_keys(keys, n, 0, 1, scratch.counts)
+    sign = data.columns[MONOTONE, feature]
+    return scan_absolute(data, rules, keys, n, n, facts, sign, False, scratch.medians)[0]
+
+
+@overload(_score_cut, jit_options=HOT_OVERLOAD)
 def _overload_score_cut(data, rules, rows, start, n, feature, codes, code, skip, facts, scratch):
-    if rules.instance_class not in MEDIAN_RULES:
-        return lambda data, rules, rows, start, n, feature, codes, code, skip, facts, scratch: (  # noqa: PLW0108
-            _score_sums(data, rules, rows, start, n, feature, codes, code, skip, facts, scratch)
-        )
-
-    def score(data, rules, rows, start, n, feature, codes, code, skip, facts, scratch):
-        keys = scratch.keys
-        for i in range(n):
-            here = np.int64(codes[i])
-            keys[0, i] = make_key(0 if here <= code or here == skip else 1, rows[start + i])
-        sort_keys(keys, n, 0, 1, scratch.counts)
-        sign = data.columns[MONOTONE, feature]
-        return scan_absolute(data, rules, keys, n, n, facts, sign, False, scratch.medians)[0]
-
-    return score
+    return _score_medians if rules.instance_class in MEDIAN_RULES else _score_sums
 
 
-@njit(**HOT)
 def search_random(data, rules, rows, start, end, feature, codes, seed, facts, scratch):
     """One random cut of a column: (varies, score, code, direction of missing values, threshold)."""
     n, missing = end - start, data.columns[MISSING, feature]

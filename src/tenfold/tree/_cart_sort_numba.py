@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-# Options of functions that are called from Python, of those that compiled code calls, and of those
-# that also allocate no memory ("_nrt"): less to compile.
+# Options of functions that are called from Python, of those that compiled code calls and that
+# allocate no memory ("_nrt"), and of the latter if they are called for each column or row (tables
+# are long arguments). Those of overloads are the same without a cache.
 ENTRY: Any = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-ALLOCATING: Any = ENTRY | {"no_cpython_wrapper": True}
-INNER: Any = ALLOCATING | {"_nrt": False}
-HOT: Any = INNER | {"forceinline": True}  # called for each column or row: tables are long arguments
+INNER: Any = ENTRY | {"no_cpython_wrapper": True, "_nrt": False}
+HOT: Any = INNER | {"forceinline": True}
+INNER_OVERLOAD: Any = {name: INNER[name] for name in INNER if name != "cache"}
+HOT_OVERLOAD: Any = INNER_OVERLOAD | {"forceinline": True}
 
 _INSERTION_ROWS = 32  # keys that are sorted by insertion
 _DIGIT_BITS = 8  # of a digit; more streams of writing than 256 fall out of the cache

@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 
 from tenfold.engine.chunk import Chunk
+from tenfold.tree._cart_sort_numba import ENTRY, INNER
 from tenfold.tree._nodes import CATEGORICAL, COLUMN, LEAF, MISSING_LEFT, TreeEnsemble
 
 _BLOCK_ROWS = 512  # rows that go through one small tree after the other
@@ -93,7 +94,7 @@ def _goes_right(x, feature, threshold, bitsets):
     return np.uintp(x > threshold)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _descend(X, i, nodes, node, bitsets):
     """The leaf that row i comes to from a node."""
     feature = nodes[node].feature
@@ -105,10 +106,10 @@ def _descend(X, i, nodes, node, bitsets):
     return node
 
 
-@njit(cache=True, nogil=True)
-def _descend_rows(X, first, end, nodes, root, bitsets, leaves):
+@njit(**INNER)
+def _descend_rows(X, first, end, nodes, root, bitsets, lanes, leaves):
     """Set the leaves that the rows first to end - 1 come to from a root, some side by side."""
-    at, who = np.empty(_LANES, np.uintp), np.empty(_LANES, np.uintp)
+    at, who = lanes[0], lanes[1]
     count = min(end - first, np.uintp(_LANES))
     following = first + count
     for r in range(count):
@@ -132,31 +133,31 @@ def _descend_rows(X, first, end, nodes, root, bitsets, leaves):
         leaves[who[r] - first] = _descend(X, who[r], nodes, at[r], bitsets)
 
 
-@njit(cache=True, nogil=True)
+@njit(**ENTRY)
 def _add_scores(X, nodes, roots, values, bitsets, outputs, block, out):
     """Add the values of all trees to the scores of all rows."""
     n, width = np.uintp(X.shape[0]), values.shape[1]
-    leaves = np.empty(min(n, np.uintp(block)), np.uintp)
+    leaves, lanes = np.empty(min(n, np.uintp(block)), np.uintp), np.empty((2, _LANES), np.uintp)
     for begin in range(0, n, block):
         first = np.uintp(begin)
         end = min(first + np.uintp(block), n)
         for t in range(len(outputs)):
-            _descend_rows(X, first, end, nodes, np.uintp(roots[t]), bitsets, leaves)
+            _descend_rows(X, first, end, nodes, np.uintp(roots[t]), bitsets, lanes, leaves)
             for i in range(end - first):
                 row = np.uintp(nodes[leaves[i]].left)
                 for k in range(width):
                     out[first + i, np.uintp(outputs[t] + k)] += values[row, np.uintp(k)]
 
 
-@njit(cache=True, nogil=True)
+@njit(**ENTRY)
 def _find_leaves(X, nodes, roots, bitsets, block, out):
     """Number of the leaf of each row in each tree."""
     n, n_trees = np.uintp(out.shape[0]), out.shape[1]
-    leaves = np.empty(min(n, np.uintp(block)), np.uintp)
+    leaves, lanes = np.empty(min(n, np.uintp(block)), np.uintp), np.empty((2, _LANES), np.uintp)
     for begin in range(0, n, block):
         first = np.uintp(begin)
         end = min(first + np.uintp(block), n)
         for t in range(n_trees):
-            _descend_rows(X, first, end, nodes, np.uintp(roots[t]), bitsets, leaves)
+            _descend_rows(X, first, end, nodes, np.uintp(roots[t]), bitsets, lanes, leaves)
             for i in range(end - first):
                 out[first + i, t] = np.int64(leaves[i]) - roots[t]

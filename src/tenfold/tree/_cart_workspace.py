@@ -1,0 +1,81 @@
+"""Memory of one thread that grows trees: tables of nodes that become larger, and scratch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tenfold.tree._cart_criterion_numba import MEDIAN_RULES, CodedRows, Rules
+from tenfold.tree._cart_median_numba import MedianScratch
+from tenfold.tree._cart_node_numba import GROWING_NODE, Scratch
+from tenfold.tree._cart_sort_numba import MAX_DIGIT_VALUES
+
+_FIRST_CAPACITY = 512  # nodes
+_GROUP = 16  # columns whose codes are gathered together
+
+
+class Workspace:
+    """Tables of nodes and memory for trees of up to n rows and p columns.
+
+    Row numbers are below `capacity`.
+    """
+
+    def __init__(self, rules: Rules, n: int, p: int, capacity: int) -> None:
+        self._rules, self._scratch = rules, _make_scratch(rules, n, p, capacity)
+        width = self._scratch.sums.shape[1]
+        self._nodes = np.empty(_FIRST_CAPACITY, GROWING_NODE)
+        self._values = np.empty((_FIRST_CAPACITY, width))
+
+    def grow(
+        self,
+        kernel: Callable[..., bool],
+        data: CodedRows,
+        rows: np.ndarray,
+        root: dict[str, Any],
+        *options: Any,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Nodes, values, and numbers of pending nodes of the tree below a root.
+
+        `kernel` grows until it is done, or until the tables are full.
+        """
+        for name, number in root.items():
+            self._nodes[name][0] = number
+        self._nodes["frontier"][0] = 0
+        state = np.array([1, 1, 0, 1])
+        while not kernel(
+            data, self._rules, rows, self._nodes, self._values, state, self._scratch, *options
+        ):
+            self._nodes = np.concatenate([self._nodes, np.empty_like(self._nodes)])
+            self._values = np.concatenate([self._values, np.empty_like(self._values)])
+        count, _, n_pending, _ = state
+        pending = self._nodes["pending"][:n_pending].copy()
+        return self._nodes[:count].copy(), self._values[:count].copy(), pending
+
+
+def _make_scratch(rules: Rules, n: int, p: int, capacity: int) -> Scratch:
+    group = max(min(p, rules.max_features, _GROUP), 1)
+    medians: Any = 0
+    if isinstance(rules, MEDIAN_RULES):
+        medians = _make_median_scratch(capacity, rules.n_outputs)
+    return Scratch(
+        np.empty((2, n), np.uint64),
+        np.empty((group, n), np.uint32),
+        np.empty((2, n), np.int64),
+        np.empty(MAX_DIGIT_VALUES, np.int64),
+        np.empty((3, rules.bounds[rules.n_outputs]), np.int64),
+        np.stack([np.arange(p), np.zeros(p, np.int64)]),
+        np.empty(n, np.int32),
+        medians,
+    )
+
+
+def _make_median_scratch(n: int, outputs: int) -> MedianScratch:
+    return MedianScratch(
+        np.empty((outputs, n), np.int64),
+        np.empty((outputs, n), np.int64),
+        np.empty((2, n + 1), np.int64),
+        np.empty((4, n)),
+        np.empty(n, np.int64),
+    )
