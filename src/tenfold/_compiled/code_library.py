@@ -7,6 +7,7 @@ waits as it is until a function that Python calls is linked with it. The result 
 function; a first fit takes about half of the time to compile.
 """
 
+# ruff: noqa: SLF001 - numba's own libraries of code, whose steps come in another order here
 from __future__ import annotations
 
 from typing import Any
@@ -20,7 +21,7 @@ _ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of environments of functions beg
 _DYNAMIC = "numba.dynamic.globals"  # how the names of addresses of this process begin
 _UNLINKED = "unlinked"  # kind of a library in the cache that has no machine code
 
-_set_env = JITCPUCodegen.set_env
+_set_env: Any = JITCPUCodegen.set_env
 
 
 class WaitingCodeLibrary(JITCodeLibrary):
@@ -53,7 +54,7 @@ class WaitingCodeLibrary(JITCodeLibrary):
         self._linking_libraries.clear()
         super().finalize()
 
-    def serialize_using_object_code(self) -> tuple[str, str, Any]:
+    def serialize_using_object_code(self) -> Any:
         """What the cache keeps: machine code if there is some."""
         if self._finalized:
             return super().serialize_using_object_code()

@@ -23,5 +23,11 @@ def draw_indices(seed, n, draws, cumulated, indices):
         if len(cumulated) == 0:
             indices[k] = min(np.int64(u * n), n - 1)
         else:
-            place = np.searchsorted(cumulated, np.int64(u * cumulated[-1]), side="right")
-            indices[k] = min(place, n - 1)
+            drawn, low, high = np.int64(u * cumulated[-1]), 0, n - 1
+            while low < high:  # the first row whose cumulated weight is above
+                middle = (low + high) // 2
+                if cumulated[middle] > drawn:
+                    high = middle
+                else:
+                    low = middle + 1
+            indices[k] = low

@@ -2,17 +2,22 @@
 
 Depth-first growth sets nodes of few rows aside (`pending`). Each of them is grown later by itself,
 from a copy of its rows that stays in the cache, and by any thread: `tenfold.tree._cart_grower` puts
-the parts together in a fixed order. Memory comes from Python (`tenfold.tree._cart_workspace`). Children of a node have neighboring numbers, above its own.
+the parts together in a fixed order. Memory comes from Python (`tenfold.tree._cart_workspace`).
+Children of a node have neighboring numbers, above its own.
 """
 
+# ruff: noqa: ARG001, ARG005 - the forms of an overload have the same arguments
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import njit
+from numba.extending import overload
 
-from tenfold.tree._cart_criterion_numba import MONOTONE
+from tenfold.tree._cart_criterion_numba import MONOTONE, GiniRules, SquaredRules
 from tenfold.tree._cart_node_numba import find_split, measure_node, mix_bits, partition_rows
-from tenfold.tree._cart_sort_numba import ENTRY, INNER
+from tenfold.tree._cart_sort_numba import ENTRY, INNER, INNER_OVERLOAD
 
 # Entries of `state`: nodes, nodes in the frontier, pending nodes, leaves.
 _COUNT, _FRONTIER, _PENDING, _LEAVES = 0, 1, 2, 3
@@ -44,8 +49,7 @@ def _evaluate(data, rules, rows, nodes, values, at, scratch):
     return True
 
 
-@njit(**INNER)
-def _bound_children(data, rules, rows, nodes, values, at, left, scratch):
+def _bound_both(data, rules, rows, nodes, values, at, left, scratch):
     """Bounds of the values of two children by the monotone constraint of their split."""
     sign = data.columns[MONOTONE, nodes[at].feature]
     if sign == 0:
@@ -56,6 +60,17 @@ def _bound_children(data, rules, rows, nodes, values, at, left, scratch):
     lower, upper = (left, left + 1) if sign > 0 else (left + 1, left)
     nodes[lower].high = bound
     nodes[upper].low = bound
+
+
+def _bound_children(data, rules, rows, nodes, values, at, left, scratch) -> Any:
+    """`_bound_both`, where rules know constraints."""
+
+
+@overload(_bound_children, jit_options=INNER_OVERLOAD)
+def _overload_bound_children(data, rules, rows, nodes, values, at, left, scratch):
+    if rules.instance_class in (GiniRules, SquaredRules):
+        return lambda data, rules, rows, nodes, values, at, left, scratch: None
+    return _bound_both
 
 
 @njit(**INNER)

@@ -128,8 +128,11 @@ def _overload_measure_medians(data, rules, rows, start, end, values, at, scratch
 
 
 @njit(**INNER)
-def _sum_classes(table, rows, start, end, sums, held):
+def _sum_classes(data, rules, rows, start, end, sums, held):
     """`_sum_rows` for the classes of one output."""
+    table = data.table
+    for c in range(sums.shape[1]):
+        sums[NODE, c] = 0
     weight, changes, label = np.int64(0), np.int64(0), table[rows[start], LABELS]
     for i in range(start, end):
         row = rows[i]
@@ -152,8 +155,9 @@ def _sum_classes(table, rows, start, end, sums, held):
 
 
 @njit(**INNER)
-def _sum_targets(table, rows, start, end, sums, held):
+def _sum_targets(data, rules, rows, start, end, sums, held):
     """`_sum_rows` for one target."""
+    table = data.table
     weight, moment, total = np.int64(0), np.int64(0), np.int64(0)
     changes, first = np.int64(0), table[rows[start], TARGETS + 1]
     for i in range(start, end):
@@ -169,19 +173,15 @@ def _sum_targets(table, rows, start, end, sums, held):
     return weight, moment, changes == 0
 
 
-@njit(**INNER)
-def _sum_rows(data, rules, rows, start, end, sums, held):
-    """Sums of the rows of a node: (weight, moment, whether all targets are equal).
-
-    Sets `held`, what is asked of the rows of one output for each column, side by side.
-    """
+def _sum_outputs(data, rules, rows, start, end, sums, held):
+    """`_sum_rows` for any number of outputs."""
     table, is_class = data.table, rules.criterion <= ENTROPY
+    if rules.n_outputs == 1 and is_class:
+        return _sum_classes(data, rules, rows, start, end, sums, held)
+    if rules.n_outputs == 1:
+        return _sum_targets(data, rules, rows, start, end, sums, held)
     for c in range(sums.shape[1]):
         sums[NODE, c] = 0
-    if rules.n_outputs == 1 and is_class:
-        return _sum_classes(table, rows, start, end, sums, held)
-    if rules.n_outputs == 1:
-        return _sum_targets(table, rows, start, end, sums, held)
     weight, moment, is_pure, first = np.int64(0), np.int64(0), True, rows[start]
     begin = LABELS if is_class else TARGETS + rules.n_outputs
     for i in range(start, end):
@@ -194,6 +194,20 @@ def _sum_rows(data, rules, rows, start, end, sums, held):
         for k in range(begin, begin + rules.n_outputs):
             is_pure = is_pure and table[row, k] == table[first, k]
     return weight, moment, is_pure
+
+
+def _sum_rows(data, rules, rows, start, end, sums, held) -> Any:
+    """Sums of the rows of a node: (weight, moment, whether all targets are equal).
+
+    Sets `held`, what is asked of the rows of one output for each column, side by side.
+    """
+
+
+@overload(_sum_rows, jit_options=INNER_OVERLOAD)
+def _overload_sum_rows(data, rules, rows, start, end, sums, held):
+    if rules.instance_class is GiniRules:
+        return _sum_classes.py_func
+    return _sum_targets.py_func if rules.instance_class is SquaredRules else _sum_outputs
 
 
 @njit(**INNER)
