@@ -12,7 +12,7 @@ import numpy as np
 from tenfold.engine.thread_pool import n_threads, run_in_threads
 from tenfold.tree import _cart_criterion_numba as scan
 from tenfold.tree import _cart_growth_numba as grow
-from tenfold.tree._cart_workspace import Workspace
+from tenfold.tree._cart_memory import GrowthMemory
 from tenfold.tree._rank_codes import ColumnCodes
 from tenfold.tree._rank_codes_numba import keep_weighted
 
@@ -263,16 +263,16 @@ def grow_tree(
     data = _copy_order(data, rules, len(rows))
     p, n = data.codes.shape
     root = {"start": 0, "end": len(rows), "depth": 0, "seed": start, "low": -np.inf, "high": np.inf}
-    space = Workspace(rules, len(rows), p, n)
+    memory = GrowthMemory(rules, len(rows), p, n)
     if rules.max_leaves > 0:
-        return _collect(*space.grow(grow.grow_best_first, data, rows, root)[:2])
+        return _collect(*memory.grow(grow.grow_best_first, data, rows, root)[:2])
     row_bytes = p * data.codes.itemsize
     local_rows = _limit_rows(_LOCAL_ROWS, _LOCAL_BYTES // row_bytes)
     top_rows = _limit_rows(_TOP_ROWS, _TOP_BYTES // row_bytes)
     threads = n_threads() if threads is None else threads
     if len(rows) <= local_rows or (threads == 1 and len(data.order) > 0):
         local_rows = 0  # nothing to share or to copy
-    nodes, values, pending = space.grow(grow.grow_depth_first, data, rows, root, local_rows)
+    nodes, values, pending = memory.grow(grow.grow_depth_first, data, rows, root, local_rows)
     if len(pending) > 0:
         parts = _grow_pending(data, rules, rows, nodes[pending], local_rows, threads)
         nodes, values = _assemble(nodes, values, pending, parts)
@@ -316,7 +316,7 @@ def _grow_pending(
     parts: list[Any] = [None] * len(roots)
 
     def work() -> None:
-        space = Workspace(rules, local_rows, p, local_rows)
+        memory = GrowthMemory(rules, local_rows, p, local_rows)
         codes = np.empty((p, local_rows), data.codes.dtype, order="F")
         table = np.empty((local_rows, data.table.shape[1]), np.int64)
         local, own = data._replace(codes=codes, table=table), np.empty(local_rows, np.int32)
@@ -330,7 +330,7 @@ def _grow_pending(
                 grow.copy_rows(data.codes, data.table, part, codes, table)
                 own[: len(part)] = np.arange(len(part))
                 here, which, root["start"], root["end"] = local, own, 0, len(part)
-            parts[item] = space.grow(grow.grow_depth_first, here, which, root, 0)[:2]
+            parts[item] = memory.grow(grow.grow_depth_first, here, which, root, 0)[:2]
 
     run_in_threads(work, min(threads, len(roots)) - 1)
     return parts

@@ -2,7 +2,7 @@
 
 Depth-first growth sets nodes of few rows aside (`pending`). Each of them is grown later by itself,
 from a copy of its rows that stays in the cache, and by any thread: `tenfold.tree._cart_grower` puts
-the parts together in a fixed order. Memory comes from Python (`tenfold.tree._cart_workspace`).
+the parts together in a fixed order. Memory comes from Python (`tenfold.tree._cart_memory`).
 Children of a node have neighboring numbers, above its own.
 """
 

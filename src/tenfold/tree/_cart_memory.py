@@ -16,7 +16,7 @@ _FIRST_CAPACITY = 512  # nodes
 _GROUP = 16  # columns whose codes are gathered together
 
 
-class Workspace:
+class GrowthMemory:
     """Tables of nodes and memory for trees of up to n rows and p columns.
 
     Row numbers are below `capacity`.
