@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,6 @@ import tenfold
 
 HOME = Path(tenfold.__file__).parent
 FILES = sorted(HOME.rglob("*.py"))
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 
 NOUNS_IN_ING = re.compile(
     "averaging|bagging|binning|boosting|embedding|encoding|padding|pooling|preprocessing|pruning|"
@@ -28,6 +28,11 @@ COINED = re.compile(
 VERBS_IN_ED = re.compile(
     r"^(?!is_|has_|_?(?:embed|seed|feed|speed|need))_?[a-z]+(?:ed|kept|made|said|told)$"
 )
+
+
+@cache
+def trees():
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 
 
 def names_of(tree):
@@ -51,7 +56,7 @@ def where(path, line):
 
 def test_a_class_name_means_one_class():
     homes = defaultdict(list)
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         for node in tree.body:
             if isinstance(node, ast.ClassDef):
                 homes[node.name].append(where(path, node.lineno))
@@ -71,7 +76,7 @@ def test_modules_are_nouns():
 def test_identifiers_are_in_the_words_of_the_field(words, kinds):
     found = [
         f"{where(path, line)} {name}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for line, name, kind in names_of(tree)
         if words.search(name if words is VERBS_IN_ED else name.lower())
         and (kinds is None or kind == "function")
@@ -81,7 +86,7 @@ def test_identifiers_are_in_the_words_of_the_field(words, kinds):
 
 def test_files_and_functions_have_one_idea_each():
     long = [str(p.relative_to(HOME)) for p in FILES if len(p.read_text().splitlines()) > 500]
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
                 body = node.body[1:] if ast.get_docstring(node) is not None else node.body

@@ -33,7 +33,6 @@ def raises(*words):
 
 
 def open_files(folder):
-    gc.collect()
     places = (os.path.realpath(link) for link in Path("/proc/self/fd").glob("*"))
     return [place for place in places if place.startswith(str(folder))]
 
@@ -47,6 +46,7 @@ def temporary(tmp_path_factory, monkeypatch):
     assert list(folder.iterdir()) == []
     deadline = time.monotonic() + 10  # a thread that wakes late lets go late
     while open_files(tmp_path_factory.getbasetemp()) and time.monotonic() < deadline:
+        gc.collect()
         time.sleep(0.05)
     assert open_files(tmp_path_factory.getbasetemp()) == []
 
