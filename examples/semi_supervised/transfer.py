@@ -55,6 +55,46 @@ style_axes(ax)
 plt.show()
 
 # %%
+# The same with the layers themselves: those of a network that has learned six digits go into a new
+# one, frozen below new layers, or trained further. The frozen convolution serves almost as well as
+# a new one, and costs no gradients. The frozen hidden layer again has forgotten what six digits did
+# not need; trained further, it is as good as a fresh start. Transfer pays where the old task has
+# more to teach than six digits of 8 by 8 pixels.
+from tenfold import SequentialClassifier
+from tenfold.neural import Conv2d, Dense, Flatten, pretrained_layers
+
+images, body = X.reshape(-1, 8, 8, 1), [Conv2d(16, 3, "relu"), Flatten(), Dense(32, "relu")]
+settings = {"learning_rate": 0.005, "epochs": 40, "batch_size": 32, "random_state": 0}
+first = SequentialClassifier([*body, Dense()], **settings | {"epochs": 10})
+first.fit(images[old], y[old])
+bodies = {
+    "from nothing": body,
+    "frozen convolution": [*pretrained_layers(first, 2), Dense(32, "relu")],
+    "all frozen": pretrained_layers(first),
+    "all fine-tuned": pretrained_layers(first, trainable=True),
+}
+fig, ax = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
+for k, (name, layers) in enumerate(bodies.items()):
+    curve = []
+    for n in counts:
+        scores = []
+        for seed in range(2):
+            order = np.random.default_rng(seed).permutation(np.flatnonzero(~old))
+            few = np.concatenate([order[y[order] == c][:n] for c in range(6, 10)])
+            rest = np.setdiff1d(order, few)
+            model = SequentialClassifier([*layers, Dense()], **settings)
+            scores.append(model.fit(images[few], y[few]).score(images[rest], y[rest]))
+        curve.append(np.mean(scores))
+    print(f"{name:18s}", *(f"{score:.3f}" for score in curve))
+    ax.plot(counts, curve, marker="o", color=palette_color(k), label=name)
+ax.set(xlabel="examples of each new digit", ylabel="accuracy", xscale="log")
+ax.set_xticks(counts, counts)
+ax.minorticks_off()
+ax.legend(frameon=False)
+style_axes(ax)
+plt.show()
+
+# %%
 # Waves of random height and place. From the parameters that Reptile finds, ten steps on ten points
 # come near a new wave; from those of any one wave they do not.
 

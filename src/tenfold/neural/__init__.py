@@ -60,6 +60,10 @@ _OFFERS = {
         "PositionalEmbedding",
         "sinusoidal_positions",
     ),
+    "layers.pretrained": (
+        "Pretrained",
+        "pretrained_layers",
+    ),
     "layers.recurrent": (
         "Bidirectional",
         "GatedRnn",

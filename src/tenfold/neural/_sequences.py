@@ -108,12 +108,14 @@ def has_step_targets(X: np.ndarray, y: Any) -> bool:
 
 def has_sequence_layer(layers: Sequence[Layer]) -> bool:
     """Whether one of the layers is for sequences."""
-    return any(isinstance(a, Embedding) or hasattr(_unwrap(a), "all_states") for a in layers)
+    return any(isinstance(a, Embedding) or hasattr(a, "all_states") for a in map(_unwrap, layers))
 
 
 def _unwrap(layer: Any) -> Any:
-    """The layer itself, or the one inside of `Bidirectional`."""
-    return getattr(layer, "layer", layer)
+    """The layer itself, or the one inside of `Bidirectional` or `Pretrained`."""
+    while hasattr(layer, "layer"):
+        layer = layer.layer
+    return layer
 
 
 def check_stepwise_layers(layers: Sequence[Layer]) -> None:
@@ -125,11 +127,12 @@ def check_stepwise_layers(layers: Sequence[Layer]) -> None:
 
     mixing = (AveragePool, BatchNorm, Conv1d, Conv2d, Flatten, MaxPool, Reshape)
     for number, layer in enumerate(layers):
-        if getattr(_unwrap(layer), "all_states", True) is False:
+        inner = _unwrap(layer)
+        if getattr(inner, "all_states", True) is False:
             return  # the last state is not a sequence
-        if isinstance(layer, mixing):
+        if isinstance(inner, mixing):
             raise ValueError(  # noqa: TRY004  the type of the layer is not wrong by itself
-                f"layer {number}, {type(layer).__name__}, mixes the steps of a sequence and cannot "
+                f"layer {number}, {type(inner).__name__}, mixes the steps of a sequence and cannot "
                 "take sequences of different lengths: put a recurrent layer before it, or give "
                 "sequences of one length as an array"
             )

@@ -26,6 +26,7 @@ from tenfold.neural.layers.dropout import Dropout
 from tenfold.neural.layers.embedding import Embedding
 from tenfold.neural.layers.normalization import BatchNorm, LayerNorm
 from tenfold.neural.layers.pooling import AveragePool, MaxPool, pool_window
+from tenfold.neural.layers.pretrained import unwrap_pretrained
 from tenfold.neural.layers.recurrent import (
     Bidirectional,
     GatedRnn,
@@ -362,10 +363,11 @@ def to_onnx(model: Any, path: str | Path) -> None:
     (True, (4, 2))
     """
     check_is_fitted(model)
-    graph, network = OnnxGraph(), model.network_
-    inputs = _graph_inputs(model, graph)
+    graph = OnnxGraph()
+    network, arrays = unwrap_pretrained(model.network_, model.params_)
+    inputs = _graph_inputs(model, network, graph)
     x, shapes = "X", [network.shape, *network.shapes]
-    for number, params in enumerate(network.parts(model.params_)):
+    for number, params in enumerate(network.parts(arrays)):
         x = _add_layer(network.layers[number], graph, params, x, shapes[number])
     width, loss = prod(shapes[-1]), model._objective().loss  # noqa: SLF001
     scores = graph.add("Reshape", x, np.array([-1, width]))
@@ -374,10 +376,10 @@ def to_onnx(model: Any, path: str | Path) -> None:
     graph.save(inputs, _graph_outputs(model, graph, predictions, columns), path)
 
 
-def _graph_inputs(model: Any, graph: OnnxGraph) -> list[Any]:
+def _graph_inputs(model: Any, network: Any, graph: OnnxGraph) -> list[Any]:
     """Inputs of the graph: rows, and lengths of sequences where they differ."""
     value = _import_onnx().helper.make_tensor_value_info
-    kind = _INT64 if isinstance(model.network_.layers[0], Embedding) else _FLOAT
+    kind = _INT64 if isinstance(network.layers[0], Embedding) else _FLOAT
     if not getattr(model, "ragged_", False):
         return [value("X", kind, ["n", *model.row_shape_])]
     graph.lengths = "lengths"

@@ -17,6 +17,7 @@ from tenfold.neural.layers.dropout import Dropout
 from tenfold.neural.layers.embedding import Embedding
 from tenfold.neural.layers.normalization import BatchNorm, LayerNorm
 from tenfold.neural.layers.pooling import AveragePool, MaxPool
+from tenfold.neural.layers.pretrained import unwrap_pretrained
 from tenfold.neural.layers.recurrent import (
     Bidirectional,
     GatedRnn,
@@ -112,7 +113,7 @@ def to_torch(model: Any) -> dict[str, np.ndarray]:
     {'0.weight': (8, 3), '0.bias': (8,), '2.weight': (1, 8), '2.bias': (1,)}
     """
     check_is_fitted(model)
-    return state_dict(model.network_, model.params_)
+    return state_dict(*unwrap_pretrained(model.network_, model.params_))
 
 
 def state_dict(network: Network, params: list[np.ndarray]) -> dict[str, np.ndarray]:
