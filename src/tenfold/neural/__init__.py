@@ -60,7 +60,7 @@ _OFFERS = {
         "PositionalEmbedding",
         "sinusoidal_positions",
     ),
-    "layers.pretrained": (
+    "layers.pretrained_layer": (
         "Pretrained",
         "pretrained_layers",
     ),

@@ -141,7 +141,7 @@ CLASS_TAGS: dict[str, str] = {
     "positional_embedding": "tenfold.neural.layers.positions.PositionalEmbedding",
     "power_decay": "tenfold.optim.schedules.PowerDecay",
     "precomputed_kernel": "tenfold.kernel.object_kernels.PrecomputedKernel",
-    "pretrained": "tenfold.neural.layers.pretrained.Pretrained",
+    "pretrained": "tenfold.neural.layers.pretrained_layer.Pretrained",
     "probit_loss": "tenfold.math.losses.ProbitLoss",
     "quadratic_kernel": "tenfold.kernel.dot_product.QuadraticKernel",
     "random_padding": "tenfold.neural.augmentation.RandomPadding",

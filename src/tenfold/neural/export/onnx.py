@@ -26,7 +26,7 @@ from tenfold.neural.layers.dropout import Dropout
 from tenfold.neural.layers.embedding import Embedding
 from tenfold.neural.layers.normalization import BatchNorm, LayerNorm
 from tenfold.neural.layers.pooling import AveragePool, MaxPool, pool_window
-from tenfold.neural.layers.pretrained import unwrap_pretrained
+from tenfold.neural.layers.pretrained_layer import unwrap_pretrained
 from tenfold.neural.layers.recurrent import (
     Bidirectional,
     GatedRnn,
