@@ -4,7 +4,8 @@ numba optimizes every function with all that it calls and makes machine code of 
 can never call it: the innermost of ten functions is optimized ten times, and nine times in vain.
 Here a function without a wrapper for Python (`no_cpython_wrapper`, and whatever `overload` gives)
 waits as it is until a function that Python calls is linked with it. The result is the same
-function; a first fit takes about half of the time to compile.
+function; a first fit takes about half of the time to compile. These are inner parts of numba: with
+another version than the tested one, numba compiles in its own way.
 """
 
 # ruff: noqa: SLF001 - numba's own libraries of code, whose steps come in another order here
@@ -13,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import binding
+from numba import version_info
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.environment import lookup_environment
 
@@ -20,6 +22,7 @@ _WRAPPER = "_ZN7cpython"  # how the names of wrappers for Python begin
 _ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of environments of functions begin
 _DYNAMIC = "numba.dynamic.globals"  # how the names of addresses of this process begin
 _UNLINKED = "unlinked"  # kind of a library in the cache that has no machine code
+_TESTED = (0, 68)  # version of numba
 
 _set_env: Any = JITCPUCodegen.set_env
 
@@ -121,5 +124,6 @@ def set_env(self: Any, env_name: str, env: Any) -> None:
         _set_env(self, env_name, env)
 
 
-JITCPUCodegen._library_class = WaitingCodeLibrary
-JITCPUCodegen.set_env = set_env
+if version_info[:2] == _TESTED:
+    JITCPUCodegen._library_class = WaitingCodeLibrary
+    JITCPUCodegen.set_env = set_env
