@@ -13,6 +13,8 @@ from tenfold.base.estimator import Estimator
 from tenfold.embeddings._corpus import select_words
 from tenfold.embeddings.cooccurrence import WEIGHTINGS, CooccurrenceTable, count_cooccurrences
 from tenfold.embeddings.word_vectors import WordVectorQueries
+from tenfold.engine.arrays import SparseSource
+from tenfold.engine.hooks import record_data
 
 COUNT = Interval(Integral, 1, None, closed="left")
 TABLE_CONSTRAINTS: dict[str, Any] = {"weighting": [StrOptions(set(WEIGHTINGS))]}
@@ -163,6 +165,7 @@ class TableEmbedding(EmbeddingModel):
                 "no two words of the vocabulary occur near each other: enlarge the window, or "
                 "give longer documents"
             )
+        record_data(SparseSource(near), None)
         learned = self._word_attributes(table.words, table.counts, kept)
         learned |= {"statistic_": table, "n_documents_": table.n_documents}
         self._set_learned(learned | self._learn_vectors(near))

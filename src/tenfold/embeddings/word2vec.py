@@ -14,6 +14,8 @@ from tenfold.embeddings._base import COUNT, WORD_CONSTRAINTS, EmbeddingModel
 from tenfold.embeddings._corpus import OUTSIDE, read_corpus
 from tenfold.embeddings._skip_gram_numba import STRATA
 from tenfold.embeddings._strata import run_parts, run_strata
+from tenfold.engine.arrays import ArraySource
+from tenfold.engine.hooks import record_data
 from tenfold.optim.convergence import until_converged
 
 _SEGMENT_TOKENS = 65_536  # words whose pairs are made at a time; windows end at its bounds
@@ -194,6 +196,8 @@ class Word2Vec(EmbeddingModel):
             numbers[kept] = np.arange(len(kept))
             learned = self._word_attributes(corpus.words, corpus.counts, kept)
             tokens = corpus.renumber(numbers)
+            for column in (tokens, corpus.starts):
+                record_data(ArraySource(column[:, None]), None)
             learned |= self._train(tokens, corpus.starts, learned["counts_"])
             learned["n_tokens_"], learned["n_documents_"] = len(tokens), len(corpus.starts) - 1
             self._set_learned(learned)
