@@ -1,19 +1,26 @@
-"""Word vectors of 20 Newsgroups against gensim: time and similarity scores."""
+"""Word vectors of 20 Newsgroups against gensim: words a second and similarity scores.
+
+Each side has one thread, and its processor time is taken: gensim's results depend on the number of
+threads, and ours do not. Words a second count every word of every epoch, reading included.
+"""
 
 from __future__ import annotations
 
 from functools import partial
 from importlib import util
+from time import process_time
 from typing import Any, NamedTuple
 
-from benchmarks.report import Row, Table, figure, tell, timed
-from benchmarks.timing import interleaved, seconds
+from benchmarks.report import Row, Table, figure, tell
+from benchmarks.timing import interleaved
 
 TITLE = "Word vectors"
-HEADER = ["case", "peer", "ours (s)", "peer (s)", "ratio", "target", "WordSim ours", "peer"]
+HEADER = ["case", "peer", "ours (words/s)", "peer (words/s)", "ratio", "target"]
+HEADER += ["WordSim ours", "peer", "SimLex ours", "peer"]
 OURS, PEER = "tenfold", "gensim"
 DIMENSIONS, WINDOW, NEGATIVE, EPOCHS, MIN_COUNT = 100, 5, 5, 5, 5
-SCORE_SLACK = 0.03  # rank correlation that ours may lose
+SCORE_SLACK = 0.03  # rank correlation that ours may lose; seeds differ by as much
+SHARE = 2  # every second message: all of them take twice as long
 
 
 class Case(NamedTuple):
@@ -34,7 +41,9 @@ def names() -> list[str]:
 
 def run(wanted: list[str], *, quick: bool) -> Table:
     chosen = [case for case in cases() if case.name in wanted]
-    notes = ["words of 20 Newsgroups, 100 dimensions, window 5, 5 negative words, 5 epochs"]
+    notes = [
+        "half of 20 Newsgroups, 100 dimensions, window 5, 5 negative words, 5 epochs, a thread"
+    ]
     if util.find_spec(PEER) is None:
         return Table(TITLE, HEADER, [], [*notes, "left out: gensim is not installed"])
     return Table(
@@ -45,21 +54,24 @@ def run(wanted: list[str], *, quick: bool) -> Table:
 def contest(case: Case, *, quick: bool) -> Row:
     documents = read_documents(quick=quick)
     fits = {OURS: partial(fit_ours, case, documents), PEER: partial(fit_gensim, case, documents)}
-    scores: dict[str, float] = {}
+    scores: dict[str, dict[str, float]] = {}
 
     def turn(home: str, _: int) -> list[float]:
-        found: list[Any] = []
-        elapsed = seconds(lambda: found.append(fits[home]()))
-        scores[home] = similarity(found[0])
+        start = process_time()
+        model = fits[home]()
+        elapsed = process_time() - start
+        scores[home] = {data: similarity(model, data) for data in ("wordsim353", "simlex999")}
         return [elapsed]
 
     fit_ours(case, documents[:50])  # compiled
     times = interleaved({h: partial(turn, h) for h in fits}, 1)
     ratio = times[PEER].median / times[OURS].median
-    good = scores[OURS] >= scores[PEER] - SCORE_SLACK
+    good = all(scores[OURS][data] >= scores[PEER][data] - SCORE_SLACK for data in scores[PEER])
     verdict = ("met" if ratio >= case.target else "missed") if good else "not counted: worse"
-    cells = [case.name, PEER, timed(times[OURS]), timed(times[PEER]), f"{ratio:.2f}x"]
-    return Row([*cells, f"{case.target:g}x", *(figure(scores[h], 3) for h in fits)], verdict)
+    words = EPOCHS * sum(len(document) for document in documents)
+    cells = [case.name, PEER, *(f"{words / times[home].median:,.0f}" for home in fits)]
+    cells += [f"{ratio:.2f}x", f"{case.target:g}x"]
+    return Row([*cells, *(figure(scores[h][d], 3) for d in scores[PEER] for h in fits)], verdict)
 
 
 def read_documents(*, quick: bool) -> list[list[str]]:
@@ -69,7 +81,7 @@ def read_documents(*, quick: bool) -> list[list[str]]:
     from tenfold.datasets import fetch_20newsgroups
 
     texts = fetch_20newsgroups().data
-    return [re.findall(r"(?u)\b\w\w+\b", text.lower()) for text in texts[:: 10 if quick else 1]]
+    return [re.findall(r"(?u)\b\w\w+\b", text.lower()) for text in texts[:: 10 if quick else SHARE]]
 
 
 def fit_ours(case: Case, documents: list[list[str]]) -> Any:
@@ -82,6 +94,7 @@ def fit_ours(case: Case, documents: list[list[str]]) -> Any:
         negatives=NEGATIVE,
         epochs=EPOCHS,
         min_count=MIN_COUNT,
+        n_jobs=1,
         random_state=0,
     ).fit(documents)
 
@@ -97,7 +110,7 @@ def fit_gensim(case: Case, documents: list[list[str]]) -> Any:
         negative=NEGATIVE,
         epochs=EPOCHS,
         min_count=MIN_COUNT,
-        workers=2,
+        workers=1,
         seed=0,
     )
     from tenfold import WordVectors
@@ -105,10 +118,10 @@ def fit_gensim(case: Case, documents: list[list[str]]) -> Any:
     return WordVectors(model.wv.index_to_key, model.wv.vectors)
 
 
-def similarity(model: Any) -> float:
-    """Rank correlation with the judgments of WordSim-353."""
+def similarity(model: Any, name: str) -> float:
+    """Rank correlation with the judgments of people."""
     from tenfold.datasets import fetch_word_similarity
     from tenfold.embeddings import evaluate_similarity
 
-    data = fetch_word_similarity("wordsim353")
+    data = fetch_word_similarity(name)
     return evaluate_similarity(model, data.data, data.target).correlation

@@ -341,3 +341,24 @@ def test_what_is_wrong_is_said():
         a.merge(b)
     with pytest.raises(ValueError, match="without blanks"):
         write_word_vectors("unused", ["a b"], [[1.0]])
+
+
+@pytest.mark.parametrize("algorithm", ["skip_gram", "cbow"])
+def test_the_reported_loss_is_that_of_the_vectors_after_each_epoch(algorithm):
+    options = {"algorithm": algorithm, "min_count": 1, "subsample": 0, "random_state": 0}
+    still = Word2Vec(4, epochs=1, learning_rate=1e-9, min_learning_rate=1e-9, **options)
+    losses = still.fit(make_texts()).history_["objective"]
+    np.testing.assert_allclose(losses, [np.log(2)], rtol=1e-6)  # contexts begin at zero
+    losses = Word2Vec(4, epochs=6, **options).fit(make_texts()).history_["objective"]
+    assert (np.diff(losses) < 0).all()
+
+
+def test_the_loss_of_words_at_random_is_the_mean_over_all_pairs():
+    rng = np.random.default_rng(0)
+    texts = [[f"w{n}" for n in rng.integers(0, 3, 50)] for _ in range(100)]
+    model = Word2Vec(4, epochs=3, min_count=1, subsample=0, random_state=0).fit(texts)
+    scores = model.vectors_ @ model.context_vectors_.T
+    near, far = np.log1p(np.exp(-scores)).mean(), np.log1p(np.exp(scores)).mean()
+    negatives = 5 * 2 / 3  # one in three is the word itself, and left out
+    expected = (near + negatives * far) / (1 + negatives)
+    np.testing.assert_allclose(model.history_["objective"][-1], expected, rtol=0.01)

@@ -70,3 +70,8 @@ def test_the_score_of_implicit_models_is_their_ndcg():
     for model in (BPR(8, random_state=0), ImplicitALS(4, random_state=0)):
         model.fit(train)
         assert model.score(test) == evaluate_ranking(model, test).values()["ndcg"]
+
+
+def test_counts_of_zero_and_below_are_refused():
+    with pytest.raises(ValueError, match="zero or negative"):
+        BPR(2).fit([["a", "x"], ["a", "y"], ["b", "x"]], [1, 0, 2])

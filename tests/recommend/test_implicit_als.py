@@ -102,3 +102,8 @@ def test_long_vectors_are_fitted_by_gradient_steps_and_short_ones_exactly():
     for k, solver in ((4, "cholesky"), (32, "cg")):
         models = [ImplicitALS(k, solver=s, random_state=0).fit(ratings) for s in ("auto", solver)]
         assert_array_equal(models[0].item_factors_, models[1].item_factors_)
+
+
+def test_counts_that_prefer_nothing_are_refused():
+    with pytest.raises(ValueError, match="nothing is preferred"):
+        ImplicitALS(2).fit([["a", "x"], ["b", "y"]], [-1, 0])

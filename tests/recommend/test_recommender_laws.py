@@ -171,3 +171,26 @@ def test_arrays_that_do_not_fit_are_refused(model, tmp_path):
         setattr(fitted, name, getattr(fitted, name) + change)
         with pytest.raises(ValueError, match=name):
             fitted.save(tmp_path / "model")
+
+
+def test_wishes_that_make_no_sense_are_refused_and_single_items_are_lists(model):
+    X, y = data()
+    fitted = fit(model, np.char.add("i", X.astype(str)), y)
+    for n in (0, 2.5, "3"):
+        with pytest.raises(ValueError, match="whole number"):
+            fitted.recommend("i3", n)
+        with pytest.raises(ValueError, match="whole number"):
+            fitted.similar_items("i3", n)
+    with pytest.raises(ValueError, match="explain: give an item"):
+        fitted.explain(item="i3")
+    first = fitted.recommend("i3", 1).items[0]
+    assert first not in fitted.recommend("i3", 5, exclude=first).items
+    assert fitted.recommend("i3", 1, among=first).items.tolist() == [first]
+
+
+def test_somebody_whose_ratings_tell_nothing_gets_what_is_popular(model):
+    X, y = data()
+    fitted = fit(model, X, y)
+    popular = fitted.popular_items(4)
+    for ratings in ({}, {999: 5.0}):
+        assert_array_equal(fitted.recommend(ratings=ratings, n=4).items, popular.items)

@@ -204,7 +204,7 @@ def _try_candidates(
     """All attempts within the time, best first, and the best recommender."""
     metric, sign = ("rmse", 1) if explicit else ("ndcg", -1)
     end, attempts, models = perf_counter() + 60 * config.minutes, [], {}
-    for candidate in _candidates(len(train.value), config.seed, explicit=explicit):
+    for candidate in _candidates(train.value, config.seed, explicit=explicit):
         if attempts and perf_counter() > end:
             callbacks.message(f"{candidate.title} was left out: the time is up.")
             continue
@@ -240,16 +240,20 @@ def _hold_out(table: RatingTable, config: LearnConfig) -> tuple[RatingTable, Rat
     return table.take(first), table.take(second)
 
 
-def _candidates(n: int, seed: int, *, explicit: bool) -> list[RecommenderCandidate]:
+def _candidates(values: np.ndarray, seed: int, *, explicit: bool) -> list[RecommenderCandidate]:
     if not explicit:
-        return [
+        found = [
             RecommenderCandidate(
                 f"implicit_als_{k}_{weight}",
                 f"Implicit ALS, {k} factors, confidence {weight}",
                 tenfold.ImplicitALS(k, confidence=weight, random_state=seed),
             )
             for k, weight in ((16, 0.2), (16, 1.0), (16, 5.0), (64, 0.2), (64, 1.0))
-        ] + [RecommenderCandidate("bpr", "BPR, 32 factors", tenfold.BPR(random_state=seed))]
+        ]
+        if (values > 0).all():  # it takes every pair as liked
+            bpr = tenfold.BPR(random_state=seed)
+            found.append(RecommenderCandidate("bpr", "BPR, 32 factors", bpr))
+        return found
     found = [RecommenderCandidate("biases", "Biases alone", tenfold.ALS(0))]
     near = tenfold.KNNRecommender(
         metric="pearson", center="baseline", shrinkage=50, min_similarity=0.0
@@ -261,7 +265,7 @@ def _candidates(n: int, seed: int, *, explicit: bool) -> list[RecommenderCandida
             found.append(
                 RecommenderCandidate(f"als_{k}_{lam}", f"ALS, {k} factors, penalty {lam}", model)
             )
-    if n <= _MAX_SAMPLED_ROWS:
+    if len(values) <= _MAX_SAMPLED_ROWS:
         sampler = tenfold.BayesianPMF(random_state=seed)
         found.append(RecommenderCandidate("bayesian_pmf", "Bayesian PMF, 10 factors", sampler))
     return found

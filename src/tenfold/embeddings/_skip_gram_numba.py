@@ -24,7 +24,6 @@ from tenfold._compiled.row_hash import mix_bits
 
 _OPTIONS: Any = {"cache": True, "nogil": True, "error_model": "numpy"}
 STRATA = 8
-_LOSS_EVERY = 16  # samples of which one counts for the reported loss
 _AHEAD = 4  # samples until a vector is needed, when it is fetched into the cache
 _LOW_BITS = np.uint64(0xFFFFFFFF)
 _HALF_WORD = np.uint64(32)
@@ -111,9 +110,8 @@ def group_samples(samples, m, grouped, offsets):
 
 @njit(**_OPTIONS)
 def train_group(samples, a, b, inputs, outputs, rate):
-    """Steps of samples a to b on vectors of inputs and outputs; returns (loss, samples counted)."""
+    """Steps of samples a to b on vectors of inputs and outputs."""
     flat_in, flat_out, width = inputs.reshape(-1), outputs.reshape(-1), inputs.shape[1]
-    loss, counted = 0.0, 0
     for s in range(a, b):
         if s + _AHEAD < b:
             ahead = np.int64(samples[s + _AHEAD, 1]) * width
@@ -121,18 +119,33 @@ def train_group(samples, a, b, inputs, outputs, rate):
                 prefetch(flat_out, ahead + line)
         at, to = np.uint64(samples[s, 0] * width), np.uint64(samples[s, 1] * width)
         score = dot_product(flat_in, np.int64(at), flat_out, np.int64(to), width)
-        label = np.float32(samples[s, 2])
-        decay = np.float32(math.exp(-abs(score)))
-        probability = (_ONE if score >= _ZERO else decay) / (_ONE + decay)
-        if s % _LOSS_EVERY == 0:
-            loss += max(score, _ZERO) - label * score + math.log1p(decay)
-            counted += 1
-        step = rate * (label - probability)
+        step = rate * (np.float32(samples[s, 2]) - _sigmoid(score))
         for k in range(np.uint64(width)):
             before = flat_in[at + k]
             flat_in[at + k] = before + step * flat_out[to + k]
             flat_out[to + k] += step * before
-    return loss, counted
+
+
+@njit(inline="always", **_OPTIONS)
+def _sigmoid(score):
+    decay = np.float32(math.exp(-abs(score)))
+    return (_ONE if score >= _ZERO else decay) / (_ONE + decay)
+
+
+@njit(inline="always", **_OPTIONS)
+def _logistic_loss(score, label):
+    return max(score, _ZERO) - label * score + math.log1p(math.exp(-abs(score)))
+
+
+@njit(**_OPTIONS)
+def skip_gram_loss(samples, m, inputs, outputs):
+    """Sum of the losses of samples, without a step."""
+    flat_in, flat_out, width = inputs.reshape(-1), outputs.reshape(-1), inputs.shape[1]
+    loss = 0.0
+    for s in range(m):
+        at, to = np.int64(samples[s, 0]) * width, np.int64(samples[s, 1]) * width
+        loss += _logistic_loss(dot_product(flat_in, at, flat_out, to, width), samples[s, 2])
+    return loss
 
 
 @njit(**_OPTIONS)
@@ -162,45 +175,60 @@ def _add_to_window(kept, owners, i, reach, flat, error):
 
 @njit(**_OPTIONS)
 def _output_step(mean, flat_out, word, label, rate, error):
-    """A step of one output word, whose share of the input's step is added to `error`.
-
-    Returns the loss before it.
-    """
+    """A step of one output word, whose share of the input's step is added to `error`."""
     width = len(mean)
     to = np.uint64(word * width)
     score = dot_product(mean, 0, flat_out, np.int64(to), width)
-    decay = np.float32(math.exp(-abs(score)))
-    probability = (_ONE if score >= _ZERO else decay) / (_ONE + decay)
-    step = rate * (label - probability)
+    step = rate * (label - _sigmoid(score))
     for k in range(np.uint64(width)):
         error[k] += step * flat_out[to + k]
         flat_out[to + k] += step * mean[k]
-    return max(score, _ZERO) - label * score + math.log1p(decay)
 
 
 @njit(**_OPTIONS)
 def train_cbow(
     kept, places, owners, reach, seed, negatives, thresholds, aliases, inputs, outputs, rate
 ):  # fmt: skip
-    """CBOW: the mean vector of a window predicts its middle, in text order; (loss, samples)."""
+    """CBOW: the mean vector of a window predicts its middle, in text order."""
     width, start = inputs.shape[1], mix_bits(seed)
     flat_in, flat_out = inputs.reshape(-1), outputs.reshape(-1)
     mean, error = np.empty(width, np.float32), np.empty(width, np.float32)
-    loss, samples = 0.0, 0
     for i in range(len(kept)):
         size = _sum_window(kept, owners, i, reach[i], flat_in, mean)
         if size == 0:
             continue
         mean *= _ONE / np.float32(size)
         error[:] = _ZERO
-        loss += _output_step(mean, flat_out, kept[i], _ONE, rate, error)
-        samples += 1
+        _output_step(mean, flat_out, kept[i], _ONE, rate, error)
         counter = mix_bits(start + np.uint64(places[i]))
         for _ in range(negatives):
             counter += np.uint64(1)
             word = _draw_word(mix_bits(counter), thresholds, aliases)
             if word != kept[i]:
-                loss += _output_step(mean, flat_out, word, _ZERO, rate, error)
-                samples += 1
+                _output_step(mean, flat_out, word, _ZERO, rate, error)
         _add_to_window(kept, owners, i, reach[i], flat_in, error)
+
+
+@njit(**_OPTIONS)
+def cbow_loss(kept, places, owners, reach, seed, negatives, thresholds, aliases, inputs, outputs):
+    """Sum of the losses of all samples, without a step, and their number."""
+    width, start = inputs.shape[1], mix_bits(seed)
+    flat_in, flat_out = inputs.reshape(-1), outputs.reshape(-1)
+    mean, loss, samples = np.empty(width, np.float32), 0.0, 0
+    for i in range(len(kept)):
+        size = _sum_window(kept, owners, i, reach[i], flat_in, mean)
+        if size == 0:
+            continue
+        mean *= _ONE / np.float32(size)
+        counter = mix_bits(start + np.uint64(places[i]))
+        for n in range(negatives + 1):
+            word, label = kept[i], 1
+            if n > 0:
+                counter += np.uint64(1)
+                word, label = _draw_word(mix_bits(counter), thresholds, aliases), 0
+                if word == kept[i]:
+                    continue
+            score = dot_product(mean, 0, flat_out, word * width, width)
+            loss += _logistic_loss(score, label)
+            samples += 1
     return loss, samples

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from tenfold.engine.hooks import record_data
 from tenfold.optim.convergence import until_converged
 
 _SEGMENT_TOKENS = 65_536  # words whose pairs are made at a time; windows end at its bounds
+_LOSS_TOKENS = 512  # words of a stretch of the corpus from which the loss is computed
+_MAX_LOSS_STRIDE = 16  # stretches of which one counts, in a corpus that is long enough
 _PARTS = 8  # of a segment, for threads
 _FULL = 2.0**32
 
@@ -96,12 +98,18 @@ class Word2Vec(EmbeddingModel):
     vectors_ : (n_words, n_components) their vectors
     context_vectors_ : (n_words, n_components) y of the objective
     n_tokens_, n_documents_ : words of the corpus, with those outside the vocabulary; documents
-    n_iter_, history_ : epochs, and the mean loss of a sample in each ("objective"; that of
-        skip-gram from every sixteenth sample)
+    n_iter_, history_ : epochs, and the mean loss ("objective") of the vectors after each, from the
+        same samples every time: those of a sixteenth of the corpus, or of more if that is short
 
     See Also
     --------
     PPMIEmbedding, GloVe, WordVectors
+
+    Notes
+    -----
+    The loss that other packages report is that of each sample just before its step. It flatters
+    fast steps, which fit the vectors to the last few documents, and so rises towards the end of a
+    fit, when the learning rate falls and the vectors get better for the corpus as a whole.
 
     References
     ----------
@@ -212,7 +220,8 @@ class Word2Vec(EmbeddingModel):
         loop = until_converged((inputs, outputs), tol=-1.0, max_iter=self.epochs)
         for before in loop:
             vectors = (before[0].copy(), before[1].copy())
-            loss = self._run_epoch(tokens, starts, vectors, tables, seed, loop.n_iter)
+            self._run_epoch(tokens, starts, vectors, tables, seed, loop.n_iter)
+            loss = self._mean_loss(tokens, starts, vectors, tables, seed)
             loop.update(vectors, objective=loss, change=1.0)
         x, y = (np.ascontiguousarray(part[:, :d]) for part in loop.state)
         vectors = {"vectors_": x + y if self.add_contexts else x, "context_vectors_": y}
@@ -235,20 +244,42 @@ class Word2Vec(EmbeddingModel):
         tables: WordTables,
         seed: int,
         epoch: int,
-    ) -> float:
-        """Every segment of the corpus once; the mean loss of the samples that are counted."""
-        loss, counted, n = 0.0, 0, len(tokens)
+    ) -> None:
+        """Every segment of the corpus once."""
+        n = len(tokens)
         train = self._train_skip_gram if self.algorithm == "skip_gram" else self._train_cbow
         for first in range(0, n, _SEGMENT_TOKENS):
             last = min(first + _SEGMENT_TOKENS, n)
             done = (epoch + first / n) / self.epochs
             rate = self.learning_rate - done * (self.learning_rate - self.min_learning_rate)
             segment = self._draw_segment(tokens, starts, (first, last), tables, seed + 4 * epoch)
-            of_segment = train(segment, vectors, tables, seed + 4 * epoch, np.float32(rate))
-            loss, counted = loss + of_segment[0], counted + of_segment[1]
+            train(segment, vectors, tables, seed + 4 * epoch, np.float32(rate))
+
+    def _mean_loss(
+        self,
+        tokens: np.ndarray,
+        starts: np.ndarray,
+        vectors: tuple[np.ndarray, ...],
+        tables: WordTables,
+        seed: int,
+    ) -> float:
+        """Mean loss of the samples of stretches of the corpus; the same every time."""
+        loss, count, n, seed = 0.0, 0, len(tokens), seed + 4 * self.epochs
+        kernels: Any = compiled
+        stride = min(max(n // _SEGMENT_TOKENS, 1), _MAX_LOSS_STRIDE)
+        for first in range(0, n, stride * _LOSS_TOKENS):
+            bounds = first, min(first + _LOSS_TOKENS, n)
+            segment = self._draw_segment(tokens, starts, bounds, tables, seed)
+            if self.algorithm == "skip_gram":
+                samples = self._make_samples(segment, 0, len(segment[0]), tables, seed)
+                part = kernels.skip_gram_loss(samples, len(samples), *vectors), len(samples)
+            else:
+                draws = seed + 2, self.negatives, *tables[1:]
+                part = kernels.cbow_loss(*segment, *draws, *vectors)
+            loss, count = loss + part[0], count + part[1]
         if not np.isfinite(loss):
             raise ValueError("the loss is not finite: take a smaller learning_rate")
-        return loss / max(counted, 1)
+        return loss / max(count, 1)
 
     def _draw_segment(
         self,
@@ -268,51 +299,39 @@ class Word2Vec(EmbeddingModel):
         compiled.draw_windows(places, n, seed + 1, self.window, reach)
         return kept[:n], places[:n], owners[:n], reach[:n]
 
+    def _make_samples(self, segment: Any, a: int, b: int, tables: Any, seed: int) -> np.ndarray:
+        """Samples (input word, output word, label) of the kept words from a to b."""
+        n, make = len(segment[0]), cast("Any", compiled.make_samples)
+        samples = np.empty(((b - a) * 2 * self.window * (1 + self.negatives), 3), np.int32)
+        m = make(*segment, a, b, n, self.window, seed + 2, self.negatives, *tables[1:], samples)
+        return samples[:m]
+
     def _train_skip_gram(
-        self,
-        segment: Any,
-        vectors: Any,
-        tables: Any,
-        seed: int,
-        rate: np.float32,
-    ) -> tuple[float, int]:
-        n = len(segment[0])
-        cuts = np.linspace(0, n, _PARTS + 1).astype(int)
+        self, segment: Any, vectors: Any, tables: Any, seed: int, rate: np.float32
+    ) -> None:
+        cuts = np.linspace(0, len(segment[0]), _PARTS + 1).astype(int)
         parts: list[Any] = [None] * _PARTS
-        kernels: Any = compiled
+        step: Any = compiled.train_group
 
         def make(number: int) -> None:
             a, b = int(cuts[number]), int(cuts[number + 1])
-            most = (b - a) * 2 * self.window * (1 + self.negatives)
-            samples = np.empty((most, 3), np.int32)
-            m = kernels.make_samples(
-                *segment, a, b, n, self.window, seed + 2, self.negatives, *tables[1:], samples
-            )
-            grouped, offsets = np.empty((m, 3), np.int32), np.empty(STRATA**2 + 1, np.int64)
-            compiled.group_samples(samples, m, grouped, offsets)
+            samples = self._make_samples(segment, a, b, tables, seed)
+            grouped, offsets = np.empty_like(samples), np.empty(STRATA**2 + 1, np.int64)
+            compiled.group_samples(samples, len(samples), grouped, offsets)
             parts[number] = grouped, offsets
-
-        run_parts(make, _PARTS)
-        losses = np.zeros((STRATA**2, 2))
 
         def train(group: int) -> None:
             for samples, offsets in parts:
-                a, b = offsets[group], offsets[group + 1]
-                losses[group] += kernels.train_group(samples, a, b, *vectors, rate)
+                step(samples, offsets[group], offsets[group + 1], *vectors, rate)
 
+        run_parts(make, _PARTS)
         run_strata(train)
-        return float(losses[:, 0].sum()), int(losses[:, 1].sum())
 
     def _train_cbow(
-        self,
-        segment: Any,
-        vectors: Any,
-        tables: Any,
-        seed: int,
-        rate: np.float32,
-    ) -> tuple[float, int]:
+        self, segment: Any, vectors: Any, tables: Any, seed: int, rate: np.float32
+    ) -> None:
         train: Any = compiled.train_cbow
-        return train(*segment, seed + 2, self.negatives, *tables[1:], *vectors, rate)
+        train(*segment, seed + 2, self.negatives, *tables[1:], *vectors, rate)
 
 
 def alias_table(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -174,12 +175,13 @@ class Recommender(Estimator):
         n : int, default=10
             Number of items.
         ratings : dict, item -> rating, or list of items, optional
-            Instead of a user: what somebody new has rated, or liked.
+            Instead of a user: what somebody new has rated, or liked. If that is nothing that the
+            model knows, the most popular items are the answer.
         exclude_seen : bool, default=True
             Whether to leave out what the user has rated.
-        exclude : list of items
+        exclude : item or list of items
             Other items to leave out.
-        among : list of items, optional
+        among : item or list of items, optional
             The only items to choose from.
         popular : bool, default=False
             Whether everybody gets the most popular items, for comparison.
@@ -192,14 +194,16 @@ class Recommender(Estimator):
         check_is_fitted(self)
         if (user is None) == (ratings is None):
             raise ValueError("recommend: give a user, or the ratings of somebody new")
-        if n < 1:
-            raise ValueError(f"recommend: n={n}, but at least one item must be asked for")
+        check_list_length(n)
         allowed = self._allowed_items(exclude, among)
         with self._work_context():
             if user is None:
                 entries = self._entries_of(ratings)
                 seen = entries if exclude_seen else None
-                scores = self._scores(self._fold_in(entries))
+                unknown = popular or not len(entries.indices)
+                scores = (
+                    self._popular_scores(1) if unknown else self._scores(self._fold_in(entries))
+                )
                 return _first(self._top(scores, seen, n, allowed))
             single = np.ndim(user) == 0
             if np.size(user) == 0:
@@ -254,6 +258,7 @@ class Recommender(Estimator):
             Number of items.
         """
         check_is_fitted(self)
+        check_list_length(n)
         everything = np.ones(len(self.item_ids_), bool)
         return _first(self._top(self._popular_scores(1), None, n, everything))
 
@@ -276,6 +281,8 @@ class Recommender(Estimator):
         ScoreExplanation
         """
         check_is_fitted(self)
+        if item is None or (user is None) == (ratings is None):
+            raise ValueError("explain: give an item, and a user or the ratings of somebody new")
         place = int(find_ids(self.item_ids_, np.atleast_1d(np.asarray(item)), "item")[0])
         if place < 0:
             raise ValueError(f"explain: the item {item!r} was not part of the fit")
@@ -294,8 +301,11 @@ class Recommender(Estimator):
     def _allowed_items(self, exclude: Any, among: Any) -> np.ndarray:
         allowed = np.full(len(self.item_ids_), among is None)
         for ids, value in ((among, True), (exclude, False)):
-            if ids is not None and len(ids):
-                places = find_ids(self.item_ids_, list(ids), "item")
+            if ids is None:
+                continue
+            chosen = [ids] if isinstance(ids, str | Integral) else list(ids)
+            if chosen:
+                places = find_ids(self.item_ids_, chosen, "item")
                 allowed[places[places >= 0]] = value
         return allowed
 
@@ -343,6 +353,12 @@ class Recommender(Estimator):
         self, profiles: Any, entries: SortedEntries, item: int, n: int
     ) -> ScoreExplanation:
         raise NotImplementedError(f"{type(self).__name__} has to define _explain")
+
+
+def check_list_length(n: Any) -> None:
+    """Refuse a number of items that is not whole or not positive."""
+    if not isinstance(n, Integral) or n < 1:
+        raise ValueError(f"n={n!r}: the number of items in a list is a whole number, at least 1")
 
 
 def top_places(scores: np.ndarray, n: int) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.recommend._base import Recommendations, Recommender, top_places
+from tenfold.recommend._base import Recommendations, Recommender, check_list_length, top_places
 from tenfold.recommend._entries import SortedEntries
 from tenfold.recommend._half_steps import predict_pairs
 from tenfold.recommend._id_codes import find_ids
@@ -137,6 +137,7 @@ class FactorRecommender(Recommender):
 def _most_similar(
     vectors: np.ndarray, ids: np.ndarray, which: Any, n: int, name: str
 ) -> Recommendations:
+    check_list_length(n)
     place = int(find_ids(ids, np.atleast_1d(np.asarray(which)), name)[0])
     if place < 0:
         raise ValueError(f"the {name} {which!r} was not part of the fit")

@@ -31,7 +31,8 @@ class BPR(RankingScoreMixin, FactorRecommender):
         + \tfrac{\lambda}{2} \|\theta\|^2, \qquad s_{ui} = x_u^\top y_i + c_i
 
     An epoch takes each pair (u, i) once, in random order, with one random item j that the user
-    does not have. Order and draws depend on the seed alone, and steps are taken one after the
+    does not have. What a user has is a pair with a count or a rating above zero; its size does not
+    matter. Order and draws depend on the seed alone, and steps are taken one after the
     other: two runs have the same bits, on any number of threads.
 
     Parameters
@@ -125,6 +126,11 @@ class BPR(RankingScoreMixin, FactorRecommender):
     def _fit_ratings(self, ratings: Ratings, rng: np.random.Generator) -> dict[str, Any]:
         (n, m), k = ratings.shape, self.n_factors
         entries, seed = ratings.by_user, int(rng.integers(2**31))
+        if not (entries.values > 0).all():
+            raise ValueError(
+                "BPR takes every pair as liked, but some counts are zero or negative: leave them "
+                "out, or take ImplicitALS, for which they say what is not wanted"
+            )
         users = np.repeat(np.arange(n, dtype=np.int32), entries.counts)
         start = normals(seed, 0, n + m, k) * (_START_SCALE / np.sqrt(k))
         state = start[:n].copy(), start[n:].copy(), np.zeros(m), np.zeros(3)

@@ -179,6 +179,8 @@ class ImplicitALS(RankingScoreMixin, FactorRecommender):
         state = start, np.zeros((m, self.n_factors))
         loop = until_converged(state, tol=self.tol, max_iter=self.max_iter)
         scale = float(self._confidences(ratings.by_user)[1].sum())
+        if scale == 0:
+            raise ValueError("ImplicitALS: no count is above zero, so that nothing is preferred")
         ridge = self._rule(n).penalties(ratings.by_item.counts.astype(float))
         for before, items_before in loop:
             y, _ = self._half_step(items, before, items_before)

@@ -17,6 +17,7 @@ from tenfold.recommend._base import (
     Recommendations,
     Recommender,
     ScoreExplanation,
+    check_list_length,
     make_explanation,
     top_places,
 )
@@ -371,6 +372,7 @@ class KNNRecommender(RegressorMixin, Recommender):
     def _most_similar(
         self, ids: np.ndarray, entries: SortedEntries, which: Any, n: int, name: str
     ) -> Recommendations:
+        check_list_length(n)
         place = int(find_ids(ids, np.atleast_1d(np.asarray(which)), name)[0])
         if place < 0:
             raise ValueError(f"the {name} {which!r} was not part of the fit")
