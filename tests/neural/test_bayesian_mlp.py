@@ -264,3 +264,24 @@ def test_probabilities_are_sure_near_the_rows_and_less_so_far_away(method):
     assert p[0, 0] > 0.9
     assert p[1, 1] > 0.9
     assert abs(p[2, 0] - 0.5) < 0.4
+
+
+@pytest.mark.parametrize("sizes", [(-1,), (0,), (2.5,)])
+def test_layers_without_units_are_refused(sizes):
+    with pytest.raises(ValueError, match="hidden_layer_sizes must be"):
+        BayesianMLPRegressor(sizes).fit(X, Y)
+
+
+@pytest.mark.parametrize("method", ["laplace", "variational"])
+def test_rows_and_labels_of_the_wrong_kind_are_refused(method):
+    bad = X.copy()
+    bad[3, 1] = np.nan
+    model = BayesianMLPRegressor((2,), method=method, tol=0.1, random_state=0)
+    with pytest.raises(ValueError, match="row 3, column 1"):
+        model.fit(bad, Y)
+    with pytest.raises(ValueError, match="row 3, column 1"):
+        model.fit(X, Y).predict(bad)
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        BayesianMLPClassifier((2,), method=method).fit(X, Y)
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        model.fit(X, np.where(Y > 0, np.nan, Y))

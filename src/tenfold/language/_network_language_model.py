@@ -76,6 +76,11 @@ class NetworkLanguageModel(LanguageModel):
         "verbose": ["verbose"],
     }
 
+    def _store_arguments(self, given: dict[str, Any]) -> None:
+        """Store the arguments of a constructor, its `locals()`, under their names."""
+        for name in self._get_param_names():
+            setattr(self, name, given[name])
+
     def _body(self) -> tuple[Sequence[Layer], int]:
         """Layers between the vectors of the symbols and their scores, and the width of vectors."""
         raise NotImplementedError(f"{type(self).__name__} has to define _body()")
@@ -213,9 +218,34 @@ class NetworkLanguageModel(LanguageModel):
             raise ValueError("network_ and symbols_ do not fit each other")
         network.check(self.params_)
 
+    def log_prob(self, documents: Any) -> np.ndarray:
+        """Natural logarithm of the probability of each document, its end included.
+
+        Parameters
+        ----------
+        documents : as for `fit`
+            The documents; a text file is one document without `boundaries`.
+        """
+        if self._is_stream(documents):
+            return np.array(
+                [sum(float(np.log(p).sum()) for p, _ in self._probabilities(documents))]
+            )
+        return super().log_prob(documents)
+
+    def _is_stream(self, documents: Any) -> bool:
+        """Whether a file is one document, which may be larger than memory."""
+        return not self.boundaries and hasattr(documents, "__fspath__")
+
     def _probabilities(self, documents: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """As of every language model; a file that is one document comes in parts."""
         check_is_fitted(self)
-        for symbols, starts in self._document_batches(documents):
+        if self._is_stream(documents):
+            symbols = read_stream(_Reader(self), documents)[1:]
+            with self._work_context():
+                for logs in self._score_parts(symbols):
+                    yield np.exp(logs), np.array([0, len(logs)])
+            return
+        for symbols, starts in self._encoder().encode(documents, self._number):
             given = symbols.astype(np.int64)
             if self.boundaries:
                 given, starts = append_end(given, starts, self.vocabulary_[END])
@@ -223,13 +253,9 @@ class NetworkLanguageModel(LanguageModel):
                 logs = self._log_probabilities(given, starts)
             yield np.exp(logs), starts
 
-    def _document_batches(self, documents: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Numbered symbols of batches of documents, and where documents begin."""
-        if not self.boundaries and hasattr(documents, "__fspath__"):  # a file is one stream
-            stream = read_stream(_Reader(self), documents)
-            yield np.asarray(stream[1:]), np.array([0, len(stream) - 1])
-            return
-        yield from self._encoder().encode(documents, self._number)
+    def _score_parts(self, symbols: np.ndarray) -> Iterator[np.ndarray]:
+        """Logarithms of the probabilities of consecutive parts of one document."""
+        raise NotImplementedError(f"{type(self).__name__} has to define _score_parts()")
 
     def _log_probabilities(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Logarithm of the probability of each symbol of documents, float64."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -161,35 +161,7 @@ class RecurrentLanguageModel(NetworkLanguageModel):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.cell = cell
-        self.units = units
-        self.layers = layers
-        self.embedding = embedding
-        self.tied = tied
-        self.dropout = dropout
-        self.window = window
-        self.batch_size = batch_size
-        self.epochs = epochs
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.warmup_steps = warmup_steps
-        self.clip_norm = clip_norm
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.unit = unit
-        self.vocabulary_size = vocabulary_size
-        self.min_count = min_count
-        self.vocabulary = vocabulary
-        self.unknown = unknown
-        self.boundaries = boundaries
-        self.lowercase = lowercase
-        self.tokenizer = tokenizer
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._store_arguments(locals())
 
     @property
     def _embedding_init(self) -> float:
@@ -210,6 +182,16 @@ class RecurrentLanguageModel(NetworkLanguageModel):
             chosen = order[group : group + _SCORED_DOCUMENTS]
             self._score_group(symbols, starts[chosen], lengths[chosen], logs)
         return logs
+
+    def _score_parts(self, symbols: np.ndarray) -> Iterator[np.ndarray]:
+        states, last = LayerStates(), len(self.symbols_)
+        for at in range(0, len(symbols), _SCORED_STEPS):
+            y = np.asarray(symbols[at : at + _SCORED_STEPS], np.int64)
+            states = LayerStates(states.last)
+            x = np.concatenate([[last], y[:-1]])[None]
+            scores = step_scores(self.network_, self.params_, x, PassContext(states=states))
+            found, last = log_softmax(scores[0].astype(np.float64)), y[-1]
+            yield np.take_along_axis(found, y[:, None], 1)[:, 0]
 
     def _score_group(
         self, symbols: np.ndarray, first: np.ndarray, lengths: np.ndarray, logs: np.ndarray

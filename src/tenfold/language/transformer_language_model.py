@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -18,8 +19,9 @@ from tenfold.neural.layers.dropout import Dropout
 from tenfold.neural.layers.normalization import LayerNorm
 from tenfold.neural.layers.positions import PositionalEmbedding
 from tenfold.neural.layers.transformer import TransformerBlock, attention_weights
+from tenfold.preprocessing.text.tokens import iterate_batches
 
-_SCORED_ROWS = 32  # windows at a time
+_SCORED_WINDOWS = 32  # at a time
 _COUNT = Interval(Integral, 1, None, closed="left")
 
 
@@ -139,35 +141,7 @@ class TransformerLanguageModel(NetworkLanguageModel):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.embedding = embedding
-        self.layers = layers
-        self.heads = heads
-        self.hidden = hidden
-        self.tied = tied
-        self.dropout = dropout
-        self.window = window
-        self.batch_size = batch_size
-        self.epochs = epochs
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.warmup_steps = warmup_steps
-        self.clip_norm = clip_norm
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.unit = unit
-        self.vocabulary_size = vocabulary_size
-        self.min_count = min_count
-        self.vocabulary = vocabulary
-        self.unknown = unknown
-        self.boundaries = boundaries
-        self.lowercase = lowercase
-        self.tokenizer = tokenizer
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._store_arguments(locals())
 
     def _body(self) -> tuple[Sequence[Layer], int]:
         block = TransformerBlock(self.heads, self.hidden, dropout=self.dropout)
@@ -207,31 +181,38 @@ class TransformerLanguageModel(NetworkLanguageModel):
         return max(place // half * half - half, 0)
 
     def _log_probabilities(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        rows = self._score_rows(starts)
-        logs, begin = np.empty(len(symbols)), len(self.symbols_)
-        for at in range(0, len(rows), _SCORED_ROWS):
-            document, first, scored, last = rows[at : at + _SCORED_ROWS].T[:, :, None]
-            step = first + np.arange(int((last - first).max()))
-            exists = step < last
-            places = np.where(exists, document + step, 0)
-            x = np.where(step == 0, begin, symbols[np.maximum(places - 1, 0)])
-            scores = step_scores(self.network_, self.params_, x, PassContext())
-            chosen = exists & (step >= scored)
-            found = log_softmax(scores[chosen].astype(np.float64))
-            y = symbols[places[chosen]]
-            logs[places[chosen]] = np.take_along_axis(found, y[:, None], 1)[:, 0]
+        logs = np.empty(len(symbols))
+        for windows in iterate_batches(self._windows(starts), _SCORED_WINDOWS):
+            places, found = self._score_windows(symbols, np.array(windows))
+            logs[places] = found
         return logs
 
-    def _score_rows(self, starts: np.ndarray) -> np.ndarray:
+    def _score_parts(self, symbols: np.ndarray) -> Iterator[np.ndarray]:
+        for windows in iterate_batches(self._windows([0, len(symbols)]), _SCORED_WINDOWS):
+            yield self._score_windows(symbols, np.array(windows))[1]
+
+    def _score_windows(
+        self, symbols: np.ndarray, windows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Places that windows score, and the logarithms of their probabilities."""
+        document, first, scored, last = windows.T[:, :, None]
+        step = first + np.arange(int((last - first).max()))
+        exists = step < last
+        places = np.where(exists, document + step, 0)
+        x = np.where(step == 0, len(self.symbols_), symbols[np.maximum(places - 1, 0)])
+        scores = step_scores(self.network_, self.params_, x, PassContext())
+        chosen = exists & (step >= scored)
+        found = log_softmax(scores[chosen].astype(np.float64))
+        y = np.asarray(symbols[places[chosen]], np.int64)
+        return places[chosen], np.take_along_axis(found, y[:, None], 1)[:, 0]
+
+    def _windows(self, starts: Any) -> Iterator[tuple[int, int, int, int]]:
         """For each window: its document's start, first place seen, first scored, and the end."""
-        half, rows = self.window // 2, []
-        for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        half = self.window // 2
+        for start, end in pairwise(np.asarray(starts).tolist()):
             length = end - start
-            rows += [
-                (start, self._first_seen(at), at, min(at + half, length))
-                for at in range(0, length, half)
-            ]
-        return np.array(rows, np.int64).reshape(-1, 4)
+            for at in range(0, length, half):
+                yield start, self._first_seen(at), at, min(at + half, length)
 
     def _make_follow(self) -> Callable[[list[int]], np.ndarray]:
         return _TransformerReader(self)

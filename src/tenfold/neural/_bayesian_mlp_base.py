@@ -29,7 +29,7 @@ from tenfold.neural._training import chunk_gradient
 from tenfold.neural._training_config import TrainingConfig
 from tenfold.neural._tuning import INFERENCE_BATCH_ROWS
 from tenfold.neural.layers.base import Layer
-from tenfold.neural.layers.dense import Dense
+from tenfold.neural.layers.dense import Dense, check_layer_sizes
 from tenfold.neural.network import build_network, flatten_params, unflatten_params
 from tenfold.optim.convergence import Minimum
 from tenfold.optim.quasi_newton import lbfgs
@@ -95,11 +95,9 @@ class BayesianMLPBase(NetworkEstimator):
     _samples_rows = False
 
     def _layers(self, targets: int) -> list[Layer]:
-        hidden = [Dense(int(n), self.activation, init="glorot_uniform") for n in self._sizes()]
+        sizes = check_layer_sizes(self.hidden_layer_sizes)
+        hidden = [Dense(n, self.activation, init="glorot_uniform") for n in sizes]
         return [*hidden, Dense()]
-
-    def _sizes(self) -> list[int]:
-        return [int(n) for n in np.atleast_1d(np.asarray(self.hidden_layer_sizes, int))]
 
     def _training_config(self, rows: Rows) -> TrainingConfig:
         return TrainingConfig()

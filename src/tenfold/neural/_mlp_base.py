@@ -16,7 +16,7 @@ from tenfold.neural._estimators import NetworkEstimator
 from tenfold.neural._training import train_lbfgs
 from tenfold.neural._training_config import StoppingRule, TrainingConfig
 from tenfold.neural.layers.base import Layer
-from tenfold.neural.layers.dense import Dense
+from tenfold.neural.layers.dense import Dense, check_layer_sizes
 from tenfold.neural.network import build_network
 from tenfold.optim.optimizers import SGD, Adam, Momentum, Nesterov
 from tenfold.optim.schedules import ConstantRate, inverse_scaling
@@ -113,10 +113,8 @@ class MLPBase(NetworkEstimator):
         self.max_fun = max_fun
 
     def _layers(self, targets: int) -> Sequence[Layer]:
-        sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes, int))
-        if (sizes <= 0).any():
-            raise ValueError(f"hidden_layer_sizes must be > 0, got {sizes.tolist()}.")
-        hidden = [Dense(int(n), self.activation, init="glorot_uniform") for n in sizes]
+        sizes = check_layer_sizes(self.hidden_layer_sizes)
+        hidden = [Dense(n, self.activation, init="glorot_uniform") for n in sizes]
         return [*hidden, Dense()]
 
     def _dtype(self, rows: Rows) -> Any:

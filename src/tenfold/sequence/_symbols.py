@@ -25,7 +25,7 @@ def iterate_documents(documents: Any, *, lines: bool = True) -> Iterable[Any]:
     """Documents of an iterable, of one text, or of a text file if a path is given.
 
     The documents of a file are its lines; without `lines` it is one stream, of which large pieces
-    are given, each up to the end of a line.
+    are given, each up to the end of a line unless that is far away.
     """
     if isinstance(documents, os.PathLike):
         path = Path(documents)
@@ -74,7 +74,7 @@ def _iterate_lines(path: Path) -> Iterator[str]:
 def _iterate_pieces(path: Path) -> Iterator[str]:
     with path.open(encoding="utf-8", newline="") as file, _name_encoding(path):
         while piece := file.read(_PIECE_CHARACTERS):
-            yield piece + file.readline()
+            yield piece + file.readline(_PIECE_CHARACTERS)
 
 
 class SymbolEncoder:

@@ -59,7 +59,7 @@ def generate_symbols(
 
     `follow(numbers)` gives the probabilities of the next symbol.
     """
-    if temperature < 0 or (top_k is not None and top_k < 1):
+    if not temperature >= 0 or (top_k is not None and top_k < 1):
         raise ValueError(
             f"temperature={temperature}, top_k={top_k}: the first must not be negative, the second "
             "at least 1"

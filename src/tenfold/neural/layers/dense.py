@@ -113,3 +113,13 @@ class Dense(NamedTuple):
             return None, gradients
         dx = np.matmul(gradient, W.T, out=empty(flat.shape, x.dtype))
         return dx.reshape(x.shape), gradients
+
+
+def check_layer_sizes(sizes: Any) -> list[int]:
+    """Numbers of units of hidden layers, from one number or several; an error if one is none."""
+    given = np.atleast_1d(np.asarray(sizes))
+    whole = given.astype(int)
+    if (given <= 0).any() or (given != whole).any():
+        kind = "whole numbers" if (given > 0).all() else "> 0"
+        raise ValueError(f"hidden_layer_sizes must be {kind}, got {given.tolist()}.")
+    return whole.tolist()
