@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from typing import Any
 
 from benchmarks import (
     agreement,
@@ -74,7 +75,7 @@ def run(group: str, names: list[str], load: float, *, quick: bool) -> None:
     module = GROUPS[group]
     table = module.run(names, quick=quick)
     report.show(table)
-    if quick or names != module.names():
+    if quick or names != usual_names(module):
         print("RESULTS.md is left as it is: it takes whole groups, and no quick runs.\n")
     else:
         order = [other.TITLE for other in GROUPS.values()]
@@ -93,12 +94,23 @@ def choose(wanted: list[str]) -> dict[str, list[str]]:
     """Cases of each group whose full name, group/case, contains one of the wanted words."""
     chosen = {}
     for group, module in GROUPS.items():
-        names = [n for n in module.names() if not wanted or _named(f"{group}/{n}", wanted)]
+        usual = usual_names(module)
+        names = [
+            n
+            for n in module.names()
+            if _named(n if n not in usual else f"{group}/{n}", wanted)
+            or (not wanted and n in usual)
+        ]
         if names:
             chosen[group] = names
     if not chosen:
         raise SystemExit(f"no benchmark is called {' or '.join(wanted)}: see --list")
     return chosen
+
+
+def usual_names(module: Any) -> list[str]:
+    """Cases of a group, without those that take so long that they are run by their name alone."""
+    return [name for name in module.names() if name not in getattr(module, "LONG", ())]
 
 
 def _named(name: str, wanted: list[str]) -> bool:

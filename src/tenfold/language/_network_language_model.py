@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from hashlib import blake2b
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,7 +12,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold._compiled.checksums import checksum
 from tenfold.base._sklearn import HasMethods, Interval, StrOptions
 from tenfold.callbacks.monitor import monitor_fit
 from tenfold.callbacks.progress_bar import progress
@@ -182,8 +182,10 @@ class NetworkLanguageModel(LanguageModel):
 
     def _check_same_stream(self, stream: np.ndarray) -> None:
         """Raise an error if a checkpoint belongs to other documents."""
-        words = [np.frombuffer(checksum(block), np.uint64) for block in iterate_blocks(stream)]
-        now = np.bitwise_xor.reduce([np.roll(word, n) for n, word in enumerate(words)])
+        digest = blake2b(digest_size=8)
+        for block in iterate_blocks(stream):
+            digest.update(block.tobytes())
+        now = np.frombuffer(digest.digest(), np.uint64)
         before = record_value(lambda: now)
         if not np.array_equal(before, now):
             raise ValueError("the checkpoint belongs to a fit of other documents")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from tenfold._compiled.reductions import add_rows_by_label
 from tenfold.neural.initializers import initialize_weights
 from tenfold.neural.layers.base import PassContext, Shape, shape_error
 
@@ -64,8 +64,9 @@ class Embedding(NamedTuple):
         self, params: list, cache: Any, gradient: np.ndarray, *, need_input: bool = True
     ) -> tuple[np.ndarray | None, list[np.ndarray]]:
         shape, indices = cache
-        table_gradient = np.zeros_like(params[0])
         rows = np.ascontiguousarray(gradient).reshape(-1, self.width)
-        counts = np.zeros(self.symbols)
-        add_rows_by_label(rows, rows[:0, 0], indices.reshape(-1), table_gradient, counts)
-        return np.zeros(shape, gradient.dtype) if need_input else None, [table_gradient]
+        one_hot = csr_array(
+            (np.ones(len(rows), rows.dtype), indices.reshape(-1), np.arange(len(rows) + 1)),
+            shape=(len(rows), self.symbols),
+        )
+        return np.zeros(shape, gradient.dtype) if need_input else None, [one_hot.T @ rows]
