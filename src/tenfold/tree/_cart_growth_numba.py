@@ -17,19 +17,19 @@ from numba.extending import overload
 
 from tenfold.tree._cart_criterion_numba import MONOTONE, GiniRules, SquaredRules
 from tenfold.tree._cart_node_numba import find_split, measure_node, mix_bits, partition_rows
-from tenfold.tree._cart_sort_numba import ENTRY, INNER, INNER_OVERLOAD
+from tenfold.tree._cart_sort_numba import ENTRY, HOT, INNER, INNER_OVERLOAD
 
 # Entries of `state`: nodes, nodes in the frontier, pending nodes, leaves.
 _COUNT, _FRONTIER, _PENDING, _LEAVES = 0, 1, 2, 3
 _EPSILON = np.finfo(np.float64).eps
 
 
-@njit(**INNER)
+@njit(**HOT)
 def _may_split(rules, n_rows, depth):
     return depth < rules.max_depth and n_rows >= rules.min_split and n_rows >= 2 * rules.min_leaf
 
 
-@njit(**INNER)
+@njit(**HOT)
 def _evaluate(data, rules, rows, nodes, values, at, scratch):
     """Value and impurity of a node, and its split if it has one; whether it has."""
     node = nodes[at]
@@ -54,8 +54,8 @@ def _bound_both(data, rules, rows, nodes, values, at, left, scratch):
     sign = data.columns[MONOTONE, nodes[at].feature]
     if sign == 0:
         return
-    measure_node(data, rules, rows, nodes, values, left, scratch)
-    measure_node(data, rules, rows, nodes, values, left + 1, scratch)
+    for child in range(left, left + 2):
+        measure_node(data, rules, rows, nodes, values, child, scratch)
     bound = values[left, 0] / 2.0 + values[left + 1, 0] / 2.0
     lower, upper = (left, left + 1) if sign > 0 else (left + 1, left)
     nodes[lower].high = bound
@@ -73,7 +73,7 @@ def _overload_bound_children(data, rules, rows, nodes, values, at, left, scratch
     return _bound_both
 
 
-@njit(**INNER)
+@njit(**HOT)
 def _add_children(data, rules, rows, nodes, values, state, at, scratch):
     """Make the two children of a node that has a split; the number of the left one."""
     node, left = nodes[at], state[_COUNT]

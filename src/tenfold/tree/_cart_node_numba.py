@@ -203,14 +203,14 @@ def _sum_rows(data, rules, rows, start, end, sums, held) -> Any:
     """
 
 
-@overload(_sum_rows, jit_options=INNER_OVERLOAD)
+@overload(_sum_rows, jit_options=HOT_OVERLOAD)
 def _overload_sum_rows(data, rules, rows, start, end, sums, held):
     if rules.instance_class is GiniRules:
         return _sum_classes.py_func
     return _sum_targets.py_func if rules.instance_class is SquaredRules else _sum_outputs
 
 
-@njit(**INNER)
+@njit(**HOT)
 def measure_node(data, rules, rows, nodes, values, at, scratch):
     """Set value and impurity of a node; its facts, and whether all its targets are equal."""
     node, sums = nodes[at], scratch.sums
@@ -391,7 +391,7 @@ def _search(data, rules, rows, start, end, feature, codes, seed, facts, scratch)
     """The best cut of a column, or a random one, as the rules say."""
 
 
-@overload(_search, jit_options=INNER_OVERLOAD)
+@overload(_search, jit_options=HOT_OVERLOAD)
 def _overload_search(data, rules, rows, start, end, feature, codes, seed, facts, scratch):
     return search_random if rules.instance_class in RANDOM_RULES else _search_best
 
@@ -418,7 +418,7 @@ def _put_back(draws, drawn):
         draws[0, draws[1, i]] = feature
 
 
-@njit(**INNER)
+@njit(**HOT)
 def _gather_codes(data, rows, start, end, draws, first, count, codes):
     """Set the codes of the rows of a node for some drawn columns: a row lies in few cache lines."""
     for i in range(start, end):
@@ -427,7 +427,7 @@ def _gather_codes(data, rows, start, end, draws, first, count, codes):
             codes[j, i - start] = data.codes[np.uintp(draws[0, first + j]), row]
 
 
-@njit(**INNER)
+@njit(**HOT)
 def find_split(data, rules, rows, nodes, at, facts, scratch):
     """Set feature, threshold and direction of the best split of a node.
 
@@ -457,7 +457,7 @@ def find_split(data, rules, rows, nodes, at, facts, scratch):
     return best, best_code, place
 
 
-@njit(**INNER)
+@njit(**HOT)
 def partition_rows(data, rows, nodes, at, code, place, splits_again, scratch):
     """Put the rows of the left child of the measured node first, in their order.
 
