@@ -25,6 +25,7 @@ from benchmarks import (
     lasso,
     maps,
     memory,
+    memory_text,
     mixtures,
     neighbors,
     networks,
@@ -52,6 +53,7 @@ GROUPS |= {"kernels": kernels, "svm": svm, "trees": trees, "neighbors": neighbor
 GROUPS |= {"approximate-neighbors": approximate_neighbors, "rl": rl, "sequences": sequences}
 GROUPS |= {"recommend": recommend, "maps": maps, "embeddings": embeddings, "factors": factors}
 GROUPS |= {"graphical": graphical, "topics": topics, "language": language}
+GROUPS |= {"memory-text": memory_text}
 
 
 def main() -> None:

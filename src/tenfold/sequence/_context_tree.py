@@ -16,6 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tenfold.sequence._context_numbers_numba import (
+    end_contexts,
+    find_shorter_ngrams,
+    number_contexts,
+)
 from tenfold.sequence._ngram_counts import NgramCounts
 from tenfold.sequence._ngram_scores_numba import find_path
 
@@ -63,6 +68,15 @@ class ContextTree(NamedTuple):
         """(contexts,) symbols in each context."""
         return np.repeat(np.arange(len(self.first_context) - 1), np.diff(self.first_context))
 
+    @property
+    def first_ngram(self) -> np.ndarray:
+        """(n + 1,) place of the first n-gram of each level."""
+        return np.searchsorted(self.ngram_keys, self.first_context * self.width)
+
+    def find_shorter(self) -> np.ndarray:
+        """(m,) place of each n-gram without its earliest symbol; -1 for single symbols."""
+        return find_shorter_ngrams(self.ngram_keys, self.context_keys, self.width)
+
     def followers(self, context: int) -> slice:
         """Where the n-grams of a context stand."""
         ends = np.searchsorted(self.ngram_keys, [context * self.width, (context + 1) * self.width])
@@ -73,40 +87,47 @@ class ContextTree(NamedTuple):
         return find_path(self.context_keys, self.width, symbols, len(self.first_context) - 1)
 
 
-def build_context_tree(table: NgramCounts, size: int, *, boundaries: bool) -> ContextTree:
+def build_context_tree(
+    table: NgramCounts, size: int, *, boundaries: bool, root_counts: np.ndarray | None = None
+) -> ContextTree:
     """The tree of counted n-grams.
 
     Parameters
     ----------
     table : NgramCounts
-        Of symbols 0 to size - 1, and `size` for what stands before the first one.
+        Of symbols 0 to size - 1, and `size` for what stands before the first one; columns are in
+        the order of `context_columns`.
     size : int
         Symbols of the vocabulary.
     boundaries : bool
         Whether the beginning of a document is a context; if not, first symbols have a shorter one.
+    root_counts : (size,) array, optional
+        How often each symbol occurs, if the table is a part of all n-grams.
     """
     width, order = size + 1, table.ngrams.shape[1]
-    ngrams, counts = table.ngrams, table.counts
-    context = np.zeros(len(ngrams), np.int64)
-    context_keys, ngram_keys, totals, first = [np.empty(0, np.int64)], [], [], [0, 1]
-    for back in range(order):
-        if back:
-            earlier = ngrams[:, order - 1 - back]
-            active = (context >= first[-2]) & _continues(ngrams, back, order, size)
-            if not boundaries:
-                active &= earlier != size
-            if not active.all():
-                ngrams, counts, context = ngrams[active], counts[active], context[active]
-            context *= width
-            context += ngrams[:, order - 1 - back]
-            keys = np.unique(context)
-            context = np.searchsorted(keys, context)
-            context += first[-1]
-            context_keys.append(keys)
-            first.append(first[-1] + len(keys))
-        keys, total = _sum_by_key(context * width + ngrams[:, -1], counts)
-        ngram_keys.append(keys)
-        totals.append(total)
+    last = table.ngrams[:, -1]
+    if root_counts is None:
+        root_counts = np.bincount(last, table.counts, minlength=size).astype(np.int64)
+    known = np.flatnonzero(root_counts)
+    context_keys, first = [np.empty(0, np.int64)], [0, 1]
+    ngram_keys, totals = [known], [root_counts[known]]
+    contexts, scratch = np.zeros((2, len(last)), np.int64)
+    for level in range(1, order):
+        earlier = table.ngrams[:, level - 1]
+        found = number_contexts(earlier, contexts, size, boundaries, scratch)
+        context_keys.append(scratch[:found] + first[-2] * width)
+        active = contexts >= 0
+        keys = contexts[active]
+        keys += first[-1]
+        keys *= width
+        keys += last[active]
+        ascending = level == order - 1
+        for values, part in zip(
+            (ngram_keys, totals), _sum_by_key(keys, table.counts[active], ascending), strict=True
+        ):
+            values.append(part)
+        first.append(first[-1] + found)
+        end_contexts(earlier, contexts, size)
     return ContextTree(
         width,
         np.concatenate(context_keys),
@@ -116,19 +137,26 @@ def build_context_tree(table: NgramCounts, size: int, *, boundaries: bool) -> Co
     )
 
 
-def _sum_by_key(keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def context_columns(order: int) -> list[int]:
+    """Columns of an n-gram: of its context, the last symbol first; then the symbol that follows.
+
+    Examples
+    --------
+    >>> context_columns(4)
+    [2, 1, 0, 3]
+    """
+    return [*range(order - 2, -1, -1), order - 1]
+
+
+def _sum_by_key(
+    keys: np.ndarray, counts: np.ndarray, ascending: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """The different keys in ascending order, and the sum of the counts of each."""
-    order = np.argsort(keys)
-    keys = keys[order]
+    if not ascending:
+        order = np.argsort(keys)
+        keys, counts = keys[order], counts[order]
+        del order
     starts = np.flatnonzero(np.concatenate([[len(keys) > 0], keys[1:] != keys[:-1]])[: len(keys)])
-    counts = counts[order]
-    del order
-    totals = np.add.reduceat(counts, starts) if len(starts) else counts[:0]
-    return keys[starts], totals
-
-
-def _continues(ngrams: np.ndarray, back: int, order: int, begin: int) -> np.ndarray:
-    """Whether something may precede the context of back - 1 symbols."""
-    if back == 1:
-        return np.ones(len(ngrams), bool)
-    return ngrams[:, order - back] != begin
+    if len(starts) == len(keys):
+        return keys, counts
+    return keys[starts], np.add.reduceat(counts, starts)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.sequence._ngram_counts import NgramCounts, count_windows, merge_counts
+from tenfold.sequence._ngram_counts import NgramCounts
+from tenfold.sequence._ngram_runs import NgramCounter
 from tenfold.sequence._symbols import END, append_end, sort_symbols
 from tenfold.sequence.language_model import LanguageModel
 
@@ -25,7 +26,7 @@ class CountedLanguageModel(LanguageModel):
 
     order: int
     vocabulary_size: int | None
-    min_count: int
+    min_count: Any
     vocabulary: Any
     all_symbols_: list[Any]
     statistic_: NgramCounts
@@ -33,61 +34,68 @@ class CountedLanguageModel(LanguageModel):
 
     def _count(self, documents: Any) -> tuple[list[Any], NgramCounts, int]:
         """Sorted symbols, n-grams of their numbers, and documents."""
+        symbols, counter, places, n_documents = self._count_ngrams(documents)
+        return symbols, counter.table().renumber(places), n_documents
+
+    def _count_ngrams(self, documents: Any) -> tuple[list[Any], NgramCounter, np.ndarray, int]:
+        """Sorted symbols, n-grams of other numbers, those among the sorted ones, and documents."""
         if self.vocabulary is None:
-            numbers: Any = defaultdict(None)
-            numbers.default_factory = lambda: len(numbers) + _RAW_FIRST
+            numbers: Any = defaultdict(count(_RAW_FIRST).__next__)
             number = numbers.__getitem__
         else:
             fixed = sort_symbols(self.vocabulary)
             numbers = {symbol: n + _RAW_FIRST for n, symbol in enumerate(fixed)}
             number = lambda symbol: numbers.get(symbol, _RAW_UNKNOWN)  # noqa: E731 - one of two
-        seen = [0]
-        table = merge_counts(self._count_batches(documents, number, seen), self.order)
-        symbols = list(numbers)
-        ordered = sort_symbols(symbols)
-        places = {symbol: place for place, symbol in enumerate(ordered)}
-        renumber = np.arange(len(symbols) + _RAW_FIRST)
-        renumber[_RAW_FIRST:] = [places[symbol] + _RAW_FIRST for symbol in symbols]
-        return ordered, table.renumber(renumber), seen[0]
-
-    def _count_batches(
-        self, documents: Any, number: Callable[[Any], int], seen: list[int]
-    ) -> Iterator[NgramCounts]:
+        counter, n_documents = NgramCounter(self.order, _RAW_BEGIN), 0
         for symbols, starts in self._encoder().encode(documents, number):
-            seen[0] += len(starts) - 1
+            n_documents += len(starts) - 1
             if self.boundaries:
                 symbols, starts = append_end(symbols, starts, _RAW_END)
-            yield NgramCounts.of(count_windows(symbols, starts, self.order, _RAW_BEGIN))
+            counter.add(symbols, starts)
+        ordered = sort_symbols(numbers)
+        raw = np.fromiter(map(numbers.__getitem__, ordered), np.int64, len(ordered))
+        places = np.arange(len(ordered) + _RAW_FIRST)
+        places[raw] = np.arange(len(ordered)) + _RAW_FIRST
+        return ordered, counter, places, n_documents
 
     def _require_counts(self) -> tuple[list[Any], NgramCounts, int]:
         check_is_fitted(self)
         if not hasattr(self, "statistic_"):
-            raise TypeError("a model of a given table has no counts: fit it to documents")
+            raise TypeError(
+                "this model has no counts, since it was made of a table or has forgotten rare "
+                "n-grams (min_count): fit it to all documents at once"
+            )
         return self.all_symbols_, self.statistic_, self.n_documents_
 
-    def _number_symbols(self, symbols: list[Any], table: NgramCounts) -> NgramCounts:
+    def _number_symbols(
+        self, symbols: list[Any], table: NgramCounts, columns: list[int] | None = None
+    ) -> NgramCounts:
         """Choose the vocabulary, number it, and number the n-grams accordingly."""
-        if not len(table.counts):
+        frequency = np.bincount(table.ngrams[:, -1], table.counts, len(symbols) + _RAW_FIRST)
+        return table.renumber(self._choose_symbols(symbols, frequency.astype(np.int64)), columns)
+
+    def _choose_symbols(self, symbols: list[Any], frequency: np.ndarray) -> np.ndarray:
+        """Choose the vocabulary of symbols that occur so often: the number of each symbol."""
+        if not frequency.any():
             raise ValueError("there are no symbols: the documents are empty")
-        frequency = np.zeros(len(symbols) + _RAW_FIRST, np.int64)
-        np.add.at(frequency, table.ngrams[:, -1], table.counts)
         counts = frequency[_RAW_FIRST:]
         kept = np.argsort(-counts, kind="stable")
         if self.vocabulary is None:
-            kept = kept[counts[kept] >= self.min_count][: self.vocabulary_size]
+            least = np.ravel(self.min_count)[0]  # of single symbols, where longer ones have theirs
+            kept = kept[counts[kept] >= least][: self.vocabulary_size]
         dropped = frequency[_RAW_UNKNOWN] + counts.sum() - counts[kept].sum()
         if dropped and not self.unknown:
             raise ValueError(
                 f"{dropped} symbols of the documents are outside the vocabulary: give "
                 "unknown=True, or a vocabulary that holds them"
             )
-        self._set_symbols([symbols[place] for place in kept])
+        self._set_symbols([symbols[place] for place in kept.tolist()])
         numbers = np.zeros(len(symbols) + _RAW_FIRST, np.int64)  # ``<unk>`` is number 0
         numbers[_RAW_BEGIN] = len(self.symbols_)
         if self.boundaries:
             numbers[_RAW_END] = self.symbols_.index(END)
         numbers[_RAW_FIRST + kept] = np.arange(len(kept)) + len(self.symbols_) - len(kept)
-        return table.renumber(numbers)
+        return numbers
 
 
 def merge_counted(

@@ -40,7 +40,7 @@ class NgramCounts(NamedTuple):
             return cls._of_single(ngrams)
         bits = _symbol_bits(ngrams)
         keys, totals = lexicographic_keys(ngrams), counts.astype(np.int64, copy=False)
-        order = np.argsort(keys, kind="stable")
+        order = np.argsort(keys)
         keys, totals = keys[order], totals[order]
         first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
         if len(first) < len(keys):
@@ -68,9 +68,13 @@ class NgramCounts(NamedTuple):
             return self if len(self.counts) else other
         return NgramCounts(*merge_tables(self.ngrams, self.counts, other.ngrams, other.counts))
 
-    def renumber(self, numbers: np.ndarray) -> NgramCounts:
-        """The counts after symbol s has become numbers[s]; symbols may fall together."""
-        return NgramCounts.of(numbers.astype(np.uint32)[self.ngrams], self.counts)
+    def renumber(self, numbers: np.ndarray, columns: list[int] | None = None) -> NgramCounts:
+        """The counts after symbol s has become numbers[s]; symbols may fall together.
+
+        `columns` may put the symbols of an n-gram into another order.
+        """
+        ngrams = self.ngrams if columns is None else self.ngrams[:, columns]
+        return NgramCounts.of(numbers.astype(np.uint32)[ngrams], self.counts)
 
 
 def merge_counts(parts: Iterable[NgramCounts], order: int) -> NgramCounts:

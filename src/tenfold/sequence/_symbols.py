@@ -141,7 +141,12 @@ def append_end(numbers: np.ndarray, starts: np.ndarray, end: int) -> tuple[np.nd
     >>> append_end(np.array([5, 6, 7]), np.array([0, 2, 3]), 1)[0].tolist()
     [5, 6, 1, 7, 1]
     """
-    return np.insert(numbers, starts[1:], end), starts + np.arange(len(starts))
+    moved = starts + np.arange(len(starts))
+    longer = np.full(moved[-1], end, numbers.dtype)
+    kept = np.ones(len(longer), bool)
+    kept[moved[1:] - 1] = False
+    longer[kept] = numbers
+    return longer, moved
 
 
 def sort_symbols(symbols: Iterable[Any]) -> list[Any]:

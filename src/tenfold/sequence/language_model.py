@@ -256,9 +256,8 @@ class LanguageModel(BaseEstimator):
     def _set_symbols(self, words: list[Any]) -> None:
         """Number the special symbols and the words."""
         special = [UNKNOWN] * self.unknown + [END] * self.boundaries
-        clash = [symbol for symbol in words if symbol in (UNKNOWN, END, BEGIN)]
-        if clash:
-            raise ValueError(f"the documents hold the symbol {clash[0]!r}, which is reserved")
+        if clash := {UNKNOWN, END, BEGIN}.intersection(words):
+            raise ValueError(f"the documents hold the symbol {min(clash)!r}, which is reserved")
         self.symbols_ = special + list(words)
         self.vocabulary_ = {symbol: number for number, symbol in enumerate(self.symbols_)}
 

@@ -10,16 +10,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
-from tenfold.sequence._context_tree import ContextTree, build_context_tree
+from tenfold.sequence._context_tree import ContextTree, build_context_tree, context_columns
 from tenfold.sequence._counted_language_model import CountedLanguageModel, merge_counted
 from tenfold.sequence._ngram_counts import NgramCounts
+from tenfold.sequence._ngram_pruning import SmoothingSettings, smooth_blocks
 from tenfold.sequence._ngram_scores_numba import score_symbols
 from tenfold.sequence._ngram_smoothing import (
     BACK_OFF,
     LONGEST_ONLY,
+    PRUNABLE,
     SMOOTHING,
     Smoothed,
-    smooth,
 )
 from tenfold.sequence._symbols import BEGIN, END, UNKNOWN, append_end
 
@@ -61,8 +62,12 @@ class NGramModel(CountedLanguageModel):
         estimated by deleted interpolation.
     vocabulary_size : int, optional
         Keep this many symbols, the most frequent; all others become ``<unk>``.
-    min_count : int
-        Symbols that occur less often become ``<unk>``.
+    min_count : int or sequence of `order` ints
+        Symbols that occur less often become ``<unk>``. Of a sequence the first number does that;
+        the others are for n-grams of 2, 3, ... symbols: those that occur less often are forgotten,
+        and their probability goes to the shorter context. Counts then do not stay, so that memory
+        grows with the n-grams that are left (counting spills to a temporary file), and there is no
+        `merge` and no second `partial_fit`.
     vocabulary : list, optional
         The symbols to keep, instead of choosing them. Memory then does not grow with the number of
         different symbols of the text.
@@ -116,7 +121,7 @@ class NGramModel(CountedLanguageModel):
         "discount": [Interval(Real, 0, 1, closed="both"), None],
         "weights": ["array-like", None],
         "vocabulary_size": [Interval(Integral, 1, None, closed="left"), None],
-        "min_count": [Interval(Integral, 1, None, closed="left")],
+        "min_count": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "vocabulary": [list, tuple, set, dict, np.ndarray, None],
         "unknown": ["boolean"],
         "boundaries": ["boolean"],
@@ -143,7 +148,7 @@ class NGramModel(CountedLanguageModel):
         discount: float | None = None,
         weights: Any = None,
         vocabulary_size: int | None = None,
-        min_count: int = 1,
+        min_count: Any = 1,
         vocabulary: Any = None,
         unknown: bool = True,
         boundaries: bool = True,
@@ -180,8 +185,12 @@ class NGramModel(CountedLanguageModel):
         self
         """
         self._validate_params()
+        least_counts = self._least_counts()
         self._fit_tokenizer(documents)
-        self._set_counts(*self._count(documents))
+        if least_counts is None:
+            self._set_counts(*self._count(documents))
+        else:
+            self._fit_pruned(documents, least_counts)
         return self
 
     def partial_fit(self, documents: Any, y: Any = None) -> Self:
@@ -198,13 +207,11 @@ class NGramModel(CountedLanguageModel):
         -------
         self
         """
+        if not hasattr(self, "tree_"):
+            return self.fit(documents)
         self._validate_params()
-        if not hasattr(self, "statistic_"):
-            self._fit_tokenizer(documents)
-        counted = self._count(documents)
-        if hasattr(self, "statistic_"):
-            counted = merge_counted(self._require_counts(), counted)
-        self._set_counts(*counted)
+        so_far = self._require_counts()
+        self._set_counts(*merge_counted(so_far, self._count(documents)))
         return self
 
     def merge(self, other: Self) -> Self:
@@ -263,20 +270,60 @@ class NGramModel(CountedLanguageModel):
         pairs = np.argwhere(ordered)
         counts = NgramCounts.of(pairs.astype(np.uint32))
         tree = build_context_tree(counts, size, boundaries=model.boundaries)
-        smoothed = smooth(tree, "none", {})
-        smoothed.direct[-len(pairs) :] = ordered[tuple(pairs.T)]  # bigrams stand last, in order
-        model._set_tree(tree, smoothed)
+        direct = np.zeros(len(tree.counts))
+        direct[-len(pairs) :] = ordered[tuple(pairs.T)]  # bigrams stand last, in order
+        backoff = np.zeros(int(tree.first_context[-1]))
+        model._set_tree(tree, Smoothed(direct, backoff, LONGEST_ONLY))
         model.n_documents_ = model.n_tokens_ = 0
         return model
 
+    def _least_counts(self) -> list[int] | None:
+        """Least counts of n-grams that are kept, by order; None if all are kept."""
+        if isinstance(self.min_count, Integral):
+            return None
+        least = np.asarray(self.min_count)
+        if least.shape != (self.order,) or least.dtype.kind not in "iu" or (least < 1).any():
+            raise ValueError(
+                f"min_count={self.min_count!r}: give a whole number of at least 1, or one for each "
+                f"order from 1 to {self.order}"
+            )
+        if (least[1:] == 1).all():
+            return None
+        if self.smoothing not in PRUNABLE:
+            raise ValueError(
+                f"smoothing={self.smoothing!r} cannot give the probability of forgotten n-grams "
+                f"to shorter contexts: choose among {', '.join(PRUNABLE)}, or give one min_count"
+            )
+        return least.tolist()
+
+    def _settings(self, least_counts: list[int] | None = None) -> SmoothingSettings:
+        parameters = {"k": self.k, "discount": self.discount, "weights": self.weights}
+        return SmoothingSettings(
+            len(self.symbols_), self.boundaries, self.smoothing, parameters, least_counts
+        )
+
     def _set_counts(self, symbols: list[Any], table: NgramCounts, documents: int) -> None:
         """Choose the vocabulary, number it, and smooth the counts."""
-        numbered = self._number_symbols(symbols, table)
-        tree = build_context_tree(numbered, len(self.symbols_), boundaries=self.boundaries)
-        parameters = {"k": self.k, "discount": self.discount, "weights": self.weights}
-        self._set_tree(tree, smooth(tree, self.smoothing, parameters))
+        numbered = self._number_symbols(symbols, table, context_columns(self.order))
+        self._set_tree(*smooth_blocks([numbered], self._settings()))
         self.all_symbols_, self.statistic_ = symbols, table
         self.n_documents_, self.n_tokens_ = documents, int(table.counts.sum())
+
+    def _fit_pruned(self, documents: Any, least_counts: list[int]) -> None:
+        """Count, and keep of all counts what is not rare."""
+        symbols, counter, places, self.n_documents_ = self._count_ngrams(documents)
+        seen = counter.frequency(len(places))
+        frequency = np.empty_like(seen)
+        frequency[places] = seen
+        numbers = self._choose_symbols(symbols, frequency)[places]
+        size = len(self.symbols_)
+        totals = np.bincount(numbers, seen, size + 1)[:size].astype(np.int64)
+        runs = counter.renumber(numbers, context_columns(self.order))
+        blocks = runs.blocks(size + 1)
+        self._set_tree(*smooth_blocks(blocks, self._settings(least_counts), totals))
+        self.n_tokens_ = int(totals.sum())
+        for name in ("all_symbols_", "statistic_"):  # of an earlier fit
+            vars(self).pop(name, None)
 
     def _set_tree(self, tree: ContextTree, smoothed: Smoothed) -> None:
         self.tree_ = tree

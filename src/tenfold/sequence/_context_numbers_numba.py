@@ -1,0 +1,74 @@
+"""Compiled steps of building a tree of contexts from sorted n-grams."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def number_contexts(earlier, parents, begin, boundaries, keys):
+    """Number the contexts of one more symbol; rows of equal contexts stand together.
+
+    Parameters
+    ----------
+    earlier : (m,) the symbol that is one further back
+    parents : (m,) number of the context so far, -1 for none; replaced by that of the longer one
+    begin : symbol before the first one, which nothing precedes
+    boundaries : whether it is part of contexts
+    keys : (m,) filled with parent * (begin + 1) + symbol of the new contexts
+
+    Returns
+    -------
+    number of new contexts
+    """
+    found, last_parent, last_symbol = 0, -1, -1
+    for i in range(len(parents)):
+        parent, symbol = parents[i], np.int64(earlier[i])
+        if parent < 0 or (symbol == begin and not boundaries):
+            parents[i] = -1
+            continue
+        if parent != last_parent or symbol != last_symbol:
+            keys[found] = parent * (begin + 1) + symbol
+            found += 1
+            last_parent, last_symbol = parent, symbol
+        parents[i] = found - 1
+    return found
+
+
+@njit(cache=True, nogil=True)
+def end_contexts(earlier, contexts, begin) -> None:
+    """Set the contexts that have reached `begin` to -1: no longer ones exist."""
+    for i in range(len(contexts)):
+        if earlier[i] == begin:
+            contexts[i] = -1
+
+
+@njit(cache=True, nogil=True)
+def find_shorter_ngrams(ngram_keys, context_keys, width):
+    """Place of each n-gram without its earliest symbol; -1 for single symbols.
+
+    The n-grams of a context, and contexts, ascend; so do the parents of contexts.
+    """
+    m, contexts = len(ngram_keys), len(context_keys) + 1
+    first = np.zeros(contexts + 1, np.int64)
+    for i in range(m):
+        first[ngram_keys[i] // width + 1] += 1
+    for c in range(contexts):
+        first[c + 1] += first[c]
+    places = np.full(m, -1, np.int64)
+    for c in range(1, contexts):
+        parent = context_keys[c - 1] // width
+        at, end = first[parent], first[parent + 1]
+        for i in range(first[c], first[c + 1]):
+            key = parent * width + ngram_keys[i] % width
+            low, high = at, end
+            while low < high:
+                middle = (low + high) // 2
+                if ngram_keys[middle] < key:
+                    low = middle + 1
+                else:
+                    high = middle
+            places[i] = min(low, end - 1)
+            at = low
+    return places
