@@ -126,7 +126,7 @@ def gensim_fits(_: Case, X: Any, test: Any) -> dict[str, Callable[[], float]]:
             documents, TOPICS, words, passes=10, chunksize=len(documents), update_every=0,
             eval_every=None, random_state=0,
         )  # fmt: skip
-        return completion(model.get_lambda(), X, test)
+        return completion(model.state.get_lambda(), X, test)
 
     return {OURS: lambda: ours_in_batches(X).completion_perplexity(test), "gensim": theirs}
 
