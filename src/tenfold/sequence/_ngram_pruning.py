@@ -187,8 +187,8 @@ def _append_levels(levels: list[LevelParts], tree: ContextTree, smoothed: Smooth
             shift = done[number - 1] * (number > 1) - first[number - 1]
             keys = tree.context_keys[first[number] - 1 : first[number + 1] - 1]
             level.context_keys.append(keys + shift * tree.width)
-        level.backoff.append(smoothed.backoff[contexts])
+        level.backoff.append(smoothed.backoff[contexts].copy())  # a view would keep all of it
         shift = done[number] - first[number]
         level.ngram_keys.append(tree.ngram_keys[ngrams] + shift * tree.width)
-        level.counts.append(tree.counts[ngrams])
-        level.direct.append(smoothed.direct[ngrams])
+        level.counts.append(tree.counts[ngrams].copy())
+        level.direct.append(smoothed.direct[ngrams].copy())

@@ -132,14 +132,11 @@ class NgramBlocks:
 
     def __init__(self, runs: list[NgramCounts], order: int, size: int) -> None:
         self.runs, self.order = runs, order
-        ends = [np.zeros(size + 1, np.int64) for _ in runs]
-        for end, run in zip(ends, runs, strict=True):
-            for part in _iterate_parts(run):
-                end[1:] += np.bincount(part.ngrams[:, 0], minlength=size)
-            np.cumsum(end, out=end)
-        total = np.sum(ends, axis=0) if ends else np.zeros(size + 1, np.int64)
-        self.cuts = _cut_evenly(total) if order > 1 else [0, size]
-        self.ends = [end[self.cuts] for end in ends]
+        rows = np.zeros(size + 1, np.int64)  # that begin with an earlier symbol
+        for part in chain.from_iterable(map(_iterate_parts, runs)):
+            rows[1:] += np.bincount(part.ngrams[:, 0], minlength=size)
+        self.cuts = _cut_evenly(np.cumsum(rows)) if order > 1 else [0, size]
+        self.ends = [np.searchsorted(run.ngrams[:, 0], self.cuts) for run in runs]
 
     def __len__(self) -> int:
         return len(self.cuts) - 1
