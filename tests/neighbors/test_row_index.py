@@ -7,6 +7,9 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import haversine_distances, nan_euclidean_distances
 
 from tenfold.engine.thread_pool import threads
+from tenfold.neighbors._metric_tree import MetricTree
+from tenfold.neighbors._packed_bits import BitSearch
+from tenfold.neighbors._pairwise import PairwiseDistance, PairwiseSearch
 from tenfold.neighbors._row_index import RowIndex
 
 K = 9
@@ -55,7 +58,7 @@ def test_all_algorithms_give_the_bits_of_brute_force(X, Q, dtype):
     distances, rows = smallest(D)
     radius = float(np.sqrt(np.median(distances[:, -1])))
     near = np.sqrt(D) <= radius
-    for algorithm in ("brute", "kd_tree"):
+    for algorithm in ("brute", "kd_tree", "ball_tree"):
         index = RowIndex(X, algorithm=algorithm)
         found = index.nearest(Q, K)
         assert np.array_equal(found.rows, rows), algorithm
@@ -70,7 +73,7 @@ def test_batch_threads_and_all_neighbors_do_not_matter():
     rng = np.random.default_rng(1)
     X, Q = rng.integers(0, 3, (700, 5)).astype(float), rng.integers(0, 3, (90, 5)).astype(float)
     distances, rows = smallest(squared_distances(Q, X), 700)
-    for algorithm in ("brute", "kd_tree"):
+    for algorithm in ("brute", "kd_tree", "ball_tree"):
         index = RowIndex(X, algorithm=algorithm)
         found = index.nearest(Q, 700)
         assert np.array_equal(found.rows, rows)
@@ -90,7 +93,7 @@ def test_translation_by_a_power_of_two_changes_nothing():
     rng = np.random.default_rng(2)
     X, Q = (np.round(rng.normal(size=(n, 20)), 3) for n in (500, 60))
     X, Q = (np.round(part * 2**20) / 2**20 for part in (X, Q))  # so that sums are exact
-    for algorithm in ("brute", "kd_tree"):
+    for algorithm in ("brute", "kd_tree", "ball_tree"):
         here = RowIndex(X, algorithm=algorithm).nearest(Q, K)
         there = RowIndex(X + 2.0**20, algorithm=algorithm).nearest(Q + 2.0**20, K)
         assert np.array_equal(here.rows, there.rows)
@@ -106,7 +109,9 @@ def test_rows_of_the_code_of_a_query_are_left_out():
     for metric, algorithm in (
         ("euclidean", "brute"),
         ("euclidean", "kd_tree"),
+        ("euclidean", "ball_tree"),
         (cdist_one, "brute"),
+        (cdist_one, "ball_tree"),
     ):
         index = RowIndex(X, metric, algorithm=algorithm)
         found = index.nearest(Q, K, codes, own)
@@ -141,17 +146,17 @@ METRICS = [
     ("sokalsneath", {}),
     ("yule", {}),
 ]
-BOOLEAN = ("hamming", "jaccard", "dice", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
+SETS = ("hamming", "jaccard", "dice", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
 
 
 @pytest.mark.parametrize(("metric", "params"), METRICS, ids=lambda value: str(value)[:20])
 def test_metrics_agree_with_scipy(metric, params):
     rng = np.random.default_rng(4)
     X, Q = rng.normal(size=(300, 6)), rng.normal(size=(40, 6))
-    if metric in BOOLEAN:
+    if metric in SETS:
         X, Q = X > 0.3, Q > 0.3
     D = cdist(Q, X, metric, **params)
-    D = np.where(np.isnan(D), np.inf, D)
+    D = np.where(np.isnan(D), 0.0 if metric != "yule" else np.inf, D)  # empty sets are equal
     distances, rows = smallest(D)
     X, Q = X.astype(float), Q.astype(float)
     whole = RowIndex(X, metric, params).nearest(Q, K)
@@ -197,6 +202,79 @@ def test_sparse_rows_have_the_bits_of_dense_ones(metric):
         RowIndex(X.toarray(), metric).within(Q, 1.0),
     )
     assert np.array_equal(near.rows, expected.rows)
+
+
+TREE_METRICS = [
+    ("minkowski", {"p": 3}),
+    ("minkowski", {"p": 1.5, "w": np.array([0.0, 1.0, 5.0, 2.0])}),
+    ("canberra", {}),
+    ("manhattan", {}),
+    ("chebyshev", {}),
+    ("hamming", {}),
+    ("seuclidean", {"V": np.arange(1.0, 5.0)}),
+    ("jaccard", {}),
+    ("sokalsneath", {}),
+    ("russellrao", {}),
+    (cdist_one, {}),
+]
+
+
+@pytest.mark.parametrize(("metric", "params"), TREE_METRICS, ids=lambda value: str(value)[:20])
+def test_a_metric_tree_has_the_bits_of_brute_force_among_ties(metric, params):
+    rng = np.random.default_rng(8)
+    X, Q = (rng.integers(-1, 3, (n, 4)).astype(float) for n in (400, 50))
+    brute, tree = (RowIndex(X, metric, params, name, 10) for name in ("brute", "ball_tree"))
+    assert isinstance(tree.search, MetricTree)
+    expected, found = brute.nearest(Q, K), tree.nearest(Q, K)
+    assert np.array_equal(found.rows, expected.rows)
+    assert np.array_equal(found.distances, expected.distances)
+    radius = float(np.median(expected.distances[:, -1]))
+    for ours, theirs in zip(tree.within(Q, radius), brute.within(Q, radius), strict=True):
+        assert np.array_equal(ours, theirs)
+
+
+def test_great_circles_and_powers_that_vanish_miss_no_neighbor_in_a_tree():
+    rng = np.random.default_rng(9)
+    X = np.vstack([rng.uniform(-1.6, 1.6, (300, 2)), 1e-9 * rng.normal(size=(300, 2))])
+    Q = np.vstack([X[::20], X[::20] + [0.0, np.pi], -X[::20]])  # antipodes too
+    for metric, params in (("haversine", {}), ("minkowski", {"p": 60.0})):
+        tree = RowIndex(X, metric, params, "ball_tree", 10).nearest(Q, K)
+        expected = RowIndex(X, metric, params, "brute").nearest(Q, K)
+        assert np.array_equal(tree.rows, expected.rows), metric
+
+
+def test_what_is_no_metric_is_searched_by_brute_force():
+    rng = np.random.default_rng(10)
+    X, Q = rng.random((300, 3)), rng.random((20, 3))
+    for metric in ("braycurtis", "dice"):
+        assert RowIndex(X, metric, algorithm="ball_tree").algorithm == "brute"
+    for function, problem in (
+        (lambda x, y: float(((x - y) ** 2).sum()), "third row"),
+        (lambda x, y: float((x - y).sum()), "negative"),
+        (lambda x, y: float(np.abs(x - y).sum() + x[0]), "order"),
+    ):
+        with pytest.warns(UserWarning, match=problem):
+            found = RowIndex(X, function, algorithm="ball_tree").nearest(Q, K)
+        assert np.array_equal(found.rows, RowIndex(X, function).nearest(Q, K).rows)
+
+
+@pytest.mark.parametrize("metric", [*SETS, "sokalmichener"])
+@pytest.mark.parametrize("d", [3, 64, 130])
+def test_packed_bits_give_the_bits_of_the_general_route(metric, d):
+    rng = np.random.default_rng(11)
+    X, Q = ((rng.random((n, d)) < 0.3).astype(float) for n in (1100, 30))
+    X[5], Q[3] = 0.0, 0.0
+    index = RowIndex(X, metric, algorithm="brute")
+    assert isinstance(index.search, BitSearch)
+    general = PairwiseSearch(X, PairwiseDistance(metric, {}, len(X)))
+    codes, own = rng.integers(0, 4, 1100), rng.integers(0, 5, 30)
+    found, expected = index.nearest(Q, K, codes, own), general.nearest(Q, K, codes, own)
+    assert np.array_equal(found.rows, expected.rows)
+    assert np.array_equal(found.distances, expected.distances)
+    for ours, theirs in zip(index.within(Q, 0.4), general.within(Q, 0.4), strict=True):
+        assert np.array_equal(ours, theirs)
+    other = Q + 0.5 * (Q == 0)  # for Hamming's distance another number is a difference
+    assert np.array_equal(index.nearest(other, K).rows, general.nearest(other, K).rows)
 
 
 def test_cosine_of_a_row_of_zeros_is_one():

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import DistanceMetric
-from sklearn.metrics.pairwise import haversine_distances
 
 from tenfold.math.linalg import to_dense
 from tenfold.neighbors._brute_force import (
@@ -20,19 +19,59 @@ from tenfold.neighbors._brute_force import (
     Neighbors,
     concatenate_lists,
 )
+from tenfold.neighbors import _pair_distance_numba as compiled
 from tenfold.neighbors._heap_numba import JIT, push, sort_heap
 from tenfold.neighbors._tuning import BLOCK_NUMBERS, MIN_ROWS_TO_COMPILE
 
-_BOOLEAN = {
-    "dice",
-    "jaccard",
-    "rogerstanimoto",
-    "russellrao",
-    "sokalmichener",
-    "sokalsneath",
-    "yule",
+SET_METRICS = {
+    "dice": compiled.DICE,
+    "jaccard": compiled.JACCARD,
+    "rogerstanimoto": compiled.ROGERS_TANIMOTO,
+    "russellrao": compiled.RUSSELL_RAO,
+    "sokalmichener": compiled.ROGERS_TANIMOTO,  # the same number
+    "sokalsneath": compiled.SOKAL_SNEATH,
+    "yule": compiled.YULE,
+}
+_COMPILED_METRICS = {
+    "euclidean": compiled.SQUARES,
+    "manhattan": compiled.ABSOLUTES,
+    "chebyshev": compiled.MAXIMUM,
+    "minkowski": compiled.MINKOWSKI,
+    "canberra": compiled.CANBERRA,
+    "haversine": compiled.HAVERSINE,
+    "hamming": compiled.HAMMING,
+    **SET_METRICS,
 }
 _AGREEMENT = 1e-9  # relative difference of a compiled function from the function itself
+
+
+class CompiledMetric(NamedTuple):
+    """A metric by name, as compiled functions take it; see `pair_distance`.
+
+    Attributes
+    ----------
+    kind : number of the metric
+    p, w : power and weights of Minkowski's
+    """
+
+    kind: int
+    p: float
+    w: np.ndarray
+
+    @classmethod
+    def of(cls, metric: Any, params: dict, d: int) -> CompiledMetric | None:
+        """The metric of this name over d columns, or None if it is not compiled."""
+        params = {key: value for key, value in params.items() if value is not None}
+        known = {"p", "w"} if metric == "minkowski" else set()
+        if not isinstance(metric, str) or metric not in _COMPILED_METRICS or params.keys() - known:
+            return None
+        if metric == "haversine" and d != 2:
+            raise ValueError(
+                "Haversine distance only valid in 2 dimensions, latitude and longitude in radians: "
+                f"the rows have {d} columns"
+            )
+        w = np.broadcast_to(np.asarray(params.get("w", 1.0), np.float64), (d,))
+        return cls(_COMPILED_METRICS[metric], float(params.get("p", 2)), w.copy())
 
 
 @JIT
@@ -94,13 +133,15 @@ class PairwiseDistance:
                 return self._by_function(sparse.csr_array(Q), sparse.csr_array(X))
             return self._by_function(Q, X)
         Q, X = to_dense(Q), to_dense(X)
-        if self.metric == "haversine":
-            return haversine_distances(Q, X)
+        metric = CompiledMetric.of(self.metric, self.params, X.shape[1])
+        if metric is not None:
+            Q, X = (np.ascontiguousarray(part, np.float64) for part in (Q, X))
+            block = np.empty((len(Q), len(X)))
+            compiled.fill_block(metric.kind, Q, X, metric.p, metric.w, block)
+            return block
         name: Any = {"manhattan": "cityblock"}.get(self.metric, self.metric)
-        if name in _BOOLEAN:
+        if name in SET_METRICS:
             Q, X = Q != 0, X != 0
-        if name == "sokalmichener":  # the same number, and SciPy no longer has it
-            name = "rogerstanimoto"
         block = cdist(Q, X, name, **self.params)
         if name == "jensenshannon" and not np.isfinite(block).all():
             raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from tenfold.neighbors._brute_force import (
 from tenfold.neighbors._given_distances import PrecomputedSearch
 from tenfold.neighbors._kd_tree import KDTree
 from tenfold.neighbors._metric_space import MetricSpace
+from tenfold.neighbors._metric_tree import MetricTree, find_violation, obeys_triangle_inequality
+from tenfold.neighbors._packed_bits import BitSearch, is_packable
 from tenfold.neighbors._pairwise import PairwiseDistance, PairwiseSearch
 from tenfold.neighbors._special_rows import MissingBruteForce, SparseBruteForce
 
@@ -59,7 +62,7 @@ class RowIndex:
             X = X[self.numbers]
         self.n_rows = X.shape[0]
         self.space = MetricSpace(metric, params or {}, X)
-        self.algorithm = choose_algorithm(self.space.kind, X, algorithm)
+        self.algorithm = choose_algorithm(self.space, X, algorithm)
         self.search = self._make_search(self.space.transform(X), leaf_size)
 
     def _make_search(self, X: Any, leaf_size: int) -> Any:
@@ -70,11 +73,17 @@ class RowIndex:
             return MissingBruteForce(to_dense(X))
         if kind == "squares" and sparse.issparse(X):
             return SparseBruteForce(X)
-        if self.algorithm != "brute" and kind in ("squares", "absolutes", "maximum"):
+        if self.algorithm == "ball_tree":
+            name = {"squares": "euclidean"}.get(kind, self.space.metric)
+            return MetricTree(X, name, self.space.params if kind == "pairs" else {}, leaf_size)
+        if self.algorithm == "kd_tree":
             return KDTree(X, kind, leaf_size)
         if kind == "squares":
             return EuclideanBruteForce(np.ascontiguousarray(X))
-        return PairwiseSearch(X, PairwiseDistance(self.space.metric, self.space.params, X.shape[0]))
+        metric, params = self.space.metric, self.space.params
+        if not sparse.issparse(X) and is_packable(metric, params, X):
+            return BitSearch(X, metric)
+        return PairwiseSearch(X, PairwiseDistance(metric, params, X.shape[0]))
 
     def nearest(
         self,
@@ -167,21 +176,46 @@ class RowIndex:
         return np.where(rows < self.n_rows, self.numbers[np.minimum(rows, self.n_rows - 1)], rows)
 
 
-def choose_algorithm(kind: str, X: Any, algorithm: str = "auto") -> str:
+def choose_algorithm(space: MetricSpace, X: Any, algorithm: str = "auto") -> str:
     """The algorithm for rows, by cost: results do not depend on it.
+
+    A tree needs the triangle inequality. Metrics without it, and rows that no tree takes, are
+    searched by brute force whatever was asked for.
 
     Parameters
     ----------
-    kind : str
-        Kind of metric, as of `MetricSpace`.
+    space : MetricSpace
+        The metric.
     X : (n, d) array or CSR matrix
         The rows.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}
         What was asked for.
     """
-    if sparse.issparse(X) or kind in ("missing", "precomputed", "pairs"):
-        return "brute" if algorithm == "auto" else algorithm
-    if algorithm != "auto":
-        return algorithm
+    if sparse.issparse(X) or space.kind in ("missing", "precomputed") or algorithm == "brute":
+        return "brute"
     n, d = X.shape
-    return "kd_tree" if d <= 2 + np.log2(max(n, 1)) / 2 else "brute"
+    narrow = d <= 2 + np.log2(max(n, 1)) / 2
+    if space.kind != "pairs":
+        if algorithm != "auto":
+            return algorithm
+        return "kd_tree" if narrow else "brute"
+    if obeys_triangle_inequality(space.metric, space.params):
+        is_continuous = space.metric in ("minkowski", "canberra", "haversine")
+        wanted = algorithm != "auto" or (narrow and is_continuous)
+        return "ball_tree" if wanted else "brute"
+    if algorithm == "ball_tree" and callable(space.metric):
+        return _check_function(space, X)
+    return "brute"
+
+
+def _check_function(space: MetricSpace, X: Any) -> str:
+    """A tree for a function of two rows, unless it is no metric among some of the rows."""
+    problem = find_violation(PairwiseDistance(space.metric, space.params, len(X)), X)
+    if problem is None:
+        return "ball_tree"
+    warnings.warn(
+        f"the function given as metric is none, since {problem}: a tree would miss neighbors, so "
+        "all distances are computed (algorithm='brute')",
+        stacklevel=2,
+    )
+    return "brute"
