@@ -95,6 +95,7 @@ _WHERE: dict[str, str] = {
     "Isomap": "tenfold.manifold.isomap",
     "KMeans": "tenfold.cluster.kmeans",
     "KMedoids": "tenfold.cluster.kmedoids",
+    "KNNImputer": "tenfold.neighbors.knn_imputer",
     "KNNRecommender": "tenfold.recommend.knn",
     "KNeighborsClassifier": "tenfold.neighbors.classification",
     "KNeighborsRegressor": "tenfold.neighbors.regression",

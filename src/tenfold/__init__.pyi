@@ -208,6 +208,7 @@ from tenfold.naive_bayes.mixed import MixedNB as MixedNB
 from tenfold.naive_bayes.tan_classifier import TANClassifier as TANClassifier
 from tenfold.neighbors.classification import KNeighborsClassifier as KNeighborsClassifier
 from tenfold.neighbors.inverted_lists import IVFNearestNeighbors as IVFNearestNeighbors
+from tenfold.neighbors.knn_imputer import KNNImputer as KNNImputer
 from tenfold.neighbors.local_outlier_factor import LocalOutlierFactor as LocalOutlierFactor
 from tenfold.neighbors.nearest_centroid import NearestCentroid as NearestCentroid
 from tenfold.neighbors.nearest_neighbors import NearestNeighbors as NearestNeighbors

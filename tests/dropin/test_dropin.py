@@ -18,6 +18,7 @@ FILES = [
     "decomposition/tests/test_dict_learning.py",
     "decomposition/tests/test_nmf.py",
     "frozen/tests/test_frozen.py",
+    "impute/tests/test_knn.py",
     "linear_model/tests/test_base.py",
     "linear_model/tests/test_bayes.py",
     "linear_model/tests/test_huber.py",

@@ -24,6 +24,7 @@ from tenfold import (
 )
 from tenfold.datasets import fetch_olivetti_faces
 from tenfold.model_selection import _evaluation
+from tenfold.neighbors._metric_tree import MetricTree
 from tenfold.testing.missing_value_law import check_missing_values
 
 ALGORITHMS = ("brute", "kd_tree", "ball_tree", "auto")
@@ -57,6 +58,17 @@ def test_radial_features_argmax_and_labels_are_one_neighbor(xor):
     assert np.array_equal(
         (one_hot @ labels).argmax(axis=1), KNeighborsClassifier(1).fit(X, y).predict(Q)
     )
+
+
+def test_the_tree_of_any_metric_is_used_and_gives_the_rows_of_brute_force():
+    rng = np.random.default_rng(5)
+    X, Q = rng.uniform(-1, 1, (500, 2)), rng.uniform(-1, 1, (40, 2))
+    for metric in ("haversine", "canberra", "manhattan", lambda x, y: float(abs(x - y).max())):
+        tree = NearestNeighbors(metric=metric, algorithm="ball_tree").fit(X)
+        assert isinstance(tree._index.search, MetricTree)
+        brute = NearestNeighbors(metric=metric, algorithm="brute").fit(X)
+        for ours, expected in zip(tree.kneighbors(Q), brute.kneighbors(Q), strict=True):
+            assert np.array_equal(ours, expected)
 
 
 def test_all_rows_as_neighbors_give_shares_and_means(xor):

@@ -236,7 +236,7 @@ def test_a_metric_tree_has_the_bits_of_brute_force_among_ties(metric, params):
 def test_great_circles_and_powers_that_vanish_miss_no_neighbor_in_a_tree():
     rng = np.random.default_rng(9)
     X = np.vstack([rng.uniform(-1.6, 1.6, (300, 2)), 1e-9 * rng.normal(size=(300, 2))])
-    Q = np.vstack([X[::20], X[::20] + [0.0, np.pi], -X[::20]])  # antipodes too
+    Q = np.vstack([X[::20], X[::20] + np.array([0.0, np.pi]), -X[::20]])  # antipodes too
     for metric, params in (("haversine", {}), ("minkowski", {"p": 60.0})):
         tree = RowIndex(X, metric, params, "ball_tree", 10).nearest(Q, K)
         expected = RowIndex(X, metric, params, "brute").nearest(Q, K)

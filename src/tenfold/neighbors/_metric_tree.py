@@ -1,7 +1,7 @@
 """Exact neighbors by any metric, with a vantage-point tree: only the triangle inequality is used.
 
-The bounds stand in `_metric_tree_numba`, whose search serves metrics that are known by name. Functions
-of two rows are called from here, one leaf at a time.
+The bounds stand in `_metric_tree_numba`, whose search serves metrics that are known by name.
+Functions of two rows are called from here, one leaf at a time.
 """
 
 from __future__ import annotations

@@ -92,5 +92,3 @@ def _pack(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     words, count = np.empty((-(-X.shape[1] // 64), len(X)), np.uint64), np.empty(len(X))
     pack_bits(np.ascontiguousarray(X), words, count)
     return words, count
-
-

@@ -45,6 +45,59 @@ def _haversine(a: Any, b: Any) -> float:
 
 
 @INLINE
+def _sum_of_differences(kind: int, a: Any, b: Any) -> float:
+    """Sum of squares or absolute values, or the largest absolute value, of the differences."""
+    total = 0.0
+    if kind == SQUARES:
+        for j in range(a.shape[0]):
+            difference = b[j] - a[j]
+            total += difference * difference
+    elif kind == ABSOLUTES:
+        for j in range(a.shape[0]):
+            total += abs(b[j] - a[j])
+    else:
+        for j in range(a.shape[0]):
+            total = max(total, abs(b[j] - a[j]))
+    return total
+
+
+@INLINE
+def _minkowski(a: Any, b: Any, p: float, w: Any) -> float:
+    total = 0.0
+    for j in range(a.shape[0]):
+        total += w[j] * abs(b[j] - a[j]) ** p
+    return total ** (1.0 / p)
+
+
+@INLINE
+def _canberra(a: Any, b: Any) -> float:
+    total = 0.0
+    for j in range(a.shape[0]):
+        size = abs(a[j]) + abs(b[j])
+        if size > 0:
+            total += abs(b[j] - a[j]) / size
+    return total
+
+
+@INLINE
+def _hamming(a: Any, b: Any) -> float:
+    different = 0.0
+    for j in range(a.shape[0]):
+        different += a[j] != b[j]
+    return different / a.shape[0]
+
+
+@INLINE
+def _distance_of_sets(kind: int, a: Any, b: Any) -> float:
+    common = in_a = in_b = 0.0
+    for j in range(a.shape[0]):
+        in_a += a[j] != 0
+        in_b += b[j] != 0
+        common += a[j] != 0 and b[j] != 0
+    return set_distance(kind, common, in_a, in_b, np.float64(a.shape[0]))
+
+
+@INLINE
 def pair_distance(kind: int, a: Any, b: Any, p: float, w: Any) -> float:
     """Distance of two rows; its square for SQUARES.
 
@@ -54,40 +107,17 @@ def pair_distance(kind: int, a: Any, b: Any, p: float, w: Any) -> float:
     a, b : (d,) float64 rows
     p, w : power and (d,) weights of MINKOWSKI
     """
-    d, total = a.shape[0], 0.0
-    if kind == SQUARES:
-        for j in range(d):
-            difference = b[j] - a[j]
-            total += difference * difference
-    elif kind == ABSOLUTES:
-        for j in range(d):
-            total += abs(b[j] - a[j])
-    elif kind == MAXIMUM:
-        for j in range(d):
-            total = max(total, abs(b[j] - a[j]))
-    elif kind == MINKOWSKI:
-        for j in range(d):
-            total += w[j] * abs(b[j] - a[j]) ** p
-        total = total ** (1.0 / p)
-    elif kind == CANBERRA:
-        for j in range(d):
-            size = abs(a[j]) + abs(b[j])
-            if size > 0:
-                total += abs(b[j] - a[j]) / size
-    elif kind == HAVERSINE:
-        total = _haversine(a, b)
-    elif kind == HAMMING:
-        for j in range(d):
-            total += a[j] != b[j]
-        total /= d
-    else:
-        common = in_a = in_b = 0.0
-        for j in range(d):
-            in_a += a[j] != 0
-            in_b += b[j] != 0
-            common += a[j] != 0 and b[j] != 0
-        total = set_distance(kind, common, in_a, in_b, np.float64(d))
-    return total
+    if kind <= MAXIMUM:
+        return _sum_of_differences(kind, a, b)
+    if kind == MINKOWSKI:
+        return _minkowski(a, b, p, w)
+    if kind == CANBERRA:
+        return _canberra(a, b)
+    if kind == HAVERSINE:
+        return _haversine(a, b)
+    if kind == HAMMING:
+        return _hamming(a, b)
+    return _distance_of_sets(kind, a, b)
 
 
 @JIT

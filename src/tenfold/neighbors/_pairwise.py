@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import DistanceMetric
 
 from tenfold.math.linalg import to_dense
+from tenfold.neighbors import _pair_distance_numba as compiled
 from tenfold.neighbors._brute_force import (
     NO_CODES,
     NOBODY,
@@ -19,7 +20,6 @@ from tenfold.neighbors._brute_force import (
     Neighbors,
     concatenate_lists,
 )
-from tenfold.neighbors import _pair_distance_numba as compiled
 from tenfold.neighbors._heap_numba import JIT, push, sort_heap
 from tenfold.neighbors._tuning import BLOCK_NUMBERS, MIN_ROWS_TO_COMPILE
 

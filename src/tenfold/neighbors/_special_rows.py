@@ -71,6 +71,17 @@ def canonical(X: Any) -> Any:
     return sparse.csr_array((X.data, *pointers), shape=X.shape)
 
 
+def refuse_infinity(X: np.ndarray, first: int = 0) -> None:
+    """Raise a `ValueError` for rows, of which the first has this number, with infinite entries."""
+    bad = np.isinf(X)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"Input X contains infinity: row {first + row}, column {column}. NaN stands for a "
+            "missing value; remove rows with infinite ones, or replace these by NaN"
+        )
+
+
 class MissingBruteForce(FilteredSearch):
     r"""Squared distances over the columns that both rows have, scaled to all columns.
 
@@ -85,6 +96,7 @@ class MissingBruteForce(FilteredSearch):
     """
 
     def __init__(self, X: np.ndarray) -> None:
+        refuse_infinity(X)
         self.X = X
         self.n_rows = len(X)
         present = ~np.isnan(X)
@@ -108,6 +120,7 @@ class MissingBruteForce(FilteredSearch):
 
     def round_queries(self, Q: np.ndarray) -> Rounded:
         """Queries in float32; those that are too far away for it get bounds that say nothing."""
+        refuse_infinity(Q)
         queries = self._round(np.ascontiguousarray(Q, np.float64))
         far = ~(queries.gap < 2.0**80)
         queries.X[far] = 0.0

@@ -27,3 +27,5 @@ MAX_QUERIES_PER_CHUNK = 8192
 NEIGHBORS_PER_BLOCK = 2**22
 # Share of the free memory that lists of neighbors may fill. Not swept.
 MAX_LISTS_SHARE = 0.75
+# Neighbors beyond 2 k that the imputer looks for at once, for all columns of a row. Not swept.
+SPARE_DONORS = 16

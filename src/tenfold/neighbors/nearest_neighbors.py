@@ -32,6 +32,7 @@ class NearestNeighbors(KNeighborsSearch, RadiusSearch):
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}
         How to search; the result is the same. "auto" takes a kd-tree for few columns and else
         products in float32, whose error is bounded, and float64 for what these leave open.
+        "ball_tree" is a vantage-point tree, for every metric that obeys the triangle inequality.
     leaf_size : int
         Most rows of a leaf of a tree.
     metric : str or callable
@@ -62,6 +63,9 @@ class NearestNeighbors(KNeighborsSearch, RadiusSearch):
     References
     ----------
     J. L. Bentley (1975), Multidimensional binary search trees used for associative searching.
+
+    P. N. Yianilos (1993), Data structures and algorithms for nearest neighbor search in general
+    metric spaces.
 
     Examples
     --------

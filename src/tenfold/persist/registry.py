@@ -79,6 +79,7 @@ UNSAVED_ATTRIBUTES = {
     "tenfold.BayesianNetwork": ("_compiled",),
     "tenfold.KNeighborsClassifier": ("_index", "_source_rows"),
     "tenfold.KNeighborsRegressor": ("_index", "_source_rows"),
+    "tenfold.KNNImputer": ("_donors",),
     "tenfold.KNeighborsTransformer": ("_index",),
     "tenfold.LocalOutlierFactor": ("_index",),
     "tenfold.NearestNeighborGaussianProcessRegressor": ("_index",),
