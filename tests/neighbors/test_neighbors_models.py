@@ -248,12 +248,28 @@ def test_rows_in_a_file_give_the_bits_of_rows_in_memory(tmp_path):
     path, queries = tmp_path / "rows.parquet", tmp_path / "queries.parquet"
     pq.write_table(pa.table(columns), path, row_group_size=3000)
     pq.write_table(pa.table({f"x{j}": Q[:, j] for j in range(3)}), queries)
-    for model in (KNeighborsClassifier(), KNeighborsRegressor(weights="distance")):
+    for model in (
+        RadiusNeighborsClassifier(1.0, weights="distance", outlier_label="most_frequent"),
+        RadiusNeighborsRegressor(1.5),
+        KNeighborsClassifier(),
+        KNeighborsRegressor(weights="distance"),
+    ):
         here = tenfold.testing.instances.clone_model(model).fit(X, y)
         there = model.set_params(keep_rows="file").fit(path, "label")
         assert there.statistic_ is None
         assert np.array_equal(here.predict(Q), there.predict(queries))
-        for ours, theirs in zip(here.kneighbors(Q), there.kneighbors(queries), strict=True):
+        if hasattr(model, "kneighbors"):
+            pairs = zip(here.kneighbors(Q), there.kneighbors(queries), strict=True)
+        else:
+            graphs = here.radius_neighbors_graph(Q), there.radius_neighbors_graph(queries)
+            pairs = [tuple(getattr(g, part) for g in graphs) for part in ("indices", "indptr")]
+            radii = np.linspace(0, 1, 40)
+            lists = [
+                m.radius_neighbors(q, radii, sort_results=True)
+                for m, q in ((here, Q), (there, queries))
+            ]
+            pairs += [map(np.concatenate, part) for part in zip(*lists, strict=True)]
+        for ours, theirs in pairs:
             assert np.array_equal(ours, theirs)
         there.save(tmp_path / "light", copy_rows=False)
         there.save(tmp_path / "whole")

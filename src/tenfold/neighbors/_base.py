@@ -208,8 +208,8 @@ class NeighborsModel(OnePass):
         """Whether the training rows are not in memory."""
         return getattr(self, "statistic_", None) is None
 
-    def _search_elsewhere(self, X: Any, k: int, groups: Any = None) -> NearestFound:
-        """The k nearest rows of queries, where the training rows are not in memory."""
+    def _open_elsewhere(self, X: Any, groups: Any = None) -> tuple[Rows, np.ndarray]:
+        """Training rows that are not in memory, and queries, which are."""
         if X is None or groups is not None:
             raise ValueError(
                 "rows in a file are not left out one by one or by groups: give X, and fit with "
@@ -220,7 +220,12 @@ class NeighborsModel(OnePass):
             rows = rows.with_classes(self.classes_)
         rows.allow_nan = self._nan_ok
         with self._work_context():
-            Q = to_dense(self._rows(X, reset=False).gather().X)
+            return rows, to_dense(self._rows(X, reset=False).gather().X)
+
+    def _search_elsewhere(self, X: Any, k: int, groups: Any = None) -> NearestFound:
+        """The k nearest rows of queries, where the training rows are not in memory."""
+        rows, Q = self._open_elsewhere(X, groups)
+        with self._work_context():
             check_neighbors_memory(len(Q), k)
             metric, params = self.effective_metric_, self.effective_metric_params_
             found = search_rows(rows, Q, k, metric, params)

@@ -10,8 +10,9 @@ import numpy as np
 from tenfold.callbacks.row_digest import RowDigests
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
-from tenfold.neighbors._brute_force import NOBODY
+from tenfold.neighbors._brute_force import NOBODY, NeighborLists
 from tenfold.neighbors._heap_numba import JIT
+from tenfold.neighbors._list_room import ListRoom
 from tenfold.neighbors._metric_space import MetricSpace
 from tenfold.neighbors._row_index import RowIndex
 
@@ -147,14 +148,94 @@ def search_rows(rows: Rows, Q: np.ndarray, k: int, metric: Any, params: dict) ->
     metric, params : str or callable, and dict
         The metric.
     """
-    lacks = {"seuclidean": ("V",), "mahalanobis": ("V", "VI")}.get(metric, ())
-    if lacks and all(params.get(name) is None for name in lacks):
-        raise ValueError(
-            f"metric={metric!r} of rows in a file needs metric_params with {lacks[0]!r}"
-        )
+    _require_variances(metric, params)
     first = rows.take(np.arange(min(rows.n_rows, max(rows.source.grid, k))))
     limit = nearest_in_chunk(first, Q, k, metric, params).distances[:, -1]
     found = rows.total(nearest_in_chunk, Q, k, metric, params, limit)
     space = MetricSpace(metric, params, Q)
     space.factor = 1.0
     return found._replace(distances=space.distance(found.distances))
+
+
+def _require_variances(metric: Any, params: dict) -> None:
+    """Refuse a metric that would have to learn from all rows first."""
+    lacks = {"seuclidean": ("V",), "mahalanobis": ("V", "VI")}.get(metric, ())
+    if lacks and all(params.get(name) is None for name in lacks):
+        raise ValueError(
+            f"metric={metric!r} of rows in a file needs metric_params with {lacks[0]!r}"
+        )
+
+
+class RadiusFound(NamedTuple):
+    """The rows within a radius of each query among some rows; two merge to those of both.
+
+    Attributes
+    ----------
+    lists : distances and row numbers
+    radius, room : the radius, and the memory that the lists may fill
+    y : (t, n_outputs) targets of all entries of the lists, or None
+    w : (t,) their weights, or None
+    """
+
+    lists: NeighborLists
+    radius: float
+    room: ListRoom
+    y: np.ndarray | None = None
+    w: np.ndarray | None = None
+    narrow = True  # targets keep their types
+
+    def merge(self, other: RadiusFound) -> RadiusFound:
+        """The rows of both, those of `other` last."""
+        parts = self.lists, other.lists
+        self.room.require(sum(len(part.rows) for part in parts), self.radius)
+        sizes = [np.diff(part.starts) for part in parts]
+        query = np.concatenate([np.repeat(np.arange(len(size)), size) for size in sizes])
+        order = np.argsort(query, kind="stable")
+        lists = NeighborLists(
+            np.append(0, np.cumsum(sizes[0] + sizes[1])),
+            np.concatenate([part.distances for part in parts])[order],
+            np.concatenate([part.rows for part in parts])[order],
+        )
+        y = w = None
+        if self.y is not None and other.y is not None:
+            y = np.concatenate([self.y, other.y])[order]
+        if self.w is not None and other.w is not None:
+            w = np.concatenate([self.w, other.w])[order]
+        return RadiusFound(lists, self.radius, self.room, y, w)
+
+
+def radius_of_chunk(
+    chunk: Chunk, Q: np.ndarray, radius: float, metric: Any, params: dict, room: ListRoom
+) -> RadiusFound:
+    """The rows of a chunk within a radius of each query."""
+    search = RowIndex(chunk.X, metric, params, "brute", weight=chunk.w)
+    lists = search.within(Q, radius)
+    room.require(len(lists.rows), radius)
+    y = w = None
+    if chunk.y is not None:
+        y = np.asarray(chunk.y).reshape(chunk.rows, -1)[lists.rows]
+    if chunk.w is not None:
+        w = np.asarray(chunk.w, np.float64)[lists.rows]
+    return RadiusFound(lists._replace(rows=lists.rows + chunk.first), radius, room, y, w)
+
+
+def search_radius_of_rows(
+    rows: Rows, Q: np.ndarray, radius: float, metric: Any, params: dict, room: ListRoom
+) -> RadiusFound:
+    """All rows within a radius of each query, in one pass over the rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        The training rows, wherever they lie.
+    Q : (m, d) array
+        Queries.
+    radius : float
+        Largest distance.
+    metric, params : str or callable, and dict
+        The metric.
+    room : ListRoom
+        Memory that the lists may fill.
+    """
+    _require_variances(metric, params)
+    return rows.total(radius_of_chunk, Q, radius, metric, params, room)

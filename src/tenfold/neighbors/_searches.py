@@ -14,10 +14,11 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.memory import available_memory
 from tenfold.neighbors._base import NeighborsModel, nearest_of_chunk
 from tenfold.neighbors._brute_force import NeighborLists, concatenate_lists
+from tenfold.neighbors._file_rows import RadiusFound, search_radius_of_rows
+from tenfold.neighbors._list_room import ListRoom
 from tenfold.neighbors._tuning import MAX_LISTS_SHARE
 from tenfold.neighbors._votes import NeighborSearch, check_neighbors_memory
 
-_NEIGHBOR_BYTES = 16  # a distance and a row number
 _MODES = 'Unsupported mode, must be one of "connectivity", or "distance" but got "{}" instead'
 
 
@@ -165,11 +166,23 @@ class RadiusSearch(NeighborsModel):
         many times.
         """
         limit: Any = self.radius if radius is None else radius
+        limits = np.asarray(limit) if np.ndim(limit) else None
+        if self._is_elsewhere:
+            lists = self._lists_elsewhere(X, float(np.max(limit)), groups).lists
+            lists = lists if limits is None else _limit_lists(lists, limits)
+            return [sort_lists(lists) if sort else lists]
         search = NeighborSearch(self._index, 0, float(np.max(limit)), **self._left_out(X, groups))
         room = ListRoom(MAX_LISTS_SHARE * available_memory(), copies)
-        limits = np.asarray(limit) if np.ndim(limit) else None
         parts = self._map_queries(X, lists_of_chunk, search, room, limits, sort)
         return [part for block in parts if block is not None for part in block]
+
+    def _lists_elsewhere(self, X: Any, radius: float, groups: Any = None) -> RadiusFound:
+        """Rows within the radius of each query, where the training rows are not in memory."""
+        rows, Q = self._open_elsewhere(X, groups)
+        room = ListRoom(MAX_LISTS_SHARE * available_memory(), 4)
+        with self._work_context():
+            metric, params = self.effective_metric_, self.effective_metric_params_
+            return search_radius_of_rows(rows, Q, radius, metric, params, room)
 
     def radius_neighbors_graph(
         self,
@@ -202,42 +215,6 @@ class RadiusSearch(NeighborsModel):
         values = lists.distances if mode == "distance" else np.ones(len(lists.rows))
         shape = len(lists.starts) - 1, self.n_samples_fit_
         return csr_matrix((values, lists.rows, lists.starts), shape=shape)
-
-
-class ListRoom:
-    """Memory for lists of neighbors, which all chunks share.
-
-    Parameters
-    ----------
-    free : float
-        Bytes that the lists may take.
-    copies : int
-        How many times they are held.
-    """
-
-    def __init__(self, free: float, copies: int) -> None:
-        self.free, self.copies = free, copies
-        self.sizes: list[int] = []
-
-    def add(self, lists: NeighborLists, radius: float) -> None:
-        """Count the neighbors of a block; a `MemoryError` if there is no room for all so far."""
-        self.sizes.append(len(lists.rows))  # one step, whatever other threads do
-        self.require(sum(self.sizes), radius)
-
-    def holds(self, found: int) -> bool:
-        """Whether there is room for so many neighbors."""
-        return float(found * self.copies * _NEIGHBOR_BYTES) <= self.free
-
-    def require(self, found: int, radius: float) -> None:
-        """Raise a `MemoryError` if there is no room for so many neighbors."""
-        needed = float(found * self.copies * _NEIGHBOR_BYTES)
-        if not self.holds(found):
-            raise MemoryError(
-                f"at least {found:,} neighbors lie within the radius {radius:g} of the queries: "
-                f"their lists need at least {needed / 2**30:.2f} GiB, and "
-                f"{self.free / 2**30:.2f} GiB may be filled. Take a smaller radius, give the "
-                "queries in batches, or ask for a number of neighbors (kneighbors)"
-            )
 
 
 def lists_of_chunk(

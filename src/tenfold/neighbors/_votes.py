@@ -84,6 +84,10 @@ class NeighborSearch:
                 )
             k = min(2 * k, self.index.n_rows)
 
+    def weights_of(self, lists: NeighborLists) -> np.ndarray | None:
+        """Weight of the row of each entry of lists, or None where all count once."""
+        return None if self.w is None else self.w[lists.rows]
+
     def count_within(self, Q: Any, first: int) -> int:
         """The number of rows within the radius of the queries, or 0 where only a search tells."""
         return self.index.count_within(Q, self.radius, *self._codes(first, Q.shape[0]))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.engine.chunk import Chunk
-from tenfold.neighbors._base import NEIGHBOR_CONSTRAINTS, RADIUS_CONSTRAINT
+from tenfold.engine.rows import Rows
+from tenfold.neighbors._base import KEEP_CONSTRAINT, NEIGHBOR_CONSTRAINTS, RADIUS_CONSTRAINT
 from tenfold.neighbors._brute_force import NeighborLists
 from tenfold.neighbors._searches import RadiusSearch
 from tenfold.neighbors._stored_rows import NeighborRows
@@ -50,6 +51,8 @@ class RadiusNeighborsClassifier(RadiusSearch, NeighborsClassifier):
         Further parameters of the metric.
     n_jobs : int, optional
         Number of threads; by default all.
+    keep_rows : {"auto", "memory", "file"}
+        Where the training rows of a file or a cluster are; see `NearestNeighbors`.
 
     Attributes
     ----------
@@ -81,6 +84,7 @@ class RadiusNeighborsClassifier(RadiusSearch, NeighborsClassifier):
     _parameter_constraints = {
         **RADIUS_CONSTRAINT,
         **NEIGHBOR_CONSTRAINTS,
+        **KEEP_CONSTRAINT,
         **WEIGHTS_CONSTRAINT,
         "outlier_label": [Integral, str, "array-like", None],
     }
@@ -97,6 +101,7 @@ class RadiusNeighborsClassifier(RadiusSearch, NeighborsClassifier):
         outlier_label: Any = None,
         metric_params: dict | None = None,
         n_jobs: int | None = None,
+        keep_rows: str = "auto",
     ) -> None:
         self.radius = radius
         self.weights = weights
@@ -107,6 +112,7 @@ class RadiusNeighborsClassifier(RadiusSearch, NeighborsClassifier):
         self.outlier_label = outlier_label
         self.metric_params = metric_params
         self.n_jobs = n_jobs
+        self.keep_rows = keep_rows
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Store the rows and their labels.
@@ -131,15 +137,22 @@ class RadiusNeighborsClassifier(RadiusSearch, NeighborsClassifier):
     def _finalize(self, s: NeighborRows, dtype: np.dtype) -> dict[str, Any]:
         learned = super()._finalize(s, dtype)
         known: list[Any] = list(self.classes_) if learned["outputs_2d_"] else [self.classes_]
-        return {**learned, "outlier_label_": self._outlier_labels(s, known)}
+        counts = [np.bincount(codes, s.w) for codes in s.y.reshape(s.n_rows, -1).T]
+        return {**learned, "outlier_label_": self._outlier_labels(counts, known)}
 
-    def _outlier_labels(self, s: NeighborRows, known: list[np.ndarray]) -> Any:
+    def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
+        learned = super()._fit(rows, rng)
+        if self._leaves_rows(rows):
+            counts = [rows.total(count_classes, len(self.classes_))]
+            learned["outlier_label_"] = self._outlier_labels(counts, [self.classes_])
+        return learned
+
+    def _outlier_labels(self, counts: list[np.ndarray], known: list[np.ndarray]) -> Any:
         """Labels of rows without neighbors, one for each output."""
         label = self.outlier_label
         if label is None:
             return None
         if isinstance(label, str) and label == "most_frequent":
-            counts = [np.bincount(codes, s.w) for codes in s.y.reshape(s.n_rows, -1).T]
             return [classes[count.argmax()] for classes, count in zip(known, counts, strict=True)]
         labels = label if np.ndim(label) else [label] * len(known)
         if len(labels) != len(known):
@@ -207,12 +220,17 @@ class RadiusNeighborsClassifier(RadiusSearch, NeighborsClassifier):
 
     def _shares(self, X: Any, groups: Any) -> tuple[list[np.ndarray], np.ndarray]:
         """Shares of classes for each output, and which rows have no neighbors."""
-        s = self.statistic_
-        codes = self._left_out(X, groups)
-        search = NeighborSearch(self._index, 0, float(self.radius), s.w, **codes)
         sizes = [len(known) for known in self._class_lists]
-        y = s.y.reshape(s.n_rows, -1)
-        sums = self._map_queries(X, shares_of_chunk, search, y, tuple(sizes), self.weights)
+        if self._is_elsewhere:
+            found = self._lists_elsewhere(X, float(self.radius), groups)
+            own = list_weights(found.lists, self.weights, found.w)
+            sums = _shares_of_lists(found.lists, own, cast("Any", found.y), tuple(sizes))
+        else:
+            s = self.statistic_
+            codes = self._left_out(X, groups)
+            search = NeighborSearch(self._index, 0, float(self.radius), s.w, **codes)
+            y = s.y.reshape(s.n_rows, -1)
+            sums = self._map_queries(X, shares_of_chunk, search, y, tuple(sizes), self.weights)
         lonely = sums[:, -1] == 0
         if lonely.any() and self.outlier_label_ is None:
             raise ValueError(
@@ -258,6 +276,8 @@ class RadiusNeighborsRegressor(RadiusSearch, NeighborsRegressor):
         Further parameters of the metric.
     n_jobs : int, optional
         Number of threads; by default all.
+    keep_rows : {"auto", "memory", "file"}
+        Where the training rows of a file or a cluster are; see `NearestNeighbors`.
 
     Attributes
     ----------
@@ -285,7 +305,12 @@ class RadiusNeighborsRegressor(RadiusSearch, NeighborsRegressor):
 
     _law_rows = 1000
     _law_params = {"radius": 3.0}
-    _parameter_constraints = {**RADIUS_CONSTRAINT, **NEIGHBOR_CONSTRAINTS, **WEIGHTS_CONSTRAINT}
+    _parameter_constraints = {
+        **RADIUS_CONSTRAINT,
+        **NEIGHBOR_CONSTRAINTS,
+        **KEEP_CONSTRAINT,
+        **WEIGHTS_CONSTRAINT,
+    }
 
     def __init__(
         self,
@@ -298,6 +323,7 @@ class RadiusNeighborsRegressor(RadiusSearch, NeighborsRegressor):
         metric: Any = "minkowski",
         metric_params: dict | None = None,
         n_jobs: int | None = None,
+        keep_rows: str = "auto",
     ) -> None:
         self.radius = radius
         self.weights = weights
@@ -307,6 +333,7 @@ class RadiusNeighborsRegressor(RadiusSearch, NeighborsRegressor):
         self.metric = metric
         self.metric_params = metric_params
         self.n_jobs = n_jobs
+        self.keep_rows = keep_rows
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Store the rows and their targets.
@@ -343,17 +370,27 @@ class RadiusNeighborsRegressor(RadiusSearch, NeighborsRegressor):
         (n,) or (n, n_outputs) array
         """
         check_is_fitted(self)
-        s = self.statistic_
-        codes = self._left_out(X, groups)
-        search = NeighborSearch(self._index, 0, float(self.radius), s.w, **codes)
-        y = s.y.reshape(s.n_rows, -1)
-        means = self._map_queries(X, radius_means_of_chunk, search, y, self.weights)
+        if self._is_elsewhere:
+            found = self._lists_elsewhere(X, float(self.radius), groups)
+            own = list_weights(found.lists, self.weights, found.w)
+            means = _means_of_lists(found.lists, own, cast("Any", found.y))
+        else:
+            s = self.statistic_
+            codes = self._left_out(X, groups)
+            search = NeighborSearch(self._index, 0, float(self.radius), s.w, **codes)
+            y = s.y.reshape(s.n_rows, -1)
+            means = self._map_queries(X, radius_means_of_chunk, search, y, self.weights)
         if np.isnan(means).any():
             warnings.warn(
                 "One or more samples have no neighbors within specified radius; predicting NaN.",
                 stacklevel=2,
             )
         return self._shape_outputs(means)
+
+
+def count_classes(chunk: Chunk, n_classes: int) -> np.ndarray:
+    """Weight of the rows of each class."""
+    return np.bincount(np.asarray(chunk.y).reshape(-1), chunk.weights(), n_classes)
 
 
 def list_weights(
@@ -365,7 +402,7 @@ def list_weights(
     ----------
     lists : NeighborLists
     weights : {"uniform", "distance"}, callable or None
-    w : (n,) weights of the training rows, or None
+    w : (t,) weights of the rows of all entries, or None
     first : int
         Number of the first query.
     """
@@ -384,7 +421,7 @@ def list_weights(
         if np.isnan(own).any():
             place = int(np.flatnonzero(np.isnan(own))[0])
             refuse_nan_weights(first + int(np.searchsorted(lists.starts, place, "right")) - 1)
-    return own if w is None else own * w[lists.rows]
+    return own if w is None else own * w
 
 
 def shares_of_chunk(
@@ -393,8 +430,8 @@ def shares_of_chunk(
     """Shares of all classes of all outputs, and the number of neighbors, (m, classes + 1)."""
     parts = []
     for first, lists in search.within(chunk.X, chunk.first):
-        own = list_weights(lists, weights, search.w, first)
-        parts.append(_shares_of_lists(lists, own, y, sizes))
+        own = list_weights(lists, weights, search.weights_of(lists), first)
+        parts.append(_shares_of_lists(lists, own, y[lists.rows], sizes))
     return np.vstack(parts)
 
 
@@ -405,7 +442,7 @@ def _shares_of_lists(
     query = np.repeat(np.arange(len(count)), count)
     outputs = []
     for column, k in zip(y.T, sizes, strict=True):
-        flat = query * k + column[lists.rows]
+        flat = query * k + column
         votes = np.bincount(flat, own, minlength=len(count) * k).reshape(-1, k)
         total = votes.sum(axis=1, keepdims=True)
         outputs.append(votes / np.where(total == 0, 1.0, total))
@@ -418,8 +455,8 @@ def radius_means_of_chunk(
     """Means (m, n_outputs) of the targets within the radius; NaN where there are none."""
     parts = []
     for first, lists in search.within(chunk.X, chunk.first):
-        own = list_weights(lists, weights, search.w, first)
-        parts.append(_means_of_lists(lists, own, y))
+        own = list_weights(lists, weights, search.weights_of(lists), first)
+        parts.append(_means_of_lists(lists, own, y[lists.rows]))
     return np.vstack(parts)
 
 
@@ -427,6 +464,6 @@ def _means_of_lists(lists: NeighborLists, own: np.ndarray, y: np.ndarray) -> np.
     m = len(lists.starts) - 1
     query = np.repeat(np.arange(m), np.diff(lists.starts))
     norm = np.bincount(query, own, minlength=m)
-    sums = [np.bincount(query, own * column[lists.rows], minlength=m) for column in y.T]
+    sums = [np.bincount(query, own * column, minlength=m) for column in y.T]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.stack(sums, axis=1) / norm[:, None]

@@ -47,6 +47,8 @@ class NeighborsRegressor(NeighborsModel, Regressor):
 
     def _shape_outputs(self, means: np.ndarray) -> np.ndarray:
         """Means in the type of targets and in their number of dimensions."""
+        if self._is_elsewhere:
+            return means[:, 0] if means.shape[1] == 1 else means
         y = self.statistic_.y
         means = means.astype(y.dtype if y.dtype == np.float32 else np.float64, copy=False)
         return means[:, 0] if y.ndim == 1 else means
@@ -197,8 +199,7 @@ class KNeighborsRegressor(KNeighborsSearch, NeighborsRegressor):
         if self._is_elsewhere:
             found = self._search_elsewhere(X, self.n_neighbors, groups)
             weights = vote_weights(weigh_found(found, self.n_neighbors), self.weights)
-            means = weighted_means(cast("Any", found.y), weights)
-            return means[:, 0] if means.shape[1] == 1 else means
+            return self._shape_outputs(weighted_means(cast("Any", found.y), weights))
         s = self.statistic_
         search = NeighborSearch(self._index, self.n_neighbors, w=s.w, **self._left_out(X, groups))
         y = s.y.reshape(s.n_rows, -1)

@@ -84,8 +84,8 @@ UNSAVED_ATTRIBUTES = {
     "tenfold.LocalOutlierFactor": ("_index",),
     "tenfold.NearestNeighborGaussianProcessRegressor": ("_index",),
     "tenfold.NearestNeighbors": ("_index", "_source_rows"),
-    "tenfold.RadiusNeighborsClassifier": ("_index",),
-    "tenfold.RadiusNeighborsRegressor": ("_index",),
+    "tenfold.RadiusNeighborsClassifier": ("_index", "_source_rows"),
+    "tenfold.RadiusNeighborsRegressor": ("_index", "_source_rows"),
     "tenfold.RadiusNeighborsTransformer": ("_index",),
 }
 
