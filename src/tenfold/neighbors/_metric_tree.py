@@ -36,7 +36,7 @@ _FUNCTION_ERROR = 1e-7  # relative error that a function of two rows may have
 _CHECKED_ROWS = 12  # between which the axioms of a metric are checked
 
 
-def obeys_triangle_inequality(metric: Any, params: dict) -> bool:
+def satisfies_triangle_inequality(metric: Any, params: dict) -> bool:
     """Whether a metric that is known by name is one for trees."""
     if not isinstance(metric, str) or metric not in TRIANGLE_METRICS:
         return False

@@ -19,7 +19,7 @@ from tenfold.neighbors._brute_force import (
 from tenfold.neighbors._given_distances import PrecomputedSearch
 from tenfold.neighbors._kd_tree import KDTree
 from tenfold.neighbors._metric_space import MetricSpace
-from tenfold.neighbors._metric_tree import MetricTree, find_violation, obeys_triangle_inequality
+from tenfold.neighbors._metric_tree import MetricTree, find_violation, satisfies_triangle_inequality
 from tenfold.neighbors._packed_bits import BitSearch, is_packable
 from tenfold.neighbors._pairwise import PairwiseDistance, PairwiseSearch
 from tenfold.neighbors._special_rows import MissingBruteForce, SparseBruteForce
@@ -199,7 +199,7 @@ def choose_algorithm(space: MetricSpace, X: Any, algorithm: str = "auto") -> str
         if algorithm != "auto":
             return algorithm
         return "kd_tree" if narrow else "brute"
-    if obeys_triangle_inequality(space.metric, space.params):
+    if satisfies_triangle_inequality(space.metric, space.params):
         is_continuous = space.metric in ("minkowski", "canberra", "haversine")
         wanted = algorithm != "auto" or (narrow and is_continuous)
         return "ball_tree" if wanted else "brute"
