@@ -222,3 +222,22 @@ def test_what_does_not_fit_into_memory_is_refused_with_a_substitute(model, monke
     monkeypatch.setattr("tenfold.engine.memory._GIB", 1)
     with pytest.raises(MemoryError, match=r"500 rows.*path="):
         model(3).fit(clusters(500, 4))
+
+
+@pytest.mark.parametrize(
+    "model", [IVFNearestNeighbors(4, n_probe=2), GraphNearestNeighbors(4, beam=5, degree=4)]
+)
+def test_each_answer_has_a_recall_and_certified_ones_miss_nothing(model):
+    rng = np.random.default_rng(5)
+    X, Q = rng.normal(size=(1500, 8)), rng.normal(size=(80, 8))
+    model.set_params(random_state=0).fit(X)
+    truth = NearestNeighbors(n_neighbors=4).fit(X).kneighbors(Q, return_distance=False)
+    found = model.kneighbors(Q, return_distance=False)
+    shares = np.array([len(set(a) & set(b)) / 4 for a, b in zip(found, truth, strict=True)])
+    assert 0 < shares.min() < 1 or 0 in shares
+    assert np.array_equal(model.measure_recall(Q), shares)
+    proven = model.certify(Q)
+    assert (shares[proven] == 1).all()
+    if isinstance(model, GraphNearestNeighbors):
+        assert np.array_equal(proven, shares == 1)
+    assert 0 <= model.certified_ <= 1

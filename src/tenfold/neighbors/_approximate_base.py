@@ -12,7 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.base.mixins import Transformer
 from tenfold.engine.arrays import ArraySource
 from tenfold.engine.rows import Rows
+from tenfold.neighbors._file_rows import search_rows
 
+_ROUNDING = 1e-9  # relative difference of distances that are equal but for rounding
 RECALL_QUERIES = 256  # rows whose exact neighbors are searched for the estimate of the recall
 
 
@@ -106,6 +108,25 @@ class ApproximateNeighbors(ClassNamePrefixFeaturesOutMixin, Transformer):
         k = min(self.n_neighbors + 1, self.n_samples_fit_)
         return self.kneighbors_graph(X, k, mode="distance")
 
+    def measure_recall(self, X: Any, n_neighbors: int | None = None) -> np.ndarray:
+        """Share of the true neighbors in the answer to each query, (n_queries,).
+
+        All rows are searched exactly, in blocks, which takes as long as that. A row that is as near
+        as the last of the true neighbors counts as one of them.
+
+        Parameters
+        ----------
+        X : array, table, path, Dask collection or `tenfold.open(...)`
+            The queries.
+        n_neighbors : int, optional
+            Number of neighbors; by default the parameter of this name.
+        """
+        answers = self._query(X, n_neighbors)
+        with self._work_context():
+            Q = self._rows(X, reset=False).gather().X
+            farthest = kth_distances(self.rows_, Q, answers["distance"].shape[1])
+        return reached_shares(answers["distance"], farthest)
+
     @property
     def _n_features_out(self) -> int:
         return self.n_samples_fit_
@@ -155,6 +176,23 @@ def gather_rows(rows: Rows) -> np.ndarray:
     if isinstance(source, ArraySource) and source.X.dtype.kind == "f" and rows.source.finite:
         return np.ascontiguousarray(source.X)
     return rows.gather().X
+
+
+def kth_distances(X: np.ndarray, Q: np.ndarray, k: int) -> np.ndarray:
+    """Distance of each query to its k-th nearest row, by an exact search in bounded memory."""
+    rows = Rows(ArraySource(X, finite=True))
+    return search_rows(rows, Q, k, "euclidean", {}).distances[:, -1]
+
+
+def reached_shares(found: np.ndarray, farthest: np.ndarray) -> np.ndarray:
+    """Share of the distances found (m, k) that are at most the true k-th, for each query.
+
+    Examples
+    --------
+    >>> reached_shares(np.array([[0.0, 1.0], [0.5, 3.0]]), np.array([1.0, 2.0]))
+    array([1. , 0.5])
+    """
+    return (found <= farthest[:, None] * (1.0 + _ROUNDING)).mean(axis=1)
 
 
 def found_share(found: np.ndarray, truth: np.ndarray) -> float:

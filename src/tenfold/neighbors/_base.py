@@ -366,6 +366,10 @@ def _valid_metrics(algorithm: str) -> set[str]:
 
 
 def nearest_of_chunk(chunk: Chunk, search: NeighborSearch) -> np.ndarray:
-    """Distances and row numbers of the neighbors of queries, side by side."""
+    """A record of distances and row numbers of the neighbors of each query."""
     found = search.nearest(chunk.X, chunk.first)
-    return np.hstack([found.distances, found.rows.astype(np.float64)])
+    m, k = found.rows.shape
+    shape = (k,)
+    out = np.empty(m, [("distance", np.float64, shape), ("row", np.int64, shape)])
+    out["distance"], out["row"] = found.distances, found.rows
+    return out

@@ -12,6 +12,7 @@ import numpy as np
 
 from tenfold.neighbors._filter_numba import (
     discard_far,
+    filter_radius,
     filter_tile,
     keep_nearest,
     measure_dense,
@@ -173,20 +174,24 @@ class FilteredSearch:
         limit = limit + np.abs(limit) * 2.0**-20 + 2.0**-120
         limit[np.isnan(limit)] = np.inf
         query, row, distance = ([] for _ in range(3))
+        space = np.empty((2, m * min(ROWS_PER_TILE, max(self.n_rows, 1))), np.int64)
+        starts, count, wanted = np.empty(m, np.int64), np.empty(m, np.int64), np.ones(m, bool)
+        codes = row_codes, query_codes
         for first in range(0, self.n_rows, ROWS_PER_TILE):
             end = min(first + ROWS_PER_TILE, self.n_rows)
-            bound = self.term[first:end] - self.products(queries, first, end)
-            near = ~(bound > limit[:, None])
-            if len(query_codes):
-                near &= row_codes[first:end] != query_codes[:, None]
-            count = near.sum(axis=1)
-            at, number = np.nonzero(near)
-            number, exact = number + first, np.empty(len(number))
-            starts = np.cumsum(count) - count
-            self.measure(queries, np.ones(m, bool), starts, count, number, exact)
+            tile = self.products(queries, first, end)
+            terms = self.term[first:end], first, *codes, limit
+            found = filter_radius(tile, *terms, space[0], space[1], starts, count)
+            if not found:
+                continue
+            at, number = space[0, :found], space[1, :found]
+            exact = np.empty(found)
+            self.measure(queries, wanted, starts, count, number, exact)
             kept = exact <= radius
-            for found, values in ((query, at), (row, number), (distance, exact)):
-                found.append(values[kept])
+            for part, values in ((query, at), (row, number), (distance, exact)):
+                part.append(values[kept])
+        if not row:
+            return NeighborLists(np.zeros(m + 1, np.int64), np.empty(0), np.empty(0, np.int64))
         at = np.concatenate(query)
         order = np.argsort(at, kind="stable")
         starts = np.append(0, np.cumsum(np.bincount(at, minlength=m)))

@@ -153,6 +153,40 @@ def filter_tile(
 
 
 @JIT
+def filter_radius(
+    products: Any, row_term: Any, first: int, row_codes: Any, query_codes: Any, limit: Any,
+    query: Any, row: Any, starts: Any, count: Any,
+) -> int:  # fmt: skip
+    """List the rows of a tile that may be within the radius of each query; their number.
+
+    Parameters
+    ----------
+    products, row_term, first, row_codes, query_codes : as in `filter_tile`
+    limit : (m,) lower bounds above which a row is beyond the radius
+    query, row : (m t,) numbers of query and row of each candidate, results
+    starts, count : (m,) where the candidates of each query begin, and their number, results
+    """
+    m, t = products.shape
+    found = 0
+    for i in range(m):
+        starts[i] = found
+        most = np.float32(np.inf) if limit[i] == np.inf else _round_up(limit[i])
+        for a in range(0, t, _BLOCK):
+            end = min(a + _BLOCK, t)
+            if limit[i] < np.inf and _count_below(products[i], row_term, a, end, most) == 0:
+                continue
+            for j in range(a, end):
+                if row_term[j] - products[i, j] > most or (
+                    query_codes.shape[0] > 0 and row_codes[first + j] == query_codes[i]
+                ):
+                    continue
+                query[found], row[found] = i, first + j
+                found += 1
+        count[i] = found - starts[i]
+    return found
+
+
+@JIT
 def discard_far(bounds: Any, slack: Any, low: Any, row: Any, exact: Any, count: Any) -> None:
     """Remove the candidates that the last bounds exclude.
 

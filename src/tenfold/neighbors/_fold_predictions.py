@@ -72,8 +72,8 @@ def _search(model: Any, rows: Rows, s: NeighborRows, fold: np.ndarray, k: int) -
     codes = fold.astype(np.int64)
     search = NeighborSearch(index, k, row_codes=codes, query_codes=codes)
     queries = Rows(rows.source, engine=rows.engine, allow_nan=rows.allow_nan)
-    packed = queries.with_chunk_rows(1024).each(nearest_of_chunk, search)
-    return WeightedNeighbors(packed[:, :k], packed[:, k:].astype(np.int64))
+    found = queries.with_chunk_rows(1024).each(nearest_of_chunk, search)
+    return WeightedNeighbors(*map(np.ascontiguousarray, (found["distance"], found["row"])))
 
 
 def votes_of_candidates(
@@ -90,22 +90,41 @@ def votes_of_candidates(
     n_classes : int
     wants : {"labels", "probabilities"}
     """
-    done: dict[str, tuple[int, np.ndarray]] = {}
     order = sorted(range(len(candidates)), key=lambda i: candidates[i][0].n_neighbors)
+    keys = [
+        repr([getattr(model, name) for name in (*_SEARCH_PARAMS, "weights")])
+        for model, _ in candidates
+    ]
+    widest = {keys[i]: i for i in order}
+    ballots: dict[str, _Votes] = {}
     results: dict[int, np.ndarray] = {}
     for i in order:
         model, found = candidates[i]
-        labels = y[found.rows]
-        weights = vote_weights(found, model.weights)
         if callable(model.weights):  # may depend on all distances together
-            votes = class_shares(labels, weights, n_classes)
+            ballot = _Votes(model, found, y, n_classes)
         else:
-            key = repr([getattr(model, name) for name in (*_SEARCH_PARAMS, "weights")])
-            start, votes = done.get(key, (0, np.zeros((len(y), n_classes))))
-            votes = class_shares(labels[:, start:], weights[:, start:], n_classes, votes)
-            done[key] = model.n_neighbors, votes
+            if keys[i] not in ballots:
+                ballots[keys[i]] = _Votes(*candidates[widest[keys[i]]], y, n_classes)
+            ballot = ballots[keys[i]]
+        votes = ballot.count(model.n_neighbors)
         if wants == "labels":
+            labels = ballot.labels[:, : model.n_neighbors]
             results[i] = winning_classes(votes, labels, found, model.tie_break)
         else:
             results[i] = votes / votes.sum(axis=1, keepdims=True)
     return (results[i] for i in range(len(candidates)))
+
+
+class _Votes:
+    """The votes of ever more neighbors; weights are those of the most neighbors."""
+
+    def __init__(self, model: Any, found: WeightedNeighbors, y: np.ndarray, n_classes: int) -> None:
+        self.labels, self.weights = y[found.rows], vote_weights(found, model.weights)
+        self.votes, self.counted = np.zeros((len(y), n_classes)), 0
+
+    def count(self, k: int) -> np.ndarray:
+        """Sums of the weights of each class among k neighbors, no fewer than were counted."""
+        new = slice(self.counted, k)
+        class_shares(self.labels[:, new], self.weights[:, new], self.votes)
+        self.counted = k
+        return self.votes

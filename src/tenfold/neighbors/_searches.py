@@ -63,9 +63,9 @@ class KNeighborsSearch(NeighborsModel):
         with self._work_context():
             queries = self._query_rows(X, search.k)
             check_neighbors_memory(queries.n_rows, search.k)
-            packed = queries.each(nearest_of_chunk, search)
-        rows = packed[:, k:].astype(np.int64)
-        return (np.ascontiguousarray(packed[:, :k]), rows) if return_distance else rows
+            found = queries.each(nearest_of_chunk, search)
+        rows = np.ascontiguousarray(found["row"])
+        return (np.ascontiguousarray(found["distance"]), rows) if return_distance else rows
 
     def _check_k(self, k: Any, X: Any) -> None:
         """Refuse numbers of neighbors that there are not, in scikit-learn's words."""

@@ -22,7 +22,7 @@ MIN_ROWS_TO_COMPILE = 2000
 MAX_MEMORY_SHARE = 0.25
 # Queries of a chunk: a quarter of the share of a thread, within these. Not swept.
 MIN_QUERIES_PER_CHUNK = 64
-MAX_QUERIES_PER_CHUNK = 8192
+MAX_QUERIES_PER_CHUNK = 65536
 # Neighbors of a block of queries that are held at once, beyond the result. Not swept.
 NEIGHBORS_PER_BLOCK = 2**22
 # Share of the free memory that lists of neighbors may fill. Not swept.

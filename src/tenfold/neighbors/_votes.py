@@ -10,6 +10,7 @@ import numpy as np
 
 from tenfold.engine.memory import check_memory
 from tenfold.neighbors._brute_force import NO_CODES, NOBODY, NeighborLists
+from tenfold.neighbors._heap_numba import JIT
 from tenfold.neighbors._row_index import RowIndex
 from tenfold.neighbors._tuning import NEIGHBORS_PER_BLOCK
 
@@ -231,24 +232,24 @@ def inverse_distances(distances: np.ndarray) -> np.ndarray:
     return inverse
 
 
-def class_shares(
-    labels: np.ndarray, weights: np.ndarray, k: int, votes: np.ndarray | None = None
-) -> np.ndarray:
-    """Sums of the weights of each class, (m, k), in the order of neighbors.
+def class_shares(labels: np.ndarray, weights: np.ndarray, votes: np.ndarray) -> np.ndarray:
+    """Add the weights of neighbors to the sums of their classes, in the order of neighbors.
 
     Parameters
     ----------
     labels, weights : (m, n) class numbers and weights of neighbors
-    k : int
-        Number of classes.
-    votes : (m, k) array, optional
-        Sums so far.
+    votes : (m, n_classes) float64, sums so far, to which is added
     """
-    votes = np.zeros((len(labels), k)) if votes is None else votes.copy()
-    everyone = np.arange(len(labels))
-    for i in range(labels.shape[1]):
-        votes[everyone, labels[:, i]] += weights[:, i]
+    add_votes(np.ascontiguousarray(labels), np.ascontiguousarray(weights), votes)
     return votes
+
+
+@JIT
+def add_votes(labels: Any, weights: Any, votes: Any) -> None:
+    """The compiled part of `class_shares`."""
+    for i in range(labels.shape[0]):
+        for j in range(labels.shape[1]):
+            votes[i, labels[i, j]] += weights[i, j]
 
 
 def winning_classes(
@@ -269,7 +270,7 @@ def winning_classes(
         return votes.argmax(axis=1)
     count = np.ones_like(found.distances) if found.multiplicity is None else found.multiplicity
     finite = np.where(count > 0, found.distances, 0.0)
-    distance = class_shares(labels, count * finite, votes.shape[1])
+    distance = class_shares(labels, count * finite, np.zeros(votes.shape))
     best = votes == votes.max(axis=1, keepdims=True)
     return np.where(best, distance, np.inf).argmin(axis=1)
 

@@ -351,7 +351,7 @@ def count_votes(
     weights = vote_weights(found, vote.weights, first)
     outputs = []
     for labels, size in zip(labels_of_outputs, vote.sizes, strict=True):
-        votes = class_shares(labels, weights, size)
+        votes = class_shares(labels, weights, np.zeros((len(labels), size)))
         if vote.wants == "shares":
             outputs.append(votes / votes.sum(axis=1, keepdims=True))
         else:

@@ -172,8 +172,8 @@ class LocalOutlierFactor(OutlierMixin, KNeighborsSearch):
         own = np.arange(n)
         search = NeighborSearch(learned["_index"], k, row_codes=own, query_codes=own)
         source = SparseSource(s.X) if sparse.issparse(s.X) else ArraySource(s.X)
-        packed = Rows(source, allow_nan=True).each(nearest_of_chunk, search)
-        distances, rows = packed[:, :k].astype(dtype), packed[:, k:].astype(np.int64)
+        found = Rows(source, allow_nan=True).each(nearest_of_chunk, search)
+        distances, rows = found["distance"].astype(dtype), np.ascontiguousarray(found["row"])
         density = _densities(distances, distances[:, -1][rows])
         factor = -_mean_over_neighbors(density[rows] / density[:, None])
         if factor.min() < _SUSPICIOUS and not self.novelty:

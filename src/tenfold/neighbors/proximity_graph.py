@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from tenfold._compiled.squared_distance import pad_columns
 from tenfold._compiled.work_counter import make_counters
@@ -21,6 +22,8 @@ from tenfold.neighbors._approximate_base import (
     ApproximateNeighbors,
     answer_type,
     gather_rows,
+    kth_distances,
+    reached_shares,
 )
 from tenfold.neighbors._graph_numba import (
     NODES_PER_ITEM,
@@ -111,6 +114,7 @@ class GraphNearestNeighbors(ApproximateNeighbors):
     recall_ : share of the true `n_neighbors` neighbors found, estimated from at most 256 rows of
         the fit, each a query among all other rows, by exact search
     exact_share_ : share of these queries of which all neighbors were found
+    certified_ : the same number, as of `IVFNearestNeighbors`
     edges_ : (n_rows, degree) int32, edges of each row; those beyond `degrees_` are 0
     degrees_ : (n_rows,) int32
     entries_ : row numbers of the nodes at which searches begin
@@ -220,11 +224,29 @@ class GraphNearestNeighbors(ApproximateNeighbors):
         drawn = np.sort(rng.choice(n, m, replace=False, shuffle=False))
         queries = Rows(ArraySource(X[drawn], finite=True)).with_chunk_rows(_QUERIES_PER_CHUNK)
         found = queries.each(search_chunk, _make_index(learned), k, self.beam, drawn)["distance"]
-        reached = found <= _kth_distances(X, drawn, k)[:, None]
-        return {
-            "recall_": float(reached.mean()),
-            "exact_share_": float(reached.all(axis=1).mean()),
-        }
+        shares = reached_shares(found, kth_distances(X, X[drawn], k + 1))  # and the row itself
+        return {"recall_": float(shares.mean()), "exact_share_": float((shares == 1).mean())}
+
+    @property
+    def certified_(self) -> float:
+        """The same as `exact_share_`: these answers are proven by an exact search."""
+        check_is_fitted(self)
+        return self.exact_share_
+
+    def certify(self, X: Any, n_neighbors: int | None = None) -> np.ndarray:
+        """Whether the answer to each query is proven to be the exact one, (n_queries,).
+
+        A graph proves nothing by itself: all rows are searched exactly, which takes as long as
+        that. `IVFNearestNeighbors.certify` proves answers by the triangle inequality.
+
+        Parameters
+        ----------
+        X : array, table, path, Dask collection or `tenfold.open(...)`
+            The queries.
+        n_neighbors : int, optional
+            Number of neighbors.
+        """
+        return self.measure_recall(X, n_neighbors) == 1
 
     def _answers(self, rows: Rows, k: int, excluded: np.ndarray) -> np.ndarray:
         return rows.each(search_chunk, _make_index(vars(self)), k, self.beam, excluded)
@@ -245,30 +267,6 @@ class GraphNearestNeighbors(ApproximateNeighbors):
             raise ValueError("entries_ holds a row of the graph twice")
         if self.n_samples_fit_ != len(self.rows_):
             raise ValueError(f"rows_ has {len(self.rows_)} rows of {self.n_samples_fit_}")
-
-
-def _kth_distances(X: np.ndarray, drawn: np.ndarray, k: int) -> np.ndarray:
-    """Distance of some rows to their k-th nearest other row, from products and then differences.
-
-    A row that is as near as that is one of the true neighbors, or equally far; rounding of the
-    products in float64 is allowed for.
-    """
-    center = X[:: max(len(X) // 1000, 1)].mean(axis=0, dtype=np.float64)
-    Q = X[drawn].astype(np.float64) - center
-    best, place = np.full((len(Q), k), np.inf), np.zeros((len(Q), k), np.int64)
-    step = max(2**22 // max(X.shape[1], len(Q)), k)
-    for start in range(0, len(X), step):
-        Z = X[start : start + step].astype(np.float64) - center
-        squares = np.einsum("ij,ij->i", Z, Z) - 2.0 * (Q @ Z.T)
-        own = (drawn >= start) & (drawn < start + len(Z))
-        squares[own, drawn[own] - start] = np.inf
-        numbers = np.broadcast_to(np.arange(start, start + len(Z)), squares.shape)
-        both = np.concatenate([best, squares], axis=1)
-        nearest = np.argpartition(both, k - 1, axis=1)[:, :k]
-        best = np.take_along_axis(both, nearest, axis=1)
-        place = np.take_along_axis(np.concatenate([place, numbers], axis=1), nearest, axis=1)
-    gaps = X[place].astype(np.float64) - X[drawn].astype(np.float64)[:, None]
-    return np.sqrt(np.square(gaps).sum(axis=2).max(axis=1)) * (1.0 + 1e-9)
 
 
 def _center_points(X: np.ndarray, origin: np.ndarray) -> tuple[np.ndarray, float]:

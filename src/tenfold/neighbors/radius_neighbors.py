@@ -144,7 +144,8 @@ class RadiusNeighborsClassifier(RadiusSearch, NeighborsClassifier):
         learned = super()._fit(rows, rng)
         if self._leaves_rows(rows):
             counts = [rows.total(count_classes, len(self.classes_))]
-            learned["outlier_label_"] = self._outlier_labels(counts, [self.classes_])
+            known: list[Any] = [self.classes_]
+            learned["outlier_label_"] = self._outlier_labels(counts, known)
         return learned
 
     def _outlier_labels(self, counts: list[np.ndarray], known: list[np.ndarray]) -> Any:
