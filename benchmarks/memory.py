@@ -39,6 +39,7 @@ def run(wanted: list[str], *, quick: bool) -> Table:
     rows = ROWS // 10 if quick else ROWS
     notes = ["anonymous memory beyond the import, looked at every 5 ms; MB are 10^6 bytes"]
     notes += ["iterative models make three rounds, networks one epoch (`blocks`, in random order)"]
+    notes += ["NearestNeighbors: 500 queries among all rows, which stay in the file"]
     notes += ["`passes by leaf` names what each pass computed"]
     notes += ["files were just written, so reads come from the page cache where it is large enough"]
     room = ROOM * 4 * COLUMNS * rows

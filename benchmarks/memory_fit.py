@@ -19,12 +19,14 @@ PARAMS: dict[str, dict[str, Any]] = {
     "KMeans": {"n_clusters": 10, "max_iter": 3, "random_state": 0},
     "LogisticRegression": {"max_iter": 3},
     "MLPClassifier": {"max_iter": 1, "random_state": 0},
+    "NearestNeighbors": {"n_neighbors": 10, "keep_rows": "file"},
     "PCA": {"n_components": 5},
     "Ridge": {},
     "RidgeSearch": {"alpha": [0.01, 0.1, 1.0, 10.0, 100.0]},
 }
 TARGETS = {"GaussianNB": "label", "LogisticRegression": "label", "Ridge": "number"}
 TARGETS |= {"RidgeSearch": "number", "MLPClassifier": "label"}
+QUERIES = 500  # of a search among the rows of the file
 STEP = 0.005  # seconds between two looks at the memory
 
 
@@ -97,12 +99,22 @@ def made(model: str) -> Any:
     return getattr(tenfold, model)(**PARAMS[model])
 
 
+def queries() -> Any:
+    import numpy as np
+
+    from benchmarks.bigfiles import COLUMNS
+
+    return np.random.default_rng(0).normal(size=(QUERIES, COLUMNS)).astype(np.float32)
+
+
 def main(model: str, folder: str, kind: str) -> None:
     warnings.simplefilter("ignore")  # three rounds do not converge
     estimator, passes = made(model), count_passes()
     start = perf_counter()
     with Peak() as peak:
         estimator.fit(opened(Path(folder), kind, TARGETS.get(model)))
+        if model == "NearestNeighbors":
+            estimator.kneighbors(queries())
     took = perf_counter() - start
     print(json.dumps({"bytes": peak.most - peak.before, "seconds": took, "passes": passes}))
 

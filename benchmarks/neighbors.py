@@ -61,6 +61,17 @@ def cube(n: int, d: int, m: int, part: int) -> tuple:
     return rng.random((n // part, d)), rng.random((m // part, d))
 
 
+def bits(part: int) -> tuple:
+    rng = np.random.default_rng(5)
+    return tuple((rng.random((n // part, 256)) < 0.5).astype("f4") for n in (100_000, 500))
+
+
+def places(part: int) -> tuple:
+    """Latitudes and longitudes."""
+    X, Q = cube(200_000, 2, 50_000, part)
+    return tuple((a - 0.5) * [np.pi, 2 * np.pi] for a in (X, Q))
+
+
 def holes(part: int) -> tuple:
     X, Q = gauss(20_000, 30, 5_000, "f8", 0.0, part)
     rng = np.random.default_rng(3)
@@ -89,6 +100,12 @@ CASES = {
         5,
         {SKLEARN: 3.0, SCIPY: 1.2, PYKDTREE: 1.0},
         algorithm="kd_tree",
+    ),
+    "tree-haversine": NeighborCase(
+        places, 5, {SKLEARN: 1.5}, metric="haversine", algorithm="ball_tree"
+    ),
+    "hamming": NeighborCase(
+        bits, 10, {SKLEARN: 50.0, FAISS: 0.8}, metric="hamming", algorithm="brute"
     ),
     "nan": NeighborCase(holes, 10, {SKLEARN: 5.0}, metric="nan_euclidean", algorithm="brute"),
     "knn-grid": NeighborCase(
@@ -119,6 +136,10 @@ def searcher(library: str, case: NeighborCase, X: np.ndarray) -> Callable[[np.nd
     if library == FAISS:
         import faiss
 
+        if case.metric == "hamming":
+            packed = faiss.IndexBinaryFlat(X.shape[1])
+            packed.add(np.packbits(X != 0, axis=1))
+            return lambda Q: packed.search(np.packbits(Q != 0, axis=1), k)[1]
         index = faiss.IndexFlatL2(X.shape[1])
         index.add(np.ascontiguousarray(X, np.float32))
         return lambda Q: index.search(np.ascontiguousarray(Q, np.float32), k)[1]
@@ -217,12 +238,16 @@ def judge(
 
 def share_right(rows: np.ndarray, X: np.ndarray, Q: np.ndarray, metric: str) -> float:
     """Share of the neighbors that are as near as the true ones, of some queries."""
-    from sklearn.metrics.pairwise import nan_euclidean_distances
+    from sklearn.metrics.pairwise import haversine_distances, nan_euclidean_distances
 
     hits = []
     for q, near in zip(Q[:CHECKED], rows[:CHECKED].astype(np.int64), strict=False):
         if metric == "nan_euclidean":
             d = nan_euclidean_distances(q[None], X)[0]
+        elif metric == "haversine":
+            d = haversine_distances(q[None], X)[0]
+        elif metric == "hamming":
+            d = (q != X).mean(axis=1)
         else:
             d = ((X - q.astype(np.float64)) ** 2).sum(axis=1)
         hits.append((d[near] <= np.sort(d)[len(near) - 1] * (1 + 1e-12)).mean())
