@@ -20,6 +20,14 @@ BOOLEAN = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yu
 SCIPY_METRICS = sorted(set(distance.__all__) - NO_METRICS)
 
 
+def test_a_radius_below_zero_is_refused():
+    model = NearestNeighbors().fit(np.eye(3))
+    for radius in (-1.0, np.nan, [1.0, -1.0, 1.0]):
+        with pytest.raises(ValueError, match="at least 0"):
+            model.radius_neighbors(np.eye(3), radius)
+    assert [rows.tolist() for rows in model.radius_neighbors(np.eye(3), 0.0)[1]] == [[0], [1], [2]]
+
+
 @pytest.mark.parametrize("name", SCIPY_METRICS)
 @pytest.mark.parametrize("algorithm", ["auto", "brute"])
 def test_every_metric_of_scipy_has_its_name(name, algorithm):

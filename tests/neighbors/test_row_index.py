@@ -223,7 +223,7 @@ TREE_METRICS = [
 def test_a_metric_tree_has_the_bits_of_brute_force_among_ties(metric, params):
     rng = np.random.default_rng(8)
     X, Q = (rng.integers(-1, 3, (n, 4)).astype(float) for n in (400, 50))
-    brute, tree = (RowIndex(X, metric, params, name, 10) for name in ("brute", "ball_tree"))
+    brute, tree = (RowIndex(X, metric, params, name, 1) for name in ("brute", "ball_tree"))
     assert isinstance(tree.search, MetricTree)
     expected, found = brute.nearest(Q, K), tree.nearest(Q, K)
     assert np.array_equal(found.rows, expected.rows)
@@ -273,6 +273,7 @@ def test_packed_bits_give_the_bits_of_the_general_route(metric, d):
     assert np.array_equal(found.distances, expected.distances)
     for ours, theirs in zip(index.within(Q, 0.4), general.within(Q, 0.4), strict=True):
         assert np.array_equal(ours, theirs)
+    assert np.array_equal(index.nearest(sparse.csr_array(Q), K, codes, own).rows, found.rows)
     other = Q + 0.5 * (Q == 0)  # for Hamming's distance another number is a difference
     assert np.array_equal(index.nearest(other, K).rows, general.nearest(other, K).rows)
 

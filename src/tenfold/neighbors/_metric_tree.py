@@ -106,10 +106,14 @@ class MetricTree:
             node, start, end, vantage = nodes.pop()
             if node >= self.n_inner:
                 continue
-            rows = self.order[start:end]
+            rows, half = self.order[start:end], (end - start) // 2
             self.vantage[node] = X[vantage]
+            if not half:  # one row or none: no bound
+                self.ranges[node] = 0.0, np.inf, 0.0, np.inf
+                below = (2 * node + 1, start, start), (2 * node + 2, start, end)
+                nodes += [(*each, vantage) for each in below]
+                continue
             apart = self._distances(X[vantage], X[rows])
-            half = (end - start) // 2
             turn = np.argpartition(apart, half - 1)
             rows, apart = rows[turn], apart[turn]
             self.order[start:end] = rows

@@ -152,7 +152,8 @@ class RowIndex:
     def _queries(self, Q: Any) -> Any:
         if self.space.kind == "precomputed":
             return Q
-        if sparse.issparse(Q) and not isinstance(self.search, SparseBruteForce | PairwiseSearch):
+        takes_sparse = isinstance(self.search, SparseBruteForce | PairwiseSearch)
+        if sparse.issparse(Q) and (not takes_sparse or isinstance(self.search, BitSearch)):
             Q = to_dense(Q)
         Q = self.space.transform(Q, queries=True)
         if self.space.kind == "squares":

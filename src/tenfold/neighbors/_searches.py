@@ -166,6 +166,8 @@ class RadiusSearch(NeighborsModel):
         many times.
         """
         limit: Any = self.radius if radius is None else radius
+        if not np.all(np.asarray(limit, np.float64) >= 0):
+            raise ValueError(f"radius={limit!r}: a radius is a number of at least 0")
         limits = np.asarray(limit) if np.ndim(limit) else None
         if self._is_elsewhere:
             lists = self._lists_elsewhere(X, float(np.max(limit)), groups).lists
