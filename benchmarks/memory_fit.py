@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import Any, Self
 
 PARAMS: dict[str, dict[str, Any]] = {
+    "GaussianHMM": {"n_components": 4, "n_iter": 2, "random_state": 0},  # rows are one sequence
     "GaussianNB": {},
     "KMeans": {"n_clusters": 10, "max_iter": 3, "random_state": 0},
     "LogisticRegression": {"max_iter": 3},

@@ -6,7 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tenfold.sequence._hmm_numba import filter_states, find_best_paths, scale_rows, smooth_states
+from tenfold._compiled.lanes import LANES
+from tenfold.sequence._hmm_numba import (
+    filter_lanes,
+    follow_best,
+    scale_columns,
+    smooth_lanes,
+    trace_best,
+)
+from tenfold.sequence._lanes import LaneLayout
 
 
 class LabelChain(NamedTuple):
@@ -42,22 +50,31 @@ def add_ends(scores: np.ndarray, offsets: np.ndarray, chain: LabelChain) -> np.n
 
 def infer_labels(scores: np.ndarray, offsets: np.ndarray, chain: LabelChain) -> ChainPosterior:
     """Forward and backward messages; they are those of a hidden Markov model, not normalized."""
-    B = add_ends(scores, offsets, chain)
-    alpha, beta = np.empty_like(B), np.empty_like(B)
-    shift, scale = np.empty(len(B)), np.empty(len(B))
+    layout = LaneLayout.of_sequences(offsets)
+    B = _spread(add_ends(scores, offsets, chain), layout)
+    K, n = B.shape
+    alpha, gamma = np.empty((K, n)), np.empty((K, n))
+    shift, scale, ones = np.empty(n), np.empty(n), np.ones(K * LANES)
     largest = chain.transition.max()
     A = np.exp(chain.transition - largest)
-    scale_rows(B, shift)
-    if filter_states(B, offsets, np.ones(len(A)), A, alpha, scale) >= 0:
+    scale_columns(B, shift)
+    flat = B.reshape(-1), layout.codes
+    filter_lanes(*flat, np.ones(K), A.ravel(), ones, alpha.reshape(-1), scale, 0, n)
+    if not (scale > 0).all():
         raise FloatingPointError(
             "scores of labels differ by more than floating-point numbers can hold: raise alpha, or "
             "standardize the columns"
         )
-    steps = np.log(scale) + shift
+    steps = np.take(np.log(scale) + shift, layout.places)
     normalizers = np.add.reduceat(steps, offsets[:-1]) + largest * (np.diff(offsets) - 1)
-    smooth_states(B, offsets, np.ascontiguousarray(A.T), alpha, scale, beta)
-    pairs = A * (alpha[:-1].T @ B[1:])  # messages at first steps are zero
-    return ChainPosterior(normalizers, alpha * beta, pairs)
+    smooth_lanes(*flat, A.T.ravel(), alpha.reshape(-1), scale, ones, gamma.reshape(-1))
+    pairs = A * (alpha[:, :-LANES] @ B[:, LANES:].T)  # messages at first steps are zero
+    return ChainPosterior(normalizers, np.ascontiguousarray(layout.collect(gamma)), pairs)
+
+
+def _spread(scores: np.ndarray, layout: LaneLayout) -> np.ndarray:
+    """Scores of steps, (n, k), as a table of lanes."""
+    return np.ascontiguousarray(np.take(scores, layout.order, axis=0).T)
 
 
 def score_paths(
@@ -90,7 +107,13 @@ def find_best_labels(
     scores: np.ndarray, offsets: np.ndarray, chain: LabelChain
 ) -> tuple[np.ndarray, np.ndarray]:
     """The labels with the largest score (Viterbi), and the score of each sequence."""
-    log_B = add_ends(scores, offsets, chain)
-    labels, found = np.empty(len(log_B), np.int64), np.empty(len(offsets) - 1)
-    find_best_paths(log_B, offsets, np.zeros(log_B.shape[1]), chain.transition, labels, found)
-    return labels, found
+    layout = LaneLayout.of_sequences(offsets)
+    values = _spread(add_ends(scores, offsets, chain), layout)
+    (K, n), log_A = values.shape, np.ascontiguousarray(chain.transition).ravel()
+    columns, free = np.zeros(n, np.int64), np.full(LANES, -1)
+    flat = values.reshape(-1), layout.codes
+    follow_best(*flat, np.zeros(K), log_A, np.zeros(K * LANES), 0, n, joined=False)
+    trace_best(*flat, log_A, K, free, columns)
+    labels = columns[layout.places]
+    last = offsets[1:] - 1
+    return labels, values[labels[last], layout.places[last]]

@@ -11,28 +11,27 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.estimator import Estimator
-from tenfold.engine.arrays import ArraySource, as_weights
+from tenfold.engine.arrays import ArraySource
 from tenfold.engine.chunk import Chunk
-from tenfold.engine.context import current_engine
 from tenfold.engine.hooks import record_data
 from tenfold.engine.rows import Rows
 from tenfold.inference.em import LikelihoodDecreasedError
-from tenfold.io.sequences import Ragged, SequenceSource, from_sequences, offsets_from_lengths
+from tenfold.io.sequences import Ragged
 from tenfold.math.distances import nearest_centers
 from tenfold.mixture._init import draw_initial_centers
 from tenfold.optim.convergence import until_converged
-from tenfold.sequence._hmm_passes import (
-    ExpectedCounts,
-    HiddenChain,
-    check_labels,
-    count_best_path,
-    count_expected,
-)
+from tenfold.sequence._hmm_data import SequenceData, open_data
+from tenfold.sequence._hmm_lanes import HiddenChain, check_labels
+from tenfold.sequence._hmm_passes import ExpectedCounts, count_best_path, count_expected
+from tenfold.sequence._hmm_pieces import find_edge_states, send_messages
 from tenfold.sequence._hmm_queries import HMMQueries
 from tenfold.sequence._transition_structure import TransitionStructure
 
-_CHUNK_STEPS = 16_384  # of the sequences that one thread or worker takes at a time
-_SAMPLE_STEPS = 20_000  # for initial values
+_TOO_FAR_APART = (
+    "paths of a sequence differ in probability by more than floating-point numbers can hold (a "
+    "factor of 1e308), and no transition leads from one to another: begin with parameters nearer "
+    "to the data (means_, larger covars_), or allow more transitions (transmat_prior above 1)"
+)
 _ROUNDING = 1e-9  # share of the log-likelihood by which rounding may lower it
 
 HMM_CONSTRAINTS: dict[str, Any] = {
@@ -103,11 +102,13 @@ class BaseHMM(Estimator, HMMQueries):
 
         Parameters
         ----------
-        X : (n_steps, n_features) array, list of arrays, `Ragged`, or (values, lengths)
-            The steps of all sequences below each other, or the sequences; values and lengths may
-            be `.npy` files larger than memory. NaN is a missing entry.
+        X : (n_steps, n_features) array, list of arrays, `Ragged`, (values, lengths), path or rows
+            The steps of all sequences below each other, or the sequences. Files (`.npy`,
+            `.parquet`, ...), `tenfold.open(...)` and tables hold a step in each row; values and
+            lengths may be `.npy` files. All of them, and a single sequence among them, may be
+            larger than memory. NaN is a missing entry.
         lengths : list of int, optional
-            Lengths of the sequences, if X is an array; by default it is one sequence.
+            Lengths of the sequences, if rows are steps; by default they are one sequence.
         labels : list of arrays or array, optional
             Known states of the steps, -1 where unknown.
         sample_weight : array, optional
@@ -120,10 +121,10 @@ class BaseHMM(Estimator, HMMQueries):
         self._validate_params()
         self._check_letters()
         with self._work_context():
-            rows = self._sequence_rows(X, lengths, labels, sample_weight, reset=True)
-            record_data(rows.source, rows.engine)
+            data = self._open_data(X, lengths, labels, sample_weight, reset=True)
+            record_data(data.rows.source, data.rows.engine)
             rng = self._rng()
-            runs = [self._train(rows, rng) for _ in range(self.n_init)]
+            runs = [self._train(data, rng) for _ in range(self.n_init)]
             best = max(runs, key=lambda run: run.log_likelihood)
             self._set_learned(
                 {
@@ -151,14 +152,13 @@ class BaseHMM(Estimator, HMMQueries):
                     f"letters {known!r} (s: starts, t: transitions, others: emissions)"
                 )
 
-    def _train(self, rows: Rows, rng: np.random.Generator) -> TrainingRun:
+    def _train(self, data: SequenceData, rng: np.random.Generator) -> TrainingRun:
         """EM, or Viterbi training, from one initialization."""
         structure = self._structure()
-        count = count_expected if self.training == "em" else count_best_path
-        first = self._initialize(rows, structure, rng)
+        first = self._initialize(data, structure, rng)
         loop = until_converged((first, -np.inf), tol=self.tol, max_iter=self.n_iter)
         for model, previous in loop:
-            counts = rows.total(count, model)
+            counts = self._count(data, model)
             value = counts.log_likelihood + self._log_prior(model, structure)
             check_increase(previous, value, loop.n_iter)
             updated = self._maximize(model, counts, structure)
@@ -167,9 +167,23 @@ class BaseHMM(Estimator, HMMQueries):
         report = loop.report
         if self.n_iter == 0:  # nothing was to be learned, and nothing is claimed
             report["warning_"] = ""
-        final = rows.total(count, model)
+        final = self._count(data, model)
         self._warn_dead_states(final)
         return TrainingRun(model, final.log_likelihood, report)
+
+    def _count(self, data: SequenceData, model: HiddenChain) -> ExpectedCounts:
+        """The E-step; long sequences need a pass before it."""
+        rows, grid = data
+        if self.training == "em":
+            if grid is not None:
+                grid = send_messages(rows, model, grid)
+            counts = rows.total(count_expected, model, grid)
+            if not np.isfinite(counts.transitions).all():
+                raise ArithmeticError(_TOO_FAR_APART)
+            return counts
+        if grid is not None:
+            grid, _ = find_edge_states(rows, model, grid)
+        return rows.total(count_best_path, model, grid)
 
     def _structure(self) -> TransitionStructure:
         return TransitionStructure.of(
@@ -202,11 +216,11 @@ class BaseHMM(Estimator, HMMQueries):
         return value
 
     def _initialize(
-        self, rows: Rows, structure: TransitionStructure, rng: np.random.Generator
+        self, data: SequenceData, structure: TransitionStructure, rng: np.random.Generator
     ) -> HiddenChain:
         """First parameters: those that `init_params` leaves out are taken as they were set."""
         K = self.n_components
-        sample = self._sample_steps(rows, int(rng.integers(2**31)))
+        sample = data.sample(int(rng.integers(2**31)))
         labels, centers = np.zeros(0, np.int64), np.zeros((0, 0))
         if self.init_params:
             labels, centers = self._cluster_steps(sample, rng)
@@ -229,12 +243,6 @@ class BaseHMM(Estimator, HMMQueries):
             )
         return getattr(self, name)
 
-    def _sample_steps(self, rows: Rows, seed: int) -> Chunk:
-        mean = max(count_steps(rows) / max(rows.n_rows, 1), 1.0)
-        drawn = rows.sample(max(int(_SAMPLE_STEPS / mean), 1), seed)
-        values = np.asarray(drawn.X.values, np.float64)
-        return Chunk(Ragged(values, drawn.X.offsets), drawn.y, None, 0)
-
     def _cluster_steps(
         self, sample: Chunk, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -252,18 +260,15 @@ class BaseHMM(Estimator, HMMQueries):
                 centers[k] = filled[known == k].mean(axis=0)
         return labels, centers
 
-    def _sequence_rows(
+    def _open_data(
         self, X: Any, lengths: Any, labels: Any = None, weight: Any = None, *, reset: bool = False
-    ) -> Rows:
-        """Sequences in chunks of about equal steps."""
-        rows = open_sequences(X, lengths, labels, weight)
-        if count_steps(rows) == 0:
+    ) -> SequenceData:
+        """Sequences whose columns are those of the fit."""
+        data = open_data(X, lengths, labels, weight)
+        if data.n_steps == 0:
             raise ValueError("the sequences are empty: there is no step to learn from")
-        self._match_columns(rows, reset=reset)
-        mean = max(count_steps(rows) // rows.n_rows, 1)
-        finer = rows.with_chunk_rows(max(_CHUNK_STEPS // mean, 1))
-        finer.allow_nan = True
-        return finer
+        self._match_columns(data.rows, reset=reset)
+        return data
 
     def _hidden_chain(self) -> HiddenChain:
         """The model with its learned, or given, parameters."""
@@ -300,11 +305,6 @@ class BaseHMM(Estimator, HMMQueries):
         raise NotImplementedError
 
 
-def count_steps(rows: Rows) -> int:
-    """Steps of all sequences together."""
-    return int(cast("SequenceSource", rows.source).offsets[-1])
-
-
 def check_increase(previous: float, value: float, iteration: int) -> None:
     """Raise an error if an iteration of EM lowered its objective."""
     if np.isnan(value):
@@ -324,50 +324,3 @@ def _check_rows(name: str, values: Any, shape: tuple[int, ...]) -> np.ndarray:
     if (array < 0).any() or not np.allclose(array.sum(axis=-1), 1.0):
         raise ValueError(f"{name} must sum to 1 (got {array.sum(axis=-1)}) and not be negative")
     return np.ascontiguousarray(array)
-
-
-def open_sequences(X: Any, lengths: Any, labels: Any, weight: Any) -> Rows:
-    """Sequences in any form, with labels of steps and weights of sequences."""
-    if isinstance(X, Rows):
-        return X
-    if isinstance(X, Ragged) or (isinstance(X, tuple) and len(X) == 2):
-        return from_sequences(X, labels, weight)
-    if isinstance(X, list) and lengths is None and len(X) and np.ndim(X[0]) > 0:
-        parts = [np.atleast_1d(np.asarray(part, np.float64)) for part in X]
-        parts = [part.reshape(-1, 1) if part.ndim == 1 else part for part in parts]
-        if any(np.shape(part)[1:] != np.shape(parts[0])[1:] for part in parts):
-            return from_sequences(parts, labels, weight)  # says which one differs
-        if len(X[0]) == 1 and len({len(part) for part in parts}) == 1 and len(parts) > 1:
-            # A list of rows of one column, as hmmlearn takes it, is one sequence.
-            return _array_sequences(np.concatenate(parts), None, labels, weight)
-        return from_sequences(parts, labels, weight)
-    return _array_sequences(X, lengths, labels, weight)
-
-
-def _array_sequences(X: Any, lengths: Any, labels: Any, weight: Any) -> Rows:
-    """Steps below each other."""
-    values = np.asarray(X)
-    if values.dtype.kind not in "fiub":
-        raise ValueError(f"the steps are {values.dtype}: give numbers, a row for each step")
-    if values.ndim == 1:
-        raise ValueError(
-            f"Expected 2D array, got 1D array of {len(values)} numbers: reshape(-1, 1) makes one "
-            "sequence of one column of it; a list of arrays is a list of sequences"
-        )
-    values = np.ascontiguousarray(values, np.float64)
-    lengths = [len(values)] if lengths is None else np.asarray(lengths).tolist()
-    if sum(lengths) != len(values):
-        raise ValueError(
-            f"lengths array {lengths} doesn't sum to {len(values)} samples: give the length of "
-            "each sequence"
-        )
-    offsets = offsets_from_lengths(np.asarray(lengths))
-    if labels is not None:
-        known = np.concatenate([np.atleast_1d(part) for part in labels])
-        if len(known) != len(values):
-            raise ValueError(f"{len(known)} labels for {len(values)} steps: give one for each")
-        labels = Ragged(known.astype(np.int64), offsets)
-    weight = None if weight is None else as_weights(np.asarray(weight, np.float64))
-    if weight is not None and len(weight) != len(lengths):
-        raise ValueError(f"{len(weight)} weights for {len(lengths)} sequences")
-    return Rows(SequenceSource(values, offsets, labels, weight), engine=current_engine())

@@ -1,8 +1,8 @@
 """Emissions of hidden Markov models: densities of each state, and how they learn.
 
-An emission is fixed by a state (parameters); `densities` and `statistic` are what passes over
-sequences ask of it. Gaussian and other densities are the components of mixtures, whose
-responsibilities are here the probabilities of the hidden states.
+An emission is fixed by its parameters; `prepare`, `log_densities` and `statistic` are what passes
+over sequences ask of it. Gaussian and other densities are the components of mixtures, whose
+responsibilities are here the probabilities of the hidden states. Tables are (n_states, n_steps).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tenfold.math.links import log_sum_exp
 from tenfold.mixture._covariance_types import DIAGONAL_TYPES
 from tenfold.mixture._discrete_components import DiscreteFamily, DiscreteParameters
 from tenfold.mixture._gaussian import (
@@ -21,18 +20,35 @@ from tenfold.mixture._gaussian import (
     moments_about_means,
 )
 from tenfold.mixture._moments import repeat_weights
+from tenfold.sequence._hmm_numba import share_components
 
 
 class Emission(Protocol):
     """What the passes of a hidden Markov model ask of its emissions."""
 
-    def log_densities(self, X: np.ndarray) -> np.ndarray:
-        """Log-density of each step and state, (n_steps, n_states)."""
+    def prepare(self, X: np.ndarray) -> Any:
+        """The steps as `log_densities` and `statistic` need them."""
         ...
 
-    def statistic(self, X: np.ndarray, probabilities: np.ndarray) -> Any:
+    def log_densities(self, view: Any) -> np.ndarray:
+        """Log-density of each state and step, (n_states, n_steps); a new array."""
+        ...
+
+    def statistic(self, view: Any, probabilities: np.ndarray) -> Any:
         """Sufficient statistic of steps whose states have these probabilities."""
         ...
+
+
+class ComponentView(NamedTuple):
+    """Components of a mixture, and steps as they see them."""
+
+    components: Any
+    rows: Any
+
+    @classmethod
+    def of(cls, components: Any, X: np.ndarray) -> ComponentView:
+        """Steps prepared by the components."""
+        return cls(components, components.prepare(X))
 
 
 class CategoricalEmission(NamedTuple):
@@ -45,19 +61,20 @@ class CategoricalEmission(NamedTuple):
 
     probabilities: np.ndarray
 
-    def log_densities(self, X: np.ndarray) -> np.ndarray:
+    def log_densities(self, view: np.ndarray) -> np.ndarray:
         """Log-probability of each symbol; 0 where it is missing."""
         with np.errstate(divide="ignore"):
-            table = np.log(self.probabilities.T)
-        return np.concatenate([table, np.zeros((1, table.shape[1]))])[self._symbols(X)]
+            table = np.log(self.probabilities)
+        return np.take(np.hstack([table, np.zeros((len(table), 1))]), view, axis=1)
 
-    def statistic(self, X: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    def statistic(self, view: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
         """Expected count of each symbol in each state, (K, M)."""
-        symbols, size = self._symbols(X), self.probabilities.shape[1] + 1
-        counts = [np.bincount(symbols, column, minlength=size)[:-1] for column in probabilities.T]
+        size = self.probabilities.shape[1] + 1
+        counts = [np.bincount(view, row, minlength=size)[:-1] for row in probabilities]
         return np.array(counts)
 
-    def _symbols(self, X: np.ndarray) -> np.ndarray:
+    def prepare(self, X: np.ndarray) -> np.ndarray:
+        """Symbols as whole numbers; M where one is missing."""
         column = X[:, 0]
         size = self.probabilities.shape[1]
         if column.dtype.kind != "f":
@@ -99,16 +116,17 @@ class CountEmission(NamedTuple):
         family = DiscreteFamily(self.kind, 0.0, np.ones(p, np.int64), None, "HMM")
         return family.components(DiscreteParameters(np.ones(K), self.rates, np.zeros(K)))
 
-    def log_densities(self, X: np.ndarray) -> np.ndarray:
-        """Log-probability of each step in each state."""
-        components = self._components
-        return components.log_joint(components.prepare(X)).T
+    def prepare(self, X: np.ndarray) -> ComponentView:
+        """The steps as the components see them."""
+        return ComponentView.of(self._components, X)
 
-    def statistic(self, X: np.ndarray, probabilities: np.ndarray) -> Any:
+    def log_densities(self, view: ComponentView) -> np.ndarray:
+        """Log-probability of each step in each state."""
+        return view.components.log_joint(view.rows)
+
+    def statistic(self, view: ComponentView, probabilities: np.ndarray) -> Any:
         """Weights and weighted sums of the steps of each state."""
-        components = self._components
-        R = np.ascontiguousarray(probabilities.T)
-        return components.statistic(components.prepare(X), R)
+        return view.components.statistic(view.rows, probabilities)
 
 
 class GaussianEmission(NamedTuple):
@@ -130,16 +148,17 @@ class GaussianEmission(NamedTuple):
         """As the components of a mixture; all of weight 1."""
         return GaussianParameters(np.ones(len(self.means)), self.means, self.covariances)
 
-    def log_densities(self, X: np.ndarray) -> np.ndarray:
-        """Log-density of each step in each state; missing entries are left out."""
-        components = GaussianFamily(self.kind).components(self.parameters)
-        return components.log_joint(components.prepare(X)).T
+    def prepare(self, X: np.ndarray) -> ComponentView:
+        """The steps as the components see them."""
+        return ComponentView.of(GaussianFamily(self.kind).components(self.parameters), X)
 
-    def statistic(self, X: np.ndarray, probabilities: np.ndarray) -> Any:
+    def log_densities(self, view: ComponentView) -> np.ndarray:
+        """Log-density of each step in each state; missing entries are left out."""
+        return view.components.log_joint(view.rows)
+
+    def statistic(self, view: ComponentView, probabilities: np.ndarray) -> Any:
         """Moments of the steps of each state."""
-        components = GaussianFamily(self.kind).components(self.parameters)
-        R = np.ascontiguousarray(probabilities.T)
-        return components.statistic(components.prepare(X), R)
+        return view.components.statistic(view.rows, probabilities)
 
     def update(self, statistic: Any, prior: GaussianPrior) -> GaussianEmission:
         """The most probable parameters given the moments of the steps of each state."""
@@ -245,25 +264,36 @@ class MixtureEmission(NamedTuple):
     weights: np.ndarray
     gaussians: GaussianEmission
 
-    def _log_joint(self, X: np.ndarray) -> np.ndarray:
-        """Log of weight times density, (n_steps, K, M)."""
+    def prepare(self, X: np.ndarray) -> MixtureView:
+        """The steps, log-densities of the states, and shares of the components in them."""
+        steps = self.gaussians.prepare(X)
+        (K, M), n = self.weights.shape, len(X)
         with np.errstate(divide="ignore"):
             log_weights = np.log(self.weights)
-        return self.gaussians.log_densities(X).reshape(len(X), *self.weights.shape) + log_weights
+        shares = self.gaussians.log_densities(steps).reshape(K, M, n)
+        shares += log_weights[:, :, None]
+        log_densities = np.empty((K, n))
+        share_components(shares, log_densities)
+        return MixtureView(steps, log_densities, shares)
 
-    def log_densities(self, X: np.ndarray) -> np.ndarray:
+    def log_densities(self, view: MixtureView) -> np.ndarray:
         """Log-density of each step in each state."""
-        return log_sum_exp(self._log_joint(X))
+        return view.log_densities.copy()
 
-    def statistic(self, X: np.ndarray, probabilities: np.ndarray) -> tuple[np.ndarray, Any]:
+    def statistic(self, view: MixtureView, probabilities: np.ndarray) -> tuple[np.ndarray, Any]:
         """Weights (K, M) and moments of the steps of each component of each state."""
-        log_joint = self._log_joint(X)
-        largest = log_joint.max(axis=2, keepdims=True)
-        shares = np.exp(log_joint - np.where(np.isfinite(largest), largest, 0.0))
-        sums = shares.sum(axis=2, keepdims=True)
-        shares *= (probabilities[:, :, None]) / np.where(sums > 0, sums, 1.0)
-        flat = shares.reshape(len(X), -1)
-        return shares.sum(axis=0), self.gaussians.statistic(X, flat)
+        (K, M), n = self.weights.shape, probabilities.shape[1]
+        shares = view.shares * probabilities[:, None, :]
+        moments = self.gaussians.statistic(view.steps, shares.reshape(K * M, n))
+        return shares.sum(axis=2), moments
+
+
+class MixtureView(NamedTuple):
+    """Steps, their log-densities (K, n), and shares of components in the densities (K, M, n)."""
+
+    steps: ComponentView
+    log_densities: np.ndarray
+    shares: np.ndarray
 
 
 class DensityEmission(NamedTuple):
@@ -276,15 +306,19 @@ class DensityEmission(NamedTuple):
 
     densities: tuple
 
-    def log_densities(self, X: np.ndarray) -> np.ndarray:
-        """Log-density of each step in each state; missing entries are left out."""
-        missing = bool(np.isnan(X).any())
-        names = "observed_log_density" if missing else "log_density"
-        return np.column_stack([getattr(density, names)(X) for density in self.densities])
+    def prepare(self, X: np.ndarray) -> np.ndarray:
+        """The steps."""
+        return X
 
-    def statistic(self, X: np.ndarray, probabilities: np.ndarray) -> tuple[np.ndarray, tuple]:
+    def log_densities(self, view: np.ndarray) -> np.ndarray:
+        """Log-density of each step in each state; missing entries are left out."""
+        missing = bool(np.isnan(view).any())
+        names = "observed_log_density" if missing else "log_density"
+        return np.array([getattr(density, names)(view) for density in self.densities])
+
+    def statistic(self, view: np.ndarray, probabilities: np.ndarray) -> tuple[np.ndarray, tuple]:
         """Weight and statistic of the steps of each state."""
-        missing = bool(np.isnan(X).any())
+        missing = bool(np.isnan(view).any())
         name = "observed_statistic" if missing else "statistic"
-        pairs = zip(self.densities, np.ascontiguousarray(probabilities.T), strict=True)
-        return probabilities.sum(axis=0), tuple(getattr(d, name)(X, r) for d, r in pairs)
+        pairs = zip(self.densities, probabilities, strict=True)
+        return probabilities.sum(axis=1), tuple(getattr(d, name)(view, r) for d, r in pairs)

@@ -1,39 +1,28 @@
-"""Passes of hidden Markov models over chunks of sequences."""
+"""Passes of hidden Markov models over chunks of sequences, or of steps (`StepGrid`)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold._compiled.lanes import LANES
 from tenfold.engine.chunk import Chunk
-from tenfold.io.sequences import Ragged
-from tenfold.sequence._hmm_emissions import Emission
-from tenfold.sequence._hmm_numba import (
-    draw_path,
-    filter_states,
-    find_best_paths,
-    find_k_best_paths,
-    scale_rows,
-    smooth_pairs,
-    smooth_states,
-    smooth_with_lag,
+from tenfold.sequence._hmm_lanes import (
+    Filtered,
+    HiddenChain,
+    ImpossibleSequenceError,
+    StepGrid,
+    check_labels,
+    decode_chunk,
+    filter_chunk,
+    lay_out,
+    log_chain,
+    smooth_chunk,
 )
-
-
-class HiddenChain(NamedTuple):
-    """Parameters of a hidden Markov model.
-
-    Attributes
-    ----------
-    start : (K,) distribution of the first state
-    transition : (K, K), row: from, column: to
-    emission : densities of the steps of each state
-    """
-
-    start: np.ndarray
-    transition: np.ndarray
-    emission: Emission
+from tenfold.sequence._hmm_paths_numba import draw_path, find_k_best_paths, smooth_with_lag
 
 
 class ExpectedCounts(NamedTuple):
@@ -42,155 +31,150 @@ class ExpectedCounts(NamedTuple):
     Attributes
     ----------
     log_likelihood : of the sequences, weighted
-    weight : of the sequences
     starts : (K,) expected first states
     transitions : (K, K) expected transitions
     emissions : statistic of the emissions
     """
 
     log_likelihood: float
-    weight: float
     starts: np.ndarray
     transitions: np.ndarray
     emissions: Any
 
 
-def _observed_densities(chunk: Chunk, model: HiddenChain) -> np.ndarray:
-    """Log-densities of the steps; a step with a known state has no other."""
-    log_B = model.emission.log_densities(chunk.X.values)
-    if isinstance(chunk.y, Ragged):
-        known = check_labels(chunk.y.values.ravel(), log_B.shape[1])
-        steps = np.flatnonzero(known >= 0)
-        states = known[steps]
-        kept = log_B[steps, states]
-        log_B = np.array(log_B)
-        log_B[steps] = -np.inf
-        log_B[steps, states] = kept
-    return np.ascontiguousarray(log_B)
-
-
-def check_labels(labels: np.ndarray, K: int) -> np.ndarray:
-    """Known states as whole numbers below K; what is negative is unknown."""
-    known = labels.astype(np.int64)
-    if len(known) and known.max() >= K:
-        raise ValueError(
-            f"the state {known.max()} is given, but there are {K} states, 0 to {K - 1}; -1 is "
-            "unknown"
-        )
-    return known
-
-
-class _Filtered(NamedTuple):
-    B: np.ndarray
-    alpha: np.ndarray
-    scale: np.ndarray
-    log_likelihoods: np.ndarray  # of each sequence
-
-
-def _filter(chunk: Chunk, model: HiddenChain) -> _Filtered:
-    """Filtered probabilities, and the log-likelihood of each sequence."""
-    B = _observed_densities(chunk, model)
-    alpha, shift, scale = np.empty_like(B), np.empty(len(B)), np.empty(len(B))
-    scale_rows(B, shift)
-    offsets = chunk.X.offsets
-    impossible = filter_states(B, offsets, model.start, model.transition, alpha, scale)
-    if impossible >= 0:
-        raise ImpossibleSequenceError(chunk.first + impossible)
-    total = np.append(np.log(scale) + shift, 0.0)
-    sums = np.add.reduceat(total, offsets[:-1]) if len(offsets) > 1 else total[:0]
-    sums[np.diff(offsets) == 0] = 0.0
-    return _Filtered(B, alpha, scale, sums)
-
-
-class ImpossibleSequenceError(ValueError):
-    """A sequence that the model cannot produce."""
-
-    def __init__(self, sequence: int) -> None:
-        super().__init__(
-            f"sequence {sequence} has probability zero: transitions or emissions with probability "
-            "zero forbid it. Allow them (startprob_, transmat_, priors above 1), or leave it out"
-        )
-        self.sequence = sequence
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.sequence,)
-
-
-def _smooth(chunk: Chunk, model: HiddenChain, found: _Filtered) -> np.ndarray:
-    """Smoothed probabilities; the densities of `found` become messages (see `smooth_states`)."""
-    beta = np.empty_like(found.alpha)
-    A_transposed = np.ascontiguousarray(model.transition.T)
-    smooth_states(found.B, chunk.X.offsets, A_transposed, found.alpha, found.scale, beta)
-    return np.multiply(beta, found.alpha, out=beta)
-
-
-def count_expected(chunk: Chunk, model: HiddenChain) -> ExpectedCounts:
+def count_expected(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> ExpectedCounts:
     """The E-step of Baum-Welch."""
-    found, offsets = _filter(chunk, model), chunk.X.offsets
-    gamma = _smooth(chunk, model, found)
-    if chunk.w is None:
-        weight = np.ones(len(chunk.X))
-    else:
-        weight = chunk.w.astype(np.float64)
-        steps = np.repeat(weight, np.diff(offsets))[:, None]
-        gamma *= steps
-        found.alpha[:] *= steps
-    pairs = found.alpha[:-1].T @ found.B[1:]
+    found = filter_chunk(chunk, model, grid).check_possible()
+    gamma = smooth_chunk(chunk, model, grid, found)
+    steps, layout, messages = found.steps, found.steps.layout, found.B
+    likelihood = float(found.terms.sum())
+    if steps.weights is not None:
+        weights = np.asarray(steps.weights, np.float64)
+        likelihood = float(weights @ found.terms)
+        columns = np.take(weights, layout.order)
+        gamma *= columns
+        messages *= columns
+    pairs = found.alpha[:, :-LANES] @ messages[:, LANES:].T
+    pairs += found.before @ messages[:, :LANES].T
     return ExpectedCounts(
-        float(weight @ found.log_likelihoods),
-        float(weight.sum()),
-        gamma[offsets[:-1][np.diff(offsets) > 0]].sum(axis=0),
+        likelihood,
+        gamma[:, layout.codes == 1].sum(axis=1),
         pairs * model.transition,
-        model.emission.statistic(chunk.X.values, gamma),
+        model.emission.statistic(found.steps.view, gamma),
     )
 
 
-def count_best_path(chunk: Chunk, model: HiddenChain) -> ExpectedCounts:
+def count_best_path(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> ExpectedCounts:
     """The same counts along the most probable path of each sequence: Viterbi training."""
-    states, scores = _best_paths(chunk, model)
-    K, offsets = len(model.start), chunk.X.offsets
-    weight = np.ones(len(chunk.X)) if chunk.w is None else chunk.w.astype(np.float64)
-    steps = np.repeat(weight, np.diff(offsets))
-    if not np.isfinite(scores).all():
-        raise ImpossibleSequenceError(chunk.first + int(np.argmin(scores)))
-    gamma = np.zeros((len(states), K))
-    gamma[np.arange(len(states)), states] = steps
-    before = np.ones(len(states), bool)
-    before[offsets[1:][np.diff(offsets) > 0] - 1] = False
-    at = np.flatnonzero(before)
-    pairs = np.bincount(states[at] * K + states[at + 1], steps[at], minlength=K * K)
-    first = offsets[:-1][np.diff(offsets) > 0]
+    steps, states, terms, before = decode_chunk(chunk, model, grid)
+    if not np.isfinite(terms).all():
+        number = np.searchsorted(steps.offsets, np.argmin(terms), "right") - 1
+        raise ImpossibleSequenceError(steps.first + int(number))
+    K, layout = len(model.start), steps.layout
+    weights = np.ones(len(states)) if steps.weights is None else steps.weights.astype(np.float64)
+    gamma = np.zeros((K, len(layout.codes)))
+    gamma[states, layout.places] = weights
+    begins = layout.codes[layout.places] == 1
+    pair = np.append(before, states[:-1]) * K + states
+    later = ~begins
+    pairs = np.bincount(pair[later], weights[later], minlength=K * K)
     return ExpectedCounts(
-        float(weight @ scores),
-        float(weight.sum()),
-        np.bincount(states[first], steps[first], minlength=K),
+        float(weights @ terms),
+        np.bincount(states[begins], weights[begins], minlength=K),
         pairs.reshape(K, K),
-        model.emission.statistic(chunk.X.values, gamma),
+        model.emission.statistic(steps.view, gamma),
     )
 
 
-def _best_paths(chunk: Chunk, model: HiddenChain) -> tuple[np.ndarray, np.ndarray]:
-    log_B = _observed_densities(chunk, model)
-    states, scores = np.empty(len(log_B), np.int64), np.empty(len(chunk.X))
-    with np.errstate(divide="ignore"):
-        log_start, log_A = np.log(model.start), np.log(model.transition)
-    find_best_paths(log_B, chunk.X.offsets, log_start, log_A, states, scores)
-    return states, scores
+class SequenceSums(NamedTuple):
+    """A number for each of some consecutive sequences; parts of a sequence add up."""
+
+    first: int
+    sums: np.ndarray
+
+    def merge(self, other: SequenceSums) -> SequenceSums:
+        """The sequences of both."""
+        size = max(self.first + len(self.sums), other.first + len(other.sums)) - self.first
+        total = np.zeros(size)
+        total[: len(self.sums)] = self.sums
+        at = other.first - self.first
+        total[at : at + len(other.sums)] += other.sums
+        return SequenceSums(self.first, total)
 
 
-def score_sequences(chunk: Chunk, model: HiddenChain) -> np.ndarray:
+def score_sequences(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> SequenceSums:
     """Log-likelihood of each sequence; -inf if it is impossible."""
-    try:
-        return _filter(chunk, model).log_likelihoods
-    except ImpossibleSequenceError:
-        return np.array([_score_one(chunk.X[[row]], model) for row in range(len(chunk.X))])
+    found = filter_chunk(chunk, model, grid)
+    sums = found.steps.by_sequence(found.terms)
+    sums = np.where(np.isnan(sums), -np.inf, sums)
+    if grid is None:
+        return SequenceSums(chunk.first, sums)
+    numbers = grid.sequences(chunk.first, chunk.first + chunk.rows)
+    own = numbers[found.steps.offsets[:-1]] - numbers[0]
+    placed = np.zeros(own[-1] + 1)
+    placed[own] = sums  # empty sequences lie between
+    return SequenceSums(int(numbers[0]), placed)
 
 
-def _score_one(sequence: Ragged, model: HiddenChain) -> float:
-    try:
-        return float(_filter(Chunk(sequence, None, None, 0), model).log_likelihoods[0])
-    except ImpossibleSequenceError:
-        return -np.inf
+class StepTable(NamedTuple):
+    """A table with a row for each step; parts join in order."""
+
+    values: np.ndarray
+    narrow = True
+
+    def merge(self, other: StepTable) -> StepTable:
+        """The steps of both."""
+        return StepTable(np.concatenate([self.values, other.values]))
+
+
+@dataclass(frozen=True)
+class JoinSteps:
+    """A function that gives a row for each step, as one of chunks of sequences."""
+
+    function: Callable[..., np.ndarray]
+
+    def __call__(self, chunk: Chunk, *state: Any) -> StepTable:
+        return StepTable(self.function(chunk, *state))
+
+
+def filter_steps(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> np.ndarray:
+    """Probability of each state given the steps so far."""
+    found = filter_chunk(chunk, model, grid).check_possible()
+    return np.ascontiguousarray(found.steps.layout.collect(found.alpha))
+
+
+def smooth_steps(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> np.ndarray:
+    """Probability of each state given all steps of its sequence."""
+    found = filter_chunk(chunk, model, grid).check_possible()
+    gamma = smooth_chunk(chunk, model, grid, found)
+    return np.ascontiguousarray(found.steps.layout.collect(gamma))
+
+
+def choose_states(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> np.ndarray:
+    """The most probable state of each step given all steps of its sequence."""
+    return smooth_steps(chunk, model, grid).argmax(axis=1)
+
+
+def decode_steps(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> np.ndarray:
+    """States of the most probable path."""
+    return decode_chunk(chunk, model, grid).states
+
+
+def density_steps(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> np.ndarray:
+    """Log-density of each step in its known state; all are known."""
+    steps = lay_out(chunk, model, grid)
+    return steps.log_B.max(axis=0)[steps.layout.places]
+
+
+def filter_last_steps(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> StepTable:
+    """Filtered probabilities of the last steps of the sequences that end in a chunk."""
+    found = filter_chunk(chunk, model, grid).check_possible()
+    steps = found.steps
+    ends = steps.offsets[1:][np.diff(steps.offsets) > 0] - 1
+    if grid is not None:
+        whole = np.isin(chunk.first + ends + 1, grid.offsets)
+        ends = ends[whole]
+    return StepTable(found.alpha[:, steps.layout.places[ends]].T.copy())
 
 
 class Paths(NamedTuple):
@@ -204,9 +188,10 @@ class Paths(NamedTuple):
         return Paths(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
 
 
-def decode_chunk(chunk: Chunk, model: HiddenChain) -> Paths:
-    """Viterbi paths."""
-    return Paths(*_best_paths(chunk, model))
+def find_paths(chunk: Chunk, model: HiddenChain) -> Paths:
+    """Viterbi paths, and the log-probability of each."""
+    path = decode_chunk(chunk, model, None)
+    return Paths(path.states, path.steps.by_sequence(path.terms))
 
 
 class PathLists(NamedTuple):
@@ -228,13 +213,12 @@ class PathLists(NamedTuple):
 
 def list_best_paths(chunk: Chunk, model: HiddenChain, n_paths: int) -> PathLists:
     """The most probable paths of each sequence."""
-    log_B, offsets = _observed_densities(chunk, model), chunk.X.offsets
-    with np.errstate(divide="ignore"):
-        log_start, log_A = np.log(model.start), np.log(model.transition)
+    steps = lay_out(chunk, model, None)
+    log_B = np.ascontiguousarray(steps.layout.collect(steps.log_B))
+    log_start, log_A = log_chain(model)
     scores = np.full((len(chunk.X), n_paths), -np.inf)
     states = np.full((len(log_B), n_paths), -1, np.int64)
-    for row in range(len(chunk.X)):
-        low, high = offsets[row], offsets[row + 1]
+    for row, (low, high) in enumerate(zip(steps.offsets, steps.offsets[1:], strict=False)):
         if low == high:
             scores[row, 0] = 0.0  # the empty path
             continue
@@ -244,52 +228,52 @@ def list_best_paths(chunk: Chunk, model: HiddenChain, n_paths: int) -> PathLists
     return PathLists(scores, states)
 
 
-class StepTable(NamedTuple):
-    """A table with a row for each step; parts join in order."""
+class _Collected(NamedTuple):
+    """Densities and filtered probabilities with a row for each step."""
 
-    values: np.ndarray
-    narrow = True
-
-    def merge(self, other: StepTable) -> StepTable:
-        """The steps of both."""
-        return StepTable(np.concatenate([self.values, other.values]))
+    found: Filtered
+    B: np.ndarray
+    alpha: np.ndarray
 
 
-def filter_chunk(chunk: Chunk, model: HiddenChain) -> StepTable:
-    """Probability of each state given the steps so far."""
-    return StepTable(_filter(chunk, model).alpha)
-
-
-def smooth_chunk(chunk: Chunk, model: HiddenChain) -> StepTable:
-    """Probability of each state given all steps of its sequence."""
-    return StepTable(_smooth(chunk, model, _filter(chunk, model)))
+def _collect(chunk: Chunk, model: HiddenChain) -> _Collected:
+    found = filter_chunk(chunk, model, None).check_possible()
+    collect = found.steps.layout.collect
+    tables = (np.ascontiguousarray(collect(table)) for table in (found.B, found.alpha))
+    return _Collected(found, *tables)
 
 
 def lag_chunk(chunk: Chunk, model: HiddenChain, lag: int) -> StepTable:
     """Probability of each state given the steps up to `lag` later ones."""
-    found = _filter(chunk, model)
-    gamma = np.empty_like(found.alpha)
-    smooth_with_lag(found.B, chunk.X.offsets, model.transition, found.alpha, lag, gamma)
+    _, B, alpha = _collect(chunk, model)
+    gamma = np.empty_like(alpha)
+    smooth_with_lag(B, chunk.X.offsets, model.transition, alpha, lag, gamma)
     return StepTable(gamma)
 
 
 def pair_chunk(chunk: Chunk, model: HiddenChain) -> StepTable:
     """Probability of each pair of states of a step and the next one; zero after last steps."""
-    found = _filter(chunk, model)
-    n, K = found.alpha.shape
-    gamma, xi = np.empty((n, K)), np.zeros((n, K, K))
-    smooth_pairs(found.B, chunk.X.offsets, model.transition, found.alpha, found.scale, gamma, xi)
-    return StepTable(xi)
+    found = filter_chunk(chunk, model, None).check_possible()
+    smooth_chunk(chunk, model, None, found)
+    alpha, messages = (found.steps.layout.collect(table) for table in (found.alpha, found.B))
+    n, K = alpha.shape
+    pairs = np.zeros((n, K, K))
+    pairs[:-1] = alpha[:-1, :, None] * model.transition * messages[1:, None, :]
+    return StepTable(pairs)
 
 
 def draw_paths(chunk: Chunk, model: HiddenChain, seed: int, n_draws: int) -> StepTable:
     """Paths drawn from the posterior, (n_steps, n_draws)."""
-    found, offsets = _filter(chunk, model), chunk.X.offsets
-    paths = np.empty((n_draws, len(found.alpha)), np.int64)
+    _, _, alpha = _collect(chunk, model)
+    offsets = chunk.X.offsets
+    paths = np.empty((n_draws, len(alpha)), np.int64)
     for row in range(len(chunk.X)):
         low, high = offsets[row], offsets[row + 1]
         rng = np.random.Generator(np.random.Philox(key=[seed, chunk.first + row]))
         for draw in range(n_draws):
             draws = rng.random(high - low)
-            draw_path(found.alpha[low:high], model.transition, draws, paths[draw, low:high])
+            draw_path(alpha[low:high], model.transition, draws, paths[draw, low:high])
     return StepTable(np.ascontiguousarray(paths.T))
+
+
+__all__ = ["HiddenChain", "check_labels"]

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tenfold.io.sequences import Ragged
+from tenfold.engine.atomic import atomic_path
+from tenfold.sequence._hmm_data import SequenceData
+from tenfold.sequence._hmm_lanes import HiddenChain
 from tenfold.sequence._hmm_messages import in_form, log_backward_messages, log_forward_messages
 from tenfold.sequence._hmm_passes import (
-    decode_chunk,
+    JoinSteps,
+    choose_states,
+    decode_steps,
+    density_steps,
     draw_paths,
-    filter_chunk,
+    filter_last_steps,
+    filter_steps,
+    find_paths,
     lag_chunk,
     list_best_paths,
     pair_chunk,
     score_sequences,
-    smooth_chunk,
+    smooth_steps,
 )
+from tenfold.sequence._hmm_pieces import find_edge_states, send_messages
 
 
 class TrainingMonitor(NamedTuple):
@@ -49,11 +58,37 @@ class HMMQueries:
         history = (-self.history_["objective"]).tolist()
         return TrainingMonitor(history, self.n_iter_, self.converged_)
 
-    def _ask(self, X: Any, lengths: Any, f: Any, *state: Any) -> Any:
-        """The outputs of all steps, joined in order."""
+    def _ask(self, X: Any, lengths: Any, f: Any, *state: Any, entries: int = 1) -> Any:
+        """The outputs of whole sequences; `entries` are those of K that a step needs in memory."""
         model = self._hidden_chain()
         with self._work_context():
-            return self._sequence_rows(X, lengths).total(f, model, *state)
+            bytes_per_step = 8.0 * entries * len(model.start)
+            data = self._open_data(X, lengths).whole(bytes_per_step, f.__name__)
+            return data.rows.total(f, model, *state)
+
+    def _ask_pieces(self, X: Any, lengths: Any, f: Any) -> tuple[SequenceData, Any]:
+        """A statistic of sequences that may be longer than memory."""
+        model = self._hidden_chain()
+        with self._work_context():
+            data = self._open_data(X, lengths)
+            grid = data.grid
+            if grid is not None:
+                grid = send_messages(data.rows, model, grid)
+            return data, data.rows.total(f, model, grid)
+
+    def _ask_steps(
+        self, X: Any, lengths: Any, f: Any, into: Any = None, *, labels: Any = None
+    ) -> np.ndarray:
+        """An output for each step, in memory or in a file."""
+        model = self._hidden_chain()
+        with self._work_context():
+            data = self._open_data(X, lengths, labels)
+            grid = data.grid
+            if grid is None:
+                return join_steps(data, f, model, into)
+            if f is not density_steps:
+                grid = send_messages(data.rows, model, grid)
+            return data.rows.each(f, model, grid, into=into)
 
     def log_prob(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Log-likelihood of each sequence; -inf if it is impossible.
@@ -63,9 +98,10 @@ class HMMQueries:
         X, lengths : as for `fit`
             The sequences.
         """
-        model = self._hidden_chain()
-        with self._work_context():
-            return self._sequence_rows(X, lengths).each(score_sequences, model)
+        data, found = self._ask_pieces(X, lengths, score_sequences)
+        values = np.zeros(len(data.offsets) - 1)  # empty sequences at the end have no chunk
+        values[found.first : found.first + len(found.sums)] = found.sums
+        return values
 
     def score(self, X: Any, lengths: Any = None) -> float:
         """Log-likelihood of all sequences together.
@@ -87,25 +123,32 @@ class HMMQueries:
         """
         return self.score(X, lengths), self.predict_proba(X, lengths)
 
-    def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
+    def predict_proba(
+        self, X: Any, lengths: Any = None, *, into: str | Path | None = None
+    ) -> np.ndarray:
         """Smoothing: probability of each state given its whole sequence, (n_steps, n_components).
 
         Parameters
         ----------
         X, lengths : as for `fit`
             The sequences.
+        into : path, optional
+            A `.npy` file for the result, which is written as it comes and returned as a memory
+            map: for more steps than fit into memory.
         """
-        return self._ask(X, lengths, smooth_chunk).values
+        return self._ask_steps(X, lengths, smooth_steps, into)
 
-    def filter(self, X: Any, lengths: Any = None) -> np.ndarray:
+    def filter(self, X: Any, lengths: Any = None, *, into: str | Path | None = None) -> np.ndarray:
         """Filtering: probability of each state given the steps so far, (n_steps, n_components).
 
         Parameters
         ----------
         X, lengths : as for `fit`
             The sequences.
+        into : path, optional
+            As for `predict_proba`.
         """
-        return self._ask(X, lengths, filter_chunk).values
+        return self._ask_steps(X, lengths, filter_steps, into)
 
     def smooth_fixed_lag(self, X: Any, lag: int, lengths: Any = None) -> np.ndarray:
         """Probability of each state given the steps up to `lag` later ones.
@@ -119,7 +162,7 @@ class HMMQueries:
         """
         if lag < 0:
             raise ValueError(f"lag={lag}: give 0 or more steps")
-        return self._ask(X, lengths, lag_chunk, lag).values
+        return self._ask(X, lengths, lag_chunk, lag, entries=4).values
 
     def forward(self, X: Any, form: str = "log") -> Any:
         r"""Forward messages :math:`\alpha_t(k) = p(x_1 \dots x_t, s_t = k)` of one sequence.
@@ -158,10 +201,13 @@ class HMMQueries:
 
     def _one_sequence(self, X: Any) -> tuple[Any, np.ndarray]:
         model = self._hidden_chain()
-        chunk = self._sequence_rows(X, None).gather()
+        data = self._open_data(X, None).whole(24.0 * len(model.start), "messages")
+        chunk = data.rows.gather()
         if len(chunk.X) != 1:
             raise ValueError("give one sequence, as an array")
-        return model, np.ascontiguousarray(model.emission.log_densities(chunk.X.values))
+        values = np.asarray(chunk.X.values, np.float64)
+        log_B = model.emission.log_densities(model.emission.prepare(values))
+        return model, np.ascontiguousarray(log_B.T)
 
     def transition_posteriors(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Probability of each pair of states of a step and the next, (n_steps, K, K).
@@ -173,10 +219,15 @@ class HMMQueries:
         X, lengths : as for `fit`
             The sequences.
         """
-        return self._ask(X, lengths, pair_chunk).values
+        return self._ask(X, lengths, pair_chunk, entries=4 + self.n_components).values
 
     def decode(
-        self, X: Any, lengths: Any = None, algorithm: str | None = None
+        self,
+        X: Any,
+        lengths: Any = None,
+        algorithm: str | None = None,
+        *,
+        into: str | Path | None = None,
     ) -> tuple[float, np.ndarray]:
         """Most probable path, or most probable state of each step.
 
@@ -187,6 +238,8 @@ class HMMQueries:
         algorithm : {"viterbi", "map"}, optional
             "viterbi" finds the path of largest probability, "map" the states of largest smoothed
             probability, which together may be impossible. By default `self.algorithm`.
+        into : path, optional
+            A `.npy` file for the states, as for `predict_proba`.
 
         Returns
         -------
@@ -196,22 +249,38 @@ class HMMQueries:
         """
         algorithm = algorithm or self.algorithm
         if algorithm == "viterbi":
-            paths = self._ask(X, lengths, decode_chunk)
-            return float(paths.scores.sum()), paths.states
+            return self._decode_best(X, lengths, into)
         if algorithm != "map":
             raise ValueError(f"algorithm={algorithm!r}: give 'viterbi' or 'map'")
-        states = self.predict_proba(X, lengths).argmax(axis=1)
+        states = self._ask_steps(X, lengths, choose_states, into)
         return float(self.joint_log_prob(X, states, lengths).sum()), states
 
-    def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
+    def _decode_best(
+        self, X: Any, lengths: Any, into: str | Path | None
+    ) -> tuple[float, np.ndarray]:
+        """Viterbi."""
+        model = self._hidden_chain()
+        with self._work_context():
+            data = self._open_data(X, lengths)
+            if data.grid is not None:
+                grid, value = find_edge_states(data.rows, model, data.grid)
+                return value, data.rows.each(decode_steps, model, grid, into=into)
+            paths = data.rows.total(find_paths, model)
+        if into is not None:
+            return float(paths.scores.sum()), save_steps(paths.states, into)
+        return float(paths.scores.sum()), paths.states
+
+    def predict(self, X: Any, lengths: Any = None, *, into: str | Path | None = None) -> np.ndarray:
         """State of each step, by `algorithm`.
 
         Parameters
         ----------
         X, lengths : as for `fit`
             The sequences.
+        into : path, optional
+            A `.npy` file for the states, as for `predict_proba`.
         """
-        return self.decode(X, lengths)[1]
+        return self.decode(X, lengths, into=into)[1]
 
     def joint_log_prob(self, X: Any, states: Any, lengths: Any = None) -> np.ndarray:
         """Log of the joint density p(x, s) of each sequence and its states.
@@ -224,16 +293,20 @@ class HMMQueries:
             State of each step.
         """
         model = self._hidden_chain()
-        chunk = self._sequence_rows(X, lengths).gather()
-        path, offsets = np.asarray(states, np.int64).ravel(), chunk.X.offsets
+        path, data = np.asarray(states, np.int64).ravel(), self._open_data(X, lengths)
+        offsets, K = data.offsets, len(model.start)
         if len(path) != offsets[-1]:
             raise ValueError(f"{len(path)} states for {offsets[-1]} steps")
+        if path.min() < 0 or path.max() >= K:
+            raise ValueError(f"states from {path.min()} to {path.max()}: give 0 to {K - 1}")
         with np.errstate(divide="ignore"):
             log_start, log_A = np.log(model.start), np.log(model.transition)
-        terms = model.emission.log_densities(chunk.X.values)[np.arange(len(path)), path]
+        ends = offsets[1:-1]
+        labels = np.split(path, ends)
+        terms = np.array(self._ask_steps(X, lengths, density_steps, labels=labels))
         begins = np.zeros(len(path), bool)
         begins[offsets[:-1][np.diff(offsets) > 0]] = True
-        terms = terms + np.where(begins, log_start[path], 0.0)
+        terms[begins] += log_start[path[begins]]
         later = np.flatnonzero(~begins)
         terms[later] += log_A[path[later - 1], path[later]]
         sums = np.add.reduceat(np.append(terms, 0.0), offsets[:-1])
@@ -261,7 +334,9 @@ class HMMQueries:
         """
         if n_paths < 1:
             raise ValueError(f"n_paths={n_paths}: give at least 1")
-        scores, states = self._ask(X, lengths, list_best_paths, int(n_paths))
+        scores, states = self._ask(
+            X, lengths, list_best_paths, int(n_paths), entries=2 * n_paths + 2
+        )
         if len(scores) == 1:
             found = int(np.isfinite(scores[0]).sum())
             return scores[0, :found], np.ascontiguousarray(states.T[:found])
@@ -281,7 +356,8 @@ class HMMQueries:
         random_state : int
             Seed.
         """
-        return self._ask(X, lengths, draw_paths, int(random_state), n_draws).values.T
+        paths = self._ask(X, lengths, draw_paths, int(random_state), n_draws, entries=4)
+        return paths.values.T
 
     def predict_next(self, X: Any, steps: int = 1, lengths: Any = None) -> np.ndarray:
         """Probability of each state some steps after the end of each sequence.
@@ -300,13 +376,12 @@ class HMMQueries:
         if steps < 1:
             raise ValueError(f"steps={steps}: give at least 1")
         model = self._hidden_chain()
-        rows = self._sequence_rows(X, lengths)
-        filtered = Ragged(self.filter(X, lengths), rows.source.offsets)
-        last = np.array([part[-1] if len(part) else model.start for part in filtered])
+        data, found = self._ask_pieces(X, lengths, filter_last_steps)
         power = np.linalg.matrix_power(model.transition, steps)
         short = np.linalg.matrix_power(model.transition, steps - 1)  # nothing seen yet
-        empty = filtered.lengths == 0
-        return np.where(empty[:, None], last @ short, last @ power)
+        result = np.tile(model.start @ short, (len(data.offsets) - 1, 1))
+        result[np.diff(data.offsets) > 0] = found.values @ power
+        return result
 
     def get_stationary_distribution(self) -> np.ndarray:
         """The distribution of the states in the long run."""
@@ -365,7 +440,7 @@ class HMMQueries:
         X, lengths : as for `fit`
             The sequences.
         """
-        steps = int(self._sequence_rows(X, lengths).source.offsets[-1])
+        steps = self._open_data(X, lengths).n_steps
         return float(-2 * self.score(X, lengths) + self._n_parameters() * np.log(steps))
 
     def _n_parameters(self) -> int:
@@ -375,3 +450,16 @@ class HMMQueries:
         free = np.count_nonzero(model.transition > 0) - K
         rows_tied = isinstance(self.transitions, str) and self.transitions == "tied"
         return (K - 1) + (K - 1 if rows_tied else free) + self._n_emission_parameters()
+
+
+def join_steps(data: SequenceData, f: Any, model: HiddenChain, into: str | Path | None) -> Any:
+    """Outputs of the steps of whole sequences below each other, in memory or in a file."""
+    values = data.rows.total(JoinSteps(f), model, None).values
+    return values if into is None else save_steps(values, into)
+
+
+def save_steps(values: np.ndarray, into: str | Path) -> np.ndarray:
+    """Outputs of steps in a `.npy` file, mapped from there."""
+    with atomic_path(Path(into)) as temporary, temporary.open("wb") as file:
+        np.save(file, values)
+    return np.load(into, mmap_mode="r")

@@ -61,7 +61,8 @@ class _Extremes(NamedTuple):
 
 
 def _find_extremes(chunk: Any) -> _Extremes:
-    states = chunk.X.values.astype(np.float64).ravel()
+    values = chunk.X.values if isinstance(chunk.X, Ragged) else chunk.X
+    states = values.astype(np.float64).ravel()
     return _Extremes(
         np.array([np.fmax.reduce(states, initial=0), -np.fmin.reduce(states, initial=0)])
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from tenfold.base._sklearn import Interval
 from tenfold.sequence._hmm_base import HMM_CONSTRAINTS, BaseHMM
+from tenfold.sequence._hmm_data import SequenceData
 from tenfold.sequence._hmm_emissions import CategoricalEmission, dirichlet_log_prior, share_counts
 from tenfold.sequence._transition_counts import count_states
 
@@ -140,15 +141,15 @@ class CategoricalHMM(BaseHMM):
         size = self.n_features or self._n_symbols
         return CategoricalEmission(rng.dirichlet(np.ones(size), self.n_components))
 
-    def _sequence_rows(
+    def _open_data(
         self, X: Any, lengths: Any, labels: Any = None, weight: Any = None, *, reset: bool = False
-    ) -> Any:
-        rows = super()._sequence_rows(X, lengths, labels, weight, reset=reset)
-        if rows.n_features != 1:
-            raise ValueError(f"a step is one symbol, but X has {rows.n_features} columns")
+    ) -> SequenceData:
+        data = super()._open_data(X, lengths, labels, weight, reset=reset)
+        if data.rows.n_features != 1:
+            raise ValueError(f"a step is one symbol, but X has {data.rows.n_features} columns")
         if reset:
-            self._n_symbols = count_states(rows)
-        return rows
+            self._n_symbols = count_states(data.rows)
+        return data
 
     def _update_emission(
         self, emission: CategoricalEmission, statistic: np.ndarray

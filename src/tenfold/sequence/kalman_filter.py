@@ -15,7 +15,8 @@ from tenfold.engine.hooks import record_data
 from tenfold.engine.merge_tree import merge
 from tenfold.engine.rows import Rows
 from tenfold.optim.convergence import until_converged
-from tenfold.sequence._hmm_base import check_increase, open_sequences
+from tenfold.sequence._hmm_base import check_increase
+from tenfold.sequence._hmm_data import open_sequences
 from tenfold.sequence._hmm_passes import StepTable
 from tenfold.sequence._kalman_numba import filter_sequence, smooth_sequence
 

@@ -1,0 +1,74 @@
+"""Steps of sequences laid out in lanes, so that eight of them go through a recursion at a time."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tenfold._compiled.lanes import LANES
+
+CONTINUES, BEGINS, PAD = 0, 1, 2  # what a column of a table is
+
+
+class LaneLayout(NamedTuple):
+    """Where the steps of a chunk stand in tables whose column `8 t + l` is step t of lane l.
+
+    A lane is a stretch of consecutive steps; it may hold several sequences, or a part of one.
+
+    Attributes
+    ----------
+    edges : (9,) first step of each lane, and the end of the last
+    order : (n_columns,) step of each column; 0 in columns that pad shorter lanes
+    codes : (n_columns,) whether a column continues a sequence, begins one, or is none
+    places : (n_steps,) column of each step
+    """
+
+    edges: np.ndarray
+    order: np.ndarray
+    codes: np.ndarray
+    places: np.ndarray
+
+    @classmethod
+    def of_sequences(cls, offsets: np.ndarray) -> LaneLayout:
+        """Whole sequences in each lane, so that the lanes are about equally long.
+
+        Examples
+        --------
+        >>> LaneLayout.of_sequences(np.array([0, 5, 9, 20])).edges.tolist()
+        [0, 0, 5, 5, 9, 9, 9, 20, 20]
+        """
+        n = int(offsets[-1])
+        middles = (offsets[:-1] + offsets[1:]) / 2
+        wanted = np.arange(1, LANES) * (n / LANES)
+        edges = np.concatenate([[0], offsets[np.searchsorted(middles, wanted)], [n]])
+        return cls.between(edges, offsets[:-1][np.diff(offsets) > 0])
+
+    @classmethod
+    def of_pieces(cls, n: int, begins: np.ndarray) -> LaneLayout:
+        """Equally many steps in each lane, wherever sequences begin."""
+        length = -(-n // LANES)
+        edges = np.minimum(np.arange(LANES + 1) * length, n)
+        return cls.between(edges, begins)
+
+    @classmethod
+    def between(cls, edges: np.ndarray, begins: np.ndarray) -> LaneLayout:
+        """Lanes with these edges; `begins` are the first steps of sequences."""
+        lengths, n = np.diff(edges), int(edges[-1])
+        lane = np.repeat(np.arange(LANES), lengths)
+        places = (np.arange(n) - edges[lane]) * LANES + lane
+        columns = int(lengths.max()) * LANES
+        order, codes = np.zeros(columns, np.int64), np.full(columns, PAD, np.uint8)
+        order[places] = np.arange(n)
+        codes[places] = CONTINUES
+        codes[places[begins]] = BEGINS
+        return cls(edges, order, codes, places)
+
+    @property
+    def n_lanes(self) -> int:
+        """Lanes up to the last one that holds a step."""
+        return int(np.flatnonzero(np.diff(self.edges))[-1]) + 1
+
+    def collect(self, table: np.ndarray) -> np.ndarray:
+        """The columns of a table (K, n_columns) in the order of the steps, as rows."""
+        return np.take(table, self.places, axis=1).T
