@@ -335,6 +335,22 @@ def test_equal_rows_are_a_mixture():
     assert (chain.transmat_ == chain.transmat_[0]).all()
 
 
+def test_one_state_of_a_mixture_is_a_mixture():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = GMMHMM(1, 3, init_params="", n_iter=4, tol=-np.inf, covars_prior=0.0)
+    model.startprob_, model.transmat_ = np.ones(1), np.ones((1, 1))
+    model.weights_, model.means_ = np.full((1, 3), 1 / 3), X[None, :3]
+    model.covars_ = np.ones((1, 3, 2))
+    model.fit(X)
+    mixture = GaussianMixture(
+        3, covariance_type="diag", weights_init=np.full(3, 1 / 3), means_init=X[:3],
+        precisions_init=np.ones((3, 2)), max_iter=4, tol=0, reg_covar=0,
+    ).fit(X)  # fmt: skip
+    assert_allclose(model.means_[0], mixture.means_)
+    assert_allclose(model.covars_[0], mixture.covariances_)
+    assert_allclose(model.weights_[0], mixture.weights_)
+
+
 def test_one_state_is_one_density():
     X = np.concatenate(some_sequences())
     model = GaussianHMM(1, "full", covars_prior=0.0, random_state=0).fit(X)
@@ -465,11 +481,21 @@ def test_bad_input_is_refused_in_words():
     model, x = course_model()
     with pytest.raises(ValueError, match="Largest symbol is 7"):
         model.score(np.array([[7]]))
+    with pytest.raises(ValueError, match="states from 0 to 7"):
+        model.joint_log_prob(np.array([[0], [1]]), [0, 7])
     model.transmat_ = np.ones((2, 2))
     with pytest.raises(ValueError, match="must sum to 1"):
         model.score(x)
     with pytest.raises(ValueError, match="empty"):
         GaussianHMM(1).fit([np.empty((0, 1))])
+    with pytest.raises(ValueError, match="all entries are missing"):
+        GaussianHMM(1).fit(X * np.nan)
+    for lengths, words in (([-1, 5], "sequence 0 has -1"), ([1.5, 2.5], "whole number")):
+        with pytest.raises(ValueError, match=words):
+            GaussianHMM(1).fit(X, lengths)
+    for weight in ([1, -1], [0, 0], [1, np.nan]):
+        with pytest.raises(ValueError, match="at least 0"):
+            GaussianHMM(1).fit(X, [2, 2], sample_weight=weight)
 
 
 def test_sequences_on_workers(two_workers, tmp_path):

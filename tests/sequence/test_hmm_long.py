@@ -110,6 +110,16 @@ def test_an_impossible_long_sequence_is_named():
         model.fit([possible, impossible])
 
 
+def test_infinity_is_refused_wherever_it_lies():
+    X, _ = steps()
+    model = started(3, X)
+    X[10_000] = np.inf
+    with pytest.raises(ValueError, match="sequence 1 contains infinity"):
+        model.score(X, [8000, 4000])
+    with pytest.raises(ValueError, match="contains infinity"):
+        model.fit(X)
+
+
 def fitted(X, lengths=None, model=None):
     model = GaussianHMM(3, random_state=0, n_iter=2) if model is None else model
     return model.fit(X, lengths)

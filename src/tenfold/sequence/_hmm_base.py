@@ -221,6 +221,8 @@ class BaseHMM(Estimator, HMMQueries):
         """First parameters: those that `init_params` leaves out are taken as they were set."""
         K = self.n_components
         sample = data.sample(int(rng.integers(2**31)))
+        if np.isnan(sample.X.values).all():
+            raise ValueError("all entries are missing (NaN): there is nothing to learn from")
         labels, centers = np.zeros(0, np.int64), np.zeros((0, 0))
         if self.init_params:
             labels, centers = self._cluster_steps(sample, rng)

@@ -126,11 +126,20 @@ def lay_out(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> LaneStep
         first = int(numbers[0])
         weights = None if grid.weights is None else grid.weights[numbers]
         known = chunk.y
-    view = model.emission.prepare(np.take(values, layout.order, axis=0).astype(np.float64))
+    lanes = np.take(values, layout.order, axis=0).astype(np.float64)
+    if not np.isfinite(lanes.sum()) and np.isinf(lanes).any():  # NaN is a missing entry
+        _refuse_infinity(values, offsets, first)
+    view = model.emission.prepare(lanes)
     log_B = np.ascontiguousarray(model.emission.log_densities(view))
     if known is not None:
         _keep_known(log_B, layout, check_labels(known.ravel(), len(log_B)))
     return LaneSteps(layout, offsets, first, view, log_B, weights)
+
+
+def _refuse_infinity(values: np.ndarray, offsets: np.ndarray, first: int) -> None:
+    step = int(np.flatnonzero(np.isinf(values).any(axis=1))[0])
+    sequence = first + int(np.searchsorted(offsets, step, "right")) - 1
+    raise ValueError(f"sequence {sequence} contains infinity. Write NaN where a value is missing.")
 
 
 def _keep_known(log_B: np.ndarray, layout: LaneLayout, known: np.ndarray) -> None:
