@@ -67,7 +67,9 @@ def infer_labels(scores: np.ndarray, offsets: np.ndarray, chain: LabelChain) -> 
         )
     steps = np.take(np.log(scale) + shift, layout.places)
     normalizers = np.add.reduceat(steps, offsets[:-1]) + largest * (np.diff(offsets) - 1)
-    smooth_lanes(*flat, A.T.ravel(), alpha.reshape(-1), scale, ones, gamma.reshape(-1))
+    smooth_lanes(
+        *flat, A.T.ravel(), alpha.reshape(-1), scale, ones, np.empty_like(ones), gamma.reshape(-1)
+    )
     pairs = A * (alpha[:, :-LANES] @ B[:, LANES:].T)  # messages at first steps are zero
     return ChainPosterior(normalizers, np.ascontiguousarray(layout.collect(gamma)), pairs)
 

@@ -240,7 +240,8 @@ def smooth_chunk(
     gamma = np.empty((K, n))
     A_transposed = model.transition.T.ravel()
     flat = found.B.reshape(-1), found.steps.layout.codes, A_transposed, found.alpha.reshape(-1)
-    smooth_lanes(*flat, found.scale, after.reshape(-1), gamma.reshape(-1))
+    beta = np.empty(K * LANES)
+    smooth_lanes(*flat, found.scale, after.reshape(-1), beta, gamma.reshape(-1))
     return gamma
 
 

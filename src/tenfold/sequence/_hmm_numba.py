@@ -11,13 +11,14 @@ import numpy as np
 from numba import njit
 
 from tenfold._compiled.exponential import fast_exp
+from tenfold._compiled.gemm import ENTRY_OPTIONS, INNER_OPTIONS
 from tenfold._compiled.lanes import LANES, step_backward, step_best, step_forward
 from tenfold.sequence._lanes import BEGINS, PAD
 
 _NEVER = -700.0  # a density that is smaller by this power of e is zero
 
 
-@njit(cache=True, nogil=True)
+@njit(**ENTRY_OPTIONS)
 def scale_columns(B, shift):
     """Densities divided by the largest of each step, and the logarithm of that divisor.
 
@@ -25,7 +26,8 @@ def scale_columns(B, shift):
     densities of zero.
     """
     K, n = B.shape
-    shift[:] = B[0]
+    for c in range(n):
+        shift[c] = B[0, c]
     for k in range(1, K):
         for c in range(n):
             shift[c] = B[k, c] if B[k, c] > shift[c] else shift[c]  # noqa: FURB136 - a select
@@ -35,7 +37,7 @@ def scale_columns(B, shift):
             B[k, c] = fast_exp(below) if below > _NEVER else 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER_OPTIONS)
 def _begin_lanes(B, codes, start, K, at, before, before_at, before_stride, alpha, scale):
     """Begin with `start` in the lanes whose sequence begins here; a pad repeats its lane."""
     n = len(codes)
@@ -56,7 +58,7 @@ def _begin_lanes(B, codes, start, K, at, before, before_at, before_stride, alpha
             scale[c] = 1.0
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER_OPTIONS)
 def _has_codes(codes, at):
     """Whether some lane does not simply continue its sequence."""
     for c in range(at, at + LANES):  # noqa: SIM110 - compiled
@@ -65,7 +67,7 @@ def _has_codes(codes, at):
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(**ENTRY_OPTIONS)
 def filter_lanes(B, codes, start, A, before, alpha, scale, first, end):
     """Filtered probabilities of the states, and the scale of each step, of columns first:end.
 
@@ -81,16 +83,18 @@ def filter_lanes(B, codes, start, A, before, alpha, scale, first, end):
         table, place, stride = alpha, at, n
 
 
-@njit(cache=True, nogil=True)
-def smooth_lanes(B, codes, A_transposed, alpha, scale, after, gamma):
+@njit(**ENTRY_OPTIONS)
+def smooth_lanes(B, codes, A_transposed, alpha, scale, after, beta, gamma):
     """Smoothed probabilities, and the messages that lead to them in place of the densities.
 
     Messages, zero where a sequence begins, times filtered probabilities one step before are the
-    expected transitions over A. `after`, (K, 8), are the backward messages of the last steps.
+    expected transitions over A. `after`, (K, 8), are the backward messages of the last
+    steps, `beta` is memory of that size.
     """
     n = len(codes)
     K = len(B) // n
-    beta = after.copy()
+    for i in range(len(after)):
+        beta[i] = after[i]
     for at in range(n - LANES, -1, -LANES):
         step_backward(beta, A_transposed, K, B, alpha, gamma, at, n, scale)
         if not _has_codes(codes, at):
@@ -140,7 +144,7 @@ def follow_best(  # noqa: C901 - one loop over steps
         table, place, stride = values, at, n
 
 
-@njit(cache=True, nogil=True)
+@njit(**ENTRY_OPTIONS)
 def trace_best(values, codes, log_A, K, ends, states):
     """States of the best path, from the values of `follow_best`; the lower state wins ties.
 
@@ -159,7 +163,7 @@ def trace_best(values, codes, log_A, K, ends, states):
             states[c] = _find_source(values, c, n, K, log_A, states[c + LANES])
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER_OPTIONS)
 def _find_largest(values, c, n, K):
     best = 0
     for k in range(1, K):
@@ -168,7 +172,7 @@ def _find_largest(values, c, n, K):
     return best
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER_OPTIONS)
 def _find_source(values, c, n, K, log_A, state):
     """The state from which the best way to a state comes."""
     source, best = 0, values[c] + log_A[state]
