@@ -26,7 +26,7 @@ from tenfold.sequence._hmm_lanes import StepGrid
 from tenfold.sequence._lanes import LANES
 
 LONG_STEPS = 4096  # a sequence with more steps is cut into pieces
-_CHUNK_STEPS = 16_384  # of the whole sequences that one thread or worker takes at a time
+_CHUNK_STEPS = 8192  # of the whole sequences that one thread or worker takes at a time
 _SAMPLE_STEPS = 20_000  # for initial values
 _WINDOW_STEPS = 1000  # neighboring steps of a sample of long sequences
 
