@@ -36,6 +36,7 @@ from tenfold.kernel.object_kernels import takes_objects
 from tenfold.kernel.stationary import Matern
 from tenfold.neighbors._row_index import RowIndex
 
+_SAMPLE_ROWS = 1_000  # at which the distance of neighbors is measured, for a first length scale
 _NO_SETS = np.empty((0, 1), np.int64)
 
 
@@ -56,8 +57,8 @@ class NearestNeighborGaussianProcessRegressor(Regressor):
     ----------
     kernel : Kernel, str, callable or None
         The covariance function, as in `GaussianProcessRegressor`. None is
-        ``ConstantKernel(1.0) * Matern(s, nu=1.5) + WhiteKernel(0.1)``, where s is the root of the
-        summed variances of the columns, with bounds from 1e-5 s to 1e5 s.
+        ``ConstantKernel(1.0) * Matern(s, nu=1.5) + WhiteKernel(0.1)``, where s is the median
+        distance of a row from the farthest of its neighbors, with bounds from 1e-5 s to 1e5 s.
     n_neighbors : int
         Rows that each row, and each prediction, is conditioned on.
     alpha : float or (n_samples,) array
@@ -109,10 +110,11 @@ class NearestNeighborGaussianProcessRegressor(Regressor):
     --------
     >>> import numpy as np
     >>> from tenfold import NearestNeighborGaussianProcessRegressor
-    >>> X = np.linspace(0, 20, 300)[:, None]
-    >>> model = NearestNeighborGaussianProcessRegressor(n_neighbors=10).fit(X, np.sin(X[:, 0]))
-    >>> mean, std = model.predict([[3.1]], return_std=True)
-    >>> bool(abs(mean[0] - np.sin(3.1)) < 0.01)
+    >>> X = np.linspace(0, 20, 400)[:, None]
+    >>> y = np.sin(X[:, 0]) + 0.1 * np.cos(50 * X[:, 0])
+    >>> model = NearestNeighborGaussianProcessRegressor(n_neighbors=20).fit(X, y)
+    >>> mean, std = model.predict([[3.0]], return_std=True)
+    >>> bool(abs(mean[0] - np.sin(3.0)) < std[0])
     True
     """
 
@@ -196,7 +198,8 @@ class NearestNeighborGaussianProcessRegressor(Regressor):
         noise = noise_of_rows(self.alpha, len(y))
         self._y_train_mean, self._y_train_std = location_and_scale(y, scale=self.normalize_y)
         y = (y - self._y_train_mean) / self._y_train_std
-        kernel_: Any = _default_kernel(X) if self.kernel is None else copy_kernel(self.kernel, X)
+        m = self.n_neighbors
+        kernel_: Any = _default_kernel(X, m) if self.kernel is None else copy_kernel(self.kernel, X)
         seed, report = int(rng.integers(2**31)), {}
         updates = (
             self.n_neighbor_updates if np.ndim(length_scales(translate_kernel(kernel_))) else 0
@@ -345,11 +348,12 @@ def _count_rows(chunk: Chunk) -> float:
     return chunk.weight
 
 
-def _default_kernel(X: np.ndarray) -> Any:
-    """The kernel of a model that was given none, at the scale of the rows."""
-    top = float(np.abs(X).max())  # squares of the rows themselves may overflow
-    spread = top * float(np.sqrt((as_float64(X) / (top or 1.0)).var(axis=0).sum())) or 1.0
-    near = Matern(spread, (1e-5 * spread, 1e5 * spread), nu=1.5)
+def _default_kernel(X: np.ndarray, m: int) -> Any:
+    """The kernel of a model that was given none, at the distance of its neighbors."""
+    sample = X[:: -(-len(X) // _SAMPLE_ROWS)]
+    found = _make_index(X, 1.0).nearest(as_float64(sample), min(m + 1, len(X)))
+    reach = float(np.median(found.distances[:, -1])) or 1.0
+    near = Matern(reach, (1e-5 * reach, 1e5 * reach), nu=1.5)
     return ConstantKernel() * near + WhiteKernel(0.1)
 
 
