@@ -20,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tenfold import (
     GaussianProcessRegressor,
     NearestNeighborGaussianProcessRegressor,
+    SparseGaussianProcessClassifier,
     SparseGaussianProcessRegressor,
     datasets,
 )
@@ -73,6 +74,7 @@ values = {"held-out rows": test[1], **{n: m.predict(test[0]) for n, m in models.
 for ax, (name, value) in zip(axes, values.items(), strict=True):
     ax.scatter(*test[0].T, c=value, s=9, **colors)
     ax.set(title=name, xlabel="longitude", xlim=(-118.7, -117.6), ylim=(33.6, 34.3))
+    ax.set_xticks([-118.5, -118.0])
 axes[0].set_ylabel("latitude")
 fig.tight_layout()
 
@@ -100,4 +102,26 @@ for ordering in ("given", "random", "maximin"):
     ax.loglog(counts, gaps, "o-", label="by longitude" if ordering == "given" else ordering)
 ax.set(xlabel="neighbors", ylabel="error of the log-likelihood (nats)")
 ax.legend()
+fig.tight_layout()
+
+# %%
+# Labels
+# ------
+# Dear or cheap, from the same places: Laplace's approximation through inducing points.
+# Probabilities are near one half where there are few rows, or neighbors disagree.
+
+dear = train[1] > np.median(y)
+classifier = SparseGaussianProcessClassifier(
+    4.0 * Matern(1.0, nu=1.5), n_inducing=100, optimizer=None, random_state=0
+).fit(train[0], dear)
+print("accuracy:", round(classifier.score(test[0], test[1] > np.median(y)), 3))
+longitude, latitude = np.meshgrid(np.linspace(-125, -114, 80), np.linspace(32, 42.5, 80))
+grid = np.column_stack([longitude.ravel(), latitude.ravel()])
+p = classifier.predict_proba(grid)[:, 1].reshape(longitude.shape)
+fig, ax = plt.subplots(figsize=(5, 4))
+picture = ax.pcolormesh(longitude, latitude, p, cmap="RdBu_r", vmin=0, vmax=1, shading="auto")
+ax.plot(*classifier.inducing_points_.T, "k.", ms=3, label="inducing points")
+ax.set(xlabel="longitude", ylabel="latitude")
+ax.legend(loc="upper right")
+fig.colorbar(picture, label="probability of a dear house")
 fig.tight_layout()

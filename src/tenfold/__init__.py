@@ -211,6 +211,7 @@ _WHERE: dict[str, str] = {
     "SoftImpute": "tenfold.recommend.soft_impute",
     "SoftmaxLanguageModel": "tenfold.language.softmax_language_model",
     "SparseCoder": "tenfold.decomposition.sparse_coder",
+    "SparseGaussianProcessClassifier": "tenfold.gaussian_process.sparse_classifier",
     "SparseGaussianProcessRegressor": "tenfold.gaussian_process.sparse_regressor",
     "SpectralEmbedding": "tenfold.manifold.spectral_embedding",
     "SphericalKMeans": "tenfold.cluster.spherical_kmeans",

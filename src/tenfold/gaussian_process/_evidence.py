@@ -41,10 +41,12 @@ class DenseFactor(NamedTuple):
     dual: np.ndarray  # (n, k)
 
 
-def check_size(n: int, model: str) -> None:
+def check_size(n: int, model: str, *, labels: bool = False) -> None:
     """Refuse rows whose matrices do not fit into memory, before any of them is made."""
     cure = (
-        "take SparseGaussianProcessRegressor (any number of rows), "
+        "take SparseGaussianProcessClassifier (any number of rows), or fewer rows"
+        if labels
+        else "take SparseGaussianProcessRegressor (any number of rows), "
         "NearestNeighborGaussianProcessRegressor (rows in memory), "
         "StateSpaceGaussianProcessRegressor for one column, or fewer rows"
     )

@@ -15,6 +15,7 @@ where :math:`s_i = -\tfrac12 (1 - (B^{-1})_{ii}) (1 - 2 \pi_i)` is the derivativ
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -176,3 +177,29 @@ def probability(moments: np.ndarray) -> np.ndarray:
     mean, variance = moments[:, 0], np.maximum(moments[:, 1], np.finfo(np.float64).tiny)
     inner = _SLOPES * mean[:, None] / np.sqrt(1.0 + 2.0 * variance[:, None] * _SLOPES**2)
     return 0.5 * (erf(inner) @ _WEIGHTS + _WEIGHTS.sum())
+
+
+def class_probabilities(moments: list[np.ndarray]) -> np.ndarray:
+    """Probabilities of two classes, or those of each class against the rest, scaled to sum 1."""
+    columns = [probability(each) for each in moments]
+    if len(columns) == 1:
+        return np.column_stack([1.0 - columns[0], columns[0]])
+    P = np.column_stack(columns)
+    P /= P.sum(axis=1, keepdims=True)
+    return P
+
+
+def pair_votes(moments: list[np.ndarray], k: int) -> np.ndarray:
+    """Votes of all pairs of k classes; ties are broken by sums of probabilities, as scikit-learn's.
+
+    Moments are those of the latent function of the second class of each pair against the first.
+    """
+    rows = len(moments[0])
+    votes, confidence = np.zeros((rows, k)), np.zeros((rows, k))
+    for (first, second), each in zip(combinations(range(k), 2), moments, strict=True):
+        wins, p = each[:, 0] > 0, probability(each)
+        votes[~wins, first] += 1
+        votes[wins, second] += 1
+        confidence[:, first] -= p
+        confidence[:, second] += p
+    return votes + confidence / (3.0 * (np.abs(confidence) + 1.0))

@@ -166,13 +166,13 @@ def _weights(K: np.ndarray, found: SoftmaxLaplace, at: _Curvature) -> np.ndarray
         variances[:, c] = K.diagonal() - np.einsum("ij,ij->j", K, EK)
     S = np.array([[np.einsum("ij,ij->j", U[a], U[b]) for b in range(k)] for a in range(k)])
     S[np.arange(k), np.arange(k)] += variances.T
-    slope = _log_det_slope(at.pi, S)
+    slope = log_det_slope(at.pi, S)
     v = slope - _apply_precision(at.E, at.M, K @ slope)
     half = 0.5 * (v @ found.residual.T)
     return G + half + half.T
 
 
-def _log_det_slope(pi: np.ndarray, S: np.ndarray) -> np.ndarray:
+def log_det_slope(pi: np.ndarray, S: np.ndarray) -> np.ndarray:
     """Derivative of -1/2 log det(I + K W) by latent values; S has the covariances of each row."""
     Spi = np.einsum("abn,nb->na", S, pi)
     diagonal = np.einsum("aan->na", S)
@@ -185,6 +185,11 @@ def softmax_probabilities(
 ) -> np.ndarray:
     """Means of the softmax of the latent values of each row, over fixed draws of them."""
     mean, covariance = _latent_moments(chunk, Z, found)
+    return average_softmax(mean, covariance, draws).astype(chunk.X.dtype, copy=False)
+
+
+def average_softmax(mean: np.ndarray, covariance: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    """Means of the softmax of normal numbers, (rows, c), over fixed draws of them."""
     values, vectors = np.linalg.eigh(covariance)
     factor = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
     total = np.zeros_like(mean)
@@ -192,7 +197,7 @@ def softmax_probabilities(
         total += softmax(mean + factor @ z)
         total += softmax(mean - factor @ z)
     total /= 2 * len(draws)
-    return total.astype(chunk.X.dtype, copy=False)
+    return total
 
 
 def _latent_moments(

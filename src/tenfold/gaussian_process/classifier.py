@@ -86,6 +86,7 @@ class GaussianProcessClassifier(Classifier):
 
     See Also
     --------
+    SparseGaussianProcessClassifier : For any number of rows.
     GaussianProcessRegressor : The same for numbers.
     BayesianLogisticRegression : The same with a linear latent function.
 
@@ -171,7 +172,7 @@ class GaussianProcessClassifier(Classifier):
         return self
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        check_size(rows.n_rows, type(self).__name__)
+        check_size(rows.n_rows, type(self).__name__, labels=True)
         rows.total(_count_classes, len(self.classes_))  # looks at all rows before they are gathered
         chunk = rows.gather()
         X = np.array(chunk.X) if self.copy_X_train else chunk.X
@@ -471,24 +472,10 @@ def _binary_scores(chunk: Any, Z: Any, found: binary.BinaryLaplace) -> np.ndarra
 
 def _class_probabilities(chunk: Any, states: list[tuple[Any, binary.BinaryLaplace]]) -> np.ndarray:
     """Probabilities of two classes, or those of each class against the rest, scaled to sum 1."""
-    columns = [binary.probability(binary.latent_moments(chunk, Z, found)) for Z, found in states]
-    if len(columns) == 1:
-        return np.column_stack([1.0 - columns[0], columns[0]]).astype(chunk.X.dtype, copy=False)
-    P = np.column_stack(columns)
-    P /= P.sum(axis=1, keepdims=True)
-    return P.astype(chunk.X.dtype, copy=False)
+    moments = [binary.latent_moments(chunk, Z, found) for Z, found in states]
+    return binary.class_probabilities(moments).astype(chunk.X.dtype, copy=False)
 
 
 def _pair_scores(chunk: Any, k: int, states: list[tuple[Any, binary.BinaryLaplace]]) -> np.ndarray:
-    """Votes of all pairs; ties are broken by the sums of probabilities, as in scikit-learn."""
-    rows = len(chunk.X)
-    votes, confidence = np.zeros((rows, k)), np.zeros((rows, k))
-    for (first, second), (Z, found) in zip(combinations(range(k), 2), states, strict=True):
-        moments = binary.latent_moments(chunk, Z, found)
-        wins = moments[:, 0] > 0
-        p = binary.probability(moments)
-        votes[~wins, first] += 1
-        votes[wins, second] += 1
-        confidence[:, first] -= p
-        confidence[:, second] += p
-    return votes + confidence / (3.0 * (np.abs(confidence) + 1.0))
+    """Votes of all pairs of classes."""
+    return binary.pair_votes([binary.latent_moments(chunk, Z, found) for Z, found in states], k)

@@ -94,6 +94,7 @@ class GaussianProcessRegressor(Regressor):
     See Also
     --------
     SparseGaussianProcessRegressor : For any number of rows.
+    NearestNeighborGaussianProcessRegressor : For rough functions of many rows.
     StateSpaceGaussianProcessRegressor : One column in linear time.
 
     References

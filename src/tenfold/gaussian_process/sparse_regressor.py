@@ -10,8 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.mixins import Regressor
-from tenfold.cluster.kmeans import KMeans
-from tenfold.engine.memory import check_memory
 from tenfold.engine.merge_tree import merge as merge_statistics
 from tenfold.engine.rows import Rows
 from tenfold.engine.tiled_cholesky import solve_triangular
@@ -30,12 +28,14 @@ from tenfold.gaussian_process._hyperparameters import (
     maximize_evidence,
     warn_about_bounds,
 )
-from tenfold.kernel._gradient_tiles import copy_kernel, has_tiles, translate_kernel
-from tenfold.kernel.base import ConstantKernel, Exponentiation, Product, Sum, WhiteKernel
+from tenfold.gaussian_process._inducing_points import (
+    choose_inducing_points,
+    resolve_sparse_kernel,
+)
+from tenfold.kernel._gradient_tiles import translate_kernel
+from tenfold.kernel.base import ConstantKernel, Sum, WhiteKernel
 from tenfold.kernel.kernels import KERNEL_NAMES
 from tenfold.kernel.stationary import RBF
-
-_SAMPLE_ROWS = 10_000  # among which k-means places inducing points
 
 
 class SparseGaussianProcessRegressor(Regressor):
@@ -215,39 +215,14 @@ class SparseGaussianProcessRegressor(Regressor):
 
     def _prior(self, Z: np.ndarray) -> Any:
         """The kernel plus the noise, as one kernel: its theta has all hyperparameters."""
-        kernel = _default_kernel(Z) if self.kernel is None else copy_kernel(self.kernel, Z)
-        translated = translate_kernel(kernel)
-        if _has_noise(translated):
-            raise ValueError(
-                f"the kernel {kernel} has a WhiteKernel: leave it out, and give `noise_level`"
-            )
-        if not has_tiles(translated) and self.optimizer is not None:
-            raise ValueError(
-                f"the kernel {kernel} has parts whose derivatives are known for whole matrices "
-                "only: take kernels of tenfold.kernel or scikit-learn's, or optimizer=None"
-            )
+        kernel = resolve_sparse_kernel(
+            self.kernel, Z, "and give `noise_level`", optimized=self.optimizer is not None
+        )
         return Sum(kernel, WhiteKernel(self.noise_level, self.noise_level_bounds))
 
     def _choose_inducing(self, rows: Rows, rng: np.random.Generator) -> np.ndarray:
-        if not isinstance(self.inducing, str):
-            Z = np.array(self.inducing, np.float64)
-            if Z.ndim != 2 or Z.shape[1] != rows.n_features:
-                raise ValueError(
-                    f"inducing has shape {Z.shape}: give (m, {rows.n_features}), a column for each "
-                    "of X"
-                )
-            return Z
-        seed, m = int(rng.integers(2**31)), min(self.n_inducing, rows.n_rows)
-        check_memory(
-            8.0 * 6 * m * m,
-            f"{type(self).__name__} with {m:,} inducing points",
-            "choose fewer inducing points",
-        )
-        if self.inducing == "uniform" or m == rows.n_rows:
-            return np.array(rows.sample(m, seed).X, np.float64)
-        sample = rows.sample(max(_SAMPLE_ROWS, 2 * m), seed)
-        means = KMeans(m, n_init=1, tol=1e-3, random_state=seed).fit(sample.X)
-        return means.cluster_centers_.astype(np.float64)
+        name = type(self).__name__
+        return choose_inducing_points(rows, self.inducing, self.n_inducing, rng, name)
 
     def _learned_attributes(
         self, statistic: InducingStatistic, points: InducingPoints, prior: Any
@@ -351,17 +326,3 @@ class SparseGaussianProcessRegressor(Regressor):
             return mean
         deviation = np.sqrt(np.maximum(values[:, k:], 0.0)) * self._y_train_std.astype(values.dtype)
         return mean, deviation if self._target_shape else deviation[:, 0]
-
-
-def _default_kernel(Z: np.ndarray) -> Any:
-    """The kernel of a model that was given none, at the scale of the inducing points."""
-    spread = float(np.sqrt(Z.var(axis=0).sum())) or 1.0
-    return ConstantKernel() * RBF(spread, (1e-5 * spread, 1e5 * spread))
-
-
-def _has_noise(kernel: Any) -> bool:
-    if isinstance(kernel, Sum | Product):
-        return _has_noise(kernel.k1) or _has_noise(kernel.k2)
-    if isinstance(kernel, Exponentiation):
-        return _has_noise(kernel.kernel)
-    return isinstance(kernel, WhiteKernel)

@@ -160,6 +160,7 @@ CLASS_TAGS: dict[str, str] = {
     "softmax": "tenfold.neural.layers.activations.Softmax",
     "softmax_laplace": "tenfold.gaussian_process._laplace_softmax.SoftmaxLaplace",
     "softmax_loss": "tenfold.math.losses.SoftmaxLoss",
+    "sparse_laplace": "tenfold.gaussian_process._sparse_laplace.SparseLaplace",
     "spectrum_kernel": "tenfold.kernel.object_kernels.SpectrumKernel",
     "squared_hinge_loss": "tenfold.math.losses.SquaredHingeLoss",
     "squared_loss": "tenfold.math.losses.SquaredLoss",
