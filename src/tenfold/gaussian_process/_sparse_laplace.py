@@ -86,7 +86,7 @@ class _Likelihood(NamedTuple):
     w: np.ndarray  # (rows,)
 
 
-class _Slopes(NamedTuple):
+class _ModeSlopes(NamedTuple):
     """What the last pass needs, beside V: u, and the inverse of B in blocks."""
 
     u: np.ndarray  # (m, c)
@@ -220,7 +220,7 @@ def _chunk_pull(
 
 
 def _chunk_gradient(
-    chunk: Chunk, points: InducingPoints, V: np.ndarray, problem: LabelProblem, slopes: _Slopes
+    chunk: Chunk, points: InducingPoints, V: np.ndarray, problem: LabelProblem, slopes: _ModeSlopes
 ) -> _ThetaGradient:
     X = chunk.X.astype(np.float64, copy=False)
     A, missed = _features(X, points)
@@ -250,7 +250,7 @@ def _gradient(
     )
     pull = rows.total(_chunk_pull, points, V, problem, inverse)
     u = _unravel(solve_cholesky(found.factor, np.ascontiguousarray(pull.T).ravel()), V)
-    sums = rows.total(_chunk_gradient, points, V, problem, _Slopes(u, inverse))
+    sums = rows.total(_chunk_gradient, points, V, problem, _ModeSlopes(u, inverse))
     half = solve_triangular(points.L, sums.S, transposed=True)
     among = solve_triangular(points.L, half.T, transposed=True)
     among = -0.25 * (among + among.T)
