@@ -39,6 +39,11 @@ class Kernel(sk.Kernel):
         kind: Any = type(self)
         return [getattr(self, name) for name in _hyperparameter_names(kind)]
 
+    @property
+    def n_dims(self) -> int:
+        """Length of `theta`: the number of hyperparameters that are not fixed."""
+        return sum(each.n_elements for each in self.hyperparameters if not each.fixed)
+
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Kernel values of all rows of X with all rows of Y.
 
@@ -248,6 +253,8 @@ class Sum(Kernel, sk.Sum):
 
     hyperparameters = sk.KernelOperator.hyperparameters  # pyright: ignore[reportIncompatibleMethodOverride]
 
+    n_dims = property(lambda self: self.k1.n_dims + self.k2.n_dims)  # pyright: ignore[reportIncompatibleMethodOverride]
+
     @property
     def accepts_sparse(self) -> bool:
         return as_kernel(self.k1).accepts_sparse and as_kernel(self.k2).accepts_sparse
@@ -284,6 +291,8 @@ class Product(Kernel, sk.Product):
     """
 
     hyperparameters = sk.KernelOperator.hyperparameters  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    n_dims = property(lambda self: self.k1.n_dims + self.k2.n_dims)  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
     def accepts_sparse(self) -> bool:
@@ -327,6 +336,8 @@ class Exponentiation(Kernel, sk.Exponentiation):
     """
 
     hyperparameters = sk.Exponentiation.hyperparameters  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    n_dims = property(lambda self: self.kernel.n_dims)  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
     def accepts_sparse(self) -> bool:

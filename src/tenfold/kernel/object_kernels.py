@@ -175,7 +175,7 @@ class ForeignKernel(Kernel):
     )
     bounds = property(lambda self: self.kernel.bounds)
     hyperparameters = property(lambda self: self.kernel.hyperparameters)  # pyright: ignore[reportIncompatibleMethodOverride]
-    n_dims = property(lambda self: self.kernel.n_dims)
+    n_dims = property(lambda self: self.kernel.n_dims)  # pyright: ignore[reportIncompatibleMethodOverride]
     requires_vector_input = property(lambda self: self.kernel.requires_vector_input)
 
     def _gradient(self, X: np.ndarray, K: np.ndarray) -> np.ndarray:
