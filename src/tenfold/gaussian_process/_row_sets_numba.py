@@ -3,7 +3,8 @@
 Values of the pairs of a set of s rows lie in one line, row a with the rows b < a at
 ``a (a - 1) / 2 + b``; the last row of a set is the one that is conditioned on the others. Inner
 loops run along memory and have no sums in them, so that they are compiled to vector instructions
-without another order of additions.
+without another order of additions. Arrays are copied by loops: an assignment of arrays compiles the
+text of an error as well, which takes a second.
 """
 
 from __future__ import annotations
@@ -91,7 +92,8 @@ def condition_sets(pairs, diagonal, Y, counts, least, mean, variance, G, G_diago
                 misfit += error * error
                 for a in range(m):
                     u[a] += error * Q[a, c]
-            w[:m] = z
+            for a in range(m):
+                w[a] = z[a]
             _solve_back(U, inverse, m, w)
             _solve_back(U, inverse, m, u)
             _weigh(w, u, m, k, misfit, variance[i], G[i], G_diagonal[i])
@@ -99,8 +101,8 @@ def condition_sets(pairs, diagonal, Y, counts, least, mean, variance, G, G_diago
 
 
 @njit(cache=True, nogil=True)
-def _factorize(pairs, diagonal, Y, m, least, U, inverse, Q):
-    """U with U'U the covariance of the first m rows, U^-T of column m and of the targets."""
+def _fill(pairs, diagonal, Y, m, U, Q):
+    """Covariances of the first m rows and of the last one with them into U, targets into Q."""
     s = len(diagonal)
     last = (s - 1) * (s - 2) // 2
     for b in range(m):
@@ -108,7 +110,14 @@ def _factorize(pairs, diagonal, Y, m, least, U, inverse, Q):
         for a in range(b + 1, m):
             U[b, a] = pairs[a * (a - 1) // 2 + b]
         U[b, m] = pairs[last + b]
-        Q[b] = Y[b]
+        for c in range(Q.shape[1]):
+            Q[b, c] = Y[b, c]
+
+
+@njit(cache=True, nogil=True)
+def _factorize(pairs, diagonal, Y, m, least, U, inverse, Q):
+    """U with U'U the covariance of the first m rows, U^-T of column m and of the targets."""
+    _fill(pairs, diagonal, Y, m, U, Q)
     dropped = 0
     for j in range(m):
         if U[j, j] <= least * diagonal[j]:

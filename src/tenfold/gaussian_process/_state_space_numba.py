@@ -106,6 +106,32 @@ def _note_start(A, eta, J, heads, gain, residual, variance, h):
             A[j, i] -= gain[j] * share
 
 
+@njit(**INNER)
+def _copy(source, target):
+    """Copy a matrix: an assignment of arrays compiles the text of an error as well."""
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            target[i, j] = source[i, j]
+
+
+@njit(**INNER)
+def _write_state(mean, covariance, target):
+    """Mean and covariance below each other."""
+    for i in range(len(mean)):
+        target[0, i] = mean[i]
+    _copy(covariance, target[1:])
+
+
+@njit(**INNER)
+def _size(A):
+    """The sum of absolute values."""
+    total = 0.0
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            total += abs(A[i, j])
+    return total
+
+
 @njit(**OPTIONS)
 def filter_rows(t, y, w, heads, term, coef, rates, P0, noise, from_prior, matrices, vectors, out):
     """Filter rows from a state that is given, or has the stationary prior.
@@ -118,7 +144,8 @@ def filter_rows(t, y, w, heads, term, coef, rates, P0, noise, from_prior, matric
     A, C, J, F, work = matrices[0], matrices[1], matrices[2], matrices[3], matrices[4:]
     b, eta, gain, h = vectors[0], vectors[1], vectors[3], vectors[4]
     d = 0 if from_prior else len(b)
-    C[:] = P0 if from_prior else 0.0 * P0
+    if from_prior:
+        _copy(P0, C)
     for i in range(d):
         A[i, i] = 1.0
     value, before = 0.0 * noise[0], -1.0
@@ -139,10 +166,9 @@ def filter_rows(t, y, w, heads, term, coef, rates, P0, noise, from_prior, matric
                 value -= 0.5 * np.log(w[row])
             _note_start(A[:, :d], eta, J, heads, gain, residual, variance, h[:d])
             _condition(b, C, gain, residual, variance)
-            if d and row % 64 == 0 and np.abs(A).sum() < 1e-150:
+            if d and row % 64 == 0 and _size(A) < 1e-150:
                 d = 0  # the start is forgotten
                 A[:] = 0.0
         if row < len(out):
-            out[row, 0] = b
-            out[row, 1:] = C
+            _write_state(b, C, out[row])
     vectors[2, 0] = value
