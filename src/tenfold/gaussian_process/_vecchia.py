@@ -28,7 +28,7 @@ from tenfold.gaussian_process._row_sets_numba import condition_sets, farthest_fi
 from tenfold.kernel.base import Exponentiation, Product, Sum
 from tenfold.neighbors._row_index import RowIndex
 
-BLOCK = 128  # sets of one piece of work
+_BLOCK_SETS, _BLOCK_VALUES = 128, 2**23  # sets of one piece of work, and pairs of their rows
 MAXIMIN_ROWS = 5_000  # rows that are chosen as far apart as possible; time grows with n times this
 _QUERIES = 1024  # of one search
 _NO_WEIGHTS = np.empty((0, 0))
@@ -52,12 +52,12 @@ class _Conditioned(NamedTuple):
 
 def evaluate(kernel: Any, data: ConditioningSets, *, eval_gradient: bool) -> Any:
     """The log-likelihood, with its gradient if asked for; minus infinity where it has none."""
-    n = len(data.X)
-    starts = range(0, n, BLOCK)
+    n, size = len(data.X), block_size(data.sets.shape[1])
+    starts = range(0, n, size)
     sums = np.zeros((len(starts), 1 + kernel.n_dims))
 
     def work(number: int) -> None:
-        rows = slice(starts[number], min(starts[number] + BLOCK, n))
+        rows = slice(starts[number], min(starts[number] + size, n))
         sums[number] = _block_sums(kernel, data, rows, eval_gradient=eval_gradient)
 
     run_pieces(work, range(len(starts)))
@@ -65,6 +65,11 @@ def evaluate(kernel: Any, data: ConditioningSets, *, eval_gradient: bool) -> Any
     if not np.isfinite(total).all():
         total = np.append(-np.inf, np.zeros(kernel.n_dims))
     return (total[0], total[1:]) if eval_gradient else total[0]
+
+
+def block_size(s: int) -> int:
+    """Sets of s rows that are evaluated at once: a function of s alone, as sums depend on it."""
+    return max(min(_BLOCK_SETS, _BLOCK_VALUES // (s * s)), 1)
 
 
 def _block_sums(

@@ -21,8 +21,8 @@ from tenfold.gaussian_process._hyperparameters import (
     warn_about_bounds,
 )
 from tenfold.gaussian_process._vecchia import (
-    BLOCK,
     ConditioningSets,
+    block_size,
     condition_on_neighbors,
     evaluate,
     length_scales,
@@ -186,7 +186,7 @@ class NearestNeighborGaussianProcessRegressor(Regressor):
     def _check_memory(self, rows: Rows) -> None:
         n, m, p = rows.n_rows, min(self.n_neighbors, rows.n_rows), rows.n_features
         check_memory(
-            8.0 * n * (m + 1 + 4 * p),
+            8.0 * (n * (m + 1 + 4 * p) + 6.0 * m * m),
             f"{type(self).__name__} of {n:,} rows with {m:,} neighbors each",
             "choose a smaller n_neighbors, or SparseGaussianProcessRegressor (any number of rows)",
         )
@@ -367,6 +367,7 @@ def _predict_chunk(
     """Means of all outputs and the variance, of normalized targets."""
     X = as_float64(chunk.X)
     neighbors = index.nearest(X / scale, m).rows
-    blocks = (slice(first, first + BLOCK) for first in range(0, len(X), BLOCK))
+    size = block_size(m + 1)
+    blocks = (slice(first, first + size) for first in range(0, len(X), size))
     values = [predict_block(kernel, X[rows], data, neighbors[rows]) for rows in blocks]
     return np.concatenate(values).astype(chunk.X.dtype, copy=False)

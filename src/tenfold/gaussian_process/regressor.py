@@ -353,6 +353,8 @@ class GaussianProcessRegressor(Regressor):
             X = as_float64(self._rows(X, reset=False).gather().X)
         kernel = _default_kernel() if self.kernel is None else copy_kernel(self.kernel, X)
         k, n = self.n_targets or 1, len(X)
+        if return_cov:
+            check_size(n, type(self).__name__)
         mean = np.zeros(n) if k == 1 else np.zeros((n, k))
         if not (return_std or return_cov):
             return mean
