@@ -32,6 +32,22 @@ def write_files(folder: Path, rows: int) -> None:
         file.close()
 
 
+def write_ratings(path: Path, rows: int) -> None:
+    """Ratings of 27,000 items, some popular, by 138,000 users: as many as MovieLens 20M has."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = [("user", pa.int64()), ("item", pa.int64()), ("rating", pa.float32())]
+    schema = pa.schema(kinds)
+    with pq.ParquetWriter(path, schema) as parquet:
+        for first in range(0, rows, BLOCK):
+            n, rng = min(BLOCK, rows - first), np.random.default_rng(first)
+            items = (27_000 * rng.random(n) ** 2).astype(np.int64)
+            stars = rng.integers(1, 11, n).astype(np.float32) / 2
+            columns = [rng.integers(0, 138_000, n), items, stars]
+            parquet.write_table(pa.table(columns, schema=schema))
+
+
 def _npy(path: Path, dtype: type, shape: tuple[int, ...]) -> object:
     file = path.open("wb")
     header = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape}

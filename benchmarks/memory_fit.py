@@ -1,6 +1,6 @@
 """One fit from a file in a process of its own; prints memory, seconds and passes as JSON.
 
-`python -m benchmarks.memory_fit MODEL FOLDER npy|parquet`
+`python -m benchmarks.memory_fit MODEL FOLDER npy|parquet|ratings`
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ PARAMS: dict[str, dict[str, Any]] = {
     "PCA": {"n_components": 5},
     "Ridge": {},
     "RidgeSearch": {"alpha": [0.01, 0.1, 1.0, 10.0, 100.0]},
+}
+RECOMMENDERS: dict[str, dict[str, Any]] = {
+    "ALS": {"max_iter": 3, "random_state": 0},
+    "ImplicitALS": {"max_iter": 3, "random_state": 0},
 }
 TARGETS = {"GaussianNB": "label", "LogisticRegression": "label", "Ridge": "number"}
 TARGETS |= {"RidgeSearch": "number", "MLPClassifier": "label"}
@@ -83,6 +87,8 @@ def count_passes() -> list[str]:
 def opened(folder: Path, kind: str, target: str | None) -> Any:
     import tenfold
 
+    if kind == "ratings":
+        return folder / "ratings.parquet"
     if kind == "npy":
         side = None if target is None else str(folder / f"{target}.npy")
         return tenfold.open(folder / "X.npy", target=side)
@@ -97,7 +103,7 @@ def made(model: str) -> Any:
 
     if model == "RidgeSearch":  # ten folds of each penalty
         return tenfold.Search(tenfold.Ridge(), PARAMS[model])
-    return getattr(tenfold, model)(**PARAMS[model])
+    return getattr(tenfold, model)(**(PARAMS | RECOMMENDERS)[model])
 
 
 def queries() -> Any:

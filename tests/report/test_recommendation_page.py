@@ -45,3 +45,16 @@ def test_an_unknown_user_is_refused():
     X, y = make_ratings()
     with pytest.raises(ValueError, match="user 999 was not part of the fit"):
         render_recommendations(ALS(1, random_state=0).fit(X, y), users=[999])
+
+
+def test_titles_stand_for_items_and_never_for_users():
+    X, y = make_ratings()
+    titles = {i: f"film {i}" for i in range(24)}  # item 24 keeps its number
+    for model in (ALS(2, random_state=0), KNNRecommender(5)):
+        model.fit(X, abs(y))
+        page = render_recommendations(model, users=[3], n=4, titles=titles)
+        best = model.recommend(3, 4).items.tolist()
+        assert all(f'<td class="name">{titles.get(item, item)}</td>' in page for item in best)
+        reason = model.explain(3, best[0], 1).reasons[0].item
+        shown = reason if isinstance(model, KNNRecommender) else titles.get(reason, reason)
+        assert f"<small><b>{shown}</b> (" in page

@@ -29,7 +29,7 @@ class Ratings:
     """Ratings of items by users, sorted by user and by item.
 
     Equal pairs are merged: into their mean, which counts as often as they occur, or into their sum.
-    What is larger than 128 MB for a column lies in temporary files.
+    What is larger than 64 MB for a column lies in temporary files.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,7 +51,12 @@ class UserView(NamedTuple):
 
 
 def write_recommendations(
-    source: Any, path: str | os.PathLike[str], *, users: Any = None, n: int = 10
+    source: Any,
+    path: str | os.PathLike[str],
+    *,
+    users: Any = None,
+    n: int = 10,
+    titles: Mapping[Any, str] | None = None,
 ) -> Path:
     """Write a page of recommendations with reasons; the file is replaced when it is complete.
 
@@ -64,6 +70,8 @@ def write_recommendations(
         Users to choose from on the page; by default some with few, some with many ratings.
     n : int, default=10
         Length of their lists.
+    titles : dict, item id -> str, optional
+        What the page calls items whose ids are numbers; items without a title keep their id.
 
     Returns
     -------
@@ -74,10 +82,12 @@ def write_recommendations(
     --------
     render_recommendations : The page as a string.
     """
-    return write_page(path, render_recommendations(source, users=users, n=n))
+    return write_page(path, render_recommendations(source, users=users, n=n, titles=titles))
 
 
-def render_recommendations(source: Any, *, users: Any = None, n: int = 10) -> str:
+def render_recommendations(
+    source: Any, *, users: Any = None, n: int = 10, titles: Mapping[Any, str] | None = None
+) -> str:
     """A page of recommendations with reasons as HTML.
 
     Parameters
@@ -88,6 +98,8 @@ def render_recommendations(source: Any, *, users: Any = None, n: int = 10) -> st
         Users to choose from on the page.
     n : int, default=10
         Length of their lists.
+    titles : dict, item id -> str, optional
+        What the page calls items whose ids are numbers; items without a title keep their id.
 
     Returns
     -------
@@ -107,7 +119,8 @@ def render_recommendations(source: Any, *, users: Any = None, n: int = 10) -> st
     study = source if hasattr(source, "attempts") else None
     model = source if study is None else study.model
     chosen = _choose_users(model) if users is None else list(users)
-    views = [_view(model, user, n) for user in chosen]
+    names = _ItemNames(titles or {})
+    views = [_view(model, user, n, names) for user in chosen]
     sections = [Section("lists", "Recommendations", "recommendations")]
     sections.append(Section("items", "Items near each other", "similar_items"))
     if study is not None:
@@ -120,10 +133,20 @@ def render_recommendations(source: Any, *, users: Any = None, n: int = 10) -> st
         title=type(model).__name__ if study is None else study.chosen.title,
         facts=_facts(model, study),
         views=views,
-        neighbors=_neighbors(model),
+        neighbors=_neighbors(model, names),
         page_script=Markup(read_asset("recommendations.js")),  # noqa: S704 - our own file
         attempts=[] if study is None else _attempt_rows(study),
     )
+
+
+class _ItemNames:
+    """Titles of items; their ids where they have none."""
+
+    def __init__(self, titles: Mapping[Any, str]) -> None:
+        self.titles = titles
+
+    def __getitem__(self, item: Any) -> str:
+        return str(self.titles.get(item, item))
 
 
 def _choose_users(model: Any) -> list[Any]:
@@ -135,7 +158,7 @@ def _choose_users(model: Any) -> list[Any]:
     return model.user_ids_[chosen].tolist()
 
 
-def _view(model: Any, user: Any, n: int) -> UserView:
+def _view(model: Any, user: Any, n: int, names: _ItemNames) -> UserView:
     code = int(np.searchsorted(model.user_ids_, user))
     if code >= len(model.user_ids_) or model.user_ids_[code] != user:
         raise ValueError(f"the user {user!r} was not part of the fit")
@@ -147,17 +170,20 @@ def _view(model: Any, user: Any, n: int) -> UserView:
     kept = zip(best.items.tolist(), scores.tolist(), strict=False)
     low = min(scores.min(), 0.0) if len(scores) else 0.0
     top = max(scores.max() - low, 1e-12) if len(scores) else 1.0
-    shown = [_describe_item(model, user, i, 100 * (s - low) / top) for i, s in kept]
-    liked = [(str(items[j]), format_value(float(values[j]))) for j in order]
+    shown = [_describe_item(model, user, i, 100 * (s - low) / top, names) for i, s in kept]
+    liked = [(names[items[j].item()], format_value(float(values[j]))) for j in order]
     return UserView(str(user), len(items), liked, shown)
 
 
-def _describe_item(model: Any, user: Any, item: Any, percent: float) -> RecommendedItem:
+def _describe_item(
+    model: Any, user: Any, item: Any, percent: float, names: _ItemNames
+) -> RecommendedItem:
     found = model.explain(user, item, _REASONS)
+    by_users = getattr(model, "by", "item") == "user"  # then reasons are other users
     largest = max([abs(reason.contribution) for reason in found.reasons] or [1.0]) or 1.0
     reasons = [
         ReasonBar(
-            str(reason.item),
+            str(reason.item) if by_users else names[reason.item],
             format_value(reason.rating),
             f"{reason.contribution:+.3f}",
             100 * abs(reason.contribution) / largest,
@@ -165,10 +191,10 @@ def _describe_item(model: Any, user: Any, item: Any, percent: float) -> Recommen
         )
         for reason in found.reasons
     ]
-    return RecommendedItem(str(item), f"{found.score:.3f}", percent, f"{found.base:.3f}", reasons)
+    return RecommendedItem(names[item], f"{found.score:.3f}", percent, f"{found.base:.3f}", reasons)
 
 
-def _neighbors(model: Any) -> list[tuple[str, list[tuple[str, str]]]]:
+def _neighbors(model: Any, names: _ItemNames) -> list[tuple[str, list[tuple[str, str]]]]:
     """The most popular items and those near them, of items that enough users rated."""
     popular = model.popular_items(_POPULAR).items.tolist()
     counts = dict(zip(model.item_ids_.tolist(), model.item_counts_.tolist(), strict=True))
@@ -177,8 +203,8 @@ def _neighbors(model: Any) -> list[tuple[str, list[tuple[str, str]]]]:
     for item in popular:
         near = model.similar_items(item, 50 * _NEIGHBORS)
         pairs = zip(near.items.tolist(), near.scores.tolist(), strict=True)
-        kept = [(str(i), f"{s:.2f}") for i, s in pairs if counts[i] >= least][:_NEIGHBORS]
-        rows.append((str(item), kept))
+        kept = [(names[i], f"{s:.2f}") for i, s in pairs if counts[i] >= least][:_NEIGHBORS]
+        rows.append((names[item], kept))
     return rows
 
 
