@@ -165,11 +165,20 @@ def compare(name: str, minutes: float) -> Iterator[tuple[str, float, float]]:
         model = tuned(peer, X, y, seconds)
         score = measure(test[target], model.predict(test.drop(columns=target)))
         yield who, score, perf_counter() - start
-    if util.find_spec("flaml") is not None:
+    if has_flaml():
         start = perf_counter()
         model = searched_by_flaml(X, y, seconds, "accuracy" if classes else "r2")
         score = measure(test[target], model.predict(test.drop(columns=target)))
         yield "FLAML", score, perf_counter() - start
+
+
+def has_flaml() -> bool:
+    """Whether FLAML is there with its search (`flaml[automl]`), not only its tuner."""
+    try:
+        from flaml import AutoML  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def searched_by_flaml(X: pd.DataFrame, y: pd.Series, seconds: float, metric: str) -> Any:
