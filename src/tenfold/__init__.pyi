@@ -58,6 +58,8 @@ from tenfold.decomposition.pca import PCA as PCA
 from tenfold.decomposition.probabilistic_pca import ProbabilisticPCA as ProbabilisticPCA
 from tenfold.decomposition.sparse_coder import SparseCoder as SparseCoder
 from tenfold.decomposition.sparse_coder import sparse_encode as sparse_encode
+from tenfold.decomposition.sparse_pca import MiniBatchSparsePCA as MiniBatchSparsePCA
+from tenfold.decomposition.sparse_pca import SparsePCA as SparsePCA
 from tenfold.decomposition.truncated_svd import TruncatedSVD as TruncatedSVD
 from tenfold.discriminant.gaussian_classifier import GaussianClassifier as GaussianClassifier
 from tenfold.discriminant.generative_classifier import GenerativeClassifier as GenerativeClassifier

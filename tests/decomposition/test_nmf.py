@@ -4,10 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import nnls
 from scipy.sparse import csr_array
 from sklearn import decomposition as theirs
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import tenfold
@@ -192,6 +193,28 @@ def test_codes_that_are_found_anew_give_the_factors_of_codes_that_are_kept(count
     assert_allclose(anew.reconstruction_err_, kept.reconstruction_err_, rtol=1e-3)
     assert (np.diff(anew.history_["objective"]) <= 1e-9).all()
     assert NMF(3, tol=1e-3).fit_transform(counts).shape == (120, 3)
+
+
+def test_codes_in_a_file_give_the_bits_of_codes_in_memory(counts, monkeypatch):
+    models = [
+        NMF(3, solver="mu", beta_loss="kullback-leibler", max_iter=20),
+        NMF(3, solver="pg", max_iter=20),
+        MiniBatchNMF(3, batch_size=32, max_iter=3, random_state=0),
+    ]
+    kept = [quietly(clone(model), counts).components_ for model in models]
+    monkeypatch.setattr(_nmf_fit, "MAX_CARRIED_BYTES", 0)
+    for model, components in zip(models, kept, strict=True):
+        assert_array_equal(quietly(model, counts).components_, components)
+
+
+def test_active_sets_find_the_codes_that_scipy_finds(counts):
+    H = np.random.default_rng(3).random((4, counts.shape[1]))
+    H = np.vstack([H, H[0] + H[1]])  # depends on the others
+    W = np.zeros((len(counts), 5))
+    Ht = np.ascontiguousarray(H.T)
+    solve_nonnegative_rows(W, counts @ Ht, Ht.T @ Ht, 0.0, 0.0)
+    for x, w in zip(counts, W, strict=True):
+        assert_allclose(np.linalg.norm(x - w @ H), nnls(Ht, x)[1], rtol=1e-9)
 
 
 def test_the_reconstruction_error_is_that_of_the_codes(counts):

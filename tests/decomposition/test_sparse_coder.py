@@ -135,8 +135,17 @@ def test_codes_of_a_file_are_those_of_the_array(problem, tmp_path):
 
 def test_codes_that_end_before_their_minimum_are_warned_of(problem):
     X, D = problem
-    with pytest.warns(ConvergenceWarning, match="take 'lasso_lars'"):
-        sparse_encode(X, D, algorithm="lasso_cd", alpha=0.1, max_iter=2)
+    with pytest.warns(ConvergenceWarning, match="raise transform_max_iter"):
+        sparse_encode(X, D, algorithm="lasso_lars", alpha=0.01, max_iter=2)
+
+
+def test_coordinate_descent_goes_on_where_atoms_depend_on_each_other(problem):
+    X, D = problem
+    twice = np.vstack([D, D[:3], D[:1] / 2])
+    Z = sparse_encode(X, twice, algorithm="lasso_cd", alpha=0.05)
+    slope = (X - Z @ twice) @ twice.T
+    assert (np.abs(slope) <= 0.05 + 1e-9).all()
+    assert_allclose(slope[Z != 0], 0.05 * np.sign(Z[Z != 0]), atol=1e-9)
 
 
 def test_zero_rows_have_zero_codes(problem):

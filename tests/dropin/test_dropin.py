@@ -17,6 +17,7 @@ FILES = [
     "decomposition/tests/test_online_lda.py",
     "decomposition/tests/test_dict_learning.py",
     "decomposition/tests/test_nmf.py",
+    "decomposition/tests/test_sparse_pca.py",
     "frozen/tests/test_frozen.py",
     "impute/tests/test_knn.py",
     "linear_model/tests/test_base.py",

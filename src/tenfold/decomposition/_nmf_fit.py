@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +24,7 @@ from tenfold.engine.carried_columns import CarriedColumns
 from tenfold.engine.rows import Rows
 from tenfold.optim.convergence import until_converged
 
-MAX_CARRIED_BYTES = 2**26  # of all codes; more are found anew in each pass, for squared errors
+MAX_CARRIED_BYTES = 2**26  # of all codes; more are found anew in each pass, or are in a file
 _MAX_SWEEPS = 6
 _WINDOW = 10  # iterations between two looks at the objective, for solvers without a gradient
 COLD_STEPS, COLD_TOL = 500, 1e-10  # of codes that are found from zero
@@ -67,18 +69,15 @@ def factorize(
     k = len(H)
     step = _with_sweeps(problem.step, rows, sums, k)
     carried = keeps_codes(rows, k, step)
-    W = np.empty((0, k), rows.dtype)
-    if carried:
-        W = start if isinstance(start, np.ndarray) else rows.each(starting_codes, start)
-    elif step.solver == "cd":
-        step = step._replace(max_steps=COLD_STEPS, ratio=0.0, tol=COLD_TOL)
+    W = first_codes(rows, start, k) if carried else np.empty((0, k), rows.dtype)
+    code_step = step if carried else step._replace(solver="anls")
     Ht = np.ascontiguousarray(H.T, np.float64)
     extrapolates = _extrapolates(step, problem)
     extrapolation = Extrapolation() if extrapolates else NO_EXTRAPOLATION
     first = _FactorState(Ht, Ht, W, np.inf, np.nan, np.inf, extrapolation)
     loop = until_converged(first, tol=problem.tol, max_iter=problem.max_iter)
     for state in loop:
-        s, W = _pass(rows, factor_pass, factor_sums, state.ahead, state.W, step, problem.weights)
+        s, W = _pass(rows, (factor_pass, factor_sums), state, code_step, problem.weights)
         Ht, violation = update_components(
             state.ahead, s, step, problem.penalties, problem.sparseness
         )
@@ -92,6 +91,13 @@ def factorize(
         update = _advance(update, Ht)._replace(W=W, objective=objective)
         loop.update(update, objective=objective, change=change)
     return _finish(rows, problem, loop.state, loop.report)
+
+
+def exact_step(step: CodeStep) -> CodeStep:
+    """The step that finds the minimum: by active sets, or by many sweeps where these do not go."""
+    if step.masked or step.sparseness:
+        return step._replace(max_steps=COLD_STEPS, ratio=0.0, tol=COLD_TOL)
+    return step._replace(solver="anls")
 
 
 def _with_sweeps(step: CodeStep, rows: Rows, sums: DataSums, k: int) -> CodeStep:
@@ -122,15 +128,25 @@ def keeps_codes(rows: Rows, k: int, step: CodeStep) -> bool:
     return small or step.beta != 2 or step.masked or step.solver not in ("cd", "anls")
 
 
+def first_codes(rows: Rows, start: CodeStart | np.ndarray, k: int) -> np.ndarray:
+    """Codes before the first pass; in a file that has no name where there are many."""
+    if isinstance(start, np.ndarray):
+        return start
+    if rows.n_rows * k * rows.dtype.itemsize <= MAX_CARRIED_BYTES:
+        return rows.each(starting_codes, start)
+    with tempfile.TemporaryDirectory() as folder:  # the mapping keeps the file
+        return rows.each(starting_codes, start, into=Path(folder) / "codes.npy")
+
+
 def _pass(
-    rows: Rows, carrying: Any, alone: Any, Ht: np.ndarray, W: np.ndarray, step: CodeStep, V: Any
+    rows: Rows, functions: tuple[Any, Any], state: _FactorState, step: CodeStep, V: Any
 ) -> tuple[Any, np.ndarray]:
     """A pass over the rows, with their codes if these are kept."""
-    if not len(W):
-        return rows.total(alone, ComponentProducts.of(Ht), step, V), W
-    s, columns = rows.carry(
-        carrying, CarriedColumns.of((W,)), ComponentProducts.of(Ht), step, V, durable=True
-    )
+    carrying, alone = functions
+    H = ComponentProducts.of(state.ahead)
+    if not len(state.W):
+        return rows.total(alone, H, step, V), state.W
+    s, columns = rows.carry(carrying, CarriedColumns.of((state.W,)), H, step, V, durable=True)
     return s, columns.array(0)
 
 
@@ -163,9 +179,10 @@ def _finish(rows: Rows, problem: Problem, state: _FactorState, report: dict[str,
     """Codes for the last components, their divergence, and their usage."""
     step = problem.step
     if step.solver == "cd":
-        step = step._replace(max_steps=COLD_STEPS, ratio=0.0, tol=COLD_TOL)
+        step = exact_step(step)
     elif step.solver != "anls":
         step = step._replace(max_steps=FINAL_STEPS, tol=1e-4)
-    s, W = _pass(rows, residual_pass, residual_sums, state.Ht, state.W, step, problem.weights)
+    last = state._replace(ahead=state.Ht)
+    s, W = _pass(rows, (residual_pass, residual_sums), last, step, problem.weights)
     H = np.ascontiguousarray(state.Ht.T)
     return Factors(H, W if len(W) else None, s.cost, s.usage, report)

@@ -15,7 +15,7 @@ from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.mixins import Transformer
 from tenfold.decomposition._divergences import BETA_LOSSES, beta_of
 from tenfold.decomposition._nmf_components import Penalties
-from tenfold.decomposition._nmf_fit import COLD_STEPS, COLD_TOL
+from tenfold.decomposition._nmf_fit import COLD_STEPS, COLD_TOL, exact_step
 from tenfold.decomposition._nmf_init import INIT_METHODS, CodeStart, DataSums, initialize
 from tenfold.decomposition._nmf_steps import CodeStep, ComponentProducts, codes_of_rows
 from tenfold.engine.rows import Rows
@@ -100,7 +100,8 @@ class NonNegativeModel(ClassNamePrefixFeaturesOutMixin, Transformer):
         if solver != "mu":
             sparseness = getattr(self, "sparseness_W", None) or 0.0
             steps = self.max_iter if sparseness else COLD_STEPS
-            return CodeStep("cd", beta, l1, l2, steps, COLD_TOL, 0.0, sparseness, self._nan_ok)
+            step = CodeStep("cd", beta, l1, l2, steps, COLD_TOL, 0.0, sparseness, self._nan_ok)
+            return step if sparseness else exact_step(step)
         return CodeStep("mu", beta, l1, l2, self._max_code_steps(), _MU_TOL, masked=self._nan_ok)
 
     def _max_code_steps(self) -> int:

@@ -11,6 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tenfold.decomposition._growing_cholesky_numba import (
+    append_atom,
+    remove_atom,
+    solve_chosen,
+    subtract_products,
+)
+
 _ROUNDING = 1e-15  # of the largest gradient: what is smaller is zero
 
 
@@ -111,87 +118,63 @@ def _sweep(v, g, G, l1, l2, positive):
 def solve_nonnegative_rows(V, C, G, l1, l2):
     """Exact non-negative minimum of each row, by the active-set method of Lawson and Hanson.
 
-    Starts with the positive coordinates of V. The matrix of the positive coordinates is factored
-    anew at each step: there are few.
+    Starts with the positive coordinates of V. The Cholesky factor of the positive coordinates
+    grows and shrinks with them.
     """
     n, k = V.shape
-    L, free = np.empty((k, k)), np.empty(k, np.int64)
-    x, solution, inside = np.empty(k), np.empty(k), np.empty(k, np.bool_)
+    L, U, free = np.empty((k, k)), np.empty((k, k)), np.empty(k, np.int64)
+    x, solution, slope = np.empty(k), np.empty(k), np.empty(k)
+    closed = np.empty(k, np.bool_)  # free, or dependent on the free coordinates
     for i in range(n):
-        largest = 0.0
+        m, largest = 0, 0.0
         for t in range(k):
-            x[t] = V[i, t]
-            inside[t] = x[t] > 0.0
+            slope[t], closed[t] = C[i, t] - l1, False
             largest = max(largest, abs(C[i, t]))
-        entering = -1
+            if V[i, t] > 0.0 and append_atom(L, U, G, l2, free, m, t):
+                x[m], closed[t] = V[i, t], True
+                m += 1
+        m = _settle(x, m, C[i], l1, L, U, free, solution, closed)
         for _ in range(10 * k + 10):
-            _settle(x, inside, C[i], G, l1, l2, L, free, solution, entering)
+            for t in range(k):
+                slope[t] = C[i, t] - l1
+            subtract_products(slope, x, G, free, m)
             entering, steepest = -1, _ROUNDING * k * (largest + l1)
             for t in range(k):
-                if not inside[t]:
-                    slope = C[i, t] - l1
-                    for r in range(k):
-                        slope -= G[t, r] * x[r]
-                    if slope > steepest:
-                        steepest, entering = slope, t
+                if slope[t] > steepest and not closed[t]:
+                    steepest, entering = slope[t], t
             if entering < 0:
                 break
-            inside[entering] = True
+            closed[entering] = True
+            if append_atom(L, U, G, l2, free, m, entering):
+                x[m] = 0.0
+                m = _settle(x, m + 1, C[i], l1, L, U, free, solution, closed)
         for t in range(k):
-            V[i, t] = x[t]
+            V[i, t] = 0.0
+        for a in range(m):
+            V[i, free[a]] = x[a]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _settle(x, inside, c, G, l1, l2, L, free, solution, entering):
-    """Minimum over the positive coordinates; those that would turn negative leave, one by one."""
-    k = len(x)
-    while True:
-        m = 0
-        for t in range(k):
-            if inside[t]:
-                free[m] = t
-                m += 1
-        if not _solve_free(c, G, l1, l2, L, free, m, solution):
-            drop = entering if entering >= 0 and inside[entering] else free[m - 1]
-            x[drop], inside[drop] = 0.0, False
-            continue
+def _settle(x, m, c, l1, L, U, free, solution, closed):
+    """Minimum over m free coordinates; those that would turn negative leave, one by one."""
+    while m > 0:
+        for a in range(m):
+            solution[a] = c[free[a]] - l1
+        solve_chosen(L, U, m, solution)
         step, blocking = 1.0, -1
         for a in range(m):
-            t = free[a]
             if solution[a] <= 0.0:
-                share = x[t] / (x[t] - solution[a]) if x[t] > solution[a] else 0.0
+                share = x[a] / (x[a] - solution[a]) if x[a] > solution[a] else 0.0
                 if share < step or blocking < 0:
-                    step, blocking = min(share, step), t
+                    step, blocking = min(share, step), a
         for a in range(m):
-            x[free[a]] += step * (solution[a] - x[free[a]])
+            x[a] += step * (solution[a] - x[a])
         if blocking < 0:
-            return
-        x[blocking], inside[blocking] = 0.0, False
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _solve_free(c, G, l1, l2, L, free, m, solution):
-    """Solve (G + l2) s = c - l1 for the first m of `free` by Cholesky; False if singular."""
-    for a in range(m):
-        for b in range(a + 1):
-            entry = G[free[a], free[b]] + (l2 if a == b else 0.0)
-            scale = entry
-            for r in range(b):
-                entry -= L[a, r] * L[b, r]
-            if a == b:
-                if entry <= 1e-13 * scale or scale <= 0.0:
-                    return False
-                L[a, a] = np.sqrt(entry)
-            else:
-                L[a, b] = entry / L[b, b]
-    for a in range(m):
-        value = c[free[a]] - l1
-        for r in range(a):
-            value -= L[a, r] * solution[r]
-        solution[a] = value / L[a, a]
-    for a in range(m - 1, -1, -1):
-        value = solution[a]
-        for r in range(a + 1, m):
-            value -= L[r, a] * solution[r]
-        solution[a] = value / L[a, a]
-    return True
+            return m
+        remove_atom(L, U, free, x, m, blocking)
+        m -= 1
+        for t in range(len(closed)):
+            closed[t] = False
+        for a in range(m):
+            closed[free[a]] = True
+    return m

@@ -1,7 +1,6 @@
 """Compiled sparse codes of many rows on one Gram matrix: matching pursuit and least angles.
 
-C holds the products of each row with the atoms, G those of the atoms with each other. The Cholesky
-factor of the chosen atoms grows by a row with each atom.
+C holds the products of each row with the atoms, G those of the atoms with each other.
 """
 
 from __future__ import annotations
@@ -9,39 +8,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-_DEPENDENT = 1e-12  # of an atom's square: what is left of it beside the chosen ones
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _append_atom(L, G, chosen, m, atom):
-    """Add a row to the Cholesky factor of the m chosen atoms; False if the atom depends on them."""
-    rest = G[atom, atom]
-    for a in range(m):
-        value = G[atom, chosen[a]]
-        for b in range(a):
-            value -= L[a, b] * L[m, b]
-        L[m, a] = value / L[a, a]
-        rest -= L[m, a] * L[m, a]
-    if rest <= _DEPENDENT * G[atom, atom]:
-        return False
-    L[m, m] = np.sqrt(rest)
-    chosen[m] = atom
-    return True
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _solve_chosen(L, m, x):
-    """Solve L L' x = x for the first m entries, in place."""
-    for a in range(m):
-        value = x[a]
-        for b in range(a):
-            value -= L[a, b] * x[b]
-        x[a] = value / L[a, a]
-    for a in range(m - 1, -1, -1):
-        value = x[a]
-        for b in range(a + 1, m):
-            value -= L[b, a] * x[b]
-        x[a] = value / L[a, a]
+from tenfold.decomposition._growing_cholesky_numba import (
+    append_atom,
+    remove_atom,
+    solve_backward,
+    solve_chosen,
+    solve_forward,
+    subtract_products,
+)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -52,7 +26,7 @@ def orthogonal_matching_pursuit(C, G, n_nonzero, Z):  # noqa: C901
     """
     n, k = C.shape
     limit = min(n_nonzero, k)
-    L, chosen = np.empty((limit, limit)), np.empty(limit, np.int64)
+    L, U, chosen = np.empty((limit, limit)), np.empty((limit, limit)), np.empty(limit, np.int64)
     x, left, taken = np.empty(limit), np.empty(k), np.zeros(k, np.bool_)
     for i in range(n):
         m, first = 0, 0.0
@@ -62,20 +36,19 @@ def orthogonal_matching_pursuit(C, G, n_nonzero, Z):  # noqa: C901
         while m < limit:
             best, atom = 1e-14 * first, -1
             for t in range(k):
-                if not taken[t] and abs(left[t]) > best:
+                if abs(left[t]) > best and not taken[t]:
                     best, atom = abs(left[t]), t
-            if atom < 0 or not _append_atom(L, G, chosen, m, atom):
+            if atom < 0 or not append_atom(L, U, G, 0.0, chosen, m, atom):
                 break
             taken[atom] = True
             m += 1
             for a in range(m):
                 x[a] = C[i, chosen[a]]
-            _solve_chosen(L, m, x)
-            for t in range(k):
-                left[t] = C[i, t]
-            for a in range(m):
+            solve_chosen(L, U, m, x)
+            if m < limit:
                 for t in range(k):
-                    left[t] -= x[a] * G[chosen[a], t]
+                    left[t] = C[i, t]
+                subtract_products(left, x, G, chosen, m)
         for a in range(m):
             Z[i, chosen[a]] = x[a]
             taken[chosen[a]] = False
@@ -89,17 +62,15 @@ def least_angle_rows(C, G, alpha, lasso, positive, n_nonzero, max_steps, Z):  # 
     Z must be zeros. Returns how many rows ended early, by `max_steps`.
     """
     n, k = C.shape
-    size = min(k, max(n_nonzero, 1))
-    L, chosen = np.empty((size + 1, size + 1)), np.empty(size + 1, np.int64)
-    z, d, left, slope = np.empty(size + 1), np.empty(size + 1), np.empty(k), np.empty(k)
-    inside, barred = np.zeros(k, np.bool_), np.zeros(k, np.bool_)
+    size = min(k, max(n_nonzero, 1)) + 1
+    L, U, chosen = np.empty((size, size)), np.empty((size, size)), np.empty(size, np.int64)
+    z, d, y, left, rise = np.empty(size), np.empty(size), np.empty(size), np.empty(k), np.empty(k)
+    closed, lengths = np.empty(k), np.empty(k)  # infinite for atoms that cannot join; step to each
     unfinished = 0
     for i in range(n):
+        m, known, level, atom = 0, 0, 0.0, -1  # y is solved for the first `known` atoms
         for t in range(k):
-            left[t] = C[i, t]
-            inside[t] = barred[t] = False
-        m, level, atom = 0, 0.0, -1
-        for t in range(k):
+            left[t], closed[t] = C[i, t], 0.0
             value = left[t] if positive else abs(left[t])
             if value > level:
                 level, atom = value, t
@@ -109,27 +80,25 @@ def least_angle_rows(C, G, alpha, lasso, positive, n_nonzero, max_steps, Z):  # 
                 done = True
                 break
             if atom >= 0:
-                if m < size and _append_atom(L, G, chosen, m, atom):
+                closed[atom] = np.inf  # chosen, or dependent on the chosen ones
+                if m < size - 1 and append_atom(L, U, G, 0.0, chosen, m, atom):
                     z[m] = 0.0
-                    inside[atom] = True
                     m += 1
-                else:
-                    barred[atom] = True
             if m == 0:
-                done = True
                 break
-            _direction(L, m, left, chosen, d, G, slope, k)
-            step, atom, drop = _next_event(
-                left, slope, level, alpha, inside, barred, positive, lasso, z, d, m, k
-            )
+            _direction(L, m, known, left, chosen, y, d, G, rise)
+            known = m
+            step, atom = _next_atom(left, rise, level, alpha, closed, positive, lengths)
+            step, drop = _next_zero(z, d, m if lasso else 0, step)
             for a in range(m):
                 z[a] += step * d[a]
             for t in range(k):
-                left[t] -= step * slope[t]
+                left[t] += step * rise[t]
             level -= step
             if drop >= 0:
-                inside[chosen[drop]] = False
-                m = _remove_atom(L, G, chosen, z, m, drop)
+                remove_atom(L, U, chosen, z, m, drop)
+                m, known, atom = m - 1, drop, -2
+                _open_others(closed, chosen, m)
             elif not lasso and m >= n_nonzero:
                 done = True
                 break
@@ -141,44 +110,52 @@ def least_angle_rows(C, G, alpha, lasso, positive, n_nonzero, max_steps, Z):  # 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _direction(L, m, left, chosen, d, G, slope, k):
-    """Direction d in which all chosen correlations fall alike, and how fast the others move."""
+def _direction(L, m, known, left, chosen, y, d, G, rise):
+    """Direction d in which all chosen correlations fall alike, and how fast all of them rise."""
+    for a in range(known, m):
+        y[a] = 1.0 if left[chosen[a]] >= 0.0 else -1.0
+    solve_forward(L, m, y, known)
     for a in range(m):
-        d[a] = 1.0 if left[chosen[a]] >= 0.0 else -1.0
-    _solve_chosen(L, m, d)
-    for t in range(k):
-        slope[t] = 0.0
-    for a in range(m):
-        for t in range(k):
-            slope[t] += d[a] * G[chosen[a], t]
+        d[a] = y[a]
+    solve_backward(L, m, d)
+    for t in range(len(rise)):
+        rise[t] = 0.0
+    subtract_products(rise, d, G, chosen, m)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _next_event(left, slope, level, alpha, inside, barred, positive, lasso, z, d, m, k):
-    """Length of the step, the atom that joins (-1: the end, -2: none), the place that drops."""
-    step, atom, drop = level - alpha, -1, -1
-    for t in range(k):
-        if inside[t] or barred[t]:
-            continue
-        if 1.0 - slope[t] > 1e-12:
-            at = (level - left[t]) / (1.0 - slope[t])
-            if at < step:
-                step, atom = max(at, 0.0), t
-        if not positive and 1.0 + slope[t] > 1e-12:
-            at = (level + left[t]) / (1.0 + slope[t])
-            if at < step:
-                step, atom = max(at, 0.0), t
-    if lasso:
-        for a in range(m):
-            if z[a] * d[a] < 0.0 and -z[a] / d[a] < step:
-                step, atom, drop = -z[a] / d[a], -2, a
-    return step, atom, drop
+def _next_atom(left, rise, level, alpha, closed, positive, lengths):
+    """Length of the step, and the atom that joins after it (-1: the end of the path)."""
+    for t in range(len(left)):
+        speed = 1.0 + rise[t]
+        length = (level - left[t]) / speed
+        lengths[t] = closed[t] + (length if speed > 1e-12 else np.inf)
+    if not positive:
+        for t in range(len(left)):
+            speed = 1.0 - rise[t]
+            length = (level + left[t]) / speed
+            lengths[t] = min(lengths[t], closed[t] + (length if speed > 1e-12 else np.inf))
+    step, atom = level - alpha, -1
+    for t in range(len(left)):
+        if lengths[t] < step:
+            step, atom = max(lengths[t], 0.0), t
+    return step, atom
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _remove_atom(L, G, chosen, z, m, drop):
-    """Take one atom out and factor those after it anew; returns how many are left."""
-    for a in range(drop, m - 1):
-        z[a] = z[a + 1]
-        _append_atom(L, G, chosen, a, chosen[a + 1])
-    return m - 1
+def _next_zero(z, d, m, step):
+    """Length of the step, and the place of the coefficient that is zero after it (-1: none)."""
+    drop = -1
+    for a in range(m):
+        if z[a] * d[a] < 0.0 and -z[a] / d[a] < step:
+            step, drop = -z[a] / d[a], a
+    return step, drop
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _open_others(closed, chosen, m):
+    """Let all but the m chosen atoms join: what depended on the atom that left may do so now."""
+    for t in range(len(closed)):
+        closed[t] = 0.0
+    for a in range(m):
+        closed[chosen[a]] = np.inf

@@ -216,7 +216,8 @@ class DictionaryLearning(SparseModel):
             faster = state.extrapolation.grow()
         first = objective if np.isinf(state.first) else state.first
         after = _DictionaryState(D, ahead, objective, first, s.usage, faster)
-        change = np.inf if len(unused) else _relative_decrease(state, after)
+        renewed = len(unused) > 0 and objective < state.objective
+        change = np.inf if renewed else _relative_decrease(state, after)
         return {"state": after, "objective": objective, "change": change}
 
     def _call_back(self, loop: Any) -> None:

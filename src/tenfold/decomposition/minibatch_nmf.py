@@ -10,7 +10,8 @@ import numpy as np
 from tenfold.base._sklearn import Interval
 from tenfold.decomposition._divergences import TINY, beta_of, exponent_of, scale_factor
 from tenfold.decomposition._nmf_components import Penalties
-from tenfold.decomposition._nmf_init import data_sums, starting_codes
+from tenfold.decomposition._nmf_fit import first_codes
+from tenfold.decomposition._nmf_init import data_sums
 from tenfold.decomposition._nmf_steps import (
     CodeStep,
     ComponentProducts,
@@ -21,6 +22,7 @@ from tenfold.decomposition._nmf_steps import (
     step_sums,
 )
 from tenfold.decomposition._nonnegative_model import NonNegativeModel
+from tenfold.engine.carried_columns import map_array
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.optim.convergence import until_converged
@@ -50,7 +52,8 @@ class MiniBatchNMF(NonNegativeModel):
     Each batch makes a multiplicative step of its codes, and the two sides of the components' step
     join those of the past. Objective, parameters and attributes are those of
     `sklearn.decomposition.MiniBatchNMF`; batches are the rows in their order. Beside the
-    components only the codes of the rows are kept, and with `fresh_restarts` not even these.
+    components only the codes of the rows are kept (above 64 MiB in a temporary file), and with
+    `fresh_restarts` not even these.
 
     Parameters
     ----------
@@ -179,9 +182,8 @@ class MiniBatchNMF(NonNegativeModel):
         sums = rows.total(data_sums)
         self._check_loss(sums.least, "mu")
         H, start = self._initial_factors(rows, sums, given, rng)
-        W = np.empty((0, len(H)))
-        if not self.fresh_restarts:
-            W = start if isinstance(start, np.ndarray) else rows.each(starting_codes, start)
+        k = len(H)
+        W = np.empty((0, k)) if self.fresh_restarts else first_codes(rows, start, k)
         loop = until_converged(_start(H, W), tol=0.0, max_iter=self.max_iter)
         for state in loop:
             after, stopped = self._run_epoch(rows, state)
@@ -211,7 +213,7 @@ class MiniBatchNMF(NonNegativeModel):
         """The state after each row was in a batch, and whether a criterion stopped it before."""
         size = min(self.batch_size, rows.n_rows)
         forget = self.forget_factor ** (size / rows.n_rows)
-        W = np.array(state.W)
+        W = _copy_codes(state.W)
         for block in rows.blocks(None):
             for at in range(0, len(block.order), size):
                 order = block.order[at : at + size]
@@ -310,8 +312,16 @@ class MiniBatchNMF(NonNegativeModel):
 
 def _start(H: np.ndarray, W: np.ndarray) -> _OnlineFactors:
     Ht = np.ascontiguousarray(H.T, np.float64)
-    W = np.array(W)
     return _OnlineFactors(Ht, Ht.copy(), np.ones_like(Ht), W, 0, np.nan, np.inf, 0)
+
+
+def _copy_codes(W: np.ndarray) -> np.ndarray:
+    """A copy to write into; in a file where the codes are in one."""
+    if not isinstance(W, np.memmap):
+        return np.array(W)
+    copy = map_array(W.shape, W.dtype)
+    copy[:] = W
+    return copy
 
 
 def _one_step(batch: Chunk, W: np.ndarray, H: ComponentProducts, step: CodeStep) -> np.ndarray:

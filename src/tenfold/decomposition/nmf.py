@@ -32,8 +32,9 @@ class NMF(NonNegativeModel):
     convex in W and in H but not in both: fits end in a local minimum. Parameters and attributes
     are those of `sklearn.decomposition.NMF`, and more: further solvers, sparseness, weights of rows
     and entries, missing entries. H is the state of the fit; the codes of rows travel from pass to
-    pass while they take less than 64 MiB, and are found anew in each pass of larger data sets, so
-    that memory does not grow with the rows of a file.
+    pass while they take less than 64 MiB. Codes of larger data sets are found anew in each pass
+    (squared errors, "cd" and "anls") or are kept in a temporary file, so that memory does not grow
+    with the rows.
 
     Parameters
     ----------

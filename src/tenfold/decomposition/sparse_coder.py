@@ -71,23 +71,36 @@ def encode_products(
     G = gram + rule.l2 * np.eye(len(gram)) if rule.l2 else gram
     if rule.algorithm == "omp":
         orthogonal_matching_pursuit(C, G, rule.n_nonzero, Z)
-    elif rule.algorithm == "lasso_cd":
-        tol = _DESCENT_TOL * float(np.abs(C).max(initial=0.0))
-        steps = max(rule.max_iter, 1)
-        _, ended = descend_rows(Z, C, G, rule.alpha, 0.0, rule.positive, steps, 0.0, tol)
-        if ended and warn:
+    else:
+        unfinished = _follow_path(C, G, rule, Z)
+        if unfinished and warn:
             warnings.warn(
-                f"the codes of {ended} rows did not converge in {steps} sweeps: raise "
-                "transform_max_iter, or take 'lasso_lars', which is exact",
+                f"the codes of {unfinished} rows did not converge: raise transform_max_iter (now "
+                f"{rule.max_iter})",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-    else:
-        lasso = rule.algorithm == "lasso_lars"
-        alpha, most = (rule.alpha, len(G)) if lasso else (0.0, rule.n_nonzero)
-        steps = rule.max_iter if lasso else 8 * len(G)
-        least_angle_rows(C, G, alpha, lasso, rule.positive, most, steps, Z)
     return Z
+
+
+def _follow_path(C: np.ndarray, G: np.ndarray, rule: CodeRule, Z: np.ndarray) -> int:
+    """Write codes of the lasso or of least angles into Z; how many rows have not converged.
+
+    Coordinate descent begins where the path ends: one sweep finds the conditions of a minimum
+    true, unless atoms depend on each other.
+    """
+    enough = 8 * len(G)
+    if rule.algorithm == "lars":
+        least_angle_rows(C, G, 0.0, False, rule.positive, rule.n_nonzero, enough, Z)
+        return 0
+    descends = rule.algorithm == "lasso_cd"
+    steps = enough if descends else rule.max_iter
+    unfinished = least_angle_rows(C, G, rule.alpha, True, rule.positive, len(G), steps, Z)
+    if descends:
+        tol = _DESCENT_TOL * float(np.abs(C).max(initial=0.0))
+        sweeps = max(rule.max_iter, 1)
+        _, unfinished = descend_rows(Z, C, G, rule.alpha, 0.0, rule.positive, sweeps, 0.0, tol)
+    return unfinished
 
 
 def encode_chunk(chunk: Chunk, D: Dictionary, rule: CodeRule, split: bool = False) -> np.ndarray:
@@ -208,8 +221,9 @@ class SparseCoder(SparseModel):
     dictionary : (n_components, n_features) array
         The atoms; they should have length 1.
     transform_algorithm : {"omp", "lasso_lars", "lasso_cd", "lars", "threshold"}
-        Orthogonal matching pursuit with at most k atoms; the lasso by its path (exact) or by
-        coordinate descent; least angles with k atoms; soft threshold of the products.
+        Orthogonal matching pursuit with at most k atoms; the lasso by its path, and with
+        coordinate descent after it, for atoms that depend on each other; least angles with k
+        atoms; soft threshold of the products.
     transform_n_nonzero_coefs : int, optional
         k of "omp" and "lars"; by default a tenth of the columns.
     transform_alpha : float, optional

@@ -21,7 +21,7 @@ from tenfold.engine.atomic import atomic_path
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.source import Source
 
-MAX_MEMORY_BYTES = 2**30  # of one buffer of all columns; larger ones are memory-mapped files
+MAX_MEMORY_BYTES = 2**30  # of a buffer; larger ones, and those of mapped columns, are mapped files
 _handles = itertools.count()
 
 
@@ -61,7 +61,11 @@ class _Storage:
             if self.made_for[at] != version:
                 self.made_for[at] = version
                 if self.buffers[at] is None or not _is_like(self.buffers[at], columns):
-                    arrays = [_allocate((self.n_rows, *c.shape[1:]), c.dtype) for c in columns]
+                    old = self.buffers[1 - at] or columns
+                    arrays = [
+                        _allocate((self.n_rows, *c.shape[1:]), c.dtype, isinstance(o, np.memmap))
+                        for c, o in zip(columns, old, strict=True)
+                    ]
                     self.buffers[at] = _rebuild(columns, arrays)
             return self.buffers[at]
 
@@ -251,9 +255,14 @@ def _is_like(buffer: Any, columns: Any) -> bool:
     )
 
 
-def _allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+def _allocate(shape: tuple[int, ...], dtype: np.dtype, mapped: bool) -> np.ndarray:
     size = int(np.prod(shape, dtype=int)) * dtype.itemsize
-    if size <= MAX_MEMORY_BYTES:
+    if size <= MAX_MEMORY_BYTES and not mapped:
         return np.empty(shape, dtype)
+    return map_array(shape, dtype)
+
+
+def map_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array of zeros in a temporary file without a name, which ends with the array."""
     with tempfile.TemporaryFile() as file:  # unlinked; the mapping keeps the file
         return np.memmap(file, dtype, "w+", shape=shape)
