@@ -58,8 +58,10 @@ class SparseComponentModel(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer
         rows = learner._rows(root, None, None, reset=True)  # noqa: SLF001
         learned = learner._fit(rows, learner._rng())  # noqa: SLF001
         D = Dictionary.of(learned.pop("components_"))
-        V = encode_products(root @ D.atoms.T, D.gram, fit_rule(learner, D.atoms.shape))
-        V = fix_signs(np.ascontiguousarray(V.T))
+        V = encode_products(root @ D.atoms.T, D.gram, fit_rule(learner, D.atoms.shape)).T
+        if self.max_iter == 0 and getattr(self, "V_init", None) is not None:
+            V = self.V_init.astype(np.float64)
+        V = fix_signs(np.ascontiguousarray(V))
         lengths = np.linalg.norm(V, axis=1, keepdims=True)
         report = {name: learned[name] for name in ("n_iter_", "converged_", "history_")}
         return {

@@ -192,11 +192,8 @@ class Autoencoder(AutoencoderBase):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_components = n_components
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
+        self._set_training_params(locals())
         self.code_activation = code_activation
-        self.loss = loss
         self.tied = tied
         self.noise = noise
         self.noise_level = noise_level
@@ -204,28 +201,8 @@ class Autoencoder(AutoencoderBase):
         self.sparsity = sparsity
         self.sparsity_weight = sparsity_weight
         self.sparsity_target = sparsity_target
-        self.filters = filters
-        self.kernel = kernel
-        self.image_shape = image_shape
         self.encoder = encoder
         self.decoder = decoder
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.part_rows = part_rows
-        self.l2 = l2
-        self.l1 = l1
-        self.clip_norm = clip_norm
-        self.tol = tol
-        self.patience = patience
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _code_penalty(self) -> Any:
         if self.sparsity is None:

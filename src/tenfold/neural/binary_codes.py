@@ -128,31 +128,8 @@ class SemanticHashing(AutoencoderBase):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_components = n_components
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.loss = loss
+        self._set_training_params(locals())
         self.code_noise = code_noise
-        self.filters = filters
-        self.kernel = kernel
-        self.image_shape = image_shape
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.part_rows = part_rows
-        self.l2 = l2
-        self.l1 = l1
-        self.clip_norm = clip_norm
-        self.tol = tol
-        self.patience = patience
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         learned = super()._fit(rows, rng)

@@ -203,34 +203,11 @@ class VariationalAutoencoder(AutoencoderBase):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_components = n_components
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.loss = loss
+        self._set_training_params(locals())
         self.variance = variance
         self.beta = beta
-        self.filters = filters
-        self.kernel = kernel
-        self.image_shape = image_shape
         self.encoder = encoder
         self.decoder = decoder
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.part_rows = part_rows
-        self.l2 = l2
-        self.l1 = l1
-        self.clip_norm = clip_norm
-        self.tol = tol
-        self.patience = patience
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _loss(self, targets: int) -> Any:
         if self.loss == "squared" and self.variance == "auto":
