@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -32,6 +33,13 @@ def write_files(folder: Path, rows: int) -> None:
         file.close()
 
 
+def write_magnitudes(path: Path, rows: int) -> None:
+    """The columns x without their signs, as `.npy`."""
+    with _npy(path, np.float32, (rows, COLUMNS)) as file:
+        for first in range(0, rows, BLOCK):
+            np.abs(block(first, min(BLOCK, rows - first))[0]).tofile(file)
+
+
 def write_ratings(path: Path, rows: int) -> None:
     """Ratings of 27,000 items, some popular, by 138,000 users: as many as MovieLens 20M has."""
     import pyarrow as pa
@@ -48,7 +56,7 @@ def write_ratings(path: Path, rows: int) -> None:
             parquet.write_table(pa.table(columns, schema=schema))
 
 
-def _npy(path: Path, dtype: type, shape: tuple[int, ...]) -> object:
+def _npy(path: Path, dtype: type, shape: tuple[int, ...]) -> BinaryIO:
     file = path.open("wb")
     header = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, header)

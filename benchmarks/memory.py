@@ -10,8 +10,8 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.bigfiles import COLUMNS, write_files, write_ratings
-from benchmarks.memory_fit import PARAMS, RECOMMENDERS
+from benchmarks.bigfiles import COLUMNS, write_files, write_magnitudes, write_ratings
+from benchmarks.memory_fit import NON_NEGATIVE, PARAMS, RECOMMENDERS
 from benchmarks.report import Row, Table, figure, tell
 
 TITLE = "Memory"
@@ -28,11 +28,13 @@ HEADER = [
 TARGET, RATINGS_TARGET = 400, 1000
 ROWS, RATINGS = 25_000_000, 20_000_000
 KINDS = {"npy": "X.npy", "parquet": "all.parquet", "ratings": "ratings.parquet"}
-ROOM = 4  # times the file: two files, and a copy that a fit of many passes may spool
+KINDS |= {"magnitudes": "magnitudes.npy"}
+ROOM = 5  # times the file: three files, and a copy that a fit of many passes may spool
 
 
 def names() -> list[str]:
     of_rows = [f"{model}-{kind}" for model in PARAMS for kind in ("npy", "parquet")]
+    of_rows += [f"{model}-magnitudes" for model in NON_NEGATIVE]
     return of_rows + [f"{model}-ratings" for model in RECOMMENDERS]
 
 
@@ -49,9 +51,11 @@ def run(wanted: list[str], *, quick: bool) -> Table:
         if (free := shutil.disk_usage(folder).free) < room:
             notes.append(f"left out: {room / 1e9:.0f} GB of disk needed, {free / 1e9:.0f} GB free")
             return Table(TITLE, HEADER, [], notes)
-        if any(not case.endswith("-ratings") for case in wanted):
+        if any(case.endswith(("-npy", "-parquet")) for case in wanted):
             tell(f"writing {rows} x {COLUMNS}")
             write_files(folder, rows)
+        if any(case.endswith("-magnitudes") for case in wanted):
+            write_magnitudes(folder / KINDS["magnitudes"], rows)
         if any(case.endswith("-ratings") for case in wanted):
             write_ratings(folder / KINDS["ratings"], RATINGS // 10 if quick else RATINGS)
         return Table(TITLE, HEADER, [fitted(case, folder) for case in wanted], notes)

@@ -1,6 +1,6 @@
 """One fit from a file in a process of its own; prints memory, seconds and passes as JSON.
 
-`python -m benchmarks.memory_fit MODEL FOLDER npy|parquet|ratings`
+`python -m benchmarks.memory_fit MODEL FOLDER npy|parquet|magnitudes|ratings`
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ PARAMS: dict[str, dict[str, Any]] = {
 RECOMMENDERS: dict[str, dict[str, Any]] = {
     "ALS": {"max_iter": 3, "random_state": 0},
     "ImplicitALS": {"max_iter": 3, "random_state": 0},
+}
+NON_NEGATIVE: dict[str, dict[str, Any]] = {
+    "NMF": {"n_components": 5, "max_iter": 3, "random_state": 0},
 }
 TARGETS = {"GaussianNB": "label", "LogisticRegression": "label", "Ridge": "number"}
 TARGETS |= {"RidgeSearch": "number", "MLPClassifier": "label"}
@@ -89,6 +92,8 @@ def opened(folder: Path, kind: str, target: str | None) -> Any:
 
     if kind == "ratings":
         return folder / "ratings.parquet"
+    if kind == "magnitudes":
+        return folder / "magnitudes.npy"
     if kind == "npy":
         side = None if target is None else str(folder / f"{target}.npy")
         return tenfold.open(folder / "X.npy", target=side)
@@ -103,7 +108,7 @@ def made(model: str) -> Any:
 
     if model == "RidgeSearch":  # ten folds of each penalty
         return tenfold.Search(tenfold.Ridge(), PARAMS[model])
-    return getattr(tenfold, model)(**(PARAMS | RECOMMENDERS)[model])
+    return getattr(tenfold, model)(**(PARAMS | RECOMMENDERS | NON_NEGATIVE)[model])
 
 
 def queries() -> Any:
