@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import is_regressor
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
+import tenfold
 from tenfold import (
     NMF,
     PCA,
@@ -18,6 +20,7 @@ from tenfold import (
     RidgeCV,
     SGDClassifier,
 )
+from tenfold.testing.instances import all_models, make_model
 
 X, y = load_iris(return_X_y=True)
 TWO = y < 2
@@ -142,3 +145,16 @@ def test_words_among_numbers_are_named_with_their_place_and_the_cure():
         Ridge().fit(pd.DataFrame({"size": [1, 2], "price": ["1", "dog"]}), [0, 1])
     with pytest.raises(FileNotFoundError, match="WordCounts or TfIdf makes a row of it"):
         NMF(1).fit(["a dog", "a cat"])
+
+
+REGRESSORS = [type(model).__name__ for model in all_models() if is_regressor(model)]
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_a_regression_to_words_names_the_first_one(name):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = np.array(["cat", "dog", "cow"] * 10)
+    model = make_model(getattr(tenfold, name))
+    for target in (y, y.astype(object), y.tolist()):
+        with pytest.raises(ValueError, match="could not convert string to float: 'cat' in row 0"):
+            model.fit(X, target)

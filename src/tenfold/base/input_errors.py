@@ -36,6 +36,33 @@ def name_words(X: Any) -> Iterator[None]:
         ) from None
 
 
+def refuse_target_words(y: Any) -> None:
+    """Refuse a target of a regression that holds texts; names of columns and files are none.
+
+    Examples
+    --------
+    >>> refuse_target_words(["cat", "dog"])
+    Traceback (most recent call last):
+    ValueError: could not convert string to float: 'cat' in row 0 of y. ...
+    """
+    if not isinstance(y, list | tuple | np.ndarray) and not hasattr(y, "to_numpy"):
+        return
+    kind = getattr(getattr(y, "dtype", None), "kind", None)
+    if kind is not None and kind in "fiub":
+        return
+    values = np.asarray(y)
+    texts = values.dtype.kind in "US"
+    if not texts and values.dtype.kind != "O":
+        return
+    for row, entries in enumerate(values.reshape(len(values), -1)):
+        for entry in entries:
+            if isinstance(entry, str | bytes) and (texts or not _is_number(entry)):
+                raise ValueError(
+                    f"{_NO_NUMBER}: {str(entry)!r} in row {row} of y. A regression needs numbers "
+                    "as targets; for classes take a classifier"
+                )
+
+
 def _find_word(X: Any) -> tuple[int, Any, str] | None:
     """Row, column and text of the first entry that is no number."""
     table = np.asarray(X, dtype=object)
