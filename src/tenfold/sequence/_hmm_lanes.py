@@ -192,12 +192,14 @@ class Filtered(NamedTuple):
 
 
 class ImpossibleSequenceError(ValueError):
-    """A sequence that the model cannot produce."""
+    """A sequence that the model cannot produce, or only by paths that underflow."""
 
     def __init__(self, sequence: int) -> None:
         super().__init__(
             f"sequence {sequence} has probability zero: transitions or emissions with probability "
-            "zero forbid it. Allow them (startprob_, transmat_, priors above 1), or leave it out"
+            "zero forbid it, or the paths that they leave are too far apart for floating point. "
+            "Allow them (startprob_, transmat_, priors above 1), widen the variances, or leave the "
+            "sequence out"
         )
         self.sequence = sequence
 
@@ -242,6 +244,11 @@ def smooth_chunk(
     flat = found.B.reshape(-1), found.steps.layout.codes, A_transposed, found.alpha.reshape(-1)
     beta = np.empty(K * LANES)
     smooth_lanes(*flat, found.scale, after.reshape(-1), beta, gamma.reshape(-1))
+    places = found.steps.layout.places
+    bad = np.flatnonzero(~np.isfinite(gamma.sum(axis=0)[places]))
+    if len(bad):  # a state that had underflowed is needed later
+        number = int(np.searchsorted(found.steps.offsets, bad[0], "right")) - 1
+        raise ImpossibleSequenceError(found.steps.first + number)
     return gamma
 
 

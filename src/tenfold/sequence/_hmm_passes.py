@@ -10,6 +10,7 @@ import numpy as np
 
 from tenfold._compiled.lanes import LANES
 from tenfold.engine.chunk import Chunk
+from tenfold.math.links import log_sum_exp
 from tenfold.sequence._hmm_lanes import (
     Filtered,
     HiddenChain,
@@ -22,6 +23,7 @@ from tenfold.sequence._hmm_lanes import (
     log_chain,
     smooth_chunk,
 )
+from tenfold.sequence._hmm_messages import log_forward_messages
 from tenfold.sequence._hmm_paths_numba import draw_path, find_k_best_paths, smooth_with_lag
 
 
@@ -108,12 +110,37 @@ def score_sequences(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> 
     sums = found.steps.by_sequence(found.terms)
     sums = np.where(np.isnan(sums), -np.inf, sums)
     if grid is None:
-        return SequenceSums(chunk.first, sums)
+        return SequenceSums(chunk.first, _score_lost_paths(chunk, model, sums))
     numbers = grid.sequences(chunk.first, chunk.first + chunk.rows)
     own = numbers[found.steps.offsets[:-1]] - numbers[0]
     placed = np.zeros(own[-1] + 1)
     placed[own] = sums  # empty sequences lie between
     return SequenceSums(int(numbers[0]), placed)
+
+
+def _find_lost_paths(chunk: Chunk, model: HiddenChain, sums: np.ndarray) -> np.ndarray:
+    """Numbers of the sequences whose best path is more probable than all that messages kept.
+
+    A state whose share underflows is found again through the others if they lead back to it. If
+    not, steps that only it explains seem impossible, or nearly so.
+    """
+    if model.transition.all():
+        return np.empty(0, np.int64)
+    path = decode_chunk(chunk, model, None)
+    best = path.steps.by_sequence(path.terms)
+    return np.flatnonzero(sums < best - 1e-9 * np.abs(best))
+
+
+def _score_lost_paths(chunk: Chunk, model: HiddenChain, sums: np.ndarray) -> np.ndarray:
+    """The same, in logarithms where the scaled messages have lost the best path."""
+    lost = _find_lost_paths(chunk, model, sums)
+    if len(lost):
+        steps, sums = lay_out(chunk, model, None), sums.copy()
+        log_B = steps.layout.collect(steps.log_B)
+        for row in lost:
+            own = log_B[steps.offsets[row] : steps.offsets[row + 1]]
+            sums[row] = log_sum_exp(log_forward_messages(model.start, model.transition, own)[-1])
+    return sums
 
 
 class StepTable(NamedTuple):
@@ -137,9 +164,19 @@ class JoinSteps:
         return StepTable(self.function(chunk, *state))
 
 
+def _filter_safely(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> Filtered:
+    """Filtered probabilities; an error where they have lost the best path of a sequence."""
+    found = filter_chunk(chunk, model, grid).check_possible()
+    if grid is None:
+        lost = _find_lost_paths(chunk, model, found.steps.by_sequence(found.terms))
+        if len(lost):
+            raise ImpossibleSequenceError(found.steps.first + int(lost[0]))
+    return found
+
+
 def filter_steps(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> np.ndarray:
     """Probability of each state given the steps so far."""
-    found = filter_chunk(chunk, model, grid).check_possible()
+    found = _filter_safely(chunk, model, grid)
     return np.ascontiguousarray(found.steps.layout.collect(found.alpha))
 
 
@@ -168,7 +205,7 @@ def density_steps(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> np
 
 def filter_last_steps(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> StepTable:
     """Filtered probabilities of the last steps of the sequences that end in a chunk."""
-    found = filter_chunk(chunk, model, grid).check_possible()
+    found = _filter_safely(chunk, model, grid)
     steps = found.steps
     ends = steps.offsets[1:][np.diff(steps.offsets) > 0] - 1
     if grid is not None:

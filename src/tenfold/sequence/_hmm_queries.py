@@ -101,7 +101,23 @@ class HMMQueries:
         data, found = self._ask_pieces(X, lengths, score_sequences)
         values = np.zeros(len(data.offsets) - 1)  # empty sequences at the end have no chunk
         values[found.first : found.first + len(found.sums)] = found.sums
+        if data.grid is not None:
+            self._check_long_paths(data, float(values.sum()))
         return values
+
+    def _check_long_paths(self, data: SequenceData, value: float) -> None:
+        """Refuse a likelihood of long sequences that is below that of their best paths."""
+        model = self._hidden_chain()
+        if data.grid is None or model.transition.all():
+            return
+        with self._work_context():
+            best = find_edge_states(data.rows, model, data.grid)[1]
+        if value < best - 1e-9 * abs(best):
+            raise ValueError(
+                f"the best paths have a log-probability of {best:.6g}, and what scaled messages "
+                f"kept one of {value:.6g}: paths are too far apart for floating point. Allow all "
+                "transitions (transmat_prior above 1), widen the variances, or cut the sequences"
+            )
 
     def score(self, X: Any, lengths: Any = None) -> float:
         """Log-likelihood of all sequences together.
