@@ -8,6 +8,7 @@ import subprocess
 import sys
 from importlib import import_module, metadata
 from pathlib import Path
+from pkgutil import iter_modules, walk_packages
 
 import pytest
 
@@ -55,6 +56,18 @@ def test_name_is_what_its_module_holds(name):
 @pytest.mark.parametrize("name", tenfold._MODULES)
 def test_module_is_reached_from_the_package_alone(name):
     assert run(f"import tenfold; print(tenfold.{name}.__name__)").strip() == f"tenfold.{name}"
+
+
+def test_no_name_of_a_package_is_that_of_a_module_in_it():
+    """Importing the module would put it in the place of the function."""
+    packages = [tenfold] + [
+        import_module(found.name)
+        for found in walk_packages(tenfold.__path__, "tenfold.")
+        if found.ispkg
+    ]
+    for package in packages:
+        modules = {found.name for found in iter_modules(package.__path__)}
+        assert not modules & set(getattr(package, "_WHERE", ())), package.__name__
 
 
 def test_all_names_are_listed():

@@ -3,7 +3,7 @@
 from tenfold._lazy import attach, modules_of_names
 
 _OFFERS = {
-    "alternating_steps": ("alternating_steps", "naive_completion"),
+    "matrix_completion": ("alternating_steps", "naive_completion"),
     "evaluation": ("evaluate_ranking", "most_popular"),
     "ratings": ("Ratings", "open_ratings"),
     "splits": ("LastRatings", "TimeSplit", "UserHoldout"),

@@ -36,7 +36,7 @@ class LaneLayout(NamedTuple):
         Examples
         --------
         >>> LaneLayout.of_sequences(np.array([0, 5, 9, 20])).edges.tolist()
-        [0, 0, 5, 5, 9, 9, 9, 20, 20]
+        [0, 0, 5, 9, 9, 9, 20, 20, 20]
         """
         n = int(offsets[-1])
         middles = (offsets[:-1] + offsets[1:]) / 2
