@@ -206,7 +206,9 @@ class DictionaryLearning(SparseModel):
         objective = s.cost(D, rule)
         if objective > state.objective and rule.algorithm != "omp":
             back = state._replace(ahead=state.D, extrapolation=state.extrapolation.shrink())
-            return {"state": back, "objective": state.objective, "change": np.inf}
+            # the same step again would rise again: what is left is rounding
+            change = 0.0 if np.array_equal(state.ahead, state.D) else np.inf
+            return {"state": back, "objective": state.objective, "change": change}
         if len(unused):
             worst = take_dense(rows, s.worst.rows[: len(unused)])
             D = replace_atoms(D, unused, worst, self.positive_dict)
