@@ -50,7 +50,7 @@ for name, model in models.items():
 
 fig, ax = plt.subplots(figsize=(6.4, 2.8), layout="constrained")
 ax.barh(list(losses)[::-1], list(losses.values())[::-1], color=palette_color(0))
-ax.set(xlabel="nats per letter of names that were not seen", xlim=(1.5, None))
+ax.set(xlabel="nats per letter of names that were not seen")
 style_axes(ax, grid=False)
 
 # %%
