@@ -36,27 +36,37 @@ def name_words(X: Any) -> Iterator[None]:
         ) from None
 
 
-def refuse_target_words(y: Any) -> None:
-    """Refuse a target of a regression that holds texts; names of columns and files are none.
+def numeric_target(y: Any) -> Any:
+    """The target of a regression, numbers also where they are written as text; words are refused.
+
+    Names of columns and files pass.
 
     Examples
     --------
-    >>> refuse_target_words(["cat", "dog"])
+    >>> numeric_target(["cat", "dog"])
     Traceback (most recent call last):
     ValueError: could not convert string to float: 'cat' in row 0 of y. ...
     """
     if not isinstance(y, list | tuple | np.ndarray) and not hasattr(y, "to_numpy"):
-        return
+        return y
     kind = getattr(getattr(y, "dtype", None), "kind", None)
     if kind is not None and kind in "fiub":
-        return
+        return y
     values = np.asarray(y)
-    texts = values.dtype.kind in "US"
-    if not texts and values.dtype.kind != "O":
-        return
+    if values.dtype.kind not in "OUS":
+        return y
+    try:
+        numbers = values.astype(np.float64)
+    except (TypeError, ValueError):
+        _refuse_words(values)
+        return y
+    return y if values.dtype.kind == "O" else numbers
+
+
+def _refuse_words(values: np.ndarray) -> None:
     for row, entries in enumerate(values.reshape(len(values), -1)):
         for entry in entries:
-            if isinstance(entry, str | bytes) and (texts or not _is_number(entry)):
+            if isinstance(entry, str | bytes) and not _is_number(entry):
                 raise ValueError(
                     f"{_NO_NUMBER}: {str(entry)!r} in row {row} of y. A regression needs numbers "
                     "as targets; for classes take a classifier"

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base.estimator import Estimator
-from tenfold.base.input_errors import refuse_target_words
+from tenfold.base.input_errors import numeric_target
 from tenfold.engine.arrays import ArraySource, SparseSource
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
@@ -77,8 +77,7 @@ class Regressor(RegressorMixin, Estimator):
         return {"y_numeric": True, "multi_output": self._multi_output}
 
     def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
-        refuse_target_words(y)
-        rows = super()._rows(X, y, w, reset=reset)
+        rows = super()._rows(X, numeric_target(y), w, reset=reset)
         if reset:
             require_target(self, rows)
         return rows
