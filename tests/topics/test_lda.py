@@ -88,7 +88,10 @@ def test_one_update_of_the_topics_is_that_of_scikit_learn():
 
 
 def test_parameters_of_scikit_learns_model_are_accepted():
-    LatentDirichletAllocation(**Theirs(3, max_iter=2, n_jobs=1).get_params()).fit(make_counts())
+    given = Theirs(3, max_iter=2, n_jobs=1).get_params()
+    model = LatentDirichletAllocation(**given).fit(make_counts())
+    assert model.get_params().items() >= given.items()
+    assert model.n_iter_ == 2
 
 
 def test_one_topic_is_counting_and_its_bound_is_the_evidence():

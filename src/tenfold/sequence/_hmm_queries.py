@@ -9,7 +9,7 @@ import numpy as np
 
 from tenfold.engine.atomic import atomic_path
 from tenfold.sequence._hmm_data import SequenceData
-from tenfold.sequence._hmm_lanes import HiddenChain
+from tenfold.sequence._hmm_lanes import HiddenChain, StepGrid
 from tenfold.sequence._hmm_messages import in_form, log_backward_messages, log_forward_messages
 from tenfold.sequence._hmm_passes import (
     JoinSteps,
@@ -74,6 +74,7 @@ class HMMQueries:
             grid = data.grid
             if grid is not None:
                 grid = send_messages(data.rows, model, grid)
+                self._check_long_paths(data, model, grid)
             return data, data.rows.total(f, model, grid)
 
     def _ask_steps(
@@ -88,6 +89,7 @@ class HMMQueries:
                 return join_steps(data, f, model, into)
             if f is not density_steps:
                 grid = send_messages(data.rows, model, grid)
+                self._check_long_paths(data, model, grid)
             return data.rows.each(f, model, grid, into=into)
 
     def log_prob(self, X: Any, lengths: Any = None) -> np.ndarray:
@@ -101,17 +103,15 @@ class HMMQueries:
         data, found = self._ask_pieces(X, lengths, score_sequences)
         values = np.zeros(len(data.offsets) - 1)  # empty sequences at the end have no chunk
         values[found.first : found.first + len(found.sums)] = found.sums
-        if data.grid is not None:
-            self._check_long_paths(data, float(values.sum()))
         return values
 
-    def _check_long_paths(self, data: SequenceData, value: float) -> None:
-        """Refuse a likelihood of long sequences that is below that of their best paths."""
-        model = self._hidden_chain()
+    @staticmethod
+    def _check_long_paths(data: SequenceData, model: HiddenChain, grid: StepGrid) -> None:
+        """Refuse messages of long sequences that are less probable than their best paths."""
         if data.grid is None or model.transition.all():
             return
-        with self._work_context():
-            best = find_edge_states(data.rows, model, data.grid)[1]
+        value = float(data.rows.total(score_sequences, model, grid).sums.sum())
+        best = find_edge_states(data.rows, model, data.grid)[1]
         if value < best - 1e-9 * abs(best):
             raise ValueError(
                 f"the best paths have a log-probability of {best:.6g}, and what scaled messages "
