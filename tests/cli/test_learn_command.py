@@ -379,10 +379,17 @@ def test_after_kill_9_a_study_goes_on_and_ends_the_same(flats):
 
 
 def test_ctrl_c_goes_on_with_what_is_done(flats):
-    process = begun(flats.folder, "-o", "stopped", until="- Ridge")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells may ignore it
+    try:
+        process = begun(flats.folder, "-o", "stopped", until="- Ridge")
+    finally:
+        signal.signal(signal.SIGINT, before)
     time.sleep(0.5)  # while another model is being judged
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=120)
+    try:
+        _, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert process.returncode == 0, err
     found = json.loads((flats.folder / "stopped" / "metrics.json").read_text())
     notes = {model["key"]: model["note"] for model in found["models"]}

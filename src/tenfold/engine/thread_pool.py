@@ -8,12 +8,16 @@ in the other.
 from __future__ import annotations
 
 import contextvars
+import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from queue import SimpleQueue
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
 
 _requested: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads", default=None)
 _thread_state = threading.local()
@@ -91,9 +95,10 @@ class _Job:
     def __init__(self, work: Callable[[], None]) -> None:
         self.work = work
         self.lock = threading.Lock()
-        self.idle = threading.Condition(self.lock)
         self.busy = 0
         self.over = False
+        self.ended = threading.Lock()  # free when the last helper has ended after `over`
+        self.ended.acquire()
 
     def help(self, context: contextvars.Context) -> None:
         with self.lock:
@@ -106,13 +111,19 @@ class _Job:
         finally:
             with self.lock:
                 self.busy -= 1
-                self.idle.notify_all()
+                if self.over and self.busy == 0:
+                    self.ended.release()
 
     def close(self) -> None:
-        """Let no helper start any more, and wait for those that did."""
+        """Let no helper start any more, and wait for those that did.
+
+        After an interrupt, a second call waits on. (A `Condition` could lose its lock to Ctrl-C.)
+        """
         with self.lock:
             self.over = True
-            self.idle.wait_for(lambda: self.busy == 0)
+            if self.busy == 0:
+                return
+        self.ended.acquire()
 
 
 class _Pool:
@@ -156,6 +167,33 @@ def run_in_threads(work: Callable[[], None], helpers: int) -> None:
         except BaseException:  # Ctrl-C: no helper may go on when the fold has ended
             job.close()
             raise
+
+
+def map_threads(f: Callable[[int], _T], n: int) -> list[_T]:
+    """f(0), ..., f(n - 1), each by the next thread that is free; the first error is raised here.
+
+    Examples
+    --------
+    >>> map_threads(lambda i: i * i, 4)
+    [0, 1, 4, 9]
+    """
+    results: list[Any] = [None] * n
+    errors: list[BaseException] = []
+    numbers = itertools.count()
+
+    def work() -> None:
+        for i in numbers:
+            if i >= n or errors:
+                return
+            try:
+                results[i] = f(i)
+            except BaseException as error:  # noqa: BLE001 - raised again below
+                errors.append(error)
+
+    run_in_threads(work, min(n_threads(), n) - 1)
+    if errors:
+        raise errors[0]
+    return results
 
 
 def _reset() -> None:
