@@ -69,3 +69,15 @@ def test_a_broken_law_is_told():
 
     with pytest.raises(AssertionError, match="float64"):
         tenfold.testing.check_float32(Widening())
+
+
+class NamedStates(tenfold.GaussianHMM):
+    def __init__(self, names: tuple[str, ...] = ("calm", "wild")) -> None:
+        super().__init__(n_components=len(names), n_iter=3)
+        self.names = names
+
+
+def test_a_model_derived_from_one_with_many_parameters_has_its_own() -> None:
+    model = NamedStates(("a", "b", "c"))
+    assert model.get_params() == {"names": ("a", "b", "c")}
+    assert (model.n_components, model.n_iter, model.tol) == (3, 3, tenfold.GaussianHMM().tol)

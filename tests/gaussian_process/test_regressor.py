@@ -201,3 +201,9 @@ def test_wrong_noise_and_targets_are_refused():
         GaussianProcessRegressor(alpha=np.ones(9)).fit(X, y)
     with pytest.raises(ValueError, match="number of targets seen"):
         GaussianProcessRegressor(n_targets=2).fit(X, y)
+
+
+def test_a_compound_of_kernels_is_refused_with_a_cure():
+    kernel = sk.CompoundKernel([sk.RBF()])
+    with pytest.raises(ValueError, match="take a sum or a product"):
+        GaussianProcessRegressor(kernel).fit([[0.0], [1.0]], [0.0, 1.0])

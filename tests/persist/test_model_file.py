@@ -76,7 +76,9 @@ def _stand_ins():
         patch.setitem(tenfold._WHERE, "Box", __name__)
         patch.setitem(tenfold._WHERE, "Scores", __name__)
         patch.setitem(registry.CLASS_TAGS, "test_moments", f"{__name__}.Moments")
+        registry.tags_by_class_name.cache_clear()
         yield
+    registry.tags_by_class_name.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +244,7 @@ def test_the_same_model_makes_the_same_file(file):
 def test_named_tuples_with_a_tag_come_back(file, monkeypatch):
     value = Moments(1, np.ones(1))
     assert_same(again(Box(value), file).value, value)
-    monkeypatch.delitem(registry.CLASS_TAGS, "test_moments")
+    monkeypatch.delitem(registry.tags_by_class_name(), "Moments")
     with pytest.raises(TypeError, match="Moments"):
         save(Box(value), file)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -38,6 +38,17 @@ from tenfold.io.opener import open as open_rows
 
 _FLOAT_DTYPES = (np.float64, np.float32)
 _NO_CONTEXT = nullcontext()
+
+
+def store_arguments(model: Any, arguments: dict[str, Any]) -> None:
+    """Store the arguments of a constructor under their names: `store_arguments(self, locals())`.
+
+    For constructors with many parameters, where a list of assignments would say nothing more.
+    Call it first: every local variable is stored.
+    """
+    for name, value in arguments.items():
+        if name not in ("self", "__class__"):
+            setattr(model, name, value)
 
 
 class Estimator(BaseEstimator):
@@ -142,14 +153,8 @@ class Estimator(BaseEstimator):
             return super()._get_param_names()
         return sorted(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
 
-    @contextmanager
-    def _work_context(self) -> Iterator[None]:
-        """Context of a fit: one BLAS thread, `n_jobs` threads, progress bar and checkpoint."""
-        shown = progress() if getattr(self, "verbose", 0) else _NO_CONTEXT
-        monitor = monitor_fit(type(self).__name__, self.get_params)
-        # n_jobs first: it is the only one that may refuse
-        with _n_jobs_context(self), shown, monitor, one_blas_thread(), unwrap_interrupts():
-            yield
+    def _work_context(self) -> AbstractContextManager[None]:
+        return fit_context(self)
 
     def _rng(self) -> np.random.Generator:
         """Numbers that depend on `random_state` alone."""
@@ -170,9 +175,23 @@ class Estimator(BaseEstimator):
         for name, value in learned.items():
             setattr(self, name, value)
         if not learned.get("converged_", True) and warning != "":
-            n_iter = int(np.max(learned["n_iter_"]))
-            warning = warning or _convergence_message(n_iter, self._convergence_words())
+            warning = warning or self._convergence_message(int(np.max(learned["n_iter_"])))
             warnings.warn(f"{type(self).__name__} {warning}", ConvergenceWarning, stacklevel=3)
+
+    def _convergence_message(self, n_iter: int) -> str:
+        """What to do about a fit that did not converge in so many iterations.
+
+        The words of scikit-learn's warning stand in the middle, for filters that look for them.
+        """
+        names, words = self._get_param_names(), self._convergence_words()
+        limit = next(
+            (name for name in ("max_iter", "n_iter", "epochs") if name in names), "max_iter"
+        )
+        return (
+            f"did not converge in {limit}={n_iter} iterations. {words}{' ' if words else ''}Raise "
+            f"{limit}, standardize the columns, or loosen tol; `history_` shows the objective per "
+            "iteration."
+        )
 
     def _convergence_words(self) -> str:
         """scikit-learn's words for a fit that did not converge."""
@@ -282,18 +301,6 @@ class Estimator(BaseEstimator):
         return values
 
 
-def _convergence_message(n_iter: int, words: str) -> str:
-    """What to do about a fit that did not converge in so many iterations.
-
-    The words of scikit-learn's warning stand in the middle, for filters that look for them.
-    """
-    return (
-        f"did not converge in max_iter={n_iter} rounds. {words}{' ' if words else ''}Raise "
-        "max_iter, standardize the columns, or loosen tol; `history_` shows the objective per "
-        "round."
-    )
-
-
 def _unmask(values: Any, name: str, missing: float | None = None) -> Any:
     """A masked array as an array, with masked entries as missing values; refused where none may be.
 
@@ -320,7 +327,17 @@ def _is_plain_target(y: Any, n: int) -> bool:
     return y.dtype.kind in "iub" or (y.dtype.kind == "f" and bool(np.isfinite(y).all()))
 
 
-def _n_jobs_context(model: Estimator) -> Any:
+@contextmanager
+def fit_context(model: Any) -> Iterator[None]:
+    """Context of the work of a model: threads, one BLAS thread, progress bar and checkpoint."""
+    shown = progress() if getattr(model, "verbose", 0) else _NO_CONTEXT
+    monitor = monitor_fit(type(model).__name__, model.get_params)
+    # n_jobs first: it is the only one that may refuse
+    with _n_jobs_context(model), shown, monitor, one_blas_thread(), unwrap_interrupts():
+        yield
+
+
+def _n_jobs_context(model: Any) -> Any:
     """The threads that `n_jobs` asks for; below zero they count from all of them down."""
     n_jobs = getattr(model, "n_jobs", None)
     if n_jobs is None or n_jobs == -1:

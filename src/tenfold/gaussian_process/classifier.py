@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from numbers import Integral
 from typing import Any, NamedTuple, Self
@@ -12,21 +12,17 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import CompoundKernel
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tenfold.base._sklearn import Interval, StrOptions
-from tenfold.base.mixins import Classifier, unique_labels
+from tenfold.base.docstrings import inherit_descriptions
+from tenfold.base.mixins import unique_labels
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.gaussian_process import _laplace_binary as binary
 from tenfold.gaussian_process import _laplace_softmax as multinomial
 from tenfold.gaussian_process._evidence import as_float64, check_size
-from tenfold.gaussian_process._hyperparameters import (
-    check_kernel_columns,
-    maximize_evidence,
-    warn_about_bounds,
-)
+from tenfold.gaussian_process._hyperparameters import maximize_evidence, warn_about_bounds
+from tenfold.gaussian_process._laplace_classifier import LAPLACE_CONSTRAINTS, LaplaceClassifier
 from tenfold.kernel._gradient_tiles import copy_kernel, translate_kernel
 from tenfold.kernel.base import ConstantKernel
-from tenfold.kernel.kernels import KERNEL_NAMES
 from tenfold.kernel.object_kernels import takes_objects
 from tenfold.kernel.stationary import RBF
 
@@ -39,7 +35,8 @@ class _Problem(NamedTuple):
     evaluate: Callable[..., tuple[Any, np.ndarray]]
 
 
-class GaussianProcessClassifier(Classifier):
+@inherit_descriptions
+class GaussianProcessClassifier(LaplaceClassifier):
     r"""Gaussian-process classification: latent functions with a Gaussian prior, squashed.
 
     .. math:: f \sim \mathcal{GP}(0, k), \qquad p(y_i = 1 \mid f) = \frac{1}{1 + e^{-f(x_i)}},
@@ -56,33 +53,19 @@ class GaussianProcessClassifier(Classifier):
         The covariance function: of `tenfold.kernel` or `sklearn.gaussian_process.kernels`, a name
         (as in `KernelRidge`, with its gamma as the start), or a function of two rows. None is
         ``ConstantKernel(1.0) * RBF(1.0)`` with fixed parameters.
-    optimizer : "fmin_l_bfgs_b", callable or None
-        How to maximize the evidence; None keeps the kernel as it is.
-    n_restarts_optimizer : int
-        Further starts, uniform within the bounds of the kernel.
-    max_iter_predict : int
-        Most steps of Newton's method for a mode.
     warm_start : bool
         Begin with the mode of the last fit, if it had as many rows.
     copy_X_train : bool
         Whether to keep a copy of the rows; otherwise an array of the caller is kept.
     random_state : int, RandomState or None
         Seed of the starts.
-    multi_class : {"one_vs_rest", "one_vs_one", "softmax"}
-        How several classes are fitted.
     n_jobs : int or None
         Threads; None or -1 for all. It changes no bit.
 
     Attributes
     ----------
-    classes_, n_classes_ : the labels and their number
-    kernel_ : the fitted kernel; a compound of those of all approximations if there are several
-    laplace_ : list of the approximations: of the latent function of the second of two classes, of
-        each class, of each pair of classes, or of all classes at once
     log_marginal_likelihood_value_ : the approximate evidence, the mean of several
     X_train_ : the rows
-    n_iter_, converged_ : iterations of the search for hyperparameters (the most of several), and
-        whether all searches, those for modes included, converged
 
     See Also
     --------
@@ -109,17 +92,11 @@ class GaussianProcessClassifier(Classifier):
 
     _law_rows = 300
     _chunk_rows = 128
-    _min_rows = 2
     _law_params = {"optimizer": None}
     _parameter_constraints = {
-        "kernel": [None, StrOptions(set(KERNEL_NAMES)), callable],
-        "optimizer": [StrOptions({"fmin_l_bfgs_b"}), callable, None],
-        "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
-        "max_iter_predict": [Interval(Integral, 1, None, closed="left")],
+        **LAPLACE_CONSTRAINTS,
         "warm_start": ["boolean"],
         "copy_X_train": ["boolean"],
-        "random_state": ["random_state"],
-        "multi_class": [StrOptions({"one_vs_rest", "one_vs_one", "softmax"})],
         "n_jobs": [Integral, None],
     }
 
@@ -136,14 +113,11 @@ class GaussianProcessClassifier(Classifier):
         multi_class: str = "one_vs_rest",
         n_jobs: int | None = None,
     ) -> None:
-        self.kernel = kernel
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.max_iter_predict = max_iter_predict
+        super().__init__(
+            kernel, optimizer, n_restarts_optimizer, max_iter_predict, multi_class, random_state
+        )
         self.warm_start = warm_start
         self.copy_X_train = copy_X_train
-        self.random_state = random_state
-        self.multi_class = multi_class
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -179,32 +153,11 @@ class GaussianProcessClassifier(Classifier):
         return self._learn(X, np.asarray(chunk.y, np.int64), rng)
 
     def _learn(self, X: Any, codes: np.ndarray, rng: np.random.Generator) -> dict[str, Any]:
-        k = len(self.classes_)
-        if k == 1:
-            raise ValueError(
-                "GaussianProcessClassifier requires 2 or more distinct classes; got 1 class (only "
-                f"class {self.classes_.tolist()[0]!r} is present)"
-            )
+        self._count_classes()
         problems = self._problems(X, codes)
         before = self._last_duals(problems)
         fits = [self._fit_one(*each, rng) for each in zip(problems, before, strict=True)]
-        found, reports = [fit[0] for fit in fits], [fit[1] for fit in fits]
-        modes = all(each.converged for each in found)
-        learned = {
-            "X_train_": X,
-            "y_train_": codes,
-            "n_classes_": k,
-            "laplace_": found,
-            "log_marginal_likelihood_value_": np.float64(np.mean([f.log_evidence for f in found])),
-            "n_iter_": max(report.get("n_iter_", 0) for report in reports),
-            "converged_": modes and all(report.get("converged_", True) for report in reports),
-        }
-        texts = [report["warning_"] for report in reports if "warning_" in report]
-        if not modes:
-            texts.append(
-                f"did not find a mode in max_iter_predict={self.max_iter_predict} steps: raise it"
-            )
-        return {**learned, "warning_": texts[0]} if texts else learned
+        return {"X_train_": X, "y_train_": codes, **self._summarize_fits(fits)}
 
     def _problems(self, X: Any, codes: np.ndarray) -> list[_Problem]:
         """The approximations that classes ask for."""
@@ -262,25 +215,9 @@ class GaussianProcessClassifier(Classifier):
         objects = not self.laplace_[0].kernel.requires_vector_input
         return {"X_train_": "n : label" if objects else "n p", "y_train_": "n : index k"}
 
-    def _check_learned(self) -> None:
-        if self.n_classes_ != len(self.classes_):
-            raise ValueError(f"n_classes_ is {self.n_classes_}, not {len(self.classes_)}")
-        problems = self._problems(self.X_train_, self.y_train_)
-        if len(problems) != len(self.laplace_):
-            raise ValueError(f"laplace_ has {len(self.laplace_)} entries, not {len(problems)}")
-        for i, (problem, found) in enumerate(zip(problems, self.laplace_, strict=True)):
-            check_kernel_columns(found.kernel, problem.X)
-            shapes = found.array_shapes(problem.y.shape)
-            for name, shape in shapes.items():
-                value = getattr(found, name)
-                if np.shape(value) != shape or np.asarray(value).dtype.kind != "f":
-                    raise ValueError(f"laplace_[{i}].{name} is not an array of shape {shape}")
-
-    @property
-    def kernel_(self) -> Any:
-        """The fitted kernel, or a compound of those of all approximations."""
-        kernels = [each.kernel for each in self.laplace_]
-        return kernels[0] if len(kernels) == 1 else CompoundKernel(kernels)
+    def _expected_shapes(self) -> Iterator[tuple[Any, tuple]]:
+        for problem in self._problems(self.X_train_, self.y_train_):
+            yield problem.X, (problem.y.shape,)
 
     @property
     def base_estimator_(self) -> Any:
@@ -358,26 +295,8 @@ class GaussianProcessClassifier(Classifier):
         )
         return at.log_evidence, gradient
 
-    def latent_mean_and_variance(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Moments of the latent function, for two classes.
-
-        Parameters
-        ----------
-        X : array, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-
-        Returns
-        -------
-        latent_mean, latent_var : (n_samples,) arrays
-        """
-        check_is_fitted(self)
-        if self.n_classes_ > 2:
-            raise ValueError(
-                "Returning the mean and variance of the latent function f is only supported for "
-                f"binary classification, received {self.n_classes_} classes."
-            )
-        moments = self._map(X, binary.latent_moments, *self._state()[0])
-        return moments[:, 0], moments[:, 1]
+    def _latent_moments(self) -> tuple:
+        return binary.latent_moments, *self._state()[0]
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable label of each row.
@@ -395,23 +314,6 @@ class GaussianProcessClassifier(Classifier):
         f, *state = self._scorer()
         return self.classes_[self._map(X, f, *state).argmax(axis=1)]
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class for each row, (n, k), the latent function averaged out.
-
-        Parameters
-        ----------
-        X : array, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-        """
-        check_is_fitted(self)
-        if self.n_classes_ > 2 and self.multi_class == "one_vs_one":
-            raise ValueError(
-                "one_vs_one multi-class mode does not support predicting probability estimates. "
-                "Use one_vs_rest mode instead."
-            )
-        f, *state = self._probabilities()
-        return self._map(X, f, *state)
-
     def _scorer(self) -> tuple:
         if self.n_classes_ == 2:
             return _binary_scores, *self._state()[0]
@@ -428,14 +330,15 @@ class GaussianProcessClassifier(Classifier):
 
     def _state(self) -> list[tuple[Any, Any]]:
         """Rows and approximation of each latent function."""
-        found = [each._replace(kernel=translate_kernel(each.kernel)) for each in self.laplace_]
         problems = self._problems(as_float64(self.X_train_), self.y_train_)
-        return [(problem.X, each) for problem, each in zip(problems, found, strict=True)]
+        return [
+            (each.X, found) for each, found in zip(problems, self._translate_kernels(), strict=True)
+        ]
 
     def _map(self, X: Any, f: Callable[..., np.ndarray], *state: Any) -> np.ndarray:
         """Outputs for rows, or for objects in memory."""
         if not takes_objects(self.kernel):
-            return self._map_rows(X, f, *state)
+            return super()._map(X, f, *state)
         with self._work_context():
             return f(_Objects(X), *state)
 

@@ -15,6 +15,7 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.memory import check_memory
 from tenfold.engine.rows import Rows
 from tenfold.gaussian_process._evidence import as_float64, location_and_scale, noise_of_rows
+from tenfold.gaussian_process._evidence_of_fit import EvidenceOfFit
 from tenfold.gaussian_process._hyperparameters import (
     check_kernel_columns,
     maximize_evidence,
@@ -40,7 +41,7 @@ _SAMPLE_ROWS = 1_000  # at which the distance of neighbors is measured, for a fi
 _NO_SETS = np.empty((0, 1), np.int64)
 
 
-class NearestNeighborGaussianProcessRegressor(Regressor):
+class NearestNeighborGaussianProcessRegressor(EvidenceOfFit, Regressor):
     r"""Gaussian-process regression in which each row depends on a few near rows before it alone.
 
     Rows are put in an order, and the density of the targets is approximated by
@@ -271,45 +272,18 @@ class NearestNeighborGaussianProcessRegressor(Regressor):
         if not hasattr(self, "_index"):  # a loaded model
             self._index = _make_index(self.X_train_, self._scale)
 
-    def log_marginal_likelihood(
-        self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True
-    ) -> Any:
-        """The approximate likelihood of the rows of the fit at other hyperparameters.
-
-        Order and neighbors are those of the fit.
-
-        Parameters
-        ----------
-        theta : (n_dims,) array, optional
-            Logarithms of the hyperparameters; None takes those of the fit.
-        eval_gradient : bool
-            Whether to return the gradient as well; needs theta.
-        clone_kernel : bool
-            Whether `kernel_` keeps its hyperparameters; False sets them to theta.
-
-        Returns
-        -------
-        log_likelihood : float
-        log_likelihood_gradient : (n_dims,) array, if it was asked for
-        """
-        check_is_fitted(self)
-        if theta is None:
-            if eval_gradient:
-                raise ValueError("Gradient can only be evaluated for theta!=None")
-            return self.log_marginal_likelihood_value_
-        kernel = self.kernel_.clone_with_theta(theta) if clone_kernel else self.kernel_
-        kernel.theta = np.asarray(theta)
+    def _evidence_of(self, kernel: Any, *, eval_gradient: bool) -> Any:
+        """The approximate evidence; order and neighbors are those of the fit."""
         n = len(self.y_train_)
-        with self._work_context():
-            data = condition_on_neighbors(
-                as_float64(self.X_train_),
-                self.y_train_.reshape(n, -1),
-                noise_of_rows(self.alpha, n),
-                self.order_,
-                self.n_neighbors,
-                self._scale,
-            )
-            return evaluate(translate_kernel(kernel), data, eval_gradient=eval_gradient)
+        data = condition_on_neighbors(
+            as_float64(self.X_train_),
+            self.y_train_.reshape(n, -1),
+            noise_of_rows(self.alpha, n),
+            self.order_,
+            self.n_neighbors,
+            self._scale,
+        )
+        return evaluate(kernel, data, eval_gradient=eval_gradient)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The mean of the prediction, and on request its standard deviation.

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.gaussian_process.kernels import CompoundKernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -27,6 +28,7 @@ from tenfold.gaussian_process._evidence import (
     log_evidence,
     noise_of_rows,
 )
+from tenfold.gaussian_process._evidence_of_fit import EvidenceOfFit
 from tenfold.gaussian_process._hyperparameters import (
     check_kernel_columns,
     maximize_evidence,
@@ -45,7 +47,7 @@ class _TargetSums(NamedTuple):
     y: np.ndarray  # (k,)
 
 
-class GaussianProcessRegressor(Regressor):
+class GaussianProcessRegressor(EvidenceOfFit, Regressor):
     r"""Gaussian-process regression: a Gaussian prior over functions, conditioned on the rows.
 
     .. math:: f \sim \mathcal{GP}(0, k), \quad y_i = f(x_i) + \epsilon_i, \quad
@@ -164,6 +166,11 @@ class GaussianProcessRegressor(Regressor):
         -------
         self
         """
+        if isinstance(self.kernel, CompoundKernel):
+            raise ValueError(  # noqa: TRY004 (as the classifier)
+                "kernel cannot be a CompoundKernel, which has several matrices: take a sum or a "
+                "product of its kernels"
+            )
         if not takes_objects(self.kernel):
             return super().fit(X, y)
         self._validate_params()
@@ -239,34 +246,8 @@ class GaussianProcessRegressor(Regressor):
     def _check_learned(self) -> None:
         check_kernel_columns(self.kernel_, self.X_train_)
 
-    def log_marginal_likelihood(
-        self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True
-    ) -> Any:
-        """The evidence of the rows of the fit at other hyperparameters.
-
-        Parameters
-        ----------
-        theta : (n_dims,) array, optional
-            Logarithms of the hyperparameters; None takes those of the fit.
-        eval_gradient : bool
-            Whether to return the gradient as well; needs theta.
-        clone_kernel : bool
-            Whether `kernel_` keeps its hyperparameters; False sets them to theta.
-
-        Returns
-        -------
-        log_likelihood : float
-        log_likelihood_gradient : (n_dims,) array, if it was asked for
-        """
-        check_is_fitted(self)
-        if theta is None:
-            if eval_gradient:
-                raise ValueError("Gradient can only be evaluated for theta!=None")
-            return self.log_marginal_likelihood_value_
-        kernel = self.kernel_.clone_with_theta(theta) if clone_kernel else self.kernel_
-        kernel.theta = np.asarray(theta)
-        with self._work_context():
-            return evaluate(translate_kernel(kernel), self._data(), eval_gradient=eval_gradient)
+    def _evidence_of(self, kernel: Any, *, eval_gradient: bool) -> Any:
+        return evaluate(kernel, self._data(), eval_gradient=eval_gradient)
 
     def _data(self) -> TrainingSet:
         n = len(self.y_train_)

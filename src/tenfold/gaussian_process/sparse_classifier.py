@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.gaussian_process.kernels import CompoundKernel
-from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
-from tenfold.base.mixins import Classifier
+from tenfold.base.docstrings import inherit_descriptions
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.memory import check_memory
 from tenfold.engine.rows import Rows
 from tenfold.gaussian_process import _laplace_binary as binary
-from tenfold.gaussian_process._hyperparameters import (
-    check_kernel_columns,
-    maximize_evidence,
-    warn_about_bounds,
-)
+from tenfold.gaussian_process._hyperparameters import maximize_evidence, warn_about_bounds
 from tenfold.gaussian_process._inducing_points import (
     choose_inducing_points,
     resolve_sparse_kernel,
 )
+from tenfold.gaussian_process._laplace_classifier import LAPLACE_CONSTRAINTS, LaplaceClassifier
 from tenfold.gaussian_process._laplace_softmax import average_softmax, normal_draws
 from tenfold.gaussian_process._sparse_laplace import (
     LabelProblem,
@@ -35,11 +31,11 @@ from tenfold.gaussian_process._sparse_laplace import (
 )
 from tenfold.kernel._gradient_tiles import translate_kernel
 from tenfold.kernel.base import ConstantKernel
-from tenfold.kernel.kernels import KERNEL_NAMES
 from tenfold.kernel.stationary import RBF
 
 
-class SparseGaussianProcessClassifier(Classifier):
+@inherit_descriptions
+class SparseGaussianProcessClassifier(LaplaceClassifier):
     r"""Gaussian-process classification through latent values at a few inducing points.
 
     Latent functions depend on the rows through their values at m inducing points Z alone, and the
@@ -66,14 +62,8 @@ class SparseGaussianProcessClassifier(Classifier):
         Number of inducing points.
     inducing : {"kmeans", "uniform"} or (m, n_features) array
         The inducing points: centers of clusters, rows drawn at random, or these.
-    optimizer : "fmin_l_bfgs_b", callable or None
-        How to maximize the evidence; None keeps the kernel as it is.
-    n_restarts_optimizer : int
-        Further starts, uniform within the bounds of the kernel.
     max_iter_optimizer : int
         Most iterations of the optimizer.
-    max_iter_predict : int
-        Most steps of Newton's method for a mode.
     multi_class : {"one_vs_rest", "one_vs_one", "softmax"}
         How several classes are fitted; see `GaussianProcessClassifier`.
     random_state : int, RandomState or None
@@ -81,14 +71,8 @@ class SparseGaussianProcessClassifier(Classifier):
 
     Attributes
     ----------
-    classes_, n_classes_ : the labels and their number
     inducing_points_ : (m, n_features) array
-    kernel_ : the fitted kernel; a compound of those of all approximations if there are several
-    laplace_ : list of the approximations: of the latent function of the second of two classes, of
-        each class, of each pair of classes, or of all classes at once
     log_marginal_likelihood_value_ : F, the mean of several
-    n_iter_, converged_ : iterations of the search for hyperparameters (the most of several), and
-        whether all searches, those for modes included, converged
     history_ : of one approximation, the negative F ("objective") after each iteration, and
         "seconds"
 
@@ -117,7 +101,6 @@ class SparseGaussianProcessClassifier(Classifier):
     """
 
     _samples_rows = True
-    _min_rows = 2
     _min_classes = 1
     _chunk_rows = 1024
     _law_rows = 1500
@@ -129,15 +112,10 @@ class SparseGaussianProcessClassifier(Classifier):
         "n_inducing": 40,
     }
     _parameter_constraints = {
-        "kernel": [None, StrOptions(set(KERNEL_NAMES)), callable],
+        **LAPLACE_CONSTRAINTS,
         "n_inducing": [Interval(Integral, 1, None, closed="left")],
         "inducing": [StrOptions({"kmeans", "uniform"}), "array-like"],
-        "optimizer": [StrOptions({"fmin_l_bfgs_b"}), callable, None],
-        "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
         "max_iter_optimizer": [Interval(Integral, 1, None, closed="left")],
-        "max_iter_predict": [Interval(Integral, 1, None, closed="left")],
-        "multi_class": [StrOptions({"one_vs_rest", "one_vs_one", "softmax"})],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -153,47 +131,25 @@ class SparseGaussianProcessClassifier(Classifier):
         multi_class: str = "one_vs_rest",
         random_state: Any = None,
     ) -> None:
-        self.kernel = kernel
+        super().__init__(
+            kernel, optimizer, n_restarts_optimizer, max_iter_predict, multi_class, random_state
+        )
         self.n_inducing = n_inducing
         self.inducing = inducing
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
         self.max_iter_optimizer = max_iter_optimizer
-        self.max_iter_predict = max_iter_predict
-        self.multi_class = multi_class
-        self.random_state = random_state
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        k, name = len(self.classes_), type(self).__name__
-        if k == 1:
-            raise ValueError(
-                f"{name} requires 2 or more distinct classes; got 1 class (only class "
-                f"{self.classes_.tolist()[0]!r} is present)"
-            )
+        k, name = self._count_classes(), type(self).__name__
         Z = choose_inducing_points(rows, self.inducing, self.n_inducing, rng, name)
         problems = self._problems(k)
         width = len(Z) * max(problem.n_latent for problem in problems)
         cure = "choose fewer inducing points, or multi_class='one_vs_rest'"
         check_memory(8.0 * 6 * width**2, f"{name} with {width:,} latent values", cure)
         fits = [self._fit_one(rows, Z, problem, rng) for problem in problems]
-        found, reports = [fit[0] for fit in fits], [fit[1] for fit in fits]
-        modes = all(each.converged for each in found)
-        learned = {
-            "inducing_points_": Z,
-            "n_classes_": k,
-            "laplace_": found,
-            "log_marginal_likelihood_value_": np.float64(np.mean([f.log_evidence for f in found])),
-            "n_iter_": max(report.get("n_iter_", 0) for report in reports),
-            "converged_": modes and all(report.get("converged_", True) for report in reports),
-        }
-        if len(reports) == 1 and "history_" in reports[0]:
-            learned["history_"] = reports[0]["history_"]
-        texts = [report["warning_"] for report in reports if "warning_" in report]
-        if not modes:
-            texts.append(
-                f"did not find a mode in max_iter_predict={self.max_iter_predict} steps: raise it"
-            )
-        return {**learned, "warning_": texts[0]} if texts else learned
+        learned = {"inducing_points_": Z, **self._summarize_fits(fits)}
+        if len(fits) == 1 and "history_" in fits[0][1]:
+            learned["history_"] = fits[0][1]["history_"]
+        return learned
 
     def _problems(self, k: int) -> list[LabelProblem]:
         """The approximations that k classes ask for."""
@@ -245,63 +201,13 @@ class SparseGaussianProcessClassifier(Classifier):
 
     _learned_shapes = {"inducing_points_": "e p"}
 
-    def _check_learned(self) -> None:
-        if self.n_classes_ != len(self.classes_):
-            raise ValueError(f"n_classes_ is {self.n_classes_}, not {len(self.classes_)}")
-        problems = self._problems(self.n_classes_)
-        if len(problems) != len(self.laplace_):
-            raise ValueError(f"laplace_ has {len(self.laplace_)} entries, not {len(problems)}")
-        for i, (problem, found) in enumerate(zip(problems, self.laplace_, strict=True)):
-            check_kernel_columns(found.kernel, self.inducing_points_)
-            shapes = found.array_shapes(len(self.inducing_points_), problem.n_latent)
-            for name, shape in shapes.items():
-                value = getattr(found, name)
-                if np.shape(value) != shape or np.asarray(value).dtype.kind != "f":
-                    raise ValueError(f"laplace_[{i}].{name} is not an array of shape {shape}")
+    def _expected_shapes(self) -> Iterator[tuple[Any, tuple]]:
+        Z = self.inducing_points_
+        for problem in self._problems(self.n_classes_):
+            yield Z, (len(Z), problem.n_latent)
 
-    @property
-    def kernel_(self) -> Any:
-        """The fitted kernel, or a compound of those of all approximations."""
-        kernels = [each.kernel for each in self.laplace_]
-        return kernels[0] if len(kernels) == 1 else CompoundKernel(kernels)
-
-    def latent_mean_and_variance(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Moments of the latent function, for two classes.
-
-        Parameters
-        ----------
-        X : array, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-
-        Returns
-        -------
-        latent_mean, latent_var : (n_samples,) arrays
-        """
-        check_is_fitted(self)
-        if self.n_classes_ > 2:
-            raise ValueError(
-                "Returning the mean and variance of the latent function f is only supported for "
-                f"binary classification, received {self.n_classes_} classes."
-            )
-        moments = self._map_rows(X, _chunk_moments, *self._state())
-        return moments[:, 0], moments[:, 1]
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class for each row, (n, k), the latent function averaged out.
-
-        Parameters
-        ----------
-        X : array, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-        """
-        check_is_fitted(self)
-        if self.n_classes_ > 2 and self.multi_class == "one_vs_one":
-            raise ValueError(
-                "one_vs_one multi-class mode does not support predicting probability estimates. "
-                "Use one_vs_rest mode instead."
-            )
-        f, *state = self._probabilities()
-        return self._map_rows(X, f, *state)
+    def _latent_moments(self) -> tuple:
+        return (_chunk_moments, *self._state())
 
     def _scorer(self) -> tuple:
         if self.n_classes_ == 2:
@@ -317,8 +223,7 @@ class SparseGaussianProcessClassifier(Classifier):
 
     def _state(self) -> tuple[np.ndarray, list[SparseLaplace]]:
         """Inducing points and approximations, with kernels of tenfold."""
-        found = [each._replace(kernel=translate_kernel(each.kernel)) for each in self.laplace_]
-        return self.inducing_points_, found
+        return self.inducing_points_, self._translate_kernels()
 
 
 def _binary_moments(chunk: Chunk, Z: np.ndarray, found: SparseLaplace) -> np.ndarray:

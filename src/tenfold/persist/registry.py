@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import fields, is_dataclass
+from functools import cache
 from importlib import import_module
 from inspect import signature
 from typing import Any
@@ -131,11 +132,18 @@ def is_learned_attribute(cls: type, name: str) -> bool:
     return name.isidentifier() and marked and "__" not in name and not hasattr(cls, name)
 
 
+@cache
+def tags_by_class_name() -> dict[str, list[str]]:
+    """Short name of a class -> tags that may stand for it."""
+    found: dict[str, list[str]] = {}
+    for tag in {**CLASS_TAGS, **CONSTRUCTOR_ARGUMENTS}:
+        found.setdefault(CLASS_TAGS.get(tag, tag).rpartition(".")[2], []).append(tag)
+    return found
+
+
 def tag_of(cls: type) -> str | None:
     """Tag of a class that a file may hold beside models, or None."""
-    end = "." + cls.__name__
-    paths = CLASS_TAGS | {name: name for name in CONSTRUCTOR_ARGUMENTS if name not in CLASS_TAGS}
-    tags = [tag for tag, path in paths.items() if path.endswith(end)]
+    tags = tags_by_class_name().get(cls.__name__, ())
     return next((tag for tag in tags if find_tagged_class(tag) is cls), None)
 
 
