@@ -23,7 +23,6 @@ from tenfold.distributions.discrete import Poisson
 from tenfold.distributions.independent import Independent
 from tenfold.distributions.normal import Gaussian
 from tenfold.io.sequences import Ragged
-from tenfold.sequence._hmm_messages import log_forward_messages
 from tenfold.testing.instances import clone_model as clone
 
 NUMBERS = dict(np.load(Path(__file__).parents[1] / "reference" / "hmmlearn_numbers.npz"))
@@ -465,34 +464,12 @@ def test_impossible_sequences_are_named():
         model.fit([np.array([[0], [1]]), np.array([[2]])])
 
 
-def lost_path(distance, n_outliers):
-    """A chain that cannot return, and steps that pretend for a while that it has gone on."""
-    model = GaussianHMM(2, covariance_type="diag", init_params="", n_iter=2)
-    model.startprob_, model.transmat_ = np.array([1.0, 0]), np.array([[0.9, 0.1], [0, 1.0]])
-    model.means_, model.covars_ = np.array([[0.0], [distance]]), np.ones((2, 1))
-    x = np.random.default_rng(0).normal(size=(300, 1))
-    x[100 : 100 + n_outliers] = distance
-    log_B = -0.5 * (x - [0, distance]) ** 2 - 0.5 * np.log(2 * np.pi)
-    return model, x, log_B
-
-
-@pytest.mark.parametrize(("distance", "n_outliers"), [(50.0, 1), (25.0, 5), (8.0, 60)])
-def test_a_path_that_underflows_is_scored_in_logarithms_and_never_lost_in_silence(
-    distance, n_outliers
-):
-    model, x, log_B = lost_path(distance, n_outliers)
-    messages = log_forward_messages(model.startprob_, model.transmat_, log_B)
-    others = np.zeros((5, 1))
-    found = model.log_prob([others, x])
-    assert found[1] == pytest.approx(np.logaddexp(*messages[-1]), rel=1e-12)
-    assert found[0] == pytest.approx(model.score(others), rel=1e-12)
-    assert found[1] >= model.decode(x)[0] - 1e-6
-    for ask in (model.predict_proba, model.filter, model.fit):
-        with pytest.raises(ValueError, match=r"sequence 1 .* too far apart for floating point"):
-            ask([others, x])
-    for ask in (model.score, model.filter, model.predict_proba, model.predict_next):
-        with pytest.raises(ValueError, match="too far apart"):
-            ask(np.concatenate([x, np.zeros((5000, 1))]))
+def test_samples_need_steps_and_a_state_that_exists():
+    model, _ = course_model()
+    for params in ({"n_samples": 0}, {"n_samples": 2, "currstate": 2}):
+        with pytest.raises(ValueError, match="give"):
+            model.sample(**params)
+    assert model.sample(2, currstate=1)[1][0] == 1
 
 
 def test_bad_input_is_refused_in_words():
@@ -554,3 +531,11 @@ def test_spherical_variances_may_have_hmmlearns_shapes(shape):
     model.startprob_, model.transmat_ = np.full(2, 0.5), np.full((2, 2), 0.5)
     model.means_, model.covars_ = np.array([[0.0], [1.0]]), np.array([4.0, 3.0]).reshape(shape)
     assert model.sample(5, random_state=0)[0].shape == (5, 1)
+
+
+def test_warnings_and_errors_name_the_parameters_of_the_model():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    with pytest.warns(ConvergenceWarning, match="n_iter=1 iterations"):
+        model = GaussianHMM(2, n_iter=1, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="whole number of steps"):
+        model.smooth_fixed_lag(X, lag=1.5)

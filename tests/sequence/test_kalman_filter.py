@@ -141,3 +141,11 @@ def test_bad_parameters_are_named():
         KalmanFilter(learn="x").fit(np.zeros((5, 1)))
     with pytest.raises(Exception, match="not fitted"):
         KalmanFilter().filter(np.zeros((5, 1)))
+
+
+def test_a_column_without_entries_is_skipped_and_a_table_without_entries_is_refused():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    X[:, 1] = np.nan
+    assert np.isfinite(KalmanFilter(max_iter=2, tol=1e9).fit(X).transition_matrix_).all()
+    with pytest.raises(ValueError, match="all entries are missing"):
+        KalmanFilter().fit(np.full((5, 2), np.nan))

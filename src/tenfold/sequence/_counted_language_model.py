@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
@@ -43,20 +44,37 @@ class CountedLanguageModel(LanguageModel):
             numbers: Any = defaultdict(count(_RAW_FIRST).__next__)
             number = numbers.__getitem__
         else:
-            fixed = sort_symbols(self.vocabulary)
+            fixed = sort_symbols(set(self.vocabulary))
             numbers = {symbol: n + _RAW_FIRST for n, symbol in enumerate(fixed)}
             number = lambda symbol: numbers.get(symbol, _RAW_UNKNOWN)  # noqa: E731 - one of two
         counter, n_documents = NgramCounter(self.order, _RAW_BEGIN), 0
-        for symbols, starts in self._encoder().encode(documents, number):
-            n_documents += len(starts) - 1
-            if self.boundaries:
-                symbols, starts = append_end(symbols, starts, _RAW_END)
-            counter.add(symbols, starts)
+        for symbols, starts, repeated in self._encode(documents, number, _RAW_END):
+            n_documents += len(starts) - 1 if not repeated else 0
+            counter.add(symbols, starts, repeated)
         ordered = sort_symbols(numbers)
         raw = np.fromiter(map(numbers.__getitem__, ordered), np.int64, len(ordered))
         places = np.arange(len(ordered) + _RAW_FIRST)
         places[raw] = np.arange(len(ordered)) + _RAW_FIRST
         return ordered, counter, places, n_documents
+
+    def _encode(
+        self, documents: Any, number: Callable[[Any], int], end: int
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
+        """Numbers of the symbols of batches of documents, where documents begin, and repetitions.
+
+        Of a file that is one stream, parts are given; the first symbols of each but the first
+        repeat the context at the end of the part before, and so many stand in the third place.
+        """
+        context, one_stream = np.empty(0, np.int64), self._is_stream(documents)
+        for symbols, starts in self._encoder().encode(documents, number):
+            if self.boundaries:
+                yield *append_end(symbols, starts, end), 0
+            elif not one_stream:
+                yield symbols, starts, 0
+            else:
+                joined = np.concatenate([context, symbols])
+                yield joined, np.array([0, len(joined)]), len(context)
+                context = joined[max(len(joined) - self.order + 1, 0) :]
 
     def _require_counts(self) -> tuple[list[Any], NgramCounts, int]:
         check_is_fitted(self)

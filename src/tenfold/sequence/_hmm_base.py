@@ -22,16 +22,16 @@ from tenfold.mixture._init import draw_initial_centers
 from tenfold.optim.convergence import until_converged
 from tenfold.sequence._hmm_data import SequenceData, open_data
 from tenfold.sequence._hmm_lanes import HiddenChain, check_labels
-from tenfold.sequence._hmm_passes import ExpectedCounts, count_best_path, count_expected
+from tenfold.sequence._hmm_passes import (
+    ExpectedCounts,
+    count_best_path,
+    count_expected,
+    measure_likelihood,
+)
 from tenfold.sequence._hmm_pieces import find_edge_states, send_messages
 from tenfold.sequence._hmm_queries import HMMQueries
 from tenfold.sequence._transition_structure import TransitionStructure
 
-_TOO_FAR_APART = (
-    "paths of a sequence differ in probability by more than floating-point numbers can hold (a "
-    "factor of 1e308), and no transition leads from one to another: begin with parameters nearer "
-    "to the data (means_, larger covars_), or allow more transitions (transmat_prior above 1)"
-)
 _ROUNDING = 1e-9  # share of the log-likelihood by which rounding may lower it
 
 HMM_CONSTRAINTS: dict[str, Any] = {
@@ -84,11 +84,6 @@ class BaseHMM(Estimator, HMMQueries):
     _nan_ok = True
     _emission_letters = ""  # of `params` and `init_params`
     _parameter_constraints: dict[str, Any] = HMM_CONSTRAINTS
-
-    def _set_chain_params(self, given: dict[str, Any]) -> None:
-        """Set the parameters that all hidden Markov models share."""
-        for name in HMM_CONSTRAINTS:
-            setattr(self, name, given[name])
 
     def fit(  # pyright: ignore[reportIncompatibleMethodOverride] - hmmlearn's order
         self,
@@ -157,6 +152,7 @@ class BaseHMM(Estimator, HMMQueries):
         structure = self._structure()
         first = self._initialize(data, structure, rng)
         loop = until_converged((first, -np.inf), tol=self.tol, max_iter=self.n_iter)
+        counts = None
         for model, previous in loop:
             counts = self._count(data, model)
             value = counts.log_likelihood + self._log_prior(model, structure)
@@ -167,9 +163,9 @@ class BaseHMM(Estimator, HMMQueries):
         report = loop.report
         if self.n_iter == 0:  # nothing was to be learned, and nothing is claimed
             report["warning_"] = ""
-        final = self._count(data, model)
-        self._warn_dead_states(final)
-        return TrainingRun(model, final.log_likelihood, report)
+        if counts is not None:
+            self._warn_dead_states(counts)
+        return TrainingRun(model, self._measure_likelihood(data, model), report)
 
     def _count(self, data: SequenceData, model: HiddenChain) -> ExpectedCounts:
         """The E-step; long sequences need a pass before it."""
@@ -177,13 +173,19 @@ class BaseHMM(Estimator, HMMQueries):
         if self.training == "em":
             if grid is not None:
                 grid = send_messages(rows, model, grid)
-            counts = rows.total(count_expected, model, grid)
-            if not np.isfinite(counts.transitions).all():
-                raise ArithmeticError(_TOO_FAR_APART)
-            return counts
+            return rows.total(count_expected, model, grid)
         if grid is not None:
             grid, _ = find_edge_states(rows, model, grid)
         return rows.total(count_best_path, model, grid)
+
+    def _measure_likelihood(self, data: SequenceData, model: HiddenChain) -> float:
+        """What the training raises, without the prior."""
+        if self.training != "em":
+            return self._count(data, model).log_likelihood
+        grid = data.grid
+        if grid is not None:
+            grid = send_messages(data.rows, model, grid)
+        return data.rows.total(measure_likelihood, model, grid).value
 
     def _structure(self) -> TransitionStructure:
         return TransitionStructure.of(

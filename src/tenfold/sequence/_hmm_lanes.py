@@ -1,4 +1,4 @@
-"""Messages of hidden Markov models in the lanes of a chunk: filter, smoother, best paths.
+"""Steps of hidden Markov models in the lanes of a chunk, and best paths along them.
 
 A chunk holds whole sequences, or steps of sequences that go on in other chunks; a `StepGrid` then
 says where sequences begin and what the neighboring chunks tell.
@@ -14,13 +14,7 @@ from tenfold._compiled.lanes import LANES
 from tenfold.engine.chunk import Chunk
 from tenfold.io.sequences import Ragged
 from tenfold.sequence._hmm_emissions import Emission
-from tenfold.sequence._hmm_numba import (
-    filter_lanes,
-    follow_best,
-    scale_columns,
-    smooth_lanes,
-    trace_best,
-)
+from tenfold.sequence._hmm_numba import follow_best, trace_best
 from tenfold.sequence._lanes import LaneLayout
 
 
@@ -49,8 +43,10 @@ class StepGrid(NamedTuple):
     offsets : (n_sequences + 1,) first step of each sequence
     weights : (n_sequences,) weights of the sequences, or None
     rows, pieces : steps and pieces of a full chunk
-    before : (n_pieces, K) filtered probabilities of the step before each piece, or its state
-    after : (n_pieces, K) backward message of the last step of each piece, or its state
+    before : (n_pieces, K) logarithms of filtered probabilities of the step before each piece, or
+        the state of that step
+    after : (n_pieces, K) logarithms of the backward message of the last step of each piece, or
+        the state of that step
     """
 
     offsets: np.ndarray
@@ -109,6 +105,10 @@ class LaneSteps(NamedTuple):
         sums = np.add.reduceat(np.append(terms, 0.0), self.offsets[:-1])
         return np.where(lengths > 0, sums, 0.0)
 
+    def find_sequence(self, step: int) -> int:
+        """Number of the sequence of a step."""
+        return self.first + int(np.searchsorted(self.offsets, step, "right")) - 1
+
 
 def lay_out(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> LaneSteps:
     """Steps and their log-densities in lanes; a step with a known state has no other."""
@@ -126,7 +126,7 @@ def lay_out(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> LaneStep
         first = int(numbers[0])
         weights = None if grid.weights is None else grid.weights[numbers]
         known = chunk.y
-    lanes = np.take(values, layout.order, axis=0).astype(np.float64)
+    lanes = np.take(values, layout.order, axis=0).astype(np.float64, copy=False)
     if not np.isfinite(lanes.sum()) and np.isinf(lanes).any():  # NaN is a missing entry
         _refuse_infinity(values, offsets, first)
     view = model.emission.prepare(lanes)
@@ -161,95 +161,6 @@ def check_labels(labels: np.ndarray, K: int) -> np.ndarray:
             "unknown"
         )
     return known
-
-
-class Filtered(NamedTuple):
-    """Filtered probabilities of a chunk.
-
-    Attributes
-    ----------
-    steps : the chunk in lanes; its log-densities have become densities
-    B, alpha : (K, n_columns) densities, and filtered probabilities
-    scale : (n_columns,)
-    terms : (n_steps,) log-density of each step given those before it; not finite if impossible
-    before : (K, 8) filtered probabilities of the step before each lane
-    """
-
-    steps: LaneSteps
-    B: np.ndarray
-    alpha: np.ndarray
-    scale: np.ndarray
-    terms: np.ndarray
-    before: np.ndarray
-
-    def check_possible(self) -> Filtered:
-        """Raise an error if a sequence is impossible."""
-        bad = np.flatnonzero(~np.isfinite(self.terms))
-        if len(bad):
-            number = int(np.searchsorted(self.steps.offsets, bad[0], "right")) - 1
-            raise ImpossibleSequenceError(self.steps.first + number)
-        return self
-
-
-class ImpossibleSequenceError(ValueError):
-    """A sequence that the model cannot produce, or only by paths that underflow."""
-
-    def __init__(self, sequence: int) -> None:
-        super().__init__(
-            f"sequence {sequence} has probability zero: transitions or emissions with probability "
-            "zero forbid it, or the paths that they leave are too far apart for floating point. "
-            "Allow them (startprob_, transmat_, priors above 1), widen the variances, or leave the "
-            "sequence out"
-        )
-        self.sequence = sequence
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.sequence,)
-
-
-def filter_chunk(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> Filtered:
-    """Filtered probabilities of the steps of a chunk."""
-    steps = lay_out(chunk, model, grid)
-    K, n = steps.log_B.shape
-    side = None if grid is None else grid.edges(chunk)[0]
-    before = fill_lanes(side, 1 / K, K)
-    B, shift = steps.log_B, np.empty(n)
-    scale_columns(B, shift)
-    alpha, scale, codes = np.empty((K, n)), np.empty(n), steps.layout.codes
-    A = model.transition.ravel()
-    flat = B.reshape(-1), codes, model.start, A, before.reshape(-1), alpha.reshape(-1), scale
-    filter_lanes(*flat, 0, n)
-    with np.errstate(divide="ignore"):
-        terms = np.take(np.log(scale) + shift, steps.layout.places)
-    return Filtered(steps, B, alpha, scale, terms, before)
-
-
-def fill_lanes(side: np.ndarray | None, usual: float, K: int) -> np.ndarray:
-    """Vectors of the lanes, (K, 8), from those of the pieces of a chunk."""
-    lanes = np.full((K, LANES), usual)
-    if side is not None:
-        lanes[:, : len(side)] = side.T
-    return lanes
-
-
-def smooth_chunk(
-    chunk: Chunk, model: HiddenChain, grid: StepGrid | None, found: Filtered
-) -> np.ndarray:
-    """Smoothed probabilities, (K, n_columns); the densities of `found` become messages."""
-    K, n = found.alpha.shape
-    side = None if grid is None else grid.edges(chunk)[1]
-    after = fill_lanes(side, 1.0, K)
-    gamma = np.empty((K, n))
-    A_transposed = model.transition.T.ravel()
-    flat = found.B.reshape(-1), found.steps.layout.codes, A_transposed, found.alpha.reshape(-1)
-    beta = np.empty(K * LANES)
-    smooth_lanes(*flat, found.scale, after.reshape(-1), beta, gamma.reshape(-1))
-    places = found.steps.layout.places
-    bad = np.flatnonzero(~np.isfinite(gamma.sum(axis=0)[places]))
-    if len(bad):  # a state that had underflowed is needed later
-        number = int(np.searchsorted(found.steps.offsets, bad[0], "right")) - 1
-        raise ImpossibleSequenceError(found.steps.first + number)
-    return gamma
 
 
 class BestPath(NamedTuple):

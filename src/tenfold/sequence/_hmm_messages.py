@@ -1,6 +1,6 @@
 """Messages of hidden Markov models in logarithms, as textbooks write them.
 
-Fits and predictions use the scaled messages of `_hmm_numba`; these are for reading and checking.
+Fits and predictions use the scaled messages of `_hmm_numba` where they can.
 """
 
 from __future__ import annotations
@@ -10,30 +10,27 @@ from typing import Any
 import numpy as np
 
 from tenfold.math.links import log_sum_exp
+from tenfold.sequence._hmm_log_numba import filter_logs, smooth_logs
 
 
 def log_forward_messages(
     start: np.ndarray, transition: np.ndarray, log_B: np.ndarray
 ) -> np.ndarray:
     """Logarithms of p(x_1 ... x_t, s_t), (n_steps, K)."""
+    messages, scales = np.empty_like(log_B), np.empty(len(log_B))
     with np.errstate(divide="ignore"):
         log_start, log_A = np.log(start), np.log(transition)
-    messages = np.empty_like(log_B)
-    for t in range(len(log_B)):
-        if t == 0:
-            messages[t] = log_start + log_B[t]
-        else:
-            messages[t] = log_sum_exp(messages[t - 1] + log_A.T) + log_B[t]
-    return messages
+    begins = np.arange(len(log_B)) == 0
+    filter_logs(log_B, begins, log_start, log_A, np.zeros(len(start)), messages, scales)
+    return messages + np.cumsum(scales)[:, None]
 
 
 def log_backward_messages(transition: np.ndarray, log_B: np.ndarray) -> np.ndarray:
     """Logarithms of p(x_{t+1} ... x_T | s_t), (n_steps, K)."""
+    messages, (n, K) = np.empty_like(log_B), log_B.shape
     with np.errstate(divide="ignore"):
         log_A = np.log(transition)
-    messages = np.zeros_like(log_B)
-    for t in range(len(log_B) - 2, -1, -1):
-        messages[t] = log_sum_exp(log_A + log_B[t + 1] + messages[t + 1])
+    smooth_logs(log_B, np.arange(n) == 0, log_A, np.zeros(n), np.zeros(K), messages)
     return messages
 
 

@@ -67,12 +67,36 @@ def _has_codes(codes, at):
     return False
 
 
+@njit(**INNER_OPTIONS)
+def _raise_lanes(codes, K, at, alpha, scale, floor):
+    """Raise the joint probabilities of states and a step, alpha times scale, to a floor."""
+    n = len(codes)
+    for c in range(at, at + LANES):
+        if codes[c] == PAD:
+            continue
+        if not scale[c] > 0:
+            scale[c] = K * floor
+            for k in range(K):
+                alpha[k * n + c] = 1.0 / K
+            continue
+        low, added = floor / scale[c], 0.0
+        for k in range(K):
+            if alpha[k * n + c] < low:
+                added += low - alpha[k * n + c]
+                alpha[k * n + c] = low
+        inverse = 1.0 / (1.0 + added)
+        scale[c] *= 1.0 + added
+        for k in range(K):
+            alpha[k * n + c] *= inverse
+
+
 @njit(**ENTRY_OPTIONS)
-def filter_lanes(B, codes, start, A, before, alpha, scale, first, end):
+def filter_lanes(B, codes, start, A, before, alpha, scale, first, end, floor):
     """Filtered probabilities of the states, and the scale of each step, of columns first:end.
 
     `before`, (K, 8), are those of the steps before the first ones, where a sequence goes on. A step
-    that is impossible has the scale zero, and NaN follows until the next sequence.
+    that is impossible has the scale zero, and NaN follows until the next sequence. With a `floor`
+    above what underflow can take away, scales are upper bounds of the true ones.
     """
     K, n = len(start), len(codes)
     table, place, stride = before, 0, LANES
@@ -80,6 +104,8 @@ def filter_lanes(B, codes, start, A, before, alpha, scale, first, end):
         step_forward(table, place, stride, A, K, B, alpha, at, n, scale)
         if _has_codes(codes, at):
             _begin_lanes(B, codes, start, K, at, table, place, stride, alpha, scale)
+        if floor > 0:
+            _raise_lanes(codes, K, at, alpha, scale, floor)
         table, place, stride = alpha, at, n
 
 

@@ -8,23 +8,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold._compiled.lanes import LANES
 from tenfold.engine.chunk import Chunk
-from tenfold.math.links import log_sum_exp
 from tenfold.sequence._hmm_lanes import (
-    Filtered,
     HiddenChain,
-    ImpossibleSequenceError,
     StepGrid,
     check_labels,
     decode_chunk,
-    filter_chunk,
     lay_out,
     log_chain,
+)
+from tenfold.sequence._hmm_log_numba import draw_path_from_logs, smooth_logs_with_lag
+from tenfold.sequence._hmm_paths_numba import draw_path, find_k_best_paths, smooth_with_lag
+from tenfold.sequence._hmm_smoother import (
+    Filtered,
+    ImpossibleSequenceError,
+    filter_chunk,
     smooth_chunk,
 )
-from tenfold.sequence._hmm_messages import log_forward_messages
-from tenfold.sequence._hmm_paths_numba import draw_path, find_k_best_paths, smooth_with_lag
 
 
 class ExpectedCounts(NamedTuple):
@@ -46,32 +46,44 @@ class ExpectedCounts(NamedTuple):
 
 def count_expected(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> ExpectedCounts:
     """The E-step of Baum-Welch."""
-    found = filter_chunk(chunk, model, grid).check_possible()
-    gamma = smooth_chunk(chunk, model, grid, found)
-    steps, layout, messages = found.steps, found.steps.layout, found.B
+    found, gamma = smoothed = smooth_chunk(
+        chunk, model, grid, filter_chunk(chunk, model, grid).check_possible()
+    )
+    steps, layout, weights = found.steps, found.steps.layout, None
     likelihood = float(found.terms.sum())
     if steps.weights is not None:
         weights = np.asarray(steps.weights, np.float64)
         likelihood = float(weights @ found.terms)
-        columns = np.take(weights, layout.order)
-        gamma *= columns
-        messages *= columns
-    pairs = found.alpha[:, :-LANES] @ messages[:, LANES:].T
-    pairs += found.before @ messages[:, :LANES].T
+        gamma *= np.take(weights, layout.order)
     return ExpectedCounts(
         likelihood,
         gamma[:, layout.codes == 1].sum(axis=1),
-        pairs * model.transition,
+        smoothed.count_pairs(model.transition, weights),
         model.emission.statistic(found.steps.view, gamma),
     )
+
+
+class SequenceLikelihood(NamedTuple):
+    """Log-likelihood of sequences, weighted."""
+
+    value: float
+
+
+def measure_likelihood(
+    chunk: Chunk, model: HiddenChain, grid: StepGrid | None
+) -> SequenceLikelihood:
+    """Log-likelihood of the sequences of a chunk."""
+    found = filter_chunk(chunk, model, grid).check_possible()
+    if found.steps.weights is None:
+        return SequenceLikelihood(float(found.terms.sum()))
+    return SequenceLikelihood(float(np.asarray(found.steps.weights, np.float64) @ found.terms))
 
 
 def count_best_path(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> ExpectedCounts:
     """The same counts along the most probable path of each sequence: Viterbi training."""
     steps, states, terms, before = decode_chunk(chunk, model, grid)
     if not np.isfinite(terms).all():
-        number = np.searchsorted(steps.offsets, np.argmin(terms), "right") - 1
-        raise ImpossibleSequenceError(steps.first + int(number))
+        raise ImpossibleSequenceError(steps.find_sequence(int(np.argmin(terms))))
     K, layout = len(model.start), steps.layout
     weights = np.ones(len(states)) if steps.weights is None else steps.weights.astype(np.float64)
     gamma = np.zeros((K, len(layout.codes)))
@@ -110,37 +122,12 @@ def score_sequences(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> 
     sums = found.steps.by_sequence(found.terms)
     sums = np.where(np.isnan(sums), -np.inf, sums)
     if grid is None:
-        return SequenceSums(chunk.first, _score_lost_paths(chunk, model, sums))
+        return SequenceSums(chunk.first, sums)
     numbers = grid.sequences(chunk.first, chunk.first + chunk.rows)
     own = numbers[found.steps.offsets[:-1]] - numbers[0]
     placed = np.zeros(own[-1] + 1)
     placed[own] = sums  # empty sequences lie between
     return SequenceSums(int(numbers[0]), placed)
-
-
-def _find_lost_paths(chunk: Chunk, model: HiddenChain, sums: np.ndarray) -> np.ndarray:
-    """Numbers of the sequences whose best path is more probable than all that messages kept.
-
-    A state whose share underflows is found again through the others if they lead back to it. If
-    not, steps that only it explains seem impossible, or nearly so.
-    """
-    if model.transition.all():
-        return np.empty(0, np.int64)
-    path = decode_chunk(chunk, model, None)
-    best = path.steps.by_sequence(path.terms)
-    return np.flatnonzero(sums < best - 1e-9 * np.abs(best))
-
-
-def _score_lost_paths(chunk: Chunk, model: HiddenChain, sums: np.ndarray) -> np.ndarray:
-    """The same, in logarithms where the scaled messages have lost the best path."""
-    lost = _find_lost_paths(chunk, model, sums)
-    if len(lost):
-        steps, sums = lay_out(chunk, model, None), sums.copy()
-        log_B = steps.layout.collect(steps.log_B)
-        for row in lost:
-            own = log_B[steps.offsets[row] : steps.offsets[row + 1]]
-            sums[row] = log_sum_exp(log_forward_messages(model.start, model.transition, own)[-1])
-    return sums
 
 
 class StepTable(NamedTuple):
@@ -164,26 +151,16 @@ class JoinSteps:
         return StepTable(self.function(chunk, *state))
 
 
-def _filter_safely(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> Filtered:
-    """Filtered probabilities; an error where they have lost the best path of a sequence."""
-    found = filter_chunk(chunk, model, grid).check_possible()
-    if grid is None:
-        lost = _find_lost_paths(chunk, model, found.steps.by_sequence(found.terms))
-        if len(lost):
-            raise ImpossibleSequenceError(found.steps.first + int(lost[0]))
-    return found
-
-
 def filter_steps(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> np.ndarray:
     """Probability of each state given the steps so far."""
-    found = _filter_safely(chunk, model, grid)
+    found = filter_chunk(chunk, model, grid).check_possible()
     return np.ascontiguousarray(found.steps.layout.collect(found.alpha))
 
 
 def smooth_steps(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> np.ndarray:
     """Probability of each state given all steps of its sequence."""
     found = filter_chunk(chunk, model, grid).check_possible()
-    gamma = smooth_chunk(chunk, model, grid, found)
+    found, gamma = smooth_chunk(chunk, model, grid, found)
     return np.ascontiguousarray(found.steps.layout.collect(gamma))
 
 
@@ -205,7 +182,7 @@ def density_steps(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> np
 
 def filter_last_steps(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> StepTable:
     """Filtered probabilities of the last steps of the sequences that end in a chunk."""
-    found = _filter_safely(chunk, model, grid)
+    found = filter_chunk(chunk, model, grid).check_possible()
     steps = found.steps
     ends = steps.offsets[1:][np.diff(steps.offsets) > 0] - 1
     if grid is not None:
@@ -282,34 +259,48 @@ def _collect(chunk: Chunk, model: HiddenChain) -> _Collected:
 
 def lag_chunk(chunk: Chunk, model: HiddenChain, lag: int) -> StepTable:
     """Probability of each state given the steps up to `lag` later ones."""
-    _, B, alpha = _collect(chunk, model)
+    found, B, alpha = _collect(chunk, model)
     gamma = np.empty_like(alpha)
-    smooth_with_lag(B, chunk.X.offsets, model.transition, alpha, lag, gamma)
+    log_A = log_chain(model)[1]
+    logs = {stretch.number: stretch for stretch in found.stretches}
+    for row in range(len(chunk.X)):
+        own = slice(*chunk.X.offsets[row : row + 2])
+        if row in logs:
+            smooth_logs_with_lag(logs[row].log_B, log_A, logs[row].log_alpha, lag, gamma[own])
+        else:
+            smooth_with_lag(B[own], model.transition, alpha[own], lag, gamma[own])
     return StepTable(gamma)
 
 
 def pair_chunk(chunk: Chunk, model: HiddenChain) -> StepTable:
     """Probability of each pair of states of a step and the next one; zero after last steps."""
     found = filter_chunk(chunk, model, None).check_possible()
-    smooth_chunk(chunk, model, None, found)
+    found, _ = smooth_chunk(chunk, model, None, found)
     alpha, messages = (found.steps.layout.collect(table) for table in (found.alpha, found.B))
     n, K = alpha.shape
     pairs = np.zeros((n, K, K))
     pairs[:-1] = alpha[:-1, :, None] * model.transition * messages[1:, None, :]
+    log_A = log_chain(model)[1]
+    for stretch in found.stretches:
+        pairs[stretch.low : stretch.high - 1] = stretch.pair_probabilities(log_A)
     return StepTable(pairs)
 
 
 def draw_paths(chunk: Chunk, model: HiddenChain, seed: int, n_draws: int) -> StepTable:
     """Paths drawn from the posterior, (n_steps, n_draws)."""
-    _, _, alpha = _collect(chunk, model)
-    offsets = chunk.X.offsets
+    found, _, alpha = _collect(chunk, model)
+    offsets, log_A = chunk.X.offsets, log_chain(model)[1]
+    logs = {stretch.number: stretch.log_alpha for stretch in found.stretches}
     paths = np.empty((n_draws, len(alpha)), np.int64)
     for row in range(len(chunk.X)):
         low, high = offsets[row], offsets[row + 1]
         rng = np.random.Generator(np.random.Philox(key=[seed, chunk.first + row]))
         for draw in range(n_draws):
-            draws = rng.random(high - low)
-            draw_path(alpha[low:high], model.transition, draws, paths[draw, low:high])
+            draws, path = rng.random(high - low), paths[draw, low:high]
+            if row in logs:
+                draw_path_from_logs(logs[row], log_A, draws, path)
+            else:
+                draw_path(alpha[low:high], model.transition, draws, path)
     return StepTable(np.ascontiguousarray(paths.T))
 
 

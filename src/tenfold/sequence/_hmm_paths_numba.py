@@ -1,4 +1,4 @@
-"""Messages of one sequence at a time: lags, pairs, several paths, drawn paths.
+"""Messages of one sequence at a time: lags, several paths, drawn paths.
 
 Tables are (n_steps, K). What fits and predictions do most is in `_hmm_numba`.
 """
@@ -10,52 +10,27 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def smooth_pairs(B, offsets, A, alpha, scale, gamma, xi):
-    """Smoothed probabilities of states and of pairs of neighbouring states, step by step."""
-    K = alpha.shape[1]
-    beta, message = np.empty(K), np.empty(K)
-    for s in range(len(offsets) - 1):
-        low, high = offsets[s], offsets[s + 1]
-        beta[:] = 1.0
-        for t in range(high - 1, low - 1, -1):
-            for k in range(K):
-                gamma[t, k] = alpha[t, k] * beta[k]
-            if t == low:
-                break
-            for k in range(K):
-                message[k] = B[t, k] * beta[k] / scale[t]
-            for i in range(K):
-                total = 0.0
-                for j in range(K):
-                    moved = A[i, j] * message[j]
-                    xi[t - 1, i, j] = alpha[t - 1, i] * moved
-                    total += moved
-                beta[i] = total
-
-
-@njit(cache=True, nogil=True)
-def smooth_with_lag(B, offsets, A, alpha, lag, gamma):
-    """Probabilities of each state given the steps up to `lag` further ones."""
-    K = alpha.shape[1]
+def smooth_with_lag(B, A, alpha, lag, gamma):
+    """Probabilities of each state of one sequence given the steps up to `lag` further ones."""
+    T, K = alpha.shape
     beta, moved = np.empty(K), np.empty(K)
-    for s in range(len(offsets) - 1):
-        for t in range(offsets[s], offsets[s + 1]):
-            beta[:] = 1.0
-            for u in range(min(t + lag, offsets[s + 1] - 1), t, -1):
-                total = 0.0
-                for i in range(K):
-                    moved[i] = 0.0
-                    for j in range(K):
-                        moved[i] += A[i, j] * B[u, j] * beta[j]
-                    total += moved[i]
-                for i in range(K):
-                    beta[i] = moved[i] / total
+    for t in range(T):
+        beta[:] = 1.0
+        for u in range(min(t + lag, T - 1), t, -1):
             total = 0.0
-            for k in range(K):
-                gamma[t, k] = alpha[t, k] * beta[k]
-                total += gamma[t, k]
-            for k in range(K):
-                gamma[t, k] /= total
+            for i in range(K):
+                moved[i] = 0.0
+                for j in range(K):
+                    moved[i] += A[i, j] * B[u, j] * beta[j]
+                total += moved[i]
+            for i in range(K):
+                beta[i] = moved[i] / total
+        total = 0.0
+        for k in range(K):
+            gamma[t, k] = alpha[t, k] * beta[k]
+            total += gamma[t, k]
+        for k in range(K):
+            gamma[t, k] /= total
 
 
 @njit(cache=True, nogil=True)

@@ -61,21 +61,22 @@ def _write_rows(current, one, agree, rows):
 
 
 @njit(cache=True, nogil=True)
-def multiply_lanes(B, codes, start, A, factors, rows):
+def multiply_lanes(B, codes, start, A, factors, constants, rows, floor):
     """Products of the lanes of a chunk; whether all rows of a lane agree.
 
-    `factors`, (8, K), get the logarithms of the factors of the rows, up to a constant of a lane;
-    `rows`, (8, K, K), get the rows, each with sum one, or NaN if its state is impossible.
+    `factors`, (8, K), get the logarithms of the factors of the rows, and `constants`, (8,), what
+    is to be added to all of a lane; `rows`, (8, K, K), get the rows, each with sum one, or NaN if
+    its state is impossible. `floor` is that of `filter_lanes`.
     """
     K, n = len(start), len(codes)
     alpha, scale = np.empty(K * n), np.empty(n)
     current = _first_rows(K, 1.0, 0.0)
-    factors[:] = 0.0
+    factors[:], constants[:] = 0.0, 0.0
     agree, at = np.zeros(LANES, np.bool_), 0
     while at < n and not agree.all():
         end = min(at + _WINDOW * LANES, n)
         for i in range(K):
-            filter_lanes(B, codes, start, A, current[i], alpha, scale, at, end)
+            filter_lanes(B, codes, start, A, current[i], alpha, scale, at, end, floor)
             _keep_last(alpha, end, current[i])
             for c in range(at, end):
                 if factors[c % LANES, i] > -np.inf:
@@ -86,8 +87,10 @@ def multiply_lanes(B, codes, start, A, factors, rows):
             agree[lane] = _rows_agree(current, factors[lane], lane)
     one = _choose_rows(current, factors)
     if at < n:
-        filter_lanes(B, codes, start, A, one, alpha, scale, at, n)
+        filter_lanes(B, codes, start, A, one, alpha, scale, at, n, floor)
         _keep_last(alpha, n, one)
+        for c in range(at, n):
+            constants[c % LANES] += np.log(scale[c]) if scale[c] > 0 else -np.inf
     _write_rows(current, one, agree, rows)
     return agree
 
@@ -105,52 +108,6 @@ def _rows_agree(current, factors, lane):
             if not abs(a - b) <= _AGREE * min(a, b):
                 return False
     return True
-
-
-@njit(cache=True, nogil=True)
-def join_messages(  # noqa: C901 - there and back
-    factors, rows, where, before, after
-):
-    """Messages at the edges of pieces: filtered before each, backward after each.
-
-    `rows`, (n_rows, K), hold one row of each piece, or K rows; piece p has those from `where[p]` up
-    to `where[p + 1]`.
-    """
-    n, K = factors.shape
-    left = np.empty(K)
-    before[0] = 1.0 / K
-    for p in range(n - 1):
-        vector, single = before[p + 1], where[p + 1] - where[p] == 1
-        vector[:] = 0.0
-        largest = factors[p].max()
-        for i in range(K):
-            weight = before[p, i] * np.exp(factors[p, i] - largest) if largest > -np.inf else 0.0
-            if weight > 0:
-                row = rows[where[p] + (0 if single else i)]
-                for k in range(K):
-                    vector[k] += weight * row[k]
-        total = vector.sum()
-        if total > 0:
-            vector /= total
-        else:
-            vector[:] = 1.0 / K  # impossible; the pass over this piece says so
-    after[n - 1] = 1.0
-    for p in range(n - 1, 0, -1):
-        single, total = where[p + 1] - where[p] == 1, 0.0
-        largest = factors[p].max()
-        for i in range(K):
-            row = rows[where[p] + (0 if single else i)]
-            value = 0.0
-            if factors[p, i] > -np.inf:
-                for k in range(K):
-                    value += row[k] * after[p, k]
-                value *= np.exp(factors[p, i] - largest)
-            left[i] = value
-            total += before[p, i] * value
-        if total > 0:
-            after[p - 1] = left / total
-        else:
-            after[p - 1] = 1.0
 
 
 @njit(cache=True, nogil=True)

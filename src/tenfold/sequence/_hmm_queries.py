@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from tenfold.engine.atomic import atomic_path
 from tenfold.sequence._hmm_data import SequenceData
-from tenfold.sequence._hmm_lanes import HiddenChain, StepGrid
+from tenfold.sequence._hmm_lanes import HiddenChain
 from tenfold.sequence._hmm_messages import in_form, log_backward_messages, log_forward_messages
 from tenfold.sequence._hmm_passes import (
     JoinSteps,
@@ -74,7 +75,6 @@ class HMMQueries:
             grid = data.grid
             if grid is not None:
                 grid = send_messages(data.rows, model, grid)
-                self._check_long_paths(data, model, grid)
             return data, data.rows.total(f, model, grid)
 
     def _ask_steps(
@@ -89,7 +89,6 @@ class HMMQueries:
                 return join_steps(data, f, model, into)
             if f is not density_steps:
                 grid = send_messages(data.rows, model, grid)
-                self._check_long_paths(data, model, grid)
             return data.rows.each(f, model, grid, into=into)
 
     def log_prob(self, X: Any, lengths: Any = None) -> np.ndarray:
@@ -104,20 +103,6 @@ class HMMQueries:
         values = np.zeros(len(data.offsets) - 1)  # empty sequences at the end have no chunk
         values[found.first : found.first + len(found.sums)] = found.sums
         return values
-
-    @staticmethod
-    def _check_long_paths(data: SequenceData, model: HiddenChain, grid: StepGrid) -> None:
-        """Refuse messages of long sequences that are less probable than their best paths."""
-        if data.grid is None or model.transition.all():
-            return
-        value = float(data.rows.total(score_sequences, model, grid).sums.sum())
-        best = find_edge_states(data.rows, model, data.grid)[1]
-        if value < best - 1e-9 * abs(best):
-            raise ValueError(
-                f"the best paths have a log-probability of {best:.6g}, and what scaled messages "
-                f"kept one of {value:.6g}: paths are too far apart for floating point. Allow all "
-                "transitions (transmat_prior above 1), widen the variances, or cut the sequences"
-            )
 
     def score(self, X: Any, lengths: Any = None) -> float:
         """Log-likelihood of all sequences together.
@@ -176,8 +161,8 @@ class HMMQueries:
         lag : int
             0 is filtering; the length of the sequence is smoothing.
         """
-        if lag < 0:
-            raise ValueError(f"lag={lag}: give 0 or more steps")
+        if not isinstance(lag, Integral) or lag < 0:
+            raise ValueError(f"lag={lag}: give a whole number of steps, 0 or more")
         return self._ask(X, lengths, lag_chunk, lag, entries=4).values
 
     def forward(self, X: Any, form: str = "log") -> Any:
@@ -420,6 +405,10 @@ class HMMQueries:
             State of the first step, instead of a draw.
         """
         model = self._hidden_chain()
+        if n_samples < 1:
+            raise ValueError(f"n_samples={n_samples}: give at least 1")
+        if currstate is not None and not 0 <= currstate < len(model.start):
+            raise ValueError(f"currstate={currstate}: give 0 to {len(model.start) - 1}")
         seed = self.random_state if random_state is None else random_state
         rng = np.random.default_rng(seed if isinstance(seed, int | np.integer) else None)
         states = np.empty(n_samples, np.int64)

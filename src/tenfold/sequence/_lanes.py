@@ -5,10 +5,25 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from tenfold._compiled.lanes import LANES
 
 CONTINUES, BEGINS, PAD = 0, 1, 2  # what a column of a table is
+
+
+@njit(cache=True, nogil=True)
+def fill_lanes(edges, begins, order, codes, places) -> None:  # noqa: ANN001
+    """Fill the tables of a `LaneLayout`."""
+    order[:] = 0
+    codes[:] = PAD
+    for lane in range(len(edges) - 1):
+        first = edges[lane]
+        for step in range(first, edges[lane + 1]):
+            column = (step - first) * LANES + lane
+            order[column], codes[column], places[step] = step, CONTINUES, column
+    for step in begins:
+        codes[places[step]] = BEGINS
 
 
 class LaneLayout(NamedTuple):
@@ -54,14 +69,10 @@ class LaneLayout(NamedTuple):
     @classmethod
     def between(cls, edges: np.ndarray, begins: np.ndarray) -> LaneLayout:
         """Lanes with these edges; `begins` are the first steps of sequences."""
-        lengths, n = np.diff(edges), int(edges[-1])
-        lane = np.repeat(np.arange(LANES), lengths)
-        places = (np.arange(n) - edges[lane]) * LANES + lane
-        columns = int(lengths.max()) * LANES
-        order, codes = np.zeros(columns, np.int64), np.full(columns, PAD, np.uint8)
-        order[places] = np.arange(n)
-        codes[places] = CONTINUES
-        codes[places[begins]] = BEGINS
+        columns = int(np.diff(edges).max()) * LANES
+        order, codes = np.empty(columns, np.int64), np.empty(columns, np.uint8)
+        places = np.empty(edges[-1], np.int64)
+        fill_lanes(edges, np.asarray(begins, np.int64), order, codes, places)
         return cls(edges, order, codes, places)
 
     @property

@@ -41,13 +41,16 @@ class NgramCounter:
 
     def __init__(self, order: int, begin: int) -> None:
         self.order, self.begin = order, begin
-        self.waiting: list[tuple[np.ndarray, np.ndarray]] = []
+        self.waiting: list[tuple[np.ndarray, np.ndarray, int]] = []
         self.n_waiting = 0
         self.runs = NgramRuns(order)
 
-    def add(self, symbols: np.ndarray, starts: np.ndarray) -> None:
-        """Count the n-grams that end in each symbol; `starts` are where documents begin."""
-        self.waiting.append((symbols, starts))
+    def add(self, symbols: np.ndarray, starts: np.ndarray, repeated: int = 0) -> None:
+        """Count the n-grams that end in each symbol; `starts` are where documents begin.
+
+        The first `repeated` symbols were there before, and stand here as contexts only.
+        """
+        self.waiting.append((symbols, starts, repeated))
         self.n_waiting += len(symbols)
         if self.n_waiting >= RUN_SYMBOLS:
             self._count_waiting()
@@ -55,11 +58,15 @@ class NgramCounter:
     def _count_waiting(self) -> None:
         if not self.waiting:
             return
-        symbols = np.concatenate([part for part, _ in self.waiting])
-        lengths = np.concatenate([np.diff(starts) for _, starts in self.waiting])
+        symbols = np.concatenate([part for part, *_ in self.waiting])
+        lengths = np.concatenate([np.diff(starts) for _, starts, _ in self.waiting])
         starts = np.concatenate([[0], np.cumsum(lengths)])
+        windows = count_windows(symbols, starts, self.order, self.begin)
+        if any(repeated for *_, repeated in self.waiting):
+            new = [np.arange(len(part)) >= repeated for part, _, repeated in self.waiting]
+            windows = windows[np.concatenate(new)]
         self.waiting, self.n_waiting = [], 0
-        self.runs.append(NgramCounts.of(count_windows(symbols, starts, self.order, self.begin)))
+        self.runs.append(NgramCounts.of(windows))
 
     def table(self) -> NgramCounts:
         """All n-grams with their counts."""

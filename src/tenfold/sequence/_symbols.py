@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from itertools import chain
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tenfold.preprocessing.text.tokens import iterate_batches
-
 BEGIN, END, UNKNOWN = "<beg>", "<end>", "<unk>"
 _WORD_OR_MARK = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
-_BATCH_DOCUMENTS = 1024
+_BATCH_DOCUMENTS, _BATCH_CHARACTERS = 1024, 2**19  # that are encoded at a time
 _PIECE_CHARACTERS = 2**20  # of a file that is one stream
 _MAX_PATH_CHARACTERS = 1024  # a longer text is no path
 
@@ -25,7 +24,7 @@ def iterate_documents(documents: Any, *, lines: bool = True) -> Iterable[Any]:
     """Documents of an iterable, of one text, or of a text file if a path is given.
 
     The documents of a file are its lines; without `lines` it is one stream, of which large pieces
-    are given, each up to the end of a line unless that is far away.
+    are given, each up to the end of a word unless that is far away.
     """
     if isinstance(documents, os.PathLike):
         path = Path(documents)
@@ -36,9 +35,11 @@ def iterate_documents(documents: Any, *, lines: bool = True) -> Iterable[Any]:
         if len(documents) < _MAX_PATH_CHARACTERS and "\n" not in documents:
             _refuse_path(documents)
         return [documents]
-    if not isinstance(documents, Iterable):
+    is_table = hasattr(documents, "columns") or isinstance(documents, Mapping)
+    if is_table or not isinstance(documents, Iterable):
         raise TypeError(
             f"documents are a list of texts, one text or a path, not {type(documents).__name__}"
+            + ": give one column of it" * is_table
         )
     return documents
 
@@ -66,15 +67,26 @@ def _name_encoding(path: Path) -> Iterator[None]:
 
 
 def _iterate_lines(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8") as file, _name_encoding(path):
+    with path.open(encoding="utf-8-sig") as file, _name_encoding(path):
         for line in file:
             yield line.rstrip("\n")
 
 
 def _iterate_pieces(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8", newline="") as file, _name_encoding(path):
-        while piece := file.read(_PIECE_CHARACTERS):
-            yield piece + file.readline(_PIECE_CHARACTERS)
+    """Pieces of a file that end before the blanks after a word: no tokenizer joins these."""
+    with path.open(encoding="utf-8-sig", newline="") as file, _name_encoding(path):
+        rest = ""
+        while read := file.read(_PIECE_CHARACTERS):
+            rest += read
+            words = rest.rsplit(None, 1)
+            end = len(words[0]) if len(words) == 2 else 0
+            if not end and len(rest) > _PIECE_CHARACTERS:
+                end = len(rest)
+            if end:
+                yield rest[:end]
+                rest = rest[end:]
+        if rest:
+            yield rest
 
 
 class SymbolEncoder:
@@ -103,6 +115,7 @@ class SymbolEncoder:
         self.lowercase, self.lines = lowercase, lines
         cut = list if unit == "character" else _WORD_OR_MARK.findall
         self.cut = tokenizer if tokenizer is not None else cut
+        self.are_characters = self.cut is list
 
     def split(self, document: Any) -> list[Any]:
         """Symbols of a document; a document that is not text is a sequence of symbols already."""
@@ -123,14 +136,102 @@ class SymbolEncoder:
     def encode(
         self, documents: Any, number: Callable[[Any], int]
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Numbers of the symbols of batches of documents, and where documents begin."""
-        given = iterate_documents(documents, lines=self.lines)
-        for batch in iterate_batches(given, _BATCH_DOCUMENTS):
-            split = [self.split(document) for document in batch]
-            lengths = np.fromiter(map(len, split), np.int64, len(split))
-            starts = np.concatenate([[0], np.cumsum(lengths)])
-            numbers = np.fromiter(map(number, chain.from_iterable(split)), np.int64, starts[-1])
-            yield numbers, starts
+        """Numbers of the symbols of batches of documents, and where documents begin.
+
+        A file that is one stream is one document, whose parts are given.
+        """
+        encode_characters = CharacterNumbers(number) if self.are_characters else None
+        done, one_stream = 0, not self.lines and isinstance(documents, os.PathLike)
+        for batch in _iterate_batches(iterate_documents(documents, lines=self.lines)):
+            if encode_characters is not None and all(type(each) is str for each in batch):
+                texts = [each.lower() for each in batch] if self.lowercase else batch
+                numbers = encode_characters("".join(texts))
+                lengths = list(map(len, texts))
+            else:
+                split = [self.split_at(each, done + i) for i, each in enumerate(batch)]
+                lengths = list(map(len, split))
+                numbers = np.fromiter(map(number, chain.from_iterable(split)), np.int64)
+            done += len(batch)
+            lengths = [len(numbers)] if one_stream else lengths
+            yield numbers, np.cumsum([0, *lengths], dtype=np.int64)
+
+    def split_at(self, document: Any, place: int) -> list[Any]:
+        """As `split`; an error names the place of the document among all."""
+        try:
+            return self.split(document)
+        except TypeError as problem:
+            if isinstance(document, Iterable):
+                raise
+            cure = "; leave missing texts out, or fill them" * is_missing(document)
+            raise TypeError(f"document {place}: {problem}{cure}") from None
+
+
+class CharacterNumbers:
+    """Numbers of all characters of a text at once.
+
+    Parameters
+    ----------
+    number : callable
+        Number of a character, not negative; asked once for each, in the order in which they come.
+
+    Examples
+    --------
+    >>> CharacterNumbers("abc".index)("cab").tolist()
+    [2, 0, 1]
+    """
+
+    def __init__(self, number: Callable[[str], int]) -> None:
+        self.number = number
+        self.table = np.full(128, -1, np.int64)  # by code point
+
+    def __call__(self, text: str) -> np.ndarray:
+        """Numbers of the characters of a text, int64."""
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+        more = int(points.max(initial=0)) + 1 - len(self.table)
+        if more > 0:
+            self.table = np.append(self.table, np.full(more, -1, np.int64))
+        numbers = self.table[points]
+        new = points[numbers < 0]
+        if len(new):
+            distinct, first = np.unique(new, return_index=True)
+            for point in distinct[np.argsort(first)]:
+                self.table[point] = self.number(chr(point))
+            numbers = self.table[points]
+        return numbers
+
+
+def _iterate_batches(documents: Iterable[Any]) -> Iterator[list[Any]]:
+    """Documents in lists: not many, and not long ones together."""
+    batch: list[Any] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(document) if isinstance(document, Sized) else 1
+        if len(batch) == _BATCH_DOCUMENTS or size >= _BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def add_boundaries(
+    numbers: np.ndarray, starts: np.ndarray, begin: int | None, end: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The symbols `begin` before and `end` after each document; None for none.
+
+    Examples
+    --------
+    >>> add_boundaries(np.array([5, 6, 7]), np.array([0, 2, 3]), 0, 1)[0].tolist()
+    [0, 5, 6, 1, 0, 7, 1]
+    """
+    moved = starts + ((begin is not None) + (end is not None)) * np.arange(len(starts))
+    longer = np.empty(moved[-1], numbers.dtype)
+    kept = np.ones(len(longer), bool)
+    for places, symbol in ((moved[:-1], begin), (moved[1:] - 1, end)):
+        if symbol is not None:
+            longer[places], kept[places] = symbol, False
+    longer[kept] = numbers
+    return longer, moved
 
 
 def append_end(numbers: np.ndarray, starts: np.ndarray, end: int) -> tuple[np.ndarray, np.ndarray]:
@@ -141,17 +242,19 @@ def append_end(numbers: np.ndarray, starts: np.ndarray, end: int) -> tuple[np.nd
     >>> append_end(np.array([5, 6, 7]), np.array([0, 2, 3]), 1)[0].tolist()
     [5, 6, 1, 7, 1]
     """
-    moved = starts + np.arange(len(starts))
-    longer = np.full(moved[-1], end, numbers.dtype)
-    kept = np.ones(len(longer), bool)
-    kept[moved[1:] - 1] = False
-    longer[kept] = numbers
-    return longer, moved
+    return add_boundaries(numbers, starts, None, end)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None or NaN."""
+    return value is None or (isinstance(value, Real) and value != value)  # noqa: PLR0124
 
 
 def sort_symbols(symbols: Iterable[Any]) -> list[Any]:
     """Symbols in ascending order; they must be of one kind."""
     symbols = list(symbols)
+    if any(map(is_missing, symbols)):
+        raise ValueError("a symbol or label is missing (None or NaN): leave it out, or name it")
     try:
         return sorted(symbols)
     except TypeError:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +46,27 @@ def adjust_probabilities(
     return adjusted / adjusted.sum()
 
 
+def check_sampling(temperature: float, top_k: int | None, top_p: float | None) -> None:
+    """Raise an error if probabilities cannot be adjusted so."""
+    is_count = top_k is None or (isinstance(top_k, Integral) and top_k >= 1)
+    if not temperature >= 0 or not is_count:
+        raise ValueError(
+            f"temperature={temperature}, top_k={top_k}: the first must not be negative, the second "
+            "a whole number of at least 1"
+        )
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError(f"top_p={top_p}: give a number above 0 and at most 1")
+
+
+def make_seeds(random_state: Any) -> np.random.SeedSequence:
+    """The root of the seeds of single sequences, from a number, None or a generator."""
+    if isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**31 - 1))
+    elif isinstance(random_state, np.random.Generator):
+        random_state = int(random_state.integers(2**31 - 1))
+    return np.random.SeedSequence(random_state)
+
+
 def generate_symbols(
     follow: Callable[[list[int]], np.ndarray],
     start: list[int],
@@ -54,21 +77,22 @@ def generate_symbols(
     top_k: int | None,
     top_p: float | None,
     rng: np.random.Generator,
+    mask: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> list[int]:
     """Numbers of symbols, from `start` on until `end` is drawn (not included) or it is long enough.
 
-    `follow(numbers)` gives the probabilities of the next symbol.
+    `follow(numbers)` gives the probabilities of the next symbol, and `mask` sets those to zero that
+    must not be drawn; where nothing is left, the document ends.
     """
-    if not temperature >= 0 or (top_k is not None and top_k < 1):
-        raise ValueError(
-            f"temperature={temperature}, top_k={top_k}: the first must not be negative, the second "
-            "at least 1"
-        )
-    if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError(f"top_p={top_p}: give a number above 0 and at most 1")
+    check_sampling(temperature, top_k, top_p)
+    if not isinstance(max_length, Integral) or max_length < 0:
+        raise ValueError(f"max_length={max_length!r}: give the largest number of symbols")
     numbers = list(start)
     for _ in range(max_length):
-        probabilities = adjust_probabilities(follow(numbers), temperature, top_k, top_p)
+        possible = follow(numbers)
+        if mask is not None and possible.any() and not (possible := mask(possible)).any():
+            break
+        probabilities = adjust_probabilities(possible, temperature, top_k, top_p)
         cumulated = np.cumsum(probabilities)
         drawn = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
         if drawn == end:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.base._sklearn import Interval
+from tenfold.base.estimator import store_arguments
 from tenfold.sequence._hmm_base import HMM_CONSTRAINTS, BaseHMM
 from tenfold.sequence._hmm_data import SequenceData
 from tenfold.sequence._hmm_emissions import CategoricalEmission, dirichlet_log_prior, share_counts
@@ -46,8 +47,8 @@ class CategoricalHMM(BaseHMM):
     n_features : int, optional
         Number of symbols, M; by default one more than the largest one.
     implementation : {"log", "scaling"}
-        Present for users of hmmlearn; densities are scaled by the largest one of each step, which
-        is as fast as "scaling" and underflows no more than "log".
+        Present for users of hmmlearn: messages are scaled, which is quick, and in logarithms for
+        the sequences of which scaled ones would lose a share of the probability.
     training : {"em", "viterbi"}
         Expected counts, or counts along the most probable paths.
     transitions : {"free", "left-right", "banded", "tied"} or (K, K) array
@@ -128,9 +129,7 @@ class CategoricalHMM(BaseHMM):
         sticky: float = 0.0,
         n_init: int = 1,
     ) -> None:
-        self.emissionprob_prior = emissionprob_prior
-        self.n_features = n_features
-        self._set_chain_params(locals())
+        store_arguments(self, locals())
 
     def _initial_emission(
         self, steps: np.ndarray, labels: np.ndarray, centers: np.ndarray, rng: np.random.Generator

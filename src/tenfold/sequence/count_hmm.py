@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.base._sklearn import Interval
+from tenfold.base.estimator import store_arguments
 from tenfold.sequence._hmm_base import HMM_CONSTRAINTS, BaseHMM
 from tenfold.sequence._hmm_emissions import CountEmission, dirichlet_log_prior, share_counts
 
@@ -89,9 +90,7 @@ class PoissonHMM(BaseHMM):
         sticky: float = 0.0,
         n_init: int = 1,
     ) -> None:
-        self.lambdas_prior = lambdas_prior
-        self.lambdas_weight = lambdas_weight
-        self._set_chain_params(locals())
+        store_arguments(self, locals())
 
     def _initial_emission(
         self, steps: np.ndarray, labels: np.ndarray, centers: np.ndarray, rng: np.random.Generator
@@ -206,9 +205,7 @@ class MultinomialHMM(BaseHMM):
         sticky: float = 0.0,
         n_init: int = 1,
     ) -> None:
-        self.n_trials = n_trials
-        self.emissionprob_prior = emissionprob_prior
-        self._set_chain_params(locals())
+        store_arguments(self, locals())
 
     def _initial_emission(
         self, steps: np.ndarray, labels: np.ndarray, centers: np.ndarray, rng: np.random.Generator

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.base._sklearn import HasMethods
+from tenfold.base.estimator import store_arguments
 from tenfold.distributions.base import draw_rows, takes_missing_values
 from tenfold.distributions.normal import Gaussian
 from tenfold.mixture._gaussian import EMPTY_WEIGHT
@@ -90,8 +91,7 @@ class HMM(BaseHMM):
         sticky: float = 0.0,
         n_init: int = 1,
     ) -> None:
-        self.density = density
-        self._set_chain_params(locals())
+        store_arguments(self, locals())
 
     def _one_density(self) -> Any:
         return Gaussian() if self.density is None else self.density

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.base._sklearn import Interval, StrOptions
+from tenfold.base.estimator import store_arguments
 from tenfold.mixture._covariance_types import (
     COVARIANCE_TYPES,
     covariance_shape,
@@ -121,13 +122,7 @@ class GaussianHMM(BaseHMM):
         sticky: float = 0.0,
         n_init: int = 1,
     ) -> None:
-        self.covariance_type = covariance_type
-        self.min_covar = min_covar
-        self.means_prior = means_prior
-        self.means_weight = means_weight
-        self.covars_prior = covars_prior
-        self.covars_weight = covars_weight
-        self._set_chain_params(locals())
+        store_arguments(self, locals())
 
     @property
     def covars_(self) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.base._sklearn import Interval
+from tenfold.base.estimator import store_arguments
 from tenfold.mixture._covariance_types import covariance_shape, n_covariance_parameters
 from tenfold.sequence._hmm_base import BaseHMM
 from tenfold.sequence._hmm_emissions import (
@@ -121,15 +122,7 @@ class GMMHMM(BaseHMM):
         sticky: float = 0.0,
         n_init: int = 1,
     ) -> None:
-        self.n_mix = n_mix
-        self.min_covar = min_covar
-        self.weights_prior = weights_prior
-        self.means_prior = means_prior
-        self.means_weight = means_weight
-        self.covars_prior = covars_prior
-        self.covars_weight = covars_weight
-        self.covariance_type = covariance_type
-        self._set_chain_params(locals())
+        store_arguments(self, locals())
 
     @property
     def _kind(self) -> str:

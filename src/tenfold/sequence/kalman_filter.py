@@ -238,8 +238,11 @@ class KalmanFilter(Estimator):
         """Parameters as given; otherwise a slow drift that the scale of the steps suggests."""
         d, p = self.n_states, rows.n_features
         steps = np.asarray(rows.sample(min(rows.n_rows, 16), 0).X.values, np.float64)
-        scale = np.nanvar(steps, axis=0)
-        scale = np.where(np.isfinite(scale) & (scale > 0), scale, 1.0)
+        known, scale = ~np.isnan(steps).all(axis=0), np.ones(p)
+        if not known.any():
+            raise ValueError("all entries are missing (NaN): there is nothing to learn from")
+        scale[known] = np.nanvar(steps[:, known], axis=0)
+        scale = np.where(scale > 0, scale, 1.0)
         default = {
             "A": 0.9 * np.eye(d),
             "C": np.sqrt(scale)[:, None] * rng.normal(size=(p, d)) / np.sqrt(d),

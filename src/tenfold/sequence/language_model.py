@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.sequence._symbols import BEGIN, END, UNKNOWN, SymbolEncoder, iterate_documents
-from tenfold.sequence._text_generation import generate_symbols, rank_symbols
+from tenfold.sequence._text_generation import generate_symbols, make_seeds, rank_symbols
 
 
 class LanguageModel(BaseEstimator):
@@ -56,10 +56,17 @@ class LanguageModel(BaseEstimator):
         Parameters
         ----------
         documents : as for `fit`
-            The documents.
+            The documents; a text file is one document without `boundaries`.
         """
-        parts = [_add_runs(np.log(p), starts) for p, starts in self._probabilities(documents)]
+        if self._is_stream(documents):
+            parts = (float(_log(p).sum()) for p, _ in self._probabilities(documents))
+            return np.array([sum(parts)])
+        parts = [_add_runs(_log(p), starts) for p, starts in self._probabilities(documents)]
         return np.concatenate(parts) if parts else np.empty(0)
+
+    def _is_stream(self, documents: Any) -> bool:
+        """Whether a file is one document, which may be larger than memory."""
+        return not self.boundaries and hasattr(documents, "__fspath__")
 
     def score(self, documents: Any, y: Any = None) -> float:
         """Mean log-probability of a symbol (natural logarithm); ends of documents count as symbols.
@@ -73,7 +80,7 @@ class LanguageModel(BaseEstimator):
         """
         total, symbols = 0.0, 0
         for probabilities, _ in self._probabilities(documents):
-            total += float(np.log(probabilities).sum())
+            total += float(_log(probabilities).sum())
             symbols += len(probabilities)
         if not symbols:
             raise ValueError("there is no symbol to score: the documents are empty")
@@ -114,7 +121,7 @@ class LanguageModel(BaseEstimator):
         """
         self._require_probabilities("bits per character")
         self._require_repeatable(documents, "bits per character")
-        total = sum(float(np.log(p).sum()) for p, _ in self._probabilities(documents))
+        total = sum(float(_log(p).sum()) for p, _ in self._probabilities(documents))
         characters = sum(map(len, iterate_documents(documents, lines=self.boundaries)))
         if not characters:
             raise ValueError("there is no character to score: the documents are empty")
@@ -132,7 +139,9 @@ class LanguageModel(BaseEstimator):
         encoded = [self._number(symbol) for symbol in self._encoder().split(context)]
         return self._follow(encoded)
 
-    def next_symbol_table(self, context: Any = "", n: int | None = 10) -> list[tuple[Any, float]]:
+    def next_symbol_table(
+        self, context: Any = "", n: int | None = 10, *, allow_unknown: bool = True
+    ) -> list[tuple[Any, float]]:
         """The most probable next symbols, with their probabilities.
 
         Parameters
@@ -141,8 +150,12 @@ class LanguageModel(BaseEstimator):
             The text so far.
         n : int, optional
             Length of the table; symbols without probability are left out.
+        allow_unknown : bool
+            Whether ``<unk>`` has a row. Probabilities are those of the model either way.
         """
         probabilities = self.predict_proba(context)
+        if not allow_unknown:
+            probabilities = self._without_unknown(probabilities)
         return [
             (self.symbols_[number], float(probabilities[number]))
             for number in rank_symbols(probabilities)[:n]
@@ -157,6 +170,7 @@ class LanguageModel(BaseEstimator):
         temperature: float = 1.0,
         top_k: int | None = None,
         top_p: float | None = None,
+        allow_unknown: bool = False,
         random_state: Any = None,
     ) -> list[Any]:
         """Generate documents, symbol by symbol.
@@ -166,7 +180,7 @@ class LanguageModel(BaseEstimator):
         n_samples : int
             Number of documents; document i is the same whatever their number.
         prompt : str or sequence of symbols
-            Their beginning.
+            Their beginning; symbols that are not in the vocabulary stay as they are.
         max_length : int
             Largest number of symbols after the prompt.
         temperature : float
@@ -175,7 +189,10 @@ class LanguageModel(BaseEstimator):
             Choose among so many most probable symbols.
         top_p : float, optional
             Choose among the most probable symbols whose probabilities reach this sum.
-        random_state : int or None
+        allow_unknown : bool
+            Whether ``<unk>`` may be drawn. If not, the others share its probability, and a document
+            ends where nothing else can follow.
+        random_state : int, generator or None
             Seed.
 
         Returns
@@ -186,9 +203,10 @@ class LanguageModel(BaseEstimator):
         self._require_probabilities("samples")
         if n_samples < 0:
             raise ValueError(f"n_samples={n_samples}: give the number of texts")
-        start = [self._number(symbol) for symbol in self._encoder().split(prompt)]
+        given = self._encoder().split(prompt)
+        start = [self._number(symbol) for symbol in given]
         end = self.symbols_.index(END) if self.boundaries else -1
-        seeds = np.random.SeedSequence(random_state).spawn(n_samples)
+        seeds = make_seeds(random_state).spawn(n_samples)
         documents = []
         for seed in seeds:
             numbers = generate_symbols(
@@ -199,10 +217,20 @@ class LanguageModel(BaseEstimator):
                 temperature=temperature,
                 top_k=top_k,
                 top_p=top_p,
+                mask=None if allow_unknown else self._without_unknown,
                 rng=np.random.Generator(np.random.Philox(seed)),
             )
-            documents.append(self._join([self.symbols_[number] for number in numbers]))
+            drawn = [self.symbols_[number] for number in numbers[len(start) :]]
+            documents.append(self._join([*given, *drawn]))
         return documents
+
+    def _without_unknown(self, probabilities: np.ndarray) -> np.ndarray:
+        """Probabilities of the next symbol, where that of ``<unk>`` is zero."""
+        if not self.unknown:
+            return probabilities
+        probabilities = probabilities.copy()
+        probabilities[0] = 0
+        return probabilities
 
     def save(self, path: str | Path) -> None:
         """Write the model to one file that `tenfold.load` reads; loading executes no code.
@@ -277,6 +305,12 @@ class LanguageModel(BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
+
+
+def _log(probabilities: np.ndarray) -> np.ndarray:
+    """Logarithms; minus infinity for what is impossible."""
+    with np.errstate(divide="ignore"):
+        return np.log(probabilities)
 
 
 def _add_runs(values: np.ndarray, starts: np.ndarray) -> np.ndarray:

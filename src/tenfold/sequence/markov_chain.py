@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval
+from tenfold.sequence._text_generation import make_seeds
 from tenfold.sequence._transition_counts import TransitionCounts, count_transitions, open_states
 
 
@@ -212,7 +213,7 @@ class MarkovChain(BaseEstimator):
         first = np.cumsum(self.start_prob_)
         rows = np.cumsum(self.transition_matrix_, axis=1)
         sequences = []
-        for seed in np.random.SeedSequence(random_state).spawn(n_sequences):
+        for seed in make_seeds(random_state).spawn(n_sequences):
             draws = np.random.Generator(np.random.Philox(seed)).random(n_steps)
             state, path = -1, []
             for step, draw in enumerate(draws):

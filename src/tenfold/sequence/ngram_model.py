@@ -13,7 +13,6 @@ from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.sequence._context_tree import ContextTree, build_context_tree, context_columns
 from tenfold.sequence._counted_language_model import CountedLanguageModel, merge_counted
 from tenfold.sequence._ngram_counts import NgramCounts
-from tenfold.sequence._ngram_pruning import SmoothingSettings, smooth_blocks
 from tenfold.sequence._ngram_scores_numba import score_symbols
 from tenfold.sequence._ngram_smoothing import (
     BACK_OFF,
@@ -22,7 +21,8 @@ from tenfold.sequence._ngram_smoothing import (
     SMOOTHING,
     Smoothed,
 )
-from tenfold.sequence._symbols import BEGIN, END, UNKNOWN, append_end
+from tenfold.sequence._pruned_ngrams import SmoothingSettings, smooth_blocks
+from tenfold.sequence._symbols import BEGIN, END, UNKNOWN
 
 
 class NGramModel(CountedLanguageModel):
@@ -352,25 +352,21 @@ class NGramModel(CountedLanguageModel):
         """Probability of each symbol of batches of documents."""
         check_is_fitted(self)
         tree, size = self.tree_, len(self.symbols_)
-        for symbols, starts in self._encoder().encode(documents, self._number):
-            if self.boundaries:
-                symbols, starts = append_end(symbols, starts, self.vocabulary_[END])
-            with np.errstate(divide="ignore"):
-                yield (
-                    score_symbols(
-                        symbols,
-                        starts,
-                        size,
-                        self.boundaries,
-                        tree.context_keys,
-                        tree.ngram_keys,
-                        len(tree.first_context) - 1,
-                        self.direct_,
-                        self.backoff_,
-                        self.rule_,
-                    ),
-                    starts,
-                )
+        end = self.vocabulary_.get(END, size)
+        for symbols, starts, repeated in self._encode(documents, self._number, end):
+            scored = score_symbols(
+                symbols,
+                starts,
+                size,
+                self.boundaries,
+                tree.context_keys,
+                tree.ngram_keys,
+                len(tree.first_context) - 1,
+                self.direct_,
+                self.backoff_,
+                self.rule_,
+            )
+            yield scored[repeated:], np.maximum(starts - repeated, 0)
 
     def _follow(self, symbols: list[int]) -> np.ndarray:
         """Probability of each symbol after numbered ones that begin a document."""

@@ -6,6 +6,7 @@ only the single symbols, and the parameters of a rule, concern all parts at once
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple, Protocol
@@ -134,14 +135,39 @@ def prune(
     return pruned, smoothed._replace(direct=smoothed.direct[keep], backoff=backoff[alive])
 
 
+class ArraySpool:
+    """An array that comes in pieces, in a temporary file until all of them are there."""
+
+    def __init__(self, dtype: type) -> None:
+        self.file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `move`
+        self.dtype, self.size = dtype, 0
+
+    def append(self, piece: np.ndarray) -> None:
+        """Put a piece behind the others."""
+        np.ascontiguousarray(piece, self.dtype).tofile(self.file)
+        self.size += len(piece)
+
+    def move(self, target: np.ndarray) -> None:
+        """Put the pieces into an array; the file is gone then."""
+        self.file.seek(0)
+        buffer: Any = target.view(np.uint8)
+        self.file.readinto(buffer)
+        self.file.close()
+
+
 class LevelParts(NamedTuple):
     """Pieces of one level: keys relative to the level above and to the level itself, and values."""
 
-    context_keys: list[np.ndarray]
-    backoff: list[np.ndarray]
-    ngram_keys: list[np.ndarray]
-    counts: list[np.ndarray]
-    direct: list[np.ndarray]
+    context_keys: ArraySpool
+    backoff: ArraySpool
+    ngram_keys: ArraySpool
+    counts: ArraySpool
+    direct: ArraySpool
+
+    @classmethod
+    def empty(cls) -> LevelParts:
+        """No pieces yet."""
+        return cls(*map(ArraySpool, (np.int64, np.float64, np.int64, np.int64, np.float64)))
 
 
 def join_trees(parts: Iterable[tuple[ContextTree, Smoothed]]) -> tuple[ContextTree, Smoothed]:
@@ -149,37 +175,41 @@ def join_trees(parts: Iterable[tuple[ContextTree, Smoothed]]) -> tuple[ContextTr
     parts = iter(parts)
     tree, smoothed = next(parts)
     width = tree.width
-    levels = [LevelParts([], [], [], [], []) for _ in tree.first_context[1:]]
+    levels = [LevelParts.empty() for _ in tree.first_context[1:]]
     _append_levels(levels, tree, smoothed)
     for more in parts:
         _append_levels(levels, *more)
-    first = np.cumsum([0, *(sum(map(len, level.backoff)) for level in levels)])
-    for number, level in enumerate(levels):
-        for keys in level.context_keys:
-            keys += first[number - 1] * width
-        for keys in level.ngram_keys:
-            keys += first[number] * width
-    context_keys, backoff, ngram_keys, counts, direct = (
-        _concatenate([getattr(level, name) for level in levels]) for name in LevelParts._fields
+    first = np.cumsum([0, *(level.backoff.size for level in levels)])
+    above = width * np.concatenate([[0], first[:-2]])  # keys count from the level above
+    context_keys = _join([level.context_keys for level in levels], above)
+    ngram_keys = _join([level.ngram_keys for level in levels], width * first)
+    backoff, counts, direct = (
+        _join([getattr(level, name) for level in levels])
+        for name in ("backoff", "counts", "direct")
     )
     tree = ContextTree(width, context_keys, first.astype(np.int64), ngram_keys, counts)
     return tree, smoothed._replace(direct=direct, backoff=backoff)
 
 
-def _concatenate(pieces: list[list[np.ndarray]]) -> np.ndarray:
-    """All pieces of all levels in one array; the lists are empty then."""
-    joined = np.concatenate([piece for level in pieces for piece in level])
-    for level in pieces:
-        level.clear()
+def _join(spools: list[ArraySpool], shifts: np.ndarray | None = None) -> np.ndarray:
+    """The pieces of all levels in one array, with a number added to those of each level."""
+    joined = np.empty(sum(spool.size for spool in spools), spools[0].dtype)
+    at = 0
+    for number, spool in enumerate(spools):
+        part = joined[at : at + spool.size]
+        spool.move(part)
+        if shifts is not None:
+            part += shifts[number]
+        at += spool.size
     return joined
 
 
 def _append_levels(levels: list[LevelParts], tree: ContextTree, smoothed: Smoothed) -> None:
     """Put the levels of a tree behind those of the parts before."""
     first, first_ngram = tree.first_context, tree.first_ngram
-    done = [sum(map(len, level.backoff)) for level in levels]  # contexts of the parts before
+    done = [level.backoff.size for level in levels]  # contexts of the parts before
     for number, level in enumerate(levels):
-        if number == 0 and level.backoff:  # single symbols are in every part
+        if number == 0 and level.backoff.size:  # single symbols are in every part
             continue
         contexts = slice(first[number], first[number + 1])
         ngrams = slice(first_ngram[number], first_ngram[number + 1])
@@ -187,8 +217,8 @@ def _append_levels(levels: list[LevelParts], tree: ContextTree, smoothed: Smooth
             shift = done[number - 1] * (number > 1) - first[number - 1]
             keys = tree.context_keys[first[number] - 1 : first[number + 1] - 1]
             level.context_keys.append(keys + shift * tree.width)
-        level.backoff.append(smoothed.backoff[contexts].copy())  # a view would keep all of it
+        level.backoff.append(smoothed.backoff[contexts])
         shift = done[number] - first[number]
         level.ngram_keys.append(tree.ngram_keys[ngrams] + shift * tree.width)
-        level.counts.append(tree.counts[ngrams].copy())
-        level.direct.append(smoothed.direct[ngrams].copy())
+        level.counts.append(tree.counts[ngrams])
+        level.direct.append(smoothed.direct[ngrams])
