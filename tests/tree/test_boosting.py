@@ -11,7 +11,7 @@ import tenfold
 from tenfold import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from tenfold.math.losses import SquaredLoss
 from tenfold.testing.bitwise import assert_bitwise_equal
-from tenfold.tree import _fixed_point, _trainers
+from tenfold.tree import _fixed_point, _memory_trainer, _trainers
 
 
 @pytest.fixture(autouse=True)
@@ -404,3 +404,33 @@ def test_histograms_are_added_up_again_where_there_is_no_room_for_all(monkeypatc
     expected = fitted("squared")
     monkeypatch.setattr(_memory_trainer, "_HISTOGRAM_BYTES", 1)
     assert_bitwise_equal(expected, fitted("squared"), "little room")
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"growth": "depthwise", "max_leaf_nodes": 9},
+        {"max_depth": 3, "min_samples_leaf": 1},
+        {"subsample": 0.6, "max_leaf_nodes": 62, "min_samples_leaf": 2},
+        {"monotonic_cst": [1, 0, -1]},
+        {"max_leaf_nodes": 2},
+        {"loss": "poisson"},
+    ],
+)
+def test_trees_in_one_call_are_those_of_steps(params, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.exp(np.nan_to_num(X) @ [1.0, 0.5, -0.5] + 0.3 * rng.normal(size=300))
+    w = rng.integers(0, 3, 300).astype(float)
+    model = tenfold.HistGradientBoostingRegressor(max_iter=4, random_state=0, **params)
+    at_once = [clone(model).fit(X, y), clone(model).fit(X, y, sample_weight=w + 0.3)]
+    calls = []
+    monkeypatch.setattr(
+        _memory_trainer.MemoryTrainer, "_takes_one_call", lambda *_: bool(calls.append(1))
+    )
+    by_steps = [clone(model).fit(X, y), clone(model).fit(X, y, sample_weight=w + 0.3)]
+    assert len(calls) == 8
+    for one, other in zip(at_once, by_steps, strict=True):
+        assert_bitwise_equal(one, other, str(params))

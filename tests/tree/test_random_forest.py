@@ -18,7 +18,6 @@ from tenfold import (
     pool_forests,
 )
 from tenfold.testing.bitwise import assert_bitwise_equal
-from tenfold.tree import _rank_codes
 from tenfold.tree.isolation_forest import average_path_length
 
 
@@ -227,26 +226,3 @@ def test_large_pieces_of_rows_have_the_predictions_of_their_rows() -> None:
                 goes_left = tree.missing_left[at] if np.isnan(x) else x <= tree.threshold[at]
                 at = tree.left[at] + (not goes_left)
             assert leaves[row, t] == at
-
-
-def test_codes_in_a_temporary_file_give_the_same_trees(data, monkeypatch):
-    X, y, label = data
-    models = [RandomForestRegressor(3, random_state=0), ExtraTreesClassifier(3, random_state=0)]
-    targets = [y, label]
-    pairs = list(zip(models, targets, strict=True))
-    before = [model.fit(X, target).tables_.trees.words for model, target in pairs]
-    opened = []
-
-    def open_map(file, *args, **options):
-        opened.append(file)
-        return memory_map(file, *args, **options)
-
-    memory_map = np.memmap
-    monkeypatch.setattr(_rank_codes, "_MIN_FILE_BYTES", 0)
-    monkeypatch.setattr(_rank_codes, "available_memory", lambda: 0)
-    monkeypatch.setattr(_rank_codes.np, "memmap", open_map)
-    after = [model.fit(X, target).tables_.trees.words for model, target in pairs]
-    monkeypatch.undo()
-    assert len(opened) == 2
-    for one, other in zip(before, after, strict=True):
-        np.testing.assert_array_equal(one, other)

@@ -363,6 +363,10 @@ class BaseHistGradientBoosting(Estimator):
             yield score
 
 
+def _as_tuples(rounds: list[list[BinnedTree]]) -> list[list[tuple]]:
+    return [[tuple(tree) for tree in trees] for trees in rounds]
+
+
 class ScoreWatch:
     """Scores after each round, and whether they have stopped to improve."""
 
@@ -417,8 +421,7 @@ class ScoreWatch:
         if self.model.do_early_stopping_:
             self._add(trees)
             self.stopped = self._has_stalled()
-        made = [[tuple(tree) for tree in trees] for trees in rounds]
-        record_loop_state(len(rounds), lambda: [self.train, self.other, made])
+        record_loop_state(len(rounds), lambda: [self.train, self.other, _as_tuples(rounds)])
 
     def _has_stalled(self) -> bool:
         """Whether the last rounds were no better than the one before them."""

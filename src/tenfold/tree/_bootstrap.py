@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tenfold.tree._bootstrap_numba import draw_indices, mix_seed
+from tenfold.tree._bootstrap_numba import count_draws, draw_indices, mix_seed
+from tenfold.tree._large_arrays import allocate
 
 _DRAW_SALT = 0x51ED270B
 
@@ -31,13 +32,24 @@ def draw_rows(seed: int, n: int, draws: int, weights: np.ndarray | None = None) 
     weights : (n,) int64 array, optional
         Chances of the rows.
     """
-    cumulated = np.zeros(0, np.int64) if weights is None else np.cumsum(weights)
     indices = np.empty(draws, np.int64)
-    start = np.uint64(mix_seed(np.uint64(seed), np.uint64(_DRAW_SALT)))
-    draw_indices(start, n, draws, cumulated, indices)
+    draw_indices(_draw_seed(seed), n, _cumulate(weights), indices)
     return indices
 
 
-def draw_counts(seed: int, n: int, draws: int, weights: np.ndarray | None = None) -> np.ndarray:
-    """How often the tree of a seed has drawn each row."""
-    return np.bincount(draw_rows(seed, n, draws, weights), minlength=n)
+def draw_counts(
+    seed: int, n: int, draws: int, weights: np.ndarray | None = None, *, mapped: bool = False
+) -> np.ndarray:
+    """How often the tree of a seed has drawn each row; many of them may be `mapped` to a file."""
+    counts = allocate((n,), np.int32, mapped=mapped)
+    counts[:] = 0
+    count_draws(_draw_seed(seed), draws, _cumulate(weights), counts)
+    return counts
+
+
+def _draw_seed(seed: int) -> np.uint64:
+    return np.uint64(mix_seed(np.uint64(seed), np.uint64(_DRAW_SALT)))
+
+
+def _cumulate(weights: np.ndarray | None) -> np.ndarray:
+    return np.zeros(0, np.int64) if weights is None else np.cumsum(weights)

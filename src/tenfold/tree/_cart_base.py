@@ -20,9 +20,10 @@ from tenfold.engine.rows import Rows
 from tenfold.tree import _cart_grower as grower
 from tenfold.tree._cart_criterion_numba import CodedRows
 from tenfold.tree._forest_tables import ForestTables, decision_paths, leaf_shares, leaf_values
+from tenfold.tree._large_arrays import is_mapped
+from tenfold.tree._large_pieces import map_large_pieces
 from tenfold.tree._predict_numba import apply_trees
 from tenfold.tree._rank_codes import encode_columns, sort_rows
-from tenfold.tree._thread_map import map_large_pieces
 from tenfold.tree.shap_values import TreeScore
 
 
@@ -117,12 +118,13 @@ class CartModel(Estimator):
         whole, unit = grower.integer_weights(w, len(y), bits)
         draw = whole if bootstrap and w is not None else None
         if bootstrap:  # weights are the chance to be drawn; the trees see counts
-            whole, unit = np.ones(len(y), np.int64), 1.0
+            whole, unit = grower.integer_weights(None, len(y))
         total = self._draw_count(len(y), w) if bootstrap else int(whole.sum())
-        targets = self._encode_y(y, whole, total)
         columns = encode_columns(rows, need_ranks=splitter == "best")
+        targets = self._encode_y(y, whole, total, mapped=is_mapped(columns.codes))
         order = sort_rows(columns) if self._keeps_order(splitter, rows.n_features) else None
         coded = grower.make_rows(columns, targets, whole, signs, order=order)
+        targets = targets._replace(table=targets.table[:0].copy())  # the rows have it
         return CodedTrainingSet(coded, targets, unit, y, draw)
 
     def _keeps_order(self, splitter: str, p: int) -> bool:
@@ -188,7 +190,9 @@ class CartModel(Estimator):
     def _full_weights(self, y: np.ndarray, w: Any, *, bootstrap: bool) -> Any:
         raise NotImplementedError
 
-    def _encode_y(self, y: np.ndarray, weight: np.ndarray, total: int) -> grower.Targets:
+    def _encode_y(
+        self, y: np.ndarray, weight: np.ndarray, total: int, *, mapped: bool
+    ) -> grower.Targets:
         raise NotImplementedError
 
     def _final_values(self, value: np.ndarray, targets: grower.Targets) -> np.ndarray:
@@ -219,8 +223,10 @@ class CartRegressor(Regressor, CartModel):
     def _full_weights(self, y: np.ndarray, w: Any, *, bootstrap: bool) -> Any:
         return w
 
-    def _encode_y(self, y: np.ndarray, weight: np.ndarray, total: int) -> grower.Targets:
-        return grower.encode_targets(y, self.criterion, weight, total)
+    def _encode_y(
+        self, y: np.ndarray, weight: np.ndarray, total: int, *, mapped: bool
+    ) -> grower.Targets:
+        return grower.encode_targets(y, self.criterion, weight, total, mapped=mapped)
 
     def _final_values(self, value: np.ndarray, targets: grower.Targets) -> np.ndarray:
         return targets.center + value * targets.units
@@ -263,7 +269,7 @@ class CartClassifier(Classifier, CartModel):
         self.n_outputs_ = y.shape[1]
         if self.n_outputs_ == 1:
             self.n_classes_ = len(self.classes_)
-            return y.astype(np.int64)
+            return y.astype(np.int64, copy=False)
         check_classification_targets(y)
         parts = [np.unique(column, return_inverse=True) for column in y.T]
         self.classes_ = [known for known, _ in parts]
@@ -305,8 +311,10 @@ class CartClassifier(Classifier, CartModel):
             )
         return -signs  # the value of a node is the share of the first class
 
-    def _encode_y(self, y: np.ndarray, weight: np.ndarray, total: int) -> grower.Targets:
-        return grower.encode_classes(y, self._n_classes_by_output)
+    def _encode_y(
+        self, y: np.ndarray, weight: np.ndarray, total: int, *, mapped: bool
+    ) -> grower.Targets:
+        return grower.encode_classes(y, self._n_classes_by_output, mapped=mapped)
 
     def _final_values(self, value: np.ndarray, targets: grower.Targets) -> np.ndarray:
         return value

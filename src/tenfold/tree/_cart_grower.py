@@ -13,6 +13,7 @@ from tenfold.engine.thread_pool import n_threads, run_in_threads
 from tenfold.tree import _cart_criterion_numba as scan
 from tenfold.tree import _cart_growth_numba as grow
 from tenfold.tree._cart_memory import GrowthMemory
+from tenfold.tree._large_arrays import allocate, is_mapped, row_blocks
 from tenfold.tree._rank_codes import ColumnCodes
 from tenfold.tree._rank_codes_numba import keep_weighted
 
@@ -30,6 +31,8 @@ _LOCAL_BYTES = 2**20  # codes of a node that is copied before it is grown: they 
 _LOCAL_ROWS = 2**14
 _TOP_BYTES, _TOP_ROWS = 2**18, 2048  # nodes with more of both are numbered first
 _MIN_LOCAL_ROWS = 32
+_BLOCK_BYTES = 2**26  # of a node that is copied from a file and grown in memory
+_WORK_BYTES = 128  # of a row in memory while it grows, beside its codes
 _ROOT_FIELDS = ("start", "end", "depth", "seed", "low", "high")
 _SUM_BITS = 60  # of sums of targets and moments
 WEIGHT_BITS = 52  # of sums of weights, so that float64 holds them exactly
@@ -89,7 +92,7 @@ def integer_weights(
     largest possible sum has so many bits. A weight above zero is at least one unit.
     """
     if w is None:
-        return np.ones(n, np.int64), 1.0
+        return np.broadcast_to(np.int64(1), n), 1.0
     largest = float(w.max(initial=0.0))
     if largest <= 0.0:
         raise ValueError("sample_weight is zero for all rows: nothing to learn from")
@@ -101,42 +104,55 @@ def integer_weights(
     return whole >> shift, float(2.0 ** (exponent + shift))
 
 
-def encode_classes(codes: np.ndarray, n_classes: np.ndarray) -> Targets:
+def encode_classes(codes: np.ndarray, n_classes: np.ndarray, *, mapped: bool = False) -> Targets:
     """Class numbers (n, n_outputs) as targets."""
     bounds = np.cumsum([0, *n_classes]).astype(np.int64)
     outputs = codes.shape[1]
-    return Targets(codes + bounds[:-1], bounds, np.zeros(outputs), np.ones(outputs), 1.0)
+    table = allocate(codes.shape, np.int64, mapped=mapped)
+    np.add(codes, bounds[:-1], out=table)
+    return Targets(table, bounds, np.zeros(outputs), np.ones(outputs), 1.0)
 
 
-def encode_targets(y: np.ndarray, criterion: str, weight: np.ndarray, total: int) -> Targets:
+def encode_targets(
+    y: np.ndarray, criterion: str, weight: np.ndarray, total: int, *, mapped: bool = False
+) -> Targets:
     """Targets (n, n_outputs) of a regression as whole numbers, about the middle of their range.
 
     `weight` are weights in units, and `total` the largest sum of them that a tree may have. With
     whole weights, a weighted target is the weight times the number of the target, so that a row of
     weight two is the row twice.
     """
-    outputs = y.shape[1]
+    n, outputs = y.shape
     center = np.zeros(outputs)
     if criterion != "poisson":
         center = y.min(axis=0) / 2 + y.max(axis=0) / 2
-    z = y - center
-    largest = np.abs(z).max(axis=0)
+    blocks = row_blocks(n)
+    largest = np.maximum(np.abs(y.min(axis=0) - center), np.abs(y.max(axis=0) - center))
     units = np.array([_unit(float(most), total) for most in largest])
-    if criterion == "poisson":
-        moment = np.where(z > 0, z * np.log(np.where(z > 0, z, 1.0)), 0.0).sum(axis=1)
-    else:
-        moment = (z * z).sum(axis=1)
-    moment_unit = _unit(float(np.abs(moment).max()), total)
+    most = max(float(np.abs(_moments(y[block] - center, criterion)).max()) for block in blocks)
+    moment_unit = _unit(most, total)
+    fine = np.array([_unit(float(most), 1) for most in largest])
+    table = allocate((n, 1 + 2 * outputs), np.int64, mapped=mapped)
+    for block in blocks:
+        z, w, part = y[block] - center, weight[block], table[block]
+        moment = _moments(z, criterion)
+        part[:, :1] = _weigh((moment / moment_unit)[:, None], w, total)
+        if criterion == "absolute_error":
+            part[:, 1 : 1 + outputs] = np.rint(z / units).astype(np.int64)
+        else:
+            part[:, 1 : 1 + outputs] = _weigh(z / units, w, total)
+            part[:, 1 + outputs :] = np.rint(z / fine).astype(np.int64)
     if criterion == "absolute_error":
-        whole = np.rint(z / units).astype(np.int64)
-        names = np.stack([np.unique(column, return_inverse=True)[1] for column in y.T], axis=1)
-    else:
-        whole = _weigh(z / units, weight, total)
-        fine = np.array([_unit(float(most), 1) for most in largest])
-        names = np.rint(z / fine).astype(np.int64)
-    weighted = _weigh((moment / moment_unit)[:, None], weight, total)
-    table = np.concatenate([weighted, whole, names], axis=1)
+        for k, column in enumerate(y.T):
+            table[:, 1 + outputs + k] = np.unique(column, return_inverse=True)[1]
     return Targets(table, np.arange(outputs + 1), center, units, moment_unit)
+
+
+def _moments(z: np.ndarray, criterion: str) -> np.ndarray:
+    """What impurities ask of each row beside its targets."""
+    if criterion == "poisson":
+        return np.where(z > 0, z * np.log(np.where(z > 0, z, 1.0)), 0.0).sum(axis=1)
+    return (z * z).sum(axis=1)
 
 
 def _weigh(z: np.ndarray, weight: np.ndarray, total: int) -> np.ndarray:
@@ -151,12 +167,13 @@ def weigh_table(table: np.ndarray, weight: np.ndarray, *, is_sum: bool) -> np.nd
 
     `is_sum` says whether moment and targets are summed with weights; see `CodedRows`.
     """
-    table = table.copy()
-    table[:, scan.WEIGHT] = weight
+    weighted = allocate(table.shape, np.int64, mapped=is_mapped(table))
+    weighted[:] = table
+    weighted[:, scan.WEIGHT] = weight
     if is_sum:
         end = scan.TARGETS + (table.shape[1] - scan.TARGETS) // 2
-        table[:, scan.MOMENT : end] *= weight[:, None]
-    return table
+        weighted[:, scan.MOMENT : end] *= weight[:, None]
+    return weighted
 
 
 def _unit(largest: float, total_weight: int) -> float:
@@ -180,9 +197,12 @@ def make_rows(
     """
     signs = np.zeros(len(columns.kinds)) if monotone is None else monotone
     facts = np.stack([columns.missing, columns.starts, columns.kinds, signs]).astype(np.int64)
-    table = np.concatenate([weight[:, None], targets.table], axis=1)
     facts = facts if chosen is None else np.ascontiguousarray(facts[:, chosen])
-    table, values = np.ascontiguousarray(table), columns.values
+    n, width = targets.table.shape
+    table = allocate((n, 1 + width), np.int64, mapped=is_mapped(columns.codes))
+    table[:, scan.WEIGHT] = weight
+    table[:, scan.WEIGHT + 1 :] = targets.table
+    values = columns.values
     order = np.zeros((0, 0), np.uint64) if order is None else order
     return scan.CodedRows(columns.codes, facts, table, values, order)
 
@@ -258,25 +278,95 @@ def grow_tree(
     data: scan.CodedRows, rules: scan.Rules, seed: int, threads: int | None = None
 ) -> GrownTree:
     """Grow a tree on the rows of positive weight, in units of weights and targets."""
-    rows = np.flatnonzero(data.table[:, scan.WEIGHT]).astype(np.int32)
+    rows = _weighted_rows(data)
     start = np.uint64(seed)
     data = _copy_order(data, rules, len(rows))
-    p, n = data.codes.shape
     root = {"start": 0, "end": len(rows), "depth": 0, "seed": start, "low": -np.inf, "high": np.inf}
-    memory = GrowthMemory(rules, len(rows), p, n)
     if rules.max_leaves > 0:
+        memory = _make_memory(data, rules, rows)
         return _collect(*memory.grow(grow.grow_best_first, data, rows, root)[:2])
-    row_bytes = p * data.codes.itemsize
-    local_rows = _limit_rows(_LOCAL_ROWS, _LOCAL_BYTES // row_bytes)
-    top_rows = _limit_rows(_TOP_ROWS, _TOP_BYTES // row_bytes)
     threads = n_threads() if threads is None else threads
+    if is_mapped(data.codes):
+        nodes, values = _grow_blocks(data, rules, rows, root, threads)
+    else:
+        nodes, values = _grow_nodes(data, rules, rows, root, threads)
+    row_bytes = data.codes.shape[0] * data.codes.itemsize
+    return _collect(
+        *grow.order_nodes(nodes, values, _limit_rows(_TOP_ROWS, _TOP_BYTES // row_bytes))
+    )
+
+
+def _weighted_rows(data: scan.CodedRows) -> np.ndarray:
+    """Numbers of the rows of positive weight."""
+    weight, mapped = data.table[:, scan.WEIGHT], is_mapped(data.codes)
+    blocks = row_blocks(len(weight))
+    ends = np.cumsum([0, *(int(np.count_nonzero(weight[block])) for block in blocks)])
+    rows = allocate((int(ends[-1]),), np.int32, mapped=mapped)
+    for i, block in enumerate(blocks):
+        rows[ends[i] : ends[i + 1]] = np.flatnonzero(weight[block]) + block.start
+    return rows
+
+
+def _make_memory(data: scan.CodedRows, rules: scan.Rules, rows: np.ndarray) -> GrowthMemory:
+    p, n = data.codes.shape
+    return GrowthMemory(rules, len(rows), p, n, mapped=is_mapped(data.codes))
+
+
+def _grow_nodes(
+    data: scan.CodedRows,
+    rules: scan.Rules,
+    rows: np.ndarray,
+    root: dict[str, Any],
+    threads: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and values of the tree below a root of all these rows."""
+    row_bytes = data.codes.shape[0] * data.codes.itemsize
+    local_rows = _limit_rows(_LOCAL_ROWS, _LOCAL_BYTES // row_bytes)
     if len(rows) <= local_rows or (threads == 1 and len(data.order) > 0):
         local_rows = 0  # nothing to share or to copy
+    memory = _make_memory(data, rules, rows)
     nodes, values, pending = memory.grow(grow.grow_depth_first, data, rows, root, local_rows)
     if len(pending) > 0:
         parts = _grow_pending(data, rules, rows, nodes[pending], local_rows, threads)
         nodes, values = _assemble(nodes, values, pending, parts)
-    return _collect(*grow.order_nodes(nodes, values, top_rows))
+    return nodes, values
+
+
+def _grow_blocks(
+    data: scan.CodedRows,
+    rules: scan.Rules,
+    rows: np.ndarray,
+    root: dict[str, Any],
+    threads: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """`_grow_nodes` where codes lie in a file.
+
+    Nodes of many rows are split in the file, from its beginning to its end, since the rows of a
+    node are in their order. Those of fewer rows are copied to memory and grown there.
+    """
+    p = len(data.codes)
+    most = max(_BLOCK_BYTES // (p * data.codes.itemsize + _WORK_BYTES), _MIN_LOCAL_ROWS)
+    memory = _make_memory(data, rules, rows)
+    nodes, values, pending = memory.grow(grow.grow_depth_first, data, rows, root, most)
+    del memory
+    tickets = itertools.count()
+    parts: list[Any] = [None] * len(pending)
+
+    def work() -> None:
+        for item in tickets:
+            if item >= len(pending):
+                return
+            own: dict[str, Any] = {name: nodes[name][pending[item]] for name in _ROOT_FIELDS}
+            part = rows[own["start"] : own["end"]]
+            codes = np.empty((p, len(part)), data.codes.dtype, order="F")
+            table = np.empty((len(part), data.table.shape[1]), np.int64)
+            grow.copy_rows(data.codes, data.table, part, codes, table)
+            own["start"], own["end"] = 0, len(part)
+            local, which = data._replace(codes=codes, table=table), np.arange(len(part))
+            parts[item] = _grow_nodes(local, rules, which.astype(np.int32), own, 1)
+
+    run_in_threads(work, min(threads, len(pending)) - 1)
+    return _assemble(nodes, values, pending, parts) if parts else (nodes, values)
 
 
 def _copy_order(data: scan.CodedRows, rules: scan.Rules, n: int) -> scan.CodedRows:

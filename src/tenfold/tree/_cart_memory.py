@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from tenfold.tree._cart_criterion_numba import MEDIAN_RULES, CodedRows, Rules
 from tenfold.tree._cart_median_numba import MedianScratch
 from tenfold.tree._cart_node_numba import GROWING_NODE, Scratch
 from tenfold.tree._cart_sort_numba import MAX_DIGIT_VALUES
+from tenfold.tree._large_arrays import allocate
 
 _FIRST_CAPACITY = 512  # nodes
 _GROUP = 16  # columns whose codes are gathered together
@@ -19,11 +21,14 @@ _GROUP = 16  # columns whose codes are gathered together
 class GrowthMemory:
     """Tables of nodes and memory for trees of up to n rows and p columns.
 
-    Row numbers are below `capacity`.
+    Row numbers are below `capacity`; what has an entry for each row may be `mapped` to files.
     """
 
-    def __init__(self, rules: Rules, n: int, p: int, capacity: int) -> None:
-        self._rules, self._scratch = rules, _make_scratch(rules, n, p, capacity)
+    def __init__(
+        self, rules: Rules, n: int, p: int, capacity: int, *, mapped: bool = False
+    ) -> None:
+        make = partial(allocate, mapped=mapped)
+        self._rules, self._scratch = rules, _make_scratch(rules, n, p, capacity, make)
         width = self._scratch.sums.shape[1]
         self._nodes = np.empty(_FIRST_CAPACITY, GROWING_NODE)
         self._values = np.empty((_FIRST_CAPACITY, width))
@@ -54,28 +59,30 @@ class GrowthMemory:
         return self._nodes[:count].copy(), self._values[:count].copy(), pending
 
 
-def _make_scratch(rules: Rules, n: int, p: int, capacity: int) -> Scratch:
+def _make_scratch(
+    rules: Rules, n: int, p: int, capacity: int, make: Callable[..., np.ndarray]
+) -> Scratch:
     group = max(min(p, rules.max_features, _GROUP), 1)
     medians: Any = 0
     if isinstance(rules, MEDIAN_RULES):
-        medians = _make_median_scratch(capacity, rules.n_outputs)
+        medians = _make_median_scratch(capacity, rules.n_outputs, make)
     return Scratch(
-        np.empty((2, n), np.uint64),
-        np.empty((group, n), np.uint32),
-        np.empty((2, n), np.int64),
+        make((2, n), np.uint64),
+        make((group, n), np.uint32),
+        make((2, n), np.int64),
         np.empty(MAX_DIGIT_VALUES, np.int64),
         np.empty((3, rules.bounds[rules.n_outputs]), np.int64),
         np.stack([np.arange(p), np.zeros(p, np.int64)]),
-        np.empty(n, np.int32),
+        make((n,), np.int32),
         medians,
     )
 
 
-def _make_median_scratch(n: int, outputs: int) -> MedianScratch:
+def _make_median_scratch(n: int, outputs: int, make: Callable[..., np.ndarray]) -> MedianScratch:
     return MedianScratch(
-        np.empty((outputs, n), np.int64),
-        np.empty((outputs, n), np.int64),
-        np.empty((2, n + 1), np.int64),
-        np.empty((4, n)),
-        np.empty(n, np.int64),
+        make((outputs, n), np.int64),
+        make((outputs, n), np.int64),
+        make((2, n + 1), np.int64),
+        make((4, n), np.float64),
+        make((n,), np.int64),
     )

@@ -18,7 +18,6 @@ from tenfold.tree._cart_criterion_numba import (
     ABSOLUTE,
     EDGES,
     ENTROPY,
-    FIRST_VALUE,
     GINI,
     HEAVIER,
     KIND,
@@ -45,7 +44,7 @@ from tenfold.tree._cart_criterion_numba import (
     side_score,
 )
 from tenfold.tree._cart_median_numba import rank_targets, scan_absolute
-from tenfold.tree._cart_random_numba import search_random
+from tenfold.tree._cart_random_numba import code_value, search_random
 from tenfold.tree._cart_sort_numba import (
     HOT,
     HOT_OVERLOAD,
@@ -352,11 +351,10 @@ def _partition_order(data, rows, start, left, end, buffer):
 @njit(**INNER)
 def _threshold_between(data, feature, code, next_code):
     """Threshold between two neighboring codes of a column: the middle, or the edge of a bin."""
-    first = data.columns[FIRST_VALUE, feature]
-    a = data.values[first + code]
+    a = code_value(data, feature, code)
     if data.columns[KIND, feature] == EDGES:
         return a
-    b = data.values[first + next_code]
+    b = code_value(data, feature, next_code)
     middle = a / 2.0 + b / 2.0
     return middle if a <= middle < b else a
 

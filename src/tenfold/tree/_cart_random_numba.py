@@ -45,7 +45,7 @@ def uniform_from_bits(bits):
 
 
 @njit(**HOT)
-def _code_value(data, feature, code):
+def code_value(data, feature, code):
     """The value of a code."""
     if data.columns[KIND, feature] != BITS:
         return data.values[data.columns[FIRST_VALUE, feature] + code]
@@ -95,7 +95,7 @@ def _find_extremes(codes, n, missing):
 def _random_cut(data, feature, seed, low, high):
     """A cut at random between two codes: (code, whether missing values go left, threshold)."""
     bits = mix_bits(seed ^ mix_bits(np.uint64(feature) + _CUT_SALT))
-    a, b = _code_value(data, feature, low), _code_value(data, feature, high)
+    a, b = code_value(data, feature, low), code_value(data, feature, high)
     u = uniform_from_bits(bits)
     threshold = a * (1.0 - u) + b * u
     if not a <= threshold < b:

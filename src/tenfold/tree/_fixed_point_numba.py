@@ -68,6 +68,18 @@ def quantize(g, h, copies, layout, scale_g, scale_h, word, second):
             second[i] = exact
 
 
+@njit(cache=True, nogil=True, inline="always")
+def unpack_word(x, y, layout):
+    """Sums of g and h and the count of a sum of words; `y` is the second word of FINE."""
+    if layout == FINE:
+        return x, y >> _C2, y & ((1 << _C2) - 1)
+    bits = _C0 if layout == CONSTANT else _C1
+    count = x & ((1 << bits) - 1)
+    rest = (x - count) >> bits
+    h = count if layout == CONSTANT else rest & ((1 << _H1) - 1)
+    return rest if layout == CONSTANT else (rest - h) >> _H1, h, count
+
+
 @njit(cache=True, nogil=True)
 def unpack_words(words, layout, width, pad, sums):
     """Add summed words to sums (p * width, 3) of g, h and count, and set the words to 0.
@@ -77,24 +89,17 @@ def unpack_words(words, layout, width, pad, sums):
     for j in range(len(sums) // width):
         for b in range(width):
             at, k = j * (width + pad) + b, j * width + b
+            y = np.int64(0)
             if layout == FINE:
-                y = words[2 * at + 1]
-                sums[k, 0] += words[2 * at]
-                sums[k, 1] += y >> _C2
-                sums[k, 2] += y & ((1 << _C2) - 1)
-                words[2 * at] = words[2 * at + 1] = 0
-                continue
-            x = words[at]
-            if x == 0:
-                continue
+                at *= 2
+                y = words[at + 1]
+                words[at + 1] = 0
+            g, h, count = unpack_word(words[at], y, layout)
             words[at] = 0
-            bits = _C0 if layout == CONSTANT else _C1
-            count = x & ((1 << bits) - 1)
-            rest = (x - count) >> bits
-            h = count if layout == CONSTANT else rest & ((1 << _H1) - 1)
-            sums[k, 0] += rest if layout == CONSTANT else (rest - h) >> _H1
-            sums[k, 1] += h
-            sums[k, 2] += count
+            if count > 0:
+                sums[k, 0] += g
+                sums[k, 1] += h
+                sums[k, 2] += count
 
 
 @njit(cache=True, nogil=True)

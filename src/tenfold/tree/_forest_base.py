@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -12,17 +13,18 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.engine.hooks import active_monitor, end_loop, record_loop_state, resume_loop
 from tenfold.engine.rows import Rows
-from tenfold.engine.thread_pool import n_threads
+from tenfold.engine.thread_pool import map_threads, n_threads
 from tenfold.tree._bootstrap import draw_counts, draw_rows, tree_seed
 from tenfold.tree._cart_base import CartClassifier, CartModel, CartRegressor, CodedTrainingSet
 from tenfold.tree._cart_grower import GrownTree, grow_tree, integer_weights, make_rules, weigh_table
 from tenfold.tree._cost_complexity import prune
 from tenfold.tree._forest_tables import ForestTables, impurity_importances
+from tenfold.tree._large_arrays import allocate, is_mapped
 from tenfold.tree._leaf_targets import collect_targets, forest_quantiles
 from tenfold.tree._out_of_bag import sum_out_of_bag
 from tenfold.tree._predict_numba import apply_trees
-from tenfold.tree._thread_map import map_threads
 
 _TREE_PARAMS = (
     "criterion",
@@ -36,6 +38,12 @@ _TREE_PARAMS = (
     "ccp_alpha",
     "monotonic_cst",
 )
+
+_RECORDED_TREES = 8  # that are grown between two records of a checkpoint, at least
+
+
+def _as_tuples(trees: list[GrownTree]) -> list[tuple]:
+    return [tuple(tree) for tree in trees]
 
 
 class ForestModel(CartModel):
@@ -76,8 +84,18 @@ class ForestModel(CartModel):
         numbers = range(0 if old is None else len(old), self.n_estimators)
         if not numbers and old is not None:
             return old
-        new = ForestTables.of(self._grow_trees(data, seed, numbers))
+        new = ForestTables.of(self._grow_batches(data, seed, numbers))
         return new if old is None else ForestTables.join([old, new])
+
+    def _grow_batches(self, data: CodedTrainingSet, seed: int, numbers: range) -> list[GrownTree]:
+        """Trees of these numbers; a checkpoint records them some at a time."""
+        grown = [GrownTree(*arrays) for arrays in resume_loop([])[1]]
+        step = len(numbers) if active_monitor() is None else max(_RECORDED_TREES, 2 * n_threads())
+        for first in range(len(grown), len(numbers), max(step, 1)):
+            grown += self._grow_trees(data, seed, numbers[first : first + step])
+            record_loop_state(len(grown), partial(_as_tuples, grown))
+        end_loop()
+        return grown
 
     def _check_parameters(self) -> None:
         """Refuse parameters that contradict each other."""
@@ -121,10 +139,12 @@ class ForestModel(CartModel):
         rows, unit = data.rows, data.weight_unit
         if self.bootstrap:
             n, draws = data.n_rows, self._n_samples_bootstrap
-            counts = draw_counts(seed, n, draws, data.draw_weights)
+            mapped = is_mapped(rows.codes)
+            counts = draw_counts(seed, n, draws, data.draw_weights, mapped=mapped)
             weight, unit = self._tree_weights(counts, data.y)
             table = weigh_table(rows.table, weight, is_sum=self._has_weighted_targets)
             rows = rows._replace(table=table)
+            del counts, weight  # one entry for each row, while a tree grows
         rules = make_rules(self, rows, data.targets, self.criterion, self._split_mode)
         tree = self._finish_tree(grow_tree(rows, rules, seed, threads), data.targets, unit)
         return prune(tree, self.ccp_alpha) if self.ccp_alpha > 0.0 else tree
@@ -246,7 +266,9 @@ class ForestRegressor(CartRegressor, ForestModel):
         if self.bootstrap:
             draws, chances = self._n_samples_bootstrap, data.draw_weights
             weights = [draw_counts(tree_seed(seed, t), n, draws, chances) for t in numbers]
-        leaves = rows.each(apply_trees, tables.trees)
+        size, mapped = (rows.n_rows, len(tables)), is_mapped(data.rows.codes)
+        leaves = allocate(size, np.int64, mapped=True) if mapped else None
+        leaves = rows.each(apply_trees, tables.trees, into=leaves)
         return {"leaf_targets_": collect_targets(leaves, weights, data.y[:, 0], tables.trees)}
 
     def predict_quantiles(self, X: Any, quantiles: Any = (0.1, 0.5, 0.9)) -> np.ndarray:

@@ -115,9 +115,12 @@ def _scan_bins(sums, base, width, columns, j, limits, missing_left, integers, nu
     end = columns[j, BINS] - 1 + (0 if missing_left else columns[j, HAS_MISSING])
     best, found = numbers[GAIN], False
     for b in range(end):
+        own = sums[base + b, 2]
+        if own == 0:  # no other split than that of the bin before
+            continue
         g += sums[base + b, 0]
         h += sums[base + b, 1]
-        count += sums[base + b, 2]
+        count += own
         if count < limits[MIN_ROWS]:
             continue
         if total - count < limits[MIN_ROWS]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.engine.thread_pool import n_threads, run_in_threads
+from tenfold.tree._few_rows_numba import LEFT, MAX_LEAVES, N_PLACES, grow_on_few_rows
 from tenfold.tree._fixed_point import (
     GradientRange,
     RowWeights,
@@ -43,6 +44,7 @@ from tenfold.tree._row_lists_numba import (
 
 _BLOCK_ROWS = 2**14  # rows of a piece of work
 _MIN_SHARED_ROWS = 2**15  # of a loop, for threads to be woken
+_ONE_CALL_BYTES = 2**24  # of the histograms of a tree that is grown in one call
 _HISTOGRAM_BYTES = 2**29  # of histograms of open nodes; beyond, they are added up again
 
 
@@ -94,6 +96,7 @@ class MemoryTrainer:
         self.most_kept = max(_HISTOGRAM_BYTES // (24 * cells), 2)
         self.pool: list[np.ndarray] = []  # histograms that are not in use
         self.tables: list[np.ndarray] = []  # scratch of threads
+        self.room: tuple[np.ndarray, np.ndarray] | None = None  # of trees in one call
 
     def start(self) -> np.ndarray:
         """Scores that minimize the loss over constants."""
@@ -129,12 +132,47 @@ class MemoryTrainer:
         rows, outside = self._draw(number)
         place = number * self.loss.n_outputs + k
         tree = GrowingTree(self.shape, place, self.columns, units, self.max_leaves)
-        spans = self._grow_tree(tree, rows)
-        values = {node: self._finish_leaf(tree, node, rows, spans[node], k) for node in spans}
-        complete = tree.complete(values)
+        if self._takes_one_call(tree):
+            complete = self._grow_at_once(tree, rows, k)
+        else:
+            spans = self._grow_tree(tree, rows)
+            values = {node: self._finish_leaf(tree, node, rows, spans[node], k) for node in spans}
+            complete = tree.complete(values)
         if len(outside):
             self._add_to(complete, outside, k)
         return complete
+
+    def _takes_one_call(self, tree: GrowingTree) -> bool:
+        """Whether a tree is small and plain enough to be grown in one compiled call."""
+        cells = (self.max_leaves + 1) * self.p * self.width
+        is_small = len(self.rows) <= _MIN_SHARED_ROWS and 24 * cells <= _ONE_CALL_BYTES
+        is_plain = not (tree.has_categories or self.shape.groups or self.shape.max_features < 1)
+        return is_small and is_plain and self.max_leaves <= MAX_LEAVES and not self.loss.quantiles
+
+    def _grow_at_once(self, tree: GrowingTree, rows: np.ndarray, k: int) -> BinnedTree:
+        if self.room is None:
+            sums = np.zeros((self.max_leaves + 1, self.p * self.width, 3), np.int64)
+            self.room = sums, self._new_table()
+        shape, nodes = self.shape, len(tree.integers)
+        places, values = np.empty((nodes, N_PLACES), np.int64), np.zeros(nodes)
+        deepest = -1 if shape.max_depth is None else shape.max_depth
+        count = grow_on_few_rows(
+            self.bins.reshape(-1),
+            self.by_column,
+            self.words,
+            self.layout,
+            BLOCK_ROWS[FINE] // self.weights.most,
+            rows,
+            self.lists[2],
+            tree.columns,
+            tree.limits,
+            (self.max_leaves, deepest, 2 * shape.min_samples_leaf, shape.depth_wise),
+            (tree.integers, tree.numbers, places),
+            self.room,
+            ((*tree.units.leaf, shape.learning_rate), self.score, k, values),
+        )
+        tree.left = places[:count, LEFT].tolist()
+        return tree.complete(dict(enumerate(values.tolist())))
 
     def _draw(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows that the trees of a round learn from, in a list to be parted; all other rows."""
@@ -340,8 +378,9 @@ def for_blocks(n: int, work: Callable[[slice], Any], *, whole: bool = False) -> 
     With `whole`, one thread takes them as a single block.
     """
     helpers = n_threads() - 1 if n > _MIN_SHARED_ROWS else 0
-    if whole and not helpers:
-        work(slice(0, n))
+    if not helpers and (whole or n <= _BLOCK_ROWS):
+        if n > 0:
+            work(slice(0, n))
         return
     size = max(_BLOCK_ROWS, -(-n // (16 * (helpers + 1)))) if whole else _BLOCK_ROWS
     firsts, lock = itertools.count(0, size), threading.Lock()

@@ -4,14 +4,14 @@ A tree asks of a column only the order of its values, so codes lose nothing. The
 cell (four where a column has more than 65,535 distinct values, one in very large tables of few
 values), and lie in memory row by row (a node that asks some columns of scattered rows then touches
 few cache lines), or in a temporary file if they would take too much of it. A missing value has the
-code after the last. Columns of tables with more than `EXACT_ROWS` rows and more than 65,535
+code after the last. Where ranks are not needed or take too much memory, the bits of float32 numbers
+are codes as good. Columns of float64 numbers with more than `EXACT_ROWS` rows and more than 65,535
 distinct values are cut at 65,535 quantiles; that is a matter of the data and not of the machine, so
 trees do not depend on where the rows lie.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,17 +24,17 @@ from tenfold.engine.arrays import ArraySource
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.memory import available_memory
 from tenfold.engine.rows import Rows
+from tenfold.engine.thread_pool import map_threads
 from tenfold.tree._cart_criterion_numba import BITS, EDGES, RANKS
 from tenfold.tree._cart_sort_numba import MAX_DIGIT_VALUES
+from tenfold.tree._large_arrays import allocate, is_mapped, row_blocks, uses_files
 from tenfold.tree._rank_codes_numba import rank_singles, rank_sorted, sort_column
-from tenfold.tree._thread_map import map_threads
 
 EXACT_ROWS = 2**25
 _BITS_ROWS = 2**13  # rows whose bits a thread takes at a time
 MISSING_BITS = 2**32 - 1  # code of a missing value among the bits of numbers
 _SHORT_CODES = 65_535  # with the code of a missing value they fit two bytes
 _BYTE_TABLE_CELLS = 2**28  # from so many cells on, one byte is used where it suffices
-_MIN_FILE_BYTES = 2**28  # of codes that may go to a temporary file
 _MAX_ORDER_BYTES = 2**31  # of orders of rows by columns, and the copy of a tree
 _BLOCK_BYTES = 2**28  # columns of a file that are held at once
 
@@ -89,18 +89,30 @@ def reuse_codes() -> Iterator[None]:
 
 
 def encode_columns(rows: Rows, *, need_ranks: bool = True) -> ColumnCodes:
-    """Codes of the columns of all rows; where ranks are not needed, bits if rows are float32."""
+    """Codes of the columns of all rows.
+
+    Rows of float32 get bits in place of ranks where ranks are not needed, where they would take too
+    much memory, and where there are too many rows for ranks that are exact.
+    """
     known, source = _known_codes.get(), rows.source
-    is_single = isinstance(source, ArraySource) and source.X.dtype == np.float32
-    if is_single and not need_ranks and known is None:
-        return _encode_bits(rows)
-    if known is None or not isinstance(source, ArraySource):
-        return _encode_columns(rows)
-    for entry in known:
-        if entry.X is source.X:
+    is_shared = known is not None and isinstance(source, ArraySource)
+    for entry in known if known is not None and is_shared else ():
+        if entry.X is source.X:  # pyright: ignore[reportAttributeAccessIssue]
             return entry.codes
-    known.append(_KnownCodes(source.X, _encode_columns(rows)))
-    return known[-1].codes
+    mapped = uses_files(rows, 4)
+    with_bits = mapped or rows.n_rows > EXACT_ROWS or not (need_ranks or is_shared)
+    if with_bits and _dtype(rows) == np.float32:
+        codes = _encode_bits(rows, mapped=mapped)
+    else:
+        codes = _encode_columns(rows, mapped=mapped)
+    if known is not None and is_shared:
+        known.append(_KnownCodes(source.X, codes))  # pyright: ignore[reportAttributeAccessIssue]
+    return codes
+
+
+def _dtype(rows: Rows) -> np.dtype:
+    source = rows.source
+    return source.X.dtype if isinstance(source, ArraySource) else rows.dtype
 
 
 def sort_rows(columns: ColumnCodes) -> np.ndarray | None:
@@ -118,7 +130,7 @@ def sort_rows(columns: ColumnCodes) -> np.ndarray | None:
 
 def _sort_rows(columns: ColumnCodes) -> np.ndarray | None:
     p, n = columns.codes.shape
-    if 16 * p * n > min(available_memory() / 4, _MAX_ORDER_BYTES):
+    if 16 * p * n > min(available_memory() / 4, _MAX_ORDER_BYTES) or is_mapped(columns.codes):
         return None
     order = np.empty((p, n), np.uint64)
 
@@ -131,45 +143,74 @@ def _sort_rows(columns: ColumnCodes) -> np.ndarray | None:
     return order
 
 
-def _encode_columns(rows: Rows) -> ColumnCodes:
+def _encode_columns(rows: Rows, *, mapped: bool) -> ColumnCodes:
     columns: list[_Column] = []
     names = rows.source.column
-    for block in _column_blocks(rows):
-        first = len(columns)
-        columns += map_threads(lambda j, X=block: _encode(X[:, j]), block.shape[1])
+    for block in _column_blocks(rows, mapped=mapped):
+        first, width = len(columns), block.shape[1]
+        if mapped:  # one after the other, for the sake of memory
+            columns += [_move_to_file(_encode(block[:, j])) for j in range(width)]
+        else:
+            columns += map_threads(lambda j, X=block: _encode(X[:, j]), width)
         for j in range(first, len(columns)):
             _check_infinity(columns[j].values, names(j))
-    return _join(columns, rows.n_rows)
+    return _join(columns, rows.n_rows, mapped=mapped)
 
 
-def _encode_bits(rows: Rows) -> ColumnCodes:
+def _move_to_file(column: _Column) -> _Column:
+    """A column whose codes and values lie in files, if they are many."""
+    parts = column.codes, column.values
+    moved = [allocate(part.shape, part.dtype, mapped=True) for part in parts]
+    for copy, part in zip(moved, parts, strict=True):
+        copy[:] = part
+    return _Column(*moved, exact=column.exact)
+
+
+def _encode_bits(rows: Rows, *, mapped: bool) -> ColumnCodes:
     """The bits of float32 numbers as codes in the order of the numbers."""
-    X: np.ndarray = rows.source.X  # pyright: ignore[reportAttributeAccessIssue]
-    p = rows.n_features
-    codes = _allocate((p, rows.n_rows), np.dtype(np.uint32))
-    starts = range(0, rows.n_rows, _BITS_ROWS)
+    source, p = rows.source, rows.n_features
+    codes = allocate((rows.n_rows, p), np.uint32, mapped=mapped)
+    if not isinstance(source, ArraySource):
+        rows.each(chunk_bits, into=codes)
+    blocks = row_blocks(rows.n_rows, _BITS_ROWS)
 
     def encode(i: int) -> tuple[np.ndarray, np.ndarray]:
-        part = slice(starts[i], starts[i] + _BITS_ROWS)
-        x = np.ascontiguousarray(X[part], np.float32) + np.float32(0.0)  # -0 becomes 0
-        bits, missing = x.view(np.uint32), np.isnan(x)
-        codes.T[part] = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
-        codes.T[part][missing] = MISSING_BITS
-        if not missing.any():
-            return x.min(axis=0), x.max(axis=0)
-        return np.where(missing, np.inf, x).min(axis=0), np.where(missing, -np.inf, x).max(axis=0)
+        part = codes[blocks[i]]
+        if isinstance(source, ArraySource):
+            part[:] = ordered_bits(source.X[blocks[i]])
+        return part.min(axis=0), (part + np.uint32(1)).max(axis=0)  # a missing value becomes 0
 
-    extremes = map_threads(encode, len(starts))
+    extremes = map_threads(encode, len(blocks))
     least, largest = (np.stack(part) for part in zip(*extremes, strict=True))
+    ends = [least.min(axis=0), largest.max(axis=0) - np.uint32(1)]
     for j in range(p):
-        column = np.array([least[:, j].min(), largest[:, j].max()])
-        if column[0] <= column[1]:  # not all values are missing
-            _check_infinity(column, rows.source.column(j))
+        if ends[0][j] != MISSING_BITS:  # some value is not missing
+            _check_infinity(np.array([_bits_value(end[j]) for end in ends]), source.column(j))
     kinds, missing = np.full(p, BITS), np.full(p, MISSING_BITS)
-    return ColumnCodes(codes, np.zeros(1), np.zeros(p, np.int64), kinds, missing)
+    return ColumnCodes(codes.T, np.zeros(1), np.zeros(p, np.int64), kinds, missing)
 
 
-def _column_blocks(rows: Rows) -> Iterator[np.ndarray]:
+def ordered_bits(X: np.ndarray) -> np.ndarray:
+    """The bits of float32 numbers as whole numbers in the order of the numbers; NaN is last."""
+    x = np.ascontiguousarray(X, np.float32) + np.float32(0.0)  # -0 becomes 0
+    bits = x.view(np.uint32)
+    codes = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
+    codes[np.isnan(x)] = MISSING_BITS
+    return codes
+
+
+def chunk_bits(chunk: Chunk) -> np.ndarray:
+    """`ordered_bits` of the rows of a chunk."""
+    return ordered_bits(select_columns(chunk, 0, chunk.X.shape[1]))
+
+
+def _bits_value(code: np.uint32) -> np.float32:
+    """The number of a code of `ordered_bits`."""
+    sign = np.uint32(1 << 31)
+    return (code ^ sign if code & sign else ~code).view(np.float32)
+
+
+def _column_blocks(rows: Rows, *, mapped: bool) -> Iterator[np.ndarray]:
     """The columns of X, some at a time, as arrays (n, ...)."""
     source, p = rows.source, rows.n_features
     if isinstance(source, ArraySource):
@@ -177,7 +218,11 @@ def _column_blocks(rows: Rows) -> Iterator[np.ndarray]:
         return
     width = max(_BLOCK_BYTES // max(rows.n_rows * rows.dtype.itemsize, 1), 1)
     for first in range(0, p, width):
-        yield rows.each(select_columns, first, min(first + width, p))
+        end = min(first + width, p)
+        into = None
+        if mapped:
+            into = allocate((rows.n_rows, end - first), rows.dtype, mapped=True)
+        yield rows.each(select_columns, first, end, into=into)
 
 
 def select_columns(chunk: Chunk, first: int, end: int) -> np.ndarray:
@@ -222,25 +267,23 @@ def _check_infinity(values: np.ndarray, name: str) -> None:
         )
 
 
-def _join(columns: list[_Column], n: int) -> ColumnCodes:
+def _join(columns: list[_Column], n: int, *, mapped: bool) -> ColumnCodes:
     """All columns in one table of codes."""
     starts = np.cumsum([0, *(len(column.values) for column in columns)])
     most, p = max(len(column.values) for column in columns), len(columns)
     small = most < 256 and n * p > _BYTE_TABLE_CELLS
     dtype = np.dtype(np.uint8 if small else np.uint16 if most <= _SHORT_CODES else np.uint32)
-    codes = _allocate((p, n), dtype)
+    codes = allocate((n, p), dtype, mapped=mapped).T
+    if mapped:  # a file is written once, from its beginning to its end
+        for block in row_blocks(n):
+            for j, column in enumerate(columns):
+                codes[j, block] = column.codes[block]
     for j, column in enumerate(columns):
-        codes[j] = column.codes
-        columns[j] = column._replace(codes=column.codes[:0])
-    values = np.concatenate([column.values for column in columns])
+        if not mapped:
+            codes[j] = column.codes
+        columns[j] = column._replace(codes=column.codes[:0].copy())
+    values = allocate((int(starts[-1]),), np.float64, mapped=mapped)
+    for j, column in enumerate(columns):
+        values[starts[j] : starts[j + 1]] = column.values
     kinds = np.array([RANKS if column.exact else EDGES for column in columns])
     return ColumnCodes(codes, values, starts[:-1].astype(np.int64), kinds, np.diff(starts))
-
-
-def _allocate(shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
-    """Memory for codes, or a temporary file without a name if they take half of what is free."""
-    size = shape[0] * shape[1] * dtype.itemsize
-    if size < _MIN_FILE_BYTES or size < available_memory() / 2:
-        return np.empty(shape, dtype, order="F")
-    with tempfile.TemporaryFile() as file:  # unlinked; the mapping keeps the file
-        return np.asarray(np.memmap(file, dtype, "w+", shape=shape, order="F"))

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from tenfold.base._sklearn import check_sample_weight
-from tenfold.engine.arrays import ArraySource, SparseSource
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.tree._binning import BinMapper, bin_rows, spool_bins
 from tenfold.tree._boosting_data import HeldOut, chunk_target, chunk_weight
 from tenfold.tree._fixed_point import RowWeights, choose_layout
 from tenfold.tree._growing_tree import TreeShape
+from tenfold.tree._large_arrays import is_in_memory
 from tenfold.tree._losses import BoostingLoss, are_copies, mean_loss
 from tenfold.tree._memory_trainer import MemoryTrainer, for_blocks
 from tenfold.tree._nodes import TreeEnsemble
@@ -72,13 +72,7 @@ def _fits_memory(rows: Rows, loss: BoostingLoss) -> bool:
     if rows.engine is not None:
         return False
     row = rows.n_features + 40 + 24 * loss.n_outputs
-    return _is_in_memory(rows.source) or row * rows.n_rows <= _MAX_MEMORY_BYTES
-
-
-def _is_in_memory(source: Any) -> bool:
-    source = getattr(source, "source", source)  # a subset of rows
-    arrays = isinstance(source, ArraySource | SparseSource)
-    return arrays and not isinstance(getattr(source, "X", None), np.memmap)
+    return is_in_memory(rows.source) or row * rows.n_rows <= _MAX_MEMORY_BYTES
 
 
 @dataclass

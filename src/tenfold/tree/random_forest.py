@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any
 
 from tenfold.base._sklearn import Interval, RealNotInt, StrOptions
+from tenfold.base.estimator import store_arguments
 from tenfold.tree._forest_base import ForestClassifier, ForestRegressor
 from tenfold.tree.decision_tree import (
     CLASS_CRITERIA,
@@ -133,25 +134,7 @@ class RandomForestClassifier(ForestClassifier):
         max_samples: float | None = None,
         monotonic_cst: Any = None,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
+        store_arguments(self, locals())
 
 
 class RandomForestRegressor(ForestRegressor):
@@ -253,22 +236,4 @@ class RandomForestRegressor(ForestRegressor):
         monotonic_cst: Any = None,
         keep_targets: bool = False,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-        self.keep_targets = keep_targets
+        store_arguments(self, locals())

@@ -1,43 +1,20 @@
-"""A function of 0, 1, 2, ... on all threads, and outputs of rows in large pieces."""
+"""Outputs of rows in large pieces."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from tenfold.engine.arrays import ArraySource
 from tenfold.engine.hooks import active_monitor
 from tenfold.engine.rows import Rows
-from tenfold.engine.thread_pool import n_threads, run_in_threads
+from tenfold.engine.thread_pool import map_threads, n_threads
 
-_T = TypeVar("_T")
 _PIECES_PER_THREAD = 2
 _MIN_PIECE_ROWS = 8192
 _MAX_PIECE_BYTES = 2**25
-
-
-def map_threads(f: Callable[[int], _T], n: int) -> list[_T]:
-    """f(0), ..., f(n - 1), each by the next thread that is free."""
-    results: list[Any] = [None] * n
-    errors: list[BaseException] = []
-    tickets = itertools.count()
-
-    def work() -> None:
-        for i in tickets:
-            if i >= n or errors:
-                return
-            try:
-                results[i] = f(i)
-            except BaseException as error:  # noqa: BLE001 - raised again below
-                errors.append(error)
-
-    run_in_threads(work, min(n_threads(), n) - 1)
-    if errors:
-        raise errors[0]
-    return results
 
 
 def map_large_pieces(rows: Rows, f: Callable[..., np.ndarray], *state: Any) -> np.ndarray:
