@@ -1,6 +1,7 @@
 """Runs of words, weights of words, columns of text in files, and bags of words that are saved."""
 
 import copy
+import csv
 import os
 import pickle
 import re
@@ -292,3 +293,12 @@ def test_the_table_of_the_notes():
     assert_array_equal(counted, np.array(counts, float))
     weighed = TfIdf(vocabulary=words).fit(texts).transform([message]).toarray()[0]
     assert_allclose(weighed, np.array(values, float), atol=6e-7)  # to the last printed digit
+
+
+def test_documents_longer_than_a_block_of_the_reader_arrive_whole_and_once(tmp_path):
+    documents = [f"short {n}" for n in range(300_000)]
+    documents[5], documents[280_000] = "a" * 3_000_000, 'b, "b"\n' * 1_500_000
+    file = tmp_path / "long.csv"
+    with file.open("w", newline="") as out:
+        csv.writer(out).writerows([["text"], *([document] for document in documents)])
+    assert list(Documents(file, "text")) == documents

@@ -199,7 +199,15 @@ def test_bad_sequences_are_refused_in_words():
         CRF().fit([np.full((2, 2), np.nan)], [["x", "y"]])
     with pytest.raises(TypeError, match="a step is"):
         CRF().fit([[1, 2]], [["x", "y"]])
+    with pytest.raises(ValueError, match="missing"):
+        CRF().fit([["a", "b"]], [["x", None]])
+    with pytest.raises(ValueError, match="values of features"):
+        CRF().fit([[{"a": np.inf}, {"b": 1}]], [["x", "y"]])
     model = CRF(max_iter=3).fit(X, y)
+    with pytest.raises(TypeError, match="a text is no list"):
+        model.predict("a text")
+    with pytest.raises(ValueError, match="of labels"):
+        model.score(X, y[:1])
     with pytest.raises(ValueError, match="in the fit"):
         model.predict([np.ones((2, 5))])
     with pytest.raises(ValueError, match="did not occur"):

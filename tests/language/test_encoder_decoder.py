@@ -249,8 +249,22 @@ def test_symbols_of_any_kind_and_odd_pairs():
     assert np.isfinite(model.log_prob([[99], []], [[7], []])).all()  # unknown and empty
     with pytest.raises(ValueError, match="did not occur"):
         model.log_prob([[1]], [[1]])
+    assert model.score([[1]], [[1]]) == 0
     with pytest.raises(ValueError, match="2 sources and 1 targets"):
         EncoderDecoder().fit(["a", "b"], ["c"])
+    with pytest.raises(ValueError, match="2 sources and 1 targets"):
+        model.log_prob([[1], [2]], [[7]])
+    with pytest.raises(TypeError, match=r"document 1: .*missing"):
+        EncoderDecoder().fit(["a", None], ["c", "d"])
+    with pytest.raises(ValueError, match="beam of width 0"):
+        model.predict([[1]], method="beam", beam_width=0)
+    with pytest.raises(ValueError, match="top_k"):
+        model.predict([[1]], method="sample", top_k=0)
+    draws = [
+        model.predict([[1]] * 9, method="sample", random_state=np.random.RandomState(0))
+        for _ in range(2)
+    ]
+    assert draws[0] == draws[1]
     with pytest.raises(ValueError, match="no pairs"):
         EncoderDecoder().fit([], [])
     with pytest.raises(ValueError, match="method"):

@@ -16,7 +16,7 @@ from tenfold import (
     TransformerLanguageModel,
     compare_language_models,
 )
-from tenfold.language import _number_store, _stream_training
+from tenfold.language import _number_store, _stream_trainer
 from tenfold.language.next_symbol_network import build_next_symbol_network, window_gradient
 from tenfold.neural import LayerStates, Lstm, PassContext, PositionalEmbedding, TransformerBlock
 
@@ -181,7 +181,7 @@ def test_one_two_and_eight_threads_give_the_same_bits(name):
 
 @pytest.mark.parametrize("name", ["lstm", "transformer", "softmax"])
 def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(_stream_training, "_ROUND_STEPS", 5)
+    monkeypatch.setattr(_stream_trainer, "_ROUND_STEPS", 5)
     whole = fitted(name)
     path, calls = tmp_path / "fit.ckpt", []
     update = tenfold.optim.convergence.until_converged.update
@@ -255,13 +255,13 @@ def test_carried_states_make_windows_one_long_sequence():
 
 def test_lanes_read_every_symbol_once_and_random_windows_lie_inside():
     stream = np.arange(103)
-    lanes = _stream_training.Lanes.of(102, 4, 7, carried=True)
+    lanes = _stream_trainer.Lanes.of(102, 4, 7, carried=True)
     seen = [lanes.windows(stream, step, [0, 0]) for step in range(lanes.steps)]
     symbols = np.sort(np.concatenate([x.ravel() for x, _ in seen]))
     assert_array_equal(np.diff(symbols), 1)
     assert len(symbols) == 100
     assert all((y == x + 1).all() for x, y in seen)
-    drawn = _stream_training.Lanes.of(102, 4, 7, carried=False)
+    drawn = _stream_trainer.Lanes.of(102, 4, 7, carried=False)
     for step in range(50):
         x, y = drawn.windows(stream, step, [0, 0])
         assert_array_equal(y, x + 1)
@@ -333,7 +333,7 @@ def test_samples_depend_on_the_seed_alone_and_obey_their_limits(name):
     one, two = model.sample(2, max_length=30, random_state=1)
     assert model.sample(1, max_length=30, random_state=1) == [one]
     assert one != two
-    assert len(one.replace("<unk>", "?")) <= 30
+    assert len(one) <= 30
     greedy = model.sample(prompt="to b", max_length=6, temperature=0)[0]
     assert greedy == model.sample(prompt="to b", max_length=6, top_k=1)[0]
     assert greedy == model.sample(prompt="to b", max_length=6, top_p=1e-9)[0]
@@ -342,6 +342,50 @@ def test_samples_depend_on_the_seed_alone_and_obey_their_limits(name):
     assert table[0][0] == greedy[4]
     with pytest.raises(ValueError, match="temperature"):
         model.sample(temperature=-1)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_samples_hold_unknown_symbols_only_if_they_are_allowed(name):
+    model = fitted(name, "abcdeabfghab" * 9, vocabulary_size=1)
+    assert model.symbols_ == ["<unk>", "a"]
+    assert model.sample(max_length=20, random_state=0) == ["a" * 20]
+    open_sample = model.sample(max_length=20, allow_unknown=True, random_state=0)[0]
+    assert "<unk>" in open_sample
+    assert model.sample(prompt="xy", max_length=3, random_state=0) == ["xyaaa"]
+    assert {symbol for symbol, _ in model.next_symbol_table("b")} == {"<unk>", "a"}
+    row = model.next_symbol_table("b", allow_unknown=False)
+    assert row == [("a", pytest.approx(float(model.predict_proba("b")[1])))]
+
+
+def test_a_sample_ends_where_only_an_unknown_symbol_can_follow():
+    model = NGramModel(2, smoothing="none", vocabulary=["a"], boundaries=False).fit(["a b b a"])
+    assert model.sample(prompt="a", max_length=9) == ["a"]
+    assert "<unk>" in model.sample(prompt="a", max_length=9, allow_unknown=True)[0]
+
+
+@pytest.mark.parametrize("name", ["lstm", "transformer"])
+def test_training_ends_after_the_most_steps(name):
+    whole = fitted(name, epochs=1)
+    assert fitted(name, epochs=1, max_steps=10**6).t_ == whole.t_ > 7
+    part = fitted(name, epochs=3, max_steps=whole.t_ + 3)
+    assert (part.t_, part.n_epochs_, len(part.loss_curve_)) == (whole.t_ + 3, 2, 2)
+    early = fitted(name, epochs=3, max_steps=7, early_stopping=True)
+    assert (early.t_, len(early.validation_losses_)) == (7, 1)
+
+
+def test_samples_take_generators_as_seeds_and_refuse_odd_lengths():
+    model = fitted("ngram")
+    for make in (np.random.RandomState, np.random.default_rng):
+        assert model.sample(2, random_state=make(3)) == model.sample(2, random_state=make(3))
+    for wrong in ({"max_length": -1}, {"max_length": 2.5}, {"top_k": 1.5}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            model.sample(**wrong)
+
+
+def test_a_warm_start_with_other_layers_is_explained():
+    model = fitted("gru", warm_start=True)
+    with pytest.raises(ValueError, match="warm_start: the last fit had other layers"):
+        model.set_params(units=9).fit(TEXT)
 
 
 def test_a_long_sample_of_a_transformer_is_that_of_the_chain_rule():
@@ -373,16 +417,23 @@ def test_unknown_and_strange_symbols(name):
     closed = fitted(name, unknown=False)
     with pytest.raises(ValueError, match="not in the vocabulary"):
         closed.score(["Z"])
-    with pytest.raises(TypeError, match="not int"):
-        fitted(name, [1, 2])
+    with pytest.raises(TypeError, match=r"document 1: .* not int"):
+        fitted(name, ["a", 2])
+    with pytest.raises(TypeError, match="not dict: give one column"):
+        fitted(name, {"text": ["a", "b"]})
     rare = fitted(name, "aaaabbbc", min_count=2)
     assert set(rare.symbols_) == {"<unk>", "a", "b"}
     few = fitted(name, "aaaabbbc", vocabulary_size=1)
     assert few.symbols_ == ["<unk>", "a"]
     given = fitted(name, "aaaabbbc", vocabulary=["b", "x"])
     assert given.symbols_ == ["<unk>", "b", "x"]
+    assert fitted(name, "aaaabbbc", vocabulary=["b", "x", "b"]).symbols_ == given.symbols_
     with pytest.raises(ValueError, match="outside the vocabulary"):
         fitted(name, "aaaabbbc", vocabulary=["b", "x"], unknown=False)
+    with pytest.raises(TypeError, match="leave missing texts out"):
+        fitted(name, ["a", float("nan")])
+    with pytest.raises(ValueError, match="missing"):
+        fitted(name, [[1.0, float("nan")]])
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -1,6 +1,7 @@
 """Layers of a fitted network in another one: frozen to the bit, or trained further."""
 
 import numpy as np
+import onnxruntime
 import pytest
 from sklearn.base import clone
 
@@ -15,6 +16,7 @@ from tenfold.neural import (
     Lstm,
     Pretrained,
     pretrained_layers,
+    to_onnx,
 )
 from tenfold.neural.export.torch import to_torch
 from tenfold.neural.network import flatten_params
@@ -107,6 +109,19 @@ def test_export_holds_frozen_weights(old):
     new = SequentialClassifier([*pretrained_layers(old), Dense()], **SETTINGS).fit(X, Y)
     state = to_torch(new)
     assert np.array_equal(state["0.weight"], old.params_[0].T)
+
+
+@pytest.mark.parametrize("trainable", [False, True])
+def test_onnx_says_the_same_with_pretrained_layers(old, trainable, tmp_path):
+    layers = [*pretrained_layers(old, trainable=trainable), Dense(4, "relu"), Dense()]
+    new = SequentialClassifier(layers, **SETTINGS).fit(X, Y)
+    to_onnx(new, tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(
+        tmp_path / "model.onnx", providers=["CPUExecutionProvider"]
+    )
+    label, probabilities = session.run(["label", "probabilities"], {"X": X})
+    np.testing.assert_allclose(probabilities, new.predict_proba(X), rtol=1e-4, atol=1e-5)
+    assert np.array_equal(label, new.predict(X))
 
 
 def test_wrong_layers_are_explained_and_shown_shortly(old):

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
 import tenfold
-from tenfold import Sequential, SequentialClassifier, SequentialRegressor, testing
+from tenfold import ConvClassifier, Sequential, SequentialClassifier, SequentialRegressor, testing
 from tenfold.engine.shuffle import ShuffledBlock
 from tenfold.math import losses as score_losses
 from tenfold.neural import (
@@ -462,6 +462,25 @@ def test_a_cosine_without_an_end_ends_with_the_fit():
     assert all(map(np.array_equal, open_end.params_, closed.params_))
     with pytest.raises(ValueError, match="give the number of steps"):
         CosineDecay(0.01)(1)
+
+
+def test_rows_of_another_shape_than_in_the_fit_are_refused():
+    X, y = IMAGES[:40].reshape(40, 4, 16), NAMES[:40]
+    for layers in ([Lstm(3), Dense()], [Conv2d(2, 1), Flatten(), Dense()]):
+        shaped = X if isinstance(layers[0], Lstm) else X[..., None]
+        model = SequentialClassifier(layers, epochs=1, random_state=0).fit(shaped, y)
+        with pytest.raises(ValueError, match=r"have the shape \(16, 4.*in the fit \(4, 16"):
+            model.predict(shaped.swapaxes(1, 2))
+        with pytest.raises(ValueError, match="0 sample"):
+            model.predict(shaped[:0])
+        flat = model.predict(shaped.reshape(40, -1))
+        assert_array_equal(flat, model.predict(shaped))
+
+
+def test_a_list_of_images_is_their_array():
+    model = ConvClassifier(epochs=1, random_state=0).fit(IMAGES[:60], NAMES[:60])
+    for images in (list(IMAGES[:5]), IMAGES[:5].tolist(), list(IMAGES[:5, :, :, 0])):
+        assert_array_equal(model.predict(images), model.predict(IMAGES[:5]))
 
 
 @pytest.mark.parametrize(

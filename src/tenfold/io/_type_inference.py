@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from tenfold.io._long_integers import CODES, RoundingCheck
-from tenfold.io._tuning import PROBED_VALUES
 from tenfold.io.columnar import TableError
 from tenfold.io.number_formats import (
     ANY_FORMAT_PATTERN,
@@ -21,6 +20,8 @@ from tenfold.io.number_formats import (
 )
 from tenfold.io.row_store import FileStore, MemoryStore, RowStoreWriter
 
+TABLE_BATCH_ROWS = 8192  # rows of Parquet, Arrow, JSON and Excel files that are converted at once
+PROBED_VALUES = 64  # values of a batch that rule out most types before all are parsed
 MISSING_MARKERS = [
     "",
     "NA",

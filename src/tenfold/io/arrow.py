@@ -15,8 +15,12 @@ from tenfold.engine.chunk import Chunk, chunk_numbers
 from tenfold.engine.source import Source, concatenate_chunks
 from tenfold.engine.thread_pool import n_threads
 from tenfold.io._arrow_columns import ColumnSpec
-from tenfold.io._tuning import DECODED_BYTES, MIN_RUN_CHUNKS, READING_BYTES
 from tenfold.io.column_roles import ColumnRoles
+
+# Sizes that trade memory for speed (benchmarks/bigfiles.py and memory.py); not swept.
+MIN_RUN_CHUNKS = 8  # chunks of a run at least: two runs may both decode the piece between them
+READING_BYTES = 2**27  # bytes that all readers of Parquet files together may buffer
+DECODED_BYTES = 2**22  # bytes of X that are decoded at once
 
 
 class FileSummary(NamedTuple):

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from tenfold.io._header import check_same_columns, make_unique_names
 from tenfold.io._long_integers import CODES, RoundingCheck, describe_codes
-from tenfold.io._tuning import TABLE_BATCH_ROWS
-from tenfold.io._type_inference import TypeInference, infer_and_store
+from tenfold.io._type_inference import TABLE_BATCH_ROWS, TypeInference, infer_and_store
 from tenfold.io.arrow import data_columns
 from tenfold.io.columnar import TableError, unreadable_file_error
 from tenfold.io.number_formats import arrow_compute

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 from tenfold.engine.validation import format_names
 from tenfold.io._header import HeaderGuess, detect_header, make_unique_names
-from tenfold.io._tuning import STRING_BLOCK_BYTES
 from tenfold.io._type_inference import MISSING_MARKERS
 from tenfold.io.columnar import TableError, unreadable_file_error
 from tenfold.io.number_formats import arrow_compute
 
+STRING_BLOCK_BYTES = 2**21  # bytes of CSV text that are converted to strings at once
 _DELIMITERS = ",;\t|"
 _SEPARATOR_LINE = re.compile(r"^sep=(.)\r?\n?$", re.IGNORECASE)  # Excel's own first line
 _MAX_FIELD = 2**30  # characters; Python's csv stops at 2**17 by default, which long texts exceed

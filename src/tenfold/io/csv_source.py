@@ -20,7 +20,6 @@ from tenfold.engine.source import Source
 from tenfold.engine.spool import MatrixFileSource, SpoolFile
 from tenfold.engine.validation import format_names
 from tenfold.io._arrow_columns import ColumnSpec, is_numeric_type
-from tenfold.io._tuning import NUMERIC_BLOCK_BYTES
 from tenfold.io.column_roles import ColumnRoles
 from tenfold.io.columnar import TableError
 from tenfold.io.csv import (
@@ -34,6 +33,7 @@ from tenfold.io.csv import (
 )
 from tenfold.io.number_formats import is_plain_number
 
+NUMERIC_BLOCK_BYTES = 2**20  # bytes of CSV text that are converted to float64 at once
 _MAX_EXACT = 2**53  # float64 holds every whole number up to here
 
 

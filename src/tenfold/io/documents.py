@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from tenfold.engine.validation import format_names
-from tenfold.io._tuning import DOCUMENT_BATCH_ROWS, DOCUMENT_BLOCK_BYTES
 from tenfold.io.csv import inspect_csv, read_csv_batches
 from tenfold.io.file_formats import resolve_files
 from tenfold.io.parquet import ARROW_READERS
+
+DOCUMENT_BATCH_ROWS = 1024  # documents of Parquet and Arrow files that are decoded at once
+DOCUMENT_BLOCK_BYTES = 2**21  # bytes of CSV text that are converted at once
+MAX_DOCUMENT_BYTES = 2**29  # of such a block, which grows where a document does not fit
+_TOO_SMALL = "straddling object"  # Arrow's words for a line that is longer than a block
 
 
 class Documents:
@@ -66,9 +70,33 @@ def _column_names(path: Path, kind: str) -> list[str]:
 
 def _read_batches(path: Path, column: str, kind: str) -> Iterator[Any]:
     """Record batches of one column."""
-    import pyarrow as pa
-
     if kind != "csv":
         return ARROW_READERS[kind][1](str(path), [column], DOCUMENT_BATCH_ROWS)
+    return _read_csv(path, column)
+
+
+def _read_csv(path: Path, column: str) -> Iterator[Any]:
+    """The same of a CSV file, in blocks that grow where a document does not fit.
+
+    The reader is up to 32 blocks ahead of a slow consumer, so that small ones save memory.
+    """
+    import pyarrow as pa
+
     file, types = inspect_csv(path, header=True), {column: pa.string()}
-    return read_csv_batches(file, types, block_bytes=DOCUMENT_BLOCK_BYTES, missing=[])
+    block_bytes, n_read = DOCUMENT_BLOCK_BYTES, 0
+    while True:
+        skipped = 0
+        try:
+            for batch in read_csv_batches(file, types, block_bytes=block_bytes, missing=[]):
+                known = min(n_read - skipped, batch.num_rows)
+                skipped += known
+                if known < batch.num_rows:
+                    yield batch.slice(known)
+                    n_read += batch.num_rows - known
+                    skipped = n_read
+        except pa.ArrowInvalid as error:
+            if _TOO_SMALL not in str(error) or block_bytes >= MAX_DOCUMENT_BYTES:
+                raise
+            block_bytes *= 4
+        else:
+            return

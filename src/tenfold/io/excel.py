@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from tenfold.engine.validation import format_names
 from tenfold.io._header import make_unique_names
-from tenfold.io._tuning import TABLE_BATCH_ROWS
-from tenfold.io._type_inference import to_string_batch
+from tenfold.io._type_inference import TABLE_BATCH_ROWS, to_string_batch
 from tenfold.io.columnar import TableError, unreadable_file_error
 
 

@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tenfold.io._header import make_unique_names
-from tenfold.io._tuning import TABLE_BATCH_ROWS
-from tenfold.io._type_inference import has_lone_surrogate, shorten_cell, to_string_batch
+from tenfold.io._type_inference import (
+    TABLE_BATCH_ROWS,
+    has_lone_surrogate,
+    shorten_cell,
+    to_string_batch,
+)
 from tenfold.io.columnar import TableError, unreadable_file_error
 from tenfold.io.csv import open_text
 

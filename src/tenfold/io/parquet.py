@@ -10,13 +10,15 @@ from typing import Any
 
 from tenfold.engine.file_matrix import ColumnBlockMatrix
 from tenfold.engine.spool import MatrixFileSource, copy_names, spool_source
-from tenfold.io._tuning import MAX_COLUMN_BYTES, READING_BYTES
 from tenfold.io.arrow import (
+    READING_BYTES,
     ArrowFileSource,
     FileSummary,
     ipc_batches,
     ipc_schema,
 )
+
+MAX_COLUMN_BYTES = 5 * 2**19  # bytes of a page and a dictionary of usual size, both decompressed
 
 
 class ParquetSource(ArrowFileSource):

@@ -15,8 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.io._tuning import CACHED_BATCHES, MAX_MEMORY_BYTES, STORED_BATCH_BYTES
 from tenfold.io.columnar import ColumnBatch, DateColumn, NumericColumn, TextColumn
+
+# Not swept (benchmarks/tables.py and encoding.py show their effect).
+MAX_MEMORY_BYTES = 2**26  # bytes of columns in memory; larger tables go to a temporary file
+STORED_BATCH_BYTES = 2**20  # bytes of a batch in that file
+CACHED_BATCHES = 4  # batches of that file that stay decoded
 
 
 def batch_rows(width: int) -> int:

@@ -14,8 +14,9 @@ from tenfold.engine.context import current_engine
 from tenfold.engine.file_matrix import FileMatrix
 from tenfold.engine.rows import Rows
 from tenfold.engine.source import Source, concatenate_chunks, select_rows
-from tenfold.io._tuning import MAX_CHUNK_SEQUENCES
 from tenfold.io.npy import open_npy
+
+MAX_CHUNK_SEQUENCES = 8192  # sequences in a chunk
 
 
 class Ragged:

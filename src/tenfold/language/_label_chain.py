@@ -59,7 +59,7 @@ def infer_labels(scores: np.ndarray, offsets: np.ndarray, chain: LabelChain) -> 
     A = np.exp(chain.transition - largest)
     scale_columns(B, shift)
     flat = B.reshape(-1), layout.codes
-    filter_lanes(*flat, np.ones(K), A.ravel(), ones, alpha.reshape(-1), scale, 0, n)
+    filter_lanes(*flat, np.ones(K), A.ravel(), ones, alpha.reshape(-1), scale, 0, n, 0.0)
     if not (scale > 0).all():
         raise FloatingPointError(
             "scores of labels differ by more than floating-point numbers can hold: raise alpha, or "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
 from hashlib import blake2b
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
@@ -13,14 +12,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import HasMethods, Interval, StrOptions
-from tenfold.callbacks.monitor import monitor_fit
-from tenfold.callbacks.progress_bar import progress
-from tenfold.engine.blas_threads import one_blas_thread
+from tenfold.base.estimator import fit_context
 from tenfold.engine.hooks import record_value
-from tenfold.engine.interrupts import unwrap_interrupts
-from tenfold.engine.thread_pool import n_threads, threads
 from tenfold.language._number_store import iterate_blocks
-from tenfold.language._stream_training import Lanes, StreamTrainer
+from tenfold.language._stream_trainer import Lanes, StreamTrainer, count_steps
 from tenfold.language._symbol_stream import read_stream
 from tenfold.language.next_symbol_network import NextSymbolNetwork, build_next_symbol_network
 from tenfold.neural._training import initial_state
@@ -54,6 +49,7 @@ class NetworkLanguageModel(LanguageModel):
         "window": [Interval(Integral, 2, None, closed="left")],
         "batch_size": [_COUNT],
         "epochs": [_COUNT],
+        "max_steps": [_COUNT, None],
         "optimizer": [StrOptions(set(OPTIMIZERS)), HasMethods(["update"])],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), callable],
         "schedule": [StrOptions({"cosine", "constant"})],
@@ -75,11 +71,6 @@ class NetworkLanguageModel(LanguageModel):
         "n_jobs": [None, Integral],
         "verbose": ["verbose"],
     }
-
-    def _store_arguments(self, given: dict[str, Any]) -> None:
-        """Store the arguments of a constructor, its `locals()`, under their names."""
-        for name in self._get_param_names():
-            setattr(self, name, given[name])
 
     def _body(self) -> tuple[Sequence[Layer], int]:
         """Layers between the vectors of the symbols and their scores, and the width of vectors."""
@@ -108,7 +99,7 @@ class NetworkLanguageModel(LanguageModel):
             for name in ("vocabulary_", "symbols_", "params_"):
                 vars(self).pop(name, None)
             self._fit_tokenizer(documents)
-        with self._work_context():
+        with fit_context(self):
             stream = read_stream(self, documents)
             if len(stream) == self.n_documents_:  # beginnings alone
                 raise ValueError("there are no symbols: the documents are empty")
@@ -130,15 +121,22 @@ class NetworkLanguageModel(LanguageModel):
             init=self._embedding_init,
         )
         if again:
-            network.check(self.params_)
+            try:
+                network.check(self.params_)
+            except ValueError as problem:
+                raise ValueError(
+                    f"warm_start: the last fit had other layers ({problem}): set warm_start=False"
+                ) from None
             params = [p.copy() for p in self.params_]
         held_out = stream[:0]
         if self.early_stopping:
             stream, held_out = self._hold_out(stream)
         lanes = Lanes.of(len(stream) - 1, self.batch_size, self.window, carried=self._carries_state)
         stopping = StoppingRule(self.epochs, 0.0 if len(held_out) else None, self.patience)
-        config = self._training_config(lanes.steps * self.epochs)
-        trainer = StreamTrainer(network, stream, held_out, config, stopping, lanes, seed)
+        config = self._training_config(count_steps(lanes, self.epochs, self.max_steps))
+        trainer = StreamTrainer(
+            network, stream, held_out, config, stopping, lanes, seed, self.max_steps
+        )
         loop = trainer.train(initial_state(params, config.optimizer))
         trained = loop.state.training
         self.network_, self.n_tokens_ = network, len(stream) - self.n_documents_
@@ -190,17 +188,6 @@ class NetworkLanguageModel(LanguageModel):
         if not np.array_equal(before, now):
             raise ValueError("the checkpoint belongs to a fit of other documents")
 
-    @contextmanager
-    def _work_context(self) -> Iterator[None]:
-        """Context of a fit: threads, one BLAS thread, progress bar and checkpoint."""
-        shown = progress() if self.verbose else nullcontext()
-        monitor = monitor_fit(type(self).__name__, self.get_params)
-        jobs = self.n_jobs
-        number = n_threads() if jobs in (None, -1) else jobs
-        pool = threads(number if number > 0 else max(n_threads() + 1 + number, 1))
-        with pool, shown, monitor, one_blas_thread(), unwrap_interrupts():
-            yield
-
     @property
     def n_parameters_(self) -> int:
         """Number of weights."""
@@ -220,30 +207,12 @@ class NetworkLanguageModel(LanguageModel):
             raise ValueError("network_ and symbols_ do not fit each other")
         network.check(self.params_)
 
-    def log_prob(self, documents: Any) -> np.ndarray:
-        """Natural logarithm of the probability of each document, its end included.
-
-        Parameters
-        ----------
-        documents : as for `fit`
-            The documents; a text file is one document without `boundaries`.
-        """
-        if self._is_stream(documents):
-            return np.array(
-                [sum(float(np.log(p).sum()) for p, _ in self._probabilities(documents))]
-            )
-        return super().log_prob(documents)
-
-    def _is_stream(self, documents: Any) -> bool:
-        """Whether a file is one document, which may be larger than memory."""
-        return not self.boundaries and hasattr(documents, "__fspath__")
-
     def _probabilities(self, documents: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """As of every language model; a file that is one document comes in parts."""
         check_is_fitted(self)
         if self._is_stream(documents):
             symbols = read_stream(_Reader(self), documents)[1:]
-            with self._work_context():
+            with fit_context(self):
                 for logs in self._score_parts(symbols):
                     yield np.exp(logs), np.array([0, len(logs)])
             return
@@ -251,7 +220,7 @@ class NetworkLanguageModel(LanguageModel):
             given = symbols.astype(np.int64)
             if self.boundaries:
                 given, starts = append_end(given, starts, self.vocabulary_[END])
-            with self._work_context():
+            with fit_context(self):
                 logs = self._log_probabilities(given, starts)
             yield np.exp(logs), starts
 

@@ -73,4 +73,4 @@ def iterate_blocks(numbers: np.ndarray) -> Iterator[np.ndarray]:
 
 def smallest_dtype(count: int) -> Any:
     """The smallest unsigned type that holds the numbers 0 to count - 1."""
-    return np.uint16 if count <= 2**16 else np.uint32
+    return np.min_scalar_type(max(count - 1, 0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ class SourceReader:
             return self.number(documents)
         documents = list(iterate_documents(documents))
         self.is_text = all(isinstance(document, str) for document in documents)
-        known = {symbol for document in documents for symbol in self.encoder.split(document)}
+        known = {symbol for symbols in self.split(documents) for symbol in symbols}
         if self.first in known:
             raise ValueError(f"the documents hold the symbol {self.first!r}, which is reserved")
         self.symbols = [self.first, *sort_symbols(known)]
@@ -57,9 +57,14 @@ class SourceReader:
             return array
         numbers = {symbol: number for number, symbol in enumerate(self.symbols)}
         return [
-            self.finish([self.look_up(numbers, each) for each in self.encoder.split(document)])
-            for document in iterate_documents(documents)
+            self.finish([self.look_up(numbers, each) for each in symbols])
+            for symbols in self.split(documents)
         ]
+
+    def split(self, documents: Any) -> Iterator[list[Any]]:
+        """Symbols of each document."""
+        for place, document in enumerate(iterate_documents(documents)):
+            yield self.encoder.split_at(document, place)
 
     def look_up(self, numbers: dict[Any, int], symbol: Any) -> int:
         """Number of a symbol."""

@@ -74,6 +74,8 @@ class StepFeatures:
 
     def read(self, X: Any) -> tuple[Any, np.ndarray]:
         """A matrix (n_steps, n_features), sparse for named features, and offsets of sequences."""
+        if isinstance(X, str):
+            raise TypeError("a text is no list of sequences: give lists of tokens, as in the fit")
         sequences = list(X)
         if not sequences:
             raise ValueError("there are no sequences")
@@ -110,6 +112,8 @@ class StepFeatures:
                 ends.append(len(indices))
         if learn:
             self.names = list(columns)
+        if not np.isfinite(values).all():
+            raise ValueError("values of features hold NaN or infinity: leave such features out")
         shape = (len(ends) - 1, len(columns))
         return sp.csr_matrix((np.array(values), np.array(indices, np.int64), ends), shape)
 

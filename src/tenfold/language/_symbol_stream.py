@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from tenfold.language._number_store import NumberStore, iterate_blocks, smallest_dtype
-from tenfold.sequence._symbols import END, iterate_documents, sort_symbols
+from tenfold.sequence._symbols import END, add_boundaries, sort_symbols
 
 _RAW_BEGIN, _RAW_END, _RAW_FIRST = 0, 1, 2  # numbers while reading
 
@@ -32,24 +33,29 @@ def read_stream(model: Any, documents: Any) -> np.ndarray:
         renumber[_RAW_END] = model.vocabulary_[END]
     renumber[_RAW_FIRST + kept] = np.arange(len(kept)) + size - len(kept)
     stream = NumberStore(smallest_dtype(size + 1))
-    for block in iterate_blocks(raw):
+    for block in chain.from_iterable(map(iterate_blocks, raw)):
         stream.append(renumber[block])
     return stream.array()
 
 
-def _read_raw(model: Any, documents: Any) -> tuple[np.ndarray, np.ndarray, list[Any]]:
-    """Symbols numbered as they come, counts of them, and the symbols."""
+def _read_raw(model: Any, documents: Any) -> tuple[list[np.ndarray], np.ndarray, list[Any]]:
+    """Symbols numbered as they come, counts of them, and the symbols.
+
+    The numbers are consecutive arrays of ever wider types, since there are ever more symbols.
+    """
     numbers: Any = defaultdict(None)
     numbers.default_factory = lambda: len(numbers) + _RAW_FIRST
-    raw, counts = NumberStore(np.uint32), np.zeros(_RAW_FIRST, np.int64)
+    stores, counts = [NumberStore(np.uint8)], np.zeros(_RAW_FIRST, np.int64)
     model.n_documents_ = 0
     for block in _documents_as_blocks(model, documents, numbers.__getitem__, _RAW_BEGIN, _RAW_END):
-        model.n_documents_ += int(np.count_nonzero(block == _RAW_BEGIN))
-        raw.append(block)
         counted = np.bincount(block, minlength=len(numbers) + _RAW_FIRST)
+        if stores[-1].dtype != (dtype := smallest_dtype(len(counted))):
+            stores.append(NumberStore(dtype))
+        stores[-1].append(block)
         counted[: len(counts)] += counts
         counts = counted
-    return raw.array(), counts[_RAW_FIRST:], list(numbers)
+    model.n_documents_ = int(counts[_RAW_BEGIN])
+    return [store.array() for store in stores], counts[_RAW_FIRST:], list(numbers)
 
 
 def _read_known(model: Any, documents: Any) -> np.ndarray:
@@ -65,45 +71,21 @@ def _read_known(model: Any, documents: Any) -> np.ndarray:
 def _documents_as_blocks(
     model: Any, documents: Any, number: Any, begin: int, end: int
 ) -> Iterator[np.ndarray]:
-    """Numbers of each document, with `begin` before and, with boundaries, `end` after it.
+    """Numbers of documents, with `begin` before and, with boundaries, `end` after each.
 
     Without boundaries the pieces of a file are one document.
     """
-    encoder, first = model._encoder(), True  # noqa: SLF001 - part of the model
-    one_stream = not model.boundaries and hasattr(documents, "__fspath__")
-    encode = _character_encoder(model, number)
-    for document in iterate_documents(documents, lines=model.boundaries):
-        if encode is not None and isinstance(document, str):
-            text = document.lower() if model.lowercase else document
-            found = encode(text)
-        else:
-            symbols = encoder.split(document)
-            found = np.fromiter(map(number, symbols), np.int64, len(symbols))
-        before = [begin] if first or not one_stream else []
-        yield np.concatenate([before, found, [end] if model.boundaries else []]).astype(np.int64)
-        first = False
-
-
-def _character_encoder(model: Any, number: Any) -> Any:
-    """Numbers of all characters of a text at once; None if symbols are not characters."""
-    if model.unit != "character" or model._tokenizer() is not None:  # noqa: SLF001
-        return None
-
-    def encode(text: str) -> np.ndarray:
-        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-        distinct, first, inverse = np.unique(points, return_index=True, return_inverse=True)
-        numbers = np.zeros(len(distinct), np.int64)
-        for place in np.argsort(first, kind="stable"):  # in the order in which they come
-            numbers[place] = number(chr(distinct[place]))
-        return numbers[inverse]
-
-    return encode
+    one_stream, before = model._is_stream(documents), begin  # noqa: SLF001 - part of the model
+    after = end if model.boundaries else None
+    for numbers, starts in model._encoder().encode(documents, number):  # noqa: SLF001
+        yield add_boundaries(numbers, starts, before, after)[0]
+        before = None if one_stream else begin
 
 
 def _choose(model: Any, symbols: list[Any], counts: np.ndarray) -> np.ndarray:
     """Places of the symbols to keep, the most frequent first, ties in their order."""
     if model.vocabulary is not None:
-        given = sort_symbols(model.vocabulary)
+        given = sort_symbols(set(model.vocabulary))
         places = {symbol: place for place, symbol in enumerate(symbols)}
         for symbol in given:
             if symbol not in places:

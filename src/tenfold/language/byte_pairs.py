@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.base._sklearn import Interval
 from tenfold.sequence._symbols import iterate_documents
 
-# Words with the blank before them, runs of marks, and other blanks.
-_PIECES = re.compile(r" ?\w+| ?[^\w\s]+|\s+?(?=\s\w)|\s")
+# Words with the blank before them, runs of marks, and other blanks. What has no end (a script
+# without blanks, a long line of dashes) is cut, since the time to merge grows with the square.
+_PIECES = re.compile(r" ?\w{1,64}| ?[^\w\s]{1,64}|\s{1,64}?(?=\s\w)|\s")
 _MAX_CACHED_WORDS = 100_000
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import pairwise
 from numbers import Integral, Real
 from pathlib import Path
@@ -15,10 +14,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
-from tenfold.callbacks.monitor import monitor_fit
-from tenfold.engine.blas_threads import one_blas_thread
+from tenfold.base.estimator import fit_context
 from tenfold.engine.hooks import record_value
-from tenfold.engine.thread_pool import n_threads, threads
 from tenfold.language._label_chain import (
     LabelChain,
     count_labels,
@@ -166,7 +163,7 @@ class CRF(BaseEstimator):
         numbers = {label: number for number, label in enumerate(self.classes_)}
         targets = np.array([numbers[label] for label in labels], np.int64)
         self.feature_names_ = reader.names
-        with self._work_context():
+        with fit_context(self):
             fit = self._fit_lbfgs if self.algorithm == "lbfgs" else self._fit_perceptron
             coef, chain, report = fit(matrix, offsets, targets)
         self.coef_ = coef
@@ -215,13 +212,6 @@ class CRF(BaseEstimator):
         weights, sums, steps = loop.state
         coef, *chain = [w - u / steps for w, u in zip(weights, sums, strict=True)]
         return coef, LabelChain(*chain), loop.report
-
-    @contextmanager
-    def _work_context(self) -> Iterator[None]:
-        number = n_threads() if self.n_jobs in (None, -1) else self.n_jobs
-        pool = threads(number if number > 0 else max(n_threads() + 1 + number, 1))
-        with pool, monitor_fit(type(self).__name__, self.get_params), one_blas_thread():
-            yield
 
     def _scores(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self)
@@ -287,6 +277,7 @@ class CRF(BaseEstimator):
             Sequences and labels.
         """
         predictions = self.predict(X)
+        _check_lengths(np.cumsum([0, *map(len, predictions)]), y)
         pairs = [
             (a, b)
             for one, other in zip(predictions, y, strict=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -14,12 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import HasMethods, Interval, StrOptions
-from tenfold.callbacks.monitor import monitor_fit
-from tenfold.callbacks.progress_bar import progress
-from tenfold.engine.blas_threads import one_blas_thread
+from tenfold.base.estimator import fit_context
 from tenfold.engine.hooks import record_value
-from tenfold.engine.interrupts import unwrap_interrupts
-from tenfold.engine.thread_pool import n_threads, threads
 from tenfold.language._encoder_decoder_network import (
     EncoderDecoderNetwork,
     Encoding,
@@ -35,9 +30,9 @@ from tenfold.language._pairs import Pairs, SourceReader, TargetReader
 from tenfold.language.sequence_search import beam_search, decode_rows, draw_symbols
 from tenfold.math.links import log_softmax
 from tenfold.neural._minibatch import PartWorkers
+from tenfold.neural._thresholds import SMALL_PART_ROWS
 from tenfold.neural._training import initial_state, record_epoch
 from tenfold.neural._training_config import StoppingRule, TrainingConfig
-from tenfold.neural._tuning import SMALL_PART_ROWS
 from tenfold.neural.layers.base import PassContext
 from tenfold.neural.layers.embedding import Embedding
 from tenfold.neural.layers.recurrent import Bidirectional, GatedRnn, Gru, Lstm, Rnn
@@ -45,6 +40,7 @@ from tenfold.neural.network import count_parameters
 from tenfold.neural.sequential import OPTIMIZERS
 from tenfold.optim.convergence import until_converged
 from tenfold.optim.schedules import CosineDecay
+from tenfold.sequence._text_generation import check_sampling, make_seeds
 
 _CELLS = {"lstm": Lstm, "gru": Gru, "gated": GatedRnn, "rnn": Rnn}
 _COUNT = Interval(Integral, 1, None, closed="left")
@@ -222,7 +218,7 @@ class EncoderDecoder(BaseEstimator):
         self.source_shape_ = pairs.source_shape
         longest = max(map(len, pairs.targets))
         self.max_length_ = self.max_length or 2 * longest
-        with self._work_context():
+        with fit_context(self):
             pairs.check_same()
             self._train(pairs)
         return self
@@ -265,15 +261,6 @@ class EncoderDecoder(BaseEstimator):
             attention=self.attention,
         )
 
-    @contextmanager
-    def _work_context(self) -> Iterator[None]:
-        shown = progress() if self.verbose else nullcontext()
-        monitor = monitor_fit(type(self).__name__, self.get_params)
-        number = n_threads() if self.n_jobs in (None, -1) else self.n_jobs
-        pool = threads(number if number > 0 else max(n_threads() + 1 + number, 1))
-        with pool, shown, monitor, one_blas_thread(), unwrap_interrupts():
-            yield
-
     def predict(
         self,
         X: Any,
@@ -313,7 +300,8 @@ class EncoderDecoder(BaseEstimator):
             return logs.argmax(axis=1)
 
         predictions: list[Any] = []
-        seeds = np.random.SeedSequence(random_state)
+        check_sampling(temperature, top_k, top_p)
+        seeds = make_seeds(random_state)
         for encoding in self._encodings(X):
             rngs = [
                 np.random.Generator(np.random.Philox(seed))
@@ -374,7 +362,7 @@ class EncoderDecoder(BaseEstimator):
             Pairs.
         """
         targets, first, logs = self._writer().number(y), 0, []
-        for encoding in self._encodings(X):
+        for encoding in self._encodings(X, len(targets)):
             part = targets[first : first + len(encoding.start)]
             first += len(part)
             step, state = self._stepper(encoding), initial_decoder_state(self.network_, encoding)
@@ -385,8 +373,6 @@ class EncoderDecoder(BaseEstimator):
                 last = np.array([each[place] if place < len(each) else 0 for each in part])
                 total += np.where(exists, found[np.arange(len(part)), last], 0)
             logs.append(total)
-        if first != len(targets):
-            raise ValueError(f"there are {first} sources and {len(targets)} targets")
         return np.concatenate(logs) if logs else np.empty(0)
 
     def score(self, X: Any, y: Any) -> float:
@@ -398,7 +384,7 @@ class EncoderDecoder(BaseEstimator):
             Pairs.
         """
         predictions = self.predict(X)
-        wanted = [self._join(numbers[:-1]) for numbers in self._writer().number(y)]
+        wanted = [self._join_symbols(symbols) for symbols in self._writer().split(y)]
         if len(wanted) != len(predictions) or not wanted:
             raise ValueError(f"there are {len(predictions)} sources and {len(wanted)} targets")
         pairs = zip(predictions, wanted, strict=True)
@@ -432,12 +418,14 @@ class EncoderDecoder(BaseEstimator):
         weights = attention_of_targets(self.network_, self.params_, encoding, x)[0]
         return [self.target_symbols_[number] for number in numbers], weights
 
-    def _encodings(self, X: Any) -> Iterator[Encoding]:
+    def _encodings(self, X: Any, n_targets: int | None = None) -> Iterator[Encoding]:
         check_is_fitted(self)
         reader = SourceReader(self.unit, self.tokenizer, arrays=self.encoder is not None)
         reader.symbols = self.source_symbols_
         sources = Pairs(reader.number(X), [], self.source_shape_)
-        with self._work_context():
+        if n_targets not in (None, sources.n_sources):
+            raise ValueError(f"there are {sources.n_sources} sources and {n_targets} targets")
+        with fit_context(self):
             for first in range(0, sources.n_sources, _DECODED_ROWS):
                 rows = np.arange(first, min(first + _DECODED_ROWS, sources.n_sources))
                 x, mask = sources.source_batch(rows)
@@ -462,7 +450,9 @@ class EncoderDecoder(BaseEstimator):
         return writer
 
     def _join(self, numbers: Any) -> Any:
-        symbols = [self.target_symbols_[number] for number in numbers]
+        return self._join_symbols([self.target_symbols_[number] for number in numbers])
+
+    def _join_symbols(self, symbols: list[Any]) -> Any:
         if not self.joins_text_:
             return symbols
         blank = "" if self.unit == "character" and self.tokenizer is None else " "

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.base._sklearn import Interval, StrOptions
+from tenfold.base.estimator import store_arguments
 from tenfold.language._network_language_model import NetworkLanguageModel
 from tenfold.language.next_symbol_network import step_scores
 from tenfold.math.links import log_softmax, softmax
@@ -55,6 +56,8 @@ class RecurrentLanguageModel(NetworkLanguageModel):
         Number of lanes.
     epochs : int
         Times that the text is read.
+    max_steps : int, optional
+        Most steps: of a very long text only a part is read then.
     optimizer : str or optimizer
         "adam", "adamw", "sgd" and so on, or one of `tenfold.optim.optimizers`.
     learning_rate : float or callable
@@ -140,6 +143,7 @@ class RecurrentLanguageModel(NetworkLanguageModel):
         window: int = 64,
         batch_size: int = 64,
         epochs: int = 10,
+        max_steps: int | None = None,
         optimizer: Any = "adam",
         learning_rate: Any = 0.004,
         schedule: str = "cosine",
@@ -161,7 +165,7 @@ class RecurrentLanguageModel(NetworkLanguageModel):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self._store_arguments(locals())
+        store_arguments(self, locals())
 
     @property
     def _embedding_init(self) -> float:

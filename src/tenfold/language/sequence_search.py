@@ -70,6 +70,8 @@ def beam_search(
     >>> [beam_search(step, start, 0, 0, width=w, max_length=4)[0].symbols for w in (1, 3)]
     [[2], [1, 3]]
     """
+    if width < 1:
+        raise ValueError(f"a beam of width {width}: give the number of sequences to keep")
     beams, last = [Hypothesis([], 0.0, ended=False)], np.array([begin])
     ended: list[Hypothesis] = []
     for length in range(1, max_length + 1):

@@ -26,7 +26,7 @@ from tenfold.neural.network import flatten_params, unflatten_params
 from tenfold.optim.quasi_newton import lbfgs
 from tenfold.sequence._counted_language_model import CountedLanguageModel, merge_counted
 from tenfold.sequence._ngram_counts import NgramCounts, count_windows
-from tenfold.sequence._symbols import END, append_end
+from tenfold.sequence._symbols import END
 from tenfold.sequence.ngram_model import NGramModel
 
 _SCORED_SYMBOLS = 4096  # at a time
@@ -290,16 +290,17 @@ class SoftmaxLanguageModel(CountedLanguageModel):
 
     def _probabilities(self, documents: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         check_is_fitted(self)
-        for symbols, starts in self._encoder().encode(documents, self._number):
-            if self.boundaries:
-                symbols, starts = append_end(symbols, starts, self.vocabulary_[END])
-            ngrams = count_windows(symbols, starts, self.order, len(self.symbols_)).astype(np.int64)
+        size = len(self.symbols_)
+        end = self.vocabulary_.get(END, size)
+        for symbols, starts, repeated in self._encode(documents, self._number, end):
+            windows = count_windows(symbols, starts, self.order, size)
+            ngrams = windows[repeated:].astype(np.int64)
             logs = np.empty(len(ngrams))
             for a in range(0, len(ngrams), _SCORED_SYMBOLS):
                 part = ngrams[a : a + _SCORED_SYMBOLS]
                 found = log_softmax(context_scores(self.params_, part[:, :-1])[0])
                 logs[a : a + len(part)] = np.take_along_axis(found, part[:, -1:], 1)[:, 0]
-            yield np.exp(logs), starts
+            yield np.exp(logs), np.maximum(starts - repeated, 0)
 
     def _follow(self, symbols: list[int], /) -> np.ndarray:
         width = self.order - 1

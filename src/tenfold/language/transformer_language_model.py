@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval
+from tenfold.base.estimator import store_arguments
 from tenfold.language._network_language_model import NetworkLanguageModel
 from tenfold.language.next_symbol_network import step_scores
 from tenfold.math.links import log_softmax, softmax
@@ -57,6 +58,8 @@ class TransformerLanguageModel(NetworkLanguageModel):
         Windows of a step.
     epochs : int
         As many symbols are read as the text has, so often.
+    max_steps : int, optional
+        Most steps: of a very long text only a part is read then.
     optimizer, learning_rate, schedule, warmup_steps, clip_norm : see `RecurrentLanguageModel`
         Optimization.
     early_stopping, validation_fraction, patience : see `RecurrentLanguageModel`
@@ -120,6 +123,7 @@ class TransformerLanguageModel(NetworkLanguageModel):
         window: int = 64,
         batch_size: int = 32,
         epochs: int = 5,
+        max_steps: int | None = None,
         optimizer: Any = "adam",
         learning_rate: Any = 0.002,
         schedule: str = "cosine",
@@ -141,7 +145,7 @@ class TransformerLanguageModel(NetworkLanguageModel):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self._store_arguments(locals())
+        store_arguments(self, locals())
 
     def _body(self) -> tuple[Sequence[Layer], int]:
         block = TransformerBlock(self.heads, self.hidden, dropout=self.dropout)

@@ -124,11 +124,6 @@ class AutoencoderBase(ClassNamePrefixFeaturesOutMixin, NetworkEstimator, Transfo
     _law_params = {"n_components": 3, "epochs": 3, "learning_rate": 0.01}
     _parameter_constraints = TRAINING_CONSTRAINTS
 
-    def _set_training_params(self, given: dict[str, Any]) -> None:
-        """Store the parameters that all autoencoders have; those of one kind are its own."""
-        for name in TRAINING_CONSTRAINTS:
-            setattr(self, name, given[name])
-
     def _code_penalty(self) -> Any:
         """The penalty of codes, or None."""
         return None

@@ -25,9 +25,9 @@ from tenfold.neural._laplace_curvature import (
 )
 from tenfold.neural._mean_field import divergence_from_prior, fit_mean_field, likelihood_sums
 from tenfold.neural._minibatch import split_batch
+from tenfold.neural._thresholds import INFERENCE_BATCH_ROWS
 from tenfold.neural._training import chunk_gradient
 from tenfold.neural._training_config import TrainingConfig
-from tenfold.neural._tuning import INFERENCE_BATCH_ROWS
 from tenfold.neural.layers.base import Layer
 from tenfold.neural.layers.dense import Dense, check_layer_sizes
 from tenfold.neural.network import build_network, flatten_params, unflatten_params

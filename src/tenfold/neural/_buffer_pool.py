@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.neural._tuning import MIN_POOLED_BYTES
+from tenfold.neural._thresholds import MIN_POOLED_BYTES
 
 
 def _count_references(arrays: list[Any]) -> int:

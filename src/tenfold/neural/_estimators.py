@@ -23,6 +23,7 @@ from tenfold.neural._inference import (
     predict_rows,
     unexplained_variance,
 )
+from tenfold.neural._row_shapes import check_row_shape, stack_images
 from tenfold.neural._training import initial_state, train
 from tenfold.neural._training_config import (
     BatchInput,
@@ -79,9 +80,11 @@ class NetworkEstimator(Estimator):
         return None
 
     def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
-        shape = None
+        shape, X = None, stack_images(X)
         if isinstance(X, np.ndarray) and X.ndim > 2:
-            shape, X = X.shape[1:], X.reshape(len(X), -1)
+            shape, X = X.shape[1:], X.reshape(len(X), prod(X.shape[1:]))
+            if not reset and self._shape() is None:
+                check_row_shape(shape, self.row_shape_)
         rows = super()._rows(X, y, w, reset=reset)
         if reset:
             self.row_shape_ = tuple(self._shape() or shape or (rows.n_features,))

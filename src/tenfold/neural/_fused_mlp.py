@@ -20,18 +20,18 @@ from tenfold.engine.thread_pool import n_threads, run_in_threads
 from tenfold.neural import _fused_mlp_numba as compiled
 from tenfold.neural._fused_optimizers import FUSED_OPTIMIZERS, step_constants
 from tenfold.neural._minibatch import split_batch
+from tenfold.neural._thresholds import (
+    FUSED_MAX_PARTS,
+    FUSED_PART_ROWS,
+    MAX_GATHERED_VALUES,
+    MIN_PARALLEL_WORK,
+)
 from tenfold.neural._training_config import (
     Objective,
     StepResult,
     TrainingConfig,
     TrainingState,
     make_dense_batch,
-)
-from tenfold.neural._tuning import (
-    FUSED_MAX_PARTS,
-    FUSED_PART_ROWS,
-    MAX_GATHERED_VALUES,
-    MIN_PARALLEL_WORK,
 )
 from tenfold.neural.layers.activations import ALIASES
 from tenfold.neural.layers.dense import Dense

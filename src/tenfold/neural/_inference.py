@@ -10,8 +10,8 @@ import numpy as np
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.neural._minibatch import split_batch
+from tenfold.neural._thresholds import INFERENCE_BATCH_ROWS
 from tenfold.neural._training_config import Objective
-from tenfold.neural._tuning import INFERENCE_BATCH_ROWS
 from tenfold.neural.layers.base import PassContext
 from tenfold.neural.network import forward, forward_layers
 

@@ -33,7 +33,7 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.memory import check_memory
 from tenfold.neural._dense_jacobian import assemble_jacobians, layer_sensitivities
 from tenfold.neural._minibatch import split_batch
-from tenfold.neural._tuning import INFERENCE_BATCH_ROWS, MAX_FULL_CURVATURE
+from tenfold.neural._thresholds import INFERENCE_BATCH_ROWS, MAX_FULL_CURVATURE
 
 STRUCTURES = ("full", "kron", "diag")
 Layers = list[tuple[np.ndarray, np.ndarray]]

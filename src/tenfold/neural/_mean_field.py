@@ -34,7 +34,7 @@ from tenfold.engine.row_random import normals
 from tenfold.engine.rows import Rows
 from tenfold.neural._dense_jacobian import backward_chains, forward_chains, split_layers
 from tenfold.neural._minibatch import split_batch
-from tenfold.neural._tuning import BOUND_DRAWS, INFERENCE_BATCH_ROWS
+from tenfold.neural._thresholds import BOUND_DRAWS, INFERENCE_BATCH_ROWS
 from tenfold.neural.layers.activations import as_activation
 from tenfold.optim.convergence import Minimum
 from tenfold.optim.quasi_newton import lbfgs

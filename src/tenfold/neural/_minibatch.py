@@ -19,14 +19,14 @@ from tenfold.engine.merge_tree import MergeTree
 from tenfold.engine.shuffle import ShuffledBlock
 from tenfold.engine.thread_pool import n_threads, run_in_threads
 from tenfold.neural._buffer_pool import BufferPool
-from tenfold.neural._training_config import Objective
-from tenfold.neural._tuning import (
+from tenfold.neural._thresholds import (
     LARGE_PART_ROWS,
     MEDIUM_PART_ROWS,
     MIN_PARALLEL_SECONDS,
     MIN_SHARED_WEIGHTS,
     SMALL_PART_ROWS,
 )
+from tenfold.neural._training_config import Objective
 from tenfold.neural.layers.base import PassContext
 from tenfold.neural.network import SEEDS_PER_STEP, Network
 

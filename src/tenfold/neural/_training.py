@@ -24,6 +24,7 @@ from tenfold.neural._fused_mlp import make_fused_trainer
 from tenfold.neural._fused_optimizers import step_constants, update_in_place
 from tenfold.neural._inference import ValidationSet
 from tenfold.neural._minibatch import BatchGradient, GradientWorkers, part_gradient, split_batch
+from tenfold.neural._thresholds import INFERENCE_BATCH_ROWS
 from tenfold.neural._training_config import (
     Objective,
     StepResult,
@@ -31,7 +32,6 @@ from tenfold.neural._training_config import (
     TrainingConfig,
     TrainingState,
 )
-from tenfold.neural._tuning import INFERENCE_BATCH_ROWS
 from tenfold.neural.layers.base import PassContext
 from tenfold.neural.network import Network, flatten_params, unflatten_params
 from tenfold.optim.convergence import Minimum, until_converged

@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any
 
 from tenfold.base._sklearn import Interval, StrOptions
+from tenfold.base.estimator import store_arguments
 from tenfold.neural._autoencoder_base import TRAINING_CONSTRAINTS, AutoencoderBase
 from tenfold.neural._autoencoder_objective import KLCodePenalty, L1CodePenalty
 from tenfold.neural.layers.noise import NOISE_KINDS
@@ -192,17 +193,7 @@ class Autoencoder(AutoencoderBase):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self._set_training_params(locals())
-        self.code_activation = code_activation
-        self.tied = tied
-        self.noise = noise
-        self.noise_level = noise_level
-        self.code_noise = code_noise
-        self.sparsity = sparsity
-        self.sparsity_weight = sparsity_weight
-        self.sparsity_target = sparsity_target
-        self.encoder = encoder
-        self.decoder = decoder
+        store_arguments(self, locals())
 
     def _code_penalty(self) -> Any:
         if self.sparsity is None:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval
+from tenfold.base.estimator import store_arguments
 from tenfold.engine.arrays import ArraySource
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
@@ -128,8 +129,7 @@ class SemanticHashing(AutoencoderBase):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self._set_training_params(locals())
-        self.code_noise = code_noise
+        store_arguments(self, locals())
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         learned = super()._fit(rows, rng)

@@ -15,6 +15,7 @@ from tenfold.engine.rows import Rows
 from tenfold.io.sequences import Ragged, from_sequences
 from tenfold.neural._estimators import NetworkClassifier, NetworkEstimator, NetworkRegressor
 from tenfold.neural._inference import ValidationSet, layer_outputs, mean_loss
+from tenfold.neural._row_shapes import stack_images
 from tenfold.neural._sequences import (
     StepwiseLoss,
     check_stepwise_layers,
@@ -134,6 +135,7 @@ class SequentialBase(NetworkEstimator):
 
     def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
         """Rows; sequences of different lengths are lists of arrays, and so are targets of steps."""
+        X = stack_images(X, takes_sequences=self._takes_sequences())
         if isinstance(X, np.ndarray) and (has_step_targets(X, y) or (not reset and self.ragged_)):
             X = list(X)
         if is_ragged(X) and (self._takes_sequences() or not is_rectangular(X)):

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
+from tenfold.base.estimator import store_arguments
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.row_random import normals
 from tenfold.engine.rows import Rows
@@ -203,11 +204,7 @@ class VariationalAutoencoder(AutoencoderBase):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self._set_training_params(locals())
-        self.variance = variance
-        self.beta = beta
-        self.encoder = encoder
-        self.decoder = decoder
+        store_arguments(self, locals())
 
     def _loss(self, targets: int) -> Any:
         if self.loss == "squared" and self.variance == "auto":

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.neural._buffer_pool import empty, zeros
-from tenfold.neural._tuning import CONV_CACHE_VALUES
+from tenfold.neural._thresholds import CONV_CACHE_VALUES
 from tenfold.neural.initializers import initialize_weights
 from tenfold.neural.layers._conv_numba import conv_backward, conv_forward
 from tenfold.neural.layers.activations import Activation, as_activation

@@ -14,9 +14,9 @@ import numpy as np
 from tenfold.language.next_symbol_network import NextSymbolNetwork, step_scores, window_gradient
 from tenfold.math.links import log_softmax
 from tenfold.neural._minibatch import BatchGradient, PartWorkers
+from tenfold.neural._thresholds import SMALL_PART_ROWS
 from tenfold.neural._training import apply_step, check_finite, record_epoch
 from tenfold.neural._training_config import StoppingRule, TrainingConfig, TrainingState
-from tenfold.neural._tuning import SMALL_PART_ROWS
 from tenfold.neural.layers.base import LayerStates, PassContext
 from tenfold.neural.network import SEEDS_PER_STEP
 from tenfold.optim.convergence import until_converged
@@ -94,6 +94,8 @@ class StreamTrainer:
         How to go through the stream.
     seed : int
         Of places and random layers.
+    max_steps : int, optional
+        Most steps; the last epoch may end early.
     """
 
     def __init__(
@@ -105,19 +107,22 @@ class StreamTrainer:
         stopping: StoppingRule,
         lanes: Lanes,
         seed: int,
+        max_steps: int | None = None,
     ) -> None:
         self.network, self.stream, self.held_out = network, stream, held_out
         self.config, self.stopping, self.lanes, self.seed = config, stopping, lanes, seed
+        self.steps = count_steps(lanes, stopping.epochs, max_steps)
         self.workers = PartWorkers(config.part_rows or SMALL_PART_ROWS)
 
     def train(self, training: TrainingState) -> until_converged[StreamState]:
         """Train epoch by epoch; parameters are changed in place."""
-        rounds = self.stopping.epochs * -(-self.lanes.steps // _ROUND_STEPS)
+        epochs, rest = divmod(self.steps, self.lanes.steps)
+        rounds = epochs * -(-self.lanes.steps // _ROUND_STEPS) + -(-rest // _ROUND_STEPS)
         loop = until_converged(StreamState(training), tol=0.0, max_iter=rounds)
         for before in loop:
             state, loss = self._run_round(before)
             change = 1.0
-            if state.step == self.lanes.steps:
+            if state.step == self.lanes.steps or state.training.step == self.steps:
                 state = self._end_epoch(state)
                 stale = state.training.stale_epochs
                 change = float(self.stopping.tol is None or stale <= self.stopping.patience)
@@ -126,7 +131,8 @@ class StreamTrainer:
 
     def _run_round(self, state: StreamState) -> tuple[StreamState, float]:
         before = (state.loss, state.weight)
-        for _ in range(min(_ROUND_STEPS, self.lanes.steps - state.step)):
+        left = min(self.lanes.steps - state.step, self.steps - state.training.step)
+        for _ in range(min(_ROUND_STEPS, left)):
             state = self._run_step(state)
         check_finite(state.loss, state.training.step)
         loss, weight = state.loss - before[0], state.weight - before[1]
@@ -165,6 +171,12 @@ class StreamTrainer:
         return StreamState(
             record_epoch(state.training, loss, error, self.stopping), state.epoch + 1
         )
+
+
+def count_steps(lanes: Lanes, epochs: int, max_steps: int | None) -> int:
+    """Steps of a training."""
+    steps = lanes.steps * epochs
+    return steps if max_steps is None else min(steps, max_steps)
 
 
 def stream_loss(
