@@ -152,3 +152,8 @@ def test_gaussian_processes_refuse_precomputed_values():
     for kernel in ("precomputed", tk.PrecomputedKernel(), 2.0 * tk.PrecomputedKernel()):
         with pytest.raises(TypeError, match=r"k\(x, x\) of new rows.*KernelRidge"):
             tenfold.GaussianProcessRegressor(kernel, alpha=0.1).fit(K, X[:, 0])
+
+
+def test_landmarks_of_given_values_need_a_square_matrix():
+    with pytest.raises(ValueError, match=r"square matrix.*20x4"):
+        tenfold.Nystroem(kernel="precomputed", n_components=5).fit(np.ones((20, 4)))

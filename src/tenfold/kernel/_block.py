@@ -66,10 +66,13 @@ def kernel_product(X: Any, Z: Any, kernel: Any, V: np.ndarray) -> np.ndarray:
     return out
 
 
-def kernel_matrix(X: Any, Z: Any, kernel: Any) -> np.ndarray:
-    """Kernel values of all rows of X with all rows of Z, on all threads; see `kernel_block`."""
+def kernel_matrix(X: Any, Z: Any, kernel: Any, out: np.ndarray | None = None) -> np.ndarray:
+    """Kernel values of all rows of X with all rows of Z, on all threads; see `kernel_block`.
+
+    `out`, if given, is an (n, m) array of any float type, which is filled and returned.
+    """
     n, m = _n_rows(X), _n_rows(Z)
-    out = np.empty((n, m), _value_type(X))
+    out = np.empty((n, m), _value_type(X)) if out is None else out
 
     def fill(tile: tuple[slice, slice]) -> None:
         rows, columns = tile

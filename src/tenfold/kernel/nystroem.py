@@ -123,6 +123,11 @@ class Nystroem(KernelParameters, ClassNamePrefixFeaturesOutMixin, Transformer):
                 "Don't pass gamma, coef0 or degree to Nystroem if using a callable or precomputed "
                 f"kernel: {given[0]}={getattr(self, given[0])}"
             )
+        if is_precomputed(self.kernel) and rows.n_rows != rows.n_features:
+            raise ValueError(
+                "Precomputed matrix must be a square matrix: values of all rows with all rows. "
+                f"Input is a {rows.n_rows}x{rows.n_features} matrix."
+            )
         m = self.n_components
         if m > rows.n_rows:
             warnings.warn(

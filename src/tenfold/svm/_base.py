@@ -179,7 +179,8 @@ class SupportVectorMachine(ObjectKernelMixin, Estimator):
         self.gamma_ = self._gamma_of(moments, rows.n_features)
         table = rows.each(target_and_weight)
         numbers = np.flatnonzero(table[:, 1])
-        access = open_kernel(rows, self._kernel())
+        spread = 2 * self.gamma_ * rows.n_features * moments.variance
+        access = open_kernel(rows, self._kernel(), spread)
         if access.kernel is None and isinstance(access, MemoryKernel):
             check_symmetry(access.X)
         y, weight = table[numbers].T.copy()

@@ -21,8 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tenfold.kernel._block import gram_matrix
+from tenfold.engine.thread_pool import map_threads
+from tenfold.kernel import _block as block
 from tenfold.optim.convergence import until_converged
+from tenfold.svm._centered_rows import CenteredRBF
 from tenfold.svm._column_cache import ColumnCache
 from tenfold.svm._dual_problem import (
     DualProblem,
@@ -30,24 +32,26 @@ from tenfold.svm._dual_problem import (
     check_optimality,
     movable_by_group,
 )
-from tenfold.svm._kernel_access import KernelAccess, run_each
+from tenfold.svm._kernel_access import KernelAccess, kernel_matrix
 from tenfold.svm._smo_numba import add_columns, gather_square
-from tenfold.svm._tuning import (
+from tenfold.svm._thresholds import (
     FOLD_WORKING_SET,
     FULL_MATRIX_ROWS,
     INNER_TOLERANCE,
+    MAX_COMPUTED_WIDTH,
     SHRINK_INTERVAL,
     STALL_ROUNDS,
     WORKING_SET,
 )
-from tenfold.svm._working_set import solve_working_set
+from tenfold.svm._working_set import smallest, solve_working_set, sparse_product
 
 _MAX_STEPS = 10_000_000  # of pairs, where max_iter sets no limit; 100 for each variable if more
 _WHOLE_STEPS = 20  # for each variable: after so many steps progress on a whole problem is looked at
 _ROUND_STEPS = 100  # most steps of a round, for each variable of a working set
 _HOPELESS_GAIN = 1e-10  # of the duality gap: a round that gains less gains nothing
 _FIRST_SEGMENT = 256  # rounds of the first segment; each next one has twice as many
-_UPDATE_ROWS = 2048  # rows of F that a thread updates at a time
+_GATHER_COLUMNS = 128  # columns that a thread takes values of at a time
+_UPDATE_ROWS = 4096  # rows of F that a thread updates at a time
 _MAX_SHRUNK_SHARE = 0.7  # of the active variables may stay, or shrinking is not worth it
 
 
@@ -105,6 +109,7 @@ class _State(NamedTuple):
     recent : variables that came last into the working set
     n_steps : steps of pairs so far
     wide : whether kernel values are computed and kept in float64
+    widened_at : number of rounds after which they were
     least_curvature : of a pair
     stalled : rounds since the objective was improved
     history : (rounds, 3) objective, violation and seconds of each round
@@ -117,6 +122,7 @@ class _State(NamedTuple):
     recent: np.ndarray
     n_steps: int
     wide: bool
+    widened_at: int
     least_curvature: float
     stalled: int
     history: np.ndarray
@@ -166,7 +172,7 @@ def solve_dual(
     return DualSolution(
         state.beta,
         state.F,
-        check_optimality(problem, state.beta, state.F),
+        rounds.optimality(state),
         state.n_steps,
         loop.converged,
         loop.stuck and state.n_steps < rounds.max_steps,
@@ -187,16 +193,18 @@ class _Rounds:
         gram: np.ndarray | None,
     ) -> None:
         self.problem, self.numbers, self.options = problem, numbers, options
-        self.narrow_access = self.access = access
+        self.given_access = self.access = access
         self.m, self.n = len(problem.row), problem.n_rows
         limit = max(_MAX_STEPS, 100 * self.m)
         self.max_steps = limit if options.max_iter < 0 else options.max_iter
         self.is_whole = gram is not None or self.n <= FULL_MATRIX_ROWS
         self.gram = gram
         self.cache: ColumnCache | None = None
+        self.checked: tuple[np.ndarray, np.ndarray, Optimality] | None = None
         slots = options.cache_bytes / (self.n * 4)
         self.keeps_columns = slots >= 2 * WORKING_SET
         self.size = WORKING_SET if self.keeps_columns else FOLD_WORKING_SET
+        self.square = np.empty(self.size**2 if self.keeps_columns and not self.is_whole else 0)
         self.begun = perf_counter()
 
     def start(self) -> _State:
@@ -204,7 +212,7 @@ class _Rounds:
         beta = self.problem.start.copy()
         state = _State(
             beta, np.zeros(self.n), np.ones(self.m, bool), np.zeros(0), np.zeros(0, np.int64), 0,
-            self._needs_float64(), np.inf, 0, np.zeros((0, 3)),
+            self._needs_float64(), 0, np.inf, 0, np.zeros((0, 3)),
         )  # fmt: skip
         if beta.any():
             self.open(state)
@@ -222,9 +230,9 @@ class _Rounds:
 
     def open(self, state: _State) -> None:
         """Begin a segment at this state."""
-        self.access = (
-            self.narrow_access.with_dtype(np.float64) if state.wide else self.narrow_access
-        )
+        access = self.given_access
+        narrow = access.dtype if self.is_whole else access.column_dtype
+        self.access = access.with_dtype(np.float64 if state.wide else narrow)
         if self.is_whole:
             if self.gram is None:
                 self.gram = kernel_matrix(self.access, self.numbers)
@@ -248,26 +256,43 @@ class _Rounds:
 
     def advance(self, state: _State) -> _State:
         """One round."""
-        best = state.history[:, :2].min(axis=0) if len(state.history) else (np.inf, np.inf)
+        past = state.history[state.widened_at :, :2]
+        best = past.min(axis=0) if len(past) else (np.inf, np.inf)
+        before = state
         if state.violation <= self.options.tol:
             state = self._synchronize(state)
         elif self.options.shrinking and len(state.history) % SHRINK_INTERVAL == 0:
             state = self._shrink(state)
+        begun = state
         if self.is_whole:
             state = self._solve_whole(state)
-        elif self._violation(state) > self.options.tol:
-            state = self._solve_set(state)
-        objective, violation = self._objective(state), self._violation(state)
+        else:
+            is_known = state is before and np.isfinite(state.violation)
+            violation = state.violation if is_known else self._violation(state)
+            state = self._solve_set(state, violation) if violation > self.options.tol else state
+        objective, violation = self._progress(begun, state)
         entry = np.array([[objective, violation, perf_counter() - self.begun]])
         state = state._replace(history=np.concatenate([state.history, entry]))
         if self.is_done(state):
             return state
-        gap = check_optimality(self.problem, state.beta, state.F).gap
-        gain = max((1e-14 if state.wide else 1e-9) * abs(objective), _HOPELESS_GAIN * gap)
-        improved = objective < best[0] - gain or violation < 0.9 * best[1]
+        improved = violation < 0.9 * best[1] or self._gains(state, best[0] - objective)
         state = state._replace(stalled=0 if improved else state.stalled + 1)
         stalled = state.stalled > STALL_ROUNDS and not state.wide
         return self._widen(state) if stalled else state
+
+    def _gains(self, state: _State, decrease: float) -> bool:
+        """Whether the objective has decreased by more than rounding."""
+        gap = self.optimality(state).gap
+        rounding = (1e-14 if state.wide else 1e-9) * abs(state.history[-1, 0])
+        return decrease > max(rounding, _HOPELESS_GAIN * gap)
+
+    def optimality(self, state: _State) -> Optimality:
+        """How far a state is from the optimum, for F of all rows; known if it was asked before."""
+        beta, F, known = self.checked or (None, None, None)
+        if known is None or beta is not state.beta or F is not state.F:
+            known = check_optimality(self.problem, state.beta, state.F)
+            self.checked = state.beta, state.F, known
+        return known
 
     def _violation(self, state: _State) -> float:
         """Largest violation among active variables."""
@@ -277,9 +302,15 @@ class _Rounds:
                 worst = max(worst, float(f[falling].max() - f[rising].min()))
         return worst
 
-    def _objective(self, state: _State) -> float:
-        sums = self.problem.row_sums(state.beta)
-        return float(0.5 * sums @ state.F + self.problem.linear @ state.beta)
+    def _progress(self, before: _State, state: _State) -> tuple[float, float]:
+        """Objective, and violation; F of rows that are not active is old: what was is changed."""
+        problem, known = self.problem, state if state.active.all() else before
+        optimality = self.optimality(known)
+        if known is state:
+            return optimality.objective, optimality.violation
+        middle = 0.5 * (problem.gradient(before.F) + problem.gradient(state.F))
+        start = float(state.history[-1, 0]) if len(state.history) else optimality.objective
+        return start + float((state.beta - before.beta) @ middle), self._violation(state)
 
     def _active_rows(self, state: _State) -> np.ndarray:
         """Positions of the rows of active variables."""
@@ -299,32 +330,31 @@ class _Rounds:
 
     def _solve_whole(self, state: _State) -> _State:
         """All variables are the working set."""
-        p, beta, F = self.problem, state.beta.copy(), state.F.copy()
+        p, beta, F = self.problem, state.beta.copy(), state.F
         most = min(self.max_steps - state.n_steps, _WHOLE_STEPS * self.m + 1000)
         K: np.ndarray = self.gram  # type: ignore[assignment]  made by `open`
-        steps, curvature = solve_working_set(K, p, beta, F, self.options.tol, most)
+        change, steps, curvature = solve_working_set(K, p, beta, F, self.options.tol, most)
         return state._replace(
             beta=beta,
-            F=F,
+            F=F + sparse_product(K, change),
             n_steps=state.n_steps + steps,
             least_curvature=min(state.least_curvature, curvature),
         )
 
-    def _solve_set(self, state: _State) -> _State:
+    def _solve_set(self, state: _State, violation: float) -> _State:
         """One working set, and its effect on all active rows."""
         p = self.problem
         chosen, recent = self._choose(state)
         rows, local = np.unique(p.row[chosen], return_inverse=True)
         slots = None if self.cache is None else self.cache.slots(rows)
         K = self._square(rows, slots)
-        beta, F = state.beta[chosen], state.F[rows]
-        before = np.bincount(local, beta, len(rows))
-        tol = max(INNER_TOLERANCE * self._violation(state), 0.5 * self.options.tol)
+        beta = state.beta[chosen]
+        tol = max(INNER_TOLERANCE * violation, 0.5 * self.options.tol)
         most = min(self.max_steps - state.n_steps, _ROUND_STEPS * self.size)
         fields = [part[chosen] for part in (p.linear, p.lower, p.upper, p.group, p.start)]
         small = DualProblem._make([local, *fields, len(rows)])
-        steps, curvature = solve_working_set(K, small, beta, F, tol, most)
-        delta = np.bincount(local, beta, len(rows)) - before
+        F = state.F[rows]
+        delta, steps, curvature = solve_working_set(K, small, beta, F, tol, most)
         everything, new_F = state.beta.copy(), state.F.copy()
         everything[chosen] = beta
         moved = np.flatnonzero(delta)
@@ -342,9 +372,19 @@ class _Rounds:
         """The kernel matrix of some rows, in float64."""
         if self.cache is None or slots is None:
             return kernel_matrix(self.access, self.numbers[rows])
-        places = np.searchsorted(self.cache.active, rows)
-        out, values = np.empty((len(slots), len(places))), self.cache.values
-        gather_square(values.reshape(-1), values.shape[1], slots, places, out.reshape(-1))
+        out = self.square[: len(rows) ** 2].reshape(len(rows), len(rows))
+        if isinstance(self.access.kernel, CenteredRBF) and self.access.width <= MAX_COMPUTED_WIDTH:
+            Z = self.access.take(self.numbers[rows])  # cheaper than to collect values
+            return block.kernel_matrix(Z, Z, self.access.kernel, out)
+        places, values = np.searchsorted(self.cache.active, rows), self.cache.values
+        flat, part = values.reshape(-1), out.reshape(-1)
+
+        def gather(number: int) -> None:
+            start = number * _GATHER_COLUMNS
+            stop = min(start + _GATHER_COLUMNS, len(slots))
+            gather_square(flat, values.shape[1], slots, places, part, start, stop)
+
+        map_threads(gather, -(-len(slots) // _GATHER_COLUMNS))
         return out
 
     def _add(
@@ -363,11 +403,12 @@ class _Rounds:
         cache, active = self.cache, self.cache.active
         part, used, flat = F[active], cache.slot_of[rows], cache.values.reshape(-1)
 
-        def add(start: int) -> None:
+        def add(number: int) -> None:
+            start = number * _UPDATE_ROWS
             stop = min(start + _UPDATE_ROWS, len(part))
             add_columns(part, flat, len(part), used, delta, start, stop)
 
-        run_each(add, list(range(0, len(part), _UPDATE_ROWS)))
+        map_threads(add, -(-len(part) // _UPDATE_ROWS))
         F[active] = part
 
     def _add_product(self, rows: np.ndarray, delta: np.ndarray, active: np.ndarray) -> np.ndarray:
@@ -388,10 +429,10 @@ class _Rounds:
                 continue
             low, high = f[rising].min(), f[falling].max()
             up = rising[fresh[rising] & (f[rising] < high)]
-            up = up[_smallest(f[up], share)]
+            up = up[smallest(f[up], share)]
             fresh[up] = False
             down = falling[fresh[falling] & (f[falling] > low)]
-            down = down[_smallest(-f[down], share)]
+            down = down[smallest(-f[down], share)]
             fresh[down] = False
             new += [up, down]
         recent = np.concatenate(new)
@@ -447,26 +488,10 @@ class _Rounds:
 
     def _widen(self, state: _State) -> _State:
         """Go on with kernel values in float64."""
-        state = state._replace(wide=True, stalled=0, active=np.ones(self.m, bool))
+        state = state._replace(
+            wide=True, widened_at=len(state.history), stalled=0, active=np.ones(self.m, bool)
+        )
         self.gram = None
         self.open(state)
         F = self._products(self.problem.row_sums(state.beta), np.arange(self.n))
         return state._replace(F=F, synchronized=np.zeros(0))
-
-
-def kernel_matrix(access: KernelAccess, numbers: np.ndarray) -> np.ndarray:
-    """The kernel matrix of some rows, in float64."""
-    if access.kernel is not None:
-        K = gram_matrix(access.take(numbers), access.kernel)
-        return K.astype(np.float64, copy=False)
-    out = np.empty((len(numbers), len(numbers)))
-    access.fill(numbers, numbers, out, np.arange(len(numbers)))
-    return out
-
-
-def _smallest(values: np.ndarray, k: int) -> np.ndarray:
-    """Places of the k smallest values, in ascending order."""
-    if k < len(values):
-        near = np.sort(np.argpartition(values, k)[:k])
-        return near[np.argsort(values[near], kind="stable")]
-    return np.argsort(values, kind="stable")

@@ -19,6 +19,7 @@ from tenfold.kernel._tiles_numba import (
 from tenfold.kernel.stationary import RBF
 
 ORIGIN_ROWS = 256  # whose mean is the origin
+_FAR, _NEAR = 64.0, 16.0  # squared norms: digits of float32 values are those of norms up to _NEAR
 
 
 class CenteredRows:
@@ -60,16 +61,22 @@ class CenteredRBF:
 
     def prepare(self, X: np.ndarray, dtype: Any) -> CenteredRows:
         """Rows as this kernel takes them."""
-        dtype = np.dtype(dtype)
-        X = X.astype(dtype, copy=False) - self.origin.astype(dtype)
-        X /= np.asarray(self.kernel.length_scale, dtype)
+        wider = np.result_type(X.dtype, dtype)  # digits are lost after the origin is subtracted
+        X = X.astype(wider, copy=False) - self.origin.astype(wider)
+        X /= np.asarray(self.kernel.length_scale, wider)
+        X = X.astype(dtype, copy=False)
         return CenteredRows(X, np.einsum("ij,ij->i", X, X))
 
     def tile(self, X: CenteredRows, Z: CenteredRows) -> np.ndarray:
         """Kernel values of a few rows."""
         P = X.X @ Z.X.T
-        close = X.dtype.type(CANCELLATION[X.dtype.itemsize])
-        lowest = lowest_exponent(X.dtype)
+        close, lowest = CANCELLATION[X.dtype.itemsize], lowest_exponent(X.dtype)
+        largest = float(X.squares.max(initial=0.0) + Z.squares.max(initial=0.0))
+        if (
+            X.dtype == np.float32 and largest > _FAR
+        ):  # products of outliers lose digits of near ones
+            close = max(close, 2 * np.log(largest / _NEAR) / largest)
+        close = X.dtype.type(close)
         from_products(P, X.squares, Z.squares, X.X, Z.X, EXPONENTIAL, close, lowest)
         return P
 

@@ -15,13 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.base._sklearn import StrOptions
 from tenfold.base.mixins import Classifier
 from tenfold.engine.rows import Rows
+from tenfold.engine.thread_pool import map_threads
 from tenfold.svm._base import (
     KERNEL_CONSTRAINTS,
     SupportVectorData,
     SupportVectorMachine,
     support_scores,
 )
-from tenfold.svm._blocked_smo import DualSolution, kernel_matrix, solve_dual
+from tenfold.svm._blocked_smo import DualSolution, solve_dual
 from tenfold.svm._calibration import (
     N_PARTS,
     calibrate_slopes,
@@ -29,7 +30,7 @@ from tenfold.svm._calibration import (
     part_of_rows,
 )
 from tenfold.svm._dual_problem import DualProblem
-from tenfold.svm._kernel_access import run_each
+from tenfold.svm._kernel_access import kernel_matrix
 from tenfold.svm._one_vs_one import (
     class_pairs,
     confidence_winners,
@@ -38,7 +39,7 @@ from tenfold.svm._one_vs_one import (
     pair_coefficients,
     vote_winners,
 )
-from tenfold.svm._tuning import FULL_MATRIX_ROWS, MIN_PARALLEL_ROWS
+from tenfold.svm._thresholds import FULL_MATRIX_ROWS, MIN_PARALLEL_ROWS
 
 CLASSIFIER_CONSTRAINTS: dict[str, Any] = KERNEL_CONSTRAINTS | {
     "probability": ["boolean", StrOptions({"deprecated"})],
@@ -144,7 +145,7 @@ class KernelClassifier(SupportVectorMachine, Classifier):
             parts[p] = rows, solutions[p].beta
 
         if len(pairs) > 1 and gram is not None and len(y) >= MIN_PARALLEL_ROWS:
-            run_each(solve, list(range(len(pairs))))
+            map_threads(solve, len(pairs))
         else:
             for p in range(len(pairs)):
                 solve(p)

@@ -16,8 +16,8 @@ import numpy as np
 from tenfold.engine.arrays import ArraySource, SparseSource
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
-from tenfold.engine.thread_pool import n_threads, run_in_threads
-from tenfold.kernel._block import kernel_block, kernel_product
+from tenfold.engine.thread_pool import map_threads
+from tenfold.kernel._block import gram_matrix, kernel_block, kernel_product
 from tenfold.svm._centered_rows import (
     ORIGIN_ROWS,
     CenteredRBF,
@@ -25,7 +25,7 @@ from tenfold.svm._centered_rows import (
     center_kernel,
     prepare_rows,
 )
-from tenfold.svm._tuning import DENSE_BYTES, GATHER_BYTES, PREPARED_BYTES
+from tenfold.svm._thresholds import DENSE_BYTES, GATHER_BYTES, NARROW_SPREAD, PREPARED_BYTES
 
 _MIN_PARALLEL_VALUES = 2**17  # kernel values that are worth waking a thread
 
@@ -35,6 +35,8 @@ class KernelAccess(Protocol):
 
     kernel: Any
     dtype: np.dtype
+    column_dtype: Any
+    width: int
 
     def rows_at(self, numbers: np.ndarray) -> Any:
         """Some rows as they are."""
@@ -70,10 +72,17 @@ class MemoryKernel:
         Rows per chunk.
     dtype : dtype
         Type in which values are computed.
+    column_dtype : dtype, optional
+        Type in which columns for a cache may be computed.
     """
 
-    def __init__(self, X: Any, kernel: Any, grid: int, dtype: Any) -> None:
+    def __init__(
+        self, X: Any, kernel: Any, grid: int, dtype: Any, column_dtype: Any = None
+    ) -> None:
         self.X, self.kernel, self.grid, self.dtype = X, kernel, grid, np.dtype(dtype)
+        self.width = X.shape[1]
+        self.column_dtype = column_dtype or self.dtype
+        self.others: dict[np.dtype, MemoryKernel] = {}
         self.prepared: CenteredRows | None = None
         size = X.shape[0] * X.shape[1] * self.dtype.itemsize
         if isinstance(kernel, CenteredRBF) and size <= PREPARED_BYTES:
@@ -81,9 +90,12 @@ class MemoryKernel:
 
     def with_dtype(self, dtype: Any) -> MemoryKernel:
         """The same values computed in another type."""
-        if np.dtype(dtype) == self.dtype:
+        dtype = np.dtype(dtype)
+        if dtype == self.dtype:
             return self
-        return MemoryKernel(self.X, self.kernel, self.grid, dtype)
+        if dtype not in self.others:  # rows are prepared once for all problems
+            self.others[dtype] = MemoryKernel(self.X, self.kernel, self.grid, dtype)
+        return self.others[dtype]
 
     def rows_at(self, numbers: np.ndarray) -> Any:
         """Some rows as they are."""
@@ -99,11 +111,13 @@ class MemoryKernel:
 
     def fill(self, Z: Any, numbers: np.ndarray, out: np.ndarray, slots: np.ndarray) -> None:
         """Write the kernel values of each of the rows Z with the numbered rows to out[slot]."""
+        gaps = np.flatnonzero(np.diff(slots) != 1) + 1
+        runs = list(itertools.pairwise([0, *gaps.tolist(), len(slots)]))  # of consecutive slots
 
         def write(piece: slice) -> None:
             block = piece_block(self.kernel, self._piece(numbers[piece]), Z, self.dtype)
-            for slot, values in zip(slots, block, strict=True):
-                out[slot, piece] = values
+            for first, last in runs:
+                out[slots[first] : slots[first] + last - first, piece] = block[first:last]
 
         self._for_pieces(write, numbers, len(slots))
 
@@ -128,7 +142,7 @@ class MemoryKernel:
             for piece in pieces:
                 work(piece)
             return
-        run_each(work, pieces)
+        map_threads(lambda i: work(pieces[i]), len(pieces))
 
 
 class FoldKernel:
@@ -142,10 +156,14 @@ class FoldKernel:
         The kernel; None for a precomputed one.
     dtype : dtype
         Type in which values are computed.
+    column_dtype : dtype, optional
+        Type in which columns for a cache may be computed.
     """
 
-    def __init__(self, rows: Rows, kernel: Any, dtype: Any) -> None:
+    def __init__(self, rows: Rows, kernel: Any, dtype: Any, column_dtype: Any = None) -> None:
         self.rows, self.kernel, self.dtype = rows, kernel, np.dtype(dtype)
+        self.width = rows.n_features
+        self.column_dtype = column_dtype or self.dtype
 
     def with_dtype(self, dtype: Any) -> FoldKernel:
         """The same values computed in another type."""
@@ -172,21 +190,49 @@ class FoldKernel:
         return self.rows.each(_chunk_product, *state)[numbers]
 
 
-def open_kernel(rows: Rows, kernel: Any) -> KernelAccess:
-    """Kernel values of the rows of a fit; rows that are few are gathered first."""
-    source = rows.source
+def open_kernel(rows: Rows, kernel: Any, spread: float = np.inf) -> KernelAccess:
+    """Kernel values of the rows of a fit; rows that are few are gathered first.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    kernel : Kernel or None
+        The kernel; None for a precomputed one.
+    spread : float
+        Mean squared distance from the mean, in units of an RBF kernel: where it is small, float32
+        is accurate enough for columns of kernel values.
+    """
+    source, dtype = rows.source, rows.source.dtype
+
+    def narrow(centered: Any) -> Any:
+        near = isinstance(centered, CenteredRBF) and spread <= NARROW_SPREAD
+        return np.float32 if near else dtype
+
     in_place = source.direct or type(getattr(source, "X", None)) is np.ndarray or rows.sparse
     if rows.engine is None and isinstance(source, ArraySource | SparseSource) and in_place:
-        X: Any = source.X if rows.sparse else np.ascontiguousarray(source.X, source.dtype)
+        X: Any = source.X if rows.sparse else np.ascontiguousarray(source.X, dtype)
         if rows.sparse and rows.n_rows * source.row_bytes <= DENSE_BYTES:
-            X = X.toarray().astype(source.dtype, copy=False)
-        return MemoryKernel(X, center_kernel(kernel, X), source.grid, source.dtype)
-    if rows.n_rows * source.row_bytes <= GATHER_BYTES and not rows.sparse:
+            X = X.toarray().astype(dtype, copy=False)
+    elif rows.n_rows * source.row_bytes <= GATHER_BYTES and not rows.sparse:
         X = rows.gather().X
-        return MemoryKernel(X, center_kernel(kernel, X), source.grid, source.dtype)
-    rows.spool()  # each round takes some rows by their numbers
-    first = rows.take(np.arange(min(rows.n_rows, ORIGIN_ROWS))).X
-    return FoldKernel(rows, center_kernel(kernel, first), source.dtype)
+    else:
+        rows.spool()  # each round takes some rows by their numbers
+        first = rows.take(np.arange(min(rows.n_rows, ORIGIN_ROWS))).X
+        kernel = center_kernel(kernel, first)
+        return FoldKernel(rows, kernel, dtype, narrow(kernel))
+    kernel = center_kernel(kernel, X)
+    return MemoryKernel(X, kernel, source.grid, dtype, narrow(kernel))
+
+
+def kernel_matrix(access: KernelAccess, numbers: np.ndarray) -> np.ndarray:
+    """The kernel matrix of some rows, in float64."""
+    if access.kernel is not None:
+        K = gram_matrix(access.take(numbers), access.kernel)
+        return K.astype(np.float64, copy=False)
+    out = np.empty((len(numbers), len(numbers)))
+    access.fill(numbers, numbers, out, np.arange(len(numbers)))
+    return out
 
 
 def take_rows(X: Any, numbers: np.ndarray) -> Any:
@@ -208,22 +254,6 @@ def pieces_of(numbers: np.ndarray, grid: int) -> list[slice]:
     last = int(numbers[-1]) // grid + 1
     edges = np.unique(np.searchsorted(numbers, np.arange(last + 1) * grid))
     return [slice(int(a), int(b)) for a, b in itertools.pairwise(edges)]
-
-
-def run_each(work: Callable[[Any], None], items: list[Any]) -> None:
-    """Call `work` for each item, on all threads; the first error is raised here."""
-    counter, problems = itertools.count(), []
-
-    def take() -> None:
-        try:
-            while not problems and (k := next(counter)) < len(items):
-                work(items[k])
-        except BaseException as problem:  # noqa: BLE001  raised below
-            problems.append(problem)
-
-    run_in_threads(take, min(n_threads(), len(items)) - 1)
-    if problems:
-        raise problems[0]
 
 
 def piece_block(kernel: Any, X: Any, Z: Any, dtype: np.dtype) -> np.ndarray:

@@ -19,8 +19,9 @@ from tenfold.svm._base import (
     SupportVectorMachine,
     support_scores,
 )
-from tenfold.svm._blocked_smo import DualSolution, SolverOptions, kernel_matrix, solve_dual
+from tenfold.svm._blocked_smo import DualSolution, SolverOptions, solve_dual
 from tenfold.svm._dual_problem import classification_problem
+from tenfold.svm._kernel_access import kernel_matrix
 
 
 def primal_objective(

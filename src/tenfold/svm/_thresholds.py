@@ -10,3 +10,5 @@ STALL_ROUNDS = 10  # rounds without progress after which more digits are taken, 
 DENSE_BYTES = 2**24  # sparse rows that are smaller as an array are made one
 PREPARED_BYTES = 2**26  # of rows that are kept centered and scaled beside the rows
 MIN_PARALLEL_ROWS = 500  # of whose pairs of classes several are solved at a time
+NARROW_SPREAD = 32.0  # mean squared norm up to which columns of float64 rows are float32 products
+MAX_COMPUTED_WIDTH = 64  # columns of rows whose kernel values of a working set are computed anew
