@@ -6,6 +6,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.optimize import linear_sum_assignment
@@ -17,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import tenfold
 from tenfold import LatentDirichletAllocation, WordCounts, seed_topics, testing, top_words
+from tenfold._compiled.word_mixtures import allocate_blocks, gather_words, mix_words
 from tenfold.engine.chunk import Chunk
 from tenfold.topics._gibbs import SweepSettings, first_sweep, sweep
 from tenfold.topics._variational import TopicParameters
@@ -415,3 +417,31 @@ def test_saved_models_infer_the_same_topics(tmp_path):
         loaded = tenfold.load(tmp_path / "lda.tenfold")
         assert_array_equal(model.transform(X), loaded.transform(X))
         assert model.score(X) == loaded.score(X)
+
+
+@pytest.mark.parametrize("max_iter", [0, 1, 4, 11])
+def test_the_bound_of_a_fit_is_that_of_full_inference_however_short_its_first_passes_are(max_iter):
+    X = np.random.default_rng(0).poisson(0.7, (60, 30)).astype(float)
+    model = LatentDirichletAllocation(3, max_iter=max_iter, n_init=1, random_state=0).fit(X)
+    assert model.bound_ == pytest.approx(model.perplexity(X), rel=1e-12)
+    assert (np.diff(model.history_["objective"]) <= 1e-9 * 60).all()
+
+
+@pytest.mark.parametrize("m", [0, 1, 8, 19])
+def test_words_in_blocks_have_the_likelihoods_and_sums_of_plain_products(m):
+    rng = np.random.default_rng(0)
+    K, table = 5, rng.random((40, 5))
+    words, counts, topics = rng.integers(40, size=m), rng.random(m), rng.random(K)
+    gathered, padded, likelihoods, ratios, lanes = allocate_blocks(m, K)
+    sums = np.empty(K)
+    n_blocks = gather_words(words, counts, table, gathered, padded)
+    _mix(n_blocks, K, gathered, topics, padded, likelihoods, ratios, lanes, sums)
+    expected = table[words] @ topics
+    assert_allclose(likelihoods[:m], expected, rtol=1e-13)
+    assert_allclose(ratios[:m], counts / expected, rtol=1e-13)
+    assert_allclose(sums, (counts / expected) @ table[words], rtol=1e-13)
+
+
+@njit
+def _mix(n_blocks, K, gathered, topics, counts, likelihoods, ratios, lanes, sums):
+    mix_words(n_blocks, K, gathered, topics, counts, likelihoods, ratios, lanes, sums)

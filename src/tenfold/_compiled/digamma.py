@@ -70,8 +70,9 @@ def exp_digamma(x, out) -> float:  # noqa: ANN001
     x are tiny. Entries below exp(-340) of it are raised to that.
     """
     least = np.inf
-    for k in range(len(x)):
+    for k in range(len(x)):  # by itself: LLVM does not vectorize a loop that looks for the least
         out[k] = log_minus_digamma(x[k])
+    for k in range(len(x)):
         least = min(least, out[k])
     for k in range(len(x)):
         exponent = least - out[k]

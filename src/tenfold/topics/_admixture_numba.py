@@ -7,13 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
-from tenfold.topics._lda_numba import (
-    add_topic_words,
-    collect_words,
-    gather_words,
-    mix_topics,
-    weighted_log_sum,
-)
+from tenfold._compiled.word_mixtures import allocate_blocks, gather_words, mix_words
+from tenfold.topics._lda_numba import add_topic_words, weighted_log_sum
 
 _TINY = 1e-300
 
@@ -52,38 +47,32 @@ def mix_documents(
     longest = 0
     for i in range(len(starts) - 1):
         longest = max(longest, starts[i + 1] - starts[i])
-    by_word, by_topic = np.empty((longest, K)), np.empty((K, longest))
-    norms, ratios, totals = np.empty(longest), np.empty(longest), np.empty(K)
+    gathered, padded, likelihoods, ratios, lanes = allocate_blocks(longest, K)
+    totals = np.empty(K)
     for i in range(len(starts) - 1):
         a, b = starts[i], starts[i + 1]
         m, theta = b - a, shares[i]
         logs[i] = 0.0
-        gather_words(words[a:b], table, by_word, by_topic)
+        n = gather_words(words[a:b], counts[a:b], table, gathered, padded)
         for _ in range(max_rounds):
-            mix_topics(theta, by_topic, m, norms)
-            _divide_counts(counts[a:b], norms, ratios)
-            collect_words(ratios, by_word, m, totals)
+            mix_words(n, K, gathered, theta, padded, likelihoods, ratios, lanes, totals)
             if _update_shares(totals, prior, theta) < tol * K:
                 break
-        mix_topics(theta, by_topic, m, norms)
-        if not _divide_counts(counts[a:b], norms, ratios):
+        mix_words(n, K, gathered, theta, padded, likelihoods, ratios, lanes, totals)
+        if not _are_possible(counts[a:b], ratios):
             logs[i] = -np.inf
             continue
-        logs[i] = weighted_log_sum(counts[a:b], norms, m)
+        logs[i] = weighted_log_sum(counts[a:b], likelihoods, m)
         if len(sums) > 0 and weights[i] > 0.0:
             add_topic_words(words[a:b], ratios, theta, weights[i], slots, sums)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _divide_counts(counts, norms, ratios) -> bool:
-    """Ratios = counts / norms; 0 where a word has no probability, and then False."""
+def _are_possible(counts, ratios) -> bool:
+    """Whether every word that occurs has a probability: its ratio is above zero."""
     possible = True
     for j in range(len(counts)):
-        if norms[j] > _TINY:
-            ratios[j] = counts[j] / norms[j]
-        else:
-            ratios[j] = 0.0
-            possible = possible and counts[j] == 0.0
+        possible = possible and (counts[j] == 0.0 or ratios[j] > 0.0)
     return possible
 
 

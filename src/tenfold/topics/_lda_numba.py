@@ -1,8 +1,6 @@
-"""Compiled inference of the topics of documents, variational and by maximum likelihood.
+"""Compiled variational inference of the topics of documents.
 
-The words of a document are gathered once, in both orders, so that the two products of every round
-run along contiguous lanes without a reordering of sums: weights of words given topics, and of
-topics given words.
+The rows of the words of a document are gathered once; each round is then one walk over them.
 """
 
 from __future__ import annotations
@@ -14,55 +12,10 @@ from numba import njit
 
 from tenfold._compiled.digamma import LEAST_EXPONENT, digamma, exp_digamma, log_gamma
 from tenfold._compiled.exponential import fast_exp
+from tenfold._compiled.word_mixtures import allocate_blocks, gather_words, mix_words
 
 _SMALL_PRODUCT = 1e-150  # below it the running product of likelihoods is turned into a logarithm
 _LARGE_PRODUCT = 1e150
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def gather_words(words, table, by_word, by_topic) -> None:
-    """Rows of the (V, K) table for the words of a document, as (m, K) and as (K, m)."""
-    for j in range(len(words)):
-        row = table[words[j]]
-        for k in range(table.shape[1]):
-            by_word[j, k] = row[k]
-            by_topic[k, j] = row[k]
-
-
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
-def mix_topics(topics, by_topic, m, norms) -> None:
-    """norms_j = sum_k topics_k by_topic_kj."""
-    K = len(topics)
-    for j in range(m):
-        norms[j] = 0.0
-    whole = K - K % 4
-    for k in range(0, whole, 4):
-        a, b, c, d = topics[k], topics[k + 1], topics[k + 2], topics[k + 3]
-        A, B, C, D = by_topic[k], by_topic[k + 1], by_topic[k + 2], by_topic[k + 3]
-        for j in range(m):
-            norms[j] += (a * A[j] + b * B[j]) + (c * C[j] + d * D[j])
-    for k in range(whole, K):
-        a, A = topics[k], by_topic[k]
-        for j in range(m):
-            norms[j] += a * A[j]
-
-
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
-def collect_words(shares, by_word, m, sums) -> None:
-    """sums_k = sum_j shares_j by_word_jk."""
-    K = len(sums)
-    for k in range(K):
-        sums[k] = 0.0
-    whole = m - m % 4
-    for j in range(0, whole, 4):
-        a, b, c, d = shares[j], shares[j + 1], shares[j + 2], shares[j + 3]
-        A, B, C, D = by_word[j], by_word[j + 1], by_word[j + 2], by_word[j + 3]
-        for k in range(K):
-            sums[k] += (a * A[k] + b * B[k]) + (c * C[k] + d * D[k])
-    for j in range(whole, m):
-        a, A = shares[j], by_word[j]
-        for k in range(K):
-            sums[k] += a * A[k]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -114,8 +67,7 @@ def infer_topics(
     table,
     log_scales,
     alpha,
-    max_rounds,
-    tol,
+    rule,
     gammas,
     slots,
     sums,
@@ -130,7 +82,8 @@ def infer_topics(
     weights : (n,) of the documents
     table, log_scales : (V, K) exp(E log beta) over exp(log_scales), with (V,) logs of scales
     alpha : (K,) prior of the topics of a document
-    max_rounds, tol : a document is done when its parameters change by less than tol on average
+    rule : most rounds, tolerance, slack; a document of n words is done when its parameters change
+        by less than the tolerance on average, or by less than slack * sqrt(n) in all
     gammas : (n, K) first parameters; the last ones in the end
     slots : (V,) row of `sums` of each word
     sums : (., K) to which sum_d w_d n_dw topics_dk / norm_dw is added; empty for no sums
@@ -141,22 +94,19 @@ def infer_topics(
     longest = 0
     for i in range(len(starts) - 1):
         longest = max(longest, starts[i + 1] - starts[i])
-    by_word, by_topic = np.empty((longest, K)), np.empty((K, longest))
-    norms, shares = np.empty(longest), np.empty(longest)
-    topics, sums_k = np.empty(K), np.empty(K)
+    blocks = allocate_blocks(longest, K)
+    gathered, padded, likelihoods, shares, _ = blocks
+    topics = np.empty(K)
     for i in range(len(starts) - 1):
         a, b = starts[i], starts[i + 1]
         gamma = gammas[i]
         bounds[i] = 0.0
         if weights[i] == 0.0 and len(sums) > 0:
             continue
-        gather_words(words[a:b], table, by_word, by_topic)
-        scratch = topics, norms, shares, sums_k
-        log_factor = refine_topics(
-            counts[a:b], by_word, by_topic, alpha, max_rounds, tol, gamma, scratch
-        )
+        n_blocks = gather_words(words[a:b], counts[a:b], table, gathered, padded)
+        log_factor = refine_topics(n_blocks, blocks, alpha, rule, gamma, topics)
         bounds[i] = document_bound(
-            words[a:b], counts[a:b], log_scales, norms, gamma, alpha, log_factor
+            words[a:b], counts[a:b], log_scales, likelihoods, gamma, alpha, log_factor
         )
         if len(sums) > 0:
             add_topic_words(words[a:b], shares, topics, weights[i], slots, sums)
@@ -166,31 +116,28 @@ def infer_topics(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def refine_topics(counts, by_word, by_topic, alpha, max_rounds, tol, gamma, scratch) -> float:
+def refine_topics(n_blocks, blocks, alpha, rule, gamma, topics) -> float:
     """Rounds of inference for one document: gamma, and what follows from it, in place.
 
-    `scratch` is filled with exp(psi(gamma)) up to a factor, whose log is returned, the likelihoods
-    of the words, and counts over likelihoods.
+    `topics` is filled with exp(psi(gamma)) up to a factor, whose log is returned; likelihoods and
+    ratios of the blocks follow from it.
     """
-    topics, norms, shares, sums = scratch
-    m = len(counts)
+    K = len(gamma)
+    gathered, counts, likelihoods, ratios, lanes = blocks
+    max_rounds, tol, slack = rule
+    sums, enough = np.empty(K), max(tol * K, slack * math.sqrt(gamma.sum()))
     log_factor = exp_digamma(gamma, topics)
     for _ in range(max_rounds):
-        mix_topics(topics, by_topic, m, norms)
-        for j in range(m):
-            shares[j] = counts[j] / norms[j]
-        collect_words(shares, by_word, m, sums)
+        mix_words(n_blocks, K, gathered, topics, counts, likelihoods, ratios, lanes, sums)
         change = 0.0
-        for k in range(len(gamma)):
+        for k in range(K):
             new = alpha[k] + topics[k] * sums[k]
             change += abs(new - gamma[k])
             gamma[k] = new
         log_factor = exp_digamma(gamma, topics)
-        if change < tol * len(gamma):
+        if change < enough:
             break
-    mix_topics(topics, by_topic, m, norms)
-    for j in range(m):
-        shares[j] = counts[j] / norms[j]
+    mix_words(n_blocks, K, gathered, topics, counts, likelihoods, ratios, lanes, sums)
     return log_factor
 
 

@@ -126,10 +126,8 @@ def step(
     local = bags._replace(words=places.astype(np.int32))
     gammas, log_theta, bounds = first_gammas(bags, alpha), np.zeros(K), np.empty(batch.rows)
     sums, slots = np.zeros((len(words), K)), np.arange(len(words))
-    rounds, tol, _ = settings.inference
-    infer_topics(
-        *local, table, log_scales, alpha, rounds, tol, gammas, slots, sums, log_theta, bounds
-    )
+    rule = settings.inference.rule
+    infer_topics(*local, table, log_scales, alpha, rule, gammas, slots, sums, log_theta, bounds)
     topics = topics * (1 - rate) + rate * eta
     topics[words] += (rate * total / weight) * sums * table
     if settings.learned.alpha:
