@@ -357,3 +357,12 @@ def test_fractional_weights_give_an_answer():
             votes[y[neighbor]] += share
             left -= share
         np.testing.assert_allclose(proba[row], votes / 5, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", [KNeighborsRegressor(3), RadiusNeighborsRegressor(2.0)], ids=repr)
+def test_functions_of_distances_that_give_no_weights_are_refused(model):
+    X, y = np.arange(10.0)[:, None], np.arange(10.0)
+    with pytest.raises(ValueError, match="zero weights"):
+        model.set_params(weights=np.zeros_like).fit(X, y).predict(X)
+    with pytest.raises(ValueError, match=r"shape \(1,\) for distances of shape"):
+        model.set_params(weights=lambda _: [1.0]).fit(X, y).predict(X)

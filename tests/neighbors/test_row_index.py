@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
+from sklearn.metrics import DistanceMetric
 from sklearn.metrics.pairwise import haversine_distances, nan_euclidean_distances
 
+from tenfold import NearestNeighbors
 from tenfold.engine.thread_pool import threads
 from tenfold.neighbors._metric_tree import MetricTree
 from tenfold.neighbors._packed_bits import BitSearch
@@ -46,6 +48,8 @@ def datasets():
     yield "tiny differences", near, near[:60] + 1e-12
     yield "far queries", normal, queries * 1e14
     yield "one column", rng.integers(0, 50, (400, 1)) / 7, rng.random((40, 1)) * 7
+    yield "pixels", *(np.floor(rng.exponential(40, (n, 30)) * (rng.random((n, 30)) < 0.3))
+                      for n in (500, 60))  # fmt: skip
     yield "wide", rng.normal(size=(300, 200)), rng.normal(size=(30, 200))
 
 
@@ -98,6 +102,16 @@ def test_translation_by_a_power_of_two_changes_nothing():
         there = RowIndex(X + 2.0**20, algorithm=algorithm).nearest(Q + 2.0**20, K)
         assert np.array_equal(here.rows, there.rows)
         assert np.array_equal(here.distances, there.distances)
+
+
+def test_float32_rows_far_from_zero_keep_their_neighbors():
+    rng = np.random.default_rng(3)
+    X, Q = ((rng.normal(size=(n, 64)) + 1e4).astype(np.float32) for n in (3000, 40))
+    products = (Q**2).sum(axis=1)[:, None] - 2 * Q @ X.T + (X**2).sum(axis=1)  # in float32
+    _, rows = smallest(squared_distances(Q, X), 10)
+    found = NearestNeighbors(n_neighbors=10).fit(X).kneighbors(Q, return_distance=False)
+    assert np.array_equal(found, rows)
+    assert (smallest(products, 10)[1] == rows).mean() < 0.5  # what a product alone would find
 
 
 def test_rows_of_the_code_of_a_query_are_left_out():
@@ -241,6 +255,35 @@ def test_great_circles_and_powers_that_vanish_miss_no_neighbor_in_a_tree():
         tree = RowIndex(X, metric, params, "ball_tree", 10).nearest(Q, K)
         expected = RowIndex(X, metric, params, "brute").nearest(Q, K)
         assert np.array_equal(tree.rows, expected.rows), metric
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "algorithm"),
+    [
+        ("euclidean", {}, "kd_tree"),
+        ("chebyshev", {"dtype": np.float32}, "kd_tree"),
+        ("minkowski", {"p": 3, "w": [1.0, 2.0]}, "ball_tree"),
+        ("seuclidean", {"V": [1.0, 3.0]}, "kd_tree"),
+        ("mahalanobis", {"VI": np.array([[2.0, 0.5], [0.5, 1.0]])}, "kd_tree"),
+        ("haversine", {}, "ball_tree"),
+        ("braycurtis", {}, "brute"),
+        ("pyfunc", {"func": lambda a, b, s: s * abs(a - b).sum(), "s": 2.0}, "brute"),
+    ],
+)
+def test_metric_objects_of_scikit_learn_are_searched_by_trees_too(name, params, algorithm):
+    X, Q = (np.random.default_rng(n).uniform(-1, 1, (n, 2)) for n in (300, 25))
+    metric = DistanceMetric.get_metric(name, **params)
+    model = NearestNeighbors(n_neighbors=K, metric=metric).fit(X)
+    assert model._fit_method == algorithm
+    dtype = params.get("dtype", np.float64)
+    distances, rows = smallest(metric.pairwise(Q.astype(dtype), X.astype(dtype)))
+    found = model.kneighbors(Q)
+    assert np.allclose(found[0], distances, rtol=1e-4 if dtype == np.float32 else 1e-12)
+    assert dtype == np.float32 or np.array_equal(found[1], rows)
+    assert model.effective_metric_ is metric
+    tree = NearestNeighbors(n_neighbors=K, metric=metric, algorithm="ball_tree").fit(X)
+    assert tree._fit_method == ("brute" if name == "braycurtis" else "ball_tree")
+    assert all(np.array_equal(a, b) for a, b in zip(tree.kneighbors(Q), found, strict=True))
 
 
 def test_what_is_no_metric_is_searched_by_brute_force():

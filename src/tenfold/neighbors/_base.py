@@ -29,7 +29,7 @@ from tenfold.neighbors._given_distances import check_distances
 from tenfold.neighbors._metric_space import effective_metric
 from tenfold.neighbors._row_index import RowIndex
 from tenfold.neighbors._stored_rows import NeighborRows, store_rows
-from tenfold.neighbors._tuning import (
+from tenfold.neighbors._thresholds import (
     MAX_MEMORY_SHARE,
     MAX_QUERIES_PER_CHUNK,
     MIN_QUERIES_PER_CHUNK,
@@ -56,10 +56,52 @@ RADIUS_CONSTRAINT: dict[str, Any] = {"radius": [Interval(Real, 0, None, closed="
 
 
 class NeighborsModel(OnePass):
-    """Training rows that are searched."""
+    """Training rows that are searched.
+
+    Parameters
+    ----------
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}
+        How to search; the result is the same.
+    leaf_size : int
+        Most rows of a leaf of a tree.
+    p : float
+        Power of the Minkowski metric.
+    metric : str, callable or DistanceMetric
+        As in `NearestNeighbors`.
+    metric_params : dict, optional
+        Further parameters of the metric.
+    n_jobs : int, optional
+        Number of threads; by default all.
+    keep_rows : {"auto", "memory", "file"}
+        Where the training rows of a file or a cluster are: copied into the model, or left there,
+        so that a search is a pass over them; "auto" leaves those that would take more than a
+        quarter of the free memory. A model that refers to a file raises an error if it changes.
+
+    Attributes
+    ----------
+    n_samples_fit_ : number of training rows
+    effective_metric_, effective_metric_params_ : the metric, "minkowski" by the name of its case
+    statistic_ : the training rows, to which `partial_fit` adds and which `tenfold.merge` joins
+    """
 
     _has_quadratic_time = True
     _law_rows = 3000
+
+    def __init__(
+        self,
+        algorithm: str,
+        leaf_size: int,
+        p: float,
+        metric: Any,
+        metric_params: dict | None,
+        n_jobs: int | None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
 
     @property
     def _nan_ok(self) -> bool:
@@ -320,9 +362,9 @@ class NeighborsModel(OnePass):
             rows = Rows(source, engine=current_engine(), allow_nan=self._nan_ok)
         else:
             rows = self._rows(X, reset=False)
-        share = -(-rows.n_rows // (4 * n_threads()))
-        share -= share % QUERIES_PER_TILE if share > QUERIES_PER_TILE else 0
-        size = min(max(share, MIN_QUERIES_PER_CHUNK), MAX_QUERIES_PER_CHUNK)
+        size = min(
+            max(_queries_of_chunk(rows.n_rows), MIN_QUERIES_PER_CHUNK), MAX_QUERIES_PER_CHUNK
+        )
         return rows.with_chunk_rows(min(size, max(NEIGHBORS_PER_BLOCK // max(k, 1), 1)))
 
     def _left_out(self, X: Any, groups: Any) -> dict[str, Any]:
@@ -358,6 +400,36 @@ class NeighborsModel(OnePass):
                 )
             self.statistic_ = self.statistic_._replace(groups=labels)
         return self
+
+
+class UnsupervisedNeighbors(NeighborsModel):
+    """Training rows without targets."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Learn from rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows; for metric="precomputed" their distances from each other.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        del y
+        return self._fit_with_groups(X, None, None, None)
+
+
+def _queries_of_chunk(n: int) -> int:
+    """Whole tiles in a quarter of the share of a thread; of few queries equally many per thread."""
+    threads = n_threads()
+    quarter = -(-n // (4 * threads))
+    if quarter >= QUERIES_PER_TILE:
+        return quarter - quarter % QUERIES_PER_TILE
+    tiles = max(-(-n // (threads * QUERIES_PER_TILE)), 1)
+    return -(-n // (threads * tiles))
 
 
 def _valid_metrics(algorithm: str) -> set[str]:

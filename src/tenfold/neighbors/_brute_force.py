@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.engine.thread_pool import map_threads
 from tenfold.neighbors._filter_numba import (
+    ROWS_PER_BLOCK,
     discard_far,
     filter_radius,
     filter_tile,
@@ -18,8 +20,9 @@ from tenfold.neighbors._filter_numba import (
     measure_dense,
     write_nearest,
 )
-from tenfold.neighbors._row_maps_numba import column_ranges, round_rows
-from tenfold.neighbors._tuning import (
+from tenfold.neighbors._row_maps_numba import column_ranges, round_rows, squared_lengths
+from tenfold.neighbors._thresholds import (
+    BLOCK_NUMBERS,
     CANDIDATE_BYTES,
     QUERIES_PER_TILE,
     ROWS_PER_TILE,
@@ -28,6 +31,8 @@ from tenfold.neighbors._tuning import (
 
 _UNIT = 2.0**-24  # of float32
 _MAX_QUERY = 2.0**40  # length of a query in units of the longest row, up to which float32 suffices
+_MAX_CENTER = 0.5  # share of the center in the squares of float32 rows that are not copied
+_MAX_UNIT = 20  # binary exponent of their largest entry, in absolute value
 NO_CODES = np.empty(0, np.int64)
 NOBODY = np.int64(2**62)  # number of a row that is none
 
@@ -211,27 +216,47 @@ class EuclideanBruteForce(FilteredSearch):
         self.X = X
         n, d = X.shape
         self.n_rows = n
-        total, low, high = np.zeros(d), np.full(d, np.inf), np.full(d, -np.inf)
-        column_ranges(X, total, low, high)
-        self.center = total / max(n, 1)
-        widths = np.maximum(high - self.center, self.center - low)
+        step = max(BLOCK_NUMBERS // max(d, 1), 1)
+        blocks = [slice(a, a + step) for a in range(0, n, step)]
+        ranges = [(np.zeros(d), np.full(d, np.inf), np.full(d, -np.inf)) for _ in blocks or [0]]
+        map_threads(lambda i: column_ranges(X[blocks[i]], *ranges[i]), len(blocks))
+        total, low, high = (np.array(part) for part in zip(*ranges, strict=True))
+        self.center = total.sum(axis=0) / max(n, 1)
+        widths = np.maximum(high.max(axis=0) - self.center, self.center - low.min(axis=0))
         largest = float(widths.max(initial=0.0)) if n else 0.0
         self.scale = 2.0 ** -np.frexp(largest)[1] if largest > 0 else 1.0
-        self.rounded, half, self.gap, *_ = self._round(X)
-        self.term = bound_terms(half, self.gap)
+        square = np.empty(n)
+        if self._serve_as_they_are(X, square, blocks):
+            self.rounded, self.center, self.scale = X, np.zeros(d), 1.0
+        else:
+            self.rounded = np.empty((n, d), np.float32)
+            parts = [(X[block], self.rounded[block], square[block]) for block in blocks]
+            map_threads(lambda i: self._round(*parts[i]), len(blocks))
+        self.gap = error_of_bounds(square, d)
+        self.term = bound_terms(square / 2, self.gap)
 
-    def _round(self, X: np.ndarray) -> Rounded:
-        n, d = X.shape
-        rounded, square = np.empty((n, d), np.float32), np.empty(n)
+    def _serve_as_they_are(self, X: np.ndarray, square: np.ndarray, blocks: list[slice]) -> bool:
+        """Whether float32 rows need no copy: centers and units that cost the bounds little.
+
+        Squared lengths are written in this case.
+        """
+        if X.dtype != np.float32 or not len(X) or abs(np.log2(self.scale)) > _MAX_UNIT:
+            return False
+        map_threads(lambda i: squared_lengths(X[blocks[i]], square[blocks[i]]), len(blocks))
+        return float(self.center @ self.center) <= _MAX_CENTER * float(square.mean())
+
+    def _round(self, X: np.ndarray, rounded: np.ndarray, square: np.ndarray) -> None:
         round_rows(X, self.center, self.scale, rounded, square)
-        return Rounded(rounded, square / 2, error_of_bounds(square, d), X)
 
     def round_queries(self, Q: np.ndarray) -> Rounded:
         """Queries in float32; those that are too far away for it get bounds that say nothing."""
+        source, square = np.ascontiguousarray(Q, np.float64), np.empty(len(Q))
+        rounded = np.empty(Q.shape, np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
-            queries = self._round(np.ascontiguousarray(Q, np.float64))
+            self._round(source, rounded, square)
+            gap = error_of_bounds(square, Q.shape[1])
         space = np.empty((len(Q), ROWS_PER_TILE), np.float32)
-        return drop_far_queries(queries._replace(space=space))
+        return drop_far_queries(Rounded(rounded, square / 2, gap, source, space))
 
     def products(self, queries: Rounded, first: int, end: int) -> np.ndarray:
         """Products (m, t) of the queries and some rows, in float32."""
@@ -296,6 +321,7 @@ class QueryBlock:
         self.row = np.empty((m, capacity), np.int64)
         self.count = np.zeros(m, np.int64)
         self.starts = np.arange(m) * capacity
+        self.near = np.empty(ROWS_PER_BLOCK, np.int64)
 
     def limit(self, squares: np.ndarray) -> None:
         """Leave out rows whose squared distance is larger."""
@@ -316,7 +342,16 @@ class QueryBlock:
         start = np.zeros(len(tile), np.int64)
         candidates = self.bounds, self.low, self.row, self.exact, self.count
         terms = self.index.term[first:end], self.index.gap[first:end]
-        arguments = tile, *terms, first, *self.codes, self.queries.gap, *candidates, start
+        arguments = (
+            tile,
+            *terms,
+            first,
+            *self.codes,
+            self.queries.gap,
+            *candidates,
+            start,
+            self.near,
+        )
         while filter_tile(*arguments):
             wanted = start < end - first
             self._measure(wanted)

@@ -30,7 +30,8 @@ import numpy as np
 
 from tenfold.neighbors._heap_numba import INLINE, JIT, make_heap, push, sort_heap
 
-_BLOCK, _STEP = 64, 16  # rows that are compared with the threshold at once, and then again
+ROWS_PER_BLOCK = 32  # rows that are compared with the threshold at once
+_MAX_SORTED = 256  # upper bounds of a query up to which they are sorted
 _ROUND_UP, _TINY = 2.0**-23, 2.0**-140  # more than rounding to float32 takes away
 
 
@@ -53,7 +54,17 @@ def _round_up(x: float) -> Any:
 
 @INLINE
 def _push_bound(bound: Any, k: int, b: float) -> None:
-    """Replace the largest of k upper bounds by a smaller one."""
+    """Replace the largest of k upper bounds, the first of them, by a smaller one.
+
+    Few are kept in descending order: a loop without a branch, faster than the heap of many.
+    """
+    if k <= _MAX_SORTED:
+        for j in range(np.uint64(k - 1)):
+            at_most = min(b, bound[j])
+            after = bound[j + np.uint64(1)]
+            bound[j] = max(at_most, after)
+        bound[k - 1] = min(bound[k - 1], b)
+        return
     place = 0
     while True:
         child = 2 * place + 1
@@ -77,6 +88,16 @@ def _count_below(product: Any, term: Any, start: int, end: int, threshold: Any) 
     return hits
 
 
+@INLINE
+def _list_below(product: Any, term: Any, start: int, end: int, threshold: Any, near: Any) -> int:
+    """Write the places of the bounds below a threshold, without a branch; returns their number."""
+    hits = 0
+    for c in range(start, end):
+        near[hits] = c
+        hits += term[c] - product[c] <= threshold
+    return hits
+
+
 @JIT
 def filter_tile(
     products: Any,
@@ -92,6 +113,7 @@ def filter_tile(
     exact: Any,
     count: Any,
     start: Any,
+    near: Any,
 ) -> int:
     """Collect the rows of a tile that may be among the k nearest of each query.
 
@@ -106,6 +128,7 @@ def filter_tile(
     low, row, exact : (m, c) lower bounds, numbers, and distances or NaN, of candidates
     count : (m,) number of candidates
     start : (m,) column of the tile to go on at
+    near : (64,) int64 work space
 
     Returns
     -------
@@ -119,34 +142,30 @@ def filter_tile(
         threshold = _round_up(bounds[i, 0] + slack[i])
         full = False
         while j < t and not full:
-            end = min(j + _BLOCK, t)
+            end = min(j + ROWS_PER_BLOCK, t)
             if _count_below(products[i], row_term, j, end, threshold) == 0:
                 j = end
                 continue
-            while j < end:
-                if j % _STEP == 0 and _count_below(
-                    products[i], row_term, j, min(j + _STEP, end), threshold
-                ) == np.uint32(0):
-                    j = min(j + _STEP, end)
-                    continue
-                bound = row_term[j] - products[i, j]
-                if not bound <= threshold or (
-                    query_codes.shape[0] > 0 and row_codes[first + j] == query_codes[i]
+            hits = _list_below(products[i], row_term, j, end, threshold, near)
+            j = end
+            for h in range(hits):
+                c = near[h]
+                bound = row_term[c] - products[i, c]
+                if bound > threshold or (
+                    query_codes.shape[0] > 0 and row_codes[first + c] == query_codes[i]
                 ):
-                    j += 1
                     continue
                 if n == capacity:
                     n = _discard(low[i], row[i], exact[i], n, bounds[i, 0] + slack[i])
                     if 4 * n > 3 * capacity:
-                        full = True
+                        full, j = True, c
                         break
-                low[i, n], row[i, n], exact[i, n] = bound, first + j, np.nan
+                low[i, n], row[i, n] = bound, first + c
                 n += 1
-                upper = np.float64(bound) + row_gap[j]
+                upper = np.float64(bound) + row_gap[c]
                 if upper < bounds[i, 0]:
                     _push_bound(bounds[i], k, upper)
                     threshold = _round_up(bounds[i, 0] + slack[i])
-                j += 1
         start[i], count[i] = j, n
         waiting += full
     return waiting
@@ -171,8 +190,8 @@ def filter_radius(
     for i in range(m):
         starts[i] = found
         most = np.float32(np.inf) if limit[i] == np.inf else _round_up(limit[i])
-        for a in range(0, t, _BLOCK):
-            end = min(a + _BLOCK, t)
+        for a in range(0, t, ROWS_PER_BLOCK):
+            end = min(a + ROWS_PER_BLOCK, t)
             if limit[i] < np.inf and _count_below(products[i], row_term, a, end, most) == 0:
                 continue
             for j in range(a, end):
@@ -328,8 +347,11 @@ def keep_nearest(
             push(exact[i], row[i], k, exact[i, e], row[i, e])
         count[i] = k
         for e in range(k):
-            low[i, e] = np.float32(exact[i, e] * scale - half[i])
-            bounds[i, e] = exact[i, e] * scale - half[i]
+            bounds[i, e] = np.inf
+        for e in range(k):
+            bound = exact[i, e] * scale - half[i]
+            low[i, e] = np.float32(bound)
+            _push_bound(bounds[i], k, bound)
 
 
 @JIT

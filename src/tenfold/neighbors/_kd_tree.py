@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from threading import Lock
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
-from tenfold.engine.thread_pool import n_threads, run_in_threads
+from tenfold.engine.thread_pool import map_threads
 from tenfold.neighbors import _kd_tree_numba as compiled
 from tenfold.neighbors._brute_force import NO_CODES, NOBODY, NeighborLists, Neighbors
-from tenfold.neighbors._tuning import LEAF_ROWS, PARALLEL_BUILD_ROWS, SUBTREES
+from tenfold.neighbors._thresholds import LEAF_ROWS, PARALLEL_BUILD_ROWS, SUBTREES
 
 KINDS = {
     "squares": compiled.SQUARES,
@@ -54,22 +54,19 @@ class KDTree:
         ranges = [(0, 0, self.n_rows)]
         many = self.n_rows >= PARALLEL_BUILD_ROWS
         while many and len(ranges) < SUBTREES:
-            run_all([self._splitter(points, *each) for each in ranges])
+            map_threads(partial(self._split, points, ranges), len(ranges))
             ranges = [half for each in ranges for half in _halves(*each)]
-        run_all([self._builder(points, *each) for each in ranges])
+        map_threads(partial(self._build_subtree, points, ranges), len(ranges))
 
-    def _splitter(self, points: np.ndarray, node: int, start: int, end: int) -> Callable[[], None]:
-        target = self.column, self.split
-        return lambda: compiled.split_range(points, self.order, start, end, node, *target)
+    def _split(self, points: np.ndarray, ranges: list[tuple], number: int) -> None:
+        node, start, end = ranges[number]
+        compiled.split_range(points, self.order, start, end, node, self.column, self.split)
 
-    def _builder(self, points: np.ndarray, node: int, start: int, end: int) -> Callable[[], None]:
-        def build() -> None:
-            stack = np.empty((_MAX_DEPTH, 3), np.int64)
-            target = self.column, self.split, self.columns, stack
-            inner = self.n_inner
-            compiled.build_subtree(points, self.order, start, end, node, inner, *target)
-
-        return build
+    def _build_subtree(self, points: np.ndarray, ranges: list[tuple], number: int) -> None:
+        node, start, end = ranges[number]
+        stack = np.empty((_MAX_DEPTH, 3), np.int64)
+        target = self.column, self.split, self.columns, stack
+        compiled.build_subtree(points, self.order, start, end, node, self.n_inner, *target)
 
     def nearest(
         self,
@@ -78,17 +75,7 @@ class KDTree:
         row_codes: np.ndarray = NO_CODES,
         query_codes: np.ndarray = NO_CODES,
     ) -> Neighbors:
-        """The k nearest rows of each query, by distance and then by row number.
-
-        Parameters
-        ----------
-        Q : (m, d) array
-            Queries.
-        k : int
-            Number of neighbors.
-        row_codes, query_codes : int64 arrays, optional
-            A row of the code of a query is none of its neighbors.
-        """
+        """The k nearest rows of each query; see `FilteredSearch.nearest`."""
         Q = np.ascontiguousarray(Q, np.float64)
         found = Neighbors(np.full((len(Q), k), np.inf), np.full((len(Q), k), NOBODY))
         arguments = self._arguments(Q, row_codes, query_codes)
@@ -102,16 +89,9 @@ class KDTree:
         row_codes: np.ndarray = NO_CODES,
         query_codes: np.ndarray = NO_CODES,
     ) -> NeighborLists:
-        """The rows whose distance from a query is at most `radius`.
+        """The rows whose distance is at most `radius`, for "squares" its square.
 
-        Parameters
-        ----------
-        Q : (m, d) array
-            Queries.
-        radius : float
-            Largest distance; for "squares" its square.
-        row_codes, query_codes : int64 arrays, optional
-            A row of the code of a query is none of its neighbors.
+        See `FilteredSearch.within`.
         """
         Q = np.ascontiguousarray(Q, np.float64)
         arguments = self._arguments(Q, row_codes, query_codes)
@@ -154,24 +134,3 @@ def _halves(node: int, start: int, end: int) -> Iterator[tuple[int, int, int]]:
     middle = (start + end) // 2
     yield 2 * node + 1, start, middle
     yield 2 * node + 2, middle, end
-
-
-def run_all(jobs: list[Callable[[], None]]) -> None:
-    """Run functions that do not fail, on all threads.
-
-    Parameters
-    ----------
-    jobs : list of functions without arguments
-        They must not depend on each other.
-    """
-    left, lock = list(jobs), Lock()
-
-    def work() -> None:
-        while True:
-            with lock:
-                if not left:
-                    return
-                job = left.pop()
-            job()
-
-    run_in_threads(work, min(n_threads(), len(jobs)) - 1)

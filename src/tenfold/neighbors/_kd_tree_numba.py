@@ -254,7 +254,9 @@ def search_tree(
         place[0, 0], place[0, 1], place[0, 2], bound[0] = 0, 0, n_rows, 0.0
         for j in range(d):
             offset[0, j] = 0.0
-        top = 0
+        top = np.int64(
+            0
+        )  # the constant 0 would be a type of its own, and `_descend` compiled twice
         while top >= 0:
             if bound[top] > best[0]:
                 top -= 1
@@ -294,7 +296,7 @@ def search_radius(
         place[0, 0], place[0, 1], place[0, 2], bound[0] = 0, 0, n_rows, 0.0
         for j in range(d):
             offset[0, j] = 0.0
-        top, found, at = 0, 0, starts[number]
+        top, found, at = np.int64(0), 0, starts[number]
         while top >= 0:
             if bound[top] > radius:
                 top -= 1

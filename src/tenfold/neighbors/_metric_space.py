@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.metrics import DistanceMetric
 
 from tenfold.neighbors._row_maps_numba import (
     make_unit_rows,
@@ -38,6 +39,11 @@ _KINDS = {
     "nan_euclidean": "missing",
     "precomputed": "precomputed",
 }
+_OBJECT_PARAMS = {
+    "minkowski": ("p", "w"),
+    "seuclidean": (None, "V"),
+    "mahalanobis": (None, None, "VI"),
+}
 _SAFE_EXPONENT = 200  # squares of numbers within 2^-200 and 2^200 neither vanish nor overflow
 
 
@@ -62,13 +68,39 @@ def effective_metric(metric: Any, p: float | None, params: dict | None) -> tuple
     return metric, {**params, "p": p, "w": w}
 
 
+def read_metric_object(metric: Any, params: dict) -> tuple[Any, dict]:
+    """The name or function of a metric object of scikit-learn, and its parameters.
+
+    Other metrics are returned as they are, objects of classes that are not scikit-learn's as well,
+    and Bray and Curtis's, which divides by |a| + |b| there and by |a + b| by its name.
+
+    Parameters
+    ----------
+    metric : str, callable or DistanceMetric
+    params : dict
+        Parameters of a metric that is no object.
+    """
+    kind = type(metric)
+    if not isinstance(metric, DistanceMetric) or not kind.__module__.startswith("sklearn."):
+        return metric, params
+    name = kind.__name__.removesuffix("64").removesuffix("32").removesuffix("Distance").lower()
+    if name == "braycurtis":
+        return metric, params
+    state = metric.__getstate__()  # power, vector, matrix; of a function also itself and arguments
+    if name == "pyfunc":
+        return state[3], dict(state[4])
+    names = _OBJECT_PARAMS.get(name, ())
+    values = {key: value for key, value in zip(names, state, strict=False) if key is not None}
+    return name, {key: value for key, value in values.items() if np.size(value)}
+
+
 class MetricSpace:
     """A metric over some training rows.
 
     Parameters
     ----------
-    metric : str or callable
-        Name as in scikit-learn, or a function of two rows.
+    metric : str, callable or DistanceMetric
+        Name as in scikit-learn, a function of two rows, or an object of scikit-learn.
     params : dict
         Its parameters.
     X : (n, d) array or CSR matrix
@@ -81,6 +113,7 @@ class MetricSpace:
     """
 
     def __init__(self, metric: Any, params: dict, X: Any) -> None:
+        metric, params = read_metric_object(metric, params)
         self.metric = _SYNONYMS.get(metric, metric) if isinstance(metric, str) else metric
         self.params = params
         if self.metric == "minkowski":
@@ -185,7 +218,12 @@ def _unit_rows(X: Any, *, queries: bool, centered: bool = False) -> Any:
 
 
 def _safe_factor(X: Any) -> float:
-    """A power of two by which rows are multiplied, where their squares would be out of range."""
+    """A power of two by which rows are multiplied, where their squares would be out of range.
+
+    Squares of float32 never are: they are added up in float64.
+    """
+    if X.dtype == np.float32:
+        return 1.0
     values = X.data if sparse.issparse(X) else X
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     exponent = int(np.frexp(largest)[1]) if largest > 0 else 0

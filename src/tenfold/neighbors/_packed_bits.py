@@ -14,7 +14,7 @@ from tenfold.neighbors._pair_distance_numba import (
     search_bits,
 )
 from tenfold.neighbors._pairwise import SET_METRICS, PairwiseDistance, PairwiseSearch
-from tenfold.neighbors._tuning import BLOCK_NUMBERS
+from tenfold.neighbors._thresholds import BLOCK_NUMBERS
 
 _TILE = 1024
 

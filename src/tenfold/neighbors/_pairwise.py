@@ -21,7 +21,7 @@ from tenfold.neighbors._brute_force import (
     concatenate_lists,
 )
 from tenfold.neighbors._heap_numba import JIT, push, sort_heap
-from tenfold.neighbors._tuning import BLOCK_NUMBERS, MIN_ROWS_TO_COMPILE
+from tenfold.neighbors._thresholds import BLOCK_NUMBERS, MIN_ROWS_TO_COMPILE
 
 SET_METRICS = {
     "dice": compiled.DICE,

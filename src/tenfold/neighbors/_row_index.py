@@ -99,12 +99,8 @@ class RowIndex:
 
         Parameters
         ----------
-        Q : (m, d) array or CSR matrix
-            Queries.
-        k : int
-            Number of neighbors.
-        row_codes, query_codes : int64 arrays, optional
-            A row of the code of a query is none of its neighbors.
+        Q, k, row_codes, query_codes
+            As of `FilteredSearch.nearest`.
         reduced : bool
             Whether to return the numbers by which rows are ordered, such as squared distances.
         limit : (m,) array, optional
@@ -126,14 +122,7 @@ class RowIndex:
     ) -> NeighborLists:
         """The rows whose distance from a query is at most `radius`, in the order of their numbers.
 
-        Parameters
-        ----------
-        Q : (m, d) array or CSR matrix
-            Queries.
-        radius : float
-            Largest distance.
-        row_codes, query_codes : int64 arrays, optional
-            A row of the code of a query is none of its neighbors.
+        Parameters are those of `FilteredSearch.within`, but for the radius: a distance.
         """
         codes = self._codes(row_codes), query_codes
         radius = self.space.reduce_radius(radius)

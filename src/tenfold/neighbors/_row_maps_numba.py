@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.neighbors._heap_numba import JIT
+from tenfold.neighbors._heap_numba import INLINE, JIT
 
 
 @JIT
@@ -94,6 +94,37 @@ def column_ranges(X: Any, total: Any, low: Any, high: Any) -> None:
             high[j] = max(high[j], v)
 
 
+@INLINE
+def _squared_length(x: Any) -> float:
+    """Sum of squares of a row, in four parts."""
+    d = x.shape[0]
+    a, b, c, e = 0.0, 0.0, 0.0, 0.0
+    for j in range(0, d - 3, 4):
+        v, w = np.float64(x[j]), np.float64(x[j + 1])
+        y, z = np.float64(x[j + 2]), np.float64(x[j + 3])
+        a += v * v
+        b += w * w
+        c += y * y
+        e += z * z
+    for j in range(d - d % 4, d):
+        v = np.float64(x[j])
+        a += v * v
+    return a + b + c + e
+
+
+@JIT
+def squared_lengths(X: Any, square: Any) -> None:
+    """Write the squared lengths of rows.
+
+    Parameters
+    ----------
+    X : (n, d) rows
+    square : (n,) float64, a result
+    """
+    for i in range(X.shape[0]):
+        square[i] = _squared_length(X[i])
+
+
 @JIT
 def round_rows(X: Any, center: Any, scale: float, out: Any, square: Any) -> None:
     """Write centered and scaled rows in float32, and their squared lengths.
@@ -106,19 +137,7 @@ def round_rows(X: Any, center: Any, scale: float, out: Any, square: Any) -> None
     out : (n, d) float32, a result
     square : (n,) float64, a result
     """
-    d = X.shape[1]
     for i in range(X.shape[0]):
-        for j in range(np.uint64(d)):
+        for j in range(np.uint64(X.shape[1])):
             out[i, j] = np.float32((np.float64(X[i, j]) - center[j]) * scale)
-        a, b, c, e = 0.0, 0.0, 0.0, 0.0
-        for j in range(0, d - 3, 4):
-            v, w = np.float64(out[i, j]), np.float64(out[i, j + 1])
-            x, y = np.float64(out[i, j + 2]), np.float64(out[i, j + 3])
-            a += v * v
-            b += w * w
-            c += x * x
-            e += y * y
-        for j in range(d - d % 4, d):
-            v = np.float64(out[i, j])
-            a += v * v
-        square[i] = a + b + c + e
+        square[i] = _squared_length(out[i])

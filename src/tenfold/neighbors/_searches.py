@@ -16,7 +16,7 @@ from tenfold.neighbors._base import NeighborsModel, nearest_of_chunk
 from tenfold.neighbors._brute_force import NeighborLists, concatenate_lists
 from tenfold.neighbors._file_rows import RadiusFound, search_radius_of_rows
 from tenfold.neighbors._list_room import ListRoom
-from tenfold.neighbors._tuning import MAX_LISTS_SHARE
+from tenfold.neighbors._thresholds import MAX_LISTS_SHARE
 from tenfold.neighbors._votes import NeighborSearch, check_neighbors_memory
 
 _MODES = 'Unsupported mode, must be one of "connectivity", or "distance" but got "{}" instead'

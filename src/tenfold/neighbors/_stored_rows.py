@@ -67,6 +67,11 @@ def chunk_matrix(chunk: Chunk) -> np.ndarray:
     return np.array(chunk.X, order="C")
 
 
+def chunk_view(chunk: Chunk) -> np.ndarray:
+    """The rows of a chunk whose memory is not used again."""
+    return chunk.X
+
+
 def chunk_target(chunk: Chunk) -> np.ndarray:
     """The targets of a chunk."""
     return np.array(chunk.y)
@@ -81,7 +86,13 @@ def store_rows(rows: Rows) -> NeighborRows:
     """All rows in memory, with targets and weights."""
     source: Any = rows.source
     is_here = isinstance(source, ArraySource | SparseSource) and rows.classes is None
-    X = rows.gather().X if rows.sparse else rows.each(chunk_matrix)
+    if rows.sparse:
+        X = rows.gather().X
+    elif isinstance(source, ArraySource):
+        X = rows.each(chunk_view)  # which copies all chunks but an only one
+        X = np.array(X, order="C") if np.may_share_memory(X, source.X) else X
+    else:
+        X = rows.each(chunk_matrix)
     y = w = None
     if source.has_target:
         y = np.array(source.y) if is_here else rows.each(chunk_target)

@@ -12,7 +12,7 @@ from tenfold.engine.memory import check_memory
 from tenfold.neighbors._brute_force import NO_CODES, NOBODY, NeighborLists
 from tenfold.neighbors._heap_numba import JIT
 from tenfold.neighbors._row_index import RowIndex
-from tenfold.neighbors._tuning import NEIGHBORS_PER_BLOCK
+from tenfold.neighbors._thresholds import NEIGHBORS_PER_BLOCK
 
 
 class WeightedNeighbors(NamedTuple):
@@ -200,16 +200,32 @@ def vote_weights(found: WeightedNeighbors, weights: Any, first: int = 0) -> np.n
     elif weights == "distance":
         own = inverse_distances(found.distances)
     else:
-        own = np.asarray(weights(found.distances), np.float64)
+        own = call_weights(weights, found.distances)
         if np.isnan(own).any():
             refuse_nan_weights(first + int(np.flatnonzero(np.isnan(own).any(axis=1))[0]))
     own = own if found.multiplicity is None else own * found.multiplicity
     if own.size and (own == 0).all(axis=1).any():
+        refuse_zero_weights()
+    return own
+
+
+def call_weights(weights: Any, distances: np.ndarray) -> np.ndarray:
+    """Weights by a user's function of distances, in float64; as many as there are distances."""
+    own = np.asarray(weights(distances), np.float64)
+    if own.shape != distances.shape:
         raise ValueError(
-            "All neighbors of some sample is getting zero weights. Please modify 'weights' to "
-            "avoid this case if you are using a user-defined function."
+            f"the function `weights` returns an array of shape {own.shape} for distances of shape "
+            f"{distances.shape}: let it return a weight for each distance"
         )
     return own
+
+
+def refuse_zero_weights() -> None:
+    """Raise an error that says that all neighbors of a row have weight zero."""
+    raise ValueError(
+        "All neighbors of some sample is getting zero weights. Please modify 'weights' to "
+        "avoid this case if you are using a user-defined function."
+    )
 
 
 def refuse_nan_weights(row: int) -> None:

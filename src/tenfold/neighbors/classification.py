@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import StrOptions
+from tenfold.base.docstrings import inherit_descriptions
 from tenfold.base.mixins import encode_row_labels, require_target
 from tenfold.base.one_pass import OnePassClassifier
 from tenfold.engine.chunk import Chunk
@@ -19,11 +20,11 @@ from tenfold.neighbors._base import (
     K_CONSTRAINT,
     KEEP_CONSTRAINT,
     NEIGHBOR_CONSTRAINTS,
-    NeighborsModel,
 )
 from tenfold.neighbors._fold_predictions import neighbors_by_fold, votes_of_candidates
 from tenfold.neighbors._searches import KNeighborsSearch
 from tenfold.neighbors._stored_rows import NeighborRows
+from tenfold.neighbors._targets import WEIGHTS_CONSTRAINT, SupervisedNeighbors
 from tenfold.neighbors._votes import (
     NeighborSearch,
     WeightedNeighbors,
@@ -33,15 +34,15 @@ from tenfold.neighbors._votes import (
     winning_classes,
 )
 
-WEIGHTS_CONSTRAINT: dict[str, Any] = {
-    "weights": [StrOptions({"uniform", "distance"}), callable, None]
-}
 
+class NeighborsClassifier(SupervisedNeighbors, OnePassClassifier):
+    """A classifier whose statistic are the training rows; one or several outputs.
 
-class NeighborsClassifier(NeighborsModel, OnePassClassifier):
-    """A classifier whose statistic are the training rows; one or several outputs."""
-
-    _multi_output = True
+    Attributes
+    ----------
+    classes_ : class labels; a list of arrays if there are several outputs
+    outputs_2d_ : whether there are several outputs
+    """
 
     def _y_options(self) -> dict[str, Any]:
         return {"multi_output": True}
@@ -95,10 +96,6 @@ class NeighborsClassifier(NeighborsModel, OnePassClassifier):
                 raise ValueError(f"statistic_.y holds classes beyond the {len(labels)} of classes_")
 
     @property
-    def _y(self) -> np.ndarray:
-        return self.statistic_.y
-
-    @property
     def _class_lists(self) -> list[Any]:
         return list(self.classes_) if self.outputs_2d_ else [self.classes_]
 
@@ -108,6 +105,46 @@ class NeighborsClassifier(NeighborsModel, OnePassClassifier):
         if rows.target_shape not in ((), (1,)):
             raise ValueError("several outputs of rows in a file: use keep_rows='memory'")
         return {**super()._fit(rows, rng), "outputs_2d_": False}
+
+    def predict(self, X: Any = None, *, groups: Any = None) -> np.ndarray:
+        """The class with most votes of the neighbors of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`, optional
+            The rows; by default the training rows, none of which is its own neighbor.
+        groups : array, optional
+            Group of each row: training rows of the same group are left out.
+
+        Returns
+        -------
+        (n,) or (n, n_outputs) array of labels
+        """
+        check_is_fitted(self)
+        return self._predict_labels(X, groups)
+
+    def predict_proba(self, X: Any = None, *, groups: Any = None) -> Any:
+        """Share of each class in the votes of the neighbors, (n, n_classes).
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`, optional
+            The rows; by default the training rows, none of which is its own neighbor.
+        groups : array, optional
+            Group of each row: training rows of the same group are left out.
+
+        Returns
+        -------
+        (n, n_classes) array, or a list of them if there are several outputs
+        """
+        check_is_fitted(self)
+        return self._predict_shares(X, groups)
+
+    def _predict_labels(self, X: Any, groups: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    def _predict_shares(self, X: Any, groups: Any) -> Any:
+        raise NotImplementedError
 
     def _split_shares(self, shares: np.ndarray) -> Any:
         """Probabilities of each output."""
@@ -122,6 +159,7 @@ class NeighborsClassifier(NeighborsModel, OnePassClassifier):
         return np.stack(columns, axis=1) if self.outputs_2d_ else columns[0]
 
 
+@inherit_descriptions
 class KNeighborsClassifier(KNeighborsSearch, NeighborsClassifier):
     r"""Predict the class that most of the k nearest training rows have.
 
@@ -137,36 +175,9 @@ class KNeighborsClassifier(KNeighborsSearch, NeighborsClassifier):
     n_neighbors : int
         Number k of neighbors. One gives the Voronoi cells of the rows, all rows the share of each
         class.
-    weights : {"uniform", "distance"}, callable or None
-        Votes: one each; inverse distances, where rows at distance zero outvote all others; or a
-        function of an array of distances.
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}
-        How to search; the result is the same.
-    leaf_size : int
-        Most rows of a leaf of a tree.
-    p : float
-        Power of the Minkowski metric.
-    metric : str or callable
-        As in `NearestNeighbors`.
-    metric_params : dict, optional
-        Further parameters of the metric.
-    n_jobs : int, optional
-        Number of threads; by default all.
     tie_break : {"first", "nearest"}
         Which of several classes with equally many votes is predicted: the first in `classes_`, or
         the one whose neighbors have the smallest sum of distances.
-    keep_rows : {"auto", "memory", "file"}
-        Where the training rows of a file or a cluster are: copied into the model, or left there,
-        so that a search is a pass over them; "auto" leaves those that would take more than a
-        quarter of the free memory. A model that refers to a file raises an error if it changes.
-
-    Attributes
-    ----------
-    classes_ : class labels; a list of arrays if there are several outputs
-    n_samples_fit_ : number of training rows
-    effective_metric_, effective_metric_params_ : the metric, "minkowski" by the name of its case
-    outputs_2d_ : whether there are several outputs
-    statistic_ : the training rows, to which `partial_fit` adds and which `tenfold.merge` joins
 
     Notes
     -----
@@ -213,69 +224,16 @@ class KNeighborsClassifier(KNeighborsSearch, NeighborsClassifier):
         tie_break: str = "first",
         keep_rows: str = "auto",
     ) -> None:
+        super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
         self.n_neighbors = n_neighbors
         self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
         self.tie_break = tie_break
         self.keep_rows = keep_rows
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Store the rows and their labels.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows; for metric="precomputed" their distances from each other.
-        y : array or column name
-            Labels, (n,) or (n, n_outputs).
-        sample_weight : array or column name, optional
-            Weight of each row; a weight of two is the row twice.
-        groups : array, optional
-            Group of each row: predictions with `groups=` leave out rows of the group of the query.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit_with_groups(X, y, sample_weight, groups)
-
-    def predict(self, X: Any = None, *, groups: Any = None) -> np.ndarray:
-        """The class with most votes of the neighbors of each row.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`, optional
-            The rows; by default the training rows, none of which is its own neighbor.
-        groups : array, optional
-            Group of each row: training rows of the same group are left out.
-
-        Returns
-        -------
-        (n,) or (n, n_outputs) array of labels
-        """
-        check_is_fitted(self)
+    def _predict_labels(self, X: Any, groups: Any) -> np.ndarray:
         return self._labels_of(self._vote(X, groups, "classes"))
 
-    def predict_proba(self, X: Any = None, *, groups: Any = None) -> Any:
-        """Share of each class in the votes of the neighbors, (n, n_classes).
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`, optional
-            The rows; by default the training rows, none of which is its own neighbor.
-        groups : array, optional
-            Group of each row: training rows of the same group are left out.
-
-        Returns
-        -------
-        (n, n_classes) array, or a list of them if there are several outputs
-        """
-        check_is_fitted(self)
+    def _predict_shares(self, X: Any, groups: Any) -> Any:
         return self._split_shares(self._vote(X, groups, "shares"))
 
     def _predict_folds(

@@ -24,7 +24,7 @@ from tenfold.engine.rows import Rows
 from tenfold.neighbors._row_index import RowIndex
 from tenfold.neighbors._special_rows import refuse_infinity
 from tenfold.neighbors._stored_rows import NeighborRows, store_rows
-from tenfold.neighbors._tuning import SPARE_DONORS
+from tenfold.neighbors._thresholds import SPARE_DONORS
 
 
 class Donors(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,10 +13,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
+from tenfold.base.docstrings import inherit_descriptions
 from tenfold.engine.arrays import ArraySource, SparseSource
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
-from tenfold.neighbors._base import K_CONSTRAINT, NEIGHBOR_CONSTRAINTS, nearest_of_chunk
+from tenfold.neighbors._base import (
+    K_CONSTRAINT,
+    NEIGHBOR_CONSTRAINTS,
+    UnsupervisedNeighbors,
+    nearest_of_chunk,
+)
 from tenfold.neighbors._searches import KNeighborsSearch
 from tenfold.neighbors._stored_rows import NeighborRows
 from tenfold.neighbors._votes import NeighborSearch
@@ -49,7 +55,8 @@ def _for_training_rows(model: LocalOutlierFactor) -> bool:
     )
 
 
-class LocalOutlierFactor(OutlierMixin, KNeighborsSearch):
+@inherit_descriptions
+class LocalOutlierFactor(OutlierMixin, KNeighborsSearch, UnsupervisedNeighbors):  # pyright: ignore[reportIncompatibleMethodOverride]
     r"""Find rows whose neighbors lie closer to each other than they do.
 
     With :math:`d_k(x)` the distance of the k-th neighbor, the reachability distance of x from a
@@ -65,31 +72,16 @@ class LocalOutlierFactor(OutlierMixin, KNeighborsSearch):
     ----------
     n_neighbors : int
         Number k of neighbors.
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}
-        How to search; the result is the same.
-    leaf_size : int
-        Most rows of a leaf of a tree.
-    metric : str or callable
-        As in `NearestNeighbors`.
-    p : float
-        Power of the Minkowski metric.
-    metric_params : dict, optional
-        Further parameters of the metric.
     contamination : "auto" or float
         Share of outliers among the training rows; "auto" takes a factor of 1.5 as the limit.
     novelty : bool
         Whether other rows than the training rows are scored.
-    n_jobs : int, optional
-        Number of threads; by default all.
 
     Attributes
     ----------
     negative_outlier_factor_ : (n,) minus the factors of the training rows
     n_neighbors_ : number of neighbors, less than the number of rows
     offset_ : rows with a smaller negative factor are outliers
-    n_samples_fit_ : number of training rows
-    effective_metric_, effective_metric_params_ : the metric, "minkowski" by the name of its case
-    statistic_ : the training rows, to which `partial_fit` adds and which `tenfold.merge` joins
 
     See Also
     --------
@@ -128,31 +120,10 @@ class LocalOutlierFactor(OutlierMixin, KNeighborsSearch):
         novelty: bool = False,
         n_jobs: int | None = None,
     ) -> None:
+        super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
         self.n_neighbors = n_neighbors
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
         self.contamination = contamination
         self.novelty = novelty
-        self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Compute the factors of the training rows.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows; for metric="precomputed" their distances from each other.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        del y
-        return self._fit_with_groups(X, None, None, None)
 
     def _finalize(self, s: NeighborRows, dtype: np.dtype) -> dict[str, Any]:
         learned = super()._finalize(s, dtype)

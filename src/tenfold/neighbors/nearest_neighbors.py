@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from tenfold.base.docstrings import inherit_descriptions
 from tenfold.neighbors._base import (
     K_CONSTRAINT,
     KEEP_CONSTRAINT,
@@ -13,6 +14,7 @@ from tenfold.neighbors._base import (
 from tenfold.neighbors._searches import KNeighborsSearch, RadiusSearch
 
 
+@inherit_descriptions
 class NearestNeighbors(KNeighborsSearch, RadiusSearch):
     r"""Find the nearest training rows of queries, exactly.
 
@@ -33,27 +35,10 @@ class NearestNeighbors(KNeighborsSearch, RadiusSearch):
         How to search; the result is the same. "auto" takes a kd-tree for few columns and else
         products in float32, whose error is bounded, and float64 for what these leave open.
         "ball_tree" is a vantage-point tree, for every metric that obeys the triangle inequality.
-    leaf_size : int
-        Most rows of a leaf of a tree.
-    metric : str or callable
-        Any metric of SciPy or scikit-learn, "precomputed", or a function of two rows, which is
-        compiled if numba can do so and there are many rows. "nan_euclidean" takes rows with NaN.
-    p : float
-        Power of the Minkowski metric.
-    metric_params : dict, optional
-        Further parameters of the metric.
-    n_jobs : int, optional
-        Number of threads; by default all.
-    keep_rows : {"auto", "memory", "file"}
-        Where the training rows of a file or a cluster are: copied into the model, or left there,
-        so that a search is a pass over them; "auto" leaves those that would take more than a
-        quarter of the free memory. A model that refers to a file raises an error if it changes.
-
-    Attributes
-    ----------
-    n_samples_fit_ : number of training rows
-    effective_metric_, effective_metric_params_ : the metric, "minkowski" by the name of its case
-    statistic_ : the training rows, to which `partial_fit` adds and which `tenfold.merge` joins
+    metric : str, callable or DistanceMetric
+        Any metric of SciPy or scikit-learn, by name or as an object, "precomputed", or a function
+        of two rows, which is compiled if numba can do so and there are many rows. "nan_euclidean"
+        takes rows with NaN.
 
     See Also
     --------
@@ -96,14 +81,9 @@ class NearestNeighbors(KNeighborsSearch, RadiusSearch):
         n_jobs: int | None = None,
         keep_rows: str = "auto",
     ) -> None:
+        super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
         self.n_neighbors = n_neighbors
         self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
         self.keep_rows = keep_rows
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]

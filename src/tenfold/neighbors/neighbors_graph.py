@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -10,12 +10,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import StrOptions
+from tenfold.base.docstrings import inherit_descriptions
 from tenfold.base.mixins import Transformer
 from tenfold.neighbors._base import (
     K_CONSTRAINT,
     NEIGHBOR_CONSTRAINTS,
     RADIUS_CONSTRAINT,
-    NeighborsModel,
+    UnsupervisedNeighbors,
 )
 from tenfold.neighbors._searches import KNeighborsSearch, RadiusSearch
 from tenfold.neighbors._stored_rows import NeighborRows
@@ -24,26 +25,16 @@ from tenfold.neighbors.nearest_neighbors import NearestNeighbors
 _MODE: dict[str, Any] = {"mode": [StrOptions({"distance", "connectivity"})]}
 
 
-class GraphTransformer(ClassNamePrefixFeaturesOutMixin, NeighborsModel, Transformer):
-    """A transformer whose columns are the training rows."""
+class GraphTransformer(ClassNamePrefixFeaturesOutMixin, UnsupervisedNeighbors, Transformer):  # pyright: ignore[reportIncompatibleMethodOverride]
+    """A transformer whose columns are the training rows.
+
+    Parameters
+    ----------
+    mode : {"distance", "connectivity"}
+        Whether edges are distances or ones.
+    """
 
     _law_rows = 1500
-
-    def fit(self, X: Any, y: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Store the rows for searches.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows; for metric="precomputed" their distances from each other.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        del y
-        return self._fit_with_groups(X, None, None, None)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> csr_matrix:
         """Store the rows, and return the graph of their neighbors, each row its own one.
@@ -62,10 +53,29 @@ class GraphTransformer(ClassNamePrefixFeaturesOutMixin, NeighborsModel, Transfor
         """
         return self.fit(X, y, **fit_params).transform(X)
 
+    def transform(self, X: Any) -> csr_matrix:
+        """The graph of the neighbors of rows, nearest first.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
+            The rows.
+
+        Returns
+        -------
+        (n, n_samples_fit) CSR matrix
+        """
+        check_is_fitted(self)
+        return self._graph(X)
+
+    def _graph(self, X: Any) -> csr_matrix:
+        raise NotImplementedError
+
     def _finalize(self, s: NeighborRows, dtype: np.dtype) -> dict[str, Any]:
         return {**super()._finalize(s, dtype), "_n_features_out": s.n_rows}
 
 
+@inherit_descriptions
 class KNeighborsTransformer(KNeighborsSearch, GraphTransformer):
     r"""The graph of the k nearest training rows of each row: :math:`A_{qi} = d(q, x_i)`.
 
@@ -79,24 +89,6 @@ class KNeighborsTransformer(KNeighborsSearch, GraphTransformer):
         training row is its own first one.
     n_neighbors : int
         Number of neighbors.
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}
-        How to search; the result is the same.
-    leaf_size : int
-        Most rows of a leaf of a tree.
-    metric : str or callable
-        As in `NearestNeighbors`.
-    p : float
-        Power of the Minkowski metric.
-    metric_params : dict, optional
-        Further parameters of the metric.
-    n_jobs : int, optional
-        Number of threads; by default all.
-
-    Attributes
-    ----------
-    n_samples_fit_ : number of training rows
-    effective_metric_, effective_metric_params_ : the metric, "minkowski" by the name of its case
-    statistic_ : the training rows, to which `partial_fit` adds and which `tenfold.merge` joins
 
     See Also
     --------
@@ -129,32 +121,16 @@ class KNeighborsTransformer(KNeighborsSearch, GraphTransformer):
         metric_params: dict | None = None,
         n_jobs: int | None = None,
     ) -> None:
+        super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
         self.mode = mode
         self.n_neighbors = n_neighbors
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
 
-    def transform(self, X: Any) -> csr_matrix:
-        """The graph of the neighbors of rows.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-
-        Returns
-        -------
-        (n, n_samples_fit) CSR matrix
-        """
-        check_is_fitted(self)
+    def _graph(self, X: Any) -> csr_matrix:
         k = self.n_neighbors + (self.mode == "distance")
         return self.kneighbors_graph(X, k, self.mode)
 
 
+@inherit_descriptions
 class RadiusNeighborsTransformer(RadiusSearch, GraphTransformer):
     r"""The graph of the training rows within a radius of each row: :math:`A_{qi} = d(q, x_i)`.
 
@@ -163,28 +139,8 @@ class RadiusNeighborsTransformer(RadiusSearch, GraphTransformer):
 
     Parameters
     ----------
-    mode : {"distance", "connectivity"}
-        Whether edges are distances or ones.
     radius : float
         Largest distance of neighbors, itself included.
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}
-        How to search; the result is the same.
-    leaf_size : int
-        Most rows of a leaf of a tree.
-    metric : str or callable
-        As in `NearestNeighbors`.
-    p : float
-        Power of the Minkowski metric.
-    metric_params : dict, optional
-        Further parameters of the metric.
-    n_jobs : int, optional
-        Number of threads; by default all.
-
-    Attributes
-    ----------
-    n_samples_fit_ : number of training rows
-    effective_metric_, effective_metric_params_ : the metric, "minkowski" by the name of its case
-    statistic_ : the training rows, to which `partial_fit` adds and which `tenfold.merge` joins
 
     See Also
     --------
@@ -217,28 +173,11 @@ class RadiusNeighborsTransformer(RadiusSearch, GraphTransformer):
         metric_params: dict | None = None,
         n_jobs: int | None = None,
     ) -> None:
+        super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
         self.mode = mode
         self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
 
-    def transform(self, X: Any) -> csr_matrix:
-        """The graph of the neighbors of rows, nearest first.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows.
-
-        Returns
-        -------
-        (n, n_samples_fit) CSR matrix
-        """
-        check_is_fitted(self)
+    def _graph(self, X: Any) -> csr_matrix:
         return self.radius_neighbors_graph(X, mode=self.mode, sort_results=True)
 
 
@@ -255,6 +194,12 @@ def _search_of(X: Any, metric: Any, p: float, params: dict | None, n_jobs: int |
                 "parameter."
             )
     return X
+
+
+def _queries_of(search: Any, mode: str, include_self: Any) -> Any:
+    """The training rows, or None if none of them is its own neighbor."""
+    own = mode == "connectivity" if include_self == "auto" else include_self
+    return search.statistic_.X if own else None
 
 
 def kneighbors_graph(
@@ -281,8 +226,6 @@ def kneighbors_graph(
     metric, p, metric_params : as in `NearestNeighbors`
     include_self : bool or "auto"
         Whether a row is its own first neighbor; "auto": for mode="connectivity".
-    n_jobs : int, optional
-        Number of threads; by default all.
 
     Returns
     -------
@@ -297,9 +240,7 @@ def kneighbors_graph(
            [1., 0., 1.]])
     """
     search = _search_of(X, metric, p, metric_params, n_jobs)
-    own = mode == "connectivity" if include_self == "auto" else include_self
-    queries = search.statistic_.X if own else None
-    return search.kneighbors_graph(queries, n_neighbors, mode)
+    return search.kneighbors_graph(_queries_of(search, mode, include_self), n_neighbors, mode)
 
 
 def radius_neighbors_graph(
@@ -326,8 +267,6 @@ def radius_neighbors_graph(
     metric, p, metric_params : as in `NearestNeighbors`
     include_self : bool or "auto"
         Whether a row is its own first neighbor; "auto": for mode="connectivity".
-    n_jobs : int, optional
-        Number of threads; by default all.
 
     Returns
     -------
@@ -342,6 +281,4 @@ def radius_neighbors_graph(
            [1., 0., 0.]])
     """
     search = _search_of(X, metric, p, metric_params, n_jobs)
-    own = mode == "connectivity" if include_self == "auto" else include_self
-    queries = search.statistic_.X if own else None
-    return search.radius_neighbors_graph(queries, radius, mode)
+    return search.radius_neighbors_graph(_queries_of(search, mode, include_self), radius, mode)

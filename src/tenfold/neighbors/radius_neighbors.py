@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base.docstrings import inherit_descriptions
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.neighbors._base import KEEP_CONSTRAINT, NEIGHBOR_CONSTRAINTS, RADIUS_CONSTRAINT
 from tenfold.neighbors._brute_force import NeighborLists
 from tenfold.neighbors._searches import RadiusSearch
 from tenfold.neighbors._stored_rows import NeighborRows
-from tenfold.neighbors._votes import NeighborSearch, refuse_nan_weights
-from tenfold.neighbors.classification import WEIGHTS_CONSTRAINT, NeighborsClassifier
+from tenfold.neighbors._targets import WEIGHTS_CONSTRAINT
+from tenfold.neighbors._votes import (
+    NeighborSearch,
+    call_weights,
+    refuse_nan_weights,
+    refuse_zero_weights,
+)
+from tenfold.neighbors.classification import NeighborsClassifier
 from tenfold.neighbors.regression import NeighborsRegressor
 
 
+@inherit_descriptions
 class RadiusNeighborsClassifier(RadiusSearch, NeighborsClassifier):
     r"""Predict the class that most of the training rows within a radius have.
 
@@ -34,34 +41,12 @@ class RadiusNeighborsClassifier(RadiusSearch, NeighborsClassifier):
     ----------
     radius : float
         Largest distance of neighbors, itself included.
-    weights : {"uniform", "distance"}, callable or None
-        Votes: one each; inverse distances, where rows at distance zero outvote all others; or a
-        function of an array of distances.
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}
-        How to search; the result is the same.
-    leaf_size : int
-        Most rows of a leaf of a tree.
-    p : float
-        Power of the Minkowski metric.
-    metric : str or callable
-        As in `NearestNeighbors`.
     outlier_label : label, list of labels, "most_frequent" or None
         Label of rows without neighbors; None raises an error for such rows.
-    metric_params : dict, optional
-        Further parameters of the metric.
-    n_jobs : int, optional
-        Number of threads; by default all.
-    keep_rows : {"auto", "memory", "file"}
-        Where the training rows of a file or a cluster are; see `NearestNeighbors`.
 
     Attributes
     ----------
-    classes_ : class labels; a list of arrays if there are several outputs
     outlier_label_ : labels of rows without neighbors, one for each output, or None
-    n_samples_fit_ : number of training rows
-    effective_metric_, effective_metric_params_ : the metric, "minkowski" by the name of its case
-    outputs_2d_ : whether there are several outputs
-    statistic_ : the training rows, to which `partial_fit` adds and which `tenfold.merge` joins
 
     See Also
     --------
@@ -103,36 +88,11 @@ class RadiusNeighborsClassifier(RadiusSearch, NeighborsClassifier):
         n_jobs: int | None = None,
         keep_rows: str = "auto",
     ) -> None:
+        super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
         self.radius = radius
         self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
         self.outlier_label = outlier_label
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
         self.keep_rows = keep_rows
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Store the rows and their labels.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows; for metric="precomputed" their distances from each other.
-        y : array or column name
-            Labels, (n,) or (n, n_outputs).
-        sample_weight : array or column name, optional
-            Weight of each row; a weight of two is the row twice.
-        groups : array, optional
-            Group of each row: predictions with `groups=` leave out rows of the group of the query.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit_with_groups(X, y, sample_weight, groups)
 
     def _finalize(self, s: NeighborRows, dtype: np.dtype) -> dict[str, Any]:
         learned = super()._finalize(s, dtype)
@@ -174,21 +134,7 @@ class RadiusNeighborsClassifier(RadiusSearch, NeighborsClassifier):
                 )
         return labels
 
-    def predict(self, X: Any = None, *, groups: Any = None) -> np.ndarray:
-        """The class with most votes of the rows within the radius.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`, optional
-            The rows; by default the training rows, none of which is its own neighbor.
-        groups : array, optional
-            Group of each row: training rows of the same group are left out.
-
-        Returns
-        -------
-        (n,) or (n, n_outputs) array of labels
-        """
-        check_is_fitted(self)
+    def _predict_labels(self, X: Any, groups: Any) -> np.ndarray:
         shares, lonely = self._shares(X, groups)
         columns = []
         for i, (known, share) in enumerate(zip(self._class_lists, shares, strict=True)):
@@ -198,21 +144,7 @@ class RadiusNeighborsClassifier(RadiusSearch, NeighborsClassifier):
             columns.append(labels)
         return np.stack(columns, axis=1) if self.outputs_2d_ else columns[0]
 
-    def predict_proba(self, X: Any = None, *, groups: Any = None) -> Any:
-        """Share of each class in the votes of the rows within the radius, (n, n_classes).
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`, optional
-            The rows; by default the training rows, none of which is its own neighbor.
-        groups : array, optional
-            Group of each row: training rows of the same group are left out.
-
-        Returns
-        -------
-        (n, n_classes) array, or a list of them if there are several outputs
-        """
-        check_is_fitted(self)
+    def _predict_shares(self, X: Any, groups: Any) -> Any:
         shares, lonely = self._shares(X, groups)
         for i, (known, share) in enumerate(zip(self._class_lists, shares, strict=True)):
             if lonely.any():
@@ -244,11 +176,12 @@ class RadiusNeighborsClassifier(RadiusSearch, NeighborsClassifier):
                 warnings.warn(
                     f"Outlier label {label} is not in training classes. All class probabilities "
                     "of outliers will be assigned with 0.",
-                    stacklevel=3,
+                    stacklevel=4,
                 )
         return np.split(sums[:, :-1], np.cumsum(sizes)[:-1], axis=1), lonely
 
 
+@inherit_descriptions
 class RadiusNeighborsRegressor(RadiusSearch, NeighborsRegressor):
     r"""Predict the mean target of the training rows within a radius.
 
@@ -262,29 +195,6 @@ class RadiusNeighborsRegressor(RadiusSearch, NeighborsRegressor):
     radius : float
         Largest distance of neighbors, itself included. Rows without neighbors get NaN, with a
         warning.
-    weights : {"uniform", "distance"}, callable or None
-        One each; inverse distances, where rows at distance zero count alone; or a function of an
-        array of distances.
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}
-        How to search; the result is the same.
-    leaf_size : int
-        Most rows of a leaf of a tree.
-    p : float
-        Power of the Minkowski metric.
-    metric : str or callable
-        As in `NearestNeighbors`.
-    metric_params : dict, optional
-        Further parameters of the metric.
-    n_jobs : int, optional
-        Number of threads; by default all.
-    keep_rows : {"auto", "memory", "file"}
-        Where the training rows of a file or a cluster are; see `NearestNeighbors`.
-
-    Attributes
-    ----------
-    n_samples_fit_ : number of training rows
-    effective_metric_, effective_metric_params_ : the metric, "minkowski" by the name of its case
-    statistic_ : the training rows, to which `partial_fit` adds and which `tenfold.merge` joins
 
     See Also
     --------
@@ -326,51 +236,12 @@ class RadiusNeighborsRegressor(RadiusSearch, NeighborsRegressor):
         n_jobs: int | None = None,
         keep_rows: str = "auto",
     ) -> None:
+        super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
         self.radius = radius
         self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
         self.keep_rows = keep_rows
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Store the rows and their targets.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows; for metric="precomputed" their distances from each other.
-        y : array or column name
-            Targets, (n,) or (n, n_outputs).
-        sample_weight : array or column name, optional
-            Weight of each row; a weight of two is the row twice.
-        groups : array, optional
-            Group of each row: predictions with `groups=` leave out rows of the group of the query.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit_with_groups(X, y, sample_weight, groups)
-
-    def predict(self, X: Any = None, *, groups: Any = None) -> np.ndarray:
-        """The mean target of the rows within the radius.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`, optional
-            The rows; by default the training rows, none of which is its own neighbor.
-        groups : array, optional
-            Group of each row: training rows of the same group are left out.
-
-        Returns
-        -------
-        (n,) or (n, n_outputs) array
-        """
-        check_is_fitted(self)
+    def _predict_means(self, X: Any, groups: Any) -> np.ndarray:
         if self._is_elsewhere:
             found = self._lists_elsewhere(X, float(self.radius), groups)
             own = list_weights(found.lists, self.weights, found.w)
@@ -384,9 +255,9 @@ class RadiusNeighborsRegressor(RadiusSearch, NeighborsRegressor):
         if np.isnan(means).any():
             warnings.warn(
                 "One or more samples have no neighbors within specified radius; predicting NaN.",
-                stacklevel=2,
+                stacklevel=3,
             )
-        return self._shape_outputs(means)
+        return means
 
 
 def count_classes(chunk: Chunk, n_classes: int) -> np.ndarray:
@@ -418,7 +289,7 @@ def list_weights(
         own = np.where(hit[query], at_zero, 1 / np.where(at_zero, 1.0, lists.distances))
     else:
         parts = [part for part in np.split(lists.distances, lists.starts[1:-1]) if len(part)]
-        own = np.concatenate([[], *(np.asarray(weights(part), np.float64) for part in parts)])
+        own = np.concatenate([[], *(call_weights(weights, part) for part in parts)])
         if np.isnan(own).any():
             place = int(np.flatnonzero(np.isnan(own))[0])
             refuse_nan_weights(first + int(np.searchsorted(lists.starts, place, "right")) - 1)
@@ -465,6 +336,8 @@ def _means_of_lists(lists: NeighborLists, own: np.ndarray, y: np.ndarray) -> np.
     m = len(lists.starts) - 1
     query = np.repeat(np.arange(m), np.diff(lists.starts))
     norm = np.bincount(query, own, minlength=m)
+    if (norm[query] == 0).any():
+        refuse_zero_weights()
     sums = [np.bincount(query, own * column, minlength=m) for column in y.T]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.stack(sums, axis=1) / norm[:, None]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base.docstrings import inherit_descriptions
 from tenfold.base.mixins import Regressor
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
@@ -14,24 +15,21 @@ from tenfold.neighbors._base import (
     K_CONSTRAINT,
     KEEP_CONSTRAINT,
     NEIGHBOR_CONSTRAINTS,
-    NeighborsModel,
 )
 from tenfold.neighbors._fold_predictions import neighbors_by_fold
 from tenfold.neighbors._searches import KNeighborsSearch
 from tenfold.neighbors._stored_rows import NeighborRows
+from tenfold.neighbors._targets import WEIGHTS_CONSTRAINT, SupervisedNeighbors
 from tenfold.neighbors._votes import (
     NeighborSearch,
     vote_weights,
     weigh_found,
     weighted_means,
 )
-from tenfold.neighbors.classification import WEIGHTS_CONSTRAINT
 
 
-class NeighborsRegressor(NeighborsModel, Regressor):
+class NeighborsRegressor(SupervisedNeighbors, Regressor):
     """A regressor whose statistic are the training rows; one or several outputs."""
-
-    _multi_output = True
 
     def _statistic(self, rows: Rows) -> NeighborRows:
         s = super()._statistic(rows)
@@ -41,9 +39,25 @@ class NeighborsRegressor(NeighborsModel, Regressor):
             raise ValueError("Input y contains NaN or infinity: leave such rows out")
         return s
 
-    @property
-    def _y(self) -> np.ndarray:
-        return self.statistic_.y
+    def predict(self, X: Any = None, *, groups: Any = None) -> np.ndarray:
+        """The mean target of the neighbors of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`, optional
+            The rows; by default the training rows, none of which is its own neighbor.
+        groups : array, optional
+            Group of each row: training rows of the same group are left out.
+
+        Returns
+        -------
+        (n,) or (n, n_outputs) array
+        """
+        check_is_fitted(self)
+        return self._shape_outputs(self._predict_means(X, groups))
+
+    def _predict_means(self, X: Any, groups: Any) -> np.ndarray:
+        raise NotImplementedError
 
     def _shape_outputs(self, means: np.ndarray) -> np.ndarray:
         """Means in the type of targets and in their number of dimensions."""
@@ -54,6 +68,7 @@ class NeighborsRegressor(NeighborsModel, Regressor):
         return means[:, 0] if y.ndim == 1 else means
 
 
+@inherit_descriptions
 class KNeighborsRegressor(KNeighborsSearch, NeighborsRegressor):
     r"""Predict the mean target of the k nearest training rows.
 
@@ -67,31 +82,6 @@ class KNeighborsRegressor(KNeighborsSearch, NeighborsRegressor):
     ----------
     n_neighbors : int
         Number k of neighbors. All rows give the mean of the targets.
-    weights : {"uniform", "distance"}, callable or None
-        One each; inverse distances, where rows at distance zero count alone; or a function of an
-        array of distances.
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}
-        How to search; the result is the same.
-    leaf_size : int
-        Most rows of a leaf of a tree.
-    p : float
-        Power of the Minkowski metric.
-    metric : str or callable
-        As in `NearestNeighbors`.
-    metric_params : dict, optional
-        Further parameters of the metric.
-    n_jobs : int, optional
-        Number of threads; by default all.
-    keep_rows : {"auto", "memory", "file"}
-        Where the training rows of a file or a cluster are: copied into the model, or left there,
-        so that a search is a pass over them; "auto" leaves those that would take more than a
-        quarter of the free memory. A model that refers to a file raises an error if it changes.
-
-    Attributes
-    ----------
-    n_samples_fit_ : number of training rows
-    effective_metric_, effective_metric_params_ : the metric, "minkowski" by the name of its case
-    statistic_ : the training rows, to which `partial_fit` adds and which `tenfold.merge` joins
 
     Notes
     -----
@@ -134,35 +124,10 @@ class KNeighborsRegressor(KNeighborsSearch, NeighborsRegressor):
         n_jobs: int | None = None,
         keep_rows: str = "auto",
     ) -> None:
+        super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
         self.n_neighbors = n_neighbors
         self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
         self.keep_rows = keep_rows
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Store the rows and their targets.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows; for metric="precomputed" their distances from each other.
-        y : array or column name
-            Targets, (n,) or (n, n_outputs).
-        sample_weight : array or column name, optional
-            Weight of each row; a weight of two is the row twice.
-        groups : array, optional
-            Group of each row: predictions with `groups=` leave out rows of the group of the query.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit_with_groups(X, y, sample_weight, groups)
 
     def _predict_folds(
         self, rows: Rows, fold: np.ndarray, settings: list[dict], wants: str
@@ -180,30 +145,16 @@ class KNeighborsRegressor(KNeighborsSearch, NeighborsRegressor):
         ]
         return [mean[:, 0] if s.y.ndim == 1 else mean for mean in means]
 
-    def predict(self, X: Any = None, *, groups: Any = None) -> np.ndarray:
-        """The mean target of the neighbors of each row.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`, optional
-            The rows; by default the training rows, none of which is its own neighbor.
-        groups : array, optional
-            Group of each row: training rows of the same group are left out.
-
-        Returns
-        -------
-        (n,) or (n, n_outputs) array
-        """
-        check_is_fitted(self)
+    def _predict_means(self, X: Any, groups: Any) -> np.ndarray:
         self._check_k(self.n_neighbors, X)
         if self._is_elsewhere:
             found = self._search_elsewhere(X, self.n_neighbors, groups)
             weights = vote_weights(weigh_found(found, self.n_neighbors), self.weights)
-            return self._shape_outputs(weighted_means(cast("Any", found.y), weights))
+            return weighted_means(cast("Any", found.y), weights)
         s = self.statistic_
         search = NeighborSearch(self._index, self.n_neighbors, w=s.w, **self._left_out(X, groups))
         y = s.y.reshape(s.n_rows, -1)
-        return self._shape_outputs(self._map_queries(X, means_of_chunk, search, y, self.weights))
+        return self._map_queries(X, means_of_chunk, search, y, self.weights)
 
 
 def means_of_chunk(chunk: Chunk, search: NeighborSearch, y: np.ndarray, weights: Any) -> np.ndarray:

@@ -3,8 +3,8 @@
 `benchmarks/neighbors.py` measures them; a value that was not swept says so.
 """
 
-# Queries and rows of a tile of products: the best of 64-512 by 512-4096 for 32 to 784 columns.
-QUERIES_PER_TILE = 512
+# Queries and rows of a tile of products: the best of 256-2048 by 512-4096 for 20 to 784 columns.
+QUERIES_PER_TILE = 1024
 ROWS_PER_TILE = 512
 # Candidates of a query that wait for their proof, beyond 2 k. Not swept.
 SPARE_CANDIDATES = 64
@@ -20,7 +20,7 @@ SUBTREES = 16
 MIN_ROWS_TO_COMPILE = 2000
 # Share of the free memory that rows of a file may take; else they stay there. Not swept.
 MAX_MEMORY_SHARE = 0.25
-# Queries of a chunk: a quarter of the share of a thread, within these. Not swept.
+# Queries of a chunk: a quarter of the share of a thread, or a tile, within these. Not swept.
 MIN_QUERIES_PER_CHUNK = 64
 MAX_QUERIES_PER_CHUNK = 65536
 # Neighbors of a block of queries that are held at once, beyond the result. Not swept.
