@@ -84,6 +84,15 @@ def test_coordinate_descent_reaches_scikit_learns_objective(counts):
     assert ours.reconstruction_err_ <= peer.reconstruction_err_ * 1.001
 
 
+def test_multiplicative_steps_need_fewer_iterations_than_scikit_learns(counts):
+    settings = {"solver": "mu", "beta_loss": "kullback-leibler", "init": "custom", "tol": 0}
+    rng = np.random.default_rng(5)
+    given = {"W": rng.random((len(counts), 3)), "H": rng.random((3, counts.shape[1]))}
+    ours = quietly(NMF(3, **settings, max_iter=30), counts, **given)
+    peer = quietly(theirs.NMF(3, **settings, max_iter=60), counts, **given)
+    assert ours.reconstruction_err_ <= peer.reconstruction_err_ * (1 + 1e-6)
+
+
 def test_codes_of_new_rows_are_non_negative_least_squares(counts):
     model = quietly(NMF(3, max_iter=50), counts)
     expected = np.array([nnls(model.components_.T, row)[0] for row in counts])

@@ -73,6 +73,11 @@ def test_a_start_from_given_components_ends_where_they_are_best(planted):
         SparsePCA(3, V_init=np.ones((3, 2))).fit(planted)
 
 
+def test_a_start_that_has_no_effect_is_told(planted):
+    with pytest.warns(UserWarning, match="U_init has no effect"):
+        SparsePCA(3, alpha=2, U_init=np.ones((150, 3))).fit(planted)
+
+
 def test_a_penalty_that_is_too_large_and_constant_rows_give_zeros(planted):
     assert not quietly(SparsePCA(2, alpha=1e6), planted).components_.any()
     model = quietly(SparsePCA(2), np.ones((10, 3)))

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 _START, _GROWTH, _LIMIT_GROWTH = 0.5, 1.1, 1.02
+_MOST = 10.0  # factor by which an extrapolated entry may grow or shrink
 
 
 class Extrapolation(NamedTuple):
@@ -27,6 +28,13 @@ class Extrapolation(NamedTuple):
     def beyond(self, after: np.ndarray, before: np.ndarray) -> np.ndarray:
         """The point beyond `after` on the way from `before`."""
         return after + self.rate * (after - before)
+
+    def scale_beyond(self, after: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """The same for factors that move by multiplication: positive entries stay positive."""
+        if self.rate == 0.0:
+            return after
+        ratio = np.divide(after, before, out=np.ones_like(after), where=before > 0)
+        return after * np.clip(ratio, 1.0 / _MOST, _MOST) ** self.rate
 
     def grow(self) -> Extrapolation:
         """After a decrease."""

@@ -47,8 +47,8 @@ class _FactorState(NamedTuple):
     ahead: np.ndarray  # (p, k) components that the next codes are for: beyond Ht, as it moved
     W: np.ndarray  # (n, k), or (0, k) where codes are not kept
     objective: float
-    first: float  # violation or objective of the first iteration
-    last: float  # objective at the last look
+    first: float  # violation or error of the first iteration
+    last: float  # error at the last look
     extrapolation: Extrapolation
 
 
@@ -81,14 +81,14 @@ def factorize(
         Ht, violation = update_components(
             state.ahead, s, step, problem.penalties, problem.sparseness
         )
-        objective = _objective(problem, s, state.Ht, Ht, sums)
+        objective = _objective(problem, s, state.ahead, Ht, sums)
         if extrapolates and objective > state.objective:
             back = state._replace(ahead=state.Ht, extrapolation=state.extrapolation.shrink())
             loop.update(back, objective=state.objective, change=np.inf)
             continue
         violation += s.violation if carried else 0.0  # codes that are found anew are minima
         update, change = _relative_change(state, loop.n_iter, objective, violation, step)
-        update = _advance(update, Ht)._replace(W=W, objective=objective)
+        update = _advance(update, Ht, step)._replace(W=W, objective=objective)
         loop.update(update, objective=objective, change=change)
     return _finish(rows, problem, loop.state, loop.report)
 
@@ -109,13 +109,16 @@ def _with_sweeps(step: CodeStep, rows: Rows, sums: DataSums, k: int) -> CodeStep
 
 
 def _extrapolates(step: CodeStep, problem: Problem) -> bool:
-    """Whether components are extrapolated: exact or nearly exact steps of squared errors."""
-    return step.solver in ("cd", "anls") and not (step.sparseness or problem.sparseness)
+    """Whether components are extrapolated: not where they are projected, or by plain gradients."""
+    return step.solver != "pg" and not (step.sparseness or problem.sparseness)
 
 
-def _advance(state: _FactorState, Ht: np.ndarray) -> _FactorState:
+def _advance(state: _FactorState, Ht: np.ndarray, step: CodeStep) -> _FactorState:
     """The next components, and those beyond them in the direction of the move."""
-    ahead = np.maximum(state.extrapolation.beyond(Ht, state.Ht), 0.0)
+    if step.solver == "mu":
+        ahead = state.extrapolation.scale_beyond(Ht, state.Ht)
+    else:
+        ahead = np.maximum(state.extrapolation.beyond(Ht, state.Ht), 0.0)
     return state._replace(Ht=Ht, ahead=ahead, extrapolation=state.extrapolation.grow())
 
 
@@ -163,16 +166,20 @@ def _objective(
 def _relative_change(
     state: _FactorState, done: int, objective: float, violation: float, step: CodeStep
 ) -> tuple[_FactorState, float]:
-    """What `tol` is compared with: violation, or decrease in ten iterations, over the first."""
+    """What `tol` is compared with: violation, or decrease in ten iterations, over the first.
+
+    The decrease is that of the square root, as in scikit-learn.
+    """
     if step.solver == "cd" and not step.sparseness:
         first = violation if done == 0 else state.first
         return state._replace(first=first), violation / first if first > 0 else 0.0
-    first = objective if done == 0 else state.first
+    error = float(np.sqrt(2 * max(objective, 0.0)))
+    first = error if done == 0 else state.first
     if done == 0 or (done + 1) % _WINDOW:
-        last = objective if done == 0 else state.last
+        last = error if done == 0 else state.last
         return state._replace(first=first, last=last), 0.0 if objective == 0 else np.inf
-    change = (state.last - objective) / max(abs(first), 1e-300)
-    return state._replace(first=first, last=objective), max(change, 0.0)
+    change = (state.last - error) / max(first, 1e-300)
+    return state._replace(first=first, last=error), max(change, 0.0)
 
 
 def _finish(rows: Rows, problem: Problem, state: _FactorState, report: dict[str, Any]) -> Factors:
@@ -181,7 +188,7 @@ def _finish(rows: Rows, problem: Problem, state: _FactorState, report: dict[str,
     if step.solver == "cd":
         step = exact_step(step)
     elif step.solver != "anls":
-        step = step._replace(max_steps=FINAL_STEPS, tol=1e-4)
+        step = step._replace(max_steps=min(FINAL_STEPS, problem.max_iter), tol=1e-4)
     last = state._replace(ahead=state.Ht)
     s, W = _pass(rows, (residual_pass, residual_sums), last, step, problem.weights)
     H = np.ascontiguousarray(state.Ht.T)

@@ -24,7 +24,7 @@ from tenfold.engine.rows import Rows
 
 INIT_METHODS = ("random", "nndsvd", "nndsvda", "nndsvdar", "custom")
 _SMALL_SIDE = 500  # rows or columns up to which dense rows are decomposed exactly
-_N_OVERSAMPLES, _N_ITER = 10, 4
+_N_OVERSAMPLES, _N_ITER = 10, 7
 _LEAST_ENTRY = 1e-6  # smaller entries of singular vectors are zeros
 
 

@@ -18,7 +18,6 @@ from tenfold.decomposition._nonnegative_model import NonNegativeModel
 from tenfold.engine.rows import Rows
 
 _SWEEPS = {"cd": 6, "pg": 5, "mu": 1, "anls": 1}  # inner steps of an iteration
-_KL_SWEEPS = 3
 
 
 class NMF(NonNegativeModel):
@@ -53,8 +52,8 @@ class NMF(NonNegativeModel):
         another beta.
     tol : float
         Stop when the violation of the conditions of a minimum is at most this fraction of the
-        first one ("cd"), or when the objective decreases in ten iterations by at most this
-        fraction of the first one.
+        first one ("cd"), or when the square root of the objective decreases in ten iterations by
+        at most this fraction of the first one.
     max_iter : int
         Maximum number of iterations, one pass each.
     random_state : int, optional
@@ -248,13 +247,12 @@ class NMF(NonNegativeModel):
         """The objective and the solver, as the iterations take them."""
         beta = beta_of(self.beta_loss)
         penalties = self._penalties(n, rows.n_features)
-        sweeps = _KL_SWEEPS if beta == 1 and self.solver == "mu" else _SWEEPS[self.solver]
         step = CodeStep(
             self.solver,
             beta,
             penalties.l1_codes,
             penalties.l2_codes,
-            sweeps,
+            _SWEEPS[self.solver],
             sparseness=self.sparseness_W or 0.0,
             masked=V is not None or self._nan_ok,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -136,7 +137,7 @@ class SparsePCA(SparseComponentModel):
     n_jobs : int, optional
         Number of threads.
     U_init : (n_rows, n_components) array, optional
-        Not used: the best U follows from V.
+        Not used, with a warning: the best U follows from V, and `fit` does not keep the rows.
     V_init : (n_components, n_features) array, optional
         Components to begin with; by default the principal components.
     verbose : int
@@ -210,6 +211,13 @@ class SparsePCA(SparseComponentModel):
         self.random_state = random_state
 
     def _learner(self, root: np.ndarray) -> DictionaryLearning:
+        if self.U_init is not None:
+            warnings.warn(
+                "U_init has no effect: the best U for given components follows from them. Give "
+                "V_init alone",
+                UserWarning,
+                stacklevel=2,
+            )
         return DictionaryLearning(
             self.n_components or len(root),
             alpha=self.alpha,
