@@ -399,6 +399,7 @@ def test_few_threads_predict_however_many_ask(server):
 def test_a_hangup_stops_the_server_in_order(monkeypatch):
     stopped, handlers = [], {}
     monkeypatch.setattr(signal, "signal", handlers.__setitem__)
+    monkeypatch.setattr(signal, "getsignal", lambda _: signal.SIG_DFL)  # tests may run under nohup
     command._stop_on_hangup(SimpleNamespace(stop=lambda: stopped.append(True)))
     handlers[signal.SIGHUP](signal.SIGHUP, None)
     assert stopped == [True]

@@ -1,5 +1,7 @@
 """Policy gradients against finite differences of exact returns; laws of the agent."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -239,3 +241,34 @@ def test_settings_that_run_away_are_refused():
 
     with pytest.raises(ValueError, match="paid nan in step 3 of the episode with seed"):
         clone(AGENTS[0]).fit(Broken(grid_world(cost=0), max_steps=30))
+
+
+class Aim:
+    """Come near to 0.3 with one real number; the spaces are those of another library."""
+
+    def __init__(self, action_space):
+        self.observation_space = SimpleNamespace(low=np.zeros(1), high=np.ones(1), shape=(1,))
+        self.action_space = action_space
+
+    def reset(self, *, seed=None, options=None):
+        return np.ones(1), {}
+
+    def step(self, action):
+        return np.ones(1), -float(np.abs(np.ravel(action)[0] - 0.3)), True, False, {}
+
+
+def test_an_agent_of_a_foreign_world_is_saved(tmp_path):
+    for space in (
+        SimpleNamespace(low=-np.ones(1), high=np.ones(1), shape=(1,)),
+        SimpleNamespace(n=2, start=0, shape=()),
+    ):
+        world = Aim(space)
+        agent = PolicyGradient(n_episodes=8, batch_episodes=4, random_state=0).fit(world)
+        agent.save(tmp_path / "agent.tenfold")
+        same = tenfold.load(tmp_path / "agent.tenfold")
+        np.testing.assert_array_equal(same.predict([np.ones(1)]), agent.predict([np.ones(1)]))
+
+
+def test_actions_that_do_not_start_at_zero_are_refused():
+    with pytest.raises(ValueError, match="numbers from 0 on"):
+        PolicyGradient(n_episodes=2).fit(Aim(SimpleNamespace(n=2, start=1, shape=())))

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,12 @@ import pytest
 import tenfold
 from tenfold import MDP, SARSA, PolicyIteration, QLearning, ValueIteration
 from tenfold.optim.schedules import ConstantRate, PowerDecay
+from tenfold.report.policy_pictures import draw_policy
 from tenfold.rl import (
     Boltzmann,
     EpsilonGreedy,
     MDPWorld,
+    TransitionModel,
     UpperConfidence,
     cliff,
     evaluate_policy,
@@ -305,7 +308,74 @@ def test_learning_from_a_table_of_moves(tmp_path):
         QLearning(n_steps=2).fit(moves)
 
 
+def logged_moves(**columns):
+    moves = {"state": ["a", "b", "a"], "action": ["l", "r", "r"], "reward": [0.0, 1.0, 2.0]}
+    moves |= {"next_state": ["b", "a", "a"], "terminated": [False, False, True]}
+    return moves | columns
+
+
+def test_an_agent_of_logged_moves_speaks_in_their_names():
+    agent = QLearning(0.5, n_episodes=200, learning_rate=0.1).fit(logged_moves())
+    assert agent.predict(["b", "a"]).tolist() == ["r", "r"]
+    words = QLearning(0.5, n_episodes=200, learning_rate=0.1).fit(
+        logged_moves(terminated=["no", "no", "Yes"])
+    )
+    np.testing.assert_array_equal(words.q_, agent.q_)
+    with pytest.raises(ValueError, match="state 'z' is not among those of the moves"):
+        agent.predict(["z"])
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"reward": ["x", "y", "z"]}, "column 'reward' holds words such as 'x'"),
+        ({"reward": [0.0, np.inf, 1.0]}, "row 1: column 'reward' is inf"),
+        ({"terminated": ["no", "maybe", "no"]}, "row 1: column 'terminated' is maybe"),
+    ],
+)
+def test_logged_moves_that_make_no_sense_are_named(columns, message):
+    for learn in (QLearning().fit, TransitionModel().fit):
+        with pytest.raises(ValueError, match=message):
+            learn(logged_moves(**columns))
+
+
+class TwoDice:
+    """Guess whether the second die shows more than the first; the observation is a pair."""
+
+    def __init__(self):
+        self.action_space = SimpleNamespace(n=2)
+        self.observation_space = SimpleNamespace(
+            spaces=(SimpleNamespace(n=6), SimpleNamespace(n=2))
+        )
+
+    def reset(self, *, seed=None, options=None):
+        self.first, self.second = np.random.default_rng(seed).integers(0, 6, 2)
+        return (int(self.first), True), {}
+
+    def step(self, action):
+        right = (self.second > self.first) == bool(action)
+        return (int(self.first), 0), float(right), True, False, {}
+
+
+def test_observations_of_several_whole_numbers_are_states(tmp_path):
+    agent = QLearning(n_episodes=2000, learning_rate=0.05, random_state=0).fit(TwoDice())
+    assert agent.q_.shape == (12, 2)
+    assert agent.predict([(0, 1), (5, 1)]).tolist() == [1, 0]
+    picture = draw_policy(agent, TwoDice(), [(0, 1)])
+    assert len(picture.rows) == 12
+    assert picture.rows[1].state == "0, 1"
+    agent.save(tmp_path / "agent.tenfold")
+    same = tenfold.load(tmp_path / "agent.tenfold")
+    assert same.evaluate(TwoDice(), 50).mean == agent.evaluate(TwoDice(), 50).mean > 0.5
+    with pytest.raises(ValueError, match=r"no tuple of whole numbers below \(6, 2\)"):
+        agent.predict([(6, 0)])
+
+
 def test_wrong_worlds_and_settings():
+    with pytest.raises(TypeError, match="a ndarray is no process"):
+        ValueIteration().fit(np.eye(2))
+    with pytest.raises(ValueError, match="is a file, no environment"):
+        SARSA().fit("moves.csv")
     with pytest.raises(TypeError, match="is no world"):
         QLearning().fit(3.0)
     with pytest.raises(ValueError, match="trace_decay goes with"):

@@ -85,9 +85,10 @@ def make_agent(name: str, world: Any, world_name: str, settings: dict[str, Any])
 
 def check_pair(name: str, world: Any, world_name: str) -> None:
     """Raise an error that names other agents if this one cannot act in the world."""
+    from tenfold.rl.environment import discrete_sizes
     from tenfold.rl.mdp import MDP
 
-    has_numbers = isinstance(world, MDP) or hasattr(world.observation_space, "n")
+    has_numbers = isinstance(world, MDP) or bool(discrete_sizes(world.observation_space))
     if name in TABLES and not has_numbers:
         raise ValueError(
             f"{name} keeps a table of states, and {world_name} has none that can be counted: "

@@ -49,6 +49,8 @@ def draw_policy(agent: Any, world: Any, seen: list[Any]) -> PolicyPicture:
         return _draw_grid_policy(agent, world)
     if isinstance(world, MDP) or hasattr(world.observation_space, "n") or hasattr(world, "texts"):
         return _list_policy(agent, world)
+    if hasattr(agent, "observation_sizes_"):
+        return _list_table(agent, world)
     is_map = np.ndim(seen[0]) == 1 and len(seen[0]) > 1 and hasattr(world.action_space, "n")
     if is_map:
         return _draw_map(agent, world, np.array(seen, dtype=np.float64))
@@ -125,6 +127,18 @@ def _list_policy(agent: Any, world: Any) -> PolicyPicture:
         rows.append(StateRow(name, action_name(world, action), worth))
     some = "" if len(shown) == len(states) else f" {len(shown)} of {len(states):,} states."
     return PolicyPicture(f"What the agent does in each state.{some}", rows=rows)
+
+
+def _list_table(agent: Any, world: Any) -> PolicyPicture:
+    """Actions of a table whose states are tuples of numbers."""
+    numbers = np.array(thin_indices(len(agent.values_), _SHOWN_STATES))
+    states = np.stack(np.unravel_index(numbers, agent.observation_sizes_), axis=1).tolist()
+    actions = [action_name(world, action) for action in agent.predict(states)]
+    worth = [format_rounded(float(value)) for value in agent.values_[numbers]]
+    names = [observation_name(world, state) for state in states]
+    rows = [StateRow(*row) for row in zip(names, actions, worth, strict=True)]
+    summary = f"What the agent does in {len(rows)} of {len(agent.values_):,} states."
+    return PolicyPicture(summary, rows=rows)
 
 
 def _draw_map(agent: Any, world: Any, seen: np.ndarray) -> PolicyPicture:

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tenfold.rl._transitions import Transitions, from_lists
-from tenfold.rl.moves import column_codes, open_moves
+from tenfold.rl.moves import as_booleans, as_numbers, column_codes, open_moves
+
+_TABLE_SUFFIXES = {".arrow", ".csv", ".feather", ".gz", ".jsonl", ".parquet", ".tsv", ".xlsx"}
 
 
 def make_gymnasium(name: str, settings: Mapping[str, Any] | None = None) -> Any:
     """An environment of Gymnasium by its name."""
+    if Path(name).is_file() or Path(name).suffix in _TABLE_SUFFIXES:
+        raise ValueError(
+            f"{name} is a file, no environment: QLearning and tenfold.rl.TransitionModel learn "
+            "from moves of a table, MDP.from_table reads a table of probabilities"
+        )
     try:
         gymnasium = import_module("gymnasium")
     except ImportError as problem:
@@ -32,6 +40,11 @@ def read_gymnasium(
         env = make_gymnasium(env, settings)
     inner = getattr(env, "unwrapped", env)
     dynamics = env if isinstance(env, Mapping) else getattr(inner, "P", None)
+    if dynamics is None and not hasattr(inner, "step"):
+        raise TypeError(
+            f"a {type(env).__name__} is no process: give MDP(transitions, rewards), an environment "
+            "with transition probabilities P[s][a], or its name"
+        )
     if dynamics is None:
         raise ValueError(
             f"{type(inner).__name__} has no attribute P with its transition probabilities: learn "
@@ -66,8 +79,10 @@ def read_table(
     cells = open_moves(table, [state, action, next_state, probability, reward], [terminated])
     (s, t), states = column_codes([cells[state], cells[next_state]])
     (a,), actions = column_codes([cells[action]])
-    ends = cells[terminated].astype(bool) if terminated in cells else np.zeros(len(s), bool)
-    p, r = (np.asarray(cells[name], dtype=np.float64) for name in (probability, reward))
+    ends = np.zeros(len(s), bool)
+    if terminated in cells:
+        ends = as_booleans(cells[terminated], terminated)
+    p, r = (as_numbers(cells[name], name) for name in (probability, reward))
     made = from_lists(s * len(actions) + a, t, p, r, ends, len(states) * len(actions))
     if terminal is None:
         terminal = np.zeros(len(states), bool)

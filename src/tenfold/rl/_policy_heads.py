@@ -80,8 +80,9 @@ class GaussianHead:
 
 def make_head(space: Any) -> CategoricalHead | GaussianHead:
     """The head for a space of actions."""
-    if getattr(space, "n", None) is not None:
-        return CategoricalHead(int(space.n))
+    n, first = getattr(space, "n", None), getattr(space, "start", 0)
+    if n is not None and first == 0 and not getattr(space, "shape", ()):
+        return CategoricalHead(int(n))
     if getattr(space, "low", None) is not None:
         return GaussianHead(np.asarray(space.low), np.asarray(space.high))
     raise ValueError(f"actions are {space}: PolicyGradient takes numbers from 0 on, or real arrays")

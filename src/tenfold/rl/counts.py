@@ -11,7 +11,7 @@ from tenfold.engine.rows import Rows
 from tenfold.io.table_opener import open_table
 from tenfold.rl._transitions import from_lists
 from tenfold.rl.mdp import MDP
-from tenfold.rl.moves import column_codes, move_columns
+from tenfold.rl.moves import as_booleans, as_numbers, column_codes, move_columns
 
 _UNVISITED = ("stay", "optimistic", "missing")
 
@@ -66,11 +66,10 @@ def count_moves(chunk: Chunk, columns: tuple[str, ...]) -> MoveCounts:
     cells = move_columns(chunk.X, columns, chunk.first)
     (s, t), states = column_codes([cells[0], cells[3]])
     (a,), actions = column_codes([cells[1]])
-    moves = np.stack([s, a, t, cells[4].astype(np.int64)], axis=1)
-    ones = np.ones(len(s), np.int64)
-    return MoveCounts(
-        np.array(states), np.array(actions), *_sum_equal(moves, ones, cells[2].astype(np.float64))
-    )
+    ends = as_booleans(cells[4], columns[4], chunk.first)
+    moves = np.stack([s, a, t, ends.astype(np.int64)], axis=1)
+    reward, ones = as_numbers(cells[2], columns[2], chunk.first), np.ones(len(s), np.int64)
+    return MoveCounts(np.array(states), np.array(actions), *_sum_equal(moves, ones, reward))
 
 
 class TransitionModel:

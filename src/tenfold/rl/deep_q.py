@@ -27,7 +27,7 @@ from tenfold.rl import _deep_q_numba as deep
 from tenfold.rl import _table_numba as compiled
 from tenfold.rl._random_numba import draw_index, episode_seed, uniform
 from tenfold.rl.base import Agent
-from tenfold.rl.environment import as_environment, count_choices
+from tenfold.rl.environment import as_environment, count_actions
 from tenfold.rl.episodes import check_reward
 from tenfold.rl.exploration import EpsilonGreedy
 from tenfold.rl.observations import ObservationEncoder
@@ -232,7 +232,7 @@ class DeepQ(Agent):
         return self
 
     def _begin(self, env: Any) -> None:
-        k = count_choices(env.action_space, "actions")
+        k = count_actions(env.action_space)
         self.seed_ = self.draw_seed()
         self.encoder_ = ObservationEncoder.make(self.features, env)
         layers = [*self.layers, Dense(k)]

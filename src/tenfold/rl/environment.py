@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
 from string import printable
 from typing import Any, NamedTuple, Protocol
@@ -12,6 +13,8 @@ from tenfold.rl import _table_numba as compiled
 from tenfold.rl._mdp_sources import make_gymnasium
 from tenfold.rl._random_numba import draw_index, uniform
 from tenfold.rl.mdp import MDP
+
+_MOST_STATES = 100_000_000  # of a table
 
 Step = tuple[Any, float, bool, bool, dict]
 
@@ -133,6 +136,16 @@ def world_arrays(mdp: MDP, max_steps: int) -> tuple:
     return t.indptr, t.next_state, t.probability, t.reward, ends, mdp.start, max_steps
 
 
+def own_space(space: Any) -> Any:
+    """A space of Gymnasium as one of this module, which files may hold; others as they are."""
+    n, shape = getattr(space, "n", None), getattr(space, "shape", ())
+    if isinstance(n, int | np.integer) and not shape and getattr(space, "start", 0) == 0:
+        return DiscreteSpace(int(n))
+    if getattr(space, "low", None) is not None:
+        return BoxSpace(np.asarray(space.low), np.asarray(space.high))
+    return space
+
+
 def as_environment(world: Any, max_steps: int = 10_000) -> Any:
     """An environment: the given one, a process to act in, or a name for `gymnasium.make`."""
     if isinstance(world, MDP):
@@ -147,15 +160,47 @@ def as_environment(world: Any, max_steps: int = 10_000) -> Any:
     return world
 
 
-def count_choices(space: Any, what: str) -> int:
-    """Number of elements of a discrete space."""
-    n = getattr(space, "n", None)
-    if n is None or getattr(space, "start", 0) != 0:
+def count_actions(space: Any) -> int:
+    """Number of actions of a world whose actions are numbers from 0 on."""
+    sizes = discrete_sizes(space)
+    if len(sizes) != 1:
         raise ValueError(
-            f"the {what} of this world are {space}: a table needs numbers from 0 on. For arrays or "
-            "texts take LinearQ, DeepQ or PolicyGradient"
+            f"the actions of this world are {space}: values of actions need numbers from 0 on. "
+            "For real actions take PolicyGradient"
         )
-    return int(n)
+    return sizes[0]
+
+
+def observation_sizes(space: Any) -> tuple[int, ...]:
+    """Numbers of values of the parts of an observation that a table can hold; often one part."""
+    sizes = discrete_sizes(space)
+    if not sizes:
+        raise ValueError(
+            f"the observations of this world are {space}: a table needs numbers from 0 on. For "
+            "arrays or texts take LinearQ, DeepQ or PolicyGradient"
+        )
+    if math.prod(sizes) > _MOST_STATES:
+        raise ValueError(
+            f"the observations of this world are {space}: {math.prod(sizes):,} states are too many "
+            "for a table. Take LinearQ, DeepQ or PolicyGradient"
+        )
+    return sizes
+
+
+def discrete_sizes(space: Any) -> tuple[int, ...]:
+    """Sizes of the parts of a discrete space of Gymnasium or of this module; none if it is not."""
+    parts = getattr(space, "spaces", None)
+    if isinstance(parts, list | tuple):
+        sizes = [discrete_sizes(part) for part in parts]
+        return sum(sizes, ()) if all(sizes) else ()
+    if hasattr(space, "nvec"):
+        return tuple(int(n) for n in np.ravel(space.nvec)) if not np.any(space.start) else ()
+    n = getattr(space, "n", None)
+    if getattr(space, "shape", ()):  # as many bits, or arrays of numbers
+        return () if n is None else (2,) * int(np.prod(n))
+    if not isinstance(n, int | np.integer) or getattr(space, "start", 0) != 0:
+        return ()
+    return (int(n),)
 
 
 def to_gymnasium(world: Any) -> Any:

@@ -15,7 +15,7 @@ from tenfold.optim.schedules import Schedule, as_schedule
 from tenfold.rl import _table_numba as compiled
 from tenfold.rl._random_numba import draw_index, episode_seed, uniform
 from tenfold.rl.base import Agent
-from tenfold.rl.environment import as_environment, count_choices
+from tenfold.rl.environment import as_environment, count_actions
 from tenfold.rl.episodes import check_reward
 from tenfold.rl.exploration import EpsilonGreedy
 from tenfold.rl.observations import ObservationEncoder
@@ -136,7 +136,7 @@ class LinearQ(Agent):
         with self._work_context():
             self.exploration.check()
             env = as_environment(world, self.max_steps)
-            k = count_choices(env.action_space, "actions")
+            k = count_actions(env.action_space)
             if not hasattr(self, "theta_"):
                 self._begin(env, k)
             first, target = self.n_episodes_, self.n_episodes_ + episodes

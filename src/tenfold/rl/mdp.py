@@ -396,7 +396,10 @@ class MDP:
                 raise ValueError(f"rewards: expected {k} matrices of shape ({n}, {n})")
             reward = np.asarray(stacked[pairs % k * n + pairs // k, next_state]).ravel()
         else:
-            R = np.asarray(rewards, dtype=np.float64)
+            try:
+                R = np.asarray(rewards, dtype=np.float64)
+            except (TypeError, ValueError) as problem:
+                raise ValueError(f"rewards holds something else than numbers: {problem}") from None
             if R.shape == (n,):
                 reward = R[next_state if reward_on == "arriving" else pairs // k]
             elif R.shape == (n, k):

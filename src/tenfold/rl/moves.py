@@ -45,6 +45,32 @@ def move_columns(cells: Any, columns: tuple[str, ...], first: int) -> list[np.nd
     return arrays
 
 
+def as_numbers(values: np.ndarray, name: str, first: int = 0) -> np.ndarray:
+    """Values of a column of moves, from a row on, as finite float64."""
+    if values.dtype == object:
+        raise ValueError(f"column {name!r} holds words such as {values[0]!r}: expected numbers")
+    numbers = values.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        row = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        raise ValueError(f"row {first + row}: column {name!r} is {numbers[row]}, not finite")
+    return numbers
+
+
+def as_booleans(values: np.ndarray, name: str, first: int = 0) -> np.ndarray:
+    """Values of a column of moves, from a row on, as booleans: true, yes, 1 or false, no, 0."""
+    known = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
+    found = values
+    if values.dtype == object:
+        found = np.array([known.get(str(value).lower(), np.nan) for value in values])
+    strange = ~np.isin(found, (0, 1))
+    if strange.any():
+        row = int(np.flatnonzero(strange)[0])
+        raise ValueError(
+            f"row {first + row}: column {name!r} is {values[row]}: expected true, false"
+        )
+    return found.astype(bool)
+
+
 def _plain_array(column: Any) -> np.ndarray:
     if isinstance(column, TextColumn):
         return np.array(column.plain(), dtype=object)

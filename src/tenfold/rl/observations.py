@@ -32,7 +32,7 @@ class ObservationEncoder(NamedTuple):
         """The encoder of the observations of a world."""
         space = env.observation_space
         if features is None:
-            if getattr(space, "n", None) is not None:
+            if getattr(space, "n", None) is not None and not getattr(space, "shape", ()):
                 return cls("indicator", int(space.n))
             if getattr(space, "shape", None):
                 return cls("numbers", int(np.prod(space.shape)))

@@ -58,8 +58,8 @@ class Planner(Agent):
         self._set_learned(learned)
         if not learned["converged_"]:
             warnings.warn(
-                f"{type(self).__name__} did not converge in max_iter={self.max_iter} rounds: raise "
-                "max_iter, or loosen tol; `bounds_` says what is certain",
+                f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations: "
+                "raise max_iter, or loosen tol; `bounds_` says what is certain",
                 ConvergenceWarning,
                 stacklevel=2,
             )

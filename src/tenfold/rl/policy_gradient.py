@@ -27,7 +27,7 @@ from tenfold.rl._sequence_networks import (
 )
 from tenfold.rl._table_numba import AGENT_STREAM
 from tenfold.rl.base import Agent
-from tenfold.rl.environment import as_environment
+from tenfold.rl.environment import as_environment, own_space
 from tenfold.rl.observations import ObservationEncoder
 
 _DEFAULT_LAYERS = (Dense(64, "tanh"), Dense(64, "tanh"))
@@ -212,7 +212,7 @@ class PolicyGradient(Agent):
         self.seed_ = self.draw_seed()
         self.encoder_ = ObservationEncoder.make(self.features, env)
         rng, size = np.random.default_rng(self.seed_), self.encoder_.size
-        self.action_space_ = env.action_space
+        self.action_space_ = own_space(env.action_space)
         head = make_head(self.action_space_)
         out = Dense(head.n_outputs)
         self.network_, params = build_policy([*self.layers, out], size, rng)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, Self
@@ -15,7 +16,12 @@ from tenfold.optim.schedules import ConstantRate, PowerDecay, Schedule, as_sched
 from tenfold.rl import _table_numba as compiled
 from tenfold.rl._random_numba import episode_seed, uniform
 from tenfold.rl.base import Agent, state_numbers
-from tenfold.rl.environment import as_environment, count_choices, world_arrays
+from tenfold.rl.environment import (
+    as_environment,
+    count_actions,
+    observation_sizes,
+    world_arrays,
+)
 from tenfold.rl.episodes import check_reward
 from tenfold.rl.mdp import MDP
 from tenfold.rl.policies import greedy_policy
@@ -115,9 +121,15 @@ class TableAgent(Agent):
         Parameters
         ----------
         observations : list of state numbers
+            Or as the world gives them, if they are tuples; or names, if the agent learned from a
+            table of moves: then the actions have their names too.
         """
         check_is_fitted(self, "q_")
-        return self.policy_[state_numbers(observations, len(self.q_))]
+        names = getattr(self, "states_", None)
+        if names is not None:
+            return np.array(self.actions_)[self.policy_[number_names(observations, names)]]
+        numbers = number_parts(observations, getattr(self, "observation_sizes_", ()))
+        return self.policy_[state_numbers(numbers, len(self.q_))]
 
 
 class EpisodeTable:
@@ -127,14 +139,16 @@ class EpisodeTable:
         self.agent = agent
         self.mdp = world if isinstance(world, MDP) else None
         self.env: Any = None
+        self.sizes: tuple[int, ...] = ()
         if isinstance(world, tuple):  # numbers of states and actions of a table of moves
             self._start(np.ones(world, bool))
         elif self.mdp is not None:
             self._start(self.mdp.available)
         else:
             self.env = as_environment(world, agent.max_steps)
-            n = count_choices(self.env.observation_space, "observations")
-            self._start(np.ones((n, count_choices(self.env.action_space, "actions")), bool))
+            self.sizes = observation_sizes(self.env.observation_space)
+            shape = math.prod(self.sizes), count_actions(self.env.action_space)
+            self._start(np.ones(shape, bool))
 
     def _start(self, there: np.ndarray) -> None:
         """Begin with a new table, or with that of the agent."""
@@ -215,12 +229,12 @@ class EpisodeTable:
         env: Any = self.env
         rule, discount, steps, decay, _ = self.settings
         compiled.begin_episode(self.memory)
-        s = int(env.reset(seed=own)[0])
+        s = int(number_parts([env.reset(seed=own)[0]], self.sizes)[0])
         a = compiled.choose_action(self.tables, s, how, level, uniform(luck, 0))
         total, t, ends = 0.0, 0, 0
         while not ends:
             after, reward, terminated, truncated, _ = env.step(int(a))
-            t, after = t + 1, int(after)
+            t, after = t + 1, int(number_parts([after], self.sizes)[0])
             reward = check_reward(reward, t, own)
             total += reward
             ends = 1 if terminated else 2 if truncated or t >= self.agent.max_steps else 0
@@ -272,10 +286,31 @@ class EpisodeTable:
         agent.tables_, agent.visits_, agent.seed_ = self.tables[0], self.tables[1], self.seed
         agent.q_, agent.values_, agent.policy_ = q, q.max(axis=1), greedy_policy(q, 0.0)
         agent.n_episodes_ = len(self.history["return"])
+        if len(self.sizes) > 1:
+            agent.observation_sizes_ = self.sizes
         agent.history_ = {name: np.array(column) for name, column in self.history.items()}
         if self.errors:
             agent.history_["q_error"] = np.array(self.errors)
             agent.history_["q_error_episode"] = np.array(self.error_episodes)
+
+
+def number_parts(observations: Any, sizes: tuple[int, ...]) -> Any:
+    """Observations of several parts as state numbers, the last part changing fastest."""
+    if len(sizes) < 2:
+        return observations
+    parts = np.array([np.ravel(observation) for observation in observations])
+    if parts.shape != (len(parts), len(sizes)) or (parts < 0).any() or (parts >= sizes).any():
+        raise ValueError(f"an observation is no tuple of whole numbers below {sizes}")
+    return np.ravel_multi_index(tuple(parts.T.astype(np.int64)), sizes)
+
+
+def number_names(observations: Any, names: list) -> np.ndarray:
+    """Names of states as their numbers in a list."""
+    numbers = {name: i for i, name in enumerate(names)}
+    try:
+        return np.array([numbers[state] for state in observations], dtype=np.int64)
+    except (KeyError, TypeError) as problem:
+        raise ValueError(f"state {problem} is not among those of the moves: see states_") from None
 
 
 def visit_rates(schedule: Schedule, first: int, last: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from tenfold.optim.schedules import PowerDecay, Schedule
 from tenfold.rl import _table_numba as compiled
 from tenfold.rl._random_numba import episode_seed
 from tenfold.rl.exploration import EpsilonGreedy
-from tenfold.rl.moves import column_codes, open_moves
+from tenfold.rl.moves import as_booleans, as_numbers, column_codes, open_moves
 from tenfold.rl.table_agents import TABLE_CONSTRAINTS, EpisodeTable, TableAgent
 
 _DEFAULT_RATE = PowerDecay(delta=0.8)
@@ -66,6 +66,11 @@ class QLearning(TableAgent):
         Largest value and best action of each state.
     visits_ : (n_states, n_actions) array
         Updates of each pair.
+    states_, actions_ : lists
+        Names that the numbers stand for, from a table of moves.
+    observation_sizes_ : tuple
+        Numbers of values of the parts of an observation, if it has several; states are numbered
+        with the last part changing fastest.
     n_episodes_ : int
     history_ : dict
         Of each episode "return", "length" and "seconds"; with `optimal_q` also "q_error", the
@@ -128,10 +133,6 @@ class QLearning(TableAgent):
         y : ignored
         optimal_q : array of shape (n_states, n_actions), optional
             What should be found; its largest distance goes into `history_`.
-
-        Notes
-        -----
-        From a table, `states_` and `actions_` hold the names that the numbers stand for.
         """
         if _is_table(world):
             with self._work_context():
@@ -146,8 +147,10 @@ class QLearning(TableAgent):
         cells = open_moves(table, ["state", "action", "reward", "next_state"], ["terminated"])
         (s, after), states = column_codes([cells["state"], cells["next_state"]])
         (a,), actions = column_codes([cells["action"]])
-        ends = cells["terminated"].astype(np.int64) if "terminated" in cells else np.zeros_like(s)
-        reward = np.asarray(cells["reward"], dtype=np.float64)
+        ends = np.zeros_like(s)
+        if "terminated" in cells:
+            ends = as_booleans(cells["terminated"], "terminated").astype(np.int64)
+        reward = as_numbers(cells["reward"], "reward")
         self._forget()
         log = EpisodeTable(self, (len(states), len(actions)))
         log.extend_rates(self.n_episodes * int(np.bincount(s * len(actions) + a).max()) + 1)
