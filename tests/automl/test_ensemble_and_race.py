@@ -116,16 +116,36 @@ def test_trees_of_our_own_are_candidates():
     assert "boosting" in {c.key for c in select_candidates("two-class")}
 
 
+class Watch:
+    def __init__(self):
+        self.order = []
+
+    def candidate_started(self, candidate, number, of):
+        self.order.append(candidate.key)
+
+
+def test_the_best_on_one_fold_comes_first_where_the_best_is_preferred(monkeypatch):
+    watch, models = Watch(), ["ridge", "linear_splines"]
+    folds, evaluate = [], runner.CandidateRunner._evaluate_fold
+
+    def count(self, candidate, fold):
+        folds.append(candidate.key)
+        return evaluate(self, candidate, fold)
+
+    monkeypatch.setattr(runner.CandidateRunner, "_evaluate_fold", count)
+    study = tenfold.learn(friedman(), "y", models=models, prefer="best", watch=watch)
+    assert watch.order == ["baseline", "linear_splines", "ridge"]
+    assert [a.key for a in study.attempts] == ["baseline", *models]
+    assert folds[5:7] == models  # a fold of each, and none of them twice
+    assert len(folds) == 15
+
+
 def test_candidates_that_do_best_on_few_rows_come_first(monkeypatch):
     monkeypatch.setattr(runner, "_PILOT_ROWS", (30, 60))
-    order = []
-
-    class Watch:
-        def candidate_started(self, candidate, number, of):
-            order.append(candidate.key)
-
+    watch = Watch()
+    order = watch.order
     models = ["ridge", "linear_splines", "interactions"]
-    study = tenfold.learn(friedman(400), "y", models=models, watch=Watch())
+    study = tenfold.learn(friedman(400), "y", models=models, watch=watch)
     assert order[0] == "baseline"
     assert set(order) == {"baseline", *models}
     assert order.index("linear_splines") < order.index("ridge")  # it explains more on 60 rows

@@ -114,6 +114,8 @@ _PILOT_ROWS = (1000, 3000)  # rows of two pilot fits, from which time is extrapo
 _MAX_OVERRUN = 0.25  # fraction of the budget by which a running candidate may exceed it
 _MIN_RACED_SHARE = 0.02  # of the budget: a candidate that needs less is not dropped
 _DROPPED_DEVIATIONS = 3  # standard deviations of the folds below the best: it cannot win
+_OFTEN_BEST = ("ridge", "logistic", "boosting", "kernel_svm", "forest")
+_LATE_NOTES = ("skipped: the time is up", "skipped: it would take", "stopped after")
 _FIT_ERRORS = (ValueError, ArithmeticError, np.linalg.LinAlgError, MemoryError, TypeError)
 
 
@@ -182,6 +184,9 @@ class CandidateRunner:
     budget, store, callbacks : time budget, finished folds, progress callbacks
     n_training : rows on which the chosen model will be fitted; those of a fold if it is None
     pilots : fits to few rows, by the keys of candidates
+    first_folds : results of the first fold, by the keys of candidates
+    races : whether all candidates run one fold before any runs the others
+    hurries : whether the budget counts: it does, until it is over and nothing is learned
     """
 
     folds: EncodedFolds
@@ -193,12 +198,15 @@ class CandidateRunner:
     callbacks: LearnCallbacks
     n_training: int | None = None
     pilots: dict[str, Pilot] = field(default_factory=dict)
+    first_folds: dict[str, FoldResult] = field(default_factory=dict)
+    races: bool = False
+    hurries: bool = True
 
     def run(self, candidates: list[CandidateModel]) -> list[Attempt]:
         """Evaluate the candidates; after the baseline, Ctrl-C stops without an error.
 
-        Of many rows, few are tried first; the candidates that do best on them come first, so that
-        none that would win is left out for want of time.
+        Of many rows, few are tried first, and one fold where candidates race; those that do best
+        come first, so that none that would win is left out for want of time.
         """
         attempts: dict[str, Attempt] = {}
         waiting = list(candidates)
@@ -206,12 +214,12 @@ class CandidateRunner:
             try:
                 with unwrap_interrupts():
                     if len(attempts) == 1:
-                        waiting = self._sort_by_pilot_score(waiting)
+                        waiting = self._sort_by_promise(waiting)
                     candidate = waiting[0]
                     self.callbacks.candidate_started(candidate, len(attempts), len(candidates))
                     attempts[candidate.key] = self.evaluate(candidate, list(attempts.values()))
                     self.callbacks.candidate_finished(attempts[candidate.key])
-                waiting = waiting[1:]
+                waiting = waiting[1:] or self._late_candidate(candidates, attempts)
             except KeyboardInterrupt:
                 if not attempts:
                     raise
@@ -221,11 +229,47 @@ class CandidateRunner:
                 waiting = []
         return [attempts[candidate.key] for candidate in candidates]
 
-    def _sort_by_pilot_score(self, candidates: list[CandidateModel]) -> list[CandidateModel]:
-        """The candidates by their scores on few rows, the best first; as they are for few rows."""
-        fold = self.folds[0]
-        if fold.X.shape[0] < 2 * _PILOT_ROWS[-1]:
+    def _late_candidate(
+        self, candidates: list[CandidateModel], attempts: dict[str, Attempt]
+    ) -> list[CandidateModel]:
+        """A candidate that had no time, if none but the baseline has finished."""
+        late = [
+            c
+            for c in candidates
+            if c.eligible and (attempts[c.key].note or "").startswith(_LATE_NOTES)
+        ]
+        if not late or any(a.eligible and key != "baseline" for key, a in attempts.items()):
+            return []
+        self.hurries = False
+        first = min(late, key=self._order_of_late)
+        self.callbacks.message(
+            f"The time is up and no model has finished: {first.title} runs nevertheless."
+        )
+        return [first]
+
+    def _order_of_late(self, candidate: CandidateModel) -> tuple[bool, float]:
+        """The best of those that take no longer than the budget first, else the quickest."""
+        pilot = self.pilots.get(candidate.key, Pilot(np.inf, -np.inf))
+        is_long = self.folds.k * pilot.seconds > self.budget.seconds
+        return is_long, pilot.seconds if is_long else -pilot.score
+
+    def _sort_by_promise(self, candidates: list[CandidateModel]) -> list[CandidateModel]:
+        """The candidates by their scores on few rows or one fold, the best first.
+
+        Few rows are as they are, unless candidates race.
+        """
+        if self.folds[0].X.shape[0] >= 2 * _PILOT_ROWS[-1]:
+            self._run_pilots(candidates)
+        elif self.races:
+            self._run_first_folds(candidates)
+        else:
             return candidates
+        scores = {key: pilot.score for key, pilot in self.pilots.items()}
+        return sorted(candidates, key=lambda c: -scores.get(c.key, -np.inf))
+
+    def _run_pilots(self, candidates: list[CandidateModel]) -> None:
+        """Fit all candidates to few rows."""
+        fold = self.folds[0]
         self.callbacks.stage(f"Trying all models on {_PILOT_ROWS[-1]:,} rows")
         table = self._encoded_table(fold)
         for candidate in candidates:
@@ -235,8 +279,23 @@ class CandidateRunner:
             elif self.budget.left > 0:
                 self.pilots[candidate.key] = self._pilot(candidate, fold)
         self.callbacks.stage("Trying models")
-        scores = {key: pilot.score for key, pilot in self.pilots.items()}
-        return sorted(candidates, key=lambda c: -scores.get(c.key, -np.inf))
+
+    def _run_first_folds(self, candidates: list[CandidateModel]) -> None:
+        """Run one fold of all candidates, those that often win first, in half of the time."""
+        self.callbacks.stage("Trying all models on one fold")
+        table = self._encoded_table(self.folds[0])
+        for candidate in sorted(candidates, key=lambda c: c.key not in _OFTEN_BEST):
+            key, late = candidate.key, self.budget.left < self.budget.seconds / 2
+            if late or candidate.is_reference or candidate.find_obstacle(table) is not None:
+                continue
+            try:
+                result = self.store.find(key, 0) or self._evaluate_fold(candidate, self.folds[0])
+            except _FIT_ERRORS:  # `evaluate` will tell
+                continue
+            self.store.save(key, 0, result)
+            self.first_folds[key] = result
+            self.pilots[key] = Pilot(result.seconds, result.scores[self.scoring.deciding])
+        self.callbacks.stage("Trying models")
 
     def evaluate(self, candidate: CandidateModel, others: list[Attempt]) -> Attempt:
         """Evaluate a candidate, unless the table does not suit it or the time is up.
@@ -261,7 +320,7 @@ class CandidateRunner:
             return None
         first = self.folds[0]
         why = candidate.find_obstacle(self._encoded_table(first))
-        if why is not None or candidate.key == "baseline":
+        if why is not None or candidate.key == "baseline" or not self.hurries:
             return why
         if self.budget.left <= 0:
             return "skipped: the time is up"
@@ -275,7 +334,8 @@ class CandidateRunner:
     def _out_of_time(self, candidate: CandidateModel, done: list[FoldResult]) -> str | None:
         left = self.folds.k - len(done)
         needed = left * float(np.mean([result.seconds for result in done]))
-        if left == 0 or candidate.key == "baseline" or self.budget.allows(needed):
+        is_free = candidate.key == "baseline" or not self.hurries
+        if left == 0 or is_free or self.budget.allows(needed):
             return None
         return f"stopped after {len(done)} of {self.folds.k} folds: the time was up"
 
@@ -298,7 +358,8 @@ class CandidateRunner:
         return f"dropped after {len(done)} of {self.folds.k} folds: far behind {best.title}"
 
     def _run_fold(self, candidate: CandidateModel, number: int) -> FoldResult:
-        result = self.store.find(candidate.key, number)
+        known = self.first_folds.get(candidate.key) if number == 0 else None
+        result = known or self.store.find(candidate.key, number)
         if result is None:
             result = self._evaluate_fold(candidate, self.folds[number])
             self.store.save(candidate.key, number, result)

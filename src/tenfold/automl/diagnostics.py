@@ -224,7 +224,7 @@ def check_result(study: Study) -> list[Finding]:
 
 
 def _check_overfit(chosen: Attempt, metric: str) -> list[Finding]:
-    if chosen.key in _INTERPOLATING or len(chosen.train) == 0:
+    if chosen.key in (*_INTERPOLATING, "baseline") or len(chosen.train) == 0:
         return []
     gap = float(np.mean(chosen.train)) - chosen.mean
     scale = abs(float(np.mean(chosen.train))) or 1.0

@@ -98,7 +98,9 @@ def _run_candidates(
     budget = TimeBudget(60 * config.minutes, store.spent)
     settings = (prepared.target.task, prepared.scoring, config.seed)
     n = len(prepared.data.y)
-    return CandidateRunner(folds, *settings, budget, store, callbacks, n).run(candidates)
+    runner = CandidateRunner(folds, *settings, budget, store, callbacks, n)
+    runner.races = config.prefer == "best"
+    return runner.run(candidates)
 
 
 def _try_ensemble(
@@ -245,11 +247,12 @@ def learn(
         Fraction of the rows that is held out for the test, at most 200,000 rows.
     minutes : float
         Time budget for the candidates. Simple models come first; of many rows, those that do best
-        on few rows. The baseline always runs, and a model that falls far behind is dropped.
+        on few rows. The baseline and one model always run; one that falls far behind is dropped.
     models : list of str, optional
         Keys of the candidates, such as "ridge"; all that suit the table by default.
     prefer : {"simple", "best"}
-        Choose the simplest model within one standard error of the best, or the best.
+        Choose the simplest model within one standard error of the best, or the best. For the best,
+        every model runs one fold before any runs the others, while half of the time is left.
     yardstick : bool
         Whether to evaluate boosted trees of scikit-learn as well, for comparison only.
     seed : int
