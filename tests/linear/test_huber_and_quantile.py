@@ -153,7 +153,7 @@ def test_huber_starts_from_the_last_fit_and_says_when_it_stops_short():
     before = line(model)
     assert model.fit(X, y).n_iter_ == 0
     assert_array_equal(line(model), before)
-    with pytest.warns(ConvergenceWarning, match="max_iter=1 rounds"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 iterations"):
         HuberRegressor(max_iter=1).fit(X, y)
 
 

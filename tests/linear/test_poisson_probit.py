@@ -285,7 +285,7 @@ def test_poisson_refuses_what_is_no_count():
     model = PoissonRegressor().fit(X, y)
     with pytest.raises(ValueError, match="counts must not be negative"):
         model.score(X, y - 1)
-    with pytest.warns(ConvergenceWarning, match="max_iter=1 rounds"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 iterations"):
         PoissonRegressor(max_iter=1, tol=1e-9).fit(X, y)
 
 

@@ -322,3 +322,10 @@ def city_distances(data, n):
         for j, b in enumerate(names):
             D[i, j] = 0.0 if i == j else 1.0 / counts[a, b] if (a, b) in counts else 10.0
     return D, names, np.array([airports["country"][codes[a]] for a in names])
+
+
+def test_a_start_that_is_no_number_is_named():
+    X, start = np.ones((5, 5)) - np.eye(5), np.zeros((5, 2))
+    start[3, 1] = np.nan
+    with pytest.raises(ValueError, match="init has NaN or infinity in row 3"):
+        MDS(metric="precomputed").fit(X, init=start)

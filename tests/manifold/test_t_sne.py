@@ -200,6 +200,7 @@ def test_a_fit_says_how_it_ended():
         ({"n_components": 3, "method": "interpolation"}, "n_components=2"),
         ({"n_components": 5}, "init='random'"),
         ({"init": np.zeros((3, 2))}, "init has shape"),
+        ({"init": np.where(np.arange(40) == 7, np.nan, 0.1).reshape(20, 2)}, "infinity in row 3"),
         ({"metric": "precomputed"}, "cannot be used with metric"),
     ],
 )

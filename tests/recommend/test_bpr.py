@@ -25,7 +25,7 @@ def test_items_of_the_own_group_come_first(negatives):
 
 def test_a_step_follows_the_gradient_of_the_log_likelihood():
     rng = np.random.default_rng(0)
-    x, y, bias = rng.normal(size=(1, 3)), rng.normal(size=(2, 3)), rng.normal(size=2)
+    x, y, bias = rng.normal(size=(1, 8)), rng.normal(size=(2, 8)), rng.normal(size=2)
 
     def loss(x, y, bias):
         z = x[0] @ (y[0] - y[1]) + bias[0] - bias[1]

@@ -133,6 +133,10 @@ def test_bad_requests_are_explained(iris):
     learner = ActiveLearner(LogisticRegression()).fit(X[first], y[first])
     with pytest.raises(ValueError, match="141 rows were asked for, and the pool has 140"):
         learner.query(X[pool], 141)
+    with pytest.raises(ValueError, match="n=-1: give the number"):
+        learner.query(X[pool], -1)
+    with pytest.raises(TypeError, match="either words or numbers"):
+        learner.teach(X[:2], ["a", "b"])
     with pytest.raises(ValueError, match="2 rows came with 1 labels"):
         learner.teach(X[:2], y[:1])
     with pytest.raises(ValueError, match="new rows have 3 columns, known ones 4"):

@@ -184,8 +184,10 @@ def test_weights_are_repetitions_in_em(iris):
     [
         SelfTrainingClassifier(LogisticRegression()),
         EMClassifier(GaussianNB(var_smoothing=1e-3)),
+        LabelPropagation(),
+        LabelSpreading(),
     ],
-    ids=["self-training", "em"],
+    ids=["self-training", "em", "propagation", "spreading"],
 )
 def test_words_with_any_mark_for_no_label(model, missing, iris):
     X, _, known = iris

@@ -16,12 +16,17 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold._compiled.reductions import class_sums
 from tenfold.base.mixins import Clusterer
 from tenfold.cluster._lloyd import MAX_MEAN_IN_DEVIATIONS, inertia, label_chunk
-from tenfold.cluster._tuning import INIT_ROWS, INIT_ROWS_PER_CLUSTER, LABELS_PER_BLOCK
 from tenfold.cluster.initialization import INIT_METHODS, sample_candidates
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.math.distances import squared_distances
 from tenfold.math.linalg import to_dense
+
+# Rows of the sample that initial centers are drawn from; not swept.
+INIT_ROWS = 20_000
+INIT_ROWS_PER_CLUSTER = 100  # at least this many for each cluster
+# Labels of a block in the search for empty clusters: indexing copies them as int64. Not swept.
+LABELS_PER_BLOCK = 2**20
 
 
 class _ClusterSums(NamedTuple):

@@ -28,13 +28,14 @@ from numba import njit
 
 from tenfold._compiled.simd import aligned_zeros
 from tenfold._compiled.two_nearest import TILE_ROWS, pack_centers, transpose_rows, two_nearest
-from tenfold.cluster._tuning import (
-    DIRECT_SEARCH_SIZE,
-    ITERATIONS_WITHOUT_BOUNDS,
-    MAX_REASSIGNED_SHARE,
-    MIN_SIZE_FOR_BOUNDS,
-    SCORES_PER_BLOCK,
-)
+
+# Chosen on the KMeans cases of benchmarks/speed.py; not swept.
+DIRECT_SEARCH_SIZE = 2**16  # rows times entries of all centers up to which differences are faster
+SCORES_PER_BLOCK = 2**16  # products of rows and centers in a block of the double-precision search
+MIN_SIZE_FOR_BOUNDS = 512  # entries of all centers from which bounds cost less than a new search
+MAX_REASSIGNED_SHARE = 0.6  # share of undecided rows from which on all rows are searched
+ITERATIONS_WITHOUT_BOUNDS = 3  # iterations until bounds are tried again, then
+
 
 _FLOAT32_EPS, _FLOAT64_EPS = (float(np.finfo(dtype).eps) for dtype in (np.float32, np.float64))
 _MAX_FLOAT32_SQUARE = 1e38  # squared norms of centers whose scores do not overflow

@@ -18,13 +18,13 @@ import numpy as np
 
 from tenfold._compiled.reductions import add_rows_by_label, label_sums
 from tenfold.cluster._kmeans_assign import (
+    DIRECT_SEARCH_SIZE,
     CenterBounds,
     RowNorms,
     assign_rows,
     center_hint,
     find_nearest_centers,
 )
-from tenfold.cluster._tuning import DIRECT_SEARCH_SIZE
 from tenfold.engine.carried_columns import CarriedColumns, Hint, concatenate_columns, slice_columns
 from tenfold.engine.chunk import Chunk, split_run
 from tenfold.engine.merge_tree import merge_in_order

@@ -16,11 +16,15 @@ from tenfold.cluster._lloyd import (
     lloyd,
     summarize_data,
 )
-from tenfold.cluster._tuning import INIT_SAMPLE_SIZES, MAX_SAMPLE_BYTES
 from tenfold.cluster.initialization import INIT_METHODS, sample_candidates
 from tenfold.engine.arrays import ArraySource, SparseSource
 from tenfold.engine.rows import Rows
 from tenfold.optim.convergence import until_converged
+
+# Rows of the samples on which the centers of k-means++ are refined before all rows are used, and
+# the bytes that a sample may take. Chosen on the KMeans cases of benchmarks/speed.py; not swept.
+INIT_SAMPLE_SIZES = (20_000, 80_000)
+MAX_SAMPLE_BYTES = 2**27
 
 
 class KMeans(CentroidClusterer):

@@ -16,11 +16,13 @@ from tenfold.base.mixins import Clusterer
 from tenfold.cluster._lloyd import FinalAssignment
 from tenfold.cluster._object_rows import check_objects, holds_objects
 from tenfold.cluster._pam import MEDOID_INITS, MedoidSolution, find_medoids
-from tenfold.cluster._tuning import MAX_ROWS_WITH_ALL_PAIRS
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.math.distances import pairwise_distances
 from tenfold.math.linalg import to_dense
+
+# Rows up to which "auto" holds all distances in memory (10,000 rows: 800 MB). Not swept.
+MAX_ROWS_WITH_ALL_PAIRS = 10_000
 
 
 def _chunk_rows(chunk: Chunk) -> np.ndarray:

@@ -78,9 +78,13 @@ def slice_column(column: Any, first: int, end: int) -> Any:
 def slice_csr(X: Any, first: int, end: int, dtype: np.dtype) -> Any:
     """Rows first:end of a CSR array without a copy of their entries."""
     low, high = X.indptr[first], X.indptr[end]
-    data = X.data[low:high].astype(dtype, copy=False)
-    pointers = X.indptr[first : end + 1] - low
-    return type(X)((data, X.indices[low:high], pointers), shape=(end - first, X.shape[1]))
+    part = type(X)(
+        (end - first, X.shape[1]), dtype=dtype
+    )  # made empty: entries are not checked anew
+    part.data = X.data[low:high].astype(dtype, copy=False)
+    part.indices = X.indices[low:high]
+    part.indptr = X.indptr[first : end + 1] - low
+    return part
 
 
 def as_weights(w: np.ndarray) -> np.ndarray:

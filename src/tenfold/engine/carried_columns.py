@@ -7,6 +7,7 @@ they depend neither on the runs of a pass nor on the number of threads.
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import tempfile
@@ -265,4 +266,21 @@ def _allocate(shape: tuple[int, ...], dtype: np.dtype, mapped: bool) -> np.ndarr
 def map_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An array of zeros in a temporary file without a name, which ends with the array."""
     with tempfile.TemporaryFile() as file:  # unlinked; the mapping keeps the file
+        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        _reserve(file.fileno(), size)
         return np.memmap(file, dtype, "w+", shape=shape)
+
+
+def _reserve(file: int, size: int) -> None:
+    """Take the room of a file on its disk; a mapped file for which there is none ends a process."""
+    if size == 0 or not hasattr(os, "posix_fallocate"):
+        return
+    try:
+        os.posix_fallocate(file, 0, size)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise OSError(
+                error.errno,
+                f"no room for {size / 1e9:.1f} GB of temporary files in {tempfile.gettempdir()}: "
+                "free some, or let TMPDIR name a folder on a larger disk",
+            ) from error

@@ -169,14 +169,17 @@ class Rows:
         return total, durable or not resumed
 
     def each(
-        self, f: Callable[..., np.ndarray], *state: Any, into: str | Path | None = None
+        self, f: Callable[..., np.ndarray], *state: Any, into: str | Path | np.ndarray | None = None
     ) -> Any:
         """One output per row, in order: `f(chunk, *state)` of all chunks below each other.
 
-        With `into`, the outputs are written to that `.npy` file as they come, and the array that
-        is returned maps the file; nothing is left there if the pass fails.
+        With `into`, the outputs are written to that array, or to that `.npy` file as they come, and
+        the array that is returned maps the file; nothing is left there if the pass fails.
         """
         task = self._task(f, state)
+        if isinstance(into, np.ndarray):
+            self._fill(task, OutputArray(self.n_rows, into))
+            return into
         if into is not None:
             return self._each_to_file(task, Path(into))
         if task.chunks == 0 or (self.engine is None and task.chunks == 1):

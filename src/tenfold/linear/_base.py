@@ -13,7 +13,7 @@ from tenfold.base.mixins import Classifier, Regressor
 from tenfold.engine.arrays import ArraySource, SparseSource
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
-from tenfold.linear._tuning import INITIAL_SAMPLE_ROWS
+from tenfold.linear._thresholds import INITIAL_SAMPLE_ROWS
 
 
 class LinearRegressor(Regressor):

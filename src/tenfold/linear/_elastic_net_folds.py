@@ -15,7 +15,7 @@ from tenfold.engine.lockstep import LaneJob, run_in_lockstep
 from tenfold.engine.rows import Rows
 from tenfold.engine.second_moments import second_moments
 from tenfold.linear._lasso_gram import FullGram, GramMatrix, make_gram
-from tenfold.linear._tuning import FULL_GRAM_MAX_COLUMNS
+from tenfold.linear._thresholds import FULL_GRAM_MAX_COLUMNS
 from tenfold.linear.elastic_net import ElasticNet
 from tenfold.linear.multi_task import MultiTaskElasticNet
 from tenfold.model_selection._fold_models import FittedFolds, fit_folds

@@ -23,7 +23,7 @@ from tenfold.engine.second_moments import (
 )
 from tenfold.linear._lasso_gram_numba import add_products, products_and_squares
 from tenfold.linear._least_squares_solvers import is_varying, problem_from_moments
-from tenfold.linear._tuning import (
+from tenfold.linear._thresholds import (
     BATCH_GROWTH,
     FULL_GRAM_DIVISOR,
     FULL_GRAM_MAX_COLUMNS,

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from tenfold.linear._lasso_gram import GramMatrix
-from tenfold.linear._tuning import MIN_BATCH_COLUMNS
+from tenfold.linear._thresholds import MIN_BATCH_COLUMNS
 from tenfold.optim.coordinate_descent import (
     SWEEPS_BEFORE_ACTIVE_SET,
     PenalizedQuadratic,

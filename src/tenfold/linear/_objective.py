@@ -18,7 +18,7 @@ from tenfold.linear._loss_gradients import (
     softmax_loss_gradient,
 )
 from tenfold.linear._losses_numba import class_weight_sums
-from tenfold.linear._tuning import (
+from tenfold.linear._thresholds import (
     SMALL_TABLE_ENTRIES,
     SMALL_TABLE_ROWS,
     SOFTMAX_LOOP_MAX_CLASSES,

@@ -20,7 +20,7 @@ import numpy as np
 from tenfold.engine.chunk import Chunk
 from tenfold.linear._loss_gradients import class_major_scores, loss_targets, row_weights
 from tenfold.linear._objective import LinearObjective
-from tenfold.linear._tuning import MAX_JOINT_PARAMETERS, MIN_WORKING_SET
+from tenfold.linear._thresholds import MAX_JOINT_PARAMETERS, MIN_WORKING_SET
 from tenfold.math.linalg import to_dense
 from tenfold.math.losses import Loss, softmax_columns
 from tenfold.optim.convergence import Minimum, until_converged

@@ -21,7 +21,7 @@ from tenfold.engine.chunk import Chunk
 from tenfold.linear._base import linear_score
 from tenfold.linear._loss_gradients import row_weights
 from tenfold.linear._objective import LinearObjective
-from tenfold.linear._tuning import NEWTON_MAX_PARAMETERS
+from tenfold.linear._thresholds import NEWTON_MAX_PARAMETERS
 from tenfold.math.linalg import solve_psd
 from tenfold.math.losses import DevianceLoss, LogisticLoss, ProbitLoss, SoftmaxLoss
 from tenfold.optim.convergence import Minimum

@@ -15,7 +15,7 @@ import numpy as np
 from tenfold.engine.second_moments import second_moments
 from tenfold.linear._mapped_rows import ClassWeights, MappedRows
 from tenfold.linear._objective import LinearObjective
-from tenfold.linear._tuning import (
+from tenfold.linear._thresholds import (
     GRAM_MAX_COLUMNS,
     MAX_SAMPLE_ROWS,
     MIN_SAMPLE_ROWS,

@@ -15,7 +15,7 @@ from tenfold.linear._loss_gradients import row_weights
 from tenfold.linear._objective import LinearObjective
 from tenfold.linear._prox_newton import kkt_violations, weighted_l1_norm
 from tenfold.linear._sparse_coordinate_descent_numba import column_products, sweep_columns
-from tenfold.linear._tuning import MIN_SPARSE_WORKING_SET
+from tenfold.linear._thresholds import MIN_SPARSE_WORKING_SET
 from tenfold.optim.convergence import Minimum, until_converged
 
 _INNER_TOL_FACTOR = 0.1  # tolerance of a working set, relative to the largest violation

@@ -24,7 +24,7 @@ from tenfold.linear._base import (
     warm_start_parameters,
 )
 from tenfold.linear._loss_gradients import class_major_scores, weighted_gram
-from tenfold.linear._tuning import GRAM_MAX_COLUMNS, INITIAL_SAMPLE_ROWS, SAMPLE_DIVISOR
+from tenfold.linear._thresholds import GRAM_MAX_COLUMNS, INITIAL_SAMPLE_ROWS, SAMPLE_DIVISOR
 from tenfold.math.linalg import solve_psd, to_dense
 from tenfold.optim.convergence import Minimum, until_converged
 from tenfold.optim.line_search import MAX_HALVINGS, ROUNDING_FACTOR, SUFFICIENT_DECREASE

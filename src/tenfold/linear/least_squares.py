@@ -24,7 +24,7 @@ from tenfold.linear._least_squares_solvers import (
     solve_nonnegative,
     thin_svd,
 )
-from tenfold.linear._tuning import MAX_SPARSE_GRAM_COLUMNS
+from tenfold.linear._thresholds import MAX_SPARSE_GRAM_COLUMNS
 from tenfold.math.linalg import to_dense
 from tenfold.stats.moments import Moments
 

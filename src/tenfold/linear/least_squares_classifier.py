@@ -27,7 +27,7 @@ from tenfold.linear._least_squares_solvers import (
     thin_svd,
     with_triangular_factor,
 )
-from tenfold.linear._tuning import MAX_SPARSE_GRAM_COLUMNS
+from tenfold.linear._thresholds import MAX_SPARSE_GRAM_COLUMNS
 from tenfold.stats.moments import GramStatistic, Moments, TriangularFactor, gram_statistic
 
 

@@ -24,7 +24,7 @@ from tenfold.linear._separation import (
     Margins,
 )
 from tenfold.linear._smooth_solvers import inverse_product
-from tenfold.linear._tuning import (
+from tenfold.linear._thresholds import (
     NEWTON_MAX_PARAMETERS,
     ORDINAL_NEWTON_MAX_ENTRIES,
     PRECONDITIONER_MAX_PARAMETERS,

@@ -12,7 +12,7 @@ from tenfold.engine.rows import Rows
 from tenfold.linear._base import LinearRegressor, chunk_weight, median_and_deviation
 from tenfold.linear._quantile_lp import solve_quantile_lp
 from tenfold.linear._smoothed_pinball import PinballObjective, minimize_smoothed_pinball
-from tenfold.linear._tuning import (
+from tenfold.linear._thresholds import (
     LP_ROWS_PER_COLUMN,
     MIN_LP_ROWS,
     QUANTILE_NEWTON_MAX_COLUMNS,

@@ -103,6 +103,14 @@ def check_square(rows: Rows) -> None:
         )
 
 
+def check_finite_start(start: np.ndarray) -> None:
+    """Refuse points to start from that are no numbers."""
+    finite = np.isfinite(start).all(axis=1)
+    if not finite.all():
+        row = int(np.flatnonzero(~finite)[0])
+        raise ValueError(f"init has NaN or infinity in row {row}: give finite points")
+
+
 def check_distance_memory(n: int, copies: float, name: str, cure: str = _CURE) -> None:
     """Refuse rows so many that (n, n) matrices of their distances do not fit into memory."""
     check_memory(8.0 * copies * n * n, f"{name} of {n:,} rows", cure)

@@ -33,7 +33,7 @@ from tenfold.kernel._gradient_tiles import (
 from tenfold.kernel._input_gradients import input_gradient
 from tenfold.kernel.base import ConstantKernel, Kernel, WhiteKernel, sk
 from tenfold.kernel.stationary import RBF
-from tenfold.manifold._embedding import ManifoldModel, gather_rows
+from tenfold.manifold._embedding import ManifoldModel, check_finite_start, gather_rows
 from tenfold.math.distances import pairwise_squared_distances
 
 _CURE = "take a sample of the rows; new rows are placed by transform"
@@ -223,6 +223,7 @@ class GPLVM(ManifoldModel):
             start = np.array(self.init, np.float64)
             if start.shape != (n, k):
                 raise ValueError(f"init has shape {start.shape}, and the map ({n}, {k})")
+            check_finite_start(start)
             return start
         if self.init == "random":
             return rng.normal(size=(n, k))

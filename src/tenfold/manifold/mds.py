@@ -17,6 +17,7 @@ from tenfold.engine.rows import Rows
 from tenfold.manifold._embedding import (
     ManifoldModel,
     check_dissimilarities,
+    check_finite_start,
     check_square,
     distances_of_rows,
     distances_to_rows,
@@ -372,6 +373,7 @@ def check_start(init: Any, n: int) -> np.ndarray:
     start = np.array(init, np.float64)
     if start.ndim != 2 or len(start) != n:
         raise ValueError(f"init matrix should be of shape ({n}, n_components), not {start.shape}")
+    check_finite_start(start)
     return start
 
 

@@ -16,6 +16,7 @@ from tenfold.engine.tiled_cholesky import run_pieces
 from tenfold.manifold._embedding import (
     ManifoldModel,
     check_distance_memory,
+    check_finite_start,
     distances_of_rows,
     gather_rows,
 )
@@ -282,6 +283,7 @@ class TSNE(ManifoldModel):
             start = np.asarray(self.init, np.float32)
             if start.shape != (n, k):
                 raise ValueError(f"init has shape {start.shape}, and the map ({n}, {k})")
+            check_finite_start(start)
             return start
         if self.init == "random":
             return START_DEVIATION * rng.normal(size=(n, k))

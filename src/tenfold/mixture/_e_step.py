@@ -10,7 +10,7 @@ import numpy as np
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.merge_tree import merge
 from tenfold.mixture._protocols import Components
-from tenfold.mixture._tuning import BLOCK_ENTRIES, MIN_BLOCK_ROWS, MIN_LOG_RESPONSIBILITY
+from tenfold.mixture._thresholds import BLOCK_ENTRIES, MIN_BLOCK_ROWS, MIN_LOG_RESPONSIBILITY
 
 
 class EStepResult(NamedTuple):

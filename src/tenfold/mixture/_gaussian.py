@@ -34,7 +34,7 @@ from tenfold.mixture._moments import (
     moments_about_origin,
     repeat_weights,
 )
-from tenfold.mixture._tuning import MAX_PACKED_COLUMNS
+from tenfold.mixture._thresholds import MAX_PACKED_COLUMNS, MAX_SINGLE_COLUMNS
 
 EMPTY_WEIGHT = 10 * np.finfo(np.float64).eps  # a component with less weight has lost its rows
 
@@ -65,10 +65,15 @@ class DiagonalComponents(NamedTuple):
     def prepare(self, X: np.ndarray) -> _DiagonalView:
         n, p = X.shape
         F = np.empty((n, 2 * p))
-        D = np.subtract(X, self.origin, out=F[:, :p])
+        D = F[:, :p]
+        # Loops of numpy go along the columns, which is slow where they are few.
+        parts = [slice(j, j + 1) for j in range(p)] if p <= MAX_SINGLE_COLUMNS else [slice(p)]
+        for part in parts:
+            np.subtract(X[:, part], self.origin[part], out=D[:, part])
         if not self.expands or np.isnan(D.sum()):
             return _DiagonalView(None, np.ascontiguousarray(D.T))
-        np.multiply(D, D, out=F[:, p:])
+        for part in parts:
+            np.multiply(D[:, part], D[:, part], out=F[:, p:][:, part])
         return _DiagonalView(F, D.T)
 
     def log_joint(self, view: _DiagonalView) -> np.ndarray:

@@ -14,7 +14,7 @@ from tenfold.engine.row_random import uniforms
 from tenfold.engine.rows import Rows
 from tenfold.math.distances import nearest_centers, squared_distances_to_assigned
 from tenfold.math.linalg import to_dense
-from tenfold.mixture import _tuning
+from tenfold.mixture import _thresholds
 from tenfold.mixture._e_step import check_component_labels, iterate_blocks
 from tenfold.mixture._protocols import Components
 
@@ -42,8 +42,8 @@ def draw_initial_centers(
     rows: Rows, k: int, method: str, rng: np.random.Generator
 ) -> InitialCenters:
     """Centers from a sample of the rows, which is drawn by global row number."""
-    size = max(_tuning.INIT_ROWS, _tuning.INIT_ROWS_PER_COMPONENT * k)
-    most = max(_tuning.INIT_ENTRIES // max(rows.n_features, 1), 2 * k)
+    size = max(_thresholds.INIT_ROWS, _thresholds.INIT_ROWS_PER_COMPONENT * k)
+    most = max(_thresholds.INIT_ENTRIES // max(rows.n_features, 1), 2 * k)
     X, w = sample_candidates(rows, min(size, most), int(rng.integers(2**31)))
     X, fill = _impute_means(to_dense(X).astype(np.float64), w)
     if method == "random":
@@ -54,7 +54,8 @@ def draw_initial_centers(
     if method == "k-means++" or k == 1:
         return InitialCenters(kmeans_plusplus_init(X, w, k, rng), fill)
     runs = [
-        _run_kmeans(X, w, _draw_distant_rows(X, w, k, rng)) for _ in range(_tuning.KMEANS_RESTARTS)
+        _run_kmeans(X, w, _draw_distant_rows(X, w, k, rng))
+        for _ in range(_thresholds.KMEANS_RESTARTS)
     ]
     return InitialCenters(min(runs, key=lambda centers: _inertia(X, w, centers)), fill)
 
@@ -63,7 +64,7 @@ def _draw_distant_rows(
     X: np.ndarray, w: np.ndarray, k: int, rng: np.random.Generator
 ) -> np.ndarray:
     """k-means++ on part of the sample: the iterations of k-means make up for the rest."""
-    size = max(_tuning.PLUSPLUS_ROWS, _tuning.PLUSPLUS_ROWS_PER_COMPONENT * k)
+    size = max(_thresholds.PLUSPLUS_ROWS, _thresholds.PLUSPLUS_ROWS_PER_COMPONENT * k)
     drawn = np.sort(rng.choice(len(X), min(len(X), size), replace=False))
     return kmeans_plusplus_init(X[drawn], w[drawn], k, rng)
 
@@ -93,7 +94,7 @@ def _run_kmeans(X: np.ndarray, w: np.ndarray, centers: np.ndarray) -> np.ndarray
         return AssignmentSums(weight, sums), cost
 
     tol = _KMEANS_TOL * float(w @ (sample.X * sample.X).mean(axis=1)) / w.sum()
-    iterations = _tuning.KMEANS_ITERATIONS
+    iterations = _thresholds.KMEANS_ITERATIONS
     return lloyd(assign, centers - origin, tol=tol, max_iter=iterations).state + origin
 
 

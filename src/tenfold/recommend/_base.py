@@ -15,7 +15,7 @@ from tenfold.io.table_opener import open_table
 from tenfold.recommend._entries import SortedEntries, count_columns
 from tenfold.recommend._id_codes import find_ids
 from tenfold.recommend._rating_columns import RatingBatch, read_batches
-from tenfold.recommend._tuning import USERS_PER_BLOCK
+from tenfold.recommend._thresholds import USERS_PER_BLOCK
 from tenfold.recommend.ratings import RatingColumns, Ratings, open_ratings
 
 

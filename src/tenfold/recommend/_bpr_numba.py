@@ -2,50 +2,59 @@
 
 from __future__ import annotations
 
-from math import exp, log1p
+from math import exp, log
 
 import numpy as np
 from numba import njit
+
+from tenfold._compiled.dot_product import dot_product
+from tenfold._compiled.pair_steps import step_pair
+
+_LARGE_PRODUCT = 1e300  # above it the running product of 1 + exp(-|z|) is turned into a logarithm
 
 
 @njit(cache=True, nogil=True)
 def lower_bound(items, start, end, item):
     """First place from start to end whose item is not below the given one; items ascend."""
-    while start < end:
-        middle = (start + end) // 2
-        if items[middle] < item:
-            start = middle + 1
-        else:
-            end = middle
-    return start
+    left = end - start
+    while left > 1:  # without a branch that depends on what is found
+        half = left // 2
+        start += half * (items[start + half - 1] < item)
+        left -= half
+    return start + (left == 1 and items[start] < item)
 
 
 @njit(cache=True, nogil=True)
 def run_epoch(order, negative, users, starts, items, x, y, bias, rate, decay):
-    """One step for each rating in the order given; returns loss, ordered pairs, and all pairs."""
-    k = x.shape[1]
-    loss, right, n = 0.0, 0, 0
+    """One step for each rating in the order given; returns loss, ordered pairs, and all pairs.
+
+    Rows of x and y are padded by `pad_columns`.
+    """
+    k, shrink = x.shape[1], 1.0 - rate * decay
+    rows, columns = x.reshape(-1), y.reshape(-1)
+    loss, product, right, n = 0.0, 1.0, 0, 0
     for e in order:
-        u, i, j = users[e], items[e], negative[e]
+        u, i, j = np.int64(users[e]), np.int64(items[e]), np.int64(negative[e])
         at = lower_bound(items, starts[u], starts[u + 1], j)
         if at < starts[u + 1] and items[at] == j:
             continue  # the user likes both: they say nothing about their order
-        z = bias[i] - bias[j]
-        for c in range(k):
-            z += x[u, c] * (y[i, c] - y[j, c])
-        loss += log1p(exp(-z)) if z > -30.0 else -z
+        z = dot_product(rows, u * k, columns, i * k, k) - dot_product(
+            rows, u * k, columns, j * k, k
+        )
+        z += bias[i] - bias[j]
+        ratio = exp(-abs(z))
+        loss += max(-z, 0.0)
+        product *= 1.0 + ratio
+        if product > _LARGE_PRODUCT:
+            loss += log(product)
+            product = 1.0
         right += z > 0.0
         n += 1
-        pull = rate / (1.0 + exp(min(z, 500.0)))
-        shrink = 1.0 - rate * decay
-        for c in range(k):
-            a, b, d = x[u, c], y[i, c], y[j, c]
-            x[u, c] = shrink * a + pull * (b - d)
-            y[i, c] = shrink * b + pull * a
-            y[j, c] = shrink * d - pull * a
+        pull = rate * ((ratio if z > 0.0 else 1.0) / (1.0 + ratio))
+        step_pair(rows, u * k, columns, i * k, j * k, k, shrink, pull)
         bias[i] = shrink * bias[i] + pull
         bias[j] = shrink * bias[j] - pull
-    return loss, right, n
+    return loss + log(product), right, n
 
 
 @njit(cache=True, nogil=True)

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.source import Source
-from tenfold.recommend._tuning import MAX_BYTES_IN_MEMORY
+from tenfold.recommend._thresholds import MAX_BYTES_IN_MEMORY
 
 _FIRST_CAPACITY = 2**16  # entries
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tenfold._compiled.row_gradients import pad_columns
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.row_random import normals, uniforms
 from tenfold.optim.convergence import until_converged
@@ -137,7 +138,7 @@ class BPR(RankingScoreMixin, FactorRecommender):
         loop = until_converged(state, tol=self.tol, max_iter=self.max_iter)
         steps = self.learning_rate, self.regularization
         for x, y, bias, _ in loop:
-            x, y, bias = x.copy(), y.copy(), bias.copy()
+            x, y, bias = pad_columns(x.copy()), pad_columns(y.copy()), bias.copy()
             draws = np.random.default_rng([seed, loop.n_iter])
             order = draws.permutation(len(users))
             negative = draw_negatives(draws, len(users), self._popularity(ratings), m)
@@ -151,8 +152,8 @@ class BPR(RankingScoreMixin, FactorRecommender):
             loop.update((x, y, bias, np.array(sums)), objective=loss, change=change)
         x, y, bias, sums = loop.state
         return {
-            "user_factors_": x,
-            "item_factors_": y,
+            "user_factors_": np.ascontiguousarray(x[:, :k]),
+            "item_factors_": np.ascontiguousarray(y[:, :k]),
             "user_bias_": np.zeros(n),
             "item_bias_": bias,
             "mean_": 0.0,

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.metrics.recommendation import RankingTotals, ranking_totals
-from tenfold.recommend._tuning import USERS_PER_BLOCK
+from tenfold.recommend._thresholds import USERS_PER_BLOCK
 from tenfold.recommend.ratings import open_ratings
 
 

@@ -23,7 +23,7 @@ from tenfold.recommend._half_steps import (
     solve_implicit,
     split_cost,
 )
-from tenfold.recommend._tuning import (
+from tenfold.recommend._thresholds import (
     MIN_FACTORS_FOR_GRADIENTS,
     ROWS_PER_CHUNK,
     ROWS_PER_GRADIENT_CHUNK,

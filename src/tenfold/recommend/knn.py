@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import count
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -12,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
-from tenfold.engine.thread_pool import n_threads, run_in_threads
+from tenfold.engine.thread_pool import map_threads
 from tenfold.recommend._base import (
     Recommendations,
     Recommender,
@@ -252,7 +250,7 @@ class KNNRecommender(RegressorMixin, Recommender):
                 )
             values[rows] = self._from_residuals(answers, a, column[rows])
 
-        _run_all(predict_group, len(known))
+        map_threads(predict_group, len(known))
         return values
 
     def _from_residuals(self, answers: np.ndarray, a: int, columns: np.ndarray) -> np.ndarray:
@@ -303,7 +301,7 @@ class KNNRecommender(RegressorMixin, Recommender):
             else:
                 scores[number] = self._item_scores(profiles[number])
 
-        _run_all(score, len(profiles))
+        map_threads(score, len(profiles))
         return scores
 
     def _user_scores(
@@ -433,19 +431,3 @@ def _row_moments(entries: SortedEntries, mean: float) -> tuple[np.ndarray, np.nd
     means = np.where(entries.counts > 0, total / n, mean)
     squares = np.bincount(rows, (entries.values - means[rows]) ** 2, minlength=len(n))
     return means, np.sqrt(squares / n)
-
-
-def _run_all(work: Callable[[int], None], n: int) -> None:
-    """Call work(0), ..., work(n - 1) on all threads; the error of the lowest number is raised."""
-    numbers, problems = count(), {}
-
-    def run() -> None:
-        while (number := next(numbers)) < n and not problems:
-            try:
-                work(number)
-            except BaseException as problem:  # noqa: BLE001  a helper must hand it to the caller
-                problems[number] = problem
-
-    run_in_threads(run, min(n_threads(), n) - 1)
-    if problems:
-        raise problems[min(problems)]

@@ -20,7 +20,7 @@ from tenfold.recommend._entries import (
 )
 from tenfold.recommend._id_codes import IdCodes
 from tenfold.recommend._rating_columns import RatingBatch, read_batches
-from tenfold.recommend._tuning import ROWS_PER_CHUNK
+from tenfold.recommend._thresholds import ROWS_PER_CHUNK
 
 _MAX_RATING = 1e100  # squares of larger numbers may be out of range
 

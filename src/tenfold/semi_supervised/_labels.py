@@ -42,6 +42,25 @@ def mark_unlabeled(y: Any) -> np.ndarray:
     return y
 
 
+def number_labels(y: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Classes of an array of dtype object, which may not be sorted with -1, and their numbers.
+
+    Examples
+    --------
+    >>> number_labels(np.array(["b", -1, "a"], object))
+    (array(['a', 'b'], dtype=object), array([ 1, -1,  0]))
+    """
+    if y.dtype.kind != "O" or y.ndim != 1:
+        return None, y
+    has_label, numbers = y != UNLABELED, np.full(len(y), UNLABELED)
+    try:
+        classes, numbers[has_label] = np.unique(y[has_label], return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(each).__name__ for each in y[has_label]})
+        raise TypeError(f"labels are of several kinds: {', '.join(kinds)}") from None
+    return classes, numbers
+
+
 def split_rows(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the rows with a label, and of those without."""
     has_label = y != UNLABELED

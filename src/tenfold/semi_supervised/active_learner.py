@@ -156,6 +156,11 @@ class ActiveLearner(Saveable, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"{X.shape[0]} rows came with {len(y)} labels")
         if X.shape[1] != self.X_.shape[1]:
             raise ValueError(f"new rows have {X.shape[1]} columns, known ones {self.X_.shape[1]}")
+        if (y.dtype.kind in "OUS") != (self.y_.dtype.kind in "OUS"):
+            raise TypeError(
+                f"new labels are of type {y.dtype}, known ones of {self.y_.dtype}: give either "
+                "words or numbers"
+            )
         stack = sparse.vstack if sparse.issparse(self.X_) else np.concatenate
         self.X_ = _as_rows(stack([self.X_, X]))
         self.y_ = np.concatenate([self.y_, y])
@@ -235,6 +240,8 @@ class ActiveLearner(Saveable, MetaEstimatorMixin, BaseEstimator):
             How many; `batch_size` by default. Equal utilities are drawn at random.
         """
         n = self.batch_size if n is None else n
+        if n < 0:
+            raise ValueError(f"n={n}: give the number of rows to ask for")
         utilities = self.utilities(X)
         if n > len(utilities):
             raise ValueError(f"{n} rows were asked for, and the pool has {len(utilities)}")

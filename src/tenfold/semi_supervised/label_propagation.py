@@ -16,7 +16,7 @@ from tenfold.ensemble._members import Saveable
 from tenfold.kernel._block import kernel_product
 from tenfold.kernel.stationary import RBF
 from tenfold.neighbors.nearest_neighbors import NearestNeighbors
-from tenfold.semi_supervised._labels import mark_unlabeled, split_rows
+from tenfold.semi_supervised._labels import mark_unlabeled, number_labels, split_rows
 
 _BLOCK_BYTES = 2**26  # of kernel values between rows of the fit and of a prediction
 
@@ -50,7 +50,10 @@ class GraphLabels(Saveable):
                 "kernel='knn' has a sparse graph of n_neighbors for each row",
             )
         y = mark_unlabeled(y)
-        super().fit(X, y)  # type: ignore[misc]
+        classes, numbers = number_labels(y)
+        super().fit(X, numbers)  # type: ignore[misc]
+        if classes is not None:
+            self.classes_, self.transduction_ = classes, classes[self.transduction_]
         self.label_distributions_ = np.ascontiguousarray(self.label_distributions_)
         self.converged_ = self.n_iter_ < self.max_iter
         self.unreached_ = self._find_unreached(y)

@@ -12,7 +12,7 @@ from tenfold.engine.rows import Rows
 from tenfold.engine.shuffle import ShuffledBlock
 from tenfold.engine.thread_pool import n_threads, run_in_threads
 from tenfold.linear._base import linear_score
-from tenfold.linear._tuning import MIN_PARALLEL_PRODUCTS
+from tenfold.linear._thresholds import MIN_PARALLEL_PRODUCTS
 from tenfold.linear.stochastic._sgd_numba import (
     ADAPTIVE,
     AVERAGE_FACTOR,
@@ -165,7 +165,7 @@ def _visit_block(
     width = X.shape[1] if dense else X.nnz // X.shape[0]
     parallel = len(y) * width * len(active) > MIN_PARALLEL_PRODUCTS
     n_groups = min(n_threads(), len(active)) if parallel else 1
-    groups = iter([active[g::n_groups] for g in range(n_groups)])
+    groups = iter([active[g::n_groups].copy() for g in range(n_groups)])  # copies: compiled once
     ends = []
     average_offset = state.average_offset if state.average_offset.shape[1] else None
     l1_paid = state.l1_paid if state.l1_paid.shape[1] else None

@@ -15,7 +15,7 @@ from numba import njit
 
 from tenfold._compiled.prefetch import prefetch
 from tenfold.linear._losses_numba import loss_and_derivative
-from tenfold.linear._tuning import PREFETCH_ROWS
+from tenfold.linear._thresholds import PREFETCH_ROWS
 
 LEARNING_RATES = ("constant", "optimal", "invscaling", "adaptive", "pa1", "pa2")
 _CONSTANT, _OPTIMAL, _INVSCALING, ADAPTIVE, PA1, _PA2 = range(6)

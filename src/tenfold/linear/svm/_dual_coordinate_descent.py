@@ -21,7 +21,7 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.engine.shuffle import ShuffledBlock
 from tenfold.engine.thread_pool import n_threads, run_in_threads
-from tenfold.linear._tuning import EXTRAPOLATION_INTERVAL
+from tenfold.linear._thresholds import EXTRAPOLATION_INTERVAL
 from tenfold.linear.svm._dual_numba import (
     BALANCE,
     DUAL_VALUE,

@@ -12,7 +12,7 @@ import numpy as np
 
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
-from tenfold.linear._tuning import SVM_MIN_WORKING_COLUMNS
+from tenfold.linear._thresholds import SVM_MIN_WORKING_COLUMNS
 from tenfold.linear.svm._objective import (
     SVMObjective,
     SVMSolution,

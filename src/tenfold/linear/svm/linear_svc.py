@@ -16,7 +16,7 @@ from tenfold.linear._objective import (
     one_vs_rest_weights,
     sum_class_weights,
 )
-from tenfold.linear._tuning import SVM_NEWTON_MAX_ENTRIES, SVM_NEWTON_MAX_SPARSE_COLUMNS
+from tenfold.linear._thresholds import SVM_NEWTON_MAX_ENTRIES, SVM_NEWTON_MAX_SPARSE_COLUMNS
 from tenfold.linear.svm._crammer_singer import crammer_singer
 from tenfold.linear.svm._dual_coordinate_descent import dual_coordinate_descent
 from tenfold.linear.svm._l1_prox_newton import l1_prox_newton

@@ -7,6 +7,9 @@
 # pairs of columns then cost more than one matrix product saves. Chosen on "full, 20 rounds"
 # of benchmarks/mixtures.py; not swept.
 MAX_PACKED_COLUMNS = 40
+# Columns up to which rows are shifted and squared column by column. At 8,192 x 2 that takes a
+# tenth of the time; the two ways meet at about 16 columns.
+MAX_SINGLE_COLUMNS = 16
 # Array entries of a block of rows in the E-step (8 bytes each): a block fits a core's second-level
 # cache. Chosen on the case "full, 20 rounds" of benchmarks/mixtures.py; not swept.
 BLOCK_ENTRIES = 2**17
