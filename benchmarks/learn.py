@@ -167,8 +167,8 @@ def compare(name: str, minutes: float) -> Iterator[tuple[str, float, float]]:
         yield who, score, perf_counter() - start
     if has_flaml():
         start = perf_counter()
-        model = searched_by_flaml(X, y, seconds, "accuracy" if classes else "r2")
-        score = measure(test[target], model.predict(test.drop(columns=target)))
+        model = searched_by_flaml(plain_names(X), y, seconds, "accuracy" if classes else "r2")
+        score = measure(test[target], model.predict(plain_names(test.drop(columns=target))))
         yield "FLAML", score, perf_counter() - start
 
 
@@ -179,6 +179,11 @@ def has_flaml() -> bool:
     except ImportError:
         return False
     return True
+
+
+def plain_names(X: pd.DataFrame) -> pd.DataFrame:
+    """The table with plain names, since LightGBM, which FLAML tries, takes no others."""
+    return X.set_axis([f"x{j}" for j in range(X.shape[1])], axis=1)
 
 
 def searched_by_flaml(X: pd.DataFrame, y: pd.Series, seconds: float, metric: str) -> Any:

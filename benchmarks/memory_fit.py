@@ -22,6 +22,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "MLPClassifier": {"max_iter": 1, "random_state": 0},
     "NearestNeighbors": {"n_neighbors": 10, "keep_rows": "file"},
     "PCA": {"n_components": 5},
+    "RandomForestClassifier": {"n_estimators": 1, "max_depth": 6, "random_state": 0},
     "Ridge": {},
     "RidgeSearch": {"alpha": [0.01, 0.1, 1.0, 10.0, 100.0]},
 }
@@ -34,6 +35,7 @@ NON_NEGATIVE: dict[str, dict[str, Any]] = {
 }
 TARGETS = {"GaussianNB": "label", "LogisticRegression": "label", "Ridge": "number"}
 TARGETS |= {"RidgeSearch": "number", "MLPClassifier": "label"}
+TARGETS |= {"RandomForestClassifier": "label"}
 QUERIES = 500  # of a search among the rows of the file
 STEP = 0.005  # seconds between two looks at the memory
 

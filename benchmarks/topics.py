@@ -6,22 +6,26 @@ from collections.abc import Callable
 from functools import partial
 from importlib import util
 from itertools import pairwise
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.report import Row, Table, figure, tell, timed
-from benchmarks.timing import interleaved, seconds, undisturbed
+from benchmarks.timing import interleaved, undisturbed
 
 TITLE = "Topics"
 HEADER = ["case", "peer", "ours (s)", "peer (s)", "ratio", "target", "score ours", "peer"]
 OURS = "tenfold"
 TOPICS = 20
-AGREE = 1e-3  # share of the bound by which two fits may differ
+AGREE = 1e-3  # share of the score by which ours may be worse
 
 
 class Case(NamedTuple):
-    """One problem; the score is the bound, or the completion perplexity for "tomotopy"."""
+    """One problem; the score is the bound, or the completion perplexity of gensim and tomotopy.
+
+    Every round is another start; scores are means over rounds.
+    """
 
     name: str
     peer: str
@@ -31,11 +35,11 @@ class Case(NamedTuple):
 
 def cases() -> list[Case]:
     return [
-        Case("lda-batch", "sklearn", 5),
+        Case("lda-batch", "sklearn", 5, 2),
         Case("lda-online", "sklearn", 5),
         Case("lda-transform", "sklearn", 5),
-        Case("lda-gensim", "gensim", 20, 1),
-        Case("lda-tomotopy", "tomotopy", 1, 1),
+        Case("lda-gensim", "gensim", 20, 2),
+        Case("lda-tomotopy", "tomotopy", 1, 3),
     ]
 
 
@@ -48,29 +52,49 @@ def run(wanted: list[str], *, quick: bool) -> Table:
     missing = [case for case in chosen if util.find_spec(case.peer) is None]
     rows = [tell(case.name) or contest(case, quick=quick) for case in chosen if case not in missing]
     notes = ["11,314 messages, 10,000 words, 20 topics; 10 passes of batch, 1 of online learning"]
+    notes += ["each round from other first topics; scores are means, their time is not counted"]
     notes += ["tomotopy: sweeps to the completion perplexity of 10 batch passes, at most 200"]
     notes += [f"left out: {case.name}, {case.peer} is not installed" for case in missing]
     return Table(TITLE, HEADER, rows, notes)
+
+
+class Result(NamedTuple):
+    """Seconds to learn, and the score, which is computed afterwards."""
+
+    seconds: float
+    score: float
 
 
 def contest(case: Case, *, quick: bool) -> Row:
     X, test = read_counts(quick=quick)
     makers = {"gensim": gensim_fits, "tomotopy": tomotopy_fits}
     fits = makers.get(case.peer, sklearn_fits)(case, X, test)
-    scores: dict[str, float] = {}
+    scores: dict[str, list[float]] = {home: [] for home in fits}
 
-    def turn(home: str, _: int) -> list[float]:
-        return [seconds(lambda: scores.update({home: fits[home]()}))]
+    def turn(home: str, seed: int) -> list[float]:
+        result = fits[home](seed)
+        scores[home].append(result.score)
+        return [result.seconds]
 
     with undisturbed():
-        fits[OURS]()
+        fits[OURS](0)
     times = interleaved({h: partial(turn, h) for h in fits}, 1 if quick else case.rounds)
     ratio = times[case.peer].median / times[OURS].median
-    comparable = case.name in {"lda-batch", "lda-transform"}
-    good = not comparable or abs(scores[OURS] - scores[case.peer]) <= AGREE * abs(scores[OURS])
-    verdict = ("met" if ratio >= case.target else "missed") if good else "not counted: differs"
+    ours, theirs = (float(np.mean(scores[home])) for home in (OURS, case.peer))
+    # bounds may be higher, perplexities lower; a small share worse counts as equal
+    gain = theirs - ours if case.peer == "gensim" else ours - theirs
+    good = case.name in {"lda-online", "lda-tomotopy"} or gain >= -AGREE * abs(theirs)
+    verdict = ("met" if ratio >= case.target else "missed") if good else "not counted: worse"
     cells = [case.name, case.peer, timed(times[OURS]), timed(times[case.peer]), f"{ratio:.2f}x"]
-    return Row([*cells, f"{case.target:g}x", *(figure(scores[home], 6) for home in fits)], verdict)
+    return Row([*cells, f"{case.target:g}x", figure(ours, 6), figure(theirs, 6)], verdict)
+
+
+def clocked(learn: Callable[[], Any], score: Callable[[Any], float]) -> Result:
+    """Learn by the clock, then score what was learned."""
+    start = perf_counter()
+    learned = learn()
+    took = perf_counter() - start
+    return Result(took, float(score(learned)))
 
 
 def read_counts(*, quick: bool) -> tuple[Any, Any]:
@@ -86,7 +110,7 @@ def read_counts(*, quick: bool) -> tuple[Any, Any]:
     return X[np.sort(order[cut:])], X[np.sort(order[:cut])]
 
 
-def sklearn_fits(case: Case, X: Any, test: Any) -> dict[str, Callable[[], float]]:
+def sklearn_fits(case: Case, X: Any, test: Any) -> dict[str, Callable[[int], Result]]:
     from sklearn.decomposition import LatentDirichletAllocation as Theirs
 
     from tenfold import LatentDirichletAllocation as Ours
@@ -94,24 +118,27 @@ def sklearn_fits(case: Case, X: Any, test: Any) -> dict[str, Callable[[], float]
     homes: dict[str, Any] = {OURS: Ours, "sklearn": Theirs}
     if case.name == "lda-transform":
         fitted = {h: m(TOPICS, max_iter=2, random_state=0).fit(X) for h, m in homes.items()}
-        return {h: lambda m=m: float(m.transform(test).sum()) for h, m in fitted.items()}
+        return {
+            h: lambda _, m=m: clocked(lambda: m.transform(test), np.sum) for h, m in fitted.items()
+        }
     batch = case.name == "lda-batch"
-    parameters = {"learning_method": "batch" if batch else "online", "random_state": 0}
-    parameters |= {"max_iter": 10 if batch else 1}
+    options = {"learning_method": "batch" if batch else "online", "max_iter": 10 if batch else 1}
 
-    def fit(model: Any) -> float:
-        return float(model(TOPICS, **parameters).fit(X).score(X))
+    def fit(model: Any, seed: int) -> Result:
+        estimator = model(TOPICS, random_state=seed, **options)
+        return clocked(lambda: estimator.fit(X), lambda fitted: fitted.score(X))
 
     return {home: partial(fit, model) for home, model in homes.items()}
 
 
-def ours_in_batches(X: Any) -> Any:
+def ours_in_batches(X: Any, test: Any, seed: int) -> Result:
     from tenfold import LatentDirichletAllocation
 
-    return LatentDirichletAllocation(TOPICS, max_iter=10, random_state=0).fit(X)
+    model = LatentDirichletAllocation(TOPICS, max_iter=10, random_state=seed)
+    return clocked(lambda: model.fit(X), lambda fitted: fitted.completion_perplexity(test))
 
 
-def gensim_fits(_: Case, X: Any, test: Any) -> dict[str, Callable[[], float]]:
+def gensim_fits(_: Case, X: Any, test: Any) -> dict[str, Callable[[int], Result]]:
     from gensim.models import LdaModel
 
     starts = X.indptr
@@ -120,43 +147,51 @@ def gensim_fits(_: Case, X: Any, test: Any) -> dict[str, Callable[[], float]]:
         for a, b in pairwise(starts)
     ]
     words = {i: str(i) for i in range(X.shape[1])}
+    options = {"passes": 10, "chunksize": len(documents), "update_every": 0, "eval_every": None}
 
-    def theirs() -> float:
-        model = LdaModel(
-            documents, TOPICS, words, passes=10, chunksize=len(documents), update_every=0,
-            eval_every=None, random_state=0,
-        )  # fmt: skip
-        return completion(model.state.get_lambda(), X, test)
+    def theirs(seed: int) -> Result:
+        return clocked(
+            lambda: LdaModel(documents, TOPICS, words, random_state=seed, **options),
+            lambda model: completion(model.state.get_lambda(), X, test),
+        )
 
-    return {OURS: lambda: ours_in_batches(X).completion_perplexity(test), "gensim": theirs}
+    return {OURS: partial(ours_in_batches, X, test), "gensim": theirs}
 
 
-def tomotopy_fits(_: Case, X: Any, test: Any) -> dict[str, Callable[[], float]]:
+def tomotopy_fits(_: Case, X: Any, test: Any) -> dict[str, Callable[[int], Result]]:
     import tomotopy
 
-    goal = ours_in_batches(X).completion_perplexity(test)
     starts = X.indptr
     documents = [
         np.repeat(X.indices[a:b], X.data[a:b].astype(int)).astype(str).tolist()
         for a, b in pairwise(starts)
     ]
 
-    def theirs() -> float:
-        model = tomotopy.LDAModel(k=TOPICS, alpha=1 / TOPICS, eta=1 / TOPICS, seed=0)
+    def begin(seed: int) -> Any:
+        model = tomotopy.LDAModel(k=TOPICS, alpha=1 / TOPICS, eta=1 / TOPICS, seed=seed)
         for document in filter(None, documents):
             model.add_doc(document)
-        reached = np.inf
-        for _ in range(20):
-            model.train(10, workers=2)
-            columns = np.array([int(word) for word in model.used_vocabs])
-            topics = np.full((TOPICS, X.shape[1]), 1e-9)
-            topics[:, columns] = [model.get_topic_word_dist(k) for k in range(TOPICS)]
-            reached = completion(topics * X.sum() / TOPICS, X, test)
+        return model
+
+    def score(model: Any) -> float:
+        columns = np.array([int(word) for word in model.used_vocabs])
+        topics = np.full((TOPICS, X.shape[1]), 1e-9)
+        topics[:, columns] = [model.get_topic_word_dist(k) for k in range(TOPICS)]
+        return completion(topics * X.sum() / TOPICS, X, test)
+
+    def theirs(seed: int) -> Result:
+        goal = ours_in_batches(X, test, seed).score
+        start = perf_counter()
+        model, reached = begin(seed), np.inf
+        took = perf_counter() - start
+        for _ in range(40):
+            sweeps = clocked(lambda: model.train(5, workers=2), lambda _: score(model))
+            took, reached = took + sweeps.seconds, sweeps.score
             if reached <= goal:
                 break
-        return reached
+        return Result(took, reached)
 
-    return {OURS: lambda: ours_in_batches(X).completion_perplexity(test), "tomotopy": theirs}
+    return {OURS: partial(ours_in_batches, X, test), "tomotopy": theirs}
 
 
 def completion(topics: np.ndarray, X: Any, test: Any) -> float:
