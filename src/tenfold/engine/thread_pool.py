@@ -182,13 +182,13 @@ def map_threads(f: Callable[[int], _T], n: int) -> list[_T]:
     numbers = itertools.count()
 
     def work() -> None:
-        for i in numbers:
-            if i >= n or errors:
-                return
-            try:
+        try:
+            for i in numbers:
+                if i >= n or errors:
+                    return
                 results[i] = f(i)
-            except BaseException as error:  # noqa: BLE001 - raised again below
-                errors.append(error)
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            errors.append(error)
 
     run_in_threads(work, min(n_threads(), n) - 1)
     if errors:
