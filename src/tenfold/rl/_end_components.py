@@ -17,6 +17,7 @@ from tenfold.rl.policies import reaches
 
 _GAIN_SWEEPS = 20_000
 _GAIN_TOLERANCE = 1e-9  # of the largest reward: an average gain below counts as none
+_REST = 1e-9  # of the largest value: one below counts as nothing
 _WHOLE = 1e-9  # probability of ending below which an action counts as never ending
 
 
@@ -49,6 +50,39 @@ def check_undiscounted(mdp: MDP) -> None:
             f"discount=1: from state {state!r} the process can never end and every way costs, so "
             "its utility is not finite. Choose a discount below 1, a horizon, or terminal states"
         )
+
+
+def free_components(mdp: MDP) -> tuple[np.ndarray, np.ndarray]:
+    """States in which one can stay for ever and is paid nothing, and the pairs that do so."""
+    rewards = mdp.planning.rewards.ravel()
+    labels, kept = _end_components(mdp, _never_ends(mdp) & (rewards == 0))
+    return labels >= 0, kept.reshape(mdp.n_states, mdp.n_actions)
+
+
+def ending_actions(mdp: MDP, values: np.ndarray, best: np.ndarray) -> np.ndarray:
+    """One of the best actions of each state, such that the process comes to its end.
+
+    Where nothing is to be gained any more it may also stay for nothing. From there on backwards, a
+    state takes an action that may lead to a state which has one already.
+    """
+    policy, k = best.argmax(axis=1), mdp.n_actions
+    free, stays = free_components(mdp)
+    never = _never_ends(mdp).reshape(best.shape)
+    rests = free & (np.abs(values) <= _REST * max(1.0, float(np.abs(values).max(initial=0.0))))
+    ends = best & ~never
+    known = mdp.terminal | rests | ends.any(axis=1)
+    policy = np.where(ends.any(axis=1), ends.argmax(axis=1), policy)
+    policy = np.where(rests, (best & stays).argmax(axis=1), policy)
+    p = mdp.planning
+    pair = pair_numbers(p.indptr)
+    usable = best.ravel()[pair]
+    pair, after = pair[usable], p.next_state[usable]
+    while True:
+        leads = np.unique(pair[known[after] & ~known[pair // k]])
+        if not len(leads):
+            return policy
+        states, first = np.unique(leads // k, return_index=True)
+        policy[states], known[states] = leads[first] % k, True
 
 
 def _never_ends(mdp: MDP) -> np.ndarray:

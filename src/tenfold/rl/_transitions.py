@@ -63,7 +63,8 @@ def from_arrays(transitions: Any) -> tuple[int, int, np.ndarray, np.ndarray, np.
         )
     if isinstance(transitions, Sequence) and any(sparse.issparse(part) for part in transitions):
         return _from_sparse(transitions)
-    P = np.asarray(transitions, dtype=np.float64)
+    given = np.asarray(transitions)
+    P = given.astype(np.float64)
     if P.ndim != 3 or P.shape[0] != P.shape[2] or not P.size:
         raise ValueError(
             f"transitions has shape {P.shape}: expected (n_states, n_actions, n_states), the "
@@ -72,6 +73,10 @@ def from_arrays(transitions: Any) -> tuple[int, int, np.ndarray, np.ndarray, np.
         )
     n, k, _ = P.shape
     rows = P.reshape(n * k, n)
+    if given.dtype in (np.float16, np.float32):  # sums of rounded numbers
+        sums = rows.sum(axis=1, keepdims=True)
+        near = np.abs(sums - 1) < 4 * n * np.finfo(given.dtype).eps
+        rows = np.divide(rows, sums, out=rows, where=near)
     where = np.nonzero((rows != 0) | np.isnan(rows))
     return n, k, _row_starts(where[0], n * k), where[1].astype(np.int32), rows[where]
 

@@ -12,9 +12,10 @@ from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.rl._random_numba import draw_index, episode_seed
 from tenfold.rl._table_numba import action_probabilities
 from tenfold.rl.base import Agent
-from tenfold.rl.episodes import check_reward
+from tenfold.rl.episodes import Evaluation, check_reward, mean_interval
 from tenfold.rl.exploration import BOLTZMANN, EPSILON_GREEDY, UCB
 
+_CONSTANT_LEVEL = 0.1  # epsilon or temperature that does not decay, by default
 _METHODS = {"epsilon-greedy": EPSILON_GREEDY, "boltzmann": BOLTZMANN, "ucb": UCB}
 
 
@@ -59,8 +60,8 @@ class Bandit(Agent):
     Parameters
     ----------
     method : {"ucb", "thompson", "epsilon-greedy", "boltzmann"}
-    level : float
-        c, epsilon or temperature.
+    level : float, optional
+        c, epsilon or temperature; by default 1 for "ucb" and where it decays, else 0.1.
     decay : bool
         Whether the level of "epsilon-greedy" and "boltzmann" is divided by the number of pulls.
     n_pulls : int
@@ -92,7 +93,7 @@ class Bandit(Agent):
 
     _parameter_constraints = {
         "method": [StrOptions({*_METHODS, "thompson"})],
-        "level": [Interval(Real, 0, None, closed="neither")],
+        "level": [None, Interval(Real, 0, None, closed="neither")],
         "decay": ["boolean"],
         "n_pulls": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
@@ -104,7 +105,7 @@ class Bandit(Agent):
         self,
         method: str = "ucb",
         *,
-        level: float = 1.0,
+        level: float | None = None,
         decay: bool = False,
         n_pulls: int = 1000,
         random_state: Any = None,
@@ -133,7 +134,7 @@ class Bandit(Agent):
         arms : Arms, or list of callables
         pulls : int
         """
-        n = len(arms.means) if isinstance(arms, Arms) else len(arms)
+        n = _count_arms(arms)
         with self._work_context():
             if not hasattr(self, "history_"):
                 self.seed_ = self.draw_seed()
@@ -153,8 +154,7 @@ class Bandit(Agent):
         t = int(self.pulls_.sum())
         rng = np.random.default_rng(int(episode_seed(self.seed_, t)))
         arm = self._choose(t, rng)
-        reward = arms.draw(arm, rng) if isinstance(arms, Arms) else arms[arm](rng)
-        reward = check_reward(reward, t + 1, self.seed_)
+        reward = check_reward(_draw(arms, arm, rng), t + 1, self.seed_)
         self._sums[arm] += reward, reward * reward
         self.pulls_[arm] += 1
         taken.append(arm)
@@ -164,7 +164,9 @@ class Bandit(Agent):
         means = self._sums[:, 0] / np.maximum(self.pulls_, 1)
         if self.method == "thompson":
             return int(self._draw_means(means, rng).argmax())
-        level = self.level / (t + 1) if self.decay and self.method != "ucb" else self.level
+        falls = self.decay and self.method != "ucb"
+        level = self.level or (1.0 if falls or self.method == "ucb" else _CONSTANT_LEVEL)
+        level = level / (t + 1) if falls else level
         if self.method == "epsilon-greedy":
             level = min(level, 1.0)
         chances = np.zeros(len(means))
@@ -195,7 +197,60 @@ class Bandit(Agent):
         self.means_ = self._sums[:, 0] / np.maximum(self.pulls_, 1)
         self.best_arm_ = int(np.where(self.pulls_ > 0, self.means_, -np.inf).argmax())
 
+    def evaluate(  # pyright: ignore[reportIncompatibleMethodOverride]  a pull has no steps
+        self,
+        arms: Any,
+        episodes: int = 100,
+        *,
+        random_state: int = 0,
+        level: float = 0.95,
+    ) -> Evaluation:
+        """Mean reward of the best arm over pulls, with a confidence interval.
+
+        Parameters
+        ----------
+        arms : Arms, or list of callables
+        episodes : int
+            Pulls.
+        random_state : int
+            Seed of the pulls.
+        level : float
+            Confidence level.
+        """
+        check_is_fitted(self)
+        if _count_arms(arms) != len(self.pulls_) or episodes < 1:
+            raise ValueError(f"expected {len(self.pulls_)} arms, as learned, and at least one pull")
+        returns = np.zeros(episodes)
+        for i in range(episodes):
+            rng = np.random.default_rng(int(episode_seed(random_state, i)))
+            returns[i] = check_reward(_draw(arms, self.best_arm_, rng), i + 1, random_state)
+        interval = mean_interval(returns, level)
+        return Evaluation(float(returns.mean()), interval, returns, np.ones(episodes, np.int64))
+
     def predict(self, observations: Any) -> np.ndarray:
         """The best arm, once for each observation, which is ignored."""
         check_is_fitted(self)
         return np.full(len(observations), self.best_arm_)
+
+
+def _draw(arms: Any, arm: int, rng: np.random.Generator) -> Any:
+    return arms.draw(arm, rng) if isinstance(arms, Arms) else arms[arm](rng)
+
+
+def _count_arms(arms: Any) -> int:
+    """Number of arms; an error if they are none."""
+    if not isinstance(arms, Arms):
+        if not isinstance(arms, list | tuple) or not arms or not all(map(callable, arms)):
+            raise TypeError(
+                f"arms is {arms!r}: give Arms([...]) or a list of functions of a Generator"
+            )
+        return len(arms)
+    means = np.asarray(arms.means, dtype=np.float64)
+    if means.ndim != 1 or not len(means) or not np.isfinite(means).all():
+        raise ValueError(f"means={arms.means!r}: expected a finite number for each arm")
+    if not arms.scale >= 0 or (arms.scale == 0 and ((means < 0) | (means > 1)).any()):
+        raise ValueError(
+            f"means={arms.means!r}, scale={arms.scale!r}: with scale=0, means are probabilities; "
+            "otherwise scale is a standard deviation above 0"
+        )
+    return len(means)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.callbacks.monitor import monitor_fit
-from tenfold.callbacks.progress_bar import progress
-from tenfold.engine.blas_threads import one_blas_thread
+from tenfold.base.estimator import fit_context
 from tenfold.engine.hooks import record_value
 
 if TYPE_CHECKING:
@@ -29,6 +27,11 @@ class Agent(BaseEstimator):
     """
 
     _parameter_constraints: dict[str, Any] = {}
+
+    @property
+    def takes_names(self) -> bool:
+        """Whether states and actions are names, not numbers; `states_`, `actions_` list them."""
+        return False
 
     if TYPE_CHECKING:
 
@@ -115,8 +118,7 @@ class Agent(BaseEstimator):
     def _work_context(self) -> Iterator[None]:
         """Context of a fit: parameters checked, one BLAS thread, progress bar and checkpoint."""
         self._validate_params()
-        shown = progress() if getattr(self, "verbose", 0) else nullcontext()
-        with shown, monitor_fit(type(self).__name__, self.get_params), one_blas_thread():
+        with fit_context(self):
             yield
 
     def draw_seed(self) -> int:

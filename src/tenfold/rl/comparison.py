@@ -103,6 +103,12 @@ def compare(
     """
     if min(runs, epochs, train_episodes, test_episodes) < 1:
         raise ValueError("runs, epochs, train_episodes and test_episodes are at least 1")
+    for name, agent in agents.items():
+        if not hasattr(agent, "partial_fit"):
+            raise ValueError(
+                f"{name}: a {type(agent).__name__} does not learn from episodes; evaluate it once "
+                "with `agent.fit(mdp).evaluate(world)` and compare the means"
+            )
     returns = {name: np.zeros((runs, epochs)) for name in agents}
     for name, prototype in agents.items():
         own = world[name] if isinstance(world, Mapping) else world

@@ -182,6 +182,8 @@ class PointMass:
     def step(self, action: Any) -> Step:
         """Move the point."""
         push = float(np.clip(np.asarray(action).reshape(-1)[0], -1, 1))
+        if np.isnan(push):
+            raise ValueError(f"action {action!r}: expected a number from -1 to 1")
         self._place += push
         self._left -= 1
         reward = -(self._place**2) - 0.1 * push**2

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.io.table_opener import open_table
 from tenfold.rl._transitions import from_lists
-from tenfold.rl.mdp import MDP
+from tenfold.rl.mdp import MDP, plain_names
 from tenfold.rl.moves import as_booleans, as_numbers, column_codes, move_columns
 
 _UNVISITED = ("stay", "optimistic", "missing")
@@ -72,7 +73,7 @@ def count_moves(chunk: Chunk, columns: tuple[str, ...]) -> MoveCounts:
     return MoveCounts(np.array(states), np.array(actions), *_sum_equal(moves, ones, reward))
 
 
-class TransitionModel:
+class TransitionModel(BaseEstimator):
     r"""A process estimated from moves that were observed.
 
     .. math:: \hat T(s, a, s') = \frac{N(s, a, s') + c}{\sum_{t} (N(s, a, t) + c)}, \qquad
@@ -120,7 +121,13 @@ class TransitionModel:
         next_state: str = "next_state",
         terminated: str = "terminated",
     ) -> None:
-        self.columns = (state, action, reward, next_state, terminated)
+        self.state, self.action, self.reward = state, action, reward
+        self.next_state, self.terminated = next_state, terminated
+
+    @property
+    def columns(self) -> tuple[str, str, str, str, str]:
+        """Names of the columns."""
+        return self.state, self.action, self.reward, self.next_state, self.terminated
 
     def fit(self, moves: Any, y: Any = None) -> Self:
         """Count the moves of a table or file.
@@ -239,11 +246,12 @@ def sample_moves(mdp: MDP, n: int, policy: Any = None, random_state: int = 0) ->
         [_pick(t.probability[i:j], x) + i for i, j, x in zip(first, last, u, strict=True)]
     )
     ends = t.ends[move] | mdp.terminal[t.next_state[move]]
+    states, actions = plain_names(mdp.states), plain_names(mdp.actions)
     return {
-        "state": [mdp.states[i] for i in s],
-        "action": [mdp.actions[i] for i in a],
+        "state": [states[i] for i in s],
+        "action": [actions[i] for i in a],
         "reward": t.reward[move].tolist(),
-        "next_state": [mdp.states[i] for i in t.next_state[move]],
+        "next_state": [states[i] for i in t.next_state[move]],
         "terminated": ends.tolist(),
     }
 

@@ -10,6 +10,7 @@ import numpy as np
 from tenfold.model_selection.confidence_intervals import ConfidenceInterval
 from tenfold.rl._random_numba import episode_seed
 from tenfold.rl.environment import as_environment
+from tenfold.rl.mdp import MDP, plain_names
 
 
 class Move(NamedTuple):
@@ -65,7 +66,7 @@ def evaluate(
     """Mean return of an agent; see `Agent.evaluate`."""
     if episodes < 1:
         raise ValueError(f"episodes={episodes}: at least one is needed")
-    env = as_environment(world, max_steps)
+    env, agent = as_environment(world, max_steps), match_names(agent, world)
     returns, lengths = np.zeros(episodes), np.zeros(episodes, np.int64)
     for e in range(episodes):
         factor = 1.0
@@ -74,6 +75,43 @@ def evaluate(
             factor *= discount
             lengths[e] += 1
     return Evaluation(float(returns.mean()), mean_interval(returns, level), returns, lengths)
+
+
+class NamedAgent:
+    """An agent in a process whose states or actions have other numbers, but the same names.
+
+    Parameters
+    ----------
+    agent : fitted agent with `states_` and `actions_`
+    mdp : MDP
+    """
+
+    def __init__(self, agent: Any, mdp: MDP) -> None:
+        self.agent, self.names = agent, plain_names(mdp.states)
+        self.numbers = {name: i for i, name in enumerate(agent.states_)}
+        self.actions = {name: i for i, name in enumerate(plain_names(mdp.actions))}
+        unknown = [name for name in agent.actions_ if name not in self.actions]
+        if unknown:
+            raise ValueError(f"the world has no action {unknown[0]!r}, which the agent may take")
+
+    def act(self, observation: Any, memory: Any = None, rng: Any = None) -> tuple[Any, Any]:
+        """The action for one state of the process, and the memory of the agent."""
+        name = self.names[int(observation)]
+        if name not in self.numbers:
+            raise ValueError(f"the agent does not know state {name!r} of this world: see states_")
+        by_name = self.agent.takes_names
+        action, memory = self.agent.act(name if by_name else self.numbers[name], memory, rng)
+        return self.actions[action if by_name else self.agent.actions_[int(action)]], memory
+
+
+def match_names(agent: Any, world: Any) -> Any:
+    """The agent, which sees the states of a process under the names that it has learned."""
+    mdp, states = getattr(world, "mdp", world), getattr(agent, "states_", None)
+    if states is None or not isinstance(mdp, MDP):
+        return agent
+    names = plain_names(mdp.states), plain_names(mdp.actions)
+    is_same = not agent.takes_names and names == (states, agent.actions_)
+    return agent if is_same else NamedAgent(agent, mdp)
 
 
 def mean_interval(values: np.ndarray, level: float = 0.95) -> ConfidenceInterval:

@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval
 from tenfold.rl.base import Agent, state_numbers
-from tenfold.rl.mdp import MDP
+from tenfold.rl.episodes import Evaluation
+from tenfold.rl.mdp import MDP, plain_names
 from tenfold.rl.planner import as_mdp
 from tenfold.rl.policies import greedy_policy
 
@@ -83,6 +84,7 @@ class FiniteHorizon(Agent):
                 q[t] = mdp.action_values(values[t - 1], self.discount)
                 values[t], policy[t] = q[t].max(axis=1), greedy_policy(q[t])
         self.values_, self.q_, self.policy_ = values, q, policy
+        self.states_, self.actions_ = plain_names(mdp.states), plain_names(mdp.actions)
         return self
 
     def predict(self, observations: Any, steps_left: int | None = None) -> np.ndarray:
@@ -99,6 +101,19 @@ class FiniteHorizon(Agent):
         if not 1 <= t <= self.horizon:
             raise ValueError(f"steps_left={t}: expected a number from 1 to {self.horizon}")
         return self.policy_[t][state_numbers(observations, self.policy_.shape[1])]
+
+    def evaluate(self, world: Any, episodes: int = 100, **settings: Any) -> Evaluation:
+        """Mean return over episodes of `horizon` steps, with a confidence interval.
+
+        Parameters
+        ----------
+        world : MDP, environment or name for `gymnasium.make`
+        episodes : int
+        **settings
+            As in the other agents; `max_steps` is at most the horizon.
+        """
+        steps = min(settings.pop("max_steps", self.horizon), self.horizon)
+        return super().evaluate(world, episodes, max_steps=steps, **settings)
 
     def act(self, observation: Any, memory: Any = None, rng: Any = None) -> tuple[Any, Any]:
         """The action for one state; the memory is the number of steps that are left after it."""

@@ -223,6 +223,8 @@ def maze(
     >>> float(ValueIteration(discount=1.0).fit(world).values_[0])
     92.0
     """
+    if height < 1 or width < 1 or height * width < 2:
+        raise ValueError(f"a maze of {height} x {width} cells: at least two are needed")
     rng = np.random.default_rng(random_state)
     for _ in range(1000):
         free = rng.random((height, width)) >= walls

@@ -20,6 +20,12 @@ from tenfold.rl._transitions import (
 )
 
 
+def plain_names(names: Sequence[Hashable]) -> list[Any]:
+    """Names of states or actions as cells of a table: numbers and text, all others as text."""
+    plain = (name.item() if isinstance(name, np.generic) else name for name in names)
+    return [name if isinstance(name, int | float | str) else str(name) for name in plain]
+
+
 class MDP:
     r"""A Markov decision process with finitely many states and actions.
 
@@ -360,13 +366,13 @@ class MDP:
         return f"state {self.states[state]!r}, action {self.actions[action]!r}"
 
     def to_table(self) -> dict[str, list]:
-        """All transitions as columns, which `from_table` reads."""
-        t = self.transitions
+        """All transitions as columns, which `from_table` reads; names as numbers or text."""
+        t, states, actions = self.transitions, plain_names(self.states), plain_names(self.actions)
         pairs = pair_numbers(t.indptr)
         return {
-            "state": [self.states[s] for s in pairs // self.n_actions],
-            "action": [self.actions[a] for a in pairs % self.n_actions],
-            "next_state": [self.states[s] for s in t.next_state],
+            "state": [states[s] for s in pairs // self.n_actions],
+            "action": [actions[a] for a in pairs % self.n_actions],
+            "next_state": [states[s] for s in t.next_state],
             "probability": t.probability.tolist(),
             "reward": t.reward.tolist(),
             "terminated": (t.ends | self.terminal[t.next_state]).tolist(),

@@ -53,12 +53,29 @@ class ObservationEncoder(NamedTuple):
         """The vector of an observation."""
         if self.kind == "indicator":
             x = np.zeros(self.size)
-            x[int(observation)] = 1.0
+            x[as_state_number(observation, self.size)] = 1.0
             return x
         if self.kind == "model":
             return _row(self.model.transform([observation]))
         value = self.model(observation) if isinstance(self.model, Callable) else observation
-        return np.asarray(value, dtype=np.float64).reshape(-1)
+        x = np.asarray(value, dtype=np.float64).reshape(-1)
+        if len(x) != self.size or not np.isfinite(x).all():
+            raise ValueError(
+                f"observation {observation!r}: expected {self.size} finite numbers, as the world "
+                "gives them"
+            )
+        return x
+
+
+def as_state_number(observation: Any, n_states: int) -> int:
+    """An observation that is the number of a state; an error that names it if it is none."""
+    value = np.asarray(observation)
+    number = value.reshape(-1)[0] if value.size == 1 and value.dtype.kind in "iufb" else -1
+    if not (0 <= number < n_states and number == int(number)):
+        raise ValueError(
+            f"observation {observation!r}: states are whole numbers from 0 to {n_states - 1}"
+        )
+    return int(number)
 
 
 def _fit_to_texts(features: Any, env: Any) -> Any:

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.rl._end_components import ending_actions
 from tenfold.rl.base import Agent, state_numbers
-from tenfold.rl.mdp import MDP
+from tenfold.rl.mdp import MDP, plain_names
 from tenfold.rl.policies import greedy_policy, optimal_actions
 
 
@@ -56,6 +57,7 @@ class Planner(Agent):
                     self.converged_ = False
                 raise
         self._set_learned(learned)
+        self.states_, self.actions_ = plain_names(mdp.states), plain_names(mdp.actions)
         if not learned["converged_"]:
             warnings.warn(
                 f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations: "
@@ -93,9 +95,14 @@ def lower_bound(mdp: MDP, discount: float) -> float:
 
 
 def finish_plan(mdp: MDP, values: np.ndarray, discount: float) -> dict[str, Any]:
-    """Values after one more sweep, action values, policy, ties and bounds."""
+    """Values after one more sweep, action values, policy, ties and bounds.
+
+    Without discount the policy comes to an end, if it is worth something: going round in circles at
+    no cost ties with what pays later.
+    """
     q = mdp.action_values(values, discount)
-    V = q.max(axis=1)
+    V, best = q.max(axis=1), optimal_actions(q)
+    policy = greedy_policy(q) if discount < 1 else ending_actions(mdp, V, best)
     bounds = None
     if discount < 1:
         step = V - values
@@ -105,8 +112,8 @@ def finish_plan(mdp: MDP, values: np.ndarray, discount: float) -> dict[str, Any]
     return {
         "values_": V,
         "q_": q,
-        "policy_": greedy_policy(q),
-        "optimal_actions_": optimal_actions(q),
+        "policy_": policy,
+        "optimal_actions_": best,
         "bounds_": bounds,
     }
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from tenfold.base._sklearn import Interval
 from tenfold.optim.convergence import until_converged
-from tenfold.rl._end_components import check_undiscounted
+from tenfold.rl._end_components import check_undiscounted, free_components
 from tenfold.rl.mdp import MDP
 from tenfold.rl.planner import Planner, finish_plan, lower_bound, residual_history
 from tenfold.rl.policies import greedy_policy, optimal_actions, reaches, solve_chain
@@ -101,6 +101,7 @@ class PolicyIteration(Planner):
         if g == 1 and self.sweeps is None:
             policy = _ending_policy(mdp, policy)
         exact = self.sweeps is None
+        rests = free_components(mdp)[0] if g == 1 and exact else np.zeros(mdp.n_states, bool)
         V = np.full(mdp.n_states, lower_bound(mdp, g))
         V[mdp.terminal] = 0.0
         tol = 0.0 if exact else self.tol * (1 - g) / max(g, 1e-300) if g < 1 else self.tol
@@ -108,19 +109,15 @@ class PolicyIteration(Planner):
         changed = []
         for policy, V in loop:
             latest["values"] = V
-            P, r = mdp.chain(policy)
+            P, r = _chain(mdp, policy)
             better = solve_chain(P, r, g) if exact else _partial_evaluation(P, r, g, V, self.sweeps)
             q = mdp.action_values(better, g)
-            best = greedy_policy(q)
-            keep = optimal_actions(q)[np.arange(mdp.n_states), policy]
-            after = np.where(keep, policy, best)
+            after, value = _improve(q, policy, rests)
             changed.append(int((after != policy).sum()))
-            residual = float(np.abs(q.max(axis=1) - better).max())
+            residual = float(np.abs(value - better).max())
             change = float(changed[-1]) if exact else residual
             # the next evaluation starts from the improved values
-            loop.update(
-                (after, better if exact else q.max(axis=1)), objective=residual, change=change
-            )
+            loop.update((after, better if exact else value), objective=residual, change=change)
         learned = finish_plan(mdp, loop.state[1], g)
         history = residual_history(loop.objectives, loop.seconds) | {"changed": np.array(changed)}
         return learned | {"n_iter_": loop.n_iter, "converged_": loop.converged, "history_": history}
@@ -134,10 +131,35 @@ def _partial_evaluation(
     return V
 
 
+def _improve(q: np.ndarray, policy: np.ndarray, rests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Actions that are better than those of the policy, else these; and the best values.
+
+    Where one may rest for ever and is paid nothing, this is an action too: number -1, worth 0.
+    """
+    options = np.concatenate([q, np.where(rests, 0.0, -np.inf)[:, None]], axis=1)
+    best, keep = greedy_policy(options), optimal_actions(options)[np.arange(len(q)), policy]
+    return np.where(keep, policy, np.where(best == q.shape[1], -1, best)), options.max(axis=1)
+
+
+def _chain(mdp: MDP, policy: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+    """Transitions and rewards under a policy; to rest is an end."""
+    rests = policy < 0
+    P, r = mdp.chain(np.where(rests, mdp.available.argmax(axis=1), policy))
+    if not rests.any():
+        return P, r
+    goes_on: Any = sparse.diags_array(np.where(rests, 0.0, 1.0))
+    return sparse.csr_array(goes_on @ P), np.where(rests, 0.0, r)
+
+
 def _ending_policy(mdp: MDP, policy: np.ndarray) -> np.ndarray:
-    """The policy, or one that ends where it would go on forever."""
-    P, _ = mdp.chain(policy)
-    ends = reaches(P, np.asarray(P.sum(axis=1)).ravel() < 1 - 1e-12)
-    if ends.all():
+    """The policy, or one that ends or rests where it would go on forever."""
+    if _find_ends(mdp, policy).all():
         return policy
-    return ValueIteration(discount=1.0).fit(mdp).policy_
+    policy = ValueIteration(discount=1.0).fit(mdp).policy_
+    return np.where(_find_ends(mdp, policy) | ~free_components(mdp)[0], policy, -1)
+
+
+def _find_ends(mdp: MDP, policy: np.ndarray) -> np.ndarray:
+    """States from which the process ends under a policy."""
+    P, _ = mdp.chain(policy)
+    return reaches(P, np.asarray(P.sum(axis=1)).ravel() < 1 - 1e-12)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, Self
@@ -24,6 +26,7 @@ from tenfold.rl.environment import (
 )
 from tenfold.rl.episodes import check_reward
 from tenfold.rl.mdp import MDP
+from tenfold.rl.observations import as_state_number
 from tenfold.rl.policies import greedy_policy
 
 _CALL_STEPS = 100_000  # steps of episodes in one compiled call, at most
@@ -101,6 +104,11 @@ class TableAgent(Agent):
             raise ValueError("trace_decay goes with n_steps=1 and double=False")
 
     @property
+    def takes_names(self) -> bool:
+        """Whether states and actions are names, as after learning from a table of moves."""
+        return hasattr(self, "states_")
+
+    @property
     def update_rule(self) -> int:
         """Code of the update."""
         raise NotImplementedError(f"{type(self).__name__} has to define update_rule")
@@ -125,9 +133,9 @@ class TableAgent(Agent):
             table of moves: then the actions have their names too.
         """
         check_is_fitted(self, "q_")
-        names = getattr(self, "states_", None)
-        if names is not None:
-            return np.array(self.actions_)[self.policy_[number_names(observations, names)]]
+        if self.takes_names:
+            numbers = number_names(observations, self.states_)
+            return np.array(self.actions_)[self.policy_[numbers]]
         numbers = number_parts(observations, getattr(self, "observation_sizes_", ()))
         return self.policy_[state_numbers(numbers, len(self.q_))]
 
@@ -146,9 +154,9 @@ class EpisodeTable:
             self._start(self.mdp.available)
         else:
             self.env = as_environment(world, agent.max_steps)
+            n_actions = count_actions(self.env.action_space)
             self.sizes = observation_sizes(self.env.observation_space)
-            shape = math.prod(self.sizes), count_actions(self.env.action_space)
-            self._start(np.ones(shape, bool))
+            self._start(np.ones((math.prod(self.sizes), n_actions), bool))
 
     def _start(self, there: np.ndarray) -> None:
         """Begin with a new table, or with that of the agent."""
@@ -159,8 +167,8 @@ class EpisodeTable:
                 f"the world has {n} states and {k} actions, the agent learned about "
                 f"{known.shape[1]} and {known.shape[2]}"
             )
-        first = np.broadcast_to(np.asarray(agent.initial_q, dtype=np.float64), (n, k))
-        first = np.where(there, first, -np.inf)
+        initial = as_action_values(agent.initial_q, "initial_q", (n, k), is_finite=True)
+        first = np.where(there, initial, -np.inf)
         if self.mdp is not None:
             first[self.mdp.terminal] = 0.0
         new = np.repeat(first[None], 2 if agent.double else 1, axis=0)
@@ -186,8 +194,9 @@ class EpisodeTable:
 
     def run(self, episodes: int, optimal_q: Any) -> None:
         """Some more episodes."""
-        began = perf_counter()
-        target = None if optimal_q is None else np.asarray(optimal_q, dtype=np.float64)
+        self.began = perf_counter()
+        shape = self.tables[1].shape
+        target = None if optimal_q is None else as_action_values(optimal_q, "optimal_q", shape)
         first = len(self.history["return"])
         self._resume()
         last = first + episodes
@@ -195,15 +204,29 @@ class EpisodeTable:
         try:
             while (done := len(self.history["return"])) < last:
                 results = self._run_block(done, min(done + block, last))
-                self.history["return"] += results[:, 0].tolist()
-                self.history["length"] += results[:, 1].astype(np.int64).tolist()
-                self.history["seconds"] += [perf_counter() - began] * len(results)
+                self._record(results)
                 if target is not None:
                     self._measure(target)
                 report_objective(float(results[:, 0].mean()))
                 record_loop_state(len(self.history["return"]) - first, self._loop_state)
         finally:
             end_loop()
+
+    def _record(self, results: np.ndarray) -> None:
+        """Append returns and lengths of episodes to the history."""
+        self.history["return"] += results[:, 0].tolist()
+        self.history["length"] += results[:, 1].astype(np.int64).tolist()
+        self.history["seconds"] += [perf_counter() - self.began] * len(results)
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Episodes that are interrupted have not happened."""
+        before = self.tables[0].copy(), self.tables[1].copy()
+        try:
+            yield
+        except BaseException:
+            self.tables[0][:], self.tables[1][:] = before
+            raise
 
     def _run_block(self, first: int, last: int) -> np.ndarray:
         agent = self.agent
@@ -214,12 +237,19 @@ class EpisodeTable:
         if self.mdp is not None:
             arrays = world_arrays(self.mdp, agent.max_steps)
             episodes = (self.seed, first, how, levels)
-            compiled.run_episodes(
-                arrays, self.tables, self.memory, episodes, self.settings, self.rates, results
-            )
+            with self._whole():
+                compiled.run_episodes(
+                    arrays, self.tables, self.memory, episodes, self.settings, self.rates, results
+                )
             return results
-        for e in range(first, last):
-            results[e - first] = self._run_episode(e, how, float(levels[e - first]))
+        done = 0
+        try:
+            for done in range(last - first):
+                with self._whole():
+                    results[done] = self._run_episode(first + done, how, float(levels[done]))
+        except BaseException:
+            self._record(results[:done])
+            raise
         return results
 
     def _run_episode(self, number: int, how: int, level: float) -> tuple[float, int]:
@@ -229,12 +259,12 @@ class EpisodeTable:
         env: Any = self.env
         rule, discount, steps, decay, _ = self.settings
         compiled.begin_episode(self.memory)
-        s = int(number_parts([env.reset(seed=own)[0]], self.sizes)[0])
+        s = self._state_number(env.reset(seed=own)[0], 0, own)
         a = compiled.choose_action(self.tables, s, how, level, uniform(luck, 0))
         total, t, ends = 0.0, 0, 0
         while not ends:
             after, reward, terminated, truncated, _ = env.step(int(a))
-            t, after = t + 1, int(number_parts([after], self.sizes)[0])
+            t, after = t + 1, self._state_number(after, t + 1, own)
             reward = check_reward(reward, t, own)
             total += reward
             ends = 1 if terminated else 2 if truncated or t >= self.agent.max_steps else 0
@@ -249,6 +279,13 @@ class EpisodeTable:
             )
             s, a = after, b
         return total, t
+
+    def _state_number(self, observation: Any, step: int, seed: int) -> int:
+        """The state that an observation stands for; an error that names the step if it is none."""
+        try:
+            return as_state_number(number_parts([observation], self.sizes)[0], len(self.tables[1]))
+        except ValueError as problem:
+            raise ValueError(f"step {step} of the episode with seed {seed}: {problem}") from None
 
     def extend_rates(self, size: int) -> None:
         """Learning rates of the visits up to `size`."""
@@ -304,11 +341,26 @@ def number_parts(observations: Any, sizes: tuple[int, ...]) -> Any:
     return np.ravel_multi_index(tuple(parts.T.astype(np.int64)), sizes)
 
 
+def as_action_values(
+    values: Any, name: str, shape: tuple[int, int], *, is_finite: bool = False
+) -> np.ndarray:
+    """Values of all actions as an array; an error that names them if they cannot be."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim > 0 and array.shape != shape:
+        raise ValueError(f"{name} has shape {array.shape}: expected {shape}, states by actions")
+    if np.isnan(array).any() or (is_finite and np.isinf(array).any()):
+        raise ValueError(f"{name} holds numbers that are not finite")
+    return np.broadcast_to(array, shape)
+
+
 def number_names(observations: Any, names: list) -> np.ndarray:
-    """Names of states as their numbers in a list."""
+    """Names of states as their numbers in a list; what is no name may be one as text."""
     numbers = {name: i for i, name in enumerate(names)}
     try:
-        return np.array([numbers[state] for state in observations], dtype=np.int64)
+        return np.array(
+            [numbers[state if state in numbers else str(state)] for state in observations],
+            dtype=np.int64,
+        )
     except (KeyError, TypeError) as problem:
         raise ValueError(f"state {problem} is not among those of the moves: see states_") from None
 

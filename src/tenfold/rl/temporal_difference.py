@@ -48,7 +48,9 @@ class QLearning(TableAgent):
         Whether two tables choose and evaluate the best next action (double Q-learning), which
         removes the optimism of the maximum of noisy values.
     n_steps : int
-        Rewards that are summed before the next state is evaluated.
+        Rewards that are summed before the next state is evaluated. Beyond one they are those of
+        the behavior, not of the best actions: Q converges to optimal values only as exploration
+        vanishes.
     trace_decay : float, optional
         Watkins's Q(lambda): every error is shared with the moves before, less by the factor
         discount * trace_decay for each step. None: no traces.
@@ -288,7 +290,17 @@ def td_update(
     """
     s, a, reward, after = move
     table = np.array(q, dtype=np.float64)[None]
-    k = table.shape[2]
+    if table.ndim != 3:
+        raise ValueError(f"q has shape {table.shape[1:]}: expected (n_states, n_actions)")
+    n, k = table.shape[1:]
+    chosen = [a] if next_action is None else [a, next_action]
+    for numbers, size, what in (([s, after], n, "state"), (chosen, k, "action")):
+        if not all(isinstance(i, int | np.integer) and 0 <= i < size for i in numbers):
+            raise ValueError(
+                f"{what}s {numbers} of the move: expected numbers from 0 to {size - 1}"
+            )
+    if not np.isfinite(reward):
+        raise ValueError(f"the reward of the move is {reward}: expected a finite number")
     tables = (table, np.zeros(table.shape[1:], np.int64), np.zeros(k), np.zeros(k))
     rule = compiled.Q_LEARNING if next_action is None else compiled.SARSA
     follow = 0 if next_action is None else next_action

@@ -127,6 +127,8 @@ class TextGame:
         """Give a command."""
         if self._room < 0:
             raise RuntimeError("call reset() before step(), and after the end of an episode")
+        if not 0 <= action < len(self.commands):
+            raise ValueError(f"command {action!r}: there are 0 to {len(self.commands) - 1}")
         verb, thing = self.commands[int(action)].split()
         self._left -= 1
         reward, done = -0.1, False
