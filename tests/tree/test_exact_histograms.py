@@ -23,7 +23,7 @@ from tenfold.tree._fixed_point_numba import (
 )
 from tenfold.tree._gradient_split_numba import GAIN
 from tenfold.tree._growing_tree import GrowingTree, TreeShape
-from tenfold.tree._histogram_numba import add_fine_rows, add_packed_rows, make_table
+from tenfold.tree._histogram_numba import add_rows, make_table
 from tenfold.tree._losses import exact_mean, weighted_quantile
 from tenfold.tree._losses_numba import exponentials
 from tenfold.tree._nodes import (
@@ -50,10 +50,8 @@ def histogram(bins, words, layout, width, rows=None):
     n, p = bins.shape
     rows = np.arange(n, dtype=np.int32) if rows is None else rows
     table, sums = make_table(p, width), np.zeros((p * width, 3), np.int64)
-    if layout == FINE:
-        add_fine_rows(bins.ravel(), p, rows, 0, len(rows), *words, BLOCK_ROWS[FINE], table, sums)
-    else:
-        add_packed_rows(bins.ravel(), p, rows, 0, len(rows), words[0], layout, table, sums)
+    step = BLOCK_ROWS[layout]
+    add_rows(bins.ravel(), p, rows, 0, len(rows), *words, layout, step, table, sums)
     assert not table.any()
     return sums.reshape(p, width, 3)
 

@@ -4,8 +4,9 @@ Plain loops are compiled by numba (`reductions`, `likelihoods`, `checksums`). Wh
 nor a compiler finds the fast arrangement, a kernel is written in LLVM IR (`nearest_centers`,
 `gram`), or a single instruction or library call is emitted (`prefetch`, `work_counter`, `gemm`).
 Each module names the case of `benchmarks` that runs it, and the gain where one was measured.
-`code_cache` lets several processes compile at once, `code_library` compiles inner functions once,
-`compile_interrupts` lets Ctrl-C wait for numba.
+`code_cache` lets several processes compile at once, `code_library` and `inner_functions` compile
+less of what only compiled code calls, `compile_interrupts` and `compile_garbage` let Ctrl-C and
+Python's collector wait for numba.
 """
 
 from tenfold._compiled import (  # noqa: F401 - before anything is compiled

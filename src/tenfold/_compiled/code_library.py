@@ -2,10 +2,10 @@
 
 numba optimizes every function with all that it calls and makes machine code of it, also if Python
 can never call it: the innermost of ten functions is optimized ten times, and nine times in vain.
-Here a function without a wrapper for Python (`no_cpython_wrapper`, and whatever `overload` gives)
-waits as it is until a function that Python calls is linked with it. The result is the same
-function; a first fit takes about half of the time to compile. These are inner parts of numba: with
-another version than the tested one, numba compiles in its own way.
+Here a function without a wrapper for Python (`inner_functions`, `no_cpython_wrapper`, and whatever
+`overload` gives) waits as it is until a function that Python calls is linked with it. The result
+is the same function; a first fit takes about half of the time to compile. These are inner parts of
+numba: with another version than the tested one, numba compiles in its own way.
 """
 
 # ruff: noqa: SLF001 - numba's own libraries of code, whose steps come in another order here
@@ -17,6 +17,9 @@ from llvmlite import binding
 from numba import version_info
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.environment import lookup_environment
+
+from tenfold._compiled import compile_garbage  # noqa: F401 - before anything is compiled
+from tenfold._compiled.inner_functions import use_twins
 
 _WRAPPER = "_ZN7cpython"  # how the names of wrappers for Python begin
 _ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of environments of functions begin
@@ -127,3 +130,4 @@ def set_env(self: Any, env_name: str, env: Any) -> None:
 if version_info[:2] == _TESTED:
     JITCPUCodegen._library_class = WaitingCodeLibrary
     JITCPUCodegen.set_env = set_env
+    use_twins()

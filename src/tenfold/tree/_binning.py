@@ -24,7 +24,7 @@ from tenfold.engine.source import Source, concatenate_chunks, select_rows
 from tenfold.engine.spool import SpoolFile
 from tenfold.engine.task import FoldTask
 from tenfold.engine.thread_pool import n_threads, run_in_threads
-from tenfold.tree._binning_numba import CELLS, assign_bins, assign_category_bins, fill_cells
+from tenfold.tree._binning_numba import CELLS, assign_bins, assign_category_bins, count_lower
 
 SAMPLE_ROWS = 200_000
 _SAMPLE_BYTES = 2**29  # of the sample, where rows are so wide that 200,000 of them are more
@@ -253,10 +253,8 @@ def _search_table(thresholds: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, 
             width = dtype.type(CELLS) / (b - a)
         if np.isfinite(width):
             low[j], scale[j] = a, width
-    starts = np.zeros((p, CELLS + 1), np.uint16)
     used = np.count_nonzero(rounded < np.inf, axis=1)
-    fill_cells(rounded, used, low, scale, starts)
-    return rounded, low, scale, starts
+    return rounded, low, scale, count_lower(rounded, used, low, scale)
 
 
 def _round_down(table: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -12,10 +12,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tenfold.tree._compile_options import LOOP
+
 CELLS = 1024  # of a column
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def cell_of(x, low, scale):
     """Number of the cell of a value; it never falls as x grows."""
     place = (x - low) * scale
@@ -26,18 +28,20 @@ def cell_of(x, low, scale):
     return np.uintp(place)
 
 
-@njit(cache=True, nogil=True)
-def fill_cells(thresholds, counts, low, scale, starts):
-    """Number of thresholds in lower cells, for each column and cell."""
-    for j in range(len(counts)):
-        k = np.uintp(0)
-        for c in range(CELLS + 1):
-            while k < counts[j] and cell_of(thresholds[j, k], low[j], scale[j]) < np.uintp(c):
-                k += np.uintp(1)
-            starts[j, c] = k
+def count_lower(
+    thresholds: np.ndarray, counts: np.ndarray, low: np.ndarray, scale: np.ndarray
+) -> np.ndarray:
+    """Number of thresholds in lower cells, for each column and cell, and all of them."""
+    starts = np.zeros((len(counts), CELLS + 1), np.uint16)
+    with np.errstate(invalid="ignore", over="ignore"):
+        places = (thresholds - low[:, None]) * scale[:, None]
+    cells = np.clip(np.nan_to_num(places), 0, CELLS - 1).astype(np.intp)  # see `cell_of`
+    for j, count in enumerate(counts):
+        starts[j, 1:] = np.cumsum(np.bincount(cells[j, :count], minlength=CELLS))
+    return starts
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def assign_bins(X, thresholds, low, scale, starts, missing, out):
     """Number of thresholds below each value; `missing` for NaN."""
     one = np.uintp(1)
@@ -58,7 +62,7 @@ def assign_bins(X, thresholds, low, scale, starts, missing, out):
             out[i, j] = k
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def assign_category_bins(X, j, categories, bins, missing, out):
     """Bin of the category of each row in column j; `missing` for NaN and unknown ones."""
     for i in range(X.shape[0]):

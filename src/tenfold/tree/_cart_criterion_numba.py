@@ -21,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tenfold.tree._cart_sort_numba import HOT, INNER, key_code, key_row
+from tenfold.tree._cart_sort_numba import key_code, key_row
+from tenfold.tree._compile_options import HOT, INNER
 
 GINI, ENTROPY, SQUARED, POISSON, ABSOLUTE, NO_CRITERION = range(6)
 

@@ -17,7 +17,7 @@ from numba.extending import overload
 
 from tenfold.tree._cart_criterion_numba import MONOTONE, GiniRules, SquaredRules
 from tenfold.tree._cart_node_numba import find_split, measure_node, mix_bits, partition_rows
-from tenfold.tree._cart_sort_numba import ENTRY, HOT, INNER, INNER_OVERLOAD
+from tenfold.tree._compile_options import HOT, INNER, INNER_OVERLOAD, LOOP
 
 # Entries of `state`: nodes, nodes in the frontier, pending nodes, leaves.
 _COUNT, _FRONTIER, _PENDING, _LEAVES = 0, 1, 2, 3
@@ -43,7 +43,7 @@ def _evaluate(data, rules, rows, nodes, values, at, scratch):
     if score == -np.inf or (rules.min_decrease > 0.0 and gain + _EPSILON < rules.min_decrease):
         node.feature = -1
         return False
-    node.gain = max(gain, 0.0)
+    node.gain = 0.0 if gain < 0.0 else gain  # noqa: FURB136 - less to compile
     splits_again = node.depth + 1 < rules.max_depth
     partition_rows(data, rows, nodes, at, code, place, splits_again, scratch)
     return True
@@ -93,7 +93,7 @@ def _add_children(data, rules, rows, nodes, values, state, at, scratch):
     return left
 
 
-@njit(**ENTRY)
+@njit(**LOOP)
 def grow_depth_first(data, rules, rows, nodes, values, state, scratch, local_rows):
     """Split nodes of the frontier until it is empty; False if the table is full.
 
@@ -153,7 +153,7 @@ def _pop(nodes, state):
     return top
 
 
-@njit(**ENTRY)
+@njit(**LOOP)
 def grow_best_first(data, rules, rows, nodes, values, state, scratch):
     """Split the node with the largest gain until there are enough leaves; False if full."""
     at, end = np.int64(0), state[_COUNT]  # nodes from `at` to `end` wait for their evaluation
@@ -178,7 +178,7 @@ def grow_best_first(data, rules, rows, nodes, values, state, scratch):
     return True
 
 
-@njit(**ENTRY)
+@njit(**LOOP)
 def copy_rows(codes, table, rows, local_codes, local_table):
     """Copy some rows to the first places of other tables of codes and targets."""
     for i in range(len(rows)):
@@ -189,17 +189,24 @@ def copy_rows(codes, table, rows, local_codes, local_table):
             local_table[i, k] = table[row, k]
 
 
-@njit(**ENTRY)
-def order_nodes(nodes, values, top_rows):
+def order_nodes(
+    nodes: np.ndarray, values: np.ndarray, top_rows: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and values in their final order.
 
     Depth first, children side by side; nodes whose parent has more than `top_rows` rows come
     first. So numbers do not depend on how the growth of the tree was cut into parts.
     """
-    n, n_top = len(nodes), 1
-    for i in range(n):
-        n_top += 2 * np.int64(nodes[i].feature >= 0 and nodes[i].n_rows > top_rows)
-    stack, ordered, own = np.zeros(n, np.int64), nodes.copy(), values.copy()
+    ordered, own = nodes.copy(), values.copy()
+    has_top_children = (nodes["feature"] >= 0) & (nodes["n_rows"] > top_rows)
+    n_top, stack = 1 + 2 * int(has_top_children.sum()), np.zeros(len(nodes), np.int64)
+    _put_in_order(nodes, values, top_rows, n_top, stack, ordered, own)
+    return ordered, own
+
+
+@njit(**LOOP)
+def _put_in_order(nodes, values, top_rows, n_top, stack, ordered, own):
+    """Set the nodes after the root, and their values; the first `n_top` are those at the top."""
     top, below, depth = 1, n_top, 1
     while depth > 0:
         depth -= 1
@@ -218,4 +225,3 @@ def order_nodes(nodes, values, top_rows):
             stack[depth + 1 - side] = child + side
         node.left = child
         depth += 2
-    return ordered, own

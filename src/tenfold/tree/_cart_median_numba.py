@@ -17,7 +17,8 @@ import numpy as np
 from numba import njit
 
 from tenfold.tree._cart_criterion_numba import TARGETS, WEIGHT, is_large_enough, keeps_order
-from tenfold.tree._cart_sort_numba import INNER, key_code, key_row, make_key, sort_keys
+from tenfold.tree._cart_sort_numba import key_code, key_row, make_key, sort_keys
+from tenfold.tree._compile_options import INNER
 
 
 class MedianScratch(NamedTuple):

@@ -45,16 +45,8 @@ from tenfold.tree._cart_criterion_numba import (
 )
 from tenfold.tree._cart_median_numba import rank_targets, scan_absolute
 from tenfold.tree._cart_random_numba import code_value, search_random
-from tenfold.tree._cart_sort_numba import (
-    HOT,
-    HOT_OVERLOAD,
-    INNER,
-    INNER_OVERLOAD,
-    key_code,
-    key_row,
-    make_key,
-    sort_keys,
-)
+from tenfold.tree._cart_sort_numba import key_code, key_row, make_key, sort_keys
+from tenfold.tree._compile_options import HOT, HOT_OVERLOAD, INNER, INNER_OVERLOAD
 
 # A node while its tree grows: `feature` -1 is a leaf; `start`, `end` are its rows in the list of
 # rows; `low`, `high` bound its value; `frontier` and `pending` are lists of node numbers.
@@ -227,10 +219,13 @@ def measure_node(data, rules, rows, nodes, values, at, scratch):
         impurity += 1.0
     elif rules.criterion in (SQUARED, POISSON):
         impurity += np.float64(moment) * rules.moment_unit / w / rules.n_outputs
-    node.impurity = 0.0 if is_pure else max(impurity, 0.0)
+    node.impurity = 0.0 if is_pure or impurity < 0.0 else impurity
     node.weight, node.n_rows = w, node.end - node.start
     if rules.has_monotone:
-        values[at, 0] = min(max(values[at, 0], node.low), node.high)
+        if values[at, 0] < node.low:  # noqa: PLR1730 - less to compile
+            values[at, 0] = node.low
+        if values[at, 0] > node.high:  # noqa: PLR1730
+            values[at, 0] = node.high
         if rules.criterion <= ENTROPY and sums.shape[1] > 1:
             values[at, 1] = 1.0 - values[at, 0]
     facts = NodeFacts(weight, squares, score, node.low, node.high)
@@ -291,8 +286,8 @@ def _fill_keys(data, rules, rows, start, end, feature, codes, keys, held):
         else:
             keys[0, m] = key
             m += 1
-            low = min(low, code)
-            high = max(high, code)
+            low = code if code < low else low  # noqa: FURB136 - less to compile
+            high = code if code > high else high  # noqa: FURB136
     return m, low, high
 
 
@@ -364,7 +359,7 @@ def _search_best(data, rules, rows, start, end, feature, codes, seed, facts, scr
     keys, n, direction = scratch.keys, end - start, RIGHT
     if len(data.order) > 0:
         m = _copy_sorted_keys(data, rules, start, end, feature, scratch)
-        low, high = key_code(keys[0, 0]), key_code(keys[0, max(m - 1, 0)])
+        low, high = key_code(keys[0, 0]), key_code(keys[0, m - 1 if m > 0 else 0])
     else:
         m, low, high = _fill_keys(data, rules, rows, start, end, feature, codes, keys, scratch.held)
     if m == 0 or (low == high and m == n):
@@ -436,7 +431,9 @@ def find_split(data, rules, rows, nodes, at, facts, scratch):
     start, end, seed = node.start, node.end, node.seed
     drawn, useful, best, best_code, place = np.int64(0), 0, -np.inf, np.int64(0), -1
     while drawn < p and (drawn < rules.max_features or useful == 0):
-        count = max(min(rules.max_features - drawn, group), 1)
+        count = rules.max_features - drawn
+        count = group if count > group else count  # noqa: FURB136 - less to compile
+        count = 1 if count < 1 else count  # noqa: FURB136
         _draw_columns(draws, drawn, drawn + count, seed)
         if len(data.order) == 0:
             _gather_codes(data, rows, start, end, draws, drawn, count, scratch.codes)
@@ -462,7 +459,8 @@ def partition_rows(data, rows, nodes, at, code, place, splits_again, scratch):
     If no value is missing here, missing values will go to the side with more weight.
     `splits_again` says whether a child may be split.
     """
-    node, codes = nodes[at], scratch.codes[max(place, 0)]
+    node = nodes[at]
+    codes = scratch.codes[place if place > 0 else 0]  # noqa: FURB136 - less to compile
     start, end, feature = node.start, node.end, node.feature
     if place < 0:
         for i in range(start, end):

@@ -32,7 +32,8 @@ from tenfold.tree._cart_criterion_numba import (
     score_sides,
 )
 from tenfold.tree._cart_median_numba import scan_absolute
-from tenfold.tree._cart_sort_numba import HOT, HOT_OVERLOAD, INNER, make_key, sort_keys
+from tenfold.tree._cart_sort_numba import make_key, sort_keys
+from tenfold.tree._compile_options import HOT, HOT_OVERLOAD, INNER
 
 _SIGN_BIT, _ALL_BITS = 0x80000000, 0xFFFFFFFF
 _CUT_SALT = np.uint64(0xD6E8FEB86659FD93)

@@ -6,19 +6,10 @@ digit by digit, over the bits in which the codes of the node differ; few keys by
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
-# Options of functions that are called from Python, of those that compiled code calls and that
-# allocate no memory ("_nrt"), and of the latter if they are called for each column or row (tables
-# are long arguments). Those of overloads are the same without a cache.
-ENTRY: Any = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-INNER: Any = ENTRY | {"no_cpython_wrapper": True, "_nrt": False}
-HOT: Any = INNER | {"forceinline": True}
-INNER_OVERLOAD: Any = {name: INNER[name] for name in INNER if name != "cache"}
-HOT_OVERLOAD: Any = INNER_OVERLOAD | {"forceinline": True}
+from tenfold.tree._compile_options import HOT, INNER
 
 _INSERTION_ROWS = 32  # keys that are sorted by insertion
 _DIGIT_BITS = 8  # of a digit; more streams of writing than 256 fall out of the cache
@@ -83,7 +74,7 @@ def sort_keys(keys, m, low, high, counts):
     span, bits = high - low, 0
     while span >> bits > 0:
         bits += 1
-    passes = max((bits + _DIGIT_BITS - 1) // _DIGIT_BITS, 1)
+    passes = (bits + _DIGIT_BITS - 1) // _DIGIT_BITS if bits > 0 else 1
     width = (bits + passes - 1) // passes
     for digit in range(passes):
         _sort_digit(keys, digit & 1, m, low, digit * width, (1 << width) - 1, counts)

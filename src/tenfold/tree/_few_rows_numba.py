@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tenfold.tree._compile_options import INNER, LOOP
 from tenfold.tree._fixed_point_numba import FINE, unpack_word
 from tenfold.tree._gradient_split_numba import (
     COLUMN,
@@ -30,24 +31,24 @@ from tenfold.tree._gradient_split_numba import (
     find_only_split,
     node_value,
 )
-from tenfold.tree._histogram_numba import add_fine_rows, add_packed_rows
+from tenfold.tree._histogram_numba import add_rows, make_table
 from tenfold.tree._row_lists_numba import finish_leaf, part_few_rows
 
 # integers of a node: left child or -1, depth, path from the root, its rows in the list, histogram
 LEFT, DEPTH, PATH, FIRST, END, HISTOGRAM = 0, 1, 2, 3, 4, 5
 N_PLACES = 6
-N_FREE, N_WAITING = 0, 1  # counts of histograms that are free, and of nodes that wait
+FREE, WAITING = 0, 1  # rows of a table: histograms that are free, nodes that wait; first how many
 MAX_LEAVES = 62  # so that a path is a number of 63 bits
 
 
-@njit(cache=True, nogil=True)
-def _add_cells(bins, p, rows, first, end, words, layout, sign, sums):
+@njit(**INNER)
+def _add_cells(bins, p, rows, first, end, word, second, layout, sign, sums):
     """Add the cells of some rows to a histogram, or subtract them."""
     width = np.uintp(len(sums) // p)
     for t in range(np.uintp(first), np.uintp(end)):
         i = np.uintp(rows[t])
-        y = words[1][i] if layout == FINE else np.int64(0)
-        g, h, count = unpack_word(words[0][i], y, layout)
+        y = second[i] if layout == FINE else np.int64(0)
+        g, h, count = unpack_word(word[i], y, layout)
         g, h, count, at = sign * g, sign * h, sign * count, i * np.uintp(p)
         for j in range(np.uintp(p)):
             k = j * width + np.uintp(bins[at + j])
@@ -56,41 +57,14 @@ def _add_cells(bins, p, rows, first, end, words, layout, sign, sums):
             sums[k, 2] += count
 
 
-@njit(cache=True, nogil=True)
-def _clear(bins, p, rows, first, end, sums):
-    """Set a histogram of some rows to zeros."""
-    width = len(sums) // p
-    if end - first >= width // 4:
-        sums[:] = 0
-        return
-    for t in range(np.uintp(first), np.uintp(end)):
-        at = np.uintp(rows[t]) * np.uintp(p)
-        for j in range(np.uintp(p)):
-            k = j * np.uintp(width) + np.uintp(bins[at + j])
-            sums[k, 0] = sums[k, 1] = sums[k, 2] = 0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _move_rows(bins, p, rows, first, end, words, layout, step, table, small, large):
-    """Add some rows to a histogram of zeros, and subtract them from another, if it has cells."""
-    if end - first < len(small) // p:  # fewer than there are words to unpack
-        _add_cells(bins, p, rows, first, end, words, layout, 1, small)
-        if len(large) > 0:
-            _add_cells(bins, p, rows, first, end, words, layout, -1, large)
-        return
-    if layout == FINE:
-        add_fine_rows(bins, p, rows, first, end, words[0], words[1], step, table, small)
-    else:
-        add_packed_rows(bins, p, rows, first, end, words[0], layout, table, small)
-    for k in range(len(large)):
-        for c in range(3):
-            large[k, c] -= small[k, c]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _start(sums, columns, limits, integers, numbers):
-    """Make the root of the histogram of all rows."""
-    width = len(sums) // len(columns)
+@njit(**INNER)
+def _start(bins, rows, word, second, layout, step, columns, limits, nodes, room):
+    """Make the root and its histogram, that of all rows."""
+    (integers, numbers, places), (histograms, table, lists, _, _) = nodes, room
+    p, n_rows, place = len(columns), len(rows), lists[FREE, lists[FREE, 0]]
+    lists[FREE, 0] -= 1
+    sums, width = histograms[place], histograms.shape[1] // p
+    add_rows(bins, p, rows, np.int64(0), n_rows, word, second, layout, step, table, sums)
     for b in range(width):
         for c in range(3):
             integers[0, G + c] += sums[b, c]
@@ -100,14 +74,16 @@ def _start(sums, columns, limits, integers, numbers):
     numbers[0, LOWER], numbers[0, UPPER] = -np.inf, np.inf
     for j in range(len(columns)):
         columns[j, HAS_MISSING] = sums[(j + 1) * width - 1, 2] > 0
+    places[0, LEFT], places[0, DEPTH], places[0, PATH] = -1, 0, 1
+    places[0, FIRST], places[0, END], places[0, HISTOGRAM] = 0, n_rows, place
 
 
-@njit(cache=True, nogil=True)
-def _take_best(waiting, counts, numbers, places, depth_wise):
+@njit(**INNER)
+def _take_best(lists, numbers, places, depth_wise):
     """Take the node that is split next out of those that wait."""
-    best = 0
-    for i in range(1, counts[N_WAITING]):
-        a, b = waiting[i], waiting[best]
+    best, last = 1, lists[WAITING, 0]
+    for i in range(2, last + 1):
+        a, b = lists[WAITING, i], lists[WAITING, best]
         if depth_wise and places[a, DEPTH] != places[b, DEPTH]:
             first = places[a, DEPTH] < places[b, DEPTH]
         elif numbers[a, GAIN] != numbers[b, GAIN]:
@@ -116,13 +92,13 @@ def _take_best(waiting, counts, numbers, places, depth_wise):
             first = places[a, PATH] < places[b, PATH]
         if first:
             best = i
-    node = waiting[best]
-    counts[N_WAITING] -= 1
-    waiting[best] = waiting[counts[N_WAITING]]
+    node = lists[WAITING, best]
+    lists[WAITING, best] = lists[WAITING, last]
+    lists[WAITING, 0] = last - 1
     return node
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _open_children(places, node, left, middle):
     """Make the places of two children, whose rows part at `middle`."""
     places[node, LEFT] = left
@@ -135,45 +111,50 @@ def _open_children(places, node, left, middle):
         places[child, END] = middle if side == 0 else places[node, END]
 
 
-@njit(cache=True, nogil=True)
-def _release(bins, p, rows, places, node, sums, free, counts):
+@njit(**INNER)
+def _release(bins, p, rows, places, node, histograms, lists):
     """Make the histogram of a node one of zeros that is free."""
-    place = places[node, HISTOGRAM]
-    _clear(bins, p, rows, places[node, FIRST], places[node, END], sums[place])
-    free[counts[N_FREE]] = place
-    counts[N_FREE] += 1
+    place, first, end = places[node, HISTOGRAM], places[node, FIRST], places[node, END]
+    sums = histograms[place]
+    width = len(sums) // p
+    if end - first >= width // 4:
+        for k in range(len(sums)):
+            sums[k, 0] = sums[k, 1] = sums[k, 2] = 0
+    else:
+        for t in range(np.uintp(first), np.uintp(end)):
+            at = np.uintp(rows[t]) * np.uintp(p)
+            for j in range(np.uintp(p)):
+                k = j * np.uintp(width) + np.uintp(bins[at + j])
+                sums[k, 0] = sums[k, 1] = sums[k, 2] = 0
+    lists[FREE, 0] += 1
+    lists[FREE, lists[FREE, 0]] = place
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def _fill_histograms(
-    bins, p, rows, words, layout, step, integers, places, node, room, free, counts
+    bins, p, rows, word, second, layout, step, nodes, node, histograms, table, lists
 ):
     """Histograms of the children of a node; its own becomes that of the larger child."""
-    sums, table = room
+    integers, _, places = nodes
     left = places[node, LEFT]
     smaller = left + np.int64(integers[left + 1, COUNT] < integers[left, COUNT])
     larger = 2 * left + 1 - smaller
-    counts[N_FREE] -= 1
     places[larger, HISTOGRAM] = places[node, HISTOGRAM]
-    places[smaller, HISTOGRAM] = free[counts[N_FREE]]
+    places[smaller, HISTOGRAM] = lists[FREE, lists[FREE, 0]]
+    lists[FREE, 0] -= 1
     first, end = places[smaller, FIRST], places[smaller, END]
-    small, large = sums[places[smaller, HISTOGRAM]], sums[places[larger, HISTOGRAM]]
-    _move_rows(bins, p, rows, first, end, words, layout, step, table, small, large)
+    small, large = histograms[places[smaller, HISTOGRAM]], histograms[places[larger, HISTOGRAM]]
+    if end - first < len(small) // p:  # fewer than there are words to unpack
+        _add_cells(bins, p, rows, first, end, word, second, layout, np.int64(1), small)
+        _add_cells(bins, p, rows, first, end, word, second, layout, np.int64(-1), large)
+        return
+    add_rows(bins, p, rows, first, end, word, second, layout, step, table, small)
+    for k in range(len(large)):
+        for c in range(3):
+            large[k, c] -= small[k, c]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _finish_leaves(rows, words, layout, limits, numbers, places, n_nodes, leaf):
-    """Set the values of the leaves, and add them to the scores of their rows."""
-    units, score, output, values = leaf
-    for node in range(n_nodes):
-        if places[node, LEFT] < 0:
-            first, end, own = places[node, FIRST], places[node, END], numbers[node]
-            values[node] = finish_leaf(
-                rows, first, end, words[0], words[1], layout, units, limits, own, score, output
-            )
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def grow_on_few_rows(
     bins, by_column, words, layout, step, rows, spare, columns, limits, shape, nodes, room, leaf
 ):
@@ -184,36 +165,35 @@ def grow_on_few_rows(
     bins : (n * p,) uint8 array, row by row
     by_column : (p, n) uint8 array, the same column by column
     words, layout : words of the rows and their layout
-    step : rows of the layout FINE whose words may be added
+    step : rows whose words may be added before they are unpacked
     rows, spare : int32 arrays: the rows to learn from, and room for as many
     columns, limits : see `tenfold.tree._gradient_split_numba`
     shape : (max_leaves, max_depth or -1, least rows of a node that is split, whether depth-wise)
     nodes : (integers, numbers, places) of the nodes, to be filled
-    room : (histograms, table): zeros, for a histogram of each leaf and one more, and for words
-    leaf : (units, score, output, values): see `finish_leaf`; values of the nodes, to be filled
+    room : see `make_room`
+    leaf : (score, output, values): see `finish_leaf`; values of the nodes, to be filled
     """
     max_leaves, max_depth, min_rows, depth_wise = shape
-    (integers, numbers, places), (sums, table) = nodes, room
-    p, missing, no_set = len(by_column), sums.shape[1] // len(by_column) - 1, np.zeros(4, np.uint64)
-    directions, waiting = np.empty(256, np.uint8), np.empty(max_leaves + 1, np.int64)
-    free, counts = np.arange(len(sums) - 1, -1, -1), np.array([len(sums) - 1, 0])
-    _move_rows(bins, p, rows, 0, len(rows), words, layout, step, table, sums[0], sums[0, :0])
-    _start(sums[0], columns, limits, integers, numbers)
-    places[0] = -1, 0, 1, 0, len(rows), 0
+    (integers, numbers, places), (word, second) = nodes, words
+    histograms, table, lists, directions, no_set = room
+    score, output, values = leaf
+    p, missing = len(by_column), histograms.shape[1] // len(by_column) - 1
     first, end, n_nodes = np.int64(0), np.int64(1), np.int64(1)  # first:end are to be searched
+    _start(bins, rows, word, second, layout, step, columns, limits, nodes, room)
     while True:
         for node in range(first, end):
-            own, gain = sums[places[node, HISTOGRAM]], NO_SPLIT
+            gain = NO_SPLIT
             if integers[node, COUNT] >= min_rows:
+                own = histograms[places[node, HISTOGRAM]]
                 gain = find_only_split(own, columns, limits, integers[node], numbers[node])
             if gain > 0:
-                waiting[counts[N_WAITING]] = node
-                counts[N_WAITING] += 1
+                lists[WAITING, 0] += 1
+                lists[WAITING, lists[WAITING, 0]] = node
             else:
-                _release(bins, p, rows, places, node, sums, free, counts)
-        if counts[N_WAITING] == 0 or n_nodes >= 2 * max_leaves - 1:
+                _release(bins, p, rows, places, node, histograms, lists)
+        if lists[WAITING, 0] == 0 or n_nodes >= 2 * max_leaves - 1:
             break
-        node = _take_best(waiting, counts, numbers, places, depth_wise)
+        node = _take_best(lists, numbers, places, depth_wise)
         first, end, n_nodes = n_nodes, n_nodes + 2, n_nodes + 2
         fill_children(integers, numbers, columns, node, first)
         column, a, b = by_column[integers[node, COLUMN]], places[node, FIRST], places[node, END]
@@ -221,15 +201,39 @@ def grow_on_few_rows(
             column, rows, a, b, integers[node], no_set, missing, directions, spare
         )
         _open_children(places, node, first, middle)
-        enough = max(integers[first, COUNT], integers[first + 1, COUNT]) >= min_rows
+        enough = integers[first, COUNT] >= min_rows or integers[first + 1, COUNT] >= min_rows
         if n_nodes < 2 * max_leaves - 1 and enough and places[first, DEPTH] != max_depth:
             _fill_histograms(
-                bins, p, rows, words, layout, step, integers, places, node, room, free, counts
+                bins, p, rows, word, second, layout, step, nodes, node, histograms, table, lists
             )
         else:
-            _release(bins, p, rows, places, node, sums, free, counts)
+            _release(bins, p, rows, places, node, histograms, lists)
             first = end
-    for i in range(counts[N_WAITING]):
-        _release(bins, p, rows, places, waiting[i], sums, free, counts)
-    _finish_leaves(rows, words, layout, limits, numbers, places, n_nodes, leaf)
+    while lists[WAITING, 0] > 0:
+        node = lists[WAITING, lists[WAITING, 0]]
+        lists[WAITING, 0] -= 1
+        _release(bins, p, rows, places, node, histograms, lists)
+    for node in range(n_nodes):
+        if places[node, LEFT] < 0:
+            a, b = places[node, FIRST], places[node, END]
+            values[node] = finish_leaf(
+                rows, a, b, word, second, layout, limits, numbers, node, score, output
+            )
     return n_nodes
+
+
+def make_room(max_leaves: int, p: int, width: int) -> tuple[np.ndarray, ...]:
+    """Memory that all trees use.
+
+    Histograms of each leaf and one more, of zeros; a table of words; lists of the histograms that
+    are free and of the nodes that wait; room for directions of bins, an empty set of categories.
+    """
+    lists = np.zeros((2, max_leaves + 2), np.int64)
+    lists[FREE, 0], lists[FREE, 1:] = max_leaves + 1, np.arange(max_leaves, -1, -1)
+    return (
+        np.zeros((max_leaves + 1, p * width, 3), np.int64),
+        make_table(p, width),
+        lists,
+        np.empty(256, np.uint8),
+        np.zeros(4, np.uint64),
+    )

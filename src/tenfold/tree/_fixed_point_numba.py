@@ -16,6 +16,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tenfold.tree._compile_options import LOOP
+
 CONSTANT, COARSE, FINE = 0, 1, 2
 BLOCK_ROWS = (8184, 2040, 65535)  # rows whose words may be added before they are unpacked
 
@@ -27,6 +29,11 @@ EXACT_G, EXACT_H = 2.0**32, 2.0**30  # units of the second word of COARSE, inver
 _C0, _C1, _C2 = 13, 11, 17  # bits of the count in the layouts
 _H1 = 25  # bits of h in COARSE
 _H_EXACT = 29  # bits of h in the second word of COARSE
+
+
+def block_rows(layout: int, most_copies: int) -> int:
+    """Rows whose words may be added; only in FINE a row may count as several copies of it."""
+    return BLOCK_ROWS[layout] // (most_copies if layout == FINE else 1)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -41,31 +48,56 @@ def mix_bits(x):
     return x
 
 
-@njit(cache=True, nogil=True)
-def quantize(g, h, copies, layout, scale_g, scale_h, word, second):
+def quantize(
+    g: np.ndarray,
+    h: np.ndarray,
+    copies: np.ndarray,
+    layout: int,
+    scale_g: float,
+    scale_h: float,
+    word: np.ndarray,
+    second: np.ndarray,
+) -> None:
     """Write the words of some rows; `scale_g` and `scale_h` are the inverse units.
 
     In FINE, a row counts as so many copies of it as its entry in `copies` says, if there is any.
     """
-    n = len(g)
     if layout == CONSTANT:
-        for i in range(n):
-            word[i] = (np.int64(np.rint(g[i] * scale_g)) << _C0) + 1
+        _write_constant(g, scale_g, word)
     elif layout == FINE:
-        for i in range(n):
-            m = copies[i] if len(copies) else np.int64(1)
-            word[i] = m * np.int64(np.rint(g[i] * scale_g))
-            second[i] = ((m * np.int64(np.rint(h[i] * scale_h))) << _C2) + 1
+        _write_fine(g, h, copies, scale_g, scale_h, word, second)
     else:
-        for i in range(n):
-            gi = np.int64(np.rint(g[i] * EXACT_G))
-            hi = np.int64(np.rint(h[i] * EXACT_H))
-            exact = (gi << _H_EXACT) + hi
-            dither = mix_bits(exact)
-            g16 = (gi + np.int64(dither & np.uint64(0xFFFF))) >> 16
-            h16 = (hi + np.int64((dither >> np.uint64(16)) & np.uint64(0x3FFF))) >> 14
-            word[i] = (g16 << (_H1 + _C1)) + (h16 << _C1) + 1
-            second[i] = exact
+        _write_coarse(g, h, word, second)
+
+
+@njit(**LOOP)
+def _write_constant(g, scale_g, word):
+    """Words of the layout CONSTANT."""
+    for i in range(len(g)):
+        word[i] = (np.int64(np.rint(g[i] * scale_g)) << _C0) + 1
+
+
+@njit(**LOOP)
+def _write_fine(g, h, copies, scale_g, scale_h, word, second):
+    """Words of the layout FINE."""
+    for i in range(len(g)):
+        m = copies[i] if len(copies) else np.int64(1)
+        word[i] = m * np.int64(np.rint(g[i] * scale_g))
+        second[i] = ((m * np.int64(np.rint(h[i] * scale_h))) << _C2) + 1
+
+
+@njit(**LOOP)
+def _write_coarse(g, h, word, second):
+    """Words of the layout COARSE."""
+    for i in range(len(g)):
+        gi = np.int64(np.rint(g[i] * EXACT_G))
+        hi = np.int64(np.rint(h[i] * EXACT_H))
+        exact = (gi << _H_EXACT) + hi
+        dither = mix_bits(exact)
+        g16 = (gi + np.int64(dither & np.uint64(0xFFFF))) >> 16
+        h16 = (hi + np.int64((dither >> np.uint64(16)) & np.uint64(0x3FFF))) >> 14
+        word[i] = (g16 << (_H1 + _C1)) + (h16 << _C1) + 1
+        second[i] = exact
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -80,15 +112,15 @@ def unpack_word(x, y, layout):
     return rest if layout == CONSTANT else (rest - h) >> _H1, h, count
 
 
-@njit(cache=True, nogil=True)
-def unpack_words(words, layout, width, pad, sums):
+@njit(**LOOP)
+def unpack_words(words, layout, width, pad, first, end, sums):
     """Add summed words to sums (p * width, 3) of g, h and count, and set the words to 0.
 
-    The words of a column are followed by some that are not used.
+    They are those of the columns `first` to `end - 1`, each followed by some that are not used.
     """
-    for j in range(len(sums) // width):
+    for j in range(first, end):
         for b in range(width):
-            at, k = j * (width + pad) + b, j * width + b
+            at, k = (j - first) * (width + pad) + b, j * width + b
             y = np.int64(0)
             if layout == FINE:
                 at *= 2
@@ -102,7 +134,7 @@ def unpack_words(words, layout, width, pad, sums):
                 sums[k, 2] += count
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def leaf_sums(rows, first, end, word, second, layout):
     """Exact sums of g and h of some rows, for the value of a leaf."""
     g = h = np.int64(0)
@@ -121,11 +153,13 @@ def leaf_sums(rows, first, end, word, second, layout):
     return g, h
 
 
-@njit(cache=True, nogil=True)
-def exact_sum(values, copies, pieces):
-    """Add numbers to a sum of 68 pieces of 32 bits, exactly; each so often as `copies` says."""
-    bits = values.view(np.int64)
-    for i in range(len(values)):
+@njit(**LOOP)
+def exact_sum(bits, copies, pieces):
+    """Add numbers to a sum of 68 pieces of 32 bits, exactly; each so often as `copies` says.
+
+    `bits` are those of the numbers, as int64.
+    """
+    for i in range(len(bits)):
         b = bits[i]
         exponent = (b >> 52) & 2047
         mantissa = b & ((1 << 52) - 1)

@@ -19,13 +19,16 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tenfold.tree._compile_options import ENTRY, LOOP
+
 # integers of a node: its split, the sums of its left child, its own sums
 COLUMN, BIN, MISSING_LEFT, IS_CATEGORICAL = 0, 1, 2, 3
 LEFT_G, LEFT_H, LEFT_COUNT, G, H, COUNT = 4, 5, 6, 7, 8, 9
 # numbers of a node: gain of its split, values of the children, own value and bounds of children's
 GAIN, LEFT_VALUE, RIGHT_VALUE, VALUE, LOWER, UPPER = 0, 1, 2, 3, 4, 5
-# numbers that hold for all nodes: units of g and h, penalty, least rows and curvature of a child
-UNIT_G, UNIT_H, L2, MIN_ROWS, MIN_H = 0, 1, 2, 3, 4
+# numbers that hold for all nodes: units of g and h, penalty, least rows and curvature of a child,
+# units of g and h in leaves, learning rate
+UNIT_G, UNIT_H, L2, MIN_ROWS, MIN_H, LEAF_UNIT_G, LEAF_UNIT_H, RATE = 0, 1, 2, 3, 4, 5, 6, 7
 # integers of a column: bins, whether there are missing values, whether it is categorical, sign of
 # the monotone constraint, column that comes at this place in the order of ties, whether allowed
 BINS, HAS_MISSING, CATEGORICAL, SIGN, ORDER, ALLOWED = 0, 1, 2, 3, 4, 5
@@ -37,7 +40,7 @@ _TINY = 1e-15
 _NOISE = 1e-12  # gains below this share of the loss are rounding errors
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def node_value(g, h, l2, lower, upper):
     """Newton step -g / (h + l2), within bounds."""
     value = -g / (h + l2 + _TINY)
@@ -48,7 +51,7 @@ def node_value(g, h, l2, lower, upper):
     return value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def find_split(sums, columns, limits, integers, numbers):
     """Find the best split of a node among its columns of numbers.
 
@@ -56,7 +59,7 @@ def find_split(sums, columns, limits, integers, numbers):
     ----------
     sums : (p * width, 3) int64 array, histogram of the node; the last bin is "missing"
     columns : (p, 6) int64 array
-    limits : (5,) array
+    limits : (8,) array
     integers, numbers : rows of the node; the split is written there
     """
     numbers[GAIN] = NO_SPLIT
@@ -73,7 +76,7 @@ def find_split(sums, columns, limits, integers, numbers):
                 integers[COLUMN] = j
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def finish_split(columns, limits, integers, numbers):
     """Values of the children; refuse a gain that is rounding error."""
     loss = abs(numbers[VALUE] * integers[G] * limits[UNIT_G])
@@ -90,7 +93,7 @@ def finish_split(columns, limits, integers, numbers):
         integers[MISSING_LEFT] = 2 * integers[LEFT_COUNT] > integers[COUNT]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def _split_gain(gl, hl, gr, hr, numbers, l2, sign):
     """Gain over the node as a leaf; `NO_SPLIT` against a monotone constraint."""
     if sign == 0 and numbers[LOWER] == -np.inf and numbers[UPPER] == np.inf:
@@ -103,7 +106,7 @@ def _split_gain(gl, hl, gr, hr, numbers, l2, sign):
     return (gl + gr) * numbers[VALUE] - gl * left - gr * right
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def _scan_bins(sums, base, width, columns, j, limits, missing_left, integers, numbers):
     """Whether a threshold of a column is the best split so far; missing values left or right."""
     ug, uh, l2, min_h = limits[UNIT_G], limits[UNIT_H], limits[L2], limits[MIN_H]
@@ -137,7 +140,7 @@ def _scan_bins(sums, base, width, columns, j, limits, missing_left, integers, nu
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**ENTRY)
 def find_category_split(sums, columns, limits, integers, numbers, left_set):
     """Find a better split among the columns of categories than the one that is known."""
     width = len(sums) // len(columns)
@@ -159,7 +162,7 @@ def find_category_split(sums, columns, limits, integers, numbers, left_set):
             integers[MISSING_LEFT], integers[BIN] = np.int64(missing), 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def _order_categories(own, column, limits, integers, order, key):
     """Bins of the categories that count, ordered by g / (h + 10), "missing" among them."""
     width, used = len(own), 0
@@ -179,7 +182,7 @@ def _order_categories(own, column, limits, integers, order, key):
     return used
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def _scan_categories(own, order, limits, integers, numbers):
     """Whether a set is the best split; `BIN` is its size, negative if from the upper end."""
     ug, uh, l2, min_h = limits[UNIT_G], limits[UNIT_H], limits[L2], limits[MIN_H]
@@ -205,7 +208,7 @@ def _scan_categories(own, order, limits, integers, numbers):
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def fill_children(integers, numbers, columns, node, left):
     """Sums, value and bounds of the two children of a node, in the rows `left` and `left + 1`."""
     sign = columns[integers[node, COLUMN], SIGN]
@@ -221,7 +224,7 @@ def fill_children(integers, numbers, columns, node, left):
         numbers[child, UPPER] = middle if toward < 0 else numbers[node, UPPER]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def find_only_split(sums, columns, limits, integers, numbers):
     """The best split of a node without categories; its gain."""
     find_split(sums, columns, limits, integers, numbers)

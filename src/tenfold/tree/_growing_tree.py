@@ -115,7 +115,7 @@ class GrowingTree:
         self.columns[:, ORDER] = _shuffle_columns(p, key)
         self.has_categories = bool(columns[:, 1].any())
         least = (shape.l2_regularization, shape.min_samples_leaf, _MIN_CURVATURE)
-        self.limits = np.array([*units.histogram, *least])
+        self.limits = np.array([*units.histogram, *least, *units.leaf, shape.learning_rate])
         room = min(2 * max_leaves - 1, 127)
         self.integers = np.zeros((room, N_INTEGERS), np.int64)
         self.numbers = np.zeros((room, N_NUMBERS))

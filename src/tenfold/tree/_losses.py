@@ -244,18 +244,18 @@ def exact_pieces(
 
     Products with weights that are not copies are rounded, one by one.
     """
-    total, weight = np.zeros(68, np.int64), np.zeros(68, np.int64)
-    values = np.ascontiguousarray(values, np.float64)
     if weights is None:
-        exact_sum(values, _NO_COPIES, total)
-        exact_sum(np.array([float(len(values))]), _NO_COPIES, weight)
-    elif copies:
-        exact_sum(values, weights.astype(np.int64), total)
-        exact_sum(weights, _NO_COPIES, weight)
-    else:
-        exact_sum(values * weights, _NO_COPIES, total)
-        exact_sum(weights, _NO_COPIES, weight)
-    return total, weight
+        return _exact_sum(values), _exact_sum(np.array([float(len(values))]))
+    if copies:
+        return _exact_sum(values, weights.astype(np.int64)), _exact_sum(weights)
+    return _exact_sum(np.asarray(values, np.float64) * weights), _exact_sum(weights)
+
+
+def _exact_sum(values: np.ndarray, copies: np.ndarray = _NO_COPIES) -> np.ndarray:
+    """Pieces of the sum of some numbers."""
+    pieces = np.zeros(68, np.int64)
+    exact_sum(np.ascontiguousarray(values, np.float64).view(np.int64), copies, pieces)
+    return pieces
 
 
 def sum_pieces(pieces: np.ndarray) -> Fraction:

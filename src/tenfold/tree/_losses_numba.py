@@ -10,13 +10,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tenfold.tree._compile_options import LOOP
+
 _MIN_EXPONENT, _MAX_EXPONENT = -708.0, 709.0  # within them exp is a normal number
 _ROUND_TO_INTEGER = 1.5 * 2.0**52  # added to a number, it leaves the nearest integer in the bits
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # k LN2_HIGH is exact
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def portable_exp(x):
     """exp(x), the same bits on every processor."""
     x = _MIN_EXPONENT if x < _MIN_EXPONENT else x  # noqa: FURB136 - max() would hide NaN
@@ -42,14 +44,14 @@ def portable_exp(x):
     return s * power.view(np.float64)
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def exponentials(x, out):
     """Exponentials of all numbers of an array."""
     for i in range(len(x)):
         out[i] = portable_exp(x[i])
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def log_loss_gradients(y, score, g, h):
     """Gradients p - y and p (1 - p) of the log-loss with p = 1 / (1 + exp(-score))."""
     for i in range(len(y)):
@@ -60,7 +62,7 @@ def log_loss_gradients(y, score, g, h):
         h[i] = e / ((1.0 + e) * (1.0 + e))
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def softmax_rows(score, out):
     """Probabilities of the classes of each row."""
     for i in range(len(score)):

@@ -16,7 +16,13 @@ from typing import Any
 import numpy as np
 
 from tenfold.engine.thread_pool import n_threads, run_in_threads
-from tenfold.tree._few_rows_numba import LEFT, MAX_LEAVES, N_PLACES, grow_on_few_rows
+from tenfold.tree._few_rows_numba import (
+    LEFT,
+    MAX_LEAVES,
+    N_PLACES,
+    grow_on_few_rows,
+    make_room,
+)
 from tenfold.tree._fixed_point import (
     GradientRange,
     RowWeights,
@@ -26,10 +32,10 @@ from tenfold.tree._fixed_point import (
     gradient_range,
     known_range,
 )
-from tenfold.tree._fixed_point_numba import BLOCK_ROWS, CONSTANT, FINE, quantize
+from tenfold.tree._fixed_point_numba import CONSTANT, block_rows, quantize
 from tenfold.tree._gradient_split_numba import COLUMN, COUNT
 from tenfold.tree._growing_tree import GrowingTree, TreeShape
-from tenfold.tree._histogram_numba import add_fine_rows, add_packed_rows, make_table
+from tenfold.tree._histogram_numba import add_rows, make_table
 from tenfold.tree._losses import BoostingLoss, mean_loss
 from tenfold.tree._row_lists_numba import (
     BinnedTree,
@@ -96,7 +102,7 @@ class MemoryTrainer:
         self.most_kept = max(_HISTOGRAM_BYTES // (24 * cells), 2)
         self.pool: list[np.ndarray] = []  # histograms that are not in use
         self.tables: list[np.ndarray] = []  # scratch of threads
-        self.room: tuple[np.ndarray, np.ndarray] | None = None  # of trees in one call
+        self.room: tuple[np.ndarray, ...] | None = None  # of trees in one call
 
     def start(self) -> np.ndarray:
         """Scores that minimize the loss over constants."""
@@ -151,8 +157,7 @@ class MemoryTrainer:
 
     def _grow_at_once(self, tree: GrowingTree, rows: np.ndarray, k: int) -> BinnedTree:
         if self.room is None:
-            sums = np.zeros((self.max_leaves + 1, self.p * self.width, 3), np.int64)
-            self.room = sums, self._new_table()
+            self.room = make_room(self.max_leaves, self.p, self.width)
         shape, nodes = self.shape, len(tree.integers)
         places, values = np.empty((nodes, N_PLACES), np.int64), np.zeros(nodes)
         deepest = -1 if shape.max_depth is None else shape.max_depth
@@ -161,7 +166,7 @@ class MemoryTrainer:
             self.by_column,
             self.words,
             self.layout,
-            BLOCK_ROWS[FINE] // self.weights.most,
+            block_rows(self.layout, self.weights.most),
             rows,
             self.lists[2],
             tree.columns,
@@ -169,7 +174,7 @@ class MemoryTrainer:
             (self.max_leaves, deepest, 2 * shape.min_samples_leaf, shape.depth_wise),
             (tree.integers, tree.numbers, places),
             self.room,
-            ((*tree.units.leaf, shape.learning_rate), self.score, k, values),
+            (self.score, k, values),
         )
         tree.left = places[:count, LEFT].tolist()
         return tree.complete(dict(enumerate(values.tolist())))
@@ -276,11 +281,8 @@ class MemoryTrainer:
         self, rows: np.ndarray, first: int, end: int, table: np.ndarray, sums: np.ndarray
     ) -> None:
         bins, (word, second) = self.bins.reshape(-1), self.words
-        if self.layout == FINE:
-            step = BLOCK_ROWS[FINE] // self.weights.most
-            add_fine_rows(bins, self.p, rows, first, end, word, second, step, table, sums)
-        else:
-            add_packed_rows(bins, self.p, rows, first, end, word, self.layout, table, sums)
+        layout, step = self.layout, block_rows(self.layout, self.weights.most)
+        add_rows(bins, self.p, rows, first, end, word, second, layout, step, table, sums)
 
     def _part(self, tree: GrowingTree, node: int, rows: np.ndarray, first: int, end: int) -> int:
         """Part the rows of a node; how many go left."""
@@ -351,10 +353,8 @@ class MemoryTrainer:
     ) -> float:
         """Value of a leaf, a Newton step or a quantile of residuals, added to its rows' scores."""
         if self.loss.quantiles is None:
-            bounds, units = tree.numbers[node], (*tree.units.leaf, self.shape.learning_rate)
-            return finish_leaf(
-                rows, *span, *self.words, self.layout, units, tree.limits, bounds, self.score, k
-            )
+            values = self.layout, tree.limits, tree.numbers, node, self.score, k
+            return finish_leaf(rows, *span, *self.words, *values)
         own = rows[slice(*span)]
         y, w = self.y[own, min(k, self.y.shape[1] - 1)], None if self.w is None else self.w[own]
         residuals = y - self.score[own, k]

@@ -30,7 +30,7 @@ from tenfold.tree._fixed_point import (
     gradient_range,
     known_range,
 )
-from tenfold.tree._fixed_point_numba import BLOCK_ROWS, COARSE, FINE, leaf_sums, quantize
+from tenfold.tree._fixed_point_numba import COARSE, block_rows, leaf_sums, quantize
 from tenfold.tree._gradient_split_numba import (
     BIN,
     COLUMN,
@@ -38,7 +38,7 @@ from tenfold.tree._gradient_split_numba import (
     MISSING_LEFT,
 )
 from tenfold.tree._growing_tree import GrowingTree, TreeShape
-from tenfold.tree._histogram_numba import add_fine_rows, add_packed_rows, make_table
+from tenfold.tree._histogram_numba import add_rows, make_table
 from tenfold.tree._levelwise_tree import LevelwiseTree
 from tenfold.tree._losses import BoostingLoss, exact_pieces, round_fraction, sum_pieces
 from tenfold.tree._row_lists_numba import (
@@ -226,14 +226,10 @@ def _sum_slots(
     exact = np.zeros((n_slots, 2), np.int64)
     rows, starts = np.empty(len(node), np.int32), np.empty(n_slots + 1, np.int64)
     list_rows_by_slot(node, slot, learns, rows, starts)
-    table = make_table(p, width)
+    table, step = make_table(p, width), block_rows(setup.layout, setup.most_copies)
     for s in range(n_slots):
         first, end = int(starts[s]), int(starts[s + 1])
-        if setup.layout == FINE:
-            step = BLOCK_ROWS[FINE] // setup.most_copies
-            add_fine_rows(bins, p, rows, first, end, *words, step, table, sums[s])
-        else:
-            add_packed_rows(bins, p, rows, first, end, words[0], setup.layout, table, sums[s])
+        add_rows(bins, p, rows, first, end, *words, setup.layout, step, table, sums[s])
         if setup.layout == COARSE:
             exact[s] = leaf_sums(rows, first, end, *words, COARSE)
     return sums, exact

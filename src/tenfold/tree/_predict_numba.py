@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from tenfold.engine.chunk import Chunk
-from tenfold.tree._cart_sort_numba import ENTRY, INNER
+from tenfold.tree._compile_options import ENTRY, INNER
 from tenfold.tree._nodes import CATEGORICAL, COLUMN, LEAF, MISSING_LEFT, TreeEnsemble
 
 _BLOCK_ROWS = 512  # rows that go through one small tree after the other

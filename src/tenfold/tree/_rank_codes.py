@@ -239,11 +239,14 @@ def _encode(x: np.ndarray) -> _Column:
     narrow = x if x.dtype == np.float32 else x.astype(np.float32)
     n_missing = int(np.isnan(x).sum())
     is_single = x.dtype == np.float32 or bool(((narrow == x) | np.isnan(x)).all())
+    codes, values = np.empty(len(x), np.uint32), np.empty(len(x) - n_missing)
     if is_single:
-        codes, values = rank_singles(narrow)
+        bits = (narrow + np.float32(0.0)).view(np.uint32)  # -0 becomes 0
+        keys, counts = np.empty((2, len(x)), np.uint64), np.empty(MAX_DIGIT_VALUES, np.int64)
+        n_values = rank_singles(narrow, bits, keys, counts, codes, values)
     else:
-        order = np.argsort(x)
-        codes, values = rank_sorted(x, order, len(x) - n_missing)
+        n_values = rank_sorted(x, np.argsort(x), len(x) - n_missing, codes, values)
+    values = values[:n_values].copy()
     if len(values) > _SHORT_CODES and len(x) > EXACT_ROWS:
         return _bin_column(x, n_missing)
     kind = np.uint8 if len(values) < 256 else np.uint16 if len(values) <= _SHORT_CODES else None

@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tenfold.tree._cart_sort_numba import MAX_DIGIT_VALUES, key_code, key_row, make_key, sort_keys
+from tenfold.tree._cart_sort_numba import key_code, key_row, make_key, sort_keys
+from tenfold.tree._compile_options import LOOP
 
 
-@njit(cache=True, nogil=True)
-def rank_singles(x):
-    """Codes and distinct values of a column of float32, by sorting the bits of its numbers."""
-    n = len(x)
-    keys, counts = np.empty((2, n), np.uint64), np.empty(MAX_DIGIT_VALUES, np.int64)
-    bits = (x + np.float32(0.0)).view(np.uint32)  # -0 becomes 0
-    m = 0
+@njit(**LOOP)
+def rank_singles(x, bits, keys, counts, codes, values):
+    """Set codes and distinct values of a column of float32 by sorting the bits of its numbers.
+
+    Returns how many values there are. `keys` (2, n) and `counts` are scratch.
+    """
+    n, m = len(x), 0
     for i in range(n):
         if x[i] == x[i]:
             b = np.int64(bits[i])
@@ -24,9 +25,11 @@ def rank_singles(x):
     if m > 0:
         low, high = key_code(keys[0, 0]), key_code(keys[0, 0])
         for i in range(m):
-            low, high = min(low, key_code(keys[0, i])), max(high, key_code(keys[0, i]))
+            code = key_code(keys[0, i])
+            low = code if code < low else low  # noqa: FURB136 - less to compile
+            high = code if code > high else high  # noqa: FURB136
         sort_keys(keys, m, low, high, counts)
-    codes, values, k = np.empty(n, np.uint32), np.empty(m), -1
+    k = -1
     for i in range(m):
         row = key_row(keys[0, i])
         if i == 0 or key_code(keys[0, i]) != key_code(keys[0, i - 1]):
@@ -36,13 +39,16 @@ def rank_singles(x):
     for i in range(n):
         if x[i] != x[i]:
             codes[i] = k + 1
-    return codes, values[: k + 1].copy()
+    return k + 1
 
 
-@njit(cache=True, nogil=True)
-def rank_sorted(x, order, m):
-    """Codes and distinct values of a column whose first m values in an order ascend."""
-    codes, values, k = np.empty(len(x), np.uint32), np.empty(m), -1
+@njit(**LOOP)
+def rank_sorted(x, order, m, codes, values):
+    """Set codes and distinct values of a column whose first m values in an order ascend.
+
+    Returns how many values there are.
+    """
+    k = -1
     for i in range(m):
         row = order[i]
         if i == 0 or x[row] != values[k]:
@@ -51,21 +57,22 @@ def rank_sorted(x, order, m):
         codes[row] = k
     for i in range(m, len(x)):
         codes[order[i]] = k + 1
-    return codes, values[: k + 1].copy()
+    return k + 1
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def sort_column(codes, keys, counts):
     """Set the first row of `keys` (2, n) to the keys (code, row) of a column in their order."""
     n, low, high = len(codes), np.int64(1) << 32, np.int64(-1)
     for i in range(n):
         code = np.int64(codes[i])
         keys[0, i] = make_key(code, i)
-        low, high = min(low, code), max(high, code)
+        low = code if code < low else low  # noqa: FURB136 - less to compile
+        high = code if code > high else high  # noqa: FURB136
     sort_keys(keys, n, low, high, counts)
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def keep_weighted(order, weights, out):
     """The keys of the rows of positive weight, in their order."""
     for f in range(order.shape[0]):

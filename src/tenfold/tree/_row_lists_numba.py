@@ -7,13 +7,17 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from tenfold.tree._compile_options import ENTRY, LOOP
 from tenfold.tree._fixed_point_numba import leaf_sums, mix_bits
 from tenfold.tree._gradient_split_numba import (
     BIN,
     IS_CATEGORICAL,
     L2,
+    LEAF_UNIT_G,
+    LEAF_UNIT_H,
     LOWER,
     MISSING_LEFT,
+    RATE,
     UPPER,
     node_value,
 )
@@ -44,7 +48,7 @@ class BinnedTree(NamedTuple):
     gain: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def fill_directions(integers, left_set, missing, directions):
     """For each bin, 1 if it goes left."""
     for b in range(len(directions)):
@@ -57,7 +61,7 @@ def fill_directions(integers, left_set, missing, directions):
         directions[missing] = integers[MISSING_LEFT] or integers[BIN] >= missing
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def part_rows(column, rows, first, end, directions, left, right):
     """Part the rows `rows[first:end]` of a node: copies in `left` and `right`; how many go left.
 
@@ -74,7 +78,7 @@ def part_rows(column, rows, first, end, directions, left, right):
     return np.int64(a) - first
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def part_few_rows(column, rows, first, end, integers, left_set, missing, directions, spare):
     """Part the rows `rows[first:end]` of a node in their place; how many go left."""
     fill_directions(integers, left_set, missing, directions)
@@ -84,24 +88,25 @@ def part_few_rows(column, rows, first, end, integers, left_set, missing, directi
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def add_value(rows, first, end, value, score, output):
     """Add the value of a leaf to the scores of its rows."""
     for t in range(np.uintp(first), np.uintp(end)):
         score[np.uintp(rows[t]), np.uintp(output)] += value
 
 
-@njit(cache=True, nogil=True)
-def finish_leaf(rows, first, end, word, second, layout, units, limits, numbers, score, output):
+@njit(**LOOP)
+def finish_leaf(rows, first, end, word, second, layout, limits, numbers, node, score, output):
     """Newton step of a leaf from exact sums, added to the scores of its rows."""
-    g, h = leaf_sums(rows, first, end, word, second, layout)
-    lower, upper = numbers[LOWER], numbers[UPPER]
-    value = units[2] * node_value(g * units[0], h * units[1], limits[L2], lower, upper)
+    sum_g, sum_h = leaf_sums(rows, first, end, word, second, layout)
+    g, h = sum_g * limits[LEAF_UNIT_G], sum_h * limits[LEAF_UNIT_H]
+    step = node_value(g, h, limits[L2], numbers[node, LOWER], numbers[node, UPPER])
+    value = limits[RATE] * step
     add_value(rows, first, end, value, score, output)
     return value
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def find_binned_leaf(column, left, bin_, flags, left_set, bins, at, missing):
     """The leaf of a `BinnedTree` that the row whose bins begin at a place comes to."""
     node = np.int64(0)
@@ -116,7 +121,7 @@ def find_binned_leaf(column, left, bin_, flags, left_set, bins, at, missing):
     return node
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def add_binned_tree(column, left, bin_, flags, left_set, value, bins, p, missing, rows, score, k):
     """Add a tree to score k of some rows."""
     for t in range(len(rows)):
@@ -125,7 +130,7 @@ def add_binned_tree(column, left, bin_, flags, left_set, value, bins, p, missing
         score[i, k] += value[leaf]
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def draw_rows(rows, key, threshold, inside, outside):
     """Part rows by a hash of their numbers; how many are inside."""
     a = b = 0
@@ -140,7 +145,7 @@ def draw_rows(rows, key, threshold, inside, outside):
     return a
 
 
-@njit(cache=True, nogil=True)
+@njit(**LOOP)
 def route_rows(bins, p, missing, column, left, bin_, flags, left_set, node):
     """Let every row go down as far as its node has children."""
     for i in range(len(node)):
@@ -156,7 +161,7 @@ def route_rows(bins, p, missing, column, left, bin_, flags, left_set, node):
         node[i] = at
 
 
-@njit(cache=True, nogil=True)
+@njit(**ENTRY)
 def list_rows_by_slot(node, slot, learns, rows, starts):
     """Numbers of the rows that learn, those of one slot together; slot s begins at starts[s]."""
     starts[:] = 0
