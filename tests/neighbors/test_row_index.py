@@ -13,6 +13,7 @@ from tenfold.neighbors._metric_tree import MetricTree
 from tenfold.neighbors._packed_bits import BitSearch
 from tenfold.neighbors._pairwise import PairwiseDistance, PairwiseSearch
 from tenfold.neighbors._row_index import RowIndex
+from tenfold.neighbors._thresholds import MAX_FUSED_COLUMNS
 
 K = 9
 
@@ -51,6 +52,8 @@ def datasets():
     yield "pixels", *(np.floor(rng.exponential(40, (n, 30)) * (rng.random((n, 30)) < 0.3))
                       for n in (500, 60))  # fmt: skip
     yield "wide", rng.normal(size=(300, 200)), rng.normal(size=(30, 200))
+    columns = MAX_FUSED_COLUMNS + 3
+    yield "very wide", rng.normal(size=(90, columns)), rng.normal(size=(7, columns))
 
 
 @pytest.mark.parametrize(("X", "Q"), [pytest.param(X, Q, id=name) for name, X, Q in datasets()])

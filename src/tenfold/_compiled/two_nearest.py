@@ -1,22 +1,11 @@
 """The nearest and the second nearest center of rows, without a matrix of distances in memory.
 
 A matrix product writes all n x k scores down and a second loop reads them again to find the least.
-This kernel keeps them in registers: the register block of a matrix product (Goto and van de Geijn,
-2008), with the comparison in the place of the store.
+This kernel keeps them in registers, with the comparison in the place of the store.
 
-A tile of TILE_ROWS rows is transposed, so that one vector holds one column of 16 rows. A block of
-CENTERS_PER_BLOCK centers is read entry by entry, each entry copied to all lanes (splat)::
-
-                     rows  0..15    16..31   32..47   48..63      (4 vectors with AVX-512, else 1)
-                         +--------+--------+--------+--------+
-    column t of the tile |  x_t   |  x_t   |  x_t   |  x_t   |
-                         +--------+--------+--------+--------+
-    center j,   -c_jt -> |  sum   |  sum   |  sum   |  sum   |    sum += splat(-c_jt) * x_t
-    center j+1, -c_jt -> |  sum   |  sum   |  sum   |  sum   |    over all t, from |c_j|^2 / 2
-    center j+2           |  sum   |  sum   |  sum   |  sum   |
-    center j+3           |  sum   |  sum   |  sum   |  sum   |    16 sums + 4 columns + 1 splat
-                         +--------+--------+--------+--------+    of 32 registers
-    after each block:    |  best, second best and index of the best, lane by lane
+The register block is that of `register_block`, with TILE_ROWS rows and CENTERS_PER_BLOCK centers:
+16 sums, 4 columns and a splat of 32 registers. After each block the best, the second best and the
+index of the best are updated lane by lane.
 
 |x - c|^2 / 2 less |x|^2 / 2 is |c|^2 / 2 - c.x: what the sums hold. The transposition of 16 x 16
 entries takes four rounds of shuffles; each swaps one bit of the row number with the same bit of
@@ -32,7 +21,6 @@ times as long as BLAS for the products alone. A fit without this kernel is not r
 
 References
 ----------
-K. Goto and R. van de Geijn (2008), Anatomy of high-performance matrix multiplication.
 J. O. Eklundh (1972), A fast computer method for matrix transposing.
 """
 
@@ -47,21 +35,17 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from tenfold._compiled.simd import (
-    FLOAT32,
-    INT32,
-    WIDE_REGISTERS,
-    array_struct,
-    fused_multiply_add,
-    splat,
-    vector_pointer,
+from tenfold._compiled.register_block import (
+    LANES,
+    ROW_REGISTERS,
+    ROW_VECTOR,
+    TILE_ROWS,
+    RegisterBlock,
 )
+from tenfold._compiled.simd import INT32, array_struct, splat, vector_pointer
 
-_LANES = 16  # rows in a vector
-_ROW_REGISTERS = 4 if WIDE_REGISTERS else 1  # vectors of rows in a tile
-TILE_ROWS = _LANES * _ROW_REGISTERS  # rows of a tile
 CENTERS_PER_BLOCK = 4  # centers at once: 4 x 4 sums and 4 columns leave room for the splats
-_ROW_VECTOR, _INDEX_VECTOR = ir.VectorType(FLOAT32, _LANES), ir.VectorType(INT32, _LANES)
+_INDEX_VECTOR = ir.VectorType(INT32, LANES)
 
 
 def pack_centers(centers: np.ndarray, half_norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -92,63 +76,50 @@ def _two_nearest(typing, columns, centers, half_norms, best, second, nearest):  
 
 
 class _TwoNearestKernel:
-    """Emits the code of `two_nearest`; LLVM turns its stack variables into registers."""
+    """Emits the code of `two_nearest`."""
 
     def __init__(self, builder: ir.IRBuilder, data: list[Any], k: Any, d: Any) -> None:
-        self.builder, self.k, self.d = builder, k, d
-        self.columns, self.centers, self.half_norms, *self.outputs = data
-        kinds = (_ROW_VECTOR, _ROW_VECTOR, _INDEX_VECTOR)
-        self.least = [[self._variable(kind) for kind in kinds] for _ in range(_ROW_REGISTERS)]
-        self.sums = [
-            [self._variable(_ROW_VECTOR) for _ in range(_ROW_REGISTERS)]
-            for _ in range(CENTERS_PER_BLOCK)
+        self.builder, self.k = builder, k
+        columns, centers, self.half_norms, *self.outputs = data
+        self.block = RegisterBlock(builder, columns, centers, d, CENTERS_PER_BLOCK)
+        kinds = (ROW_VECTOR, ROW_VECTOR, _INDEX_VECTOR)
+        self.least = [
+            [cgutils.alloca_once(builder, kind) for kind in kinds] for _ in range(ROW_REGISTERS)
         ]
 
     def emit(self) -> None:
-        builder, infinity = self.builder, ir.Constant(_ROW_VECTOR, [float("inf")] * _LANES)
+        builder, infinity = self.builder, ir.Constant(ROW_VECTOR, [float("inf")] * LANES)
         for best, second, nearest in self.least:
             builder.store(infinity, best)
             builder.store(infinity, second)
-            builder.store(ir.Constant(_INDEX_VECTOR, [0] * _LANES), nearest)
-        step = self._constant(CENTERS_PER_BLOCK)
-        zero = self._constant(0)
+            builder.store(ir.Constant(_INDEX_VECTOR, [0] * LANES), nearest)
+        zero, step = self.block.constant(0), self.block.constant(CENTERS_PER_BLOCK)
         with cgutils.for_range_slice(builder, zero, self.k, step, self.k.type) as (j, _):
             self._multiply(j)
             self._compare(j)
         for i, variables in enumerate(self.least):
             for variable, data, kind in zip(
-                variables, self.outputs, (_ROW_VECTOR, _ROW_VECTOR, _INDEX_VECTOR), strict=True
+                variables, self.outputs, (ROW_VECTOR, ROW_VECTOR, _INDEX_VECTOR), strict=True
             ):
-                pointer = vector_pointer(builder, data, self._constant(_LANES * i), kind)
+                pointer = self.block.pointer(data, zero, i, kind)
                 builder.store(builder.load(variable), pointer, align=4)
 
     def _multiply(self, j: Any) -> None:
         """Emit the scores of the block of centers from j on."""
         builder = self.builder
-        indices = [builder.add(j, self._constant(c)) for c in range(CENTERS_PER_BLOCK)]
-        for index, sums in zip(indices, self.sums, strict=True):
+        for c, sums in enumerate(self.block.sums):
+            index = builder.add(j, self.block.constant(c))
             half_norm = builder.load(builder.gep(self.half_norms, [index]))
-            offset = splat(builder, half_norm, _ROW_VECTOR)
+            offset = splat(builder, half_norm, ROW_VECTOR)
             for total in sums:
                 builder.store(offset, total)
-        starts = [builder.mul(index, self.d) for index in indices]
-        with cgutils.for_range(builder, self.d) as loop:
-            tile = builder.mul(loop.index, self._constant(TILE_ROWS))
-            x = [
-                self._load_rows(builder.add(tile, self._constant(_LANES * i)))
-                for i in range(_ROW_REGISTERS)
-            ]
-            for start, sums in zip(starts, self.sums, strict=True):
-                pointer = builder.gep(self.centers, [builder.add(start, loop.index)])
-                c = splat(builder, builder.load(pointer), _ROW_VECTOR)
-                for rows, total in zip(x, sums, strict=True):
-                    builder.store(fused_multiply_add(builder, c, rows, builder.load(total)), total)
+        self.block.add_products(j)
 
     def _compare(self, j: Any) -> None:
         """Emit the update of the two least scores; the earlier center wins a tie."""
         builder = self.builder
-        for c, sums in enumerate(self.sums):
-            index = builder.trunc(builder.add(j, self._constant(c)), INT32)
+        for c, sums in enumerate(self.block.sums):
+            index = builder.trunc(builder.add(j, self.block.constant(c)), INT32)
             indices = splat(builder, index, _INDEX_VECTOR)
             for total, (best, second, nearest) in zip(sums, self.least, strict=True):
                 score, least, next_least = (builder.load(v) for v in (total, best, second))
@@ -158,17 +129,6 @@ class _TwoNearestKernel:
                 builder.store(builder.select(between, larger, next_least), second)
                 builder.store(builder.select(closer, score, least), best)
                 builder.store(builder.select(closer, indices, builder.load(nearest)), nearest)
-
-    def _load_rows(self, offset: Any) -> Any:
-        return self.builder.load(
-            vector_pointer(self.builder, self.columns, offset, _ROW_VECTOR), align=4
-        )
-
-    def _variable(self, kind: ir.VectorType) -> Any:
-        return cgutils.alloca_once(self.builder, kind)
-
-    def _constant(self, value: int) -> ir.Constant:
-        return ir.Constant(self.k.type, value)
 
 
 @intrinsic
@@ -184,18 +144,18 @@ def _transpose_block(typing, X, rows, first, column, columns, lane):  # noqa: AN
         def at(start: Any, step: int) -> Any:
             return builder.add(start, ir.Constant(d.type, step))
 
-        kind = ir.VectorType(context.get_value_type(signature.args[0].dtype), _LANES)
+        kind = ir.VectorType(context.get_value_type(signature.args[0].dtype), LANES)
         vectors = []
-        for i in range(_LANES):
+        for i in range(LANES):
             row = builder.load(builder.gep(rows.data, [at(args[2], i)]))
             start = builder.add(builder.mul(row, d), args[3])
             entries = builder.load(vector_pointer(builder, X.data, start, kind), align=4)
-            entries = entries if kind == _ROW_VECTOR else builder.fptrunc(entries, _ROW_VECTOR)
+            entries = entries if kind == ROW_VECTOR else builder.fptrunc(entries, ROW_VECTOR)
             vectors.append(entries)
         for i, lanes in enumerate(_butterfly_transpose(vectors, builder.shuffle_vector)):
             start = builder.mul(at(args[3], i), ir.Constant(d.type, TILE_ROWS))
             start = builder.add(start, args[5])
-            pointer = vector_pointer(builder, columns.data, start, _ROW_VECTOR)
+            pointer = vector_pointer(builder, columns.data, start, ROW_VECTOR)
             builder.store(lanes, pointer, align=4)
         return context.get_dummy_value()
 
@@ -207,9 +167,9 @@ def _transpose_block(typing, X, rows, first, column, columns, lane):  # noqa: AN
 def _butterfly_transpose(vectors: list[Any], shuffle: Callable[..., Any]) -> list[Any]:
     """Transpose a square of vectors: swap one bit of vector and lane numbers at a time."""
     for bit in (8, 4, 2, 1):
-        lanes = range(_LANES)
-        upper = [lane if not lane & bit else _LANES + lane - bit for lane in lanes]
-        lower = [lane + bit if not lane & bit else _LANES + lane for lane in lanes]
+        lanes = range(LANES)
+        upper = [lane if not lane & bit else LANES + lane - bit for lane in lanes]
+        lower = [lane + bit if not lane & bit else LANES + lane for lane in lanes]
         for i in (i for i in lanes if not i & bit):
             a, b = vectors[i], vectors[i + bit]
             vectors[i] = shuffle(a, b, ir.Constant(_INDEX_VECTOR, upper))
@@ -221,9 +181,9 @@ def _butterfly_transpose(vectors: list[Any], shuffle: Callable[..., Any]) -> lis
 def transpose_rows(X, rows, start, count, columns):  # noqa: ANN001, ANN202
     """Write rows[start:start + count] of X, TILE_ROWS at most, to columns (d, TILE_ROWS)."""
     d = X.shape[1]
-    full_columns, full_rows = d // _LANES * _LANES, count // _LANES * _LANES
-    for lane in range(0, full_rows, _LANES):
-        for t in range(0, full_columns, _LANES):
+    full_columns, full_rows = d // LANES * LANES, count // LANES * LANES
+    for lane in range(0, full_rows, LANES):
+        for t in range(0, full_columns, LANES):
             _transpose_block(X, rows, start + lane, t, columns, lane)  # pyright: ignore[reportCallIssue]
     for lane in range(count):
         row = rows[start + lane]

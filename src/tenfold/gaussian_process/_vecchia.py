@@ -26,11 +26,13 @@ from tenfold.gaussian_process._evidence import LOG_2PI
 from tenfold.gaussian_process._row_sets import RowSets, pair_values, set_gradient
 from tenfold.gaussian_process._row_sets_numba import condition_sets, farthest_first
 from tenfold.kernel.base import Exponentiation, Product, Sum
+from tenfold.neighbors._direct_search import nearest_directly
 from tenfold.neighbors._row_index import RowIndex
 
 _BLOCK_SETS, _BLOCK_VALUES = 128, 2**23  # sets of one piece of work, and pairs of their rows
 MAXIMIN_ROWS = 5_000  # rows that are chosen as far apart as possible; time grows with n times this
 _QUERIES = 1024  # of one search
+DIRECT_ROWS, _DIRECT_QUERIES = 1024, 256  # rows that are searched without an index, and at once
 _NO_WEIGHTS = np.empty((0, 0))
 
 
@@ -113,7 +115,9 @@ def _condition(
     diagonal = np.array(kernel.diag(sets.rows.reshape(-1, p)), np.float64).reshape(n, s)
     diagonal += noise
     mean, variance = np.empty((n, Y.shape[2])), np.empty(n)
-    dropped = condition_sets(pairs, diagonal, Y, counts, least, mean, variance, G, G_diagonal)
+    results = mean, variance, G, G_diagonal
+    space = np.empty((s, s)), np.empty((s, Y.shape[2])), *np.empty((3, s))
+    dropped = condition_sets(pairs, diagonal, Y, counts, least, *results, *space)
     return _Conditioned(mean, variance, dropped)
 
 
@@ -149,8 +153,9 @@ def condition_on_neighbors(
 def neighbors_before(X: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the m nearest rows before each row, then the row itself; and how many there are.
 
-    Exact: rows s to 2 s are searched for among the first 2 s, of which at least half are earlier
-    for most, and again with twice as many neighbors where too few of those found are earlier.
+    Exact: the first `DIRECT_ROWS` are compared with all before them. Then rows s to 2 s are
+    searched for among the first 2 s, of which at least half are earlier for most, and again with
+    twice as many neighbors where too few of those found are earlier.
     """
     n = len(X)
     m = min(m, max(n - 1, 0))
@@ -160,8 +165,14 @@ def neighbors_before(X: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
     for i in range(min(m + 1, n)):  # all rows before, the nearest first
         squares = np.square(X[:i] - X[i]).sum(axis=1)
         sets[i, :i] = np.argsort(squares, kind="stable")
-    start = m + 1
-    while start < n and m:
+    if m == 0:
+        return sets, counts
+    direct = min(n, DIRECT_ROWS)
+    for first in range(m + 1, direct, _DIRECT_QUERIES):
+        rows = np.arange(first, min(first + _DIRECT_QUERIES, direct))
+        sets[rows, :m] = nearest_directly(X[: rows[-1]], X[rows], m, rows).rows
+    start = max(m + 1, direct)
+    while start < n:
         end = min(2 * start, n)
         index = RowIndex(X[:end])
 
@@ -207,7 +218,8 @@ def order_rows(X: np.ndarray, ordering: str, rng: np.random.Generator) -> np.nda
         return order
     spread = np.empty(min(n, MAXIMIN_ROWS), np.int64)
     center = np.square(X - X.mean(axis=0)).sum(axis=1).argmin()
-    farthest_first(np.ascontiguousarray(X.T), spread, int(center))
+    space = np.full(n, np.inf), np.empty(n)
+    farthest_first(np.ascontiguousarray(X.T), spread, int(center), *space)
     chosen = np.zeros(n, bool)
     chosen[spread] = True
     return np.concatenate([spread, order[~chosen[order]]])

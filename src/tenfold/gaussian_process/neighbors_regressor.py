@@ -22,6 +22,7 @@ from tenfold.gaussian_process._hyperparameters import (
     warn_about_bounds,
 )
 from tenfold.gaussian_process._vecchia import (
+    DIRECT_ROWS,
     ConditioningSets,
     block_size,
     condition_on_neighbors,
@@ -35,6 +36,7 @@ from tenfold.kernel.base import ConstantKernel, WhiteKernel
 from tenfold.kernel.kernels import KERNEL_NAMES
 from tenfold.kernel.object_kernels import takes_objects
 from tenfold.kernel.stationary import Matern
+from tenfold.neighbors._direct_search import nearest_directly
 from tenfold.neighbors._row_index import RowIndex
 
 _SAMPLE_ROWS = 1_000  # at which the distance of neighbors is measured, for a first length scale
@@ -324,15 +326,21 @@ def _count_rows(chunk: Chunk) -> float:
 
 def _default_kernel(X: np.ndarray, m: int) -> Any:
     """The kernel of a model that was given none, at the distance of its neighbors."""
-    sample = X[:: -(-len(X) // _SAMPLE_ROWS)]
-    found = _make_index(X, 1.0).nearest(as_float64(sample), min(m + 1, len(X)))
-    reach = float(np.median(found.distances[:, -1])) or 1.0
+    sample, k = X[:: -(-len(X) // _SAMPLE_ROWS)], min(m + 1, len(X))
+    if len(X) <= DIRECT_ROWS:
+        found = nearest_directly(as_float64(X), as_float64(sample), k)
+        farthest = np.sqrt(found.distances[:, -1])
+    else:
+        farthest = _make_index(X, 1.0).nearest(as_float64(sample), k).distances[:, -1]
+    reach = float(np.median(farthest)) or 1.0
     near = Matern(reach, (1e-5 * reach, 1e5 * reach), nu=1.5)
     return ConstantKernel() * near + WhiteKernel(0.1)
 
 
 def _make_index(X: np.ndarray, scale: Any) -> RowIndex:
-    return RowIndex(np.ascontiguousarray(as_float64(X) / scale))
+    """The rows of predictions; of few, a tree would take longer to compile than it saves."""
+    algorithm = "brute" if len(X) <= DIRECT_ROWS else "auto"
+    return RowIndex(np.ascontiguousarray(as_float64(X) / scale), algorithm=algorithm)
 
 
 def _predict_chunk(

@@ -186,13 +186,15 @@ def feature_rows(rows: Rows, kernel: Any, marks: np.ndarray, root: np.ndarray) -
     m, dtype = len(marks), rows.dtype
     grid = min(chunk_rows(m, dtype), rows.source.grid)
     state = kernel, marks.astype(dtype), root.astype(dtype)
-    source: Source = FeatureSource(rows.source.with_chunk_rows(grid), state)
+    plain = rows.source.with_chunk_rows(grid)
+    source: Source = FeatureSource(plain, state)
     found = Rows(source, engine=rows.engine, classes=rows.classes)
     if float(dtype.itemsize) * m * rows.n_rows > _MEMORY_SHARE * available_memory():
         return found
     X = found.each(_chunk_columns)
-    y = np.concatenate([found.each(_chunk_target)])
-    w = found.each(_chunk_weights) if rows.source.has_weight else None
+    others = Rows(plain, engine=rows.engine, classes=rows.classes)  # without features again
+    y = others.each(_chunk_target)
+    w = others.each(_chunk_weights) if rows.source.has_weight else None
     kept = ArraySource(X, y, w).with_chunk_rows(grid)
     return Rows(kept, engine=rows.engine)
 

@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold._compiled.near_scores import QUERIES_PER_BLOCK, pad_queries
+from tenfold._compiled.register_block import TILE_ROWS
+from tenfold._compiled.simd import aligned_zeros
 from tenfold.engine.thread_pool import map_threads
 from tenfold.neighbors._filter_numba import (
     ROWS_PER_BLOCK,
@@ -20,10 +23,13 @@ from tenfold.neighbors._filter_numba import (
     measure_dense,
     write_nearest,
 )
+from tenfold.neighbors._fused_filter_numba import filter_rows
 from tenfold.neighbors._row_maps_numba import column_ranges, round_rows, squared_lengths
 from tenfold.neighbors._thresholds import (
     BLOCK_NUMBERS,
     CANDIDATE_BYTES,
+    FUSED_ROWS,
+    MAX_FUSED_COLUMNS,
     QUERIES_PER_TILE,
     ROWS_PER_TILE,
     SPARE_CANDIDATES,
@@ -74,14 +80,12 @@ class Rounded(NamedTuple):
     half : (n,) float64, what is subtracted from half of a squared distance: half a squared length
     gap : (n,) float64, twice the share in the error of a bound
     source : the rows themselves
-    space : (n, tile) array for products, or None
     """
 
     X: Any
     half: np.ndarray
     gap: np.ndarray
     source: Any
-    space: Any = None
 
 
 class FilteredSearch:
@@ -101,10 +105,7 @@ class FilteredSearch:
         raise NotImplementedError
 
     def products(self, queries: Rounded, first: int, end: int) -> np.ndarray:
-        """Products (m, t) of the queries and some rows, in float32.
-
-        They may lie in a space that the queries keep for them.
-        """
+        """Products (m, t) of the queries and some rows, in float32."""
         raise NotImplementedError
 
     def measure(self, queries: Rounded, *candidates: np.ndarray) -> None:
@@ -144,6 +145,12 @@ class FilteredSearch:
                 block.limit(limit[part])
             block.search(found.distances[part], found.rows[part])
         return found
+
+    def filter(self, block: QueryBlock) -> None:
+        """Collect the rows that may be among the nearest of a block of queries, tile by tile."""
+        for first in range(0, self.n_rows, ROWS_PER_TILE):
+            end = min(first + ROWS_PER_TILE, self.n_rows)
+            block.filter(self.products(block.queries, first, end), first, end)
 
     def within(
         self,
@@ -255,15 +262,32 @@ class EuclideanBruteForce(FilteredSearch):
         with np.errstate(over="ignore", invalid="ignore"):
             self._round(source, rounded, square)
             gap = error_of_bounds(square, Q.shape[1])
-        space = np.empty((len(Q), ROWS_PER_TILE), np.float32)
-        return drop_far_queries(Rounded(rounded, square / 2, gap, source, space))
+        return drop_far_queries(Rounded(rounded, square / 2, gap, source))
 
     def products(self, queries: Rounded, first: int, end: int) -> np.ndarray:
         """Products (m, t) of the queries and some rows, in float32."""
-        rows = self.rounded[first:end].T
-        if end - first < ROWS_PER_TILE:
-            return queries.X @ rows
-        return np.matmul(queries.X, rows, out=queries.space)
+        return queries.X @ self.rounded[first:end].T
+
+    def filter(self, block: QueryBlock) -> None:
+        """Collect candidates where products arise, or tile by tile if rows are very wide."""
+        d = block.queries.X.shape[1]
+        if d > MAX_FUSED_COLUMNS:
+            super().filter(block)
+            return
+        negative = pad_queries(block.queries.X)
+        space = (
+            np.empty(len(negative), np.float32),
+            aligned_zeros((d, TILE_ROWS), np.float32),
+            np.empty(TILE_ROWS, np.float32),
+            aligned_zeros((QUERIES_PER_BLOCK, TILE_ROWS), np.float32),
+            np.empty(QUERIES_PER_BLOCK, np.uint64),
+        )
+        queries = block.queries.source, block.queries.half, block.queries.gap, self.scale**2 / 2
+        candidates = block.bounds, block.low, block.row, block.exact, block.count
+        for first in range(0, self.n_rows, FUSED_ROWS):
+            end = min(first + FUSED_ROWS, self.n_rows)
+            rows = self.rounded, np.arange(first, end), self.term, self.gap, first, end
+            filter_rows(*rows, *block.codes, negative, self.X, *queries, *candidates, *space)
 
     def measure(self, queries: Rounded, *candidates: np.ndarray) -> None:
         """Squared distances of candidates in float64; see `measure_dense`."""
@@ -330,15 +354,14 @@ class QueryBlock:
 
     def search(self, distances: np.ndarray, rows: np.ndarray) -> None:
         """Write the k nearest of all rows."""
-        for first in range(0, self.index.n_rows, ROWS_PER_TILE):
-            end = min(first + ROWS_PER_TILE, self.index.n_rows)
-            self._filter(self.index.products(self.queries, first, end), first, end)
+        self.index.filter(self)
         candidates = self.low, self.row, self.exact, self.count
         discard_far(self.bounds, self.queries.gap, *candidates)
         self._measure(np.ones(len(rows), bool))
         write_nearest(self.row, self.exact, self.count, distances, rows)
 
-    def _filter(self, tile: np.ndarray, first: int, end: int) -> None:
+    def filter(self, tile: np.ndarray, first: int, end: int) -> None:
+        """Collect candidates among the rows of a tile of products."""
         start = np.zeros(len(tile), np.int64)
         candidates = self.bounds, self.low, self.row, self.exact, self.count
         terms = self.index.term[first:end], self.index.gap[first:end]

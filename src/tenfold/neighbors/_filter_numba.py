@@ -36,7 +36,7 @@ _ROUND_UP, _TINY = 2.0**-23, 2.0**-140  # more than rounding to float32 takes aw
 
 
 @INLINE
-def _discard(low: Any, row: Any, exact: Any, count: int, threshold: float) -> int:
+def discard(low: Any, row: Any, exact: Any, count: int, threshold: float) -> int:
     """Remove the candidates whose lower bound is above the threshold; the number that is left."""
     left = 0
     for e in range(count):
@@ -47,13 +47,13 @@ def _discard(low: Any, row: Any, exact: Any, count: int, threshold: float) -> in
 
 
 @INLINE
-def _round_up(x: float) -> Any:
+def round_up(x: float) -> Any:
     """The least float32 that is not below x, or a little above it."""
     return np.float32(x + abs(x) * _ROUND_UP + _TINY)
 
 
 @INLINE
-def _push_bound(bound: Any, k: int, b: float) -> None:
+def push_bound(bound: Any, k: int, b: float) -> None:
     """Replace the largest of k upper bounds, the first of them, by a smaller one.
 
     Few are kept in descending order: a loop without a branch, faster than the heap of many.
@@ -139,7 +139,7 @@ def filter_tile(
     waiting = 0
     for i in range(m):
         j, n = start[i], count[i]
-        threshold = _round_up(bounds[i, 0] + slack[i])
+        threshold = round_up(bounds[i, 0] + slack[i])
         full = False
         while j < t and not full:
             end = min(j + ROWS_PER_BLOCK, t)
@@ -156,7 +156,7 @@ def filter_tile(
                 ):
                     continue
                 if n == capacity:
-                    n = _discard(low[i], row[i], exact[i], n, bounds[i, 0] + slack[i])
+                    n = discard(low[i], row[i], exact[i], n, bounds[i, 0] + slack[i])
                     if 4 * n > 3 * capacity:
                         full, j = True, c
                         break
@@ -164,8 +164,8 @@ def filter_tile(
                 n += 1
                 upper = np.float64(bound) + row_gap[c]
                 if upper < bounds[i, 0]:
-                    _push_bound(bounds[i], k, upper)
-                    threshold = _round_up(bounds[i, 0] + slack[i])
+                    push_bound(bounds[i], k, upper)
+                    threshold = round_up(bounds[i, 0] + slack[i])
         start[i], count[i] = j, n
         waiting += full
     return waiting
@@ -189,7 +189,7 @@ def filter_radius(
     found = 0
     for i in range(m):
         starts[i] = found
-        most = np.float32(np.inf) if limit[i] == np.inf else _round_up(limit[i])
+        most = np.float32(np.inf) if limit[i] == np.inf else round_up(limit[i])
         for a in range(0, t, ROWS_PER_BLOCK):
             end = min(a + ROWS_PER_BLOCK, t)
             if limit[i] < np.inf and _count_below(products[i], row_term, a, end, most) == 0:
@@ -214,7 +214,26 @@ def discard_far(bounds: Any, slack: Any, low: Any, row: Any, exact: Any, count: 
     bounds, slack, low, row, exact, count : as in `filter_tile`
     """
     for i in range(count.shape[0]):
-        count[i] = _discard(low[i], row[i], exact[i], count[i], bounds[i, 0] + slack[i])
+        count[i] = discard(low[i], row[i], exact[i], count[i], bounds[i, 0] + slack[i])
+
+
+@INLINE
+def measure_query(X: Any, Q: Any, i: int, row: Any, exact: Any, start: int, n: int) -> None:
+    """Measure the n candidates of query i that begin at `start`; see `measure_dense`."""
+    last = start + n - 1
+    for e in range(start, last + 1, 4):  # four sums at once: each waits for itself alone
+        f, g, h = min(e + 1, last), min(e + 2, last), min(e + 3, last)
+        a, b, c, d = row[e], row[f], row[g], row[h]
+        sa, sb, sc, sd = 0.0, 0.0, 0.0, 0.0
+        for j in range(Q.shape[1]):
+            v = Q[i, j]
+            da, db = np.float64(X[a, j]) - v, np.float64(X[b, j]) - v
+            dc, dd = np.float64(X[c, j]) - v, np.float64(X[d, j]) - v
+            sa += da * da
+            sb += db * db
+            sc += dc * dc
+            sd += dd * dd
+        exact[e], exact[f], exact[g], exact[h] = sa, sb, sc, sd
 
 
 @JIT
@@ -232,22 +251,8 @@ def measure_dense(
     row, exact : numbers of all candidates; their squared distances are written here
     """
     for i in range(Q.shape[0]):
-        if not wanted[i]:
-            continue
-        last = starts[i] + count[i] - 1
-        for e in range(starts[i], last + 1, 4):  # four sums at once: each waits for itself alone
-            f, g, h = min(e + 1, last), min(e + 2, last), min(e + 3, last)
-            a, b, c, d = row[e], row[f], row[g], row[h]
-            sa, sb, sc, sd = 0.0, 0.0, 0.0, 0.0
-            for j in range(Q.shape[1]):
-                v = Q[i, j]
-                da, db = np.float64(X[a, j]) - v, np.float64(X[b, j]) - v
-                dc, dd = np.float64(X[c, j]) - v, np.float64(X[d, j]) - v
-                sa += da * da
-                sb += db * db
-                sc += dc * dc
-                sd += dd * dd
-            exact[e], exact[f], exact[g], exact[h] = sa, sb, sc, sd
+        if wanted[i]:
+            measure_query(X, Q, i, row, exact, starts[i], count[i])
 
 
 @JIT
@@ -325,6 +330,23 @@ def missing_bounds(product: Any, query_sum: Any, row_sum: Any, common: Any, d: i
             product[i, j] = -half / c * np.float32(d) if c > 0 else np.float32(-np.inf)
 
 
+@INLINE
+def keep_nearest_of(
+    bounds: Any, low: Any, row: Any, exact: Any, n: int, scale: float, half: float
+) -> None:
+    """Keep the k nearest of the n measured candidates of a query; see `keep_nearest`."""
+    k = bounds.shape[0]
+    make_heap(exact, row, k)
+    for e in range(k, n):
+        push(exact, row, k, exact[e], row[e])
+    for e in range(k):
+        bounds[e] = np.inf
+    for e in range(k):
+        bound = exact[e] * scale - half
+        low[e] = np.float32(bound)
+        push_bound(bounds, k, bound)
+
+
 @JIT
 def keep_nearest(
     wanted: Any, scale: float, half: Any, bounds: Any, low: Any, row: Any, exact: Any, count: Any
@@ -338,20 +360,10 @@ def keep_nearest(
     half : (m,) half the squared length of each query in these units
     bounds, low, row, exact, count : as in `filter_tile`
     """
-    k = bounds.shape[1]
     for i in range(wanted.shape[0]):
-        if not wanted[i] or count[i] < k:
-            continue
-        make_heap(exact[i], row[i], k)
-        for e in range(k, count[i]):
-            push(exact[i], row[i], k, exact[i, e], row[i, e])
-        count[i] = k
-        for e in range(k):
-            bounds[i, e] = np.inf
-        for e in range(k):
-            bound = exact[i, e] * scale - half[i]
-            low[i, e] = np.float32(bound)
-            _push_bound(bounds[i], k, bound)
+        if wanted[i] and count[i] >= bounds.shape[1]:
+            keep_nearest_of(bounds[i], low[i], row[i], exact[i], count[i], scale, half[i])
+            count[i] = bounds.shape[1]
 
 
 @JIT

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 from tenfold._compiled.gemm import ENTRY_OPTIONS, INNER_OPTIONS
 
 JIT: Any = njit(**ENTRY_OPTIONS)
 INLINE: Any = njit(**INNER_OPTIONS)
+_ROOT = np.int64(0)  # a plain 0 would be a type of its own, for which functions are compiled again
 
 
 @INLINE
@@ -41,7 +43,7 @@ def sift_down(distance: Any, row: Any, start: int, size: int, d: float, r: int) 
 def push(distance: Any, row: Any, k: int, d: float, r: int) -> None:
     """Replace the farthest of k entries by (d, r) if that is nearer."""
     if d < distance[0] or (d == distance[0] and r < row[0]):
-        sift_down(distance, row, 0, k, d, r)
+        sift_down(distance, row, _ROOT, k, d, r)
 
 
 @INLINE
@@ -50,7 +52,7 @@ def sort_heap(distance: Any, row: Any, k: int) -> None:
     for last in range(k - 1, 0, -1):
         d, r = distance[last], row[last]
         distance[last], row[last] = distance[0], row[0]
-        sift_down(distance, row, 0, last, d, r)
+        sift_down(distance, row, _ROOT, last, d, r)
 
 
 @INLINE

@@ -12,7 +12,6 @@ from tenfold.neighbors._heap_numba import INLINE, JIT, push, sort_heap
 SQUARES, ABSOLUTES, MAXIMUM, MINKOWSKI, CANBERRA, HAVERSINE, HAMMING = range(7)
 # metrics of sets: a column is true where it is not zero
 JACCARD, DICE, ROGERS_TANIMOTO, RUSSELL_RAO, SOKAL_SNEATH, YULE, BINARY_HAMMING = range(7, 14)
-_TILE = 1024  # rows whose bits are counted at once
 
 
 @INLINE
@@ -135,27 +134,6 @@ def fill_block(kind: int, Q: Any, X: Any, p: float, w: Any, block: Any) -> None:
             block[i, j] = pair_distance(kind, Q[i], X[j], p, w)
 
 
-@JIT
-def pack_bits(X: Any, words: Any, count: Any) -> None:
-    """Pack rows into words: bit b of word v is whether column 64 v + b is not zero.
-
-    Parameters
-    ----------
-    X : (n, d) array
-    words : (n_words, n) uint64, a result
-    count : (n,) float64, the number of ones of each row, a result
-    """
-    for i in range(X.shape[0]):
-        count[i] = 0.0
-        for v in range(words.shape[0]):
-            word = np.uint64(0)
-            for j in range(64 * v, min(64 * v + 64, X.shape[1])):
-                if X[i, j] != 0:
-                    word |= np.uint64(1) << np.uint64(j - 64 * v)
-                    count[i] += 1.0
-            words[v, i] = word
-
-
 @INLINE
 def _fill_tile(
     kind: int, words: Any, count: Any, start: int, size: int, query: Any, i: int, in_query: float,
@@ -186,18 +164,18 @@ def search_bits(
 
     Parameters
     ----------
-    kind : JACCARD to BINARY_HAMMING
-    words, count : rows as of `pack_bits`
+    kind : JACCARD to YULE
+    words, count : rows, (n_words, n) words and (n,) numbers of ones
     n : number of columns
     query, in_query : the queries likewise
     row_codes, query_codes : rows of the same code as the query are left out; empty: none
-    common, distance : (1024,) uint64 and float64 work space
+    common, distance : (t,) uint64 and float64 work space for tiles of t rows
     distances, rows : (m, k) results, filled with infinity and NOBODY
     """
     k = distances.shape[1]
-    for start in range(0, words.shape[1], _TILE):
-        size = min(_TILE, words.shape[1] - start)
-        for i in range(query.shape[1]):
+    for start in range(0, words.shape[1], common.shape[0]):
+        size = min(common.shape[0], words.shape[1] - start)
+        for i in range(distances.shape[0]):
             _fill_tile(
                 kind, words, count, start, size, query, i, in_query[i], n, common, distance
             )  # fmt: skip
@@ -224,8 +202,8 @@ def fill_bits(
     distance: Any, block: Any,
 ) -> None:  # fmt: skip
     """Write the distances of queries from all packed rows; parameters as of `search_bits`."""
-    for start in range(0, words.shape[1], _TILE):
-        size = min(_TILE, words.shape[1] - start)
+    for start in range(0, words.shape[1], common.shape[0]):
+        size = min(common.shape[0], words.shape[1] - start)
         for i in range(query.shape[1]):
             _fill_tile(
                 kind, words, count, start, size, query, i, in_query[i], n, common, distance

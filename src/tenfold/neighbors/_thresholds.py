@@ -6,6 +6,10 @@
 # Queries and rows of a tile of products: the best of 256-2048 by 512-4096 for 20 to 784 columns.
 QUERIES_PER_TILE = 1024
 ROWS_PER_TILE = 512
+# Columns up to which products are compared where they arise (a tile of rows is transposed for them,
+# and has to stay in the cache), and rows between two looks at signals. Not swept.
+MAX_FUSED_COLUMNS = 2048
+FUSED_ROWS = 8192
 # Candidates of a query that wait for their proof, beyond 2 k. Not swept.
 SPARE_CANDIDATES = 64
 # Memory of the candidates of a block of queries. Not swept.
