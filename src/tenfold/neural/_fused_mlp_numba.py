@@ -18,7 +18,8 @@ import math
 import numpy as np
 from numba import njit
 
-from tenfold._compiled.gemm import ENTRY_OPTIONS, INNER_OPTIONS, matmul
+from tenfold._compiled.gemm import ENTRY_OPTIONS, INNER_OPTIONS
+from tenfold._compiled.register_product import tiled_matmul
 from tenfold._compiled.work_counter import claim_item, finish_item, wait_for_items
 from tenfold.neural._fused_optimizers import adam_step, momentum_step
 from tenfold.neural.losses import softmax_cross_entropy
@@ -131,7 +132,7 @@ def _part_gradient(
     for layer in range(layers):
         p, q, at = widths[layer], widths[layer + 1], offsets[layer]
         z = a + n * p
-        matmul(workspace, a, plain, theta, at, plain, workspace, z, n, p, q)
+        tiled_matmul(workspace, a, plain, theta, at, plain, workspace, z, n, p, q)
         add_bias_activation(workspace, z, n, q, theta, at + p * q, codes[layer + 1])
         a = z
     q = widths[layers]
@@ -142,9 +143,9 @@ def _part_gradient(
         p, q, at = widths[layer], widths[layer + 1], offsets[layer]
         activation_backward(workspace, dz, a, n, q, codes[layer + 1], gradients, to + at + p * q)
         a -= n * p
-        matmul(workspace, a, transposed, workspace, dz, plain, gradients, to + at, p, n, q)
+        tiled_matmul(workspace, a, transposed, workspace, dz, plain, gradients, to + at, p, n, q)
         if layer > 0:
-            matmul(workspace, dz, plain, theta, at, transposed, workspace, dx, n, q, p)
+            tiled_matmul(workspace, dz, plain, theta, at, transposed, workspace, dx, n, q, p)
             dz, dx = dx, dx + n * p
     return total
 

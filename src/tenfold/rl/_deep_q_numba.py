@@ -10,7 +10,9 @@ import math
 import numpy as np
 from numba import njit
 
-from tenfold._compiled.gemm import ENTRY_OPTIONS, INNER_OPTIONS, matmul
+from tenfold._compiled.dot_product import LANES, dot_product
+from tenfold._compiled.gemm import ENTRY_OPTIONS, INNER_OPTIONS
+from tenfold._compiled.register_product import tiled_matmul
 from tenfold.neural._fused_mlp_numba import activation_backward, add_bias_activation
 from tenfold.neural._fused_optimizers import adam_step
 
@@ -32,7 +34,7 @@ def _forward(X, rows, first, n, theta, network, workspace, at):
     for layer in range(len(offsets)):
         p, q, w = widths[layer], widths[layer + 1], offsets[layer]
         z = a + n * p
-        matmul(workspace, a, no, theta, w, no, workspace, z, n, p, q)
+        tiled_matmul(workspace, a, no, theta, w, no, workspace, z, n, p, q)
         add_bias_activation(workspace, z, n, q, theta, w + p * q, codes[layer])
         a = z
     return a
@@ -91,9 +93,9 @@ def _backward(theta, network, workspace, a, dz, n, gradients):
         p, q, w = widths[layer], widths[layer + 1], offsets[layer]
         activation_backward(workspace, dz, a, n, q, codes[layer], gradients, w + p * q)
         a -= n * p
-        matmul(workspace, a, yes, workspace, dz, no, gradients, w, p, n, q)
+        tiled_matmul(workspace, a, yes, workspace, dz, no, gradients, w, p, n, q)
         if layer > 0:
-            matmul(workspace, dz, no, theta, w, yes, workspace, dx, n, q, p)
+            tiled_matmul(workspace, dz, no, theta, w, yes, workspace, dx, n, q, p)
             dz, dx = dx, dx + n * p
 
 
@@ -135,8 +137,9 @@ def train_steps(replay, rows, batch, thetas, moments, network, constants, option
         losses[step] = total / batch
         _backward(theta, network, workspace, a, dz, batch, gradients)
         penalty[0] = _ONE / np.float32(batch)
-        square = 0.0
-        for i in range(len(theta)):
+        whole = len(gradients) // LANES * LANES
+        square = dot_product(gradients, 0, gradients, 0, whole)
+        for i in range(whole, len(gradients)):
             square += gradients[i] * gradients[i]
         norm = math.sqrt(square) / batch
         if norm > options[3]:

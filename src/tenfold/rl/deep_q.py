@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold._compiled.dot_product import LANES
 from tenfold.base._sklearn import Interval
 from tenfold.engine.hooks import end_loop, record_loop_state, report_objective, resume_loop
 from tenfold.neural._fused_mlp import activation_code
@@ -334,7 +335,7 @@ class DeepRun:
         k = int(self.sizes.network[0][-1])
         self.work = (
             np.zeros(self.sizes.per_row * batch, np.float32),
-            np.zeros(len(self.theta), np.float32),
+            np.zeros(-(-len(self.theta) // LANES) * LANES, np.float32),  # whole vectors
             np.zeros(batch * (k + 1), np.float32),
             np.zeros(3, np.float32),
         )

@@ -19,7 +19,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tenfold._compiled.gemm import ENTRY_OPTIONS, INNER_OPTIONS, matmul
+from tenfold._compiled.gemm import ENTRY_OPTIONS, INNER_OPTIONS
+from tenfold._compiled.register_product import tiled_matmul
 
 _NO_FLOOR = np.float32(-np.inf)
 _ZERO = np.float32(0)  # the integer 0 would promote float32 to float64
@@ -81,7 +82,7 @@ def conv_forward(x, n, W, b, geometry, relu, patches, z):
         images = block if start + block < n else n - start
         _im2col(x, start, images, geometry, patches)
         at, rows = start * places * f, images * places
-        matmul(patches, 0, plain, W, 0, plain, z, at, rows, size, f)
+        tiled_matmul(patches, 0, plain, W, 0, plain, z, at, rows, size, f)
         _add_bias(z, at, rows, b, floor)
 
 
@@ -106,11 +107,11 @@ def _block_backward(
     rows, size = images * geometry[2] * geometry[3], geometry[4] * geometry[5]
     f, plain = len(db), images < 0
     _im2col(x, start, images, geometry, patches)
-    matmul(patches, 0, images > 0, gradient, at, plain, part, 0, size, rows, f)
+    tiled_matmul(patches, 0, images > 0, gradient, at, plain, part, 0, size, rows, f)
     for i in range(np.uint64(len(dW))):
         dW[i] += part[i]
     if len(dx):
-        matmul(gradient, at, plain, transposed, 0, plain, patches, 0, rows, f, size)
+        tiled_matmul(gradient, at, plain, transposed, 0, plain, patches, 0, rows, f, size)
         _col2im(patches, start, images, geometry, dx)
 
 
@@ -190,7 +191,7 @@ def conv_pool_forward(x, n, W, b, geometry, size, patches, scores, y, argmax):
     for start in range(0, n, block):
         images = block if start + block < n else n - start
         _im2col(x, start, images, geometry, patches)
-        matmul(patches, 0, plain, W, 0, plain, scores, 0, images * places, patch, f)
+        tiled_matmul(patches, 0, plain, W, 0, plain, scores, 0, images * places, patch, f)
         _max_pool_relu(scores, start, images, geometry, size, b, y, argmax)
 
 

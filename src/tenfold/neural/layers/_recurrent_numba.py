@@ -2,8 +2,8 @@
 
 `_cell_forward` advances some sequences by one step, `_cell_backward` propagates gradients back
 through it; both loop over a few rows at a time, which the compiler vectorizes. Arrays over steps
-are time-major. The products of the inputs with their weights are computed for all steps at once
-before the forward pass; gradients of weights follow after the backward pass, in one product each.
+are time-major. Products with weights are computed step by step, while the gates of a step are in
+the cache; gradients of weights follow after the backward pass, in one product each.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
-from tenfold._compiled.gemm import ENTRY_OPTIONS, INNER_OPTIONS, matmul
+from tenfold._compiled.gemm import ENTRY_OPTIONS, INNER_OPTIONS
+from tenfold._compiled.register_product import tiled_matmul
 
 _ROW_OPTIONS = INNER_OPTIONS | {"fastmath": {"contract"}}
 
@@ -276,18 +277,23 @@ _SEQUENCE_OPTIONS = ENTRY_OPTIONS | {"fastmath": {"contract"}}
 
 @njit(**_SEQUENCE_OPTIONS)
 def sequence_forward(
-    lstm, gru, gated, relu, gates, back, weights, bias, scale, mask, states, memory
-):
+    lstm, gru, gated, relu, x, input_weights, gates, back, weights, bias, scale, mask, states,
+    memory,
+):  # fmt: skip
     """Run a layer from the first step to the last.
 
     Parameters
     ----------
     lstm, gru, gated, relu : bool or None
         Kind of cell, see `LSTM_CELL`.
+    x : (t, n, p) array
+        Inputs.
+    input_weights : (p, g) array
+        Their weights.
     gates : (t, n, g) array
-        Input terms of the gates; overwritten by the gates.
-    back : (n, g) array
-        Workspace for the terms of the old state; zeros, as the first state is.
+        Overwritten by the gates.
+    back : (1, n, g) array
+        Terms of the first state in the gates; workspace for those of later ones.
     weights : (u, g) array
         Weights of the old state.
     bias : (g,) array, or (g + u,) for the GRU
@@ -299,21 +305,24 @@ def sequence_forward(
     states, memory : (t + 1, n, u) arrays
         States, of which the first is given; memory of the cells, of width 0 if they have none.
     """
-    n, u, g, plain = len(back), len(weights), back.shape[1], len(back) < 0
+    (_, n, p), (u, g) = x.shape, weights.shape
+    start, plain = n - n, n < 0  # for constants, numba would compile `tiled_matmul` once more
     for t in range(len(gates)):
+        at = t * n * g
+        tiled_matmul(x, t * n * p, plain, input_weights, start, plain, gates, at, n, p, g)
         if t:
-            matmul(states, t * n * u, plain, weights, 0, plain, back, 0, n, u, g)
+            tiled_matmul(states, t * n * u, plain, weights, start, plain, back, start, n, u, g)
         exists, old, new = mask[t if len(mask) else 0], states[t], states[t + 1]
         _cell_forward(
-            lstm, gru, gated, relu, exists, gates[t], back, bias, scale, old, new,
+            lstm, gru, gated, relu, exists, gates[t], back[0], bias, scale, old, new,
             memory[t], memory[t + 1],
         )  # fmt: skip
 
 
 @njit(**_SEQUENCE_OPTIONS)
 def sequence_backward(
-    lstm, gru, gated, relu, gates, state_term, weights, mask, gradient_mask, state_gradients,
-    gradient, propagated, states, memory, memory_gradient,
+    lstm, gru, gated, relu, gates, state_term, weights, input_weights, mask, gradient_mask,
+    state_gradients, gradient, propagated, states, memory, memory_gradient, dx,
 ):  # fmt: skip
     """Propagate gradients from the last step to the first.
 
@@ -327,14 +336,21 @@ def sequence_backward(
         Gradients in the terms of the old states; `gates` itself unless they differ.
     weights : (g, u) array
         Weights of the old state, transposed.
+    input_weights : (g, p) array
+        Weights of the inputs, transposed.
     gradient_mask : (t, n) bool array
         Whether gradients flow from a step to the one before; empty if all do.
     state_gradients : (t, n, u) array
         Gradients in all states, zero where no step exists; empty if only the last state is used.
     gradient : (n, u) array
         Gradients in the last state; overwritten.
+    propagated : (1, n, u) array
+        Workspace.
+    dx : (t, n, p) array
+        Overwritten by the gradients in the inputs; empty if they are not needed.
     """
-    n, u, g, plain = len(gradient), gradient.shape[1], len(weights), len(gradient) < 0
+    (g, u), p, n = weights.shape, input_weights.shape[1], len(gradient)
+    start, plain = n - n, n < 0
     for t in range(len(gates) - 1, -1, -1):
         exists = mask[t if len(mask) else 0]
         if len(state_gradients):
@@ -345,10 +361,13 @@ def sequence_backward(
             lstm, gru, gated, relu, exists, gates[t], state_term[t], states[t], gradient, old, new,
             memory_gradient,
         )  # fmt: skip
-        matmul(state_term, t * n * g, plain, weights, 0, plain, propagated, 0, n, g, u)
+        at = t * n * g
+        if len(dx):
+            tiled_matmul(gates, at, plain, input_weights, start, plain, dx, t * n * p, n, g, p)
+        tiled_matmul(state_term, at, plain, weights, start, plain, propagated, start, n, g, u)
         for i in range(len(gradient)):
             if len(gradient_mask) and not gradient_mask[t, i]:
                 _clear(gradient[i])
                 _clear(memory_gradient[i])
             else:
-                _add(gradient[i], propagated[i])
+                _add(gradient[i], propagated[0, i])

@@ -86,7 +86,7 @@ class RecurrentLayer:
     def forward(
         self, params: list, x: np.ndarray, context: PassContext
     ) -> tuple[np.ndarray, RecurrentCache]:
-        W, U, b = params
+        W, U, b = (np.ascontiguousarray(array) for array in params)
         n, t, _ = x.shape
         x = _to_time_major(x, W.dtype)
         mask = np.zeros((0, 0), bool)
@@ -94,16 +94,13 @@ class RecurrentLayer:
             mask = np.ascontiguousarray(context.mask.T)
         states = _empty_states((t + 1, n, self.units), W.dtype)
         memory = _empty_states((t + 1, n, self.units if self.has_memory else 0), W.dtype)
-        gates, back = empty((t, n, W.shape[1]), W.dtype), np.zeros((n, W.shape[1]), W.dtype)
-        np.matmul(_merge_steps(x), W, out=_merge_steps(gates))
+        gates, back = empty((t, n, W.shape[1]), W.dtype), np.zeros((1, n, W.shape[1]), W.dtype)
         start = None if context.states is None else context.states.start()
         if start is not None:
             states[0], memory[0] = start[0], start[1] if self.has_memory else 0
-            np.matmul(states[0], U, out=back)
+            np.matmul(states[0], U, out=back[0])
         scale = self.scale(W.dtype)
-        sequence_forward(
-            *self.cell_kind(), gates, back, _copy_aligned(U), b, scale, mask, states, memory
-        )
+        sequence_forward(*self.cell_kind(), x, W, gates, back, U, b, scale, mask, states, memory)
         cache = RecurrentCache(x, gates, states, memory, mask)
         if context.states is not None:
             place = context.states.leave((states[-1].copy(), memory[-1].copy()))
@@ -140,19 +137,22 @@ class RecurrentLayer:
         else:
             last += gradient
         state_terms = empty(gates.shape, gates.dtype) if self.cell == GRU_CELL else gates
+        dx = empty(x.shape, x.dtype) if need_input else x[:0]
         sequence_backward(
             *self.cell_kind(),
             gates,
             state_terms,
-            _copy_aligned(U.T),
+            np.ascontiguousarray(U.T),
+            np.ascontiguousarray(W.T),
             mask,
             self._gradient_mask(cache),
             state_gradients,
             last,
-            np.empty_like(last),
+            np.empty((1, *last.shape), last.dtype),
             states,
             memory,
             memory_gradient,
+            dx,
         )
         if carried is not None:
             carried.gradients[place] = (last, memory_gradient)
@@ -161,9 +161,7 @@ class RecurrentLayer:
         if self.cell == GRU_CELL:  # it has one more bias, of the state term of the candidate
             db = np.append(db, of_states[:, 2 * self.units :].sum(axis=0))
         dW, dU = _merge_steps(x).T @ of_inputs, _merge_steps(states[: len(x)]).T @ of_states
-        if not need_input:
-            return None, [dW, dU, db]
-        return np.matmul(of_inputs, W.T).reshape(x.shape).swapaxes(0, 1), [dW, dU, db]
+        return dx.swapaxes(0, 1) if need_input else None, [dW, dU, db]
 
     def _gradient_mask(self, cache: RecurrentCache) -> np.ndarray:
         """Where gradients flow from a step to the one before; not at every `truncate`-th step."""
@@ -191,15 +189,6 @@ def _empty_states(shape: Shape, dtype: Any) -> np.ndarray:
     array = empty(shape, dtype)
     array[0] = 0
     return array
-
-
-def _copy_aligned(array: np.ndarray) -> np.ndarray:
-    """A copy that begins at a multiple of 64 bytes: products with it take half the time."""
-    buffer = np.empty(array.size + 64 // array.itemsize, array.dtype)
-    start = -buffer.ctypes.data % 64 // array.itemsize
-    copy = buffer[start : start + array.size].reshape(array.shape)
-    copy[:] = array
-    return copy
 
 
 _RNN_CELLS = {"tanh": TANH_CELL, "relu": RELU_CELL}
