@@ -215,7 +215,7 @@ def test_bad_input_is_refused_in_words():
 def test_a_saved_network_answers_the_same(tmp_path):
     rows = RAIN.sample(500, random_state=0)
     net = BayesianNetwork(RAIN.graph_.arcs).fit(rows)
-    tenfold.save(net, tmp_path / "net.tenfold")
+    net.save(tmp_path / "net.tenfold")
     loaded = tenfold.load(tmp_path / "net.tenfold")
     assert_array_equal(
         loaded.query("rain", {"wet": "wet"}).table, net.query("rain", {"wet": "wet"}).table
@@ -265,3 +265,19 @@ def test_strangers_are_told_what_is_wrong():
         {"a": [1, "x", None, 2.5], "b": [True, False, True, None]}
     )
     assert set(mixed.states_["a"]) == {1, "x", 2.5}
+
+
+def test_one_variable_needs_no_list():
+    assert RAIN.most_probable({"wet": "wet"}, "rain") == RAIN.most_probable(
+        {"wet": "wet"}, ["rain"]
+    )
+    assert RAIN.junction_tree("rain").scopes == RAIN.junction_tree(["rain"]).scopes
+    with pytest.raises(TypeError, match="give a dictionary, variable -> state"):
+        RAIN.marginals("rain")
+
+
+def test_a_network_of_tables_takes_arcs_as_text():
+    tables = {"rain": [0.8, 0.2], "wet": [[0.9, 0.1], [0.2, 0.8]]}
+    net = BayesianNetwork.from_tables("rain -> wet", tables)
+    same = BayesianNetwork.from_tables({"rain": [], "wet": ["rain"]}, tables)
+    assert_array_equal(net.query("rain", {"wet": 1}).table, same.query("rain", {"wet": 1}).table)

@@ -206,3 +206,20 @@ def test_essential_graphs_are_what_all_equivalent_graphs_share():
             assert {frozenset(edge) for edge in found.edges} == edges
             again = found.to_directed_graph()
             assert set(again.arcs) in [set(g.arcs) for g in members]
+
+
+def test_a_graph_is_given_by_parents_or_by_arcs():
+    graph = DirectedGraph.of({"rain": [], "sprinkler": [], "wet": ["rain", "sprinkler"]})
+    for same in ("rain -> wet; sprinkler -> wet", [("rain", "wet"), ("sprinkler", "wet")]):
+        assert DirectedGraph.of(same).parents["wet"] == graph.parents["wet"]
+        assert set(DirectedGraph.of(same).nodes) == set(graph.nodes)
+    with pytest.raises(ValueError, match="1 is no arc"):
+        DirectedGraph.of([1])
+
+
+def test_a_text_is_one_node():
+    graph = DirectedGraph.of({"wet": "rain", "slip": "wet"})
+    assert graph.parents == {"rain": (), "wet": ("rain",), "slip": ("wet",)}
+    assert graph.ancestors("slip") == {"rain", "wet", "slip"}
+    assert graph.descendants("wet") == {"wet", "slip"}
+    assert graph.without_arcs_into("wet").parents["wet"] == ()

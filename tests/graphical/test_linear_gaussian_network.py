@@ -189,6 +189,6 @@ def test_states_without_rows_take_the_regression_of_all():
 def test_a_saved_network_answers_the_same(net, tmp_path):
     rows = net.sample(200, random_state=0)
     fitted = LinearGaussianBayesianNetwork(net.graph_.arcs, discrete=list(net.states_)).fit(rows)
-    tenfold.save(fitted, tmp_path / "net.tenfold")
+    fitted.save(tmp_path / "net.tenfold")
     loaded = tenfold.load(tmp_path / "net.tenfold")
     assert_allclose(loaded.log_prob(rows), fitted.log_prob(rows), rtol=0)

@@ -196,6 +196,6 @@ def test_7_an_eigenvalue_is_a_variance_and_no_proportion():
 
 def test_10_3_rows_of_the_transition_matrix_sum_to_one():
     """T_ij = p(i -> j), so its rows do; printed is the sum over i."""
-    T = MarkovChain().fit(["aab", "abb", "aaa"]).transition_matrix_
+    T = MarkovChain().fit([list(word) for word in ("aab", "abb", "aaa")]).transition_matrix_
     assert_allclose(T.sum(axis=1), 1)
     assert np.abs(T.sum(axis=0) - 1).max() > 0.1

@@ -149,3 +149,47 @@ def test_a_column_without_entries_is_skipped_and_a_table_without_entries_is_refu
     assert np.isfinite(KalmanFilter(max_iter=2, tol=1e9).fit(X).transition_matrix_).all()
     with pytest.raises(ValueError, match="all entries are missing"):
         KalmanFilter().fit(np.full((5, 2), np.nan))
+
+
+def test_a_constant_column_is_refused_with_the_cure():
+    for learn in ("ACQRmP", "R"):
+        with pytest.raises(ValueError, match=r"column 0 is constant.*without 'R'"):
+            KalmanFilter(1, learn=learn, random_state=0).fit(np.ones((30, 1)))
+    noise = np.random.default_rng(0).normal(size=(30, 1))
+    with pytest.raises(ValueError, match="column 1 is constant"):
+        KalmanFilter(1, random_state=0).fit(np.hstack([noise, np.full((30, 1), 3.0)]))
+    known = KalmanFilter(1, observation_covariance=[[1.0]], learn="m", tol=1e6)
+    assert np.isfinite(known.fit(np.ones((30, 1))).log_likelihood_)
+
+
+def test_a_covariance_that_becomes_singular_is_explained():
+    noise = np.random.default_rng(0).normal(size=(30, 1))
+    with pytest.raises(ValueError, match=r"became singular.*leave columns out"):
+        KalmanFilter(1, max_iter=500, tol=0, random_state=0).fit(noise * [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "name", ["transition_covariance", "observation_covariance", "initial_covariance"]
+)
+def test_given_covariances_are_covariances(name):
+    x = np.random.default_rng(0).normal(size=(10, 2))
+    for matrix, words in (
+        ([[-1.0, 0.0], [0.0, 1.0]], "eigenvalue -1: give a covariance"),
+        ([[1.0, 0.5], [0.0, 1.0]], "not symmetric"),
+        ([[1.0, np.nan], [np.nan, 1.0]], "NaN or infinity"),
+    ):
+        with pytest.raises(ValueError, match=f"{name}.*{words}"):
+            KalmanFilter(2, **{name: matrix}).fit(x)
+    still = KalmanFilter(2, transition_covariance=np.zeros((2, 2)), learn="R", tol=1e6)
+    assert np.isfinite(still.fit(x).log_likelihood_)  # no noise of the states is allowed
+
+
+def test_infinity_and_sequences_without_steps_are_refused():
+    model, x = given_model(), given_model().sample(6, random_state=0)[0]
+    infinite = x.copy()
+    infinite[2] = np.inf
+    for ask in (KalmanFilter(1).fit, model.filter, model.smooth, model.log_prob):
+        with pytest.raises(ValueError, match="sequence 1 contains infinity"):
+            ask([x, infinite])
+        with pytest.raises(ValueError, match="there is no step"):
+            ask(np.empty((0, x.shape[1])))

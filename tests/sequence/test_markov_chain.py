@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -152,7 +153,7 @@ def test_bad_input_is_refused_in_words():
 
 def test_a_saved_chain_is_the_same(tmp_path):
     chain = MarkovChain().fit([["a", "b", "b"], ["b"]])
-    tenfold.save(chain, tmp_path / "chain.tenfold")
+    chain.save(tmp_path / "chain.tenfold")
     loaded = tenfold.load(tmp_path / "chain.tenfold")
     assert loaded.sample(9, 2, random_state=1) == chain.sample(9, 2, random_state=1)
 
@@ -181,3 +182,73 @@ def test_one_sequence_may_come_without_a_list():
         MarkovChain().fit(5)
     with pytest.raises(ValueError, match="NaN"):
         MarkovChain().fit([[1.0, float("nan")]])
+
+
+def test_a_flat_list_of_words_is_one_sequence_of_words():
+    words = ["sun", "rain", "sun", "sun"]
+    expected = MarkovChain().fit([words])
+    assert expected.states_ == ["rain", "sun"]
+    for flat in (words, tuple(words), np.array(words), pd.Series(words)):
+        chain = MarkovChain().fit(flat)
+        assert chain.states_ == ["rain", "sun"]
+        assert chain.statistic_.starts.tolist() == [0, 1]
+    assert_array_equal(MarkovChain().fit(words).transition_matrix_, expected.transition_matrix_)
+    assert_array_equal(MarkovChain().fit(words).log_prob(words), expected.log_prob([words]))
+    letters = MarkovChain().fit([list(word) for word in words])
+    assert letters.states_ == sorted(set("sunrain"))
+    with pytest.raises(ValueError, match="entry 1 is the state 'b', others are sequences"):
+        MarkovChain().fit([["a", "b"], "b"])
+
+
+def test_a_table_is_refused_with_the_cure():
+    frame = pd.DataFrame({"s": [0, 1, 0]})
+    chain = MarkovChain().fit(frame["s"])
+    assert chain.states_ == [0, 1]
+    for table in (frame, {"s": [0, 1, 0]}):
+        for ask in (MarkovChain().fit, chain.log_prob, chain.score):
+            with pytest.raises(TypeError, match="give one column of it"):
+                ask(table)
+
+
+def test_lengths_are_checked_as_those_of_hidden_markov_models():
+    steps = [0, 1, 0, 1, 1, 0]
+    for lengths, words in (
+        ([7, -1], "sequence 1 has -1 steps"),
+        ([2.5, 3.5], "whole number for each"),
+        ([np.inf], "whole number for each"),
+        ([2, 3], "doesn't sum to 6"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            MarkovChain().fit(steps, lengths=lengths)
+    cut = MarkovChain().fit([steps[:2], steps[2:]])
+    for X in (steps, np.array(steps)[:, None], [[s] for s in steps], pd.Series(steps)):
+        chain = MarkovChain().fit(X, lengths=[2, 4])
+        assert_array_equal(chain.statistic_.transitions, cut.statistic_.transitions)
+        assert list(map(type, chain.states_)) == [int, int]
+    assert MarkovChain().fit("abab", lengths=[2, 2]).statistic_.starts.tolist() == [2, 0]
+    for X in ([[0, 1], [1, 1]], [[0, 1, 0], [1]]):
+        with pytest.raises(ValueError, match="a list of sequences needs no lengths"):
+            MarkovChain().fit(X, lengths=[2, 2])
+
+
+def test_states_are_named_once():
+    with pytest.raises(ValueError, match="0 is given 2 times"):
+        MarkovChain(states=[0, 0, 1]).fit([0, 1])
+    with pytest.raises(ValueError, match="'a' is given 2 times"):
+        MarkovChain.from_matrix(np.eye(2), states=["a", "a"])
+
+
+def test_states_of_a_given_matrix_keep_their_order():
+    chain = MarkovChain.from_matrix([[0.9, 0.1], [0.5, 0.5]], [1, 0], states=["sun", "rain"])
+    expected = np.log([0.9 * 0.1, 0.9 * 0.9])
+    assert_allclose(chain.log_prob([["sun", "sun", "rain"], ["sun", "sun", "sun"]]), expected)
+
+
+def test_one_target_needs_no_list():
+    chain = MarkovChain().fit([["rain", "sun", "sun", "rain", "rain"]])
+    assert_array_equal(chain.hitting_times("rain"), chain.hitting_times(["rain"]))
+    assert_array_equal(chain.hitting_probabilities("sun"), chain.hitting_probabilities(["sun"]))
+    ladder = MarkovChain.from_matrix(LADDER)
+    assert_array_equal(ladder.hitting_probabilities(4), ladder.hitting_probabilities([4]))
+    with pytest.raises(ValueError, match="'fog' is not among the states"):
+        chain.hitting_times("fog")

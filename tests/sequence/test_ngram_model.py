@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import tenfold
 from tenfold import Documents, NGramModel
+from tenfold.sequence._key_sums_numba import sum_by_key
 from tenfold.sequence._ngram_counts import NgramCounts, lexicographic_keys, merge_counts
 from tenfold.sequence._ngram_smoothing import SMOOTHING
 from tenfold.sequence._text_generation import adjust_probabilities
@@ -353,3 +354,24 @@ def test_saved_models_score_the_same_and_torn_ones_are_refused(tmp_path):
     model.backoff_ = model.backoff_[:-1]
     with pytest.raises(ValueError, match="do not fit"):
         tenfold.save(model, tmp_path / "torn.tenfold")
+
+
+@pytest.mark.parametrize("bits", [1, 12, 13, 45, 62])
+def test_sums_by_key_are_those_of_unique_keys(bits: int) -> None:
+    rng = np.random.default_rng(bits)
+    keys = rng.choice(rng.integers(0, 2**bits, 300), 2000)
+    counts = rng.integers(1, 9, 2000)
+    given = keys.copy(), counts.copy()
+    counts.flags.writeable = False  # as of a model that was read from a file
+    found, sums = sum_by_key(keys, counts)
+    wanted, inverse = np.unique(keys, return_inverse=True)
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(sums, np.bincount(inverse, counts))
+    np.testing.assert_array_equal((keys, counts), given)
+
+
+def test_ngrams_too_long_for_a_key_are_counted_alike() -> None:
+    rows = np.random.default_rng(0).integers(0, 3, (500, 6)).astype(np.uint32)
+    short, long = NgramCounts.of(rows), NgramCounts.of(rows * np.uint32(2**20))
+    np.testing.assert_array_equal(long.ngrams, short.ngrams * np.uint32(2**20))
+    np.testing.assert_array_equal(long.counts, short.counts)

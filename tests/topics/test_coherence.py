@@ -8,6 +8,7 @@ from types import ModuleType
 from unittest import mock
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -155,3 +156,26 @@ def test_the_number_of_topics_of_a_corpus_is_chosen():
     assert choose_topics(mixture, X[:400], [1, 4], test=X[400:]).n_components == 4
     with pytest.raises(ValueError, match="numbers is empty"):
         choose_topics(model, X, [])
+
+
+def test_a_word_is_no_topic():
+    for words in (["dog", "cat"], "dog", [["dog", "cat"], "fish"]):
+        with pytest.raises(TypeError, match="a topic is a list of words, not the word"):
+            topic_coherence(words, ["dog cat"])
+        with pytest.raises(TypeError, match="a topic is a list of words"):
+            topic_diversity(words)
+        with pytest.raises(TypeError, match="a topic is a list of words"):
+            seed_topics(words, ["dog", "cat", "fish"], 3)
+
+
+def test_a_table_is_no_list_of_texts():
+    frame = pd.DataFrame({"text": ["dog cat", "cat"]})
+    with pytest.raises(TypeError, match="give one column of it"):
+        topic_coherence([["dog", "cat"]], frame)
+    assert len(topic_coherence([["dog", "cat"]], frame["text"])) == 1
+
+
+def test_diversity_of_lists_of_words_is_that_of_their_weights():
+    weights, names = np.random.default_rng(0).random((4, 12)), list("abcdefghijkl")
+    for n in (1, 5, 12):
+        assert topic_diversity(top_words(weights, names, 12), n) == topic_diversity(weights, n)

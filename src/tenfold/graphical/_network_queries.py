@@ -51,16 +51,17 @@ class NetworkQueries:
     def _sizes(self) -> dict[str, int]:
         return {v: len(self.states_[v]) for v in self.graph_.nodes}
 
-    def junction_tree(self, together: Iterable[str] = ()) -> JunctionTree:
+    def junction_tree(self, together: str | Iterable[str] = ()) -> JunctionTree:
         """The junction tree of the network: its cliques, separators and their order.
 
         Parameters
         ----------
-        together : variables, optional
+        together : variable or variables, optional
             They share the first clique.
         """
         check_is_fitted(self, "tables_")
-        sizes, root = self._sizes(), tuple(together)
+        root = (together,) if isinstance(together, str) else tuple(together)
+        sizes = self._sizes()
         self._check_names(root)
         kept = getattr(self, "_compiled", None)
         if kept is None or kept[0] != (self.graph_, sizes):
@@ -100,6 +101,8 @@ class NetworkQueries:
     def _evidence(self, evidence: Mapping[str, Any] | None) -> Evidence:
         """Numbers of known states, and likelihoods of the states of others."""
         known = Evidence({}, {})
+        if evidence is not None and not isinstance(evidence, Mapping):
+            raise TypeError(f"evidence={evidence!r}: give a dictionary, variable -> state")
         self._check_names(evidence or ())
         for name, value in (evidence or {}).items():
             states = self.states_[name]
@@ -234,7 +237,7 @@ class NetworkQueries:
             return float(np.log(eliminate(self._factors(known, relevant), ()).table))
 
     def most_probable(
-        self, evidence: Mapping[str, Any] | None = None, variables: list[str] | None = None
+        self, evidence: Mapping[str, Any] | None = None, variables: str | list[str] | None = None
     ) -> dict[str, Any]:
         """The most probable states together (MAP).
 
@@ -242,7 +245,7 @@ class NetworkQueries:
         ----------
         evidence : dict, optional
             As for `query`.
-        variables : list of str, optional
+        variables : str or list of str, optional
             Only these; all others are summed out. By default all that are unknown.
         """
         check_is_fitted(self, "tables_")
@@ -250,10 +253,10 @@ class NetworkQueries:
         chosen = [v for v in self.graph_.nodes if v not in known.hard]
         factors = self._factors(known, self.graph_.nodes)
         if variables is not None:
-            self._check_names(variables)
-            if any(v in known.hard for v in variables):
+            chosen = [variables] if isinstance(variables, str) else list(variables)
+            self._check_names(chosen)
+            if any(v in known.hard for v in chosen):
                 raise ValueError("the variables to ask for must not be known already")
-            chosen = list(variables)
             factors = sum_out_others(factors, set(chosen))
         best = maximize(factors)
         return {v: self.states_[v][best[v]] for v in chosen}

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval
+from tenfold.base.save_mixin import SaveMixin
 from tenfold.graphical._state_rows import StateRows, open_states, work_context
 from tenfold.graphical.bayesian_network import BayesianNetwork
 from tenfold.graphical.directed_graph import DirectedGraph
@@ -29,7 +30,7 @@ STRUCTURE_CONSTRAINTS: dict[str, Any] = {
 Family = tuple[str, frozenset[str]]
 
 
-class StructureLearner(BaseEstimator):
+class StructureLearner(SaveMixin, BaseEstimator):
     """Base class: `_search(coded)` returns arcs; the tables are estimated here."""
 
     _parameter_constraints = STRUCTURE_CONSTRAINTS

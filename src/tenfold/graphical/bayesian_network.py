@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
+from tenfold.base.save_mixin import SaveMixin
 from tenfold.engine.memory import check_memory
 from tenfold.graphical._elimination import enumerate_states
 from tenfold.graphical._network_em import learn_by_em
@@ -21,7 +22,7 @@ from tenfold.graphical.directed_graph import DirectedGraph
 from tenfold.graphical.factors import Factor
 
 
-class BayesianNetwork(RowQueries, BaseEstimator):
+class BayesianNetwork(RowQueries, SaveMixin, BaseEstimator):
     r"""Bayesian network of discrete variables.
 
     .. math:: p(x_1, \dots, x_d) = \prod_v p(x_v \mid x_{\mathrm{pa}(v)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import chain, combinations, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:
     from tenfold.graphical.essential_graph import EssentialGraph
@@ -29,9 +29,27 @@ class DirectedGraph(NamedTuple):
     parents: dict[str, tuple[str, ...]]
 
     @classmethod
-    def of(cls, parents: Mapping[str, Iterable[str]]) -> DirectedGraph:
-        """The graph of these parents; nodes without an entry have none."""
-        given = {node: tuple(above) for node, above in parents.items()}
+    def of(
+        cls, parents: Mapping[str, str | Iterable[str]] | str | Iterable[tuple[str, str]]
+    ) -> DirectedGraph:
+        """The graph of these parents; nodes without an entry have none.
+
+        Parameters
+        ----------
+        parents : dict, node -> its parents
+            Or arcs, as `from_arcs` takes them: ``"a -> b -> c; d -> c"``, or pairs (from, to).
+
+        Examples
+        --------
+        >>> DirectedGraph.of("rain -> wet; sprinkler -> wet").arcs
+        [('rain', 'wet'), ('sprinkler', 'wet')]
+        """
+        if not isinstance(parents, Mapping):
+            return cls.from_arcs(parents)
+        given: dict[str, tuple[str, ...]] = {
+            node: tuple(_as_list(above))
+            for node, above in cast("Mapping[str, Iterable[str]]", parents).items()
+        }
         for above in list(given.values()):
             for node in above:
                 given.setdefault(node, ())
@@ -67,7 +85,7 @@ class DirectedGraph(NamedTuple):
             for node in named:
                 parents.setdefault(node, [])
         for arc in arcs:
-            if isinstance(arc, str) or len(arc) != 2:
+            if isinstance(arc, str) or not hasattr(arc, "__len__") or len(arc) != 2:
                 raise ValueError(f"{arc!r} is no arc: give pairs (from, to)")
             tail, head = arc
             parents.setdefault(tail, [])
@@ -92,11 +110,11 @@ class DirectedGraph(NamedTuple):
             below[tail].append(head)
         return {node: tuple(found) for node, found in below.items()}
 
-    def ancestors(self, nodes: Iterable[str]) -> set[str]:
+    def ancestors(self, nodes: str | Iterable[str]) -> set[str]:
         """Some nodes, and all from which they can be reached."""
         return _reach(self._check(nodes), self.parents)
 
-    def descendants(self, nodes: Iterable[str]) -> set[str]:
+    def descendants(self, nodes: str | Iterable[str]) -> set[str]:
         """Some nodes, and all that can be reached from them."""
         return _reach(self._check(nodes), self.children)
 
@@ -227,13 +245,13 @@ class DirectedGraph(NamedTuple):
 
         return essential_graph(self)
 
-    def without_arcs_into(self, nodes: Iterable[str]) -> DirectedGraph:
+    def without_arcs_into(self, nodes: str | Iterable[str]) -> DirectedGraph:
         """The graph after an intervention: nobody causes these nodes any more."""
         cut = set(self._check(nodes))
         return DirectedGraph.of({n: () if n in cut else p for n, p in self.parents.items()})
 
-    def _check(self, nodes: Iterable[str]) -> list[str]:
-        nodes = list(nodes)
+    def _check(self, nodes: str | Iterable[str]) -> list[str]:
+        nodes = _as_list(nodes)
         strange = [node for node in nodes if node not in self.parents]
         if strange:
             raise ValueError(f"{strange[0]!r} is none of the nodes {self.nodes[:10]}")
@@ -255,8 +273,13 @@ def _parse_arcs(text: str) -> tuple[list[tuple[str, str]], list[str]]:
     return list(dict.fromkeys(arcs)), named
 
 
+def _as_list(nodes: str | Iterable[str]) -> list[str]:
+    """Nodes; a text is one of them."""
+    return [nodes] if isinstance(nodes, str) else list(nodes)
+
+
 def _as_set(nodes: str | Iterable[str]) -> set[str]:
-    return {nodes} if isinstance(nodes, str) else set(nodes)
+    return set(_as_list(nodes))
 
 
 def _boundary(neighbors: Mapping[str, set[str]], start: set[str], walls: set[str]) -> set[str]:

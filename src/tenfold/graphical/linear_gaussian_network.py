@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval
+from tenfold.base.save_mixin import SaveMixin
 from tenfold.engine.arrays import ArraySource
 from tenfold.engine.context import current_engine
 from tenfold.engine.rows import Rows
@@ -29,7 +30,7 @@ from tenfold.io.opener import has_names, is_rows_like
 from tenfold.io.opener import open as open_rows
 
 
-class LinearGaussianBayesianNetwork(GaussianQueries, BaseEstimator):
+class LinearGaussianBayesianNetwork(GaussianQueries, SaveMixin, BaseEstimator):
     r"""Bayesian network of numbers that are linear in their parents, up to Gaussian noise.
 
     .. math:: p(x_v \mid \mathrm{pa}(v)) = \mathcal{N}\Bigl(x_v \Bigm| b_v + \sum_u w_{vu} x_u,

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from tenfold.base._sklearn import Interval, StrOptions
+from tenfold.base.save_mixin import SaveMixin
 from tenfold.engine.arrays import ArraySource
 from tenfold.engine.context import current_engine
 from tenfold.engine.rows import Rows
@@ -29,7 +30,7 @@ from tenfold.io.opener import is_rows_like
 from tenfold.io.opener import open as open_rows
 
 
-class PC(BaseEstimator):
+class PC(SaveMixin, BaseEstimator):
     r"""Structure by tests of conditional independence.
 
     Begins with all edges and removes one when a test finds its ends independent given some of

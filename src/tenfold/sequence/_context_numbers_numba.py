@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tenfold._compiled.gemm import ENTRY_OPTIONS
 
-@njit(cache=True, nogil=True)
+
+@njit(**ENTRY_OPTIONS)
 def number_contexts(earlier, parents, begin, boundaries, keys):
     """Number the contexts of one more symbol; rows of equal contexts stand together.
 
@@ -36,7 +38,7 @@ def number_contexts(earlier, parents, begin, boundaries, keys):
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(**ENTRY_OPTIONS)
 def end_contexts(earlier, contexts, begin) -> None:
     """Set the contexts that have reached `begin` to -1: no longer ones exist."""
     for i in range(len(contexts)):
@@ -44,22 +46,30 @@ def end_contexts(earlier, contexts, begin) -> None:
             contexts[i] = -1
 
 
-@njit(cache=True, nogil=True)
-def find_shorter_ngrams(ngram_keys, context_keys, width):
-    """Place of each n-gram without its earliest symbol; -1 for single symbols.
+@njit(**ENTRY_OPTIONS)
+def find_shorter_ngrams(ngram_keys, context_keys, width, first, single, places):
+    """Fill in the place of each n-gram without its earliest symbol; single symbols have none.
 
-    The n-grams of a context, and contexts, ascend; so do the parents of contexts.
+    The n-grams of a context, and contexts, ascend; so do the parents of contexts. `first`,
+    (contexts + 1,) zeros, gets the place of the first n-gram of each context, and `single`,
+    (width,), that of each symbol among the single ones.
     """
-    m, contexts = len(ngram_keys), len(context_keys) + 1
-    first = np.zeros(contexts + 1, np.int64)
-    for i in range(m):
+    contexts = len(context_keys) + 1
+    for i in range(len(ngram_keys)):
         first[ngram_keys[i] // width + 1] += 1
     for c in range(contexts):
         first[c + 1] += first[c]
-    places = np.full(m, -1, np.int64)
+    at = 0
+    for symbol in range(width):
+        single[symbol] = at
+        at += at + 1 < first[1] and ngram_keys[at] <= symbol
     for c in range(1, contexts):
         parent = context_keys[c - 1] // width
         at, end = first[parent], first[parent + 1]
+        if parent == 0:
+            for i in range(first[c], first[c + 1]):
+                places[i] = single[ngram_keys[i] - c * width]
+            continue
         for i in range(first[c], first[c + 1]):
             key = parent * width + ngram_keys[i] % width
             low, high = at, end
@@ -71,4 +81,3 @@ def find_shorter_ngrams(ngram_keys, context_keys, width):
                     high = middle
             places[i] = min(low, end - 1)
             at = low
-    return places

@@ -21,6 +21,7 @@ from tenfold.sequence._context_numbers_numba import (
     find_shorter_ngrams,
     number_contexts,
 )
+from tenfold.sequence._key_sums_numba import sum_by_key
 from tenfold.sequence._ngram_counts import NgramCounts
 from tenfold.sequence._ngram_scores_numba import find_path
 
@@ -75,7 +76,11 @@ class ContextTree(NamedTuple):
 
     def find_shorter(self) -> np.ndarray:
         """(m,) place of each n-gram without its earliest symbol; -1 for single symbols."""
-        return find_shorter_ngrams(self.ngram_keys, self.context_keys, self.width)
+        contexts, width = int(self.first_context[-1]), self.width
+        first, single = np.zeros(contexts + 1, np.int64), np.empty(width, np.int64)
+        places = np.full(len(self.ngram_keys), -1, np.int64)
+        find_shorter_ngrams(self.ngram_keys, self.context_keys, width, first, single, places)
+        return places
 
     def followers(self, context: int) -> slice:
         """Where the n-grams of a context stand."""
@@ -121,11 +126,11 @@ def build_context_tree(
         keys += first[-1]
         keys *= width
         keys += last[active]
-        ascending = level == order - 1
-        for values, part in zip(
-            (ngram_keys, totals), _sum_by_key(keys, table.counts[active], ascending), strict=True
-        ):
-            values.append(part)
+        sums = keys, table.counts[active]
+        if level < order - 1:  # else all keys differ, and ascend
+            sums = sum_by_key(*sums)
+        ngram_keys.append(sums[0])
+        totals.append(sums[1])
         first.append(first[-1] + found)
         end_contexts(earlier, contexts, size)
     return ContextTree(
@@ -146,17 +151,3 @@ def context_columns(order: int) -> list[int]:
     [2, 1, 0, 3]
     """
     return [*range(order - 2, -1, -1), order - 1]
-
-
-def _sum_by_key(
-    keys: np.ndarray, counts: np.ndarray, ascending: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """The different keys in ascending order, and the sum of the counts of each."""
-    if not ascending:
-        order = np.argsort(keys)
-        keys, counts = keys[order], counts[order]
-        del order
-    starts = np.flatnonzero(np.concatenate([[len(keys) > 0], keys[1:] != keys[:-1]])[: len(keys)])
-    if len(starts) == len(keys):
-        return keys, counts
-    return keys[starts], np.add.reduceat(counts, starts)

@@ -107,7 +107,7 @@ class CountedLanguageModel(LanguageModel):
                 f"{dropped} symbols of the documents are outside the vocabulary: give "
                 "unknown=True, or a vocabulary that holds them"
             )
-        self._set_symbols([symbols[place] for place in kept.tolist()])
+        self._set_symbols(list(map(symbols.__getitem__, kept.tolist())))
         numbers = np.zeros(len(symbols) + _RAW_FIRST, np.int64)  # ``<unk>`` is number 0
         numbers[_RAW_BEGIN] = len(self.symbols_)
         if self.boundaries:

@@ -21,6 +21,7 @@ from tenfold.math.distances import nearest_centers
 from tenfold.mixture._init import draw_initial_centers
 from tenfold.optim.convergence import until_converged
 from tenfold.sequence._hmm_data import SequenceData, open_data
+from tenfold.sequence._hmm_emissions import dirichlet_log_prior
 from tenfold.sequence._hmm_lanes import HiddenChain, check_labels
 from tenfold.sequence._hmm_passes import (
     ExpectedCounts,
@@ -33,6 +34,7 @@ from tenfold.sequence._hmm_queries import HMMQueries
 from tenfold.sequence._transition_structure import TransitionStructure
 
 _ROUNDING = 1e-9  # share of the log-likelihood by which rounding may lower it
+_SUM_TOLERANCE = 1e-5  # by which the sum of given probabilities may differ from one
 
 HMM_CONSTRAINTS: dict[str, Any] = {
     "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -210,9 +212,7 @@ class BaseHMM(Estimator, HMMQueries):
         """Log-density of the parameters under their priors, up to a constant."""
         value = self._emission_log_prior(model.emission)
         if "s" in self.params:
-            prior = np.broadcast_to(np.asarray(self.startprob_prior, float), model.start.shape)
-            seen = (model.start > 0) & (prior != 1)
-            value += float(((prior - 1)[seen] * np.log(model.start[seen])).sum())
+            value += dirichlet_log_prior(self.startprob_prior, model.start)
         if "t" in self.params:
             value += structure.log_prior(model.transition)
         return value
@@ -270,7 +270,10 @@ class BaseHMM(Estimator, HMMQueries):
         """Sequences whose columns are those of the fit."""
         data = open_data(X, lengths, labels, weight)
         if data.n_steps == 0:
-            raise ValueError("the sequences are empty: there is no step to learn from")
+            wanted = "to learn from" if reset else "to score or decode"
+            raise ValueError(
+                f"the sequences are empty: there is no step {wanted}. Give sequences with steps"
+            )
         self._match_columns(data.rows, reset=reset)
         return data
 
@@ -325,6 +328,6 @@ def _check_rows(name: str, values: Any, shape: tuple[int, ...]) -> np.ndarray:
     array = np.asarray(values, np.float64)
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, not {array.shape}")
-    if (array < 0).any() or not np.allclose(array.sum(axis=-1), 1.0):
+    if (array < 0).any() or not np.abs(array.sum(axis=-1) - 1.0).max() <= _SUM_TOLERANCE:
         raise ValueError(f"{name} must sum to 1 (got {array.sum(axis=-1)}) and not be negative")
     return np.ascontiguousarray(array)

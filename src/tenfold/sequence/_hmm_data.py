@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.engine.arrays import ArraySource, as_weights
+from tenfold.engine.arrays import ArraySource
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.context import current_engine
 from tenfold.engine.file_matrix import FileMatrix
@@ -21,9 +21,10 @@ from tenfold.engine.source import Source, concatenate_chunks
 from tenfold.engine.spool import MatrixFileSource, spool_source
 from tenfold.io.opener import is_rows_like
 from tenfold.io.opener import open as open_rows
-from tenfold.io.sequences import Ragged, SequenceSource, from_sequences, offsets_from_lengths
-from tenfold.sequence._hmm_lanes import StepGrid
+from tenfold.io.sequences import Ragged, SequenceSource, from_sequences
+from tenfold.sequence._hmm_lanes import StepGrid, read_labels
 from tenfold.sequence._lanes import LANES
+from tenfold.sequence._sequence_lengths import check_lengths
 
 LONG_STEPS = 4096  # a sequence with more steps is cut into pieces
 _CHUNK_STEPS = 8192  # of the whole sequences that one thread or worker takes at a time
@@ -92,6 +93,7 @@ def open_data(X: Any, lengths: Any, labels: Any = None, weight: Any = None) -> S
         return _from_steps(X, lengths, labels, weight)
     rows = open_sequences(X, lengths, labels, weight)
     source: Any = rows.source
+    _check_weight(source.w, rows.n_rows)
     if rows.n_rows and np.diff(source.offsets).max() > LONG_STEPS:
         steps = Rows(_as_steps(source), engine=rows.engine, allow_nan=True)
         return SequenceData(steps, StepGrid.of(source.offsets, source.w, steps.source.grid))
@@ -125,7 +127,7 @@ def _from_steps(X: Any, lengths: Any, labels: Any, weight: Any) -> SequenceData:
         raise ValueError("these rows are open: give the labels as target when opening")
     known = None if labels is None else _join_labels(labels)
     rows = X if isinstance(X, Rows) else open_rows(X, target=known)
-    offsets = _check_lengths(lengths, rows.n_rows)
+    offsets = check_lengths(lengths, rows.n_rows)
     weight = _check_weight(weight, len(offsets) - 1)
     if np.diff(offsets).max(initial=0) > LONG_STEPS:
         rows.allow_nan = True
@@ -177,19 +179,69 @@ def _as_steps(source: SequenceSource) -> Source:
 def open_sequences(X: Any, lengths: Any, labels: Any, weight: Any) -> Rows:
     """Sequences in any form, with labels of steps and weights of sequences."""
     if isinstance(X, Rows):
+        if not (lengths is None and labels is None and weight is None):
+            raise ValueError(
+                "these sequences are open: give lengths, labels (target) and weights when opening"
+            )
         return X
     if isinstance(X, Ragged) or (isinstance(X, tuple) and len(X) == 2):
-        return from_sequences(X, labels, weight)
-    if isinstance(X, list) and lengths is None and len(X) and np.ndim(X[0]) > 0:
-        parts = [np.atleast_1d(np.asarray(part, np.float64)) for part in X]
-        parts = [part.reshape(-1, 1) if part.ndim == 1 else part for part in parts]
-        if any(np.shape(part)[1:] != np.shape(parts[0])[1:] for part in parts):
-            return from_sequences(parts, labels, weight)  # says which one differs
-        if len(X[0]) == 1 and len({len(part) for part in parts}) == 1 and len(parts) > 1:
-            # A list of rows of one column, as hmmlearn takes it, is one sequence.
-            return _array_sequences(np.concatenate(parts), None, labels, weight)
-        return from_sequences(parts, labels, weight)
+        if lengths is not None:
+            raise ValueError("these sequences have lengths of their own: leave out lengths")
+        return _from_sequences(X, labels, weight)
+    if isinstance(X, list) and not X:
+        raise ValueError("there are no sequences: give at least one, with steps")
+    if isinstance(X, list) and lengths is None and np.ndim(X[0]) > 0:
+        return _list_sequences(X, labels, weight)
     return _array_sequences(X, lengths, labels, weight)
+
+
+def _list_sequences(X: list[Any], labels: Any, weight: Any) -> Rows:
+    """A sequence in each entry."""
+    if is_table_of_lists(X):
+        raise ValueError(
+            f"a list of {len(X)} lists of {len(X[0])} numbers may be {len(X)} steps of a sequence "
+            f"or {len(X)} sequences of {len(X[0])} steps: give np.array(X) for one sequence, "
+            "[np.array(part) for part in X] for many"
+        )
+    parts = [_as_steps_array(part, number) for number, part in enumerate(X)]
+    same_width = all(np.shape(part)[1:] == np.shape(parts[0])[1:] for part in parts)
+    one_step_each = {len(part) for part in parts} == {1} and len(X[0]) == 1 and len(parts) > 1
+    if same_width and one_step_each:
+        # A list of rows of one column, as hmmlearn takes it, is one sequence.
+        return _array_sequences(np.concatenate(parts), None, labels, weight)
+    return _from_sequences(parts, labels, weight)
+
+
+def is_table_of_lists(X: Any) -> bool:
+    """Whether X holds lists of as many numbers each, more than one: rows, or sequences."""
+    if not isinstance(X, list) or not X or not all(isinstance(part, list | tuple) for part in X):
+        return False
+    width = len(X[0])
+    flat = all(len(part) == width and not any(map(np.ndim, part)) for part in X)
+    return flat and width > 1
+
+
+def _as_steps_array(part: Any, number: int) -> np.ndarray:
+    """The steps of a sequence, a row for each."""
+    try:
+        steps = np.atleast_1d(np.asarray(part, np.float64))
+    except (ValueError, TypeError) as problem:
+        raise ValueError(
+            f"sequence {number} does not hold numbers, a row for each step: {problem}"
+        ) from None
+    return steps.reshape(-1, 1) if steps.ndim == 1 else steps
+
+
+def _from_sequences(X: Any, labels: Any, weight: Any) -> Rows:
+    """Sequences that know their lengths."""
+    source: Any = from_sequences(X).source
+    return _with_sides(source.values, source.offsets, labels, weight)
+
+
+def _with_sides(values: Any, offsets: np.ndarray, labels: Any, weight: Any) -> Rows:
+    known = None if labels is None else _align_labels(labels, offsets)
+    checked = _check_weight(weight, len(offsets) - 1)
+    return Rows(SequenceSource(values, offsets, known, checked), engine=current_engine())
 
 
 def _array_sequences(X: Any, lengths: Any, labels: Any, weight: Any) -> Rows:
@@ -202,47 +254,46 @@ def _array_sequences(X: Any, lengths: Any, labels: Any, weight: Any) -> Rows:
             f"Expected 2D array, got 1D array of {len(values)} numbers: reshape(-1, 1) makes one "
             "sequence of one column of it; a list of arrays is a list of sequences"
         )
-    offsets = _check_lengths(lengths, len(values))
-    if labels is not None:
-        known = _join_labels(labels)
-        if len(known) != len(values):
-            raise ValueError(f"{len(known)} labels for {len(values)} steps: give one for each")
-        labels = Ragged(known, offsets)
-    weight = _check_weight(weight, len(offsets) - 1)
-    return Rows(SequenceSource(values, offsets, labels, weight), engine=current_engine())
+    return _with_sides(values, check_lengths(lengths, len(values)), labels, weight)
+
+
+def _align_labels(labels: Any, offsets: np.ndarray) -> Ragged:
+    """Known states of the steps of each sequence; labels are one list, or one for each sequence."""
+    known = _join_labels(labels)
+    if len(known) != offsets[-1]:
+        raise ValueError(f"{len(known)} labels for {offsets[-1]} steps: give one for each")
+    lengths = [len(part) for part in labels if np.ndim(part) > 0]
+    wrong = np.flatnonzero(np.diff(offsets) != lengths) if len(lengths) == len(offsets) - 1 else []
+    if len(wrong):
+        at = int(wrong[0])
+        raise ValueError(
+            f"labels: {lengths[at]} for the {np.diff(offsets)[at]} steps of sequence {at}: give "
+            "one for each"
+        )
+    return Ragged(known, offsets)
 
 
 def _join_labels(labels: Any) -> np.ndarray:
     """Known states of all steps, -1 where there is none."""
-    known = np.concatenate([np.atleast_1d(part) for part in labels])
-    if known.dtype.kind == "f":
-        known = np.where(np.isnan(known), -1, known)
-    return known.astype(np.int64)
-
-
-def _check_lengths(lengths: Any, n_steps: int) -> np.ndarray:
-    """Edges of sequences; one sequence, if no lengths are given."""
-    given = np.array([n_steps]) if lengths is None else np.asarray(lengths)
-    if given.ndim != 1 or given.dtype.kind not in "iuf" or (given != np.floor(given)).any():
-        raise ValueError(f"lengths={lengths!r}: give one whole number for each sequence")
-    if (given < 0).any():
-        raise ValueError(f"lengths: sequence {int(np.argmin(given))} has {given.min()} steps")
-    if given.sum() != n_steps:
-        shown = given.astype(int).tolist()
-        shown = shown if len(shown) <= 10 else f"of {len(shown)} sequences"
-        raise ValueError(
-            f"lengths array {shown} doesn't sum to {n_steps} samples, but to "
-            f"{int(given.sum())}: give the length of each sequence"
-        )
-    return offsets_from_lengths(given)
+    return read_labels(np.concatenate([np.atleast_1d(part) for part in labels]))
 
 
 def _check_weight(weight: Any, n_sequences: int) -> np.ndarray | None:
     if weight is None:
         return None
-    checked = as_weights(np.asarray(weight, np.float64))
+    cure = "give finite numbers of at least 0, one for each sequence, not all of them 0"
+    try:
+        checked = np.asarray(weight, np.float64)
+    except (ValueError, TypeError):
+        raise ValueError(f"sample_weight={weight!r}: {cure}") from None
     if checked.shape != (n_sequences,):
-        raise ValueError(f"{checked.size} weights for {n_sequences} sequences")
-    if not (np.isfinite(checked).all() and (checked >= 0).all() and checked.any()):
-        raise ValueError("sample_weight: give finite numbers of at least 0, not all of them 0")
+        raise ValueError(
+            f"sample_weight has shape {checked.shape} for {n_sequences} sequences: {cure}"
+        )
+    wrong = np.flatnonzero(~(np.isfinite(checked) & (checked >= 0)))
+    if len(wrong):
+        at = int(wrong[0])
+        raise ValueError(f"sample_weight of sequence {at} is {checked[at]}: {cure}")
+    if not checked.any():
+        raise ValueError(f"sample_weight: all weights are 0; {cure}")
     return checked

@@ -7,19 +7,23 @@ responsibilities are here the probabilities of the hidden states. Tables are (n_
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tenfold.mixture._covariance_types import DIAGONAL_TYPES
+from tenfold.engine.chunk import Chunk
+from tenfold.engine.merge_tree import merge
+from tenfold.mixture._covariance_types import DIAGONAL_TYPES, precision_factors
 from tenfold.mixture._discrete_components import DiscreteFamily, DiscreteParameters
+from tenfold.mixture._e_step import iterate_blocks
 from tenfold.mixture._gaussian import (
     EMPTY_WEIGHT,
     GaussianFamily,
     GaussianParameters,
-    moments_about_means,
 )
-from tenfold.mixture._moments import repeat_weights
+from tenfold.mixture._moments import LOG_2PI, DiagonalMoments, repeat_weights
+from tenfold.sequence._hmm_gaussian_numba import fill_log_densities, fill_moments
 from tenfold.sequence._hmm_numba import share_components
 
 
@@ -49,6 +53,79 @@ class ComponentView(NamedTuple):
     def of(cls, components: Any, X: np.ndarray) -> ComponentView:
         """Steps prepared by the components."""
         return cls(components, components.prepare(X))
+
+    def log_densities(self) -> np.ndarray:
+        """Log-density of each component and step, (K, n)."""
+        return self.components.log_joint(self.rows)
+
+    def statistic(self, probabilities: np.ndarray) -> Any:
+        """Statistic of the steps of each component."""
+        return self.components.statistic(self.rows, probabilities)
+
+
+class BlockView(NamedTuple):
+    """Components of a mixture, and steps that they see block by block, each in the cache."""
+
+    components: Any
+    X: np.ndarray
+
+    def _blocks(self) -> Iterator[tuple[slice, Any]]:
+        """Steps of each block, and these as the components see them."""
+        for block in iterate_blocks(Chunk(self.X), self.components.values_per_row):
+            own = slice(block.first, block.first + block.rows)
+            yield own, self.components.prepare(block.X)
+
+    def log_densities(self) -> np.ndarray:
+        """Log-density of each component and step, (K, n)."""
+        parts = [self.components.log_joint(rows) for _, rows in self._blocks()]
+        return np.concatenate(parts, axis=1)
+
+    def statistic(self, probabilities: np.ndarray) -> Any:
+        """Statistic of the steps of each component."""
+        total = None
+        for own, rows in self._blocks():
+            part = self.components.statistic(rows, probabilities[:, own])
+            total = merge(total, part, reuse=True)
+        return total
+
+
+class ColumnView(NamedTuple):
+    """Gaussian steps without missing entries, whose columns are independent.
+
+    Attributes
+    ----------
+    X : (p, n) steps
+    means, half_precisions : (K, p)
+    offsets : (K,) log-density at the mean
+    """
+
+    X: np.ndarray
+    means: np.ndarray
+    half_precisions: np.ndarray
+    offsets: np.ndarray
+
+    @classmethod
+    def of(cls, means: np.ndarray, precisions: np.ndarray, X: np.ndarray) -> ColumnView:
+        """Steps (n, p) and states with these means and precisions, (K, p)."""
+        half = 0.5 * precisions
+        offsets = 0.5 * np.log(precisions).sum(axis=1) - 0.5 * LOG_2PI * means.shape[1]
+        return cls(np.ascontiguousarray(X.T), means, half, offsets)
+
+    def log_densities(self) -> np.ndarray:
+        """Log-density of each state and step, (K, n)."""
+        log_B = np.empty((len(self.means), self.X.shape[1]))
+        fill_log_densities(*self, log_B)
+        return log_B
+
+    def statistic(self, probabilities: np.ndarray) -> DiagonalMoments:
+        """Moments of the steps of each state."""
+        K, p = self.means.shape
+        n, both = np.empty(K), np.empty((2, K, p))
+        fill_moments(self.X, self.means, probabilities, n, *both)
+        return DiagonalMoments(n, repeat_weights(n, p), both)
+
+
+GaussianView = ComponentView | BlockView | ColumnView
 
 
 class CategoricalEmission(NamedTuple):
@@ -122,11 +199,11 @@ class CountEmission(NamedTuple):
 
     def log_densities(self, view: ComponentView) -> np.ndarray:
         """Log-probability of each step in each state."""
-        return view.components.log_joint(view.rows)
+        return view.log_densities()
 
     def statistic(self, view: ComponentView, probabilities: np.ndarray) -> Any:
         """Weights and weighted sums of the steps of each state."""
-        return view.components.statistic(view.rows, probabilities)
+        return view.statistic(probabilities)
 
 
 class GaussianEmission(NamedTuple):
@@ -148,24 +225,34 @@ class GaussianEmission(NamedTuple):
         """As the components of a mixture; all of weight 1."""
         return GaussianParameters(np.ones(len(self.means)), self.means, self.covariances)
 
-    def prepare(self, X: np.ndarray) -> ComponentView:
-        """The steps as the components see them."""
-        return ComponentView.of(GaussianFamily(self.kind).components(self.parameters), X)
+    def prepare(self, X: np.ndarray) -> GaussianView:
+        """The steps as log-densities and moments need them."""
+        if self.kind in DIAGONAL_TYPES and not np.isnan(X.sum()):
+            factors = precision_factors(self.covariances, self.kind)
+            precisions = factors**2 if self.kind == "diag" else factors[:, None] ** 2
+            return ColumnView.of(self.means, np.broadcast_to(precisions, self.means.shape), X)
+        components = GaussianFamily(self.kind).components(self.parameters)
+        if self.kind in DIAGONAL_TYPES:
+            return ComponentView.of(components, X)
+        return BlockView(components, X)
 
-    def log_densities(self, view: ComponentView) -> np.ndarray:
+    def log_densities(self, view: GaussianView) -> np.ndarray:
         """Log-density of each step in each state; missing entries are left out."""
-        return view.components.log_joint(view.rows)
+        return view.log_densities()
 
-    def statistic(self, view: ComponentView, probabilities: np.ndarray) -> Any:
+    def statistic(self, view: GaussianView, probabilities: np.ndarray) -> Any:
         """Moments of the steps of each state."""
-        return view.components.statistic(view.rows, probabilities)
+        return view.statistic(probabilities)
 
     def update(self, statistic: Any, prior: GaussianPrior) -> GaussianEmission:
         """The most probable parameters given the moments of the steps of each state."""
         updated = GaussianFamily(self.kind).m_step(self.parameters, statistic)
-        observed = repeat_weights(statistic.n, self.means.shape[1])
+        if prior.is_flat(self.kind, self.means.shape[1]):
+            return GaussianEmission(self.kind, updated.means, updated.covariances)
         if self.kind in DIAGONAL_TYPES:
-            observed = moments_about_means(statistic, *self.parameters[:2]).observed
+            observed = statistic.observed
+        else:
+            observed = repeat_weights(statistic.n, self.means.shape[1])
         means, covariances = prior.apply(self.kind, observed, *updated[1:])
         return GaussianEmission(self.kind, means, covariances)
 
@@ -184,6 +271,14 @@ class GaussianPrior(NamedTuple):
     covars: float = 0.0
     covars_weight: float = 0.0
 
+    def is_flat(self, kind: str, p: int) -> bool:
+        """Whether maximum a posteriori is maximum likelihood."""
+        return not (np.any(self.means_weight) or np.any(self.covars) or self._freedom(kind, p))
+
+    def _freedom(self, kind: str, p: int) -> float:
+        """Steps that the prior of the covariances is worth."""
+        return max(self.covars_weight - (1.0 if kind in DIAGONAL_TYPES else p), 0.0)
+
     def apply(
         self, kind: str, observed: np.ndarray, means: np.ndarray, covariances: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -198,7 +293,6 @@ class GaussianPrior(NamedTuple):
         safe = np.where(total > EMPTY_WEIGHT, total, 1.0)
         mean = np.where(total > EMPTY_WEIGHT, (observed * means + weight * prior) / safe, means)
         moved, away, n = means - mean, mean - prior, observed[:, 0]
-        freedom = max(self.covars_weight - (1.0 if kind in DIAGONAL_TYPES else p), 0.0)
         if kind in DIAGONAL_TYPES:
             scatter, size = observed * moved**2 + weight * away**2, observed
             if kind == "spherical":
@@ -211,7 +305,7 @@ class GaussianPrior(NamedTuple):
             if kind == "tied":
                 size, scatter = n.sum(), scatter.sum(axis=0)
             own = size * covariances + scatter + self.covars * np.eye(p)
-        divisor = np.asarray(size + freedom)
+        divisor = np.asarray(size + self._freedom(kind, p))
         empty = divisor <= EMPTY_WEIGHT
         updated = np.where(empty, covariances, own / np.where(empty, 1.0, divisor))
         return mean, updated
@@ -219,9 +313,10 @@ class GaussianPrior(NamedTuple):
     def log_density(self, kind: str, means: np.ndarray, covariances: np.ndarray) -> float:
         """Log-density of the parameters, up to a constant: what EM with this prior increases."""
         K, p = means.shape
+        if self.is_flat(kind, p):
+            return 0.0
         weight = np.broadcast_to(np.asarray(self.means_weight, float), means.shape)
-        away = means - np.asarray(self.means, float)
-        freedom = max(self.covars_weight - (1.0 if kind in DIAGONAL_TYPES else p), 0.0)
+        away, freedom = means - np.asarray(self.means, float), self._freedom(kind, p)
         if kind in DIAGONAL_TYPES:
             variances = covariances if kind == "diag" else covariances[:, None]
             columns = p if kind == "spherical" else 1
@@ -246,8 +341,11 @@ def share_counts(counts: np.ndarray, prior: Any, before: np.ndarray) -> np.ndarr
 
 
 def dirichlet_log_prior(prior: Any, probabilities: np.ndarray) -> float:
-    """Log-density of rows of probabilities under Dirichlet priors, up to a constant."""
-    exponent = np.broadcast_to(np.asarray(prior, float) - 1, probabilities.shape)
+    """Log-density of probabilities under Dirichlet priors, up to a constant."""
+    exponent = np.asarray(prior, float) - 1
+    if not exponent.any():
+        return 0.0
+    exponent = np.broadcast_to(exponent, probabilities.shape)
     used = (exponent != 0) & (probabilities > 0)
     return float((exponent[used] * np.log(probabilities[used])).sum())
 
@@ -291,7 +389,7 @@ class MixtureEmission(NamedTuple):
 class MixtureView(NamedTuple):
     """Steps, their log-densities (K, n), and shares of components in the densities (K, M, n)."""
 
-    steps: ComponentView
+    steps: GaussianView
     log_densities: np.ndarray
     shares: np.ndarray
 

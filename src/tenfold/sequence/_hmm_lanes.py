@@ -127,8 +127,8 @@ def lay_out(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> LaneStep
         weights = None if grid.weights is None else grid.weights[numbers]
         known = chunk.y
     lanes = np.take(values, layout.order, axis=0).astype(np.float64, copy=False)
-    if not np.isfinite(lanes.sum()) and np.isinf(lanes).any():  # NaN is a missing entry
-        _refuse_infinity(values, offsets, first)
+    if not np.isfinite(lanes.sum()):  # NaN is a missing entry
+        refuse_infinity(values, offsets, first)
     view = model.emission.prepare(lanes)
     log_B = np.ascontiguousarray(model.emission.log_densities(view))
     if known is not None:
@@ -136,8 +136,12 @@ def lay_out(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> LaneStep
     return LaneSteps(layout, offsets, first, view, log_B, weights)
 
 
-def _refuse_infinity(values: np.ndarray, offsets: np.ndarray, first: int) -> None:
-    step = int(np.flatnonzero(np.isinf(values).any(axis=1))[0])
+def refuse_infinity(values: np.ndarray, offsets: np.ndarray, first: int) -> None:
+    """Raise an error if steps hold infinity; `first` is the number of the first sequence."""
+    infinite = np.isinf(values).reshape(len(values), -1).any(axis=1)
+    if not infinite.any():
+        return
+    step = int(np.flatnonzero(infinite)[0])
     sequence = first + int(np.searchsorted(offsets, step, "right")) - 1
     raise ValueError(f"sequence {sequence} contains infinity. Write NaN where a value is missing.")
 
@@ -150,11 +154,22 @@ def _keep_known(log_B: np.ndarray, layout: LaneLayout, known: np.ndarray) -> Non
     log_B[states, columns] = kept
 
 
-def check_labels(labels: np.ndarray, K: int) -> np.ndarray:
-    """Known states as whole numbers below K; what is negative, or NaN, is unknown."""
+def read_labels(labels: np.ndarray) -> np.ndarray:
+    """Known states as whole numbers; NaN, which is unknown, becomes -1."""
+    cure = "give the numbers of known states, from 0 on, and -1 where a state is unknown"
+    if labels.dtype.kind not in "fiub":
+        raise ValueError(f"labels hold {labels.tolist()[:3]}: {cure}")
     if labels.dtype.kind == "f":
         labels = np.where(np.isnan(labels), -1, labels)
-    known = labels.astype(np.int64)
+        wrong = labels[labels != np.floor(labels)]
+        if len(wrong):
+            raise ValueError(f"labels hold {wrong[0]}: {cure}")
+    return labels.astype(np.int64)
+
+
+def check_labels(labels: np.ndarray, K: int) -> np.ndarray:
+    """Known states as whole numbers below K; what is negative, or NaN, is unknown."""
+    known = read_labels(labels)
     if len(known) and known.max() >= K:
         raise ValueError(
             f"the state {known.max()} is given, but there are {K} states, 0 to {K - 1}; -1 is "

@@ -99,7 +99,7 @@ def filter_lanes(B, codes, start, A, before, alpha, scale, first, end, floor):
     above what underflow can take away, scales are upper bounds of the true ones.
     """
     K, n = len(start), len(codes)
-    table, place, stride = before, 0, LANES
+    table, place, stride = before, np.int64(0), np.int64(LANES)  # constants would be types
     for at in range(first, end, LANES):
         step_forward(table, place, stride, A, K, B, alpha, at, n, scale)
         if _has_codes(codes, at):
@@ -147,7 +147,7 @@ def follow_best(  # noqa: C901 - one loop over steps
     """
     K, n = len(log_start), len(codes)
     own = np.empty(K * LANES)
-    table, place, stride = before, 0, LANES
+    table, place, stride = before, np.int64(0), np.int64(LANES)
     for at in range(first, end, LANES):
         special = _has_codes(codes, at)
         if special:

@@ -57,7 +57,7 @@ def count_expected(chunk: Chunk, model: HiddenChain, grid: StepGrid | None) -> E
         gamma *= np.take(weights, layout.order)
     return ExpectedCounts(
         likelihood,
-        gamma[:, layout.codes == 1].sum(axis=1),
+        gamma[:, layout.begins].sum(axis=1),
         smoothed.count_pairs(model.transition, weights),
         model.emission.statistic(found.steps.view, gamma),
     )

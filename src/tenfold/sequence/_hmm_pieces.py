@@ -19,7 +19,6 @@ from tenfold.sequence._hmm_log_numba import filter_logs, join_messages
 from tenfold.sequence._hmm_numba import scale_columns
 from tenfold.sequence._hmm_products_numba import join_best, maximize_lanes, multiply_lanes
 from tenfold.sequence._hmm_smoother import FLOOR, SAFE_SCALE, has_safe_transitions
-from tenfold.sequence._lanes import BEGINS
 
 _LOST_SHARE = 1e-9  # of the probability of all sequences that products may lose
 _ROUNDING = 1e-14  # of a sum of many logarithms
@@ -81,7 +80,7 @@ def multiply_pieces(
     with np.errstate(divide="ignore"):
         logs = np.log(rows)
     logs[np.isnan(logs)] = 0.0  # rows of states that are impossible; their factor says so
-    least = float((model.start @ B[:, steps.layout.codes == BEGINS]).min(initial=1.0))
+    least = float((model.start @ B[:, steps.layout.begins]).min(initial=1.0))
     return PieceProducts.of_lanes(steps.layout.n_lanes, factors, constants, logs, agree, least)
 
 

@@ -435,7 +435,7 @@ class HMMQueries:
         X, lengths : as for `fit`
             The sequences.
         """
-        return -2 * self.score(X, lengths) + 2 * self._n_parameters()
+        return float(-2 * self.score(X, lengths) + 2 * self._n_parameters())
 
     def bic(self, X: Any, lengths: Any = None) -> float:
         """Bayesian information criterion: -2 log-likelihood + n_parameters * log n_steps.

@@ -84,9 +84,10 @@ class Filtered(NamedTuple):
 
     def check_possible(self) -> Filtered:
         """Raise an error if a sequence is impossible."""
-        bad = np.flatnonzero(~np.isfinite(self.terms))
-        if len(bad):
-            raise ImpossibleSequenceError(self.steps.find_sequence(bad[0]))
+        if not np.isfinite(self.terms.sum()):
+            bad = np.flatnonzero(~np.isfinite(self.terms))
+            if len(bad):
+                raise ImpossibleSequenceError(self.steps.find_sequence(bad[0]))
         return self
 
 
@@ -111,6 +112,8 @@ class SmoothedStates(NamedTuple):
         pairs = found.alpha[:, :-LANES] @ found.B[:, LANES:].T
         pairs += found.before @ found.B[:, :LANES].T
         pairs *= transition
+        if not found.stretches:
+            return pairs
         with np.errstate(divide="ignore"):
             log_A = np.log(transition)
         for stretch in found.stretches:
@@ -254,13 +257,19 @@ def smooth_chunk(
     if not has_safe_transitions(model.transition):
         numbers = _find_overflow(found, gamma, grid)
         found = filter_in_logs(found, numbers, chunk, model, grid)
+    if found.stretches:
+        _smooth_stretches(found, model, gamma)
+    return SmoothedStates(found, gamma)
+
+
+def _smooth_stretches(found: Filtered, model: HiddenChain, gamma: np.ndarray) -> None:
+    """Smoothed probabilities of the stretches in logarithms; their messages become zero."""
     log_A = log_chain(model)[1]
     for stretch in found.stretches:
         columns = found.steps.layout.places[stretch.low : stretch.high]
         gamma[:, columns] = np.exp(stretch.messages(log_A)[0]).T
         messages = found.B
         messages[:, columns] = 0.0
-    return SmoothedStates(found, gamma)
 
 
 def _find_overflow(found: Filtered, gamma: np.ndarray, grid: StepGrid | None) -> np.ndarray:

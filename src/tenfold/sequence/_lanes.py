@@ -7,16 +7,17 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from tenfold._compiled.gemm import ENTRY_OPTIONS
 from tenfold._compiled.lanes import LANES
 
 CONTINUES, BEGINS, PAD = 0, 1, 2  # what a column of a table is
 
 
-@njit(cache=True, nogil=True)
+@njit(**ENTRY_OPTIONS)
 def fill_lanes(edges, begins, order, codes, places) -> None:  # noqa: ANN001
     """Fill the tables of a `LaneLayout`."""
-    order[:] = 0
-    codes[:] = PAD
+    for column in range(len(codes)):
+        order[column], codes[column] = 0, PAD
     for lane in range(len(edges) - 1):
         first = edges[lane]
         for step in range(first, edges[lane + 1]):
@@ -24,6 +25,19 @@ def fill_lanes(edges, begins, order, codes, places) -> None:  # noqa: ANN001
             order[column], codes[column], places[step] = step, CONTINUES, column
     for step in begins:
         codes[places[step]] = BEGINS
+
+
+@njit(**ENTRY_OPTIONS)
+def divide_evenly(offsets, edges) -> None:  # noqa: ANN001
+    """First steps of lanes that hold whole sequences, each where most of it belongs."""
+    n_sequences, n = len(offsets) - 1, offsets[-1]
+    i = 0
+    for lane in range(LANES):
+        wanted = lane * (n / LANES)
+        while lane and i < n_sequences and (offsets[i] + offsets[i + 1]) / 2 < wanted:
+            i += 1
+        edges[lane] = offsets[i]
+    edges[LANES] = n
 
 
 class LaneLayout(NamedTuple):
@@ -37,12 +51,14 @@ class LaneLayout(NamedTuple):
     order : (n_columns,) step of each column; 0 in columns that pad shorter lanes
     codes : (n_columns,) whether a column continues a sequence, begins one, or is none
     places : (n_steps,) column of each step
+    begins : columns in which sequences begin
     """
 
     edges: np.ndarray
     order: np.ndarray
     codes: np.ndarray
     places: np.ndarray
+    begins: np.ndarray
 
     @classmethod
     def of_sequences(cls, offsets: np.ndarray) -> LaneLayout:
@@ -53,11 +69,10 @@ class LaneLayout(NamedTuple):
         >>> LaneLayout.of_sequences(np.array([0, 5, 9, 20])).edges.tolist()
         [0, 0, 5, 9, 9, 9, 20, 20, 20]
         """
-        n = int(offsets[-1])
-        middles = (offsets[:-1] + offsets[1:]) / 2
-        wanted = np.arange(1, LANES) * (n / LANES)
-        edges = np.concatenate([[0], offsets[np.searchsorted(middles, wanted)], [n]])
-        return cls.between(edges, offsets[:-1][np.diff(offsets) > 0])
+        edges = np.empty(LANES + 1, np.int64)
+        divide_evenly(offsets, edges)
+        begins = offsets[:-1]
+        return cls.between(edges, begins[offsets[1:] > begins])
 
     @classmethod
     def of_pieces(cls, n: int, begins: np.ndarray) -> LaneLayout:
@@ -69,11 +84,12 @@ class LaneLayout(NamedTuple):
     @classmethod
     def between(cls, edges: np.ndarray, begins: np.ndarray) -> LaneLayout:
         """Lanes with these edges; `begins` are the first steps of sequences."""
-        columns = int(np.diff(edges).max()) * LANES
+        columns = int((edges[1:] - edges[:-1]).max()) * LANES
         order, codes = np.empty(columns, np.int64), np.empty(columns, np.uint8)
         places = np.empty(edges[-1], np.int64)
-        fill_lanes(edges, np.asarray(begins, np.int64), order, codes, places)
-        return cls(edges, order, codes, places)
+        begins = np.asarray(begins, np.int64)
+        fill_lanes(edges, begins, order, codes, places)
+        return cls(edges, order, codes, places, places[begins])
 
     @property
     def n_lanes(self) -> int:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tenfold.sequence._key_sums_numba import sum_by_key
 from tenfold.sequence._ngram_merge_numba import merge_tables
 
 _MAX_KEY_BITS = 63  # of a packed n-gram
@@ -36,26 +37,16 @@ class NgramCounts(NamedTuple):
     @classmethod
     def of(cls, ngrams: np.ndarray, counts: np.ndarray | None = None) -> NgramCounts:
         """Counts of the rows of a table; rows may repeat."""
-        if counts is None:
-            return cls._of_single(ngrams)
+        single = np.ones(len(ngrams), np.int64) if counts is None else counts
         bits = _symbol_bits(ngrams)
-        keys, totals = lexicographic_keys(ngrams), counts.astype(np.int64, copy=False)
-        order = np.argsort(keys)
-        keys, totals = keys[order], totals[order]
-        first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
-        if len(first) < len(keys):
-            keys, totals = keys[first], np.add.reduceat(totals, first)
         if bits * ngrams.shape[1] <= _MAX_KEY_BITS:
+            keys, totals = sum_by_key(_pack(ngrams, bits), single)
             return cls(_unpack(keys, bits, ngrams.shape[1]), totals)
-        return cls(ngrams[order[first]].astype(np.uint32, copy=False), totals)
-
-    @classmethod
-    def _of_single(cls, ngrams: np.ndarray) -> NgramCounts:
-        bits = _symbol_bits(ngrams)
-        if bits * ngrams.shape[1] > _MAX_KEY_BITS:
-            return cls.of(ngrams, np.ones(len(ngrams), np.int64))
-        keys, counts = np.unique(_pack(ngrams, bits), return_counts=True)
-        return cls(_unpack(keys, bits, ngrams.shape[1]), counts.astype(np.int64))
+        _, first, ranks = np.unique(
+            lexicographic_keys(ngrams), return_index=True, return_inverse=True
+        )
+        rows = ngrams[first].astype(np.uint32, copy=False)
+        return cls(rows, sum_by_key(ranks, single)[1])
 
     @classmethod
     def empty(cls, order: int) -> NgramCounts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from numbers import Real
@@ -119,8 +119,6 @@ class SymbolEncoder:
 
     def split(self, document: Any) -> list[Any]:
         """Symbols of a document; a document that is not text is a sequence of symbols already."""
-        if type(document) is list:  # the usual case of cut texts; no other check is as fast
-            return document
         if isinstance(document, bytes):
             document = document.decode()
         if isinstance(document, str):
@@ -148,12 +146,19 @@ class SymbolEncoder:
                 numbers = encode_characters("".join(texts))
                 lengths = list(map(len, texts))
             else:
-                split = [self.split_at(each, done + i) for i, each in enumerate(batch)]
+                split = self.split_batch(batch, done)
                 lengths = list(map(len, split))
-                numbers = np.fromiter(map(number, chain.from_iterable(split)), np.int64)
+                symbols = chain.from_iterable(split)
+                numbers = np.fromiter(map(number, symbols), np.int64, sum(lengths))
             done += len(batch)
             lengths = [len(numbers)] if one_stream else lengths
             yield numbers, np.cumsum([0, *lengths], dtype=np.int64)
+
+    def split_batch(self, batch: list[Any], first: int) -> list[list[Any]]:
+        """Symbols of documents, of which the first has this number among all."""
+        if set(map(type, batch)) == {list}:  # cut texts: nothing to do, and no call for each
+            return batch
+        return [self.split_at(each, first + i) for i, each in enumerate(batch)]
 
     def split_at(self, document: Any, place: int) -> list[Any]:
         """As `split`; an error names the place of the document among all."""
@@ -202,16 +207,35 @@ class CharacterNumbers:
 
 def _iterate_batches(documents: Iterable[Any]) -> Iterator[list[Any]]:
     """Documents in lists: not many, and not long ones together."""
+    if isinstance(documents, list):  # of short ones, a batch is a slice
+        for first in range(0, len(documents), _BATCH_DOCUMENTS):
+            batch = documents[first : first + _BATCH_DOCUMENTS]
+            short = sum(map(_length, batch)) < _BATCH_CHARACTERS
+            yield from [batch] if short else _limit_sizes(batch)
+    else:
+        yield from _limit_sizes(documents)
+
+
+def _limit_sizes(documents: Iterable[Any]) -> Iterator[list[Any]]:
+    """Documents in lists that end where there are enough symbols."""
     batch: list[Any] = []
     size = 0
     for document in documents:
         batch.append(document)
-        size += len(document) if isinstance(document, Sized) else 1
+        size += _length(document)
         if len(batch) == _BATCH_DOCUMENTS or size >= _BATCH_CHARACTERS:
             yield batch
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def _length(document: Any) -> int:
+    """Symbols or characters of a document; 1 if it does not say."""
+    try:  # to ask for the type first takes longer
+        return len(document)
+    except TypeError:
+        return 1
 
 
 def add_boundaries(
@@ -253,7 +277,7 @@ def is_missing(value: Any) -> bool:
 def sort_symbols(symbols: Iterable[Any]) -> list[Any]:
     """Symbols in ascending order; they must be of one kind."""
     symbols = list(symbols)
-    if any(map(is_missing, symbols)):
+    if set(map(type, symbols)) != {str} and any(map(is_missing, symbols)):
         raise ValueError("a symbol or label is missing (None or NaN): leave it out, or name it")
     try:
         return sorted(symbols)

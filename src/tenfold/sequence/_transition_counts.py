@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from tenfold.engine.context import current_engine
 from tenfold.engine.rows import Rows
 from tenfold.io.sequences import Ragged, SequenceSource, from_sequences
+from tenfold.sequence._sequence_lengths import check_lengths
 from tenfold.sequence._symbols import sort_symbols
 
 _PIECE_STEPS = 65_536  # of a long sequence, so that several threads or workers read it
@@ -82,20 +85,17 @@ def open_states(X: Any, lengths: Any, known: Any) -> tuple[list[Any], Rows]:
     ----------
     X : sequences of states: list, `Ragged`, rows of `from_sequences`, or all steps below each other
     lengths : length of each sequence in the last case, or None for one sequence
-    known : states that are known, or None
+    known : states that are known, whose order they keep, or None
     """
     rows = _integer_rows(X, lengths)
     if rows is not None:
         size = len(known) if known is not None else count_states(rows)
-        states = list(known) if known is not None else list(range(size))
+        states = list(range(size)) if known is None else list(known)
         if states != list(range(size)):
             raise ValueError("files and rows hold numbers of states: give states=range(K)")
         return states, rows
     parts = _split(X, lengths)
-    found = {state for part in parts for state in part} if known is None else known
-    if any(isinstance(state, float) and np.isnan(state) for state in found):
-        raise ValueError("a state is NaN: leave such steps out, or give them a name")
-    states = sort_symbols(found)
+    states = sort_states({s for part in parts for s in part}) if known is None else list(known)
     numbers = {state: number for number, state in enumerate(states)}
     offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)])
     try:
@@ -126,22 +126,58 @@ def count_states(rows: Rows) -> int:
     return int(largest) + 1
 
 
+def sort_states(states: Iterable[Any]) -> list[Any]:
+    """States in ascending order; each is given once."""
+    given = list(states)
+    if any(isinstance(state, float) and np.isnan(state) for state in given):
+        raise ValueError("a state is NaN: leave such steps out, or give them a name")
+    refuse_repeated(given)
+    return sort_symbols(given)
+
+
+def refuse_repeated(states: list[Any]) -> None:
+    """Raise an error if a state is named twice."""
+    for state, count in Counter(states).items():
+        if count > 1:
+            raise ValueError(f"states: {state!r} is given {count} times: name each state once")
+
+
 def _split(X: Any, lengths: Any) -> list[list[Any]]:
+    """Sequences of states in lists."""
+    is_table = hasattr(X, "columns") or isinstance(X, Mapping)
+    if is_table or not isinstance(X, Iterable):
+        raise TypeError(
+            f"sequences of states are a list of lists, not {type(X).__name__}"
+            + ": give one column of it" * is_table
+        )
+    if isinstance(X, np.ndarray) and X.ndim > 2:
+        raise ValueError(f"the states have shape {X.shape}: give a row for each sequence")
     if lengths is not None:
-        steps = np.asarray(X).ravel().tolist()
-        if sum(lengths) != len(steps):
-            raise ValueError(
-                f"the lengths add up to {sum(lengths)}, and there are {len(steps)} steps"
-            )
-        ends = np.cumsum(lengths)
-        return [steps[end - n : end] for n, end in zip(lengths, ends, strict=True)]
-    if isinstance(X, str):
-        return [list(X)]
-    if not isinstance(X, Iterable):
-        raise TypeError(f"sequences of states are a list of lists, not {type(X).__name__}")
+        steps = _flatten(X)
+        edges = check_lengths(lengths, len(steps)).tolist()
+        return [steps[a:b] for a, b in pairwise(edges)]
     parts = X.tolist() if isinstance(X, np.ndarray) else list(X)
     if not parts:
         raise ValueError("there are no sequences")
-    if not isinstance(parts[0], Iterable):
-        return [parts]  # numbers: one sequence
+    single = [isinstance(part, str | bytes) or not isinstance(part, Iterable) for part in parts]
+    if all(single):
+        return [parts]  # names or numbers of states, or the letters of a text: one sequence
+    if any(single):
+        at = single.index(True)
+        raise ValueError(
+            f"entry {at} is the state {parts[at]!r}, others are sequences: give a list of "
+            f"sequences, such as [{parts[at]!r}] there, or one sequence"
+        )
     return [part.tolist() if isinstance(part, np.ndarray) else list(part) for part in parts]
+
+
+def _flatten(X: Any) -> list[Any]:
+    """States of all steps, which may stand in one column."""
+    table = X if isinstance(X, np.ndarray) else np.array(list(X), object)
+    if table.size != max(table.shape) or isinstance(table.flat[0] if table.size else 0, list):
+        raise ValueError(
+            f"the steps have shape {table.shape}: with lengths, give one state for each step, all "
+            "below each other; a list of sequences needs no lengths"
+        )
+    steps = table.ravel().tolist()
+    return [step.item() if isinstance(step, np.generic) else step for step in steps]

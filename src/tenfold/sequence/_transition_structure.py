@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.sequence._hmm_emissions import dirichlet_log_prior
+
 
 class TransitionStructure(NamedTuple):
     """Which transitions are allowed, and the prior of their probabilities.
@@ -35,12 +37,8 @@ class TransitionStructure(NamedTuple):
                     "in which each row allows at least one transition"
                 )
         else:
-            allowed = {
-                "free": ones,
-                "tied": ones,
-                "left-right": np.triu(ones),
-                "banded": np.triu(np.tril(ones, 1), -1),
-            }[transitions]
+            reach = {"left-right": (0, K), "banded": (-1, 1)}.get(transitions)
+            allowed = ones if reach is None else np.tril(np.triu(ones, reach[0]), reach[1])
         full = np.broadcast_to(np.asarray(prior, float), (K, K)) + sticky * np.eye(K)
         name = transitions if isinstance(transitions, str) else ""
         return cls(allowed, name == "tied", full, np.eye(K)[0] if name == "left-right" else None)
@@ -67,8 +65,7 @@ class TransitionStructure(NamedTuple):
 
     def log_prior(self, transition: np.ndarray) -> float:
         """Log-density of the transitions, up to a constant."""
-        seen = (transition > 0) & (self.prior != 1)
-        return float(((self.prior - 1)[seen] * np.log(transition[seen])).sum())
+        return dirichlet_log_prior(self.prior, transition)
 
     def _normalize(self, counts: np.ndarray) -> np.ndarray:
         if self.tied:

@@ -10,7 +10,7 @@ import numpy as np
 from tenfold.base._sklearn import Interval
 from tenfold.base.estimator import store_arguments
 from tenfold.sequence._hmm_base import HMM_CONSTRAINTS, BaseHMM
-from tenfold.sequence._hmm_data import SequenceData
+from tenfold.sequence._hmm_data import SequenceData, is_table_of_lists
 from tenfold.sequence._hmm_emissions import CategoricalEmission, dirichlet_log_prior, share_counts
 from tenfold.sequence._transition_counts import count_states
 
@@ -143,9 +143,14 @@ class CategoricalHMM(BaseHMM):
     def _open_data(
         self, X: Any, lengths: Any, labels: Any = None, weight: Any = None, *, reset: bool = False
     ) -> SequenceData:
+        if lengths is None and is_table_of_lists(X):  # no rows, since a step is one symbol
+            X = [np.asarray(part) for part in X]
         data = super()._open_data(X, lengths, labels, weight, reset=reset)
         if data.rows.n_features != 1:
-            raise ValueError(f"a step is one symbol, but X has {data.rows.n_features} columns")
+            raise ValueError(
+                f"a step is one symbol, but X has {data.rows.n_features} columns: give a column "
+                "with a row for each step, or a list of sequences"
+            )
         if reset:
             self._n_symbols = count_states(data.rows)
         return data

@@ -94,6 +94,9 @@ class HMM(BaseHMM):
         store_arguments(self, locals())
 
     def _one_density(self) -> Any:
+        if isinstance(self.density, type):
+            name = self.density.__name__
+            raise TypeError(f"density={name} is a class: give an instance, such as {name}()")
         return Gaussian() if self.density is None else self.density
 
     def _initial_emission(

@@ -27,6 +27,11 @@ GAUSSIAN_CONSTRAINTS: dict[str, Any] = {
     "covars_prior": ["array-like", Real],
     "covars_weight": ["array-like", Real],
 }
+_SET = "Set variances, or matrices, of which all eigenvalues are above 0"
+COLLAPSED = (
+    "The steps of a state do not vary in some direction: choose a larger covars_prior, fewer "
+    "states, or leave columns out that are constant or depend on others"
+)
 
 
 class GaussianHMM(BaseHMM):
@@ -150,11 +155,13 @@ class GaussianHMM(BaseHMM):
             covariances = pooled_covariances(steps, self.covariance_type, K, self.min_covar)
         else:
             self._given("_covars", "c")
-            covariances = shape_covariances(self._covars, self.covariance_type, K, p)
+            covariances = self._checked_covariances(K, p)
         return GaussianEmission(self.covariance_type, means, covariances)
 
     def _update_emission(self, emission: GaussianEmission, statistic: Any) -> GaussianEmission:
         updated = emission.update(statistic, self._prior())
+        if "c" in self.params:
+            check_positive(updated.covariances, emission.kind, COLLAPSED)
         return GaussianEmission(
             emission.kind,
             updated.means if "m" in self.params else emission.means,
@@ -166,8 +173,13 @@ class GaussianHMM(BaseHMM):
 
     def _emission(self) -> GaussianEmission:
         means = np.asarray(self.means_, np.float64)
-        covariances = shape_covariances(self._covars, self.covariance_type, *means.shape)
+        covariances = self._checked_covariances(*means.shape)
         return GaussianEmission(self.covariance_type, means, covariances)
+
+    def _checked_covariances(self, K: int, p: int) -> np.ndarray:
+        covariances = shape_covariances(self._covars, self.covariance_type, K, p)
+        check_positive(covariances, self.covariance_type)
+        return covariances
 
     def _emission_log_prior(self, emission: GaussianEmission) -> float:
         return self._prior().log_density(emission.kind, emission.means, emission.covariances)
@@ -210,6 +222,40 @@ def shape_covariances(covars: np.ndarray, kind: str, K: int, p: int) -> np.ndarr
     if covars.size == K and kind == "spherical":  # hmmlearn's shapes: (K, 1), (K, 1, 1)
         return covars.reshape(K)
     raise ValueError(f"covars_ of type {kind!r} must have shape {shape}, not {covars.shape}")
+
+
+def check_positive(covars: np.ndarray, kind: str, cure: str = _SET) -> None:
+    """Raise an error if variances are not positive, or covariance matrices not positive definite.
+
+    Parameters
+    ----------
+    covars : (..., p, p) matrices, (..., p) variances, or (...) variances of "spherical"
+    kind : their type
+    cure : what to do about it
+    """
+    width = {"full": 2, "tied": 2, "diag": 1, "spherical": 0}[kind]
+    places = covars.shape[: covars.ndim - width]
+    parts = covars.reshape(-1, *covars.shape[len(places) :])
+    if width == 2:
+        good = [_is_positive_definite(matrix) for matrix in parts]
+    else:
+        good = [bool(((part > 0) & np.isfinite(part)).all()) for part in parts]
+    if not all(good):
+        at = good.index(False)
+        place = [int(i) for i in np.unravel_index(at, places)] if places else ""
+        what = "no symmetric and positive definite matrix" if width == 2 else "not above 0"
+        raise ValueError(f"covars_{place} is {what}: {parts[at].tolist()}. {cure}")
+
+
+def _is_positive_definite(matrix: np.ndarray) -> bool:
+    scale = np.abs(matrix).max()
+    if not np.isfinite(matrix).all() or np.abs(matrix - matrix.T).max() > 1e-6 * scale:
+        return False
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def expand_covariances(covars: np.ndarray, kind: str, K: int, p: int) -> np.ndarray:

@@ -18,7 +18,12 @@ from tenfold.sequence._hmm_emissions import (
     dirichlet_log_prior,
     share_counts,
 )
-from tenfold.sequence.gaussian_hmm import GAUSSIAN_CONSTRAINTS, pooled_covariances
+from tenfold.sequence.gaussian_hmm import (
+    COLLAPSED,
+    GAUSSIAN_CONSTRAINTS,
+    check_positive,
+    pooled_covariances,
+)
 
 _SPREAD = 0.5  # of the first means of a state's components, in standard deviations
 
@@ -155,6 +160,7 @@ class GMMHMM(BaseHMM):
         shape = covariance_shape(self._kind, K * M, p)
         if covars.size != int(np.prod(shape)):
             raise ValueError(f"covars_ has shape {covars.shape}, which does not fit {shape}")
+        check_positive(covars.reshape(K, M, *shape[1:]), self._kind)
         return covars.reshape(shape)
 
     def _update_emission(
@@ -166,6 +172,9 @@ class GMMHMM(BaseHMM):
             updated = self._update_tied(before, counts, moments)
         else:
             updated = before.update(moments, self._prior())
+        if "c" in self.params:
+            by_state = updated.covariances.reshape(*counts.shape, *updated.covariances.shape[1:])
+            check_positive(by_state, before.kind, COLLAPSED)
         if "w" in self.params:
             weights = share_counts(counts, self.weights_prior, weights)
         gaussians = GaussianEmission(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,54 +12,24 @@ from tenfold.base._sklearn import Interval
 from tenfold.base.estimator import Estimator
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.hooks import record_data
-from tenfold.engine.merge_tree import merge
 from tenfold.engine.rows import Rows
 from tenfold.optim.convergence import until_converged
 from tenfold.sequence._hmm_base import check_increase
 from tenfold.sequence._hmm_data import open_sequences
+from tenfold.sequence._hmm_lanes import refuse_infinity
 from tenfold.sequence._hmm_passes import StepTable
-from tenfold.sequence._kalman_numba import filter_sequence, smooth_sequence
+from tenfold.sequence._state_space import (
+    StateSpaceParameters,
+    check_matrix,
+    explain_singular,
+    maximize,
+    measure_columns,
+    run_messages,
+    sum_moments,
+)
 
 _LETTERS = {"A": "transition_matrix", "C": "observation_matrix", "Q": "transition_covariance"}
 _LETTERS |= {"R": "observation_covariance", "m": "initial_mean", "P": "initial_covariance"}
-
-
-class StateSpaceParameters(NamedTuple):
-    """Parameters of a linear-Gaussian state space."""
-
-    A: np.ndarray
-    C: np.ndarray
-    Q: np.ndarray
-    R: np.ndarray
-    m: np.ndarray
-    P: np.ndarray
-
-
-class StateMoments(NamedTuple):
-    """Expected sums that the M-step needs; z are states, x steps.
-
-    Attributes
-    ----------
-    log_likelihood, n_sequences : numbers
-    first, first_squares : of z_1 and z_1 z_1'
-    before, after, lagged : of z_{t-1} z_{t-1}', z_t z_t' and z_t z_{t-1}' over t > 1
-    n_transitions : number of such t
-    states, products, squares : of z_t z_t', x_t z_t' and x_t x_t' over all steps
-    n_steps : number of steps
-    """
-
-    log_likelihood: float
-    n_sequences: float
-    first: np.ndarray
-    first_squares: np.ndarray
-    before: np.ndarray
-    after: np.ndarray
-    lagged: np.ndarray
-    n_transitions: float
-    states: np.ndarray
-    products: np.ndarray
-    squares: np.ndarray
-    n_steps: float
 
 
 class KalmanFilter(Estimator):
@@ -209,14 +179,15 @@ class KalmanFilter(Estimator):
             record_data(rows.source, rows.engine)
             first = self._initialize(rows, self._rng())
             loop = until_converged((first, -np.inf), tol=self.tol, max_iter=self.max_iter)
-            for space, previous in loop:
-                moments = rows.total(sum_moments, space)
-                value = moments.log_likelihood
-                check_increase(previous, value, loop.n_iter)
-                updated = _maximize(space, moments, self.learn)
-                loop.update((updated, value), objective=-value, change=value - previous)
-            space, _ = loop.state
-            final = rows.total(sum_moments, space).log_likelihood
+            with explain_singular():
+                for space, previous in loop:
+                    moments = rows.total(sum_moments, space)
+                    value = moments.log_likelihood
+                    check_increase(previous, value, loop.n_iter)
+                    updated = maximize(space, moments, self.learn)
+                    loop.update((updated, value), objective=-value, change=value - previous)
+                space, _ = loop.state
+                final = rows.total(sum_moments, space).log_likelihood
             self._set_learned(
                 {
                     **{f"{name}_": getattr(space, key) for key, name in _LETTERS.items()},
@@ -229,6 +200,14 @@ class KalmanFilter(Estimator):
 
     def _open(self, X: Any, lengths: Any, *, reset: bool = False) -> Rows:
         rows = open_sequences(X, lengths, None, None)
+        if not hasattr(rows.source, "offsets"):
+            raise TypeError("these rows are steps in files: give sequences, or arrays with lengths")
+        source: Any = rows.source
+        if source.offsets[-1] == 0:
+            wanted = "to learn from" if reset else "to filter or score"
+            raise ValueError(
+                f"the sequences are empty: there is no step {wanted}. Give sequences with steps"
+            )
         self._match_columns(rows, reset=reset)
         finer = rows.with_chunk_rows(8)
         finer.allow_nan = True
@@ -237,11 +216,14 @@ class KalmanFilter(Estimator):
     def _initialize(self, rows: Rows, rng: np.random.Generator) -> StateSpaceParameters:
         """Parameters as given; otherwise a slow drift that the scale of the steps suggests."""
         d, p = self.n_states, rows.n_features
-        steps = np.asarray(rows.sample(min(rows.n_rows, 16), 0).X.values, np.float64)
-        known, scale = ~np.isnan(steps).all(axis=0), np.ones(p)
+        entries = rows.total(measure_columns)
+        known, scale = entries.high >= entries.low, np.ones(p)
         if not known.any():
             raise ValueError("all entries are missing (NaN): there is nothing to learn from")
-        scale[known] = np.nanvar(steps[:, known], axis=0)
+        constant = known & (entries.high == entries.low)
+        steps = np.asarray(rows.sample(min(rows.n_rows, 16), 0).X.values, np.float64)
+        seen = ~np.isnan(steps).all(axis=0)
+        scale[seen] = np.nanvar(steps[:, seen], axis=0)
         scale = np.where(scale > 0, scale, 1.0)
         default = {
             "A": 0.9 * np.eye(d),
@@ -251,7 +233,14 @@ class KalmanFilter(Estimator):
             "m": np.zeros(d),
             "P": np.eye(d),
         }
-        return self._checked_space(default, p)
+        space = self._checked_space(default, p)
+        if constant.any() and "R" in self.learn and self.max_iter > 0:
+            raise ValueError(
+                f"column {int(np.argmax(constant))} is constant: its noise would be learned as 0 "
+                "and the likelihood has no maximum. Leave the column out, or give "
+                "observation_covariance and a `learn` without 'R'"
+            )
+        return space
 
     def _checked_space(self, default: dict[str, np.ndarray], p: int) -> StateSpaceParameters:
         d = self.n_states
@@ -267,6 +256,7 @@ class KalmanFilter(Estimator):
                 raise ValueError(
                     f"{name} has shape {values[letter].shape}, and must have {shapes[letter]}"
                 )
+            check_matrix(name, values[letter])
         return StateSpaceParameters(**values)
 
     def _space(self, p: int) -> StateSpaceParameters:
@@ -386,102 +376,15 @@ class KalmanFilter(Estimator):
         return states @ C.T + noise, states
 
 
-def _run(X: np.ndarray, space: StateSpaceParameters, *, smoothed: bool) -> tuple[Any, ...]:
-    """Means, covariances, lagged covariances and log-density of one sequence."""
-    n, d = len(X), len(space.m)
-    means, covariances = np.empty((n, d)), np.empty((n, d, d))
-    predicted, spread = np.empty((n, d)), np.empty((n, d, d))
-    cross = np.zeros((n, d, d))
-    X = np.ascontiguousarray(X, np.float64)
-    total = filter_sequence(X, *space, means, covariances, predicted, spread)
-    if smoothed:
-        smooth_sequence(space.A, means, covariances, predicted, spread, cross)
-    return means, covariances, cross, total
-
-
 def _state_table(chunk: Chunk, space: StateSpaceParameters, smoothed: bool) -> StepTable:
     parts = [np.empty((0, len(space.m) * (1 + len(space.m))))]
+    refuse_infinity(chunk.X.values, chunk.X.offsets, chunk.first)
     for X in chunk.X:
-        means, covariances, _, _ = _run(X, space, smoothed=smoothed)
+        means, covariances, _, _ = run_messages(X, space, smoothed=smoothed)
         parts.append(np.hstack([means, covariances.reshape(len(means), -1)]))
     return StepTable(np.concatenate(parts))
 
 
 def _score_chunk(chunk: Chunk, space: StateSpaceParameters) -> np.ndarray:
-    return np.array([_run(X, space, smoothed=False)[3] for X in chunk.X])
-
-
-def sum_moments(chunk: Chunk, space: StateSpaceParameters) -> StateMoments:
-    """The E-step: expected sums of the sequences of a chunk."""
-    d, p = len(space.m), len(space.R)
-    square, none = np.zeros((d, d)), np.zeros((p, p))
-    sums = (np.zeros(d), square, square, square, square, 0.0, square, np.zeros((p, d)), none, 0.0)
-    total = StateMoments(0.0, 0.0, *sums)
-    for X in chunk.X:
-        if len(X):
-            total = merge(total, _sequence_moments(X, space))
-    return total
-
-
-def _sequence_moments(X: np.ndarray, space: StateSpaceParameters) -> StateMoments:
-    means, covariances, cross, value = _run(X, space, smoothed=True)
-    squares = covariances + means[:, :, None] * means[:, None, :]
-    lagged = cross[:-1] + means[1:, :, None] * means[:-1, None, :]
-    filled, extra = _fill_missing(X, space, means, covariances)
-    products = filled.T @ means + extra.products
-    return StateMoments(
-        float(value), 1.0, means[0], squares[0], squares[:-1].sum(axis=0),
-        squares[1:].sum(axis=0), lagged.sum(axis=0), float(len(X) - 1), squares.sum(axis=0),
-        products, filled.T @ filled + extra.squares, float(len(X)),
-    )  # fmt: skip
-
-
-class _Extra(NamedTuple):
-    """What the covariance of missing entries adds to the sums."""
-
-    products: np.ndarray
-    squares: np.ndarray
-
-
-def _fill_missing(
-    X: np.ndarray, space: StateSpaceParameters, means: np.ndarray, covariances: np.ndarray
-) -> tuple[np.ndarray, _Extra]:
-    """Steps with expected values of missing entries given the rest and the state."""
-    d, p = len(space.m), len(space.R)
-    filled = np.array(X, np.float64)
-    products, squares = np.zeros((p, d)), np.zeros((p, p))
-    for t in np.flatnonzero(np.isnan(X).any(axis=1)):
-        gone = np.isnan(X[t])
-        # x_gone = B x_seen + (C_gone - B C_seen) z + noise of covariance V
-        B = np.linalg.solve(space.R[np.ix_(~gone, ~gone)], space.R[np.ix_(~gone, gone)]).T
-        L = space.C[gone] - B @ space.C[~gone]
-        V = space.R[np.ix_(gone, gone)] - B @ space.R[np.ix_(~gone, gone)]
-        filled[t, gone] = B @ X[t, ~gone] + L @ means[t]
-        products[gone] += L @ covariances[t]
-        squares[np.ix_(gone, gone)] += V + L @ covariances[t] @ L.T
-    return filled, _Extra(products, squares)
-
-
-def _maximize(space: StateSpaceParameters, s: StateMoments, learn: str) -> StateSpaceParameters:
-    """The M-step; letters that `learn` leaves out stay as they are."""
-    A, C, Q, R, m, P = space
-    if "A" in learn and s.n_transitions:
-        A = np.linalg.solve(s.before, s.lagged.T).T
-    if "Q" in learn and s.n_transitions:
-        cross = A @ s.lagged.T
-        Q = _symmetric((s.after - cross - cross.T + A @ s.before @ A.T) / s.n_transitions)
-    if "C" in learn:
-        C = np.linalg.solve(s.states, s.products.T).T
-    if "R" in learn:
-        cross = C @ s.products.T
-        R = _symmetric((s.squares - cross - cross.T + C @ s.states @ C.T) / s.n_steps)
-    if "m" in learn:
-        m = s.first / s.n_sequences
-    if "P" in learn:
-        cross = np.outer(m, s.first / s.n_sequences)
-        P = _symmetric(s.first_squares / s.n_sequences - cross - cross.T + np.outer(m, m))
-    return StateSpaceParameters(*map(np.ascontiguousarray, (A, C, Q, R, m, P)))
-
-
-def _symmetric(matrix: np.ndarray) -> np.ndarray:
-    return 0.5 * (matrix + matrix.T)
+    refuse_infinity(chunk.X.values, chunk.X.offsets, chunk.first)
+    return np.array([run_messages(X, space, smoothed=False)[3] for X in chunk.X])

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.base.save_mixin import SaveMixin
 from tenfold.sequence._symbols import BEGIN, END, UNKNOWN, SymbolEncoder, iterate_documents
 from tenfold.sequence._text_generation import generate_symbols, make_seeds, rank_symbols
 
 
-class LanguageModel(BaseEstimator):
+class LanguageModel(SaveMixin, BaseEstimator):
     """A model that gives the probability of the next symbol of a text.
 
     A subclass has the parameters `unit`, `lowercase`, `tokenizer`, `unknown` and `boundaries`,
@@ -232,18 +232,6 @@ class LanguageModel(BaseEstimator):
         probabilities[0] = 0
         return probabilities
 
-    def save(self, path: str | Path) -> None:
-        """Write the model to one file that `tenfold.load` reads; loading executes no code.
-
-        Parameters
-        ----------
-        path : path
-            File to write; it is replaced only when the new one is complete.
-        """
-        from tenfold.persist.model_file import save
-
-        save(self, path)
-
     def _join(self, symbols: list[Any]) -> Any:
         """A document of symbols: a text if they are texts."""
         if not all(isinstance(symbol, str) for symbol in symbols):
@@ -287,7 +275,7 @@ class LanguageModel(BaseEstimator):
         if clash := {UNKNOWN, END, BEGIN}.intersection(words):
             raise ValueError(f"the documents hold the symbol {min(clash)!r}, which is reserved")
         self.symbols_ = special + list(words)
-        self.vocabulary_ = {symbol: number for number, symbol in enumerate(self.symbols_)}
+        self.vocabulary_ = dict(zip(self.symbols_, range(len(self.symbols_)), strict=True))
 
     def _number(self, symbol: Any) -> int:
         number = self.vocabulary_.get(symbol)

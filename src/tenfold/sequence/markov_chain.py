@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any, Self
 
@@ -12,11 +13,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval
+from tenfold.base.save_mixin import SaveMixin
 from tenfold.sequence._text_generation import make_seeds
-from tenfold.sequence._transition_counts import TransitionCounts, count_transitions, open_states
+from tenfold.sequence._transition_counts import (
+    TransitionCounts,
+    count_transitions,
+    open_states,
+    refuse_repeated,
+    sort_states,
+)
 
 
-class MarkovChain(BaseEstimator):
+class MarkovChain(SaveMixin, BaseEstimator):
     r"""Markov chain: the next state depends on the present one alone.
 
     .. math:: p(s_1 \dots s_T) = p(s_1) \prod_{t=2}^{T} P_{s_{t-1} s_t}
@@ -89,8 +97,10 @@ class MarkovChain(BaseEstimator):
         Parameters
         ----------
         X : list of sequences, `Ragged`, (values, lengths) of arrays or `.npy` files, or array
-            States of any kind in a list; whole numbers from 0 on in the other forms, which may be
-            larger than memory.
+            States of any kind in a list or an array, whose rows are sequences; whole numbers from 0
+            on in the other forms, which may be larger than memory. A flat list (or array, or column
+            of a table) of names or numbers is one sequence; a single text is the sequence of its
+            characters, so ``[list(word) for word in words]`` makes a sequence of each word.
         y : None
             Not used.
         lengths : list of int, optional
@@ -101,7 +111,8 @@ class MarkovChain(BaseEstimator):
         self
         """
         self._validate_params()
-        states, rows = open_states(X, lengths, self.states)
+        known = None if self.states is None else sort_states(self.states)
+        states, rows = open_states(X, lengths, known)
         self._set_counts(states, count_transitions(rows, len(states)))
         return self
 
@@ -130,9 +141,9 @@ class MarkovChain(BaseEstimator):
         other : fitted chain with the same parameters
             It is left as it is.
         """
-        check_is_fitted(self)
-        check_is_fitted(other)
-        states = sorted(set(self.states_) | set(other.states_))
+        for chain in (self, other):
+            check_is_fitted(chain, "statistic_")
+        states = sort_states(set(self.states_) | set(other.states_))
         places = {state: place for place, state in enumerate(states)}
         counts = [
             chain.statistic_.expand(np.array([places[s] for s in chain.states_]), len(states))
@@ -163,6 +174,7 @@ class MarkovChain(BaseEstimator):
         size = len(matrix)
         start = np.full(size, 1 / size) if start_prob is None else np.asarray(start_prob, float)
         names = list(range(size)) if states is None else list(states)
+        refuse_repeated(names)
         _check_distributions(matrix, start, names)
         chain = cls(states=None if states is None else names)
         chain.states_, chain.start_prob_, chain.transition_matrix_ = names, start, matrix
@@ -312,7 +324,7 @@ class MarkovChain(BaseEstimator):
 
         Parameters
         ----------
-        targets : list of states
+        targets : state, or list of states
             The states to reach.
         """
         at, reaching = self._targets(targets)
@@ -330,7 +342,7 @@ class MarkovChain(BaseEstimator):
 
         Parameters
         ----------
-        targets : list of states
+        targets : state, or list of states
             The states to reach.
         """
         at, reaching = self._targets(targets)
@@ -378,6 +390,9 @@ class MarkovChain(BaseEstimator):
     def _targets(self, targets: Any) -> tuple[np.ndarray, np.ndarray]:
         """Places of targets, and of all states from which one of them can be reached."""
         check_is_fitted(self)
+        single = isinstance(targets, str | bytes) or not isinstance(targets, Iterable)
+        if single or (isinstance(targets, tuple) and targets in self.states_):
+            targets = [targets]
         at = np.unique(self._places(list(targets)))
         if not len(at):
             raise ValueError("there are no targets")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from tenfold.io.opener import is_rows_like
 from tenfold.io.opener import open as open_rows
 from tenfold.preprocessing.text.tokens import tokenize
 from tenfold.topics._windows_numba import count_windows
-from tenfold.topics.word_lists import word_names
+from tenfold.topics.word_lists import check_word_lists, word_names
 
 _WINDOWS = {"u_mass": 0, "npmi": 10, "uci": 10, "c_v": 110}  # words; 0: whole documents
 _EPSILON = 1e-12  # added to probabilities of pairs
@@ -88,6 +88,7 @@ def topic_coherence(
     """
     if measure not in _WINDOWS:
         raise ValueError(f"measure={measure!r} is not one of {tuple(_WINDOWS)}")
+    topics = check_word_lists(topics)
     vocabulary = {w: i for i, w in enumerate(dict.fromkeys(w for t in topics for w in t))}
     if min((len(set(topic)) for topic in topics), default=0) < 2:
         raise ValueError("a topic needs at least two different words to be coherent")
@@ -107,6 +108,11 @@ def count_texts(vocabulary: dict[str, int], documents: Iterable[Any], window: in
     """Windows of texts in which words occur together."""
     if isinstance(documents, str | bytes):
         raise TypeError("documents is one text: give a list of texts")
+    if hasattr(documents, "columns") or isinstance(documents, Mapping):
+        raise TypeError(
+            f"documents are a list of texts, not {type(documents).__name__}: give one column of "
+            "it, or `names` if its columns are counts of words"
+        )
     known = {word.encode(): number for word, number in vocabulary.items()}
     pairs, n = np.zeros((len(known), len(known)), np.int64), 0
     for document in documents:

@@ -15,6 +15,29 @@ def word_names(names: Any) -> np.ndarray:
     return np.asarray(names, object)
 
 
+def check_word_lists(topics: Any) -> list[list[Any]]:
+    """The words of each topic; raise an error where a word stands in place of a topic."""
+    if isinstance(topics, str) or any(isinstance(topic, str) for topic in topics):
+        word = topics if isinstance(topics, str) else next(t for t in topics if isinstance(t, str))
+        raise TypeError(
+            f"a topic is a list of words, not the word {word!r}: give a list of topics, such as "
+            f"[[{word!r}, ...]] for one"
+        )
+    return [list(topic) for topic in topics]
+
+
+def _holds_words(model: Any) -> bool:
+    """Whether topics are given by their words."""
+    if isinstance(model, str):
+        return True
+    if not isinstance(model, list | tuple) or not model:
+        return False
+    first = model[0]
+    return isinstance(first, str) or (
+        isinstance(first, list | tuple) and len(first) > 0 and isinstance(first[0], str)
+    )
+
+
 def topic_weights(model: Any) -> np.ndarray:
     """Weights of words of a fitted model, or given ones, (n_topics, n_words)."""
     weights = np.asarray(getattr(model, "components_", model), np.float64)
@@ -89,10 +112,10 @@ def topic_diversity(model: Any, n: int = 25) -> float:
 
     Parameters
     ----------
-    model : fitted model, or (n_topics, n_words) array
-        The topics.
+    model : fitted model, (n_topics, n_words) array, or list of lists of str
+        The topics; lists of words, such as those of `top_words`, begin with the most probable.
     n : int
-        Words for each topic.
+        Words for each topic, if it has as many.
 
     References
     ----------
@@ -102,7 +125,12 @@ def topic_diversity(model: Any, n: int = 25) -> float:
     --------
     >>> topic_diversity([[3.0, 2.0, 0.0], [0.0, 2.0, 3.0]], n=2)
     0.75
+    >>> topic_diversity([["cat", "dog"], ["dog", "fish"]])
+    0.75
     """
+    if _holds_words(model):
+        words = [word for topic in check_word_lists(model) for word in topic[:n]]
+        return len(set(words)) / len(words)
     order = np.argsort(-topic_weights(model), axis=1, kind="stable")[:, :n]
     return len(np.unique(order)) / order.size
 
@@ -139,6 +167,7 @@ def seed_topics(
     >>> seed_topics([["cat"]], ["cat", "stock"], 2, weight=10).tolist()
     [[10.5, 0.5], [0.5, 0.5]]
     """
+    seeds = check_word_lists(seeds)
     if len(seeds) > n_components:
         raise ValueError(f"seeds for {len(seeds)} topics, but n_components={n_components}")
     words = word_names(names)
