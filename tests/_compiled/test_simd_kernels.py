@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tenfold._compiled.gram import augmented_gram
+from tenfold._compiled.near_scores import QUERIES_PER_BLOCK, first_bit, pad_queries, score_tile
 from tenfold._compiled.reductions import label_sums
 from tenfold._compiled.simd import aligned_zeros
 from tenfold._compiled.two_nearest import (
@@ -35,6 +37,42 @@ def test_rows_come_to_their_lanes(d, count, dtype):
     transpose_rows(X, rows, start, count, columns)
     assert_array_equal(columns[:, :count], X[rows[start : start + count]].T.astype(np.float32))
     assert not columns[:, count:].any()  # and nowhere else
+
+
+@njit
+def scores_of_block(columns, terms, negative, first, thresholds, scores, hits):
+    return score_tile(columns, terms, negative, first, thresholds, scores, hits)
+
+
+@njit
+def listed_bits(word, places):
+    n = 0
+    while word != 0:
+        places[n] = first_bit(word)
+        word &= word - np.uint64(1)
+        n += 1
+    return n
+
+
+@CALM
+@given(st.integers(1, 40), st.integers(0, 2))
+def test_scores_at_most_the_threshold_are_hits(d, block):
+    m = 2 * QUERIES_PER_BLOCK + 1
+    X, Q = drawn(d, TILE_ROWS, d, dtype=np.float32), drawn(block, m, d, dtype=np.float32)
+    columns = aligned_zeros((d, TILE_ROWS), np.float32)
+    columns[:] = X.T
+    terms, negative = drawn(7, TILE_ROWS, dtype=np.float32), pad_queries(Q)
+    thresholds = drawn(8, len(negative), dtype=np.float32) - 1
+    scores, hits = np.empty((QUERIES_PER_BLOCK, TILE_ROWS), np.float32), np.empty(6, np.uint64)
+    first = block * QUERIES_PER_BLOCK
+    found = scores_of_block(columns, terms, negative, first, thresholds, scores, hits)
+    part = slice(first, first + QUERIES_PER_BLOCK)
+    expected = terms + negative[part].astype(np.float64) @ X.T
+    assert_allclose(scores, expected, atol=1e-5 * (1 + np.abs(expected).max()))
+    near, places = scores <= thresholds[part, None], np.empty(64, np.int64)
+    assert found == near.any()
+    for word, wanted in zip(hits, near, strict=True):
+        assert_array_equal(places[: listed_bits(word, places)], np.flatnonzero(wanted))
 
 
 @CALM

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 import tenfold
 from tenfold import CPDecomposition
 from tenfold.decomposition._tensor_als import (
+    CellProducts,
     khatri_rao,
     normalize,
     squared_error,
@@ -78,7 +79,7 @@ def test_one_pass_is_exact_least_squares_of_each_mode_in_turn():
     for tensor in (X, with_holes(X, 0.2)):
         incomplete = bool(np.isnan(tensor).any())
         chunk = Chunk(tensor.reshape(8, -1), None, w)
-        s = tensor_sums(chunk, start, False, incomplete)
+        s = tensor_sums(chunk, CellProducts.of(start, incomplete=incomplete), False)
         B, C = update_factors(s, start, False)
         A = np.array([least_squares(khatri_rao(start), row) for row in tensor.reshape(8, -1)])
         roots = np.sqrt(w)[:, None, None]

@@ -323,6 +323,27 @@ def test_what_no_solver_can_do_is_refused_in_words(counts, settings, fit, words)
         NMF(**{"n_components": 3} | settings).fit(counts, **fit)
 
 
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
+def test_weights_that_are_none_are_refused_with_their_place(counts, weight):
+    weights = np.ones(counts.shape)
+    weights[4, 2] = weight
+    with pytest.raises(ValueError, match=f"row 4, column 2 is {weight}.*at least 0"):
+        NMF(2).fit(counts, entry_weight=weights)
+
+
+def test_nothing_to_learn_from_is_refused(counts):
+    words = "no entry of X is there with a weight above 0"
+    with pytest.raises(ValueError, match=words):
+        NMF(2).fit(counts, entry_weight=np.zeros(counts.shape))
+    with pytest.raises(ValueError, match=words):
+        NMF(2, missing="ignore").fit(np.full((9, 3), np.nan))
+    counts[:, 1:] = np.nan
+    weights = np.ones(counts.shape)
+    weights[:, 0] = 0
+    with pytest.raises(ValueError, match=words):
+        NMF(2, missing="ignore", solver="mu").fit_transform(counts, entry_weight=weights)
+
+
 def test_negative_entries_are_refused_with_their_row(counts):
     counts[7, 2] = -1
     with pytest.raises(ValueError, match="row 7 has one"):

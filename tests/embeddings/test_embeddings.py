@@ -18,6 +18,7 @@ from tenfold.embeddings import (
     write_word_vectors,
 )
 from tenfold.embeddings._glove_numba import train_entries
+from tenfold.embeddings._skip_gram_numba import train_cbow
 from tenfold.embeddings.glove import _initial_state
 from tenfold.embeddings.ppmi import positive_pmi
 from tenfold.embeddings.word2vec import alias_table
@@ -192,6 +193,30 @@ def test_a_step_of_adagrad_is_that_of_the_formula():
     assert np.allclose(state.vectors[1][:3], w[:3] - 0.05 * 0.7 * error * c[:3], atol=1e-6)
     assert state.vectors[1][3] == pytest.approx(w[3] - 0.05 * 0.7 * error, rel=1e-5)
     assert state.vectors[1][4] == state.contexts[2][3] == 1
+
+
+def test_a_step_of_cbow_is_that_of_the_formula():
+    """The mean of a window predicts its middle; every word of the window gets the whole error."""
+    rng, rate = np.random.default_rng(0), 0.1
+    x, y = (rng.normal(size=(5, 16)).astype(np.float32) for _ in range(2))
+    kept, owners, reach = np.array([0, 1, 2, 0]), np.zeros(4, np.int32), np.array([1, 2, 1, 1])
+    only_four = np.zeros(5, np.uint64), np.full(5, 4, np.int32)  # the negatives
+    inputs, outputs = x.copy(), y.copy()
+    train_cbow(
+        kept, np.arange(4), owners, reach, 7, 2, *only_four, inputs, outputs, np.float32(rate)
+    )
+    x, y = x.astype(float), y.astype(float)
+    for i, word in enumerate(kept):
+        near = [kept[j] for j in range(4) if 0 < abs(i - j) <= reach[i]]
+        mean, error = x[near].mean(axis=0), np.zeros(16)
+        for output, label in ((word, 1), (4, 0), (4, 0)):
+            step = rate * (label - 1 / (1 + np.exp(-mean @ y[output])))
+            error += step * y[output]
+            y[output] += step * mean
+        for other in near:
+            x[other] += error
+    assert np.allclose(inputs, x, rtol=1e-5, atol=1e-6)
+    assert np.allclose(outputs, y, rtol=1e-5, atol=1e-6)
 
 
 def test_the_optimum_of_skip_gram_is_the_shifted_information():

@@ -171,3 +171,21 @@ def test_threads_change_no_bit_of_a_graph_map(model, roll):
         one = model.fit(roll[0]).embedding_
     with tenfold.threads(3):
         assert_array_equal(model.fit(roll[0]).embedding_, one)
+
+
+@pytest.mark.parametrize("model", [Isomap(n_neighbors=5), LocallyLinearEmbedding(n_neighbors=5)])
+def test_new_rows_of_another_width_are_refused_in_the_name_of_the_model(model):
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    name = type(model).__name__
+    with pytest.raises(ValueError, match=f"3 features, but {name} is expecting 4"):
+        model.fit(X).transform(X[:, :3])
+
+
+def test_distances_of_new_rows_are_placed_by_isomap_as_the_rows_are():
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    D = squareform(pdist(X))
+    given = Isomap(n_neighbors=6, metric="precomputed").fit(D)
+    rows = Isomap(n_neighbors=6).fit(X)
+    assert_allclose(*up_to_signs(given.transform(D[:5]), rows.transform(X[:5])), atol=1e-6)
+    with pytest.raises(ValueError, match="39 features, but Isomap is expecting 40"):
+        given.transform(D[:5, :39])

@@ -171,6 +171,11 @@ def test_new_rows_fall_among_their_kind(digits, fitted):
     assert_array_equal(fitted.transform(digits[0]), fitted.embedding_)
 
 
+def test_new_rows_of_another_width_are_refused_in_the_name_of_the_model(fitted, digits):
+    with pytest.raises(ValueError, match="63 features, but TSNE is expecting 64"):
+        fitted.transform(digits[0][:3, :63])
+
+
 def test_distances_and_sparse_graphs_of_them_give_maps(digits):
     X = digits[0][:150]
     D = np.linalg.norm(X[:, None] - X, axis=2)

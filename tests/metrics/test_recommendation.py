@@ -55,3 +55,13 @@ def test_what_cannot_be_counted_is_refused():
         ranking_totals([], [], 0)
     with pytest.raises(ValueError, match="2 top lists"):
         ranking_totals([["a"], ["b"]], [{"a"}], 1)
+
+
+def test_an_item_counts_once_in_a_list():
+    for items in (["a", "a"], np.array(["b", "b"])):
+        with pytest.raises(ValueError, match=f"top list 1 has the item '{items[0]}' twice"):
+            ranking_totals([["a", "b"], items], [{"a"}, {"a"}], k=2)
+    beyond = ranking_totals([["a", "b", "a"]], [{"a"}], k=2)  # only the first two count
+    assert beyond.values()["recall"] == 1
+    short = ranking_totals([np.array(["a", None, None], object)], [{"a"}], k=3)
+    assert short.values()["ndcg"] == 1

@@ -5,7 +5,7 @@ import pytest
 
 from tenfold import BPR, ImplicitALS
 from tenfold.recommend import evaluate_ranking
-from tenfold.recommend._bpr_numba import run_epoch
+from tenfold.recommend._bpr_numba import drop_liked, run_epoch
 
 
 def groups(n=60, m=30, seed=0):
@@ -33,7 +33,7 @@ def test_a_step_follows_the_gradient_of_the_log_likelihood():
 
     before, moved = (x, y, bias), (x.copy(), y.copy(), bias.copy())
     one = np.zeros(1, np.int32)
-    run_epoch(one, one + 1, one, np.array([0, 1]), one, *moved, 1e-6, 0.1)
+    run_epoch(one, one + 1, one, one, *moved, 1e-6, 0.1)
     for part in range(3):
         step = (moved[part] - before[part]) / 1e-6
         for place in np.ndindex(step.shape):
@@ -41,6 +41,31 @@ def test_a_step_follows_the_gradient_of_the_log_likelihood():
             up[part][place] += 1e-5
             down[part][place] -= 1e-5
             assert -step[place] == pytest.approx((loss(*up) - loss(*down)) / 2e-5, abs=1e-4)
+
+
+def test_items_that_the_user_has_are_no_negatives():
+    rng, m = np.random.default_rng(0), 20
+    liked = [np.sort(rng.choice(m, size, replace=False)) for size in (0, 5, 20, 1)]
+    starts = np.cumsum([0, *map(len, liked)])
+    items = np.concatenate(liked).astype(np.int32)
+    negative = rng.integers(m, size=len(items), dtype=np.int32)
+    owner = np.repeat(np.arange(4), np.diff(starts))
+    expected = [-1 if j in liked[u] else j for u, j in zip(owner, negative, strict=True)]
+    drop_liked(starts, items, negative, m)
+    assert negative.tolist() == expected
+
+
+def test_entries_without_a_negative_are_left_out():
+    rng = np.random.default_rng(0)
+    start = rng.normal(size=(3, 8)), rng.normal(size=(6, 8)), np.zeros(6)
+    users, items = np.array([0, 1, 2, 2], np.int32), np.array([0, 1, 2, 3], np.int32)
+    negative = np.array([4, -1, 5, -1], np.int32)
+    some, kept = ([a.copy() for a in start] for _ in range(2))
+    sums = run_epoch(np.arange(4), negative, users, items, *some, 0.1, 0.1)
+    again = run_epoch(np.array([0, 2]), negative, users, items, *kept, 0.1, 0.1)
+    assert sums == again
+    assert sums[2] == 2
+    assert all((a == b).all() for a, b in zip(some, kept, strict=True))
 
 
 def test_new_users_are_placed_beside_those_with_the_same_items():

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import tenfold
 from tenfold import ALS, BPR, BayesianPMF, ImplicitALS, KNNRecommender
-from tenfold.recommend import open_ratings
+from tenfold.recommend import evaluate_ranking, open_ratings
 from tests.recommend.conftest import make_ratings
 
 MODELS = [
@@ -162,6 +162,34 @@ def test_questions_before_a_fit_and_about_strangers_are_refused(model):
         fitted.similar_items(999)
     with pytest.raises(ValueError, match="give a user"):
         fitted.recommend()
+
+
+def test_ids_of_another_kind_are_refused_and_unknown_ones_are_not(model):
+    X, y = data(60)
+    numbers, words = fit(model, X, y), fit(model, np.char.add("i", X.astype(str)), y)
+    with pytest.raises(ValueError, match="user ids of the fit are numbers, such as 0, and '3' is"):
+        numbers.predict([["3", "1"]])
+    with pytest.raises(ValueError, match=r"item ids of the fit are numbers.*'1' is a word"):
+        numbers.predict([[3, "1"]])
+    with pytest.raises(ValueError, match="user ids of the fit are words, such as 'i0', and 3 is"):
+        words.predict([[3, 1]])
+    for ask in (
+        lambda: numbers.recommend("3"),
+        lambda: numbers.recommend(["3", "4"]),
+        lambda: numbers.recommend(3, exclude="1"),
+        lambda: numbers.recommend(3, among=["1"]),
+        lambda: numbers.recommend(ratings={"1": 5.0}),
+        lambda: numbers.explain("3", 1),
+        lambda: numbers.similar_items("1"),
+        lambda: evaluate_ranking(numbers, [[3, "1"]]),
+        lambda: evaluate_ranking(numbers, [["3", 1]]),
+    ):
+        with pytest.raises(ValueError, match="ids of the kind that the fit had"):
+            ask()
+    assert len(numbers.predict([[12_345, 1], [3, 54_321]])) == 2
+    assert len(words.predict([["nobody", "i1"]])) == 1
+    assert len(numbers.predict(np.empty((0, 2), str))) == 0
+    assert_array_equal(words.recommend("nobody", 2).items, words.popular_items(2).items)
 
 
 def test_arrays_that_do_not_fit_are_refused(model, tmp_path):

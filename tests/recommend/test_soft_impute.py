@@ -1,6 +1,7 @@
 """Completion by the nuclear norm: the proximal step is its own fixed point."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -59,9 +60,24 @@ def test_the_cost_never_rises_and_new_rows_are_filled():
 def test_a_row_or_column_without_entries_gets_means():
     X, _ = gappy(3)
     X[4], X[:, 6] = np.nan, np.nan
-    model = SoftImpute(0.5).fit(X)
+    with pytest.warns(UserWarning, match="columns 'x6' have no entry at all.*filled with 0"):
+        model = SoftImpute(0.5).fit(X)
     assert_allclose(model.transform(X)[4], model.mean_)
     assert_allclose(model.transform(X)[:, 6], 0, atol=1e-12)
+
+
+def test_columns_without_entries_are_named_in_a_warning():
+    X, _ = gappy(3)
+    X[:, 2:9] = np.nan
+    table = pd.DataFrame(X, columns=[f"film {j}" for j in range(15)])
+    with pytest.warns(UserWarning, match="'film 2', .*'film 6' and 2 more") as caught:
+        SoftImpute(0.5, center=False).fit(table)
+    assert caught[0].filename == __file__
+    X[1:, 4] = 1.0
+    with pytest.warns(UserWarning, match="'x2', 'x3', 'x5', 'x6', 'x7' and 1 more"):
+        SoftImpute(0.5).fit(X)
+    with pytest.warns(UserWarning, match="'x4'"):  # rows of weight 0 do not count
+        SoftImpute(0.5).fit(X, sample_weight=[5.0] + [0.0] * 19)
 
 
 def test_a_large_penalty_leaves_the_means():

@@ -273,7 +273,7 @@ def _solve_rows(  # noqa: ANN202
     return -1
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _start_system(S, P, ridge, linear, i, x):  # noqa: ANN001, ANN202
     """A = P + ridge I and b = h; b lies where the solution will."""
     k, width = x.shape[1], S.shape[1]
@@ -285,7 +285,7 @@ def _start_system(S, P, ridge, linear, i, x):  # noqa: ANN001, ANN202
         x[i, r] = linear[i if len(linear) > 1 else 0, r] if len(linear) else 0.0
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _gather(indices, weight, moment, Y, start, count, Z, x, i):  # noqa: ANN001, ANN202
     """Write sqrt(w) y of some entries to Z, and add g y to the right-hand side."""
     k = Y.shape[1]

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold._compiled.simd import aligned_zeros
 from tenfold.decomposition._divergence_numba import (
+    pad_rows,
     sparse_kl_row_costs,
     sparse_kl_sums,
     update_sparse_kl_rows,
@@ -55,11 +57,12 @@ class ComponentProducts(NamedTuple):
     Ht: np.ndarray  # (p, k) transposed, float64
     gram: np.ndarray  # (k, k) H H'
     sums: np.ndarray  # (k,) of the entries of each
+    padded: np.ndarray  # Ht with zeros beside it, for compiled loops over sparse rows
 
     @classmethod
     def of(cls, Ht: np.ndarray) -> ComponentProducts:
         """Of the transposed components."""
-        return cls(Ht, Ht.T @ Ht, Ht.sum(axis=0))
+        return cls(Ht, Ht.T @ Ht, Ht.sum(axis=0), pad_rows(Ht))
 
 
 class FactorSums(NamedTuple):
@@ -228,14 +231,12 @@ def _divergence_codes(
     chunk: Chunk, W: np.ndarray, H: ComponentProducts, step: CodeStep, V: Any
 ) -> np.ndarray:
     """Multiplicative steps of the rows' codes."""
-    W = W.astype(np.float64)
     if step.beta == 1 and not isinstance(chunk.X, np.ndarray):
-        X = chunk.X
-        bias = H.sums + step.l1
-        update_sparse_kl_rows(
-            X.indptr, X.indices, X.data, W, H.Ht, bias, step.l2, step.max_steps, step.tol
-        )
-        return W
+        X, codes = chunk.X, pad_rows(W)
+        bias, limits = H.sums + step.l1, (step.max_steps, step.tol)
+        update_sparse_kl_rows(X.indptr, X.indices, X.data, codes, H.padded, bias, step.l2, *limits)
+        return np.ascontiguousarray(codes[:, : W.shape[1]])
+    W = W.astype(np.float64)
     for a, b, X, weight in _dense_blocks(chunk, step, V):
         W[a:b] = _multiplicative_rows(X, weight, W[a:b], H, step)
     return W
@@ -303,13 +304,12 @@ def _divergence_sums(
     """Denominators and numerators of a multiplicative step of the components, and divergence."""
     W, k = W.astype(np.float64), H.Ht.shape[1]
     w = np.empty(0) if chunk.w is None else chunk.w.astype(np.float64)
-    up = np.zeros(H.Ht.shape)
     if step.beta == 1 and not isinstance(chunk.X, np.ndarray):
-        X = chunk.X
-        cost = sparse_kl_sums(X.indptr, X.indices, X.data, w, W, H.Ht, up)
+        X, up = chunk.X, aligned_zeros(H.padded.shape, np.float64)
+        cost = sparse_kl_sums(X.indptr, X.indices, X.data, w, pad_rows(W), H.padded, up)
         sums = W.sum(axis=0) if chunk.w is None else w @ W
-        return sums, up, cost + float(sums @ H.sums)
-    down, cost = np.zeros((len(H.Ht), k)), 0.0
+        return sums, np.ascontiguousarray(up[:, :k]), cost + float(sums @ H.sums)
+    up, down, cost = np.zeros(H.Ht.shape), np.zeros(H.Ht.shape), 0.0
     for a, b, X, weight in _dense_blocks(chunk, step, V):
         R = W[a:b] @ H.Ht.T
         scale = np.ones((b - a, 1)) if chunk.w is None else w[a:b, None]
@@ -351,7 +351,7 @@ def row_divergences(
 def _sparse_row_divergences(X: Any, W: np.ndarray, H: ComponentProducts, beta: float) -> np.ndarray:
     """The same of sparse rows, from stored entries and sums over components alone."""
     if beta == 1:
-        stored = sparse_kl_row_costs(X.indptr, X.indices, X.data, W, H.Ht)
+        stored = sparse_kl_row_costs(X.indptr, X.indices, X.data, pad_rows(W), H.padded)
         return stored + W @ H.sums
     squares = np.asarray(X.multiply(X).sum(axis=1), np.float64).ravel()
     cross = np.einsum("ij,ij->i", np.asarray(X @ H.Ht, np.float64), W)

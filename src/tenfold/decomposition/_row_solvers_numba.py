@@ -126,7 +126,7 @@ def solve_nonnegative_rows(V, C, G, l1, l2):
     x, solution, slope = np.empty(k), np.empty(k), np.empty(k)
     closed = np.empty(k, np.bool_)  # free, or dependent on the free coordinates
     for i in range(n):
-        m, largest = 0, 0.0
+        m, largest = np.int64(0), 0.0
         for t in range(k):
             slope[t], closed[t] = C[i, t] - l1, False
             largest = max(largest, abs(C[i, t]))
@@ -138,7 +138,7 @@ def solve_nonnegative_rows(V, C, G, l1, l2):
             for t in range(k):
                 slope[t] = C[i, t] - l1
             subtract_products(slope, x, G, free, m)
-            entering, steepest = -1, _ROUNDING * k * (largest + l1)
+            entering, steepest = np.int64(-1), _ROUNDING * k * (largest + l1)
             for t in range(k):
                 if slope[t] > steepest and not closed[t]:
                     steepest, entering = slope[t], t
@@ -161,7 +161,7 @@ def _settle(x, m, c, l1, L, U, free, solution, closed):
         for a in range(m):
             solution[a] = c[free[a]] - l1
         solve_chosen(L, U, m, solution)
-        step, blocking = 1.0, -1
+        step, blocking = 1.0, np.int64(-1)
         for a in range(m):
             if solution[a] <= 0.0:
                 share = x[a] / (x[a] - solution[a]) if x[a] > solution[a] else 0.0

@@ -29,12 +29,12 @@ def orthogonal_matching_pursuit(C, G, n_nonzero, Z):  # noqa: C901
     L, U, chosen = np.empty((limit, limit)), np.empty((limit, limit)), np.empty(limit, np.int64)
     x, left, taken = np.empty(limit), np.empty(k), np.zeros(k, np.bool_)
     for i in range(n):
-        m, first = 0, 0.0
+        m, first = np.int64(0), 0.0
         for t in range(k):
             left[t] = C[i, t]
             first = max(first, abs(left[t]))
         while m < limit:
-            best, atom = 1e-14 * first, -1
+            best, atom = 1e-14 * first, np.int64(-1)
             for t in range(k):
                 if abs(left[t]) > best and not taken[t]:
                     best, atom = abs(left[t]), t
@@ -68,7 +68,8 @@ def least_angle_rows(C, G, alpha, lasso, positive, n_nonzero, max_steps, Z):  # 
     closed, lengths = np.empty(k), np.empty(k)  # infinite for atoms that cannot join; step to each
     unfinished = 0
     for i in range(n):
-        m, known, level, atom = 0, 0, 0.0, -1  # y is solved for the first `known` atoms
+        m, known, atom = np.int64(0), np.int64(0), np.int64(-1)  # y is solved for `known` atoms
+        level = 0.0
         for t in range(k):
             left[t], closed[t] = C[i, t], 0.0
             value = left[t] if positive else abs(left[t])

@@ -81,35 +81,72 @@ def khatri_rao(factors: Factors) -> np.ndarray:
     return reduce(lambda K, B: (K[:, None] * B[None]).reshape(-1, rank), factors)
 
 
-def solve_rows(X: np.ndarray, factors: Factors, non_negative: bool, incomplete: bool) -> np.ndarray:
+class CellProducts(NamedTuple):
+    """The factors of all modes but the first as the rows of a pass see them.
+
+    Attributes
+    ----------
+    K : (p, R) Khatri and Rao's product
+    gram : (R, R) K'K
+    packed : (p, R (R + 1) / 2) upper triangles of the outer products of the rows of K, for
+        passes over rows with missing entries; else without rows
+    """
+
+    K: np.ndarray
+    gram: np.ndarray
+    packed: np.ndarray
+
+    @classmethod
+    def of(cls, factors: Factors, *, incomplete: bool = False) -> CellProducts:
+        """Of factors, for passes over rows that are complete, or not."""
+        K = khatri_rao(factors)
+        packed = _packed_outer(K, K) if incomplete else _packed_outer(K[:0], K[:0])
+        return cls(K, reduce(np.multiply, (B.T @ B for B in factors)), packed)
+
+
+def solve_rows(X: np.ndarray, cells: CellProducts, non_negative: bool) -> np.ndarray:
     """The least-squares coefficients of each row, (n, R), in float64; NaN is a missing entry."""
-    K = khatri_rao(factors)
-    gram = reduce(np.multiply, (B.T @ B for B in factors))
-    if not (incomplete and np.isnan(X).any()):
-        C = (X @ K.astype(X.dtype)).astype(np.float64)
-        if non_negative:
-            A = np.zeros_like(C)
-            solve_nonnegative_rows(A, C, gram, 0.0, 0.0)
-            return A
-        return solve_psd(gram, C.T).T
-    missing = np.isnan(X)
-    packed = (1.0 - missing) @ _packed_outer(K, K)
-    C = np.where(missing, 0.0, X).astype(np.float64, copy=False) @ K
-    return _solve_own(packed, C, non_negative)
+    if not np.isnan(X).any():
+        return _solve_complete(X, cells, non_negative)
+    if not len(cells.packed):
+        cells = cells._replace(packed=_packed_outer(cells.K, cells.K))
+    return _solve_with_gaps(*_split_gaps(X), cells, non_negative)
 
 
-def tensor_sums(chunk: Chunk, factors: Factors, non_negative: bool, incomplete: bool) -> TensorSums:
+def _solve_complete(X: np.ndarray, cells: CellProducts, non_negative: bool) -> np.ndarray:
+    C = (X @ cells.K.astype(X.dtype, copy=False)).astype(np.float64, copy=False)
+    if non_negative:
+        A = np.zeros_like(C)
+        solve_nonnegative_rows(A, C, cells.gram, 0.0, 0.0)
+        return A
+    return solve_psd(cells.gram, C.T).T
+
+
+def _split_gaps(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """X with zeros for missing entries, and 1 where an entry is there, in float64."""
+    there = ~np.isnan(X)
+    return np.where(there, X, 0.0).astype(np.float64, copy=False), there.astype(np.float64)
+
+
+def _solve_with_gaps(
+    filled: np.ndarray, there: np.ndarray, cells: CellProducts, non_negative: bool
+) -> np.ndarray:
+    return _solve_own(there @ cells.packed, filled @ cells.K, non_negative)
+
+
+def tensor_sums(chunk: Chunk, cells: CellProducts, non_negative: bool) -> TensorSums:
     """Solve the rows of a chunk, and sum what the other modes need."""
-    A = solve_rows(chunk.X, factors, non_negative, incomplete)
-    rank = A.shape[1]
-    weighted = A if chunk.w is None else A * chunk.w.astype(np.float64)[:, None]
-    if not incomplete:
-        products = chunk.X.T @ weighted.astype(chunk.X.dtype, copy=False)
-        return TensorSums(products, weighted.T @ A, np.zeros((0, rank * (rank + 1) // 2)))
-    missing = np.isnan(chunk.X)
-    products = np.where(missing, 0.0, chunk.X).T @ weighted.astype(chunk.X.dtype, copy=False)
-    cell_grams = (1.0 - missing).T @ _packed_outer(weighted, A)
-    return TensorSums(products, weighted.T @ A, cell_grams)
+    X, w = chunk.X, None if chunk.w is None else chunk.w.astype(np.float64)[:, None]
+    if not len(cells.packed):
+        A = _solve_complete(X, cells, non_negative)
+        weighted = A if w is None else A * w
+        products = X.T @ weighted.astype(X.dtype, copy=False)
+        return TensorSums(products, weighted.T @ A, cells.packed.copy())
+    filled, there = _split_gaps(X)
+    A = _solve_with_gaps(filled, there, cells, non_negative)
+    weighted = A if w is None else A * w
+    cell_grams = there.T @ _packed_outer(weighted, A)
+    return TensorSums(filled.T @ weighted, weighted.T @ A, cell_grams)
 
 
 def update_factors(s: TensorSums, factors: Factors, non_negative: bool) -> Factors:
@@ -169,12 +206,12 @@ def unfolding_grams(chunk: Chunk, shape: tuple[int, ...]) -> tuple[np.ndarray, .
 
 
 def filled_products(
-    chunk: Chunk, factors: Factors, non_negative: bool
+    chunk: Chunk, cells: CellProducts, non_negative: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """X'A and A'A with the model's values in place of missing entries."""
-    A = solve_rows(chunk.X, factors, non_negative, True)
+    A = solve_rows(chunk.X, cells, non_negative)
     X = chunk.X.astype(np.float64)
-    X = np.where(np.isnan(X), A @ khatri_rao(factors).T, X)
+    X = np.where(np.isnan(X), A @ cells.K.T, X)
     weighted = A * chunk.weights().astype(np.float64)[:, None]
     return X.T @ weighted, weighted.T @ A
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.mixins import Transformer
 from tenfold.decomposition._tensor_als import (
+    CellProducts,
     EntryCounts,
     Factors,
     count_entries,
@@ -28,6 +29,8 @@ from tenfold.decomposition._tensor_als import (
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.optim.convergence import until_converged
+
+_CHUNK_CELLS = 2**21  # of a chunk, so that threads share large slices (`CP, 200 x 200 x 200`)
 
 
 class CPDecomposition(ClassNamePrefixFeaturesOutMixin, Transformer):
@@ -165,7 +168,7 @@ class CPDecomposition(ClassNamePrefixFeaturesOutMixin, Transformer):
             self.shape_ = self._slice_shape(shape, rows.n_features)
         elif shape is not None and shape != self.shape_:
             raise ValueError(f"the slices have the shape {shape}, those of the fit {self.shape_}")
-        return rows
+        return rows.with_chunk_rows(max(_CHUNK_CELLS // rows.n_features, 1))
 
     def _slice_shape(self, given: tuple[int, ...] | None, p: int) -> tuple[int, ...]:
         asked = None if self.shape is None else tuple(int(d) for d in self.shape)
@@ -186,7 +189,7 @@ class CPDecomposition(ClassNamePrefixFeaturesOutMixin, Transformer):
             raise ValueError("X has no entry at all, only NaN")
         runs = [self._run_als(rows, start, counts) for start in self._initial_factors(rows, rng)]
         factors, error, report = min(runs, key=lambda run: run[1])
-        A = rows.each(factor_scores, factors, self.non_negative)
+        A = rows.each(factor_scores, CellProducts.of(factors), self.non_negative)
         return {**self._attributes(A, factors, error, counts, rows.dtype), **report}
 
     def _initial_factors(self, rows: Rows, rng: np.random.Generator) -> list[Factors]:
@@ -216,7 +219,8 @@ class CPDecomposition(ClassNamePrefixFeaturesOutMixin, Transformer):
         state = (start, np.inf)
         loop = until_converged(state, tol=self.tol * scale, max_iter=self.max_iter)
         for factors, previous in loop:
-            s = rows.total(tensor_sums, factors, self.non_negative, counts.missing > 0)
+            cells = CellProducts.of(factors, incomplete=counts.missing > 0)
+            s = rows.total(tensor_sums, cells, self.non_negative)
             following = update_factors(s, factors, self.non_negative)
             error = squared_error(counts.squares, s, following)
             loop.update((normalize(following), error), objective=error, change=previous - error)
@@ -271,7 +275,8 @@ class CPDecomposition(ClassNamePrefixFeaturesOutMixin, Transformer):
             Slices; NaN where an entry is missing.
         """
         check_is_fitted(self)
-        return self._map_rows(X, factor_scores, self._other_factors(), self.non_negative)
+        cells = CellProducts.of(self._other_factors())
+        return self._map_rows(X, factor_scores, cells, self.non_negative)
 
     def inverse_transform(self, X: np.ndarray) -> np.ndarray:
         """Slices with these coefficients, of the shape (n_slices, ...) of those of the fit.
@@ -306,7 +311,8 @@ class CPDecomposition(ClassNamePrefixFeaturesOutMixin, Transformer):
         factors, rank = self._other_factors(), len(self.weights_)
         with self._work_context():
             rows = self._rows(X, reset=False)
-            products, gram = rows.total(filled_products, factors, self.non_negative)
+            cells = CellProducts.of(factors)
+            products, gram = rows.total(filled_products, cells, self.non_negative)
         core = np.linalg.pinv(gram) @ products.T  # (R, p)
         core = core.reshape(rank, *self.shape_)
         for mode, B in enumerate(factors):
@@ -316,6 +322,6 @@ class CPDecomposition(ClassNamePrefixFeaturesOutMixin, Transformer):
         return float(100 * (1 - ((core - ideal) ** 2).sum() / rank))
 
 
-def factor_scores(chunk: Chunk, factors: Factors, non_negative: bool) -> np.ndarray:
+def factor_scores(chunk: Chunk, cells: CellProducts, non_negative: bool) -> np.ndarray:
     """Least-squares coefficients of each row, in the number type of the chunk."""
-    return solve_rows(chunk.X, factors, non_negative, True).astype(chunk.X.dtype)
+    return solve_rows(chunk.X, cells, non_negative).astype(chunk.X.dtype)

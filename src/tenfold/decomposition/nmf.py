@@ -15,6 +15,7 @@ from tenfold.decomposition._nmf_fit import Factors, Problem, factorize
 from tenfold.decomposition._nmf_init import data_sums
 from tenfold.decomposition._nmf_steps import CodeStep
 from tenfold.decomposition._nonnegative_model import NonNegativeModel
+from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 
 _SWEEPS = {"cd": 6, "pg": 5, "mu": 1, "anls": 1}  # inner steps of an iteration
@@ -183,7 +184,7 @@ class NMF(NonNegativeModel):
         W, H : (n_rows, n_components) and (n_components, n_features) arrays, optional
             Start for init="custom".
         entry_weight : (n_rows, n_features) array, optional
-            Weight of each entry; zero leaves it out. For dense rows.
+            Weight of each entry, finite and not negative; zero leaves it out. For dense rows.
 
         Returns
         -------
@@ -217,10 +218,15 @@ class NMF(NonNegativeModel):
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         W, H, V = self._given if hasattr(self, "_given") else (None, None, None)
         self._check_settings(rows, V)
+        if V is not None:
+            V = _check_entry_weights(V, (rows.n_rows, rows.n_features))
         sums = rows.total(data_sums)
         self._check_loss(sums.least, self.solver)
-        if V is not None:
-            V = check_array(V, dtype=[np.float64, np.float32])  # pyright: ignore[reportArgumentType]
+        if sums.entries == 0 or (V is not None and rows.total(_observed_weight, V) == 0):
+            raise ValueError(
+                "NMF: no entry of X is there with a weight above 0, so there is nothing to learn "
+                "from: give some entries a weight, or a number in the place of NaN"
+            )
         H, start = self._initial_factors(rows, sums, (W, H), rng)
         found = factorize(rows, self._problem(rows, sums.n, V), H, start, sums)
         self._codes = found.W
@@ -281,11 +287,31 @@ class NMF(NonNegativeModel):
                 "missing entries and entry_weight go with dense rows and solver 'cd' or 'mu': a "
                 "sparse matrix has zeros where it stores nothing"
             )
-        if V is not None and np.shape(V) != (rows.n_rows, rows.n_features):
-            raise ValueError(
-                f"entry_weight has shape {np.shape(V)}, and X has {rows.n_rows} rows and "
-                f"{rows.n_features} columns: give a weight for each entry"
-            )
+
+
+def _check_entry_weights(V: Any, shape: tuple[int, int]) -> np.ndarray:
+    """Weights of the entries: one for each, finite and not negative."""
+    V = np.asarray(V)
+    if V.shape != shape:
+        raise ValueError(
+            f"entry_weight has shape {V.shape}, and X has {shape[0]} rows and {shape[1]} columns: "
+            "give a weight for each entry"
+        )
+    V = V if V.dtype == np.float32 else V.astype(np.float64)
+    bad = ~(np.isfinite(V) & (V >= 0))
+    if bad.any():
+        row, column = np.unravel_index(int(np.argmax(bad)), shape)
+        raise ValueError(
+            f"entry_weight: that of row {row}, column {column} is {V[row, column]}; weights are "
+            "finite and at least 0, and 0 leaves an entry out"
+        )
+    return V
+
+
+def _observed_weight(chunk: Chunk, V: np.ndarray) -> float:
+    """Weight of the entries of a chunk that are there."""
+    weights = np.where(np.isnan(chunk.X), 0, V[chunk.first : chunk.first + chunk.rows])
+    return float(chunk.weights().astype(np.float64) @ weights.sum(axis=1, dtype=np.float64))
 
 
 def non_negative_factorization(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +150,7 @@ class WordVectorQueries:
         words : list of words, optional
             Those to draw; by default all.
         n_components : int
-            Coordinates of a word.
+            Coordinates of a word, at most as many as words and as entries of their vectors.
 
         Returns
         -------
@@ -159,6 +160,15 @@ class WordVectorQueries:
 
         unit = self.unit_vectors()
         chosen = unit if words is None else unit[self._numbers(words)]
+        if not len(chosen):
+            raise ValueError("map_words: there are no words to map; None stands for all")
+        most = min(chosen.shape)
+        if not isinstance(n_components, Integral) or not 1 <= n_components <= most:
+            raise ValueError(
+                f"map_words: n_components={n_components!r}, and a map of {len(chosen)} word(s) "
+                f"with vectors of {chosen.shape[1]} entries has 1 to {most} coordinates: name more "
+                "words, or take fewer coordinates"
+            )
         return PCA(n_components).fit_transform(np.ascontiguousarray(chosen))
 
     def embed_documents(

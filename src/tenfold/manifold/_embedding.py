@@ -76,6 +76,11 @@ class ManifoldModel(ClassNamePrefixFeaturesOutMixin, Transformer):
         """Columns that the map of a fit has."""
         return self.n_components
 
+    def _queries(self, X: Any) -> Any:
+        """New rows, checked in the name of this model, as its index of neighbors takes them."""
+        rows = self._rows(X, reset=False)
+        return gather_rows(rows) if self._is_precomputed() else rows
+
     def _is_precomputed(self) -> bool:
         metric = getattr(self, "metric", None)
         return isinstance(metric, str) and metric == "precomputed"

@@ -242,7 +242,7 @@ class Isomap(ManifoldModel):
         """
         check_is_fitted(self)
         search = self.nbrs_.kneighbors if self.radius is None else self.nbrs_.radius_neighbors
-        distances, rows = search(X)
+        distances, rows = search(self._queries(X))
         lonely = [i for i, found in enumerate(rows) if len(found) == 0]
         if lonely:
             raise ValueError(f"row {lonely[0]} has no row of the fit within radius={self.radius}")

@@ -213,8 +213,9 @@ class LocallyLinearEmbedding(ManifoldModel):
             The rows.
         """
         check_is_fitted(self)
-        rows = self.nbrs_.kneighbors(X, return_distance=False)
-        queries = self._rows(X, reset=False).gather().X.astype(np.float64)
+        queries = self._rows(X, reset=False).gather().X
+        rows = self.nbrs_.kneighbors(queries, return_distance=False)
+        queries = queries.astype(np.float64)
         known = self.nbrs_.statistic_.X.astype(np.float64)
         with self._work_context():
             weights = barycenter_weights(queries, known, rows, self.reg)

@@ -313,7 +313,7 @@ class TSNE(ManifoldModel):
         n = len(Y)
         k = min(neighbor_count(self.perplexity, n) + 1, n)
         with self._work_context():
-            distances, rows = index.kneighbors(X, k)
+            distances, rows = index.kneighbors(self._queries(X), k)
             P = row_probabilities(distances**2, min(self.perplexity, 0.99 * k))
             Z = np.einsum("ij,ijd->id", P, Y[rows])
 

@@ -64,7 +64,7 @@ def ranking_totals(recommended: Any, relevant: Any, k: int = 10) -> RankingTotal
     Parameters
     ----------
     recommended : list of sequences, or array of shape (n_users, >= k)
-        Items, best first; None is no item.
+        Items, best first, each once among the first k; None is no item.
     relevant : list of collections
         Items that each user took.
     k : int, default=10
@@ -74,6 +74,11 @@ def ranking_totals(recommended: Any, relevant: Any, k: int = 10) -> RankingTotal
     -------
     RankingTotals
         Users without relevant items are left out.
+
+    Raises
+    ------
+    ValueError
+        If an item is twice among the first k of a list: it would be one hit counted as two.
 
     Examples
     --------
@@ -89,16 +94,30 @@ def ranking_totals(recommended: Any, relevant: Any, k: int = 10) -> RankingTotal
         )
     discount = 1.0 / np.log2(np.arange(2, k + 2))
     sums, n = np.zeros(6), 0
-    for items, wanted in zip(recommended, relevant, strict=True):
+    for number, (items, wanted) in enumerate(zip(recommended, relevant, strict=True)):
+        first = items[:k].tolist() if isinstance(items, np.ndarray) else list(items)[:k]
+        _check_each_once(first, number)
         wanted_set = set(wanted.tolist() if isinstance(wanted, np.ndarray) else wanted)
         if not wanted_set:
             continue
         n += 1
-        first = items[:k].tolist() if isinstance(items, np.ndarray) else list(items)[:k]
         hit = np.zeros(k)
         hit[: len(first)] = [item in wanted_set for item in first]
         sums += _user_metrics(hit, len(wanted_set), discount)
     return RankingTotals(n, *(float(total) for total in sums))
+
+
+def _check_each_once(items: list[Any], number: int) -> None:
+    """Refuse a list in which an item comes twice."""
+    seen: set[Any] = set()
+    for item in items:
+        if item in seen:
+            raise ValueError(
+                f"top list {number} has the item {item!r} twice: list every item once, and None "
+                "where there is none"
+            )
+        if item is not None:
+            seen.add(item)
 
 
 def _user_metrics(hit: np.ndarray, n_relevant: int, discount: np.ndarray) -> np.ndarray:

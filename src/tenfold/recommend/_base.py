@@ -128,7 +128,8 @@ class Recommender(Estimator):
         Parameters
         ----------
         X : array of shape (n, 2), table or path
-            Pairs; unknown users and items get what is known about the other, or the mean.
+            Pairs; unknown users and items get what is known about the other, or the mean. Words
+            where the ids of the fit are numbers, or the reverse, are an error.
 
         Returns
         -------
@@ -171,7 +172,7 @@ class Recommender(Estimator):
         ----------
         user : id, or list or array of ids
             Whom to advise. Unknown users get the most popular items, whose scores are the shares
-            of users that rated them.
+            of users that rated them; ids of another kind (words for numbers) are an error.
         n : int, default=10
             Number of items.
         ratings : dict, item -> rating, or list of items, optional

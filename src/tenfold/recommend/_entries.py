@@ -172,6 +172,10 @@ class EntriesSource(Source):
         self.n_rows = len(entries.indptr) - 1
         self.n_features = n_columns * (1 if entries.weights is None else 2)
         self.dtype = np.dtype(np.float64 if entries.weights is not None else entries.values.dtype)
+        self.matrices: dict[tuple[int, int], csr_array] = {}  # views, made in the first pass
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"matrices": {}}
 
     @property
     def row_bytes(self) -> int:
@@ -192,6 +196,13 @@ class EntriesSource(Source):
         return Chunk(self._matrix(first, end)[np.asarray(rows) - first])
 
     def _matrix(self, first: int, end: int) -> csr_array:
+        if self.entries.weights is not None:  # a copy, too large to keep
+            return self._make_matrix(first, end)
+        if (first, end) not in self.matrices:
+            self.matrices[first, end] = self._make_matrix(first, end)
+        return self.matrices[first, end]
+
+    def _make_matrix(self, first: int, end: int) -> csr_array:
         e, m = self.entries, self.n_columns
         span = slice(e.indptr[first], e.indptr[end])
         indptr = e.indptr[first : end + 1] - e.indptr[first]

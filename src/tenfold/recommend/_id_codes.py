@@ -101,6 +101,8 @@ def _plain_objects(values: np.ndarray, name: str, first: int) -> np.ndarray:
 def find_ids(known: np.ndarray, ids: Any, name: str) -> np.ndarray:
     """Place of each id among the known ones, which ascend; -1 where it is unknown.
 
+    Words where the known ids are numbers, or the reverse, are an error: none could be known.
+
     Examples
     --------
     >>> import numpy as np
@@ -108,7 +110,14 @@ def find_ids(known: np.ndarray, ids: Any, name: str) -> np.ndarray:
     [1, -1]
     """
     values = as_ids(ids, name)
-    if not len(known) or (values.dtype.kind == "U") != (known.dtype.kind == "U"):
+    if not len(known) or not len(values):
         return np.full(len(values), -1)
+    is_word = values.dtype.kind == "U"
+    if is_word != (known.dtype.kind == "U"):
+        kinds = ("numbers", "a word") if is_word else ("words", "a number")
+        raise ValueError(
+            f"the {name} ids of the fit are {kinds[0]}, such as {known[0].item()!r}, and "
+            f"{values[0].item()!r} is {kinds[1]}: give {name} ids of the kind that the fit had"
+        )
     place = np.minimum(np.searchsorted(known, values), len(known) - 1)
     return np.where(known[place] == values, place, -1)

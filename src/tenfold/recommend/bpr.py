@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tenfold._compiled.row_gradients import pad_columns
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.row_random import normals, uniforms
 from tenfold.optim.convergence import until_converged
 from tenfold.recommend._base import ScoreExplanation, make_explanation
-from tenfold.recommend._bpr_numba import draw_negatives, place_user, run_epoch
+from tenfold.recommend._bpr_numba import draw_negatives, drop_liked, place_user, run_epoch
 from tenfold.recommend._entries import SortedEntries
 from tenfold.recommend._factor_model import FactorRecommender
+from tenfold.recommend._half_steps import align_rows
 from tenfold.recommend.evaluation import RankingScoreMixin
 from tenfold.recommend.ratings import Ratings
 
@@ -138,13 +138,12 @@ class BPR(RankingScoreMixin, FactorRecommender):
         loop = until_converged(state, tol=self.tol, max_iter=self.max_iter)
         steps = self.learning_rate, self.regularization
         for x, y, bias, _ in loop:
-            x, y, bias = pad_columns(x.copy()), pad_columns(y.copy()), bias.copy()
+            x, y, bias = align_rows(x), align_rows(y), bias.copy()
             draws = np.random.default_rng([seed, loop.n_iter])
             order = draws.permutation(len(users))
             negative = draw_negatives(draws, len(users), self._popularity(ratings), m)
-            sums = run_epoch(
-                order, negative, users, entries.indptr, entries.indices, x, y, bias, *steps
-            )
+            drop_liked(entries.indptr, entries.indices, negative, m)
+            sums = run_epoch(order, negative, users, entries.indices, x, y, bias, *steps)
             if not sums[2]:
                 raise ValueError("BPR: every user has every item, so that none is preferred")
             loss = sums[0] / sums[2]

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.metrics.recommendation import RankingTotals, ranking_totals
+from tenfold.recommend._id_codes import find_ids
 from tenfold.recommend._thresholds import USERS_PER_BLOCK
 from tenfold.recommend.ratings import open_ratings
 
@@ -30,7 +31,8 @@ def evaluate_ranking(
     model : recommender
         A fitted one.
     X, y : as for `fit`
-        Held-out ratings.
+        Held-out ratings. Ids of another kind than those of the fit (words for numbers) are an
+        error; unknown ones are not.
     k : int, default=10
         Length of the lists.
     threshold : float, optional
@@ -56,6 +58,7 @@ def evaluate_ranking(
     """
     check_is_fitted(model)
     ratings = open_ratings(X, y)
+    find_ids(model.item_ids_, ratings.items, "item")  # an error if none of them can be known
     entries, totals = ratings.by_user, ranking_totals([], [], k)
     for first in range(0, len(ratings.users), USERS_PER_BLOCK):
         block = np.arange(first, min(first + USERS_PER_BLOCK, len(ratings.users)))

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tenfold._compiled.row_gradients import pad_columns
 from tenfold._compiled.row_systems import RowSolutions, solve_row_systems
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.row_random import normals
@@ -18,10 +17,12 @@ from tenfold.recommend._entries import SortedEntries
 from tenfold.recommend._factor_model import FactorRecommender
 from tenfold.recommend._half_steps import (
     RidgeRule,
+    align_rows,
     improve_implicit,
     relative_decrease,
     solve_implicit,
     split_cost,
+    weigh_counts,
 )
 from tenfold.recommend._thresholds import (
     MIN_FACTORS_FOR_GRADIENTS,
@@ -219,12 +220,13 @@ class ImplicitALS(RankingScoreMixin, FactorRecommender):
         system = self._system(factors, len(factors))
         if not self._takes_gradient_steps():
             return split_cost(rows.each(solve_implicit, *system))
-        padded = pad_columns(factors), *system[1:]
-        return split_cost(rows.each(improve_implicit, *padded, before, self.cg_steps))
+        aligned = align_rows(factors), *system[1:]
+        return split_cost(rows.each(improve_implicit, *aligned, before, self.cg_steps))
 
     def _system(self, factors: np.ndarray, n_columns: int) -> tuple:
         rule = tuple(self._rule(n_columns))
-        return factors, factors.T @ factors, self.confidence, self.unobserved_weight, rule
+        weights = float(self.confidence), float(self.unobserved_weight)
+        return factors, factors.T @ factors, *weights, rule
 
     def _place_users(self, entries: SortedEntries) -> np.ndarray:
         x = self._solve(entries, covariance=False).x
@@ -246,8 +248,8 @@ class ImplicitALS(RankingScoreMixin, FactorRecommender):
 
     def _confidences(self, entries: SortedEntries) -> tuple[np.ndarray, np.ndarray]:
         """What counts add to the weight of a pair, and weight times preference."""
-        extra = self.confidence * np.abs(entries.values.astype(np.float64))
-        return extra, np.where(entries.values > 0, self.unobserved_weight + extra, 0.0)
+        counts = np.asarray(entries.values)
+        return weigh_counts(counts, float(self.confidence), float(self.unobserved_weight))
 
     def _explain(
         self, profiles: np.ndarray, entries: SortedEntries, item: int, n: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from tenfold.optim.convergence import until_converged
 from tenfold.recommend._half_steps import relative_decrease
 
 _MAX_DEFAULT_RANK = 50
+_NAMED_COLUMNS = 5  # in a warning
 _ZERO_SINGULAR_VALUE = 1e-4  # as a share of the largest
 
 
@@ -137,6 +139,7 @@ class SoftImpute(Transformer):
         n, total, squares = rows.total(_observed_sums)
         if not n.any():
             raise ValueError("SoftImpute: all entries of X are missing")
+        self._warn_of_empty_columns(n)
         mean = np.divide(total, n, out=np.zeros(len(n)), where=n > 0) if self.center else 0.0 * n
         k = min(self.max_rank or _MAX_DEFAULT_RANK, rows.n_features)
         B = normals(int(rng.integers(2**31)), 0, rows.n_features, k)
@@ -159,8 +162,24 @@ class SoftImpute(Transformer):
             **loop.report,
         }
 
+    def _warn_of_empty_columns(self, n: np.ndarray) -> None:
+        """Name the columns about which the rows say nothing."""
+        empty = np.flatnonzero(n == 0)
+        if len(empty):
+            names = ", ".join(map(repr, self.get_feature_names_out()[empty[:_NAMED_COLUMNS]]))
+            more = f" and {len(empty) - _NAMED_COLUMNS} more" if len(empty) > _NAMED_COLUMNS else ""
+            warnings.warn(
+                f"SoftImpute: the columns {names}{more} have no entry at all, only NaN. Nothing is "
+                "known of them, and they are filled with 0: leave them out",
+                UserWarning,
+                stacklevel=4,
+            )
+
     def transform(self, X: Any) -> np.ndarray:
         """Fill the missing entries of rows.
+
+        A row without any entry gets the means of the columns (0 with center=False). A column that
+        had no entry in the fit, of which the fit warns, gets 0.
 
         Parameters
         ----------
@@ -203,7 +222,7 @@ class SoftImpute(Transformer):
         input_features : list of str, optional
             Names to use if the fit saw none.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "n_features_in_")
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = input_features or [f"x{j}" for j in range(self.n_features_in_)]
