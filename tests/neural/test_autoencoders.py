@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.linalg import subspace_angles
+from scipy.special import logsumexp
+from scipy.stats import kstest
 from sklearn.datasets import load_digits
 
 from tenfold import PCA, Autoencoder, SemanticHashing, VariationalAutoencoder
@@ -15,6 +17,7 @@ from tenfold.neural._autoencoder_objective import (
     KLCodePenalty,
     L1CodePenalty,
 )
+from tenfold.neural._row_draws import row_keys, row_normals
 from tenfold.neural.layers.base import PassContext
 from tenfold.neural.losses import HalfSquaredError, MultilabelCrossEntropy
 from tenfold.neural.network import build_network
@@ -252,6 +255,58 @@ def test_bounds_tighten_with_samples_and_divergence_is_that_of_gaussians():
     expected = (mean**2 + std**2 - 1 - 2 * np.log(std)).sum(axis=1) / 2
     assert np.allclose(GaussianKL(1.0).row_divergences(code), expected, rtol=1e-5)
     assert model.elbo(X[:3])[2] == pytest.approx(model.elbo(X[2:3])[0], rel=1e-12)
+
+
+def log_density_by_quadrature(model, rows):
+    """Log p(x) of a model with two codes and Gaussian observations, on a grid of codes."""
+    grid = np.linspace(-6, 6, 121)
+    codes = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
+    means, variance = model.inverse_transform(codes), model.variance_
+    squares = ((rows[:, None] - means) ** 2).sum(axis=2)
+    logs = -squares / (2 * variance) - rows.shape[1] / 2 * np.log(2 * np.pi * variance)
+    logs = logs - (codes**2).sum(axis=1) / 2 - np.log(2 * np.pi)
+    return logsumexp(logs, axis=1) + 2 * np.log(grid[1] - grid[0])
+
+
+def test_every_row_has_noise_of_its_own_and_bounds_stay_below_the_density():
+    rows = np.random.default_rng(1).random((80, 6))
+    model = VariationalAutoencoder(2, epochs=20, random_state=0).fit(rows)
+    exact = log_density_by_quadrature(model, rows)
+    terms = model.elbo(rows, n_samples=500)
+    bounds = np.array([model.elbo(rows, random_state=seed).mean() for seed in range(8)])
+    error = np.std(bounds, ddof=1) / np.sqrt(8)
+    assert bounds.mean() == pytest.approx(terms.mean(), abs=4 * error)
+    assert np.std(bounds) < 0.6  # 1.3 with the same draws for all rows
+    assert bounds.max() < exact.mean()
+    scores = np.array([model.score_samples(rows, random_state=seed).mean() for seed in range(8)])
+    assert scores.mean() < exact.mean() + 2 * np.std(scores) / np.sqrt(8)
+    many = model.score_samples(rows, n_samples=1000)
+    assert np.abs(many - exact).mean() < 0.1
+
+
+def test_noise_of_a_row_does_not_depend_on_its_place_nor_on_chunks(monkeypatch):
+    model = VariationalAutoencoder(2, (8,), epochs=1, random_state=0).fit(X)
+    expected, order = model.score_samples(X), np.random.default_rng(0).permutation(len(X))
+    assert np.allclose(model.score_samples(X[order]), expected[order], rtol=1e-10)
+    assert np.allclose(model.score_samples(sp.csr_array(X[:5])), expected[:5], rtol=1e-10)
+    monkeypatch.setattr("tenfold.engine.source.chunk_rows", lambda *_: 100)
+    for n in (1, 2, 8):
+        with threads(n):
+            assert np.allclose(model.score_samples(X), expected, rtol=1e-10)
+    moved = X[:1] + 1e-9 * np.arange(50)[:, None]  # nearly the same row, other draws
+    assert np.std(model.elbo(moved)) > 0.01
+
+
+def test_draws_of_rows_are_standard_normal_and_independent():
+    x = np.random.default_rng(0).integers(0, 2, (2000, 16)).astype(np.float32)
+    x = np.unique(x, axis=0)
+    draws = row_normals(row_keys(x, 3), 0, 6)
+    assert kstest(draws.ravel(), "norm").pvalue > 0.01
+    assert np.abs(np.corrcoef(draws.T) - np.eye(6)).max() < 0.1
+    assert np.abs(np.corrcoef(draws[:-1, 0], draws[1:, 0])[0, 1]) < 0.1
+    assert np.array_equal(row_normals(row_keys(x, 3), 2, 3), draws[:, 2:5])
+    other = row_normals(row_keys(x, 4), 0, 6)
+    assert np.abs(np.corrcoef(draws.ravel(), other.ravel())[0, 1]) < 0.05
 
 
 def test_a_large_beta_brings_codes_to_the_prior():

@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.estimator import store_arguments
 from tenfold.engine.chunk import Chunk
-from tenfold.engine.row_random import normals
 from tenfold.engine.rows import Rows
 from tenfold.neural._autoencoder_base import TRAINING_CONSTRAINTS, AutoencoderBase
 from tenfold.neural._autoencoder_objective import AutoencoderObjective, GaussianKL, encode_rows
 from tenfold.neural._inference import iterate_batches
+from tenfold.neural._row_draws import row_keys, row_normals
 from tenfold.neural.losses import HalfSquaredError
 from tenfold.neural.network import forward
 
@@ -68,16 +68,17 @@ def _log_weights(
 ) -> np.ndarray:
     """Log p(x | z) + log p(z) - log q(z | x) of each row for each sample of z.
 
-    The log-likelihood of a row is scale[0] times its loss, plus scale[1].
+    The log-likelihood of a row is scale[0] times its loss, plus scale[1]. Each row has draws of its
+    own, by a hash of the seed and its values, so that the result depends on the row alone.
     """
     own, others = objective.split_params(params)
     decoder, parts = objective.decoder, []
     for x, context in iterate_batches(chunk, objective, params):
         code, _ = forward(objective.encoder, own, x, context)
         mean, log_variance = np.split(code, 2, axis=1)
-        columns = []
+        keys, width, columns = row_keys(x, seed), mean.shape[1], []
         for sample in range(samples):
-            draws = normals(seed, sample, 1, mean.shape[1]).astype(x.dtype)
+            draws = row_normals(keys, sample * width, width).astype(x.dtype)
             z = mean + np.exp(log_variance / 2) * draws
             both = np.hstack([z, np.zeros_like(z)])  # the decoder passes on the first half
             output, _ = forward(decoder, others, both, context)
@@ -284,7 +285,10 @@ class VariationalAutoencoder(AutoencoderBase):
     def score_samples(self, X: Any, *, n_samples: int = 16, random_state: Any = 0) -> np.ndarray:
         """Log-density of each row, (n_rows,), estimated by importance sampling from the encoder.
 
-        The estimate is a lower bound on average, which tightens with the number of samples.
+        The estimate is a lower bound on average, which tightens with the number of samples. Each
+        row has samples of its own, which depend on the seed and on its values: the estimate is the
+        same wherever a row stands, errors of different rows are independent, and the mean over many
+        rows is far more accurate than one of them.
 
         Parameters
         ----------
@@ -300,6 +304,8 @@ class VariationalAutoencoder(AutoencoderBase):
 
     def elbo(self, X: Any, *, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
         """Evidence lower bound of each row (beta = 1), (n_rows,), with samples of the code.
+
+        Each row has samples of its own, see `score_samples`.
 
         Parameters
         ----------
