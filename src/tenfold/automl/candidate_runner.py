@@ -10,113 +10,27 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from tenfold._compiled.compile_time import time_compilation
 from tenfold.automl.candidates import CandidateModel
 from tenfold.automl.config import LearnCallbacks
+from tenfold.automl.encoded_folds import EncodedFold, EncodedFolds
 from tenfold.automl.feature_maps import EncodedTable
 from tenfold.automl.fold_store import FoldResult, FoldStore
 from tenfold.automl.hyperparameter_tuner import TuningProblem, fit_tuned, tune_models
 from tenfold.automl.result import Attempt
-from tenfold.automl.schema import cells_to_records, encode_cells
-from tenfold.automl.target import TargetScale
 from tenfold.automl.task_scores import TaskScoring, predict_outputs
 from tenfold.engine.interrupts import unwrap_interrupts
-
-_CACHE_BYTES = 2**26  # bytes of encoded folds in memory; beyond it they are encoded again
-
-
-class EncodedFold(NamedTuple):
-    """Encoded rows of one fold.
-
-    Attributes
-    ----------
-    X, y : training rows, and their standardized target
-    held_out, held_out_rows : rows held out, and their indices among the selection rows
-    rows : indices of the training rows
-    scale : of the target of a regression, else None
-    """
-
-    X: Any
-    y: np.ndarray
-    held_out: Any
-    held_out_rows: np.ndarray
-    rows: np.ndarray
-    scale: TargetScale | None
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the encoded rows."""
-        return _nbytes(self.X) + _nbytes(self.held_out)
-
-    def unscale(self, predictions: np.ndarray) -> np.ndarray:
-        """Predictions of a model in the scale of the target."""
-        return predictions if self.scale is None else self.scale.backward(predictions)
-
-
-class EncodedFolds:
-    """The folds of a study; an encoder is fitted on the training rows of each.
-
-    Parameters
-    ----------
-    cells : ColumnBatch
-        The selection rows, without the target.
-    y : (n_rows,) array
-        Values, or class indices.
-    fold : (n_rows,) array
-        The fold in which each row is held out.
-    encoder : callable
-        Returns an unfitted encoder.
-    """
-
-    def __init__(
-        self, cells: Any, y: np.ndarray, fold: np.ndarray, encoder: Callable[[], Any]
-    ) -> None:
-        self.cells, self.y, self.fold, self.encoder = cells, y, fold, encoder
-        self.k = int(fold.max()) + 1
-        self._cache: dict[int, EncodedFold] = {}
-
-    def __getitem__(self, i: int) -> EncodedFold:
-        if i not in self._cache:
-            fold = self._encode(i)
-            if sum(f.nbytes for f in self._cache.values()) + fold.nbytes > _CACHE_BYTES:
-                self._cache.clear()
-            self._cache[i] = fold
-        return self._cache[i]
-
-    def _encode(self, i: int) -> EncodedFold:
-        rows, held_out = np.flatnonzero(self.fold != i), np.flatnonzero(self.fold == i)
-        train = self.cells.take(rows)
-        encoder = self.encoder().fit(cells_to_records(train))
-        y = self.y[rows]
-        scale = TargetScale.of(y) if y.dtype.kind == "f" else None
-        target = y if scale is None else scale.forward(y)
-        test = encode_cells(encoder, self.cells.take(held_out))
-        return EncodedFold(encode_cells(encoder, train), target, test, held_out, rows, scale)
-
-
-def assign_folds(y: np.ndarray, k: int, seed: int) -> np.ndarray:
-    """The fold of each row: random, and stratified for classes."""
-    splitter: Any = KFold if y.dtype.kind == "f" else StratifiedKFold
-    fold = np.empty(len(y), np.int8)
-    parts = splitter(k, shuffle=True, random_state=seed).split(np.zeros((len(y), 0)), y)
-    for i, (_, held_out) in enumerate(parts):
-        fold[held_out] = i
-    return fold
-
-
-def _nbytes(X: Any) -> int:
-    return X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes
-
 
 _PILOT_ROWS = (1000, 3000)  # rows of two pilot fits, from which time is extrapolated
 _MAX_OVERRUN = 0.25  # fraction of the budget by which a running candidate may exceed it
 _MIN_RACED_SHARE = 0.02  # of the budget: a candidate that needs less is not dropped
 _DROPPED_DEVIATIONS = 3  # standard deviations of the folds below the best: it cannot win
-_OFTEN_BEST = ("ridge", "logistic", "boosting", "kernel_svm", "forest")
+_OFTEN_BEST = ("ridge", "logistic", "boosting", "kernel_svm", "linear_splines", "forest")
+_TRIAL_SHARE = 0.3  # of the budget, after which no further candidate is tried on few rows
+_SEARCH_SHARE = 0.5  # of the budget, for the search of settings
 _LATE_NOTES = ("skipped: the time is up", "skipped: it would take", "stopped after")
-_FIT_ERRORS = (ValueError, ArithmeticError, np.linalg.LinAlgError, MemoryError, TypeError)
+FIT_ERRORS = (ValueError, ArithmeticError, np.linalg.LinAlgError, MemoryError, TypeError)
 
 
 class Pilot(NamedTuple):
@@ -186,6 +100,8 @@ class CandidateRunner:
     pilots : fits to few rows, by the keys of candidates
     first_folds : results of the first fold, by the keys of candidates
     races : whether all candidates run one fold before any runs the others
+    search : searches settings of the candidates that are done; called once, when its share of the
+        budget is left, or all are done
     hurries : whether the budget counts: it does, until it is over and nothing is learned
     """
 
@@ -200,6 +116,7 @@ class CandidateRunner:
     pilots: dict[str, Pilot] = field(default_factory=dict)
     first_folds: dict[str, FoldResult] = field(default_factory=dict)
     races: bool = False
+    search: Callable[[list[Attempt]], None] | None = None
     hurries: bool = True
 
     def run(self, candidates: list[CandidateModel]) -> list[Attempt]:
@@ -215,19 +132,50 @@ class CandidateRunner:
                 with unwrap_interrupts():
                     if len(attempts) == 1:
                         waiting = self._sort_by_promise(waiting)
-                    candidate = waiting[0]
+                    candidate = self._next_candidate(waiting, attempts)
                     self.callbacks.candidate_started(candidate, len(attempts), len(candidates))
                     attempts[candidate.key] = self.evaluate(candidate, list(attempts.values()))
                     self.callbacks.candidate_finished(attempts[candidate.key])
-                waiting = waiting[1:] or self._late_candidate(candidates, attempts)
+                    waiting.remove(candidate)
+                    waiting = waiting or self._late_candidate(candidates, attempts)
+                    if not waiting:
+                        self._search_once(attempts)
             except KeyboardInterrupt:
                 if not attempts:
                     raise
                 self.callbacks.message("Interrupted: continuing with the finished models.")
                 left = (c for c in candidates if c.key not in attempts)
-                attempts |= {c.key: self._attempt(c, [], "stopped by hand") for c in left}
+                attempts |= {c.key: self.make_attempt(c, [], "stopped by hand") for c in left}
                 waiting = []
         return [attempts[candidate.key] for candidate in candidates]
+
+    def _next_candidate(
+        self, waiting: list[CandidateModel], attempts: dict[str, Attempt]
+    ) -> CandidateModel:
+        """The first that leaves time for the search of settings; after the search, the first."""
+        if self.search is None or not attempts:
+            return waiting[0]
+        candidate = next(filter(self._leaves_time, waiting), None)
+        if candidate is None and _has_model(attempts):
+            self._search_once(attempts)
+        return candidate or waiting[0]
+
+    def _leaves_time(self, candidate: CandidateModel) -> bool:
+        """Whether it was tried and leaves the search its share, unless it will be searched."""
+        pilot = self.pilots.get(candidate.key)
+        share = _SEARCH_SHARE if candidate.find_ranges is None else 0.0
+        left = self.budget.left - share * self.budget.seconds
+        return pilot is not None and self.folds.k * pilot.seconds < left
+
+    def _search_once(self, attempts: dict[str, Attempt]) -> None:
+        if self.search is not None:
+            search, self.search = self.search, None
+            search(list(attempts.values()))
+
+    def _needed(self, candidate: CandidateModel) -> float:
+        """Seconds of all folds, as far as they are known."""
+        pilot = self.pilots.get(candidate.key)
+        return self.folds.k * (0.0 if pilot is None else pilot.seconds)
 
     def _late_candidate(
         self, candidates: list[CandidateModel], attempts: dict[str, Attempt]
@@ -238,7 +186,7 @@ class CandidateRunner:
             for c in candidates
             if c.eligible and (attempts[c.key].note or "").startswith(_LATE_NOTES)
         ]
-        if not late or any(a.eligible and key != "baseline" for key, a in attempts.items()):
+        if not late or _has_model(attempts):
             return []
         self.hurries = False
         first = min(late, key=self._order_of_late)
@@ -268,34 +216,37 @@ class CandidateRunner:
         return sorted(candidates, key=lambda c: -scores.get(c.key, -np.inf))
 
     def _run_pilots(self, candidates: list[CandidateModel]) -> None:
-        """Fit all candidates to few rows."""
+        """Fit all candidates to few rows, those that often win first."""
         fold = self.folds[0]
         self.callbacks.stage(f"Trying all models on {_PILOT_ROWS[-1]:,} rows")
-        table = self._encoded_table(fold)
-        for candidate in candidates:
+        table = self.describe_fold(fold)
+        for candidate in sorted(candidates, key=_order_often_best):
             is_done = self.store.find(candidate.key, self.folds.k - 1) is not None
             if is_done or candidate.find_obstacle(table) is not None:
                 self.pilots[candidate.key] = Pilot(0.0, np.inf if is_done else -np.inf)
-            elif self.budget.left > 0:
+            elif not self._has_tried_enough():
                 self.pilots[candidate.key] = self._pilot(candidate, fold)
         self.callbacks.stage("Trying models")
 
     def _run_first_folds(self, candidates: list[CandidateModel]) -> None:
-        """Run one fold of all candidates, those that often win first, in half of the time."""
+        """Run one fold of all candidates, those that often win first."""
         self.callbacks.stage("Trying all models on one fold")
-        table = self._encoded_table(self.folds[0])
-        for candidate in sorted(candidates, key=lambda c: c.key not in _OFTEN_BEST):
-            key, late = candidate.key, self.budget.left < self.budget.seconds / 2
+        table = self.describe_fold(self.folds[0])
+        for candidate in sorted(candidates, key=_order_often_best):
+            key, late = candidate.key, self._has_tried_enough()
             if late or candidate.is_reference or candidate.find_obstacle(table) is not None:
                 continue
             try:
                 result = self.store.find(key, 0) or self._evaluate_fold(candidate, self.folds[0])
-            except _FIT_ERRORS:  # `evaluate` will tell
+            except FIT_ERRORS:  # `evaluate` will tell
                 continue
             self.store.save(key, 0, result)
             self.first_folds[key] = result
             self.pilots[key] = Pilot(result.seconds, result.scores[self.scoring.deciding])
         self.callbacks.stage("Trying models")
+
+    def _has_tried_enough(self) -> bool:
+        return self.budget.left < (1 - _TRIAL_SHARE) * self.budget.seconds
 
     def evaluate(self, candidate: CandidateModel, others: list[Attempt]) -> Attempt:
         """Evaluate a candidate, unless the table does not suit it or the time is up.
@@ -306,26 +257,27 @@ class CandidateRunner:
         try:
             note = self._find_obstacle(candidate)
             while note is None and len(done) < self.folds.k:
-                done.append(self._run_fold(candidate, len(done)))
+                done.append(self.run_fold(candidate, len(done)))
+                score = done[-1].scores[self.scoring.deciding]
+                self.callbacks.fold_finished(candidate, len(done) - 1, score)
                 note = self._out_of_time(candidate, done) or self._reason_to_drop(
                     candidate, done, others
                 )
-        except _FIT_ERRORS as error:
+        except FIT_ERRORS as error:
             note = f"failed: {error}"
-        return self._attempt(candidate, done, note)
+        return self.make_attempt(candidate, done, note)
 
     def _find_obstacle(self, candidate: CandidateModel) -> str | None:
         """Why the candidate is skipped, or None; a finished one never is."""
         if self.store.find(candidate.key, self.folds.k - 1) is not None:
             return None
         first = self.folds[0]
-        why = candidate.find_obstacle(self._encoded_table(first))
+        why = candidate.find_obstacle(self.describe_fold(first))
         if why is not None or candidate.key == "baseline" or not self.hurries:
             return why
         if self.budget.left <= 0:
             return "skipped: the time is up"
-        pilot = self.pilots.get(candidate.key)
-        needed = self.folds.k * (0.0 if pilot is None else pilot.seconds)
+        needed = self._needed(candidate)
         if not self.budget.allows(needed):
             left = max(self.budget.left, 0)
             return f"skipped: it would take about {needed:,.0f} s, and {left:.0f} s are left"
@@ -357,18 +309,18 @@ class CandidateRunner:
             return None
         return f"dropped after {len(done)} of {self.folds.k} folds: far behind {best.title}"
 
-    def _run_fold(self, candidate: CandidateModel, number: int) -> FoldResult:
+    def run_fold(self, candidate: CandidateModel, number: int) -> FoldResult:
+        """Evaluate a candidate on one fold, unless that is done already."""
         known = self.first_folds.get(candidate.key) if number == 0 else None
         result = known or self.store.find(candidate.key, number)
         if result is None:
             result = self._evaluate_fold(candidate, self.folds[number])
             self.store.save(candidate.key, number, result)
-        self.callbacks.fold_finished(candidate, number, result.scores[self.scoring.deciding])
         return result
 
     def _evaluate_fold(self, candidate: CandidateModel, fold: EncodedFold) -> FoldResult:
         with self.budget.clock() as clock:
-            configs = candidate.make_configs(self._encoded_table(fold))
+            configs = candidate.make_configs(self.describe_fold(fold))
             tuned = tune_models(configs, self._problem(fold))
             model = fit_tuned(tuned, fold.X, fold.y)
             predictions = fold.unscale(predict_outputs(model, fold.held_out, self.scoring.k))
@@ -391,7 +343,7 @@ class CandidateRunner:
             if not self.budget.allows(self.folds.k * few.seconds):
                 return few._replace(seconds=few.seconds * (n / small) ** growth)
             more = self._run_pilot(candidate, fold, large)
-        except _FIT_ERRORS:  # the fit to all rows will tell
+        except FIT_ERRORS:  # the fit to all rows will tell
             return Pilot(0.0, -np.inf)
         rate = max(more.seconds - few.seconds, more.seconds / 10) / (large**growth - small**growth)
         return more._replace(seconds=more.seconds + rate * (n**growth - large**growth))
@@ -401,22 +353,24 @@ class CandidateRunner:
         sample = np.sort(rng.permutation(fold.X.shape[0])[:rows])
         part = fold._replace(X=fold.X[sample], y=fold.y[sample])
         with self.budget.clock() as clock:
-            configs = candidate.make_configs(self._encoded_table(part))
+            configs = candidate.make_configs(self.describe_fold(part))
             model = fit_tuned(tune_models(configs, self._problem(part)), part.X, part.y)
         tested = np.sort(rng.permutation(len(fold.held_out_rows))[: _PILOT_ROWS[-1]])
         predictions = fold.unscale(predict_outputs(model, fold.held_out[tested], self.scoring.k))
         truth = self.folds.y[fold.held_out_rows[tested]]
         return Pilot(clock.seconds, self.scoring.score(truth, predictions, self.scoring.tuning))
 
-    def _encoded_table(self, fold: EncodedFold) -> EncodedTable:
+    def describe_fold(self, fold: EncodedFold) -> EncodedTable:
+        """Properties of the training rows of a fold."""
         return EncodedTable(fold.X, self.task, self.scoring.k, self.seed, self.n_training)
 
     def _problem(self, fold: EncodedFold) -> TuningProblem:
         return TuningProblem(fold.X, fold.y, self.scoring.tuning, self.seed)
 
-    def _attempt(
+    def make_attempt(
         self, candidate: CandidateModel, done: list[FoldResult], note: str | None
     ) -> Attempt:
+        """The attempt of a candidate with these folds; a note says why they are not all."""
         names = self.scoring.names
         others = {name: np.array([result.scores[name] for result in done]) for name in names}
         return Attempt(
@@ -440,6 +394,16 @@ class CandidateRunner:
         order = np.argsort(np.concatenate([np.flatnonzero(self.folds.fold == i)
                                            for i in range(self.folds.k)]))  # fmt: skip
         return np.concatenate([result.predictions for result in done])[order]
+
+
+def _has_model(attempts: dict[str, Attempt]) -> bool:
+    """Whether a candidate beside the baseline has finished."""
+    return any(attempt.eligible and key != "baseline" for key, attempt in attempts.items())
+
+
+def _order_often_best(candidate: CandidateModel) -> int:
+    key = candidate.key
+    return _OFTEN_BEST.index(key) if key in _OFTEN_BEST else len(_OFTEN_BEST)
 
 
 def _most_frequent_params(params: list[dict[str, Any]]) -> dict[str, Any]:

@@ -18,11 +18,18 @@ from tenfold.automl.kernel_candidates import (
     find_svm_obstacle,
     gaussian_process_configs,
     kernel_svm_configs,
+    kernel_svm_ranges,
     neighbor_configs,
 )
-from tenfold.automl.model_config import ModelConfig, ScreeningModel
+from tenfold.automl.model_config import ModelConfig, ScreeningModel, SettingRange
 from tenfold.automl.task_scores import MULTI_CLASS, REGRESSION, TWO_CLASS
-from tenfold.automl.tree_candidates import boosting_configs, forest_configs, tree_configs
+from tenfold.automl.tree_candidates import (
+    boosting_configs,
+    boosting_ranges,
+    forest_configs,
+    forest_ranges,
+    tree_configs,
+)
 from tenfold.neural.layers.dense import Dense
 from tenfold.optim.schedules import CosineDecay
 
@@ -187,6 +194,7 @@ class CandidateModel:
     simplicity : rank in the order of simplicity
     growth : exponent with which time grows with the number of rows
     is_reference : whether it is evaluated for comparison only, and never chosen
+    find_ranges : returns the ranges in which settings are searched where time is left, or None
     """
 
     key: str
@@ -198,6 +206,7 @@ class CandidateModel:
     simplicity: int
     growth: float = 1.0
     is_reference: bool = False
+    find_ranges: Callable[[EncodedTable], dict[str, SettingRange]] | None = None
 
     @property
     def eligible(self) -> bool:
@@ -354,6 +363,7 @@ CANDIDATES: tuple[CandidateModel, ...] = (
         find_svm_obstacle,
         9,
         2.0,
+        find_ranges=kernel_svm_ranges,
     ),
     CandidateModel(
         "gaussian_process",
@@ -365,10 +375,26 @@ CANDIDATES: tuple[CandidateModel, ...] = (
         9,
         3.0,
     ),
-    CandidateModel("forest", "Random forest", _ANY_TASK, _FOREST, forest_configs, require_dense, 9),
+    CandidateModel(
+        "forest",
+        "Random forest",
+        _ANY_TASK,
+        _FOREST,
+        forest_configs,
+        require_dense,
+        9,
+        find_ranges=forest_ranges,
+    ),
     CandidateModel("mlp", "Neural network", _ANY_TASK, _NETWORKS, mlp_configs, require_dense, 10),
     CandidateModel(
-        "boosting", "Boosted trees", _ANY_TASK, _BOOSTING, boosting_configs, require_dense, 11
+        "boosting",
+        "Boosted trees",
+        _ANY_TASK,
+        _BOOSTING,
+        boosting_configs,
+        require_dense,
+        11,
+        find_ranges=boosting_ranges,
     ),
     CandidateModel(
         YARDSTICK,

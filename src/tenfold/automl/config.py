@@ -102,7 +102,7 @@ class LearnConfig(NamedTuple):
     def fold_settings(self) -> dict[str, Any]:
         """The arguments that must be the same to resume a study."""
         names = ("target", "task", "kinds", "drop", "metric", "folds", "test_share", "seed")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in (*names, "prefer")}
 
 
 def _require(condition: bool, message: str) -> None:

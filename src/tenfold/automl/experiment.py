@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tenfold.automl import diagnostics, final_model
-from tenfold.automl.candidate_runner import CandidateRunner, EncodedFolds, TimeBudget, assign_folds
+from tenfold.automl.candidate_runner import CandidateRunner, TimeBudget
 from tenfold.automl.candidates import CandidateModel, select_candidates
 from tenfold.automl.clusters import run_clustering
 from tenfold.automl.config import LearnCallbacks, LearnConfig
+from tenfold.automl.encoded_folds import EncodedFolds, assign_folds
 from tenfold.automl.ensemble_selection import KEY as ENSEMBLE
 from tenfold.automl.ensemble_selection import evaluate_ensemble
 from tenfold.automl.final_model import combine_fits, fit_final, make_table_model
@@ -19,6 +20,12 @@ from tenfold.automl.fold_store import FoldStore
 from tenfold.automl.preparation import PreparedTable, prepare_table, sample_rows
 from tenfold.automl.recommender_study import is_rating_table, run_recommenders
 from tenfold.automl.result import Attempt, HoldoutEvaluation, Study
+from tenfold.automl.settings_search import (
+    SettingsSearch,
+    run_searches,
+    start_searches,
+    start_with_defaults,
+)
 from tenfold.automl.table_model import TableModel
 from tenfold.automl.target import iterate_cells
 from tenfold.automl.task_scores import evaluate_predictions
@@ -32,15 +39,18 @@ def run_supervised(records: Any, config: LearnConfig, callbacks: LearnCallbacks)
     data = prepared.data
     task = prepared.target.task
     candidates = select_candidates(task, config.models, yardstick=config.yardstick)
+    if config.prefer == "best":
+        candidates = [start_with_defaults(candidate) for candidate in candidates]
     fold = assign_folds(data.choosing_y, config.folds, config.seed)
     store = FoldStore(config.journal, config.fold_settings(), records, resume=config.resume)
     callbacks.stage("Trying models")
     folds = EncodedFolds(data.cells, data.choosing_y, fold, prepared.encoder)
-    attempts = _run_candidates(prepared, config, folds, store, callbacks, candidates)
+    found = _run_candidates(prepared, config, folds, store, callbacks, candidates)
+    attempts = found.attempts
     if config.models is None or ENSEMBLE in config.models:
-        attempts += _try_ensemble(attempts, prepared, fold, config, callbacks)
+        attempts += _try_ensemble(attempts + found.members, prepared, fold, config, callbacks)
     best, chosen = _choose_model(attempts, prepared, config, callbacks)
-    model = _fit_chosen(prepared, chosen, config, callbacks)
+    model = _fit_chosen(prepared, chosen, config, callbacks, found.candidates)
     callbacks.stage("Evaluating on the test rows")
     test = _evaluate_test(model, prepared, config.seed)
     model.scores_ = _summarize_scores(prepared.scoring.deciding, attempts, chosen, test)
@@ -87,6 +97,21 @@ def _describe_table(records: Any, prepared: PreparedTable, config: LearnConfig) 
     )
 
 
+class Trials(NamedTuple):
+    """What was evaluated on the folds.
+
+    Attributes
+    ----------
+    attempts : of the candidates, each with the best settings that were found
+    members : further settings, which an ensemble may use
+    candidates : of all these, with their settings
+    """
+
+    attempts: list[Attempt]
+    members: list[Attempt]
+    candidates: list[CandidateModel]
+
+
 def _run_candidates(
     prepared: PreparedTable,
     config: LearnConfig,
@@ -94,13 +119,29 @@ def _run_candidates(
     store: FoldStore,
     callbacks: LearnCallbacks,
     candidates: list[CandidateModel],
-) -> list[Attempt]:
+) -> Trials:
+    """Evaluate the candidates, and search settings where the best model is preferred."""
     budget = TimeBudget(60 * config.minutes, store.spent)
     settings = (prepared.target.task, prepared.scoring, config.seed)
     n = len(prepared.data.y)
     runner = CandidateRunner(folds, *settings, budget, store, callbacks, n)
     runner.races = config.prefer == "best"
-    return runner.run(candidates)
+    found: list[SettingsSearch] = []
+
+    def search(attempts: list[Attempt]) -> None:
+        found.extend(start_searches(runner, candidates, attempts))
+        run_searches(runner, found)
+
+    runner.search = search if config.prefer == "best" else None
+    attempts = runner.run(candidates)
+    searches = {each.candidate.key: each for each in found}
+    members = [pair for each in found for pair in each.members]
+    tuned = [searches[c.key].tuned_candidate if c.key in searches else c for c in candidates]
+    return Trials(
+        [searches[a.key].attempt if a.key in searches else a for a in attempts],
+        [attempt for _, attempt in members],
+        tuned + [candidate for candidate, _ in members],
+    )
 
 
 def _try_ensemble(
@@ -132,7 +173,11 @@ def _choose_model(
 
 
 def _fit_chosen(
-    prepared: PreparedTable, chosen: Attempt, config: LearnConfig, callbacks: LearnCallbacks
+    prepared: PreparedTable,
+    chosen: Attempt,
+    config: LearnConfig,
+    callbacks: LearnCallbacks,
+    candidates: list[CandidateModel],
 ) -> Any:
     callbacks.stage(f"Fitting {chosen.title} on all {len(prepared.data.y):,} training rows")
     task, seed = prepared.target.task, config.seed
@@ -141,7 +186,7 @@ def _fit_chosen(
         candidate.key: fit_final(
             candidate, prepared.data, task, prepared.scoring, prepared.encoder(), seed
         )
-        for candidate in select_candidates(task)
+        for candidate in candidates
         if candidate.key in weights
     }
     fit = fits[chosen.key] if chosen.key in fits else combine_fits(fits, weights)
@@ -252,7 +297,8 @@ def learn(
         Keys of the candidates, such as "ridge"; all that suit the table by default.
     prefer : {"simple", "best"}
         Choose the simplest model within one standard error of the best, or the best. For the best,
-        every model runs one fold before any runs the others, while half of the time is left.
+        models run one fold before any runs the others, and half of the time is kept for a search
+        of settings of the best ones, which ends without progress.
     yardstick : bool
         Whether to evaluate boosted trees of scikit-learn as well, for comparison only.
     seed : int

@@ -11,7 +11,7 @@ from tenfold.automl.candidates import CandidateModel
 from tenfold.automl.feature_maps import EncodedTable
 from tenfold.automl.hyperparameter_tuner import (
     TuningProblem,
-    fit_tuned,
+    fit_tuned_on_all,
     fit_tuned_on_rows,
     tune_models,
 )
@@ -78,7 +78,7 @@ def fit_final(
     configs = candidate.make_configs(EncodedTable(X, task, scoring.k, seed))
     tuned = tune_models(configs, TuningProblem(X, y, scoring.tuning, seed))
     if data.in_memory or not is_native(tuned.config.model):
-        return FinalFit(encoder, fit_tuned(tuned, X, y), scale, tuned.description)
+        return FinalFit(encoder, fit_tuned_on_all(tuned, X, y), scale, tuned.description)
     rows = add_target(encoder.rows(part), scale_target(data.y, scale))
     return FinalFit(encoder, fit_tuned_on_rows(tuned, rows), scale, tuned.description)
 

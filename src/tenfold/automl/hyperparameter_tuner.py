@@ -163,7 +163,8 @@ def _tune_config(
     if is_only and len(candidates) == 1:
         return 0.0, TunedModel(config, candidates[0], features)
     problem = problem._replace(scoring=config.scoring or problem.scoring)
-    score, params = _search_params(config.model, config.grid or {}, features, problem)
+    model = _clone(config.model).set_params(**config.while_tuning)
+    score, params = _search_params(model, config.grid or {}, features, problem)
     return score, TunedModel(config, params, features)
 
 
@@ -189,6 +190,15 @@ def fit_tuned(tuned: TunedModel, X: Any, y: np.ndarray) -> Any:
     with _threads_for(X):
         call_quietly(model.fit, *_training_input(X, y, tuned.features, native=is_native(model)))
     return join_pipeline(tuned, model)
+
+
+def fit_tuned_on_all(tuned: TunedModel, X: Any, y: np.ndarray) -> Any:
+    """The same; a model that held out rows to decide when to stop is fitted again with them."""
+    fitted = fit_tuned(tuned, X, y)
+    if not getattr(fitted, "do_early_stopping_", False):
+        return fitted
+    settings = {"early_stopping": False, "max_iter": fitted.n_iter_}
+    return fit_tuned(tuned._replace(params=tuned.params | settings), X, y)
 
 
 def fit_tuned_on_rows(tuned: TunedModel, rows: Rows) -> Any:

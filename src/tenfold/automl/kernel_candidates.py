@@ -12,12 +12,13 @@ import numpy as np
 
 import tenfold
 from tenfold.automl.feature_maps import EncodedTable
-from tenfold.automl.model_config import ModelConfig
+from tenfold.automl.model_config import ModelConfig, SettingRange
 
 _MAX_COLUMNS = 600  # columns beyond which distances are slow, and say little
 _MAX_NEIGHBOR_ROWS = 200_000  # rows that a model of neighbors may keep
 _MAX_SVM_ROWS = 20_000
 _MANY_SVM_ROWS = 2_000  # rows beyond which fewer values are tried
+_MIDDLE_C = 3.0  # where there is no grid
 _MAX_GP_ROWS, _MAX_GP_CLASS_ROWS = 1_200, 600  # Cholesky factors are cubic, and one per class
 _MAX_GP_CLASSES = 4
 _MAX_GP_COLUMNS = 60
@@ -37,8 +38,7 @@ def neighbor_configs(encoded: EncodedTable) -> list[ModelConfig]:
 
 def kernel_svm_configs(encoded: EncodedTable) -> list[ModelConfig]:
     """Support vector machine with a Gaussian kernel: C and gamma are tuned."""
-    spread = float(np.asarray(encoded.sample, np.float64).var()) or 1.0
-    scale = 1.0 / (encoded.p * spread)
+    scale = _gamma_scale(encoded)
     few = encoded.n <= _MANY_SVM_ROWS
     grid = {
         "C": [0.1, 1.0, 10.0, 100.0] if few else [1.0, 10.0],
@@ -47,11 +47,26 @@ def kernel_svm_configs(encoded: EncodedTable) -> list[ModelConfig]:
         ],
     }
     if not encoded.classifies:
-        return [ModelConfig(_make("SVR"), grid)]
+        return [ModelConfig(_make("SVR", C=_MIDDLE_C, gamma=scale), grid)]
     from sklearn.calibration import CalibratedClassifierCV
 
     options: Any = {"ensemble": False, "cv": 3}
-    return [ModelConfig(_make("SVC"), grid, wrapper=CalibratedClassifierCV(**options))]
+    return [
+        ModelConfig(
+            _make("SVC", C=_MIDDLE_C, gamma=scale), grid, wrapper=CalibratedClassifierCV(**options)
+        )
+    ]
+
+
+def kernel_svm_ranges(encoded: EncodedTable) -> dict[str, SettingRange]:
+    """C, and gamma around the inverse of the columns times their variance."""
+    scale = _gamma_scale(encoded)
+    return {"C": SettingRange(0.1, 1000.0), "gamma": SettingRange(0.05 * scale, 10 * scale)}
+
+
+def _gamma_scale(encoded: EncodedTable) -> float:
+    spread = float(np.asarray(encoded.sample, np.float64).var()) or 1.0
+    return 1.0 / (encoded.p * spread)
 
 
 def gaussian_process_configs(encoded: EncodedTable) -> list[ModelConfig]:
