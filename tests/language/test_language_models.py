@@ -109,6 +109,28 @@ def test_a_trigram_softmax_has_two_tables_of_squares_and_no_cube():
     assert hidden.fit("abcde" * 9).n_parameters_ == 2 * (k + 1) * 4 + 4 + 4 * k + k
 
 
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_a_softmax_has_a_row_for_each_symbol_and_one_for_the_beginning_at_each_place(order):
+    settings = {"max_iter": 1, "unknown": False, "boundaries": False}
+    plain = SoftmaxLanguageModel(order, **settings).fit("abcab")
+    assert plain.n_parameters_ == ((order - 1) * 3 * 4 if order > 1 else 3)
+    hidden = SoftmaxLanguageModel(order, hidden=2, **settings).fit("abcab")
+    assert hidden.n_parameters_ == (order - 1) * 4 * 2 + 2 + 2 * 3 + 3
+
+
+@pytest.mark.parametrize("boundaries", [False, True])
+def test_a_softmax_of_empty_documents_is_refused_and_an_empty_part_is_not(boundaries):
+    settings = {"max_iter": 3, "boundaries": boundaries}
+    for documents in ([], [""], "", ["", ""]):
+        with pytest.raises(ValueError, match="there are no symbols: the documents are empty"):
+            SoftmaxLanguageModel(**settings).fit(documents)
+        with pytest.raises(ValueError, match="there are no symbols"):
+            SoftmaxLanguageModel(**settings).partial_fit(documents)
+    parts = SoftmaxLanguageModel(**settings).fit(["ab", "ba"]).partial_fit(["", ""])
+    whole = SoftmaxLanguageModel(**settings).fit(["ab", "ba", "", ""])
+    assert np.array_equal(parts.predict_proba("a"), whole.predict_proba("a"))
+
+
 def test_slopes_of_the_context_softmax_are_finite_differences():
     from tenfold.language._context_softmax import ContextCounts, objective
 

@@ -5,6 +5,8 @@ import pytest
 from scipy import sparse
 from scipy.stats import entropy
 from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import tenfold
 from tenfold import (
@@ -14,6 +16,7 @@ from tenfold import (
     GaussianNB,
     LinearDiscriminantAnalysis,
     LogisticRegression,
+    Perceptron,
 )
 
 
@@ -143,3 +146,46 @@ def test_bad_requests_are_explained(iris):
         learner.teach(X[:2, :3], y[:2])
     with pytest.raises(ValueError, match="not finite"):
         ActiveLearner(GaussianNB(), strategy=lambda *_: np.array([np.nan])).fit(X, y).query(X[:1])
+
+
+@pytest.mark.parametrize(
+    ("model", "strategy", "words"),
+    [
+        (GaussianNB(), "std", "is for regressors, and GaussianNB is a classifier"),
+        (GaussianNB(), "committee_std", "is for regressors"),
+        (BayesianRidge(), "vote_entropy", "is for classifiers, and BayesianRidge is none"),
+        (BayesianRidge(), "consensus_kl", "is for classifiers"),
+        (BayesianRidge(), "margin", "BayesianRidge has no predict_proba"),
+        (Perceptron(), "entropy", "Perceptron has no predict_proba: take 'vote_entropy'"),
+        (Perceptron(), "consensus_kl", "Perceptron has no predict_proba"),
+        (DecisionTreeRegressor(), "std", "DecisionTreeRegressor does not have: take 'committee"),
+    ],
+)
+def test_a_strategy_that_the_model_cannot_answer_is_refused(model, strategy, words, iris):
+    X, y, first, _ = iris
+    with pytest.raises(ValueError, match=words):
+        ActiveLearner(model, strategy=strategy).fit(X[first], y[first])
+
+
+def test_a_pipeline_passes_on_the_wish_for_deviations(iris):
+    X, y, first, pool = iris
+    learner = ActiveLearner(make_pipeline(StandardScaler(), BayesianRidge()), strategy="std")
+    assert learner.fit(X[first], y[first]).utilities(X[pool]).shape == (140,)
+
+
+@pytest.mark.parametrize(
+    ("oracle", "words"),
+    [
+        (lambda rows: [0] * (len(rows) - 1), "labels of 3 rows, .* and returned 2 labels"),
+        (lambda _: [], "returned 0 labels"),
+        (lambda _: 1, "returned 1: it returns an array"),
+        (lambda _: None, "returned None"),
+        (np.zeros(7), "labels of shape .7,., and the pool has 140 rows"),
+    ],
+)
+def test_an_oracle_that_owes_labels_is_refused(oracle, words, iris):
+    X, y, first, pool = iris
+    learner = ActiveLearner(GaussianNB(), batch_size=3, random_state=0).fit(X[first], y[first])
+    with pytest.raises(ValueError, match=words):
+        learner.run(X[pool], oracle, n_queries=6)
+    assert len(learner.y_) == 10  # as before

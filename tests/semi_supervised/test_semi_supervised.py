@@ -206,6 +206,16 @@ def test_labels_that_would_vanish_are_named(model):
         model.fit([[0.0], [1.0], [2.0]], [-1, -1, -1])
 
 
+def test_minus_one_is_no_class_and_the_fit_warns_of_it():
+    X, y = np.array([[0.0], [0.1], [2.0], [2.1]]), [-1, -1, 1, 1]
+    with pytest.warns(UserWarning, match="so write the classes -1 and 1 as 0 and 1"):
+        model = SelfTrainingClassifier(GaussianNB()).fit(X, y)
+    assert model.classes_.tolist() == [1]
+    with pytest.warns(UserWarning, match="no unlabeled samples"):
+        model = SelfTrainingClassifier(GaussianNB()).fit(X, [0, 0, 1, 1])
+    assert model.predict(X).tolist() == [0, 0, 1, 1]
+
+
 def test_models_are_saved(tmp_path, iris):
     X, _, known = iris
     for model in (

@@ -42,9 +42,12 @@ class SoftmaxLanguageModel(CountedLanguageModel):
               \mathrm{softmax}\Bigl(\sum_{j=1}^{n-1} W_j[w_{t-j}]\Bigr)_{w_t},
 
     which is multinomial logistic regression on symbols in one-hot form. For bigrams (n = 2) the
-    optimal table holds the logarithms of the shares of counts: the model is the bigram model. For
-    trigrams it has 2 K^2 parameters for K symbols, where a table of trigrams has K^3. With `hidden`
-    units, the sums pass through a tanh and a dense layer.
+    optimal table holds the logarithms of the shares of counts: the model is the bigram model. The
+    table of a place has a row for each of K symbols (``<unk>`` and ``<end>`` among them, if there
+    are such) and one for places before the beginning of a document: (n - 1) K (K + 1) parameters,
+    K for n = 1. For trigrams these are about 2 K^2, where a table of trigrams has K^3. With h
+    units in `hidden`, the sums, of width h, pass through a tanh and a dense layer, both with
+    biases: (n - 1) (K + 1) h + h + h K + K parameters.
 
     .. math:: \min_\theta \frac1T \sum_t -\log p(w_t \mid w_{t-n+1} \dots w_{t-1})
               + \frac{\alpha}{2 T} \lVert \theta \rVert^2
@@ -81,7 +84,7 @@ class SoftmaxLanguageModel(CountedLanguageModel):
         rows are those of the beginning of a document; biases; with a hidden layer the weights
         and biases of the scores.
     n_parameters_ : int
-        Number of weights.
+        Number of all entries of `params_`, those for the beginning of a document and biases too.
     n_iter_, converged_, history_
         Of L-BFGS.
     n_documents_, n_tokens_ : int
@@ -239,6 +242,8 @@ class SoftmaxLanguageModel(CountedLanguageModel):
         return model
 
     def _set_counts(self, symbols: list[Any], table: NgramCounts, documents: int) -> None:
+        if table.counts.sum() == (documents if self.boundaries else 0):  # ends alone
+            raise ValueError("there are no symbols: the documents are empty")
         numbered = self._number_symbols(symbols, table)
         with monitor_fit(type(self).__name__, self.get_params), one_blas_thread():
             self._fit_softmax(ContextCounts.of(numbered, len(self.symbols_)))
@@ -276,7 +281,7 @@ class SoftmaxLanguageModel(CountedLanguageModel):
 
     @property
     def n_parameters_(self) -> int:
-        """Number of weights."""
+        """Number of all entries of `params_`."""
         return sum(array.size for array in self.params_)
 
     def _check_learned(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, signature
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -18,6 +19,8 @@ from tenfold.ensemble._members import Saveable
 
 _ONE_MODEL = ("least_confident", "margin", "entropy", "std")
 _COMMITTEE = ("vote_entropy", "consensus_kl", "committee_std")
+_DEVIATIONS = ("std", "committee_std")  # of numbers, not of labels
+_PROBABILITIES = ("least_confident", "margin", "entropy", "consensus_kl")
 
 
 class ActiveLearningCurve(NamedTuple):
@@ -132,9 +135,41 @@ class ActiveLearner(Saveable, MetaEstimatorMixin, BaseEstimator):
         self
         """
         self._validate_params()
+        self._check_strategy()
         self._seed, self._n_draws = check_random_state(self.random_state).randint(2**31 - 1), 0
         self.X_, self.y_ = _as_rows(X), np.asarray(y)
         return self._learn()
+
+    def _check_strategy(self) -> None:
+        """Refuse a strategy that asks models for what they do not have."""
+        name = self.strategy
+        if callable(name) or name == "random":
+            return
+        what, classifies = type(self.estimator).__name__, is_classifier(self.estimator)
+        if name in _DEVIATIONS and classifies:
+            raise ValueError(
+                f"strategy={name!r} is for regressors, and {what} is a classifier: take 'margin', "
+                "'entropy' or 'vote_entropy'"
+            )
+        if name in _COMMITTEE and name not in _DEVIATIONS and not classifies:
+            raise ValueError(
+                f"strategy={name!r} is for classifiers, and {what} is none: take 'std' or "
+                "'committee_std'"
+            )
+        if name == "std" and not _takes(self.estimator.predict, "return_std"):
+            raise ValueError(
+                f"strategy='std' needs predict(X, return_std=True), which {what} does not have: "
+                "take 'committee_std', or a model such as BayesianRidge"
+            )
+        members = [self.estimator] if isinstance(self.committee, Integral) else self.committee
+        asked = members if name == "consensus_kl" else [self.estimator]
+        for model in asked if name in _PROBABILITIES else ():
+            if not hasattr(model, "predict_proba"):
+                raise ValueError(
+                    f"strategy={name!r} needs probabilities, and {type(model).__name__} has no "
+                    "predict_proba: take 'vote_entropy' for classifiers, 'std' or 'committee_std' "
+                    "for regressors"
+                )
 
     def teach(self, X: Any, y: Any) -> Self:
         """Add rows with labels, and learn from all.
@@ -152,8 +187,8 @@ class ActiveLearner(Saveable, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X, y = _as_rows(X), np.asarray(y)
-        if X.shape[0] != len(y):
-            raise ValueError(f"{X.shape[0]} rows came with {len(y)} labels")
+        if y.shape[:1] != (X.shape[0],):
+            raise ValueError(f"{X.shape[0]} rows came with {len(np.atleast_1d(y))} labels")
         if X.shape[1] != self.X_.shape[1]:
             raise ValueError(f"new rows have {X.shape[1]} columns, known ones {self.X_.shape[1]}")
         if (y.dtype.kind in "OUS") != (self.y_.dtype.kind in "OUS"):
@@ -258,7 +293,8 @@ class ActiveLearner(Saveable, MetaEstimatorMixin, BaseEstimator):
         X : (n_pool, n_features) array or sparse matrix
             The pool.
         oracle : (n_pool,) array or callable
-            Labels of the pool, or a function of row numbers that returns their labels.
+            Labels of the pool, or a function of an array of row numbers that returns an array of
+            their labels, one for each.
         n_queries : int
             Rows to ask for in all.
         X_test, y_test : arrays, optional
@@ -270,6 +306,11 @@ class ActiveLearner(Saveable, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X, ask = _as_rows(X), oracle if callable(oracle) else np.asarray(oracle).__getitem__
+        if not callable(oracle) and np.shape(oracle)[:1] != (X.shape[0],):
+            raise ValueError(
+                f"the oracle has labels of shape {np.shape(oracle)}, and the pool has "
+                f"{X.shape[0]} rows: give a label for each, or a function of row numbers"
+            )
         if n_queries > X.shape[0]:
             raise ValueError(f"n_queries={n_queries}, and the pool has {X.shape[0]} rows")
 
@@ -281,7 +322,7 @@ class ActiveLearner(Saveable, MetaEstimatorMixin, BaseEstimator):
         while len(queried) < n_queries:
             chosen = self.query(X[left], min(self.batch_size, n_queries - len(queried)))
             rows = left[chosen]
-            self.teach(X[rows], ask(rows))
+            self.teach(X[rows], _ask_for_labels(ask, rows))
             left, queried = np.delete(left, chosen), np.concatenate([queried, rows])
             n_labels.append(len(self.y_))
             scores.append(score())
@@ -325,6 +366,24 @@ class ActiveLearner(Saveable, MetaEstimatorMixin, BaseEstimator):
 
 def _copy(model: Any) -> Any:
     return clone(model)
+
+
+def _takes(method: Callable[..., Any], name: str) -> bool:
+    """Whether a method has a parameter of this name, or takes any."""
+    kinds = {each.name: each.kind for each in signature(method).parameters.values()}
+    return name in kinds or Parameter.VAR_KEYWORD in kinds.values()
+
+
+def _ask_for_labels(oracle: Callable[[np.ndarray], Any], rows: np.ndarray) -> np.ndarray:
+    """Labels of rows, of which none is left out."""
+    labels = np.asarray(oracle(rows))
+    if labels.shape[:1] != (len(rows),):
+        given = f"{len(labels)} labels" if labels.ndim else f"{labels.item()!r}"
+        raise ValueError(
+            f"the oracle was asked for the labels of {len(rows)} rows, {rows.tolist()}, and "
+            f"returned {given}: it returns an array with a label for each row number"
+        )
+    return labels
 
 
 def _as_rows(X: Any) -> Any:

@@ -17,9 +17,10 @@ class SelfTrainingClassifier(Saveable, semi_supervised.SelfTrainingClassifier):
     :math:`\max_c p(c \mid x)` is above `threshold` (or the `k_best` largest) take that class as
     their label, and the classifier is fitted again. Labels once taken are not taken back.
 
-    This is scikit-learn's class for models of tenfold and others. It can be saved, rows without a
-    label may be None or NaN as well as -1, and a target of the classes -1 and 1, of which one
-    would be lost, is refused.
+    This is scikit-learn's class for models of tenfold and others. It can be saved, and rows without
+    a label may be None or NaN as well as -1. So -1 is never a class: of a target of the classes -1
+    and 1 only 1 is left, and the fit warns. It also warns, as in scikit-learn, if every row has a
+    label.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ class SelfTrainingClassifier(Saveable, semi_supervised.SelfTrainingClassifier):
         X : array or sparse matrix
             The rows.
         y : (n,) array
-            Labels; -1, None or NaN for rows without.
+            Labels; -1, None or NaN for rows without. Write the classes -1 and 1 as 0 and 1.
         **params :
             Metadata that scikit-learn routes to the estimator.
 
