@@ -276,6 +276,7 @@ from threadpoolctl import ThreadpoolController, threadpool_info
 from tenfold.engine import Rows
 from tenfold.engine.arrays import ArraySource
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells may ignore it
 signal.alarm(40)
 ThreadpoolController().select(user_api="blas").limit(limits=2)
 caller, running, sent = threading.get_ident(), [0], []
