@@ -21,7 +21,7 @@ from tenfold.automl.kernel_candidates import (
     kernel_svm_ranges,
     neighbor_configs,
 )
-from tenfold.automl.model_config import ModelConfig, ScreeningModel, SettingRange
+from tenfold.automl.model_config import HyperparameterRange, ModelConfig, ScreeningModel
 from tenfold.automl.task_scores import MULTI_CLASS, REGRESSION, TWO_CLASS
 from tenfold.automl.tree_candidates import (
     boosting_configs,
@@ -206,7 +206,7 @@ class CandidateModel:
     simplicity: int
     growth: float = 1.0
     is_reference: bool = False
-    find_ranges: Callable[[EncodedTable], dict[str, SettingRange]] | None = None
+    find_ranges: Callable[[EncodedTable], dict[str, HyperparameterRange]] | None = None
 
     @property
     def eligible(self) -> bool:

@@ -17,15 +17,15 @@ from tenfold.automl.ensemble_selection import KEY as ENSEMBLE
 from tenfold.automl.ensemble_selection import evaluate_ensemble
 from tenfold.automl.final_model import combine_fits, fit_final, make_table_model
 from tenfold.automl.fold_store import FoldStore
-from tenfold.automl.preparation import PreparedTable, prepare_table, sample_rows
-from tenfold.automl.recommender_study import is_rating_table, run_recommenders
-from tenfold.automl.result import Attempt, HoldoutEvaluation, Study
-from tenfold.automl.settings_search import (
-    SettingsSearch,
+from tenfold.automl.hyperparameter_search import (
+    HyperparameterSearch,
     run_searches,
     start_searches,
     start_with_defaults,
 )
+from tenfold.automl.preparation import PreparedTable, prepare_table, sample_rows
+from tenfold.automl.recommender_study import is_rating_table, run_recommenders
+from tenfold.automl.result import Attempt, HoldoutEvaluation, Study
 from tenfold.automl.table_model import TableModel
 from tenfold.automl.target import iterate_cells
 from tenfold.automl.task_scores import evaluate_predictions
@@ -126,7 +126,7 @@ def _run_candidates(
     n = len(prepared.data.y)
     runner = CandidateRunner(folds, *settings, budget, store, callbacks, n)
     runner.races = config.prefer == "best"
-    found: list[SettingsSearch] = []
+    found: list[HyperparameterSearch] = []
 
     def search(attempts: list[Attempt]) -> None:
         found.extend(start_searches(runner, candidates, attempts))

@@ -12,7 +12,7 @@ import numpy as np
 
 import tenfold
 from tenfold.automl.feature_maps import EncodedTable
-from tenfold.automl.model_config import ModelConfig, SettingRange
+from tenfold.automl.model_config import HyperparameterRange, ModelConfig
 
 _MAX_COLUMNS = 600  # columns beyond which distances are slow, and say little
 _MAX_NEIGHBOR_ROWS = 200_000  # rows that a model of neighbors may keep
@@ -58,10 +58,13 @@ def kernel_svm_configs(encoded: EncodedTable) -> list[ModelConfig]:
     ]
 
 
-def kernel_svm_ranges(encoded: EncodedTable) -> dict[str, SettingRange]:
+def kernel_svm_ranges(encoded: EncodedTable) -> dict[str, HyperparameterRange]:
     """C, and gamma around the inverse of the columns times their variance."""
     scale = _gamma_scale(encoded)
-    return {"C": SettingRange(0.1, 1000.0), "gamma": SettingRange(0.05 * scale, 10 * scale)}
+    return {
+        "C": HyperparameterRange(0.1, 1000.0),
+        "gamma": HyperparameterRange(0.05 * scale, 10 * scale),
+    }
 
 
 def _gamma_scale(encoded: EncodedTable) -> float:

@@ -15,7 +15,7 @@ class ScreeningModel(NamedTuple):
     grid: dict[str, Any]
 
 
-class SettingRange(NamedTuple):
+class HyperparameterRange(NamedTuple):
     """Values of a hyperparameter, evenly spread by their logarithms.
 
     Attributes
@@ -25,7 +25,7 @@ class SettingRange(NamedTuple):
 
     Examples
     --------
-    >>> leaves = SettingRange(4, 64, whole=True)
+    >>> leaves = HyperparameterRange(4, 64, whole=True)
     >>> leaves.draw_near(16, np.random.default_rng(0), 0.25)
     17
     """

@@ -6,7 +6,7 @@ from typing import Any
 
 import tenfold
 from tenfold.automl.feature_maps import EncodedTable
-from tenfold.automl.model_config import ModelConfig, SettingRange
+from tenfold.automl.model_config import HyperparameterRange, ModelConfig
 
 _MIN_STOPPING_ROWS = 2_000  # rows from which on held-out rows decide when boosting stops
 _MAX_ROUNDS = 2_000  # of boosting that stops early
@@ -50,26 +50,26 @@ def boosting_configs(encoded: EncodedTable) -> list[ModelConfig]:
     return [ModelConfig(model, {"max_leaf_nodes": [8, 31]} if encoded.n < _MANY_TUNED_ROWS else {})]
 
 
-def forest_ranges(_: EncodedTable) -> dict[str, SettingRange]:
+def forest_ranges(_: EncodedTable) -> dict[str, HyperparameterRange]:
     """Columns that a split may use, and the smallest leaf."""
     return {
-        "max_features": SettingRange(0.05, 1.0),
-        "min_samples_leaf": SettingRange(1, 20, whole=True),
+        "max_features": HyperparameterRange(0.05, 1.0),
+        "min_samples_leaf": HyperparameterRange(1, 20, whole=True),
     }
 
 
-def boosting_ranges(encoded: EncodedTable) -> dict[str, SettingRange]:
+def boosting_ranges(encoded: EncodedTable) -> dict[str, HyperparameterRange]:
     """Step size, sizes of trees, penalty, and shares of rows and columns."""
     ranges = {
-        "learning_rate": SettingRange(0.02, 0.2),
-        "max_leaf_nodes": SettingRange(4, 64, whole=True),
-        "min_samples_leaf": SettingRange(2, 50, whole=True),
-        "l2_regularization": SettingRange(1e-3, 10.0),
-        "max_features": SettingRange(0.2, 1.0),
-        "subsample": SettingRange(0.5, 1.0),
+        "learning_rate": HyperparameterRange(0.02, 0.2),
+        "max_leaf_nodes": HyperparameterRange(4, 64, whole=True),
+        "min_samples_leaf": HyperparameterRange(2, 50, whole=True),
+        "l2_regularization": HyperparameterRange(1e-3, 10.0),
+        "max_features": HyperparameterRange(0.2, 1.0),
+        "subsample": HyperparameterRange(0.5, 1.0),
     }
     if encoded.n_training < _MIN_STOPPING_ROWS:
-        ranges["max_iter"] = SettingRange(50, 500, whole=True)
+        ranges["max_iter"] = HyperparameterRange(50, 500, whole=True)
     return ranges
 
 

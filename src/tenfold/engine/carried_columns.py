@@ -105,7 +105,7 @@ class CarriedColumns:
 
     def array(self, i: int) -> np.ndarray:
         """Column number `i`, one entry per row."""
-        return self._whole()[i]
+        return self._undo_on_error()[i]
 
     def into(self, path: str | os.PathLike[str], i: int = 0) -> np.ndarray:
         """Write column number `i` to a `.npy` file and return the array, mapped from the file."""
@@ -113,7 +113,7 @@ class CarriedColumns:
             np.save(file, self.array(i))
         return np.load(path, mmap_mode="r")
 
-    def _whole(self) -> Any:
+    def _undo_on_error(self) -> Any:
         columns = self.read(0, self.storage.n_rows)
         if columns is None:
             kind = "were replaced by a later pass" if self.version else "of no pass yet"

@@ -59,11 +59,12 @@ def free_components(mdp: MDP) -> tuple[np.ndarray, np.ndarray]:
     return labels >= 0, kept.reshape(mdp.n_states, mdp.n_actions)
 
 
-def ending_actions(mdp: MDP, values: np.ndarray, best: np.ndarray) -> np.ndarray:
+def proper_policy(mdp: MDP, values: np.ndarray, best: np.ndarray) -> np.ndarray:
     """One of the best actions of each state, such that the process comes to its end.
 
-    Where nothing is to be gained any more it may also stay for nothing. From there on backwards, a
-    state takes an action that may lead to a state which has one already.
+    Policies that surely end are called proper (Bertsekas and Tsitsiklis, 1991). Where nothing is to
+    be gained any more, it may also stay for nothing. From there on backwards, a state takes an
+    action that may lead to a state which has one already.
     """
     policy, k = best.argmax(axis=1), mdp.n_actions
     free, stays = free_components(mdp)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.rl._end_components import ending_actions
+from tenfold.rl._end_components import proper_policy
 from tenfold.rl.base import Agent, state_numbers
 from tenfold.rl.mdp import MDP, plain_names
 from tenfold.rl.policies import greedy_policy, optimal_actions
@@ -102,7 +102,7 @@ def finish_plan(mdp: MDP, values: np.ndarray, discount: float) -> dict[str, Any]
     """
     q = mdp.action_values(values, discount)
     V, best = q.max(axis=1), optimal_actions(q)
-    policy = greedy_policy(q) if discount < 1 else ending_actions(mdp, V, best)
+    policy = greedy_policy(q) if discount < 1 else proper_policy(mdp, V, best)
     bounds = None
     if discount < 1:
         step = V - values

@@ -99,7 +99,7 @@ class PolicyIteration(Planner):
         first = mdp.available.argmax(axis=1) if self.initial_policy is None else self.initial_policy
         policy = mdp.check_policy(np.asarray(first)).astype(np.int64)
         if g == 1 and self.sweeps is None:
-            policy = _ending_policy(mdp, policy)
+            policy = _proper_policy(mdp, policy)
         exact = self.sweeps is None
         rests = free_components(mdp)[0] if g == 1 and exact else np.zeros(mdp.n_states, bool)
         V = np.full(mdp.n_states, lower_bound(mdp, g))
@@ -151,7 +151,7 @@ def _chain(mdp: MDP, policy: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
     return sparse.csr_array(goes_on @ P), np.where(rests, 0.0, r)
 
 
-def _ending_policy(mdp: MDP, policy: np.ndarray) -> np.ndarray:
+def _proper_policy(mdp: MDP, policy: np.ndarray) -> np.ndarray:
     """The policy, or one that ends or rests where it would go on forever."""
     if _find_ends(mdp, policy).all():
         return policy

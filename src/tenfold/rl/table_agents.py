@@ -219,7 +219,7 @@ class EpisodeTable:
         self.history["seconds"] += [perf_counter() - self.began] * len(results)
 
     @contextmanager
-    def _whole(self) -> Iterator[None]:
+    def _undo_on_error(self) -> Iterator[None]:
         """Episodes that are interrupted have not happened."""
         before = self.tables[0].copy(), self.tables[1].copy()
         try:
@@ -237,7 +237,7 @@ class EpisodeTable:
         if self.mdp is not None:
             arrays = world_arrays(self.mdp, agent.max_steps)
             episodes = (self.seed, first, how, levels)
-            with self._whole():
+            with self._undo_on_error():
                 compiled.run_episodes(
                     arrays, self.tables, self.memory, episodes, self.settings, self.rates, results
                 )
@@ -245,7 +245,7 @@ class EpisodeTable:
         done = 0
         try:
             for done in range(last - first):
-                with self._whole():
+                with self._undo_on_error():
                     results[done] = self._run_episode(first + done, how, float(levels[done]))
         except BaseException:
             self._record(results[:done])

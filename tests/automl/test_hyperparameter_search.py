@@ -9,7 +9,7 @@ from sklearn.datasets import make_friedman1
 
 import tenfold
 from tenfold.automl import candidate_runner as runner
-from tenfold.automl import settings_search
+from tenfold.automl import hyperparameter_search
 from tenfold.automl.candidates import select_candidates
 from tenfold.automl.feature_maps import EncodedTable
 from tenfold.automl.hyperparameter_tuner import (
@@ -18,14 +18,14 @@ from tenfold.automl.hyperparameter_tuner import (
     fit_tuned_on_all,
     tune_models,
 )
-from tenfold.automl.model_config import SettingRange
+from tenfold.automl.model_config import HyperparameterRange
 
 K = 5
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(settings_search, "_PATIENCE", 4)
+    monkeypatch.setattr(hyperparameter_search, "_PATIENCE", 4)
 
 
 def friedman(n=240):
@@ -46,7 +46,7 @@ def plain():
 @pytest.fixture(scope="module")
 def found():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(settings_search, "_PATIENCE", 4)
+        patch.setattr(hyperparameter_search, "_PATIENCE", 4)
         return learn()
 
 
@@ -56,12 +56,12 @@ def candidate(key):
 
 def test_values_of_a_range_are_spread_by_their_logarithms():
     rng = np.random.default_rng(0)
-    share = SettingRange(0.01, 100.0)
+    share = HyperparameterRange(0.01, 100.0)
     drawn = np.array([share.draw(rng) for _ in range(400)])
     assert drawn.min() >= 0.01
     assert drawn.max() <= 100
     assert 0.4 < np.mean(drawn < 1) < 0.6
-    leaves = SettingRange(4, 64, whole=True)
+    leaves = HyperparameterRange(4, 64, whole=True)
     assert {type(leaves.draw(rng)) for _ in range(5)} == {int}
     near = np.array([leaves.draw_near(64, rng, 0.1) for _ in range(100)])
     assert near.max() == 64
@@ -111,7 +111,7 @@ class Counting:
 
 
 def test_settings_that_are_behind_cost_a_fold_and_the_search_ends_without_progress(monkeypatch):
-    monkeypatch.setattr(settings_search, "is_far_behind", lambda *_: True)
+    monkeypatch.setattr(hyperparameter_search, "is_far_behind", lambda *_: True)
     counted = Counting(monkeypatch)
     study = learn()
     assert counted.folds == {"baseline": K, "boosting": K} | {f"boosting-{i}": 1 for i in range(4)}
@@ -156,9 +156,9 @@ def test_settings_are_far_behind_by_the_folds_that_are_done():
     def fold(score):
         return SimpleNamespace(scores={"r2": score})
 
-    assert not settings_search.is_far_behind([fold(0.48)], best, "r2")
-    assert settings_search.is_far_behind([fold(0.47)], best, "r2")
-    assert not settings_search.is_far_behind([fold(0.45), fold(0.65)], best, "r2")
+    assert not hyperparameter_search.is_far_behind([fold(0.48)], best, "r2")
+    assert hyperparameter_search.is_far_behind([fold(0.47)], best, "r2")
+    assert not hyperparameter_search.is_far_behind([fold(0.45), fold(0.65)], best, "r2")
 
 
 def queue(left, searched, ranges=None):
@@ -189,7 +189,7 @@ def test_a_candidate_that_will_be_searched_may_take_time_of_the_search():
 
 
 def test_a_table_that_is_not_small_needs_no_grid_before_the_search():
-    start = settings_search.start_with_defaults
+    start = hyperparameter_search.start_with_defaults
     few, many = np.zeros((900, 6)), np.zeros((1100, 6))
     for key in ("boosting", "forest", "kernel_svm"):
         plain = start(candidate(key))

@@ -19,7 +19,7 @@ from tenfold.automl.candidate_runner import FIT_ERRORS, CandidateRunner
 from tenfold.automl.candidates import CandidateModel
 from tenfold.automl.feature_maps import EncodedTable
 from tenfold.automl.fold_store import FoldResult
-from tenfold.automl.model_config import ModelConfig, SettingRange
+from tenfold.automl.model_config import HyperparameterRange, ModelConfig
 from tenfold.automl.result import Attempt
 
 _MIN_ROWS = 1_000  # training rows below which grids are cheap
@@ -32,7 +32,7 @@ _NEAR = 0.25  # width of a step near the best, as a fraction of a range
 
 
 @dataclass
-class SettingsSearch:
+class HyperparameterSearch:
     """Search for settings of one candidate.
 
     Attributes
@@ -49,7 +49,7 @@ class SettingsSearch:
 
     candidate: CandidateModel
     attempt: Attempt
-    ranges: dict[str, SettingRange]
+    ranges: dict[str, HyperparameterRange]
     origin: dict[str, Any]
     settings: dict[str, Any] | None = None
     tried: int = 0
@@ -88,7 +88,7 @@ class SettingsSearch:
 
 
 def _draw_setting(
-    values: SettingRange, known: float | None, rng: np.random.Generator, *, is_kept: bool
+    values: HyperparameterRange, known: float | None, rng: np.random.Generator, *, is_kept: bool
 ) -> float:
     """A value near a known one, or that itself; any value if none is known."""
     if known is None:
@@ -123,7 +123,7 @@ def fix_settings(candidate: CandidateModel, settings: dict[str, Any]) -> Candida
 
 def start_searches(
     runner: CandidateRunner, candidates: list[CandidateModel], attempts: list[Attempt]
-) -> list[SettingsSearch]:
+) -> list[HyperparameterSearch]:
     """Searches for the best of the candidates whose settings have ranges.
 
     Parameters
@@ -153,22 +153,22 @@ def start_searches(
 
 def _start_search(
     candidate: CandidateModel, attempt: Attempt, table: EncodedTable
-) -> SettingsSearch:
+) -> HyperparameterSearch:
     ranges: Any = candidate.find_ranges
     key = f"{candidate.key}-start"
     start = replace(candidate, key=key), replace(attempt, key=key)
     given = candidate.make_configs(table)[0].model.get_params() | attempt.params
     known = {name: given[name] for name in ranges(table)}
     origin = {name: value for name, value in known.items() if isinstance(value, int | float)}
-    return SettingsSearch(candidate, attempt, ranges(table), origin, finished=[start])
+    return HyperparameterSearch(candidate, attempt, ranges(table), origin, finished=[start])
 
 
-def run_searches(runner: CandidateRunner, searches: list[SettingsSearch]) -> None:
+def run_searches(runner: CandidateRunner, searches: list[HyperparameterSearch]) -> None:
     """Draw settings in turns until the time is up, or there is no progress."""
     if not searches:
         return
     titles = " and ".join(search.candidate.title for search in searches)
-    runner.callbacks.stage(f"Searching better settings of {titles}")
+    runner.callbacks.stage(f"Searching hyperparameters of {titles}")
     while active := [search for search in searches if _may_go_on(search, runner)]:
         _try_settings(min(active, key=lambda search: search.tried), runner)
     for search in searches:
@@ -177,12 +177,12 @@ def run_searches(runner: CandidateRunner, searches: list[SettingsSearch]) -> Non
     runner.callbacks.stage("Trying models")
 
 
-def _may_go_on(search: SettingsSearch, runner: CandidateRunner) -> bool:
+def _may_go_on(search: HyperparameterSearch, runner: CandidateRunner) -> bool:
     """Whether there was progress lately, and one fold fits into the time that is left."""
     return search.idle < _PATIENCE and runner.budget.left > search.fold_seconds
 
 
-def _try_settings(search: SettingsSearch, runner: CandidateRunner) -> None:
+def _try_settings(search: HyperparameterSearch, runner: CandidateRunner) -> None:
     """Evaluate the next settings fold by fold, and keep them if they are better, or nearly."""
     settings = search.draw(runner.seed)
     tuned = fix_settings(search.candidate, settings)
@@ -213,7 +213,7 @@ def is_far_behind(done: list[FoldResult], best: Attempt, metric: str) -> bool:
     return behind > _NEARLY_BEST * float(np.std(known, ddof=1))
 
 
-def _describe_search(search: SettingsSearch) -> str:
+def _describe_search(search: HyperparameterSearch) -> str:
     found = "none is better" if search.settings is None else "the best of them is kept"
     settings = "1 setting" if search.tried == 1 else f"{search.tried} settings"
     return (
