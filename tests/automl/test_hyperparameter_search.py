@@ -102,9 +102,10 @@ class Counting:
         self.folds, evaluate = {}, runner.CandidateRunner._evaluate_fold
 
         def count(run, candidate, fold):
-            if candidate.key == interrupted:
+            key = "-".join(candidate.key.split("-")[:2])  # without the hash of its settings
+            if key == interrupted:
                 raise KeyboardInterrupt
-            self.folds[candidate.key] = self.folds.get(candidate.key, 0) + 1
+            self.folds[key] = self.folds.get(key, 0) + 1
             return evaluate(run, candidate, fold)
 
         monkeypatch.setattr(runner.CandidateRunner, "_evaluate_fold", count)
@@ -138,6 +139,22 @@ def test_resumed_folds_are_not_run_again(monkeypatch, tmp_path, found):
     np.testing.assert_array_equal(
         again.attempt("boosting").scores, found.attempt("boosting").scores
     )
+
+
+def test_a_resumed_search_that_draws_other_settings_runs_their_folds(monkeypatch, tmp_path):
+    monkeypatch.setattr(runner.FoldStore, "remove", lambda _: None)
+    learn(output=tmp_path)
+    draw = hyperparameter_search.HyperparameterSearch.draw
+
+    def draw_others(search, seed):
+        return draw(search, seed) | {"learning_rate": 0.123}
+
+    monkeypatch.setattr(hyperparameter_search.HyperparameterSearch, "draw", draw_others)
+    counted = Counting(monkeypatch)
+    again = learn(output=tmp_path, resume=True)
+    assert counted.folds["boosting-0"] >= 1
+    assert "boosting" not in counted.folds
+    assert again.attempt("boosting").params.get("learning_rate", 0.123) == 0.123
 
 
 def test_an_ensemble_has_members_with_several_settings():

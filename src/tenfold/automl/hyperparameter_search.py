@@ -21,6 +21,7 @@ from tenfold.automl.feature_maps import EncodedTable
 from tenfold.automl.fold_store import FoldResult
 from tenfold.automl.model_config import HyperparameterRange, ModelConfig
 from tenfold.automl.result import Attempt
+from tenfold.callbacks.fingerprint import digest
 
 _MIN_ROWS = 1_000  # training rows below which grids are cheap
 _MAX_SEARCHED = 2  # candidates whose settings are searched
@@ -28,6 +29,7 @@ _PATIENCE = 10  # settings in a row without progress, after which a search ends
 _MAX_BEHIND = 2.0  # standard deviations of the folds behind the best: not searched
 _NEARLY_BEST = 0.25  # standard deviations of the folds behind the best: of use to an ensemble
 _MAX_MEMBERS = 3  # settings that are kept for an ensemble, beside the best
+_KEY_LETTERS = 12  # of the hash of settings
 _NEAR = 0.25  # width of a step near the best, as a fraction of a range
 
 
@@ -187,6 +189,7 @@ def _try_settings(search: HyperparameterSearch, runner: CandidateRunner) -> None
     settings = search.draw(runner.seed)
     tuned = fix_settings(search.candidate, settings)
     named = replace(tuned, key=f"{search.candidate.key}-{search.tried}")
+    stored = replace(tuned, key=f"{named.key}-{_hash_settings(settings)}")
     metric = runner.scoring.tuning
     done: list[FoldResult] = []
     search.tried, search.idle = search.tried + 1, search.idle + 1
@@ -194,7 +197,7 @@ def _try_settings(search: HyperparameterSearch, runner: CandidateRunner) -> None
         while len(done) < runner.folds.k:
             if runner.budget.left < search.fold_seconds:
                 return
-            done.append(runner.run_fold(named, len(done)))
+            done.append(runner.run_fold(stored, len(done)))
             search.seconds, search.n_folds = search.seconds + done[-1].seconds, search.n_folds + 1
             if is_far_behind(done, search.attempt, metric):
                 return
@@ -204,6 +207,11 @@ def _try_settings(search: HyperparameterSearch, runner: CandidateRunner) -> None
     if np.mean([result.scores[metric] for result in done]) > search.attempt.others[metric].mean():
         search.attempt = runner.make_attempt(tuned, done, None)
         search.settings, search.idle = settings, 0
+
+
+def _hash_settings(settings: dict[str, Any]) -> str:
+    """Part of the key of stored folds: in a resumed study the same draw may give others."""
+    return digest(settings).rpartition(":")[2][:_KEY_LETTERS]
 
 
 def is_far_behind(done: list[FoldResult], best: Attempt, metric: str) -> bool:
