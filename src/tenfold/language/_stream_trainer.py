@@ -14,7 +14,7 @@ import numpy as np
 from tenfold.language.next_symbol_network import NextSymbolNetwork, step_scores, window_gradient
 from tenfold.math.links import log_softmax
 from tenfold.neural._minibatch import BatchGradient, PartWorkers
-from tenfold.neural._thresholds import SMALL_PART_ROWS
+from tenfold.neural._thresholds import MIN_PART_SYMBOLS, SMALL_PART_ROWS
 from tenfold.neural._training import apply_step, check_finite, record_epoch
 from tenfold.neural._training_config import StoppingRule, TrainingConfig, TrainingState
 from tenfold.neural.layers.base import LayerStates, PassContext
@@ -52,6 +52,15 @@ class Lanes(NamedTuple):
             return cls(lanes, window, steps, 0, symbols - window)
         length = symbols // lanes
         return cls(lanes, window, -(-length // window), length, symbols - lanes * length)
+
+    @property
+    def part_rows(self) -> int:
+        """Windows of a part, of which each thread takes its share.
+
+        A state goes through a window symbol by symbol, so that products are as high as a part has
+        windows. Without one all symbols of a part make one product: a few windows are enough.
+        """
+        return SMALL_PART_ROWS if self.length else max(MIN_PART_SYMBOLS // self.window, 1)
 
     def windows(
         self, stream: np.ndarray, step: int, seed: list[int]
@@ -112,7 +121,7 @@ class StreamTrainer:
         self.network, self.stream, self.held_out = network, stream, held_out
         self.config, self.stopping, self.lanes, self.seed = config, stopping, lanes, seed
         self.steps = count_steps(lanes, stopping.epochs, max_steps)
-        self.workers = PartWorkers(config.part_rows or SMALL_PART_ROWS)
+        self.workers = PartWorkers(config.part_rows or lanes.part_rows)
 
     def train(self, training: TrainingState) -> until_converged[StreamState]:
         """Train epoch by epoch; parameters are changed in place."""

@@ -8,6 +8,8 @@ benchmarks/networks.py that exercise a constant; no sweep over values is recorde
 # 32-64-128") and large dense networks, of small dense networks. Large parts make large matrix
 # products, small ones occupy more threads.
 SMALL_PART_ROWS, MEDIUM_PART_ROWS, LARGE_PART_ROWS = 32, 64, 128
+# Symbols of a part of windows that attention takes as a whole ("transformer-4x128").
+MIN_PART_SYMBOLS = 1024
 # Weights of a dense network from which half a batch pays for a thread ("MLP 784-512-10").
 MIN_SHARED_WEIGHTS = 200_000
 # Seconds of work in a batch that pay for waking helper threads ("CNN 32-64-128", "LSTM 28 x 28").
