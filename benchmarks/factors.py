@@ -77,9 +77,9 @@ def nmf(name: str, *, quick: bool) -> dict[str, Callable[[], float]]:
     fixed: dict[str, Any] = {**parameters, "tol": 0.0, "random_state": 0}
     start = decomposition.NMF(**{**fixed, "init": "nndsvda", "max_iter": 1})
     W = quiet(start.fit_transform, X)
-    given = {"W": W, "H": start.components_}
 
     def fit(make: Any, max_iter: int) -> Any:
+        given = {"W": W.copy(), "H": start.components_.copy()}  # the peer changes its start
         return quiet(make(**fixed, init="custom", max_iter=max_iter).fit, X, **given)
 
     peers = fit(decomposition.NMF, NMF_ITERATIONS)

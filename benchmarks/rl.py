@@ -296,8 +296,8 @@ def steps(width: int) -> tuple[Callable[[], Any], Callable[[], Any], Callable[[]
 
     from tenfold import DeepQ
     from tenfold.neural.layers.dense import Dense
+    from tenfold.rl._deep_q_run import DeepRun
     from tenfold.rl.control_worlds import CartPole
-    from tenfold.rl.deep_q import DeepRun
 
     layers = (Dense(width, "relu"), Dense(width, "relu"))
     agent = DeepQ(layers=layers, warmup=10**6, n_episodes=60, gradient_steps=100, random_state=0)
@@ -327,7 +327,10 @@ def steps(width: int) -> tuple[Callable[[], Any], Callable[[], Any], Callable[[]
             torch.nn.utils.clip_grad_norm_(online.parameters(), 10)
             optimizer.step()
 
-    return learner.train, theirs, lambda: [0.0, 0.0]
+    def ours() -> None:
+        learner.train(0, learner.steps, 100)
+
+    return ours, theirs, lambda: [0.0, 0.0]
 
 
 def tables(side: int) -> tuple[Callable[[], Any], Callable[[], Any], Callable[[], list[float]]]:
