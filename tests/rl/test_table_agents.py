@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import tenfold
-from tenfold import MDP, SARSA, PolicyIteration, QLearning, ValueIteration
+from tenfold import MDP, SARSA, PolicyGradient, PolicyIteration, QLearning, ValueIteration
 from tenfold.optim.schedules import ConstantRate, PowerDecay
 from tenfold.report.policy_pictures import draw_policy
 from tenfold.rl import (
@@ -379,7 +379,7 @@ def test_wrong_worlds_and_settings():
     with pytest.raises(TypeError, match="a ndarray is no process"):
         ValueIteration().fit(np.eye(2))
     with pytest.raises(ValueError, match="is a file, no environment"):
-        SARSA().fit("moves.csv")
+        PolicyGradient().fit("moves.csv")
     with pytest.raises(TypeError, match="is no world"):
         QLearning().fit(3.0)
     with pytest.raises(ValueError, match="trace_decay goes with"):

@@ -147,7 +147,7 @@ CLASS_TAGS: dict[str, str] = {
     "random_padding": "tenfold.neural.augmentation.RandomPadding",
     "rational_quadratic_kernel": "tenfold.kernel.stationary.RationalQuadratic",
     "rbf_kernel": "tenfold.kernel.stationary.RBF",
-    "replay": "tenfold.rl.deep_q.Replay",
+    "replay": "tenfold.rl._deep_q_run.Replay",
     "reshape": "tenfold.neural.layers.reshape.Reshape",
     "rms_prop": "tenfold.optim.optimizers.RMSProp",
     "rnn": "tenfold.neural.layers.recurrent.Rnn",

@@ -72,12 +72,12 @@ def sweep_parts(starts, after, weight, own, values, policy, order, ends, positio
         change = 0.0
         for i in range(size):
             s = order[low + i] if forward else order[low + size - 1 - i]
-            best = -np.inf
+            best, chosen = -np.inf, policy[s]
             for a in range(k):
                 q = _backup(s, a, starts, after, weight, own, values)
-                if q > best:
-                    best = q
-                    policy[s] = a
+                is_better = q > best  # no branch: which action is best cannot be foreseen
+                best, chosen = q if is_better else best, a if is_better else chosen
+            policy[s] = chosen
             change = max(change, abs(best - values[s]))
             values[s] = best
         spent += size

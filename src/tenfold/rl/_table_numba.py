@@ -232,11 +232,54 @@ def run_episodes(world, tables, memory, episodes, settings, rates, results):
 def replay_moves(tables, moves, settings, rates, seed):
     """Learn from logged moves, one after the other."""
     rule, discount = settings[0], settings[1]
-    states, actions, rewards, after, ends = moves
+    states, actions, rewards, after, follow, ends = moves
     for i in range(len(states)):
         part = 1 if len(tables[0]) == 2 and uniform(seed, i) < 0.5 else 0
         worth = 0.0
         if not ends[i]:
-            worth = next_value(tables, after[i], 0, rule, part)
+            worth = next_value(tables, after[i], follow[i], rule, part)
         target = rewards[i] + discount * worth
         update_pair(tables, states[i], actions[i], target, rates, part)
+
+
+@njit(cache=True, nogil=True)
+def linear_value(theta, features, i, a, is_joint):
+    """Q of observation i and action a."""
+    row, part = (0, a) if is_joint else (a, 0)
+    total = 0.0
+    for j in range(theta.shape[1]):
+        total += theta[row, j] * features[i, part, j]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def replay_linear_moves(theta, features, moves, rates, discount, n_actions):
+    """Q-learning with linear values from logged moves, one after the other.
+
+    Parameters
+    ----------
+    theta : (n_actions, n_features) array; (1, n_features) for features of both
+    features : (n_observations, 1, n_features) array; (n_observations, n_actions, n_features)
+    moves : observations, actions, rewards, next observations, whether they ended
+    rates : learning rate of each move
+
+    Returns
+    -------
+    float
+        Mean absolute error of the targets.
+    """
+    seen, actions, rewards, after, ends = moves
+    is_joint, errors = len(theta) < n_actions, 0.0
+    for i in range(len(seen)):
+        worth = 0.0
+        if not ends[i]:
+            worth = linear_value(theta, features, after[i], 0, is_joint)
+            for b in range(1, n_actions):
+                worth = max(worth, linear_value(theta, features, after[i], b, is_joint))
+        a = actions[i]
+        error = rewards[i] + discount * worth - linear_value(theta, features, seen[i], a, is_joint)
+        row, part = (0, a) if is_joint else (a, 0)
+        for j in range(theta.shape[1]):
+            theta[row, j] += rates[i] * error * features[seen[i], part, j]
+        errors += abs(error)
+    return errors / len(seen)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base.estimator import fit_context
 from tenfold.engine.hooks import record_value
+from tenfold.engine.validation import format_names
 
 if TYPE_CHECKING:
     from tenfold.rl.episodes import Evaluation
@@ -30,8 +31,20 @@ class Agent(BaseEstimator):
 
     @property
     def takes_names(self) -> bool:
-        """Whether states and actions are names, not numbers; `states_`, `actions_` list them."""
+        """Whether actions, and states of tables, are names; `states_`, `actions_` list them."""
         return False
+
+    def name_actions(self, numbers: np.ndarray) -> np.ndarray:
+        """Actions by their names, if the agent has learned them from a table of moves."""
+        return np.array(self.actions_)[numbers] if self.takes_names else numbers
+
+    def assert_same_actions(self, n_actions: int) -> None:
+        """Raise an error if actions that were learned from a table are not those of a world."""
+        if self.takes_names and self.actions_ != list(range(n_actions)):
+            raise ValueError(
+                f"the agent learned the actions {format_names(self.actions_)} from a table of "
+                f"moves, the world has the numbers 0 to {n_actions - 1}"
+            )
 
     if TYPE_CHECKING:
 
@@ -120,6 +133,11 @@ class Agent(BaseEstimator):
         self._validate_params()
         with fit_context(self):
             yield
+
+    def _forget(self) -> None:
+        """Remove what was learned before."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
 
     def draw_seed(self) -> int:
         """The seed of the episodes, from `random_state`."""

@@ -11,7 +11,7 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.io.table_opener import open_table
 from tenfold.rl._transitions import from_lists
-from tenfold.rl.mdp import MDP, plain_names
+from tenfold.rl.mdp import MDP
 from tenfold.rl.moves import as_booleans, as_numbers, column_codes, move_columns
 
 _UNVISITED = ("stay", "optimistic", "missing")
@@ -246,7 +246,7 @@ def sample_moves(mdp: MDP, n: int, policy: Any = None, random_state: int = 0) ->
         [_pick(t.probability[i:j], x) + i for i, j, x in zip(first, last, u, strict=True)]
     )
     ends = t.ends[move] | mdp.terminal[t.next_state[move]]
-    states, actions = plain_names(mdp.states), plain_names(mdp.actions)
+    states, actions = mdp.state_names, mdp.action_names
     return {
         "state": [states[i] for i in s],
         "action": [actions[i] for i in a],

@@ -3,60 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold._compiled.dot_product import LANES
 from tenfold.base._sklearn import Interval
 from tenfold.engine.hooks import end_loop, record_loop_state, report_objective, resume_loop
 from tenfold.neural._fused_mlp import activation_code
-from tenfold.neural._fused_optimizers import step_constants
 from tenfold.neural.layers.dense import Dense
 from tenfold.neural.network import (
     build_network,
     check_params,
     flatten_params,
-    unflatten_params,
 )
-from tenfold.optim.optimizers import Adam
-from tenfold.optim.schedules import Schedule, as_schedule
-from tenfold.rl import _deep_q_numba as deep
-from tenfold.rl import _table_numba as compiled
-from tenfold.rl._random_numba import draw_index, episode_seed, uniform
+from tenfold.optim.schedules import Schedule
+from tenfold.rl._deep_q_run import HISTORY, DeepNetwork, DeepRun, Replay
 from tenfold.rl.base import Agent
 from tenfold.rl.environment import as_environment, count_actions
-from tenfold.rl.episodes import check_reward
 from tenfold.rl.exploration import EpsilonGreedy
-from tenfold.rl.observations import ObservationEncoder
+from tenfold.rl.moves import LoggedMoves, is_move_table, read_moves
+from tenfold.rl.observations import ObservationEncoder, number_observations
 
 _DEFAULT_EXPLORATION = EpsilonGreedy(1.0, 0.04, 0.5)
 _DEFAULT_LAYERS = (Dense(128, "relu"), Dense(128, "relu"))
-_HISTORY = ("return", "length", "loss")
-_ADAM = Adam()
-_REPLAY_STREAM = 0xBA7C4  # tells the draws of moves from those of actions
-
-
-class Replay(NamedTuple):
-    """Moves that a network learns from; new ones replace the oldest.
-
-    Attributes
-    ----------
-    seen, after : (capacity, n_features) float32 arrays
-    action : (capacity,) array
-    reward : (capacity,) float32 array
-    ended : (capacity,) bool array
-        Whether the episode terminated with the move; a cut is no end.
-    """
-
-    seen: np.ndarray
-    action: np.ndarray
-    reward: np.ndarray
-    after: np.ndarray
-    ended: np.ndarray
 
 
 class DeepQ(Agent):
@@ -110,7 +81,10 @@ class DeepQ(Agent):
     n_episodes_, n_steps_, n_updates_ : int
         Episodes, moves and gradient steps.
     history_ : dict
-        Of each episode "return", "length" and mean "loss".
+        Of each episode "return", "length" and mean "loss"; of each pass over a table of moves its
+        mean "pass_loss".
+    actions_ : list
+        Names of the actions of a table of moves.
 
     See Also
     --------
@@ -193,18 +167,51 @@ class DeepQ(Agent):
         self.random_state, self.verbose = random_state, verbose
 
     def fit(self, world: Any, y: Any = None) -> Self:
-        """Learn from `n_episodes` episodes.
+        """Learn from `n_episodes` episodes, or from a table of moves that somebody made.
 
         Parameters
         ----------
-        world : MDP, environment, or name for `gymnasium.make`
-            With actions that are numbers from 0 on.
+        world : MDP, environment, name for `gymnasium.make`; or table or file of moves
+            Of worlds, actions are numbers from 0 on. Moves have the columns state, action, reward,
+            next_state (for several numbers state_0, state_1, ..., next_state_0, ...) and, if need
+            be, terminated. Batches are drawn from all of them, as many in each of `n_episodes`
+            passes as the moves fill.
         y : ignored
         """
         del y
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+        if is_move_table(world):
+            with self._work_context():
+                return self._fit_moves(read_moves(world))
+        self._forget()
         return self.partial_fit(world, self.n_episodes)
+
+    @property
+    def takes_names(self) -> bool:
+        """Whether actions are those of a table of moves, listed in `actions_`."""
+        return hasattr(self, "actions_")
+
+    def _fit_moves(self, log: LoggedMoves) -> Self:
+        """Passes over logged moves in random batches."""
+        n = len(log.action)
+        together = np.concatenate([log.seen, log.after])
+        different, codes = number_observations(together)
+        encoder = ObservationEncoder.make_for_log(self.features, together)
+        encoder.assert_small(max(len(codes), self.replay_size), np.float32)
+        X = np.array([encoder(seen) for seen in different.tolist()], dtype=np.float32)[codes]
+        self._forget()
+        self.encoder_ = encoder
+        self._build(len(log.actions))
+        self.actions_ = log.actions
+        run = DeepRun(self, None)
+        run.replay = Replay(X[:n], log.action, log.reward.astype(np.float32), X[n:], log.ended)
+        losses: list[float] = []
+        try:
+            run.replay_log(self.n_episodes, losses)
+        finally:  # Ctrl-C keeps what is learned
+            run.replay = self.replay_  # of episodes to come
+            run.store()
+            self.history_["pass_loss"] = np.array(losses)
+        return self
 
     def partial_fit(self, world: Any, episodes: int) -> Self:
         """Go on for some episodes: the result is that of one fit over all of them, to the bit.
@@ -217,6 +224,7 @@ class DeepQ(Agent):
         with self._work_context():
             self.exploration.check()
             env = as_environment(world, self.max_steps)
+            self.assert_same_actions(count_actions(env.action_space))
             if not hasattr(self, "params_"):
                 self._begin(env)
             run = DeepRun(self, env)
@@ -233,9 +241,12 @@ class DeepQ(Agent):
         return self
 
     def _begin(self, env: Any) -> None:
-        k = count_actions(env.action_space)
-        self.seed_ = self.draw_seed()
         self.encoder_ = ObservationEncoder.make(self.features, env)
+        self._build(count_actions(env.action_space))
+
+    def _build(self, k: int) -> None:
+        """Random weights of a network for k actions, and nothing remembered."""
+        self.seed_ = self.draw_seed()
         layers = [*self.layers, Dense(k)]
         for number, layer in enumerate(layers):
             if activation_code(layer) is None:
@@ -254,7 +265,7 @@ class DeepQ(Agent):
         self.target_ = flatten_params(self.params_)
         self.moments_ = np.zeros((2, size), np.float32)
         self.n_episodes_ = self.n_steps_ = self.n_updates_ = 0
-        self.history_ = {name: np.zeros(0) for name in _HISTORY}
+        self.history_ = {name: np.zeros(0) for name in HISTORY}
 
     def _check_learned(self) -> None:
         """Raise an error if the arrays of a file do not fit each other."""
@@ -295,152 +306,4 @@ class DeepQ(Agent):
         observations : list
             As the world gives them.
         """
-        return self.action_values(observations).argmax(axis=1)
-
-
-class DeepNetwork:
-    """Sizes of a network as compiled code takes them, and its work space."""
-
-    def __init__(self, agent: Any) -> None:
-        widths = [*agent.network_.shape, *(shape[0] for shape in agent.network_.shapes)]
-        codes = [activation_code(layer) for layer in agent.network_.layers]
-        sizes = np.array([(p + 1) * q for p, q in pairwise(widths)])
-        self.network = (np.array(widths), np.array(codes), np.cumsum(sizes) - sizes)
-        self.per_row = int(widths[0] + 3 * sum(widths[1:]) + 2)
-
-    def values(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """Values of actions of the rows of X."""
-        out = np.zeros((len(X), int(self.network[0][-1])), np.float32)
-        space = np.zeros(self.per_row * len(X), np.float32)
-        rows = np.arange(len(X))
-        deep.forward_rows(
-            np.ascontiguousarray(X).ravel(), rows, theta, self.network, space, out.ravel()
-        )
-        return out
-
-
-class DeepRun:
-    """A fit under way: weights, moves, and the episodes that change them."""
-
-    def __init__(self, agent: DeepQ, env: Any) -> None:
-        self.agent, self.env = agent, env
-        self.theta = flatten_params(agent.params_)
-        self.target, self.moments = agent.target_.copy(), agent.moments_.copy()
-        self.replay = Replay(*(part.copy() for part in agent.replay_))
-        self.episodes, self.steps = agent.n_episodes_, agent.n_steps_
-        self.updates = agent.n_updates_
-        self.history = {name: agent.history_[name].tolist() for name in _HISTORY}
-        self.sizes = DeepNetwork(agent)
-        batch = agent.batch_size
-        k = int(self.sizes.network[0][-1])
-        self.work = (
-            np.zeros(self.sizes.per_row * batch, np.float32),
-            np.zeros(-(-len(self.theta) // LANES) * LANES, np.float32),  # whole vectors
-            np.zeros(batch * (k + 1), np.float32),
-            np.zeros(3, np.float32),
-        )
-        self.options = np.array(
-            [agent.discount, agent.double, agent.huber, agent.clip_norm], np.float32
-        )
-        self.known: dict[str, np.ndarray] = {}
-        self.schedule = as_schedule(agent.learning_rate)
-        self.single = np.zeros(k, np.float32), np.zeros(1, np.int64), np.zeros(k)
-
-    def play(self) -> None:
-        """One episode of learning; its luck depends on seed and number alone."""
-        agent, number = self.agent, self.episodes
-        own = int(episode_seed(agent.seed_, number))
-        luck = int(episode_seed(own, compiled.AGENT_STREAM))
-        level = float(agent.exploration.levels(number, number + 1, agent.n_episodes)[0])
-        x = self._encode(self.env.reset(seed=own)[0])
-        total, t, ends, losses = 0.0, 0, False, []
-        while not ends:
-            a = self._choose(x, level, uniform(luck, t))
-            seen, reward, terminated, truncated, _ = self.env.step(a)
-            t += 1
-            reward = check_reward(reward, t, own)
-            total += reward
-            after = self._encode(seen)
-            self._remember(x, a, reward, after, bool(terminated))
-            if self.steps >= agent.warmup and self.steps % agent.train_every == 0:
-                losses.append(self.train())
-            x = after
-            ends = bool(terminated or truncated or t >= agent.max_steps)
-        self.episodes += 1
-        for name, value in zip(_HISTORY, (total, t, np.mean(losses or [0.0])), strict=True):
-            self.history[name].append(float(value))
-
-    def _encode(self, seen: Any) -> np.ndarray:
-        encode = self.agent.encoder_
-        if not isinstance(seen, str):
-            return encode(seen).astype(np.float32)
-        if seen not in self.known:
-            self.known[seen] = encode(seen).astype(np.float32)
-        return self.known[seen]
-
-    def _choose(self, x: np.ndarray, level: float, u: float) -> int:
-        out, row, chances = self.single
-        deep.forward_rows(x, row, self.theta, self.sizes.network, self.work[0], out)
-        q = out.astype(np.float64)
-        counts = np.ones(len(q), np.int64)
-        how = type(self.agent.exploration).code
-        compiled.action_probabilities(q, counts, how, level, chances)
-        return int(draw_index(chances, u))
-
-    def _remember(self, x: Any, a: int, reward: float, after: Any, ended: bool) -> None:
-        i = self.steps % self.agent.replay_size
-        r = self.replay
-        r.seen[i], r.action[i], r.reward[i], r.after[i], r.ended[i] = x, a, reward, after, ended
-        self.steps += 1
-
-    def train(self) -> float:
-        """Some gradient steps; the target network is renewed between them."""
-        agent, r = self.agent, self.replay
-        n, batch = agent.gradient_steps, agent.batch_size
-        full = min(self.steps, agent.replay_size)
-        seed = int(episode_seed(agent.seed_ ^ _REPLAY_STREAM, self.steps))
-        rows = np.random.Generator(np.random.Philox(key=seed)).integers(0, full, n * batch)
-        replay = (r.seen.reshape(-1), r.action, r.reward, r.after.reshape(-1), r.ended)
-        losses, done = np.zeros(n), 0
-        thetas, moments = (self.theta, self.target), (self.moments[0], self.moments[1])
-        while done < n:
-            some = min(n - done, agent.target_every - self.updates % agent.target_every)
-            steps = range(self.updates + 1, self.updates + 1 + some)
-            rates = [step_constants(_ADAM, t, self.schedule(t), np.float32) for t in steps]
-            own = rows[done * batch : (done + some) * batch]
-            deep.train_steps(
-                replay, own, batch, thetas, moments, self.sizes.network, np.array(rates),
-                self.options, self.work, losses[done : done + some],
-            )  # fmt: skip
-            done, self.updates = done + some, self.updates + some
-            if self.updates % agent.target_every == 0:
-                self.target[:] = self.theta
-        return float(losses.mean())
-
-    def state(self) -> tuple:
-        """All that the next episode depends on."""
-        counts = np.array([self.episodes, self.steps, self.updates])
-        history = tuple(np.array(self.history[name], dtype=np.float64) for name in _HISTORY)
-        weights = (self.theta.copy(), self.target.copy(), self.moments.copy())
-        return (*weights, tuple(part.copy() for part in self.replay), counts, history)
-
-    def resume(self, saved: tuple[int, tuple]) -> None:
-        """Take over the state of a checkpoint, if there is one."""
-        done, state = saved
-        if done:
-            self.theta, self.target, self.moments, replay, counts, history = state
-            self.replay = Replay(*replay)
-            self.episodes, self.steps, self.updates = (int(n) for n in counts)
-            self.history = {n: c.tolist() for n, c in zip(_HISTORY, history, strict=True)}
-
-    def store(self) -> None:
-        """Give what is learned to the agent."""
-        agent: Any = self.agent
-        agent.params_ = unflatten_params(self.theta, agent.params_)
-        agent.target_, agent.moments_, agent.replay_ = self.target, self.moments, self.replay
-        agent.n_episodes_, agent.n_steps_, agent.n_updates_ = (
-            self.episodes,
-            self.steps,
-            self.updates,
-        )
-        agent.history_ = {name: np.array(self.history[name]) for name in _HISTORY}
+        return self.name_actions(self.action_values(observations).argmax(axis=1))

@@ -10,7 +10,7 @@ import numpy as np
 from tenfold.model_selection.confidence_intervals import ConfidenceInterval
 from tenfold.rl._random_numba import episode_seed
 from tenfold.rl.environment import as_environment
-from tenfold.rl.mdp import MDP, plain_names
+from tenfold.rl.mdp import MDP
 
 
 class Move(NamedTuple):
@@ -82,35 +82,53 @@ class NamedAgent:
 
     Parameters
     ----------
-    agent : fitted agent with `states_` and `actions_`
+    agent : fitted agent with `actions_`; with `states_` too if it learned states by their names
     mdp : MDP
     """
 
     def __init__(self, agent: Any, mdp: MDP) -> None:
-        self.agent, self.names = agent, plain_names(mdp.states)
-        self.numbers = {name: i for i, name in enumerate(agent.states_)}
-        self.actions = {name: i for i, name in enumerate(plain_names(mdp.actions))}
+        self.agent, self.names = agent, mdp.state_names
+        states = getattr(agent, "states_", None)
+        if states is not None and _are_numbers(states, mdp.state_names, mdp.n_states):
+            self.names = list(range(mdp.n_states))
+        self.numbers = None if states is None else {name: i for i, name in enumerate(states)}
+        known = mdp.action_names
+        if _are_numbers(agent.actions_, known, mdp.n_actions):
+            known = list(range(mdp.n_actions))
+        self.actions = {name: i for i, name in enumerate(known)}
         unknown = [name for name in agent.actions_ if name not in self.actions]
         if unknown:
             raise ValueError(f"the world has no action {unknown[0]!r}, which the agent may take")
 
     def act(self, observation: Any, memory: Any = None, rng: Any = None) -> tuple[Any, Any]:
         """The action for one state of the process, and the memory of the agent."""
+        by_name = self.agent.takes_names
+        action, memory = self.agent.act(self._known_state(observation), memory, rng)
+        return self.actions[action if by_name else self.agent.actions_[int(action)]], memory
+
+    def _known_state(self, observation: Any) -> Any:
+        """The state as the agent knows it."""
+        if self.numbers is None:
+            return observation
         name = self.names[int(observation)]
         if name not in self.numbers:
             raise ValueError(f"the agent does not know state {name!r} of this world: see states_")
-        by_name = self.agent.takes_names
-        action, memory = self.agent.act(name if by_name else self.numbers[name], memory, rng)
-        return self.actions[action if by_name else self.agent.actions_[int(action)]], memory
+        return name if self.agent.takes_names else self.numbers[name]
+
+
+def _are_numbers(learned: Any, names: list, size: int) -> bool:
+    """Whether what was learned are numbers of states or actions, which have other names."""
+    return not set(learned) & set(names) and set(learned) <= set(range(size))
 
 
 def match_names(agent: Any, world: Any) -> Any:
     """The agent, which sees the states of a process under the names that it has learned."""
     mdp, states = getattr(world, "mdp", world), getattr(agent, "states_", None)
-    if states is None or not isinstance(mdp, MDP):
+    takes_names = getattr(agent, "takes_names", False)
+    if not isinstance(mdp, MDP) or (states is None and not takes_names):
         return agent
-    names = plain_names(mdp.states), plain_names(mdp.actions)
-    is_same = not agent.takes_names and names == (states, agent.actions_)
+    names = mdp.state_names, mdp.action_names
+    is_same = not takes_names and names == (states, agent.actions_)
     return agent if is_same else NamedAgent(agent, mdp)
 
 

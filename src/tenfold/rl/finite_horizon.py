@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.base._sklearn import Interval
 from tenfold.rl.base import Agent, state_numbers
 from tenfold.rl.episodes import Evaluation
-from tenfold.rl.mdp import MDP, plain_names
+from tenfold.rl.mdp import MDP
 from tenfold.rl.planner import as_mdp
 from tenfold.rl.policies import greedy_policy
 
@@ -84,7 +84,7 @@ class FiniteHorizon(Agent):
                 q[t] = mdp.action_values(values[t - 1], self.discount)
                 values[t], policy[t] = q[t].max(axis=1), greedy_policy(q[t])
         self.values_, self.q_, self.policy_ = values, q, policy
-        self.states_, self.actions_ = plain_names(mdp.states), plain_names(mdp.actions)
+        self.states_, self.actions_ = mdp.state_names.copy(), mdp.action_names.copy()
         return self
 
     def predict(self, observations: Any, steps_left: int | None = None) -> np.ndarray:

@@ -16,6 +16,7 @@ from tenfold.rl._table_numba import AGENT_STREAM
 from tenfold.rl.base import Agent
 from tenfold.rl.environment import as_environment
 from tenfold.rl.episodes import Move, play
+from tenfold.rl.moves import Demonstrations, is_move_table, read_demonstrations
 from tenfold.rl.observations import ObservationEncoder
 
 
@@ -45,6 +46,14 @@ def demonstrate(
     actor = as_actor(expert)
     seeds = [int(episode_seed(random_state, e)) for e in range(episodes)]
     return [list(play(actor, env, seed, max_steps)) for seed in seeds]
+
+
+def _join_episodes(episodes: list[list[Move]]) -> Demonstrations:
+    """Moves of episodes, one after the other."""
+    moves = [move for episode in episodes for move in episode]
+    seen: Any = [move.observation for move in moves]
+    is_first = [number == 0 for episode in episodes for number in range(len(episode))]
+    return Demonstrations(seen, np.array([m.action for m in moves]), np.array(is_first))
 
 
 class FunctionActor:
@@ -135,30 +144,43 @@ class BehavioralCloning(Agent):
         self.classifier, self.features = classifier, features
         self.previous_action, self.window = previous_action, window
 
-    def fit(self, episodes: list[list[Move]], world: Any) -> Self:
+    def fit(self, episodes: Any, world: Any = None) -> Self:
         """Learn from episodes of an expert.
 
         Parameters
         ----------
-        episodes : list of lists of Move
-            Of `demonstrate`.
+        episodes : list of lists of Move; or table or file
+            Of `demonstrate`. A table has the columns state, action (for several numbers state_0,
+            state_1, ..., action_0, ...); episode, or terminated and truncated, tell where episodes
+            begin.
         world : MDP, environment, or name for `gymnasium.make`
-            Tells what observations are.
+            Tells what observations are; a table can do without.
         """
         self._validate_params()
-        if not any(episodes):
+        if is_move_table(episodes):
+            log = read_demonstrations(episodes)
+        elif not any(episodes):
             raise ValueError("there are no moves to imitate")
-        self.encoder_ = ObservationEncoder.make(self.features, as_environment(world))
-        self.actions_ = np.unique([move.action for moves in episodes for move in moves], axis=0)
-        X, y = [], []
-        for moves in episodes:
-            memory = None
-            for move in moves:
-                x, memory = self._see(move.observation, memory)
-                X.append(x)
-                y.append(move.action)
-                memory = (*memory[:1], move.action)
-        return self._learn(np.array(X), np.array(y))
+        elif world is None:
+            raise TypeError("give the world too: it tells what the observations of episodes are")
+        else:
+            log = _join_episodes(episodes)
+        if world is None:
+            self.encoder_ = ObservationEncoder.make_for_log(self.features, np.asarray(log.seen))
+        else:
+            self.encoder_ = ObservationEncoder.make(self.features, as_environment(world))
+        self.actions_ = np.unique(log.action, axis=0)
+        X, memory = [], None
+        for seen, action, is_first in zip(*log, strict=True):
+            x, memory = self._see(seen, None if is_first else memory)
+            X.append(x)
+            memory = (*memory[:1], action)
+        return self._learn(np.array(X), np.asarray(log.action))
+
+    @property
+    def takes_names(self) -> bool:
+        """Whether the actions are words, as in a table of moves; `actions_` lists them."""
+        return hasattr(self, "actions_") and self.actions_.dtype.kind in "OU"
 
     def _learn(self, X: np.ndarray, y: np.ndarray) -> Self:
         model: Any = clone(self.classifier)

@@ -18,7 +18,9 @@ from tenfold.rl.base import Agent
 from tenfold.rl.environment import as_environment, count_actions
 from tenfold.rl.episodes import check_reward
 from tenfold.rl.exploration import EpsilonGreedy
-from tenfold.rl.observations import ObservationEncoder
+from tenfold.rl.moves import LoggedMoves, is_move_table, read_moves
+from tenfold.rl.observations import ObservationEncoder, number_observations
+from tenfold.rl.table_agents import schedule_rates
 
 _DEFAULT_EXPLORATION = EpsilonGreedy()
 
@@ -45,13 +47,13 @@ class LinearQ(Agent):
         one observation. None: an indicator for each state number, or the numbers of an array.
     joint_features : callable, optional
         ``joint_features(observation, action)`` gives features of both, with one weight vector for
-        all actions; in place of `features`.
+        all actions; in place of `features`. Actions of a table of moves come by their names.
     learning_rate : float or schedule
         :math:`\alpha` of the t-th step.
     exploration : EpsilonGreedy or Boltzmann
         How actions are chosen while learning.
     n_episodes : int
-        Episodes of a fit.
+        Episodes of a fit; passes over a table of moves.
     max_steps : int
         After which an episode is cut. A cut is no end: the last state keeps its worth.
     random_state : int, RandomState or None
@@ -63,7 +65,10 @@ class LinearQ(Agent):
     theta_ : (n_actions, n_features) array; (1, n_features) with joint features
     n_episodes_, n_steps_ : int
     history_ : dict
-        Of each episode "return", "length" and the mean absolute "error" of its targets.
+        Of each episode "return", "length" and the mean absolute "error" of its targets; of each
+        pass over a table of moves its "pass_error".
+    actions_ : list
+        Names of the actions of a table of moves.
 
     See Also
     --------
@@ -112,18 +117,78 @@ class LinearQ(Agent):
         self.random_state, self.verbose = random_state, verbose
 
     def fit(self, world: Any, y: Any = None) -> Self:
-        """Learn from `n_episodes` episodes.
+        """Learn from `n_episodes` episodes, or from a table of moves that somebody made.
 
         Parameters
         ----------
-        world : MDP, environment, or name for `gymnasium.make`
-            With actions that are numbers from 0 on.
+        world : MDP, environment, name for `gymnasium.make`; or table or file of moves
+            Of worlds, actions are numbers from 0 on. Moves have the columns state, action, reward,
+            next_state (for several numbers state_0, state_1, ..., next_state_0, ...) and, if need
+            be, terminated; they are learned from in their order, `n_episodes` times.
         y : ignored
         """
         del y
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+        if is_move_table(world):
+            with self._work_context():
+                return self._fit_moves(read_moves(world))
+        self._forget()
         return self.partial_fit(world, self.n_episodes)
+
+    @property
+    def takes_names(self) -> bool:
+        """Whether actions are those of a table of moves, listed in `actions_`."""
+        return hasattr(self, "actions_")
+
+    def _fit_moves(self, log: LoggedMoves) -> Self:
+        """Passes over logged moves."""
+        k, n = len(log.actions), len(log.action)
+        together = np.concatenate([log.seen, log.after])
+        different, codes = number_observations(together)
+        self._forget()
+        self.encoder_ = None
+        if self.joint_features is None:
+            self.encoder_ = ObservationEncoder.make_for_log(self.features, together)
+            self.encoder_.assert_small(len(different), np.float64)
+        self.n_actions_, self.actions_, self.seed_ = k, log.actions, self.draw_seed()
+        features = np.array([self._feature_rows(seen) for seen in different.tolist()])
+        theta = np.zeros((k if self.joint_features is None else 1, features.shape[2]))
+        moves = (codes[:n], log.action, log.reward, codes[n:], log.ended)
+        done, state = resume_loop((theta, features, moves))
+        errors = np.zeros(self.n_episodes)
+        if done:
+            theta, errors[:done] = state
+        number = done
+        try:
+            for number in range(done, self.n_episodes):
+                theta, errors[number] = self._replay(theta, features, moves, number)
+                record_loop_state(number + 1, lambda w=theta, m=number + 1: (w, errors[:m]))
+            number = self.n_episodes
+        finally:  # Ctrl-C keeps what is learned
+            end_loop()
+            self.theta_ = theta
+            self.n_episodes_, self.n_steps_ = 0, number * n
+            self.history_ = {name: np.zeros(0) for name in ("return", "length", "error")}
+            self.history_["pass_error"] = errors[:number]
+        return self
+
+    def _replay(
+        self, theta: np.ndarray, features: np.ndarray, moves: tuple, number: int
+    ) -> tuple[np.ndarray, float]:
+        """Weights after one more pass over logged moves, and its mean absolute error."""
+        n, new = len(moves[0]), theta.copy()
+        rates = schedule_rates(
+            as_schedule(self.learning_rate), number * n + 1, (number + 1) * n + 1
+        )
+        error = compiled.replay_linear_moves(
+            new, features, moves, rates, float(self.discount), self.n_actions_
+        )
+        if not np.isfinite(new).all():
+            raise ValueError(
+                f"values are not finite after pass {number + 1} over the moves: standardize the "
+                "columns, or lower learning_rate"
+            )
+        report_objective(error)
+        return new, error
 
     def partial_fit(self, world: Any, episodes: int) -> Self:
         """Go on for some episodes: the result is that of one fit over all of them, to the bit.
@@ -137,6 +202,7 @@ class LinearQ(Agent):
             self.exploration.check()
             env = as_environment(world, self.max_steps)
             k = count_actions(env.action_space)
+            self.assert_same_actions(k)
             if not hasattr(self, "theta_"):
                 self._begin(env, k)
             first, target = self.n_episodes_, self.n_episodes_ + episodes
@@ -175,7 +241,8 @@ class LinearQ(Agent):
             if observation not in known:
                 known[observation] = self.encoder_(observation)[None]
             return known[observation]
-        rows = [np.atleast_1d(self.joint_features(observation, a)) for a in range(self.n_actions_)]
+        actions = self.actions_ if self.takes_names else range(self.n_actions_)
+        rows = [np.atleast_1d(self.joint_features(observation, a)) for a in actions]
         return np.asarray(rows, dtype=np.float64)
 
     def _action_values(self, x: np.ndarray) -> np.ndarray:
@@ -222,7 +289,7 @@ class LinearQ(Agent):
         self.n_episodes_, self.n_steps_ = number + 1, steps
         news = (total, float(t), errors / t)
         names = ("return", "length", "error")
-        self.history_ = {
+        self.history_ |= {
             n: np.append(self.history_[n], v) for n, v in zip(names, news, strict=True)
         }
 
@@ -236,7 +303,7 @@ class LinearQ(Agent):
             self.theta_, episodes, steps, columns = state
             self.n_episodes_, self.n_steps_ = int(episodes), int(steps)
             names = ("return", "length", "error")
-            self.history_ = dict(zip(names, columns, strict=True))
+            self.history_ |= dict(zip(names, columns, strict=True))
 
     def action_values(self, observations: Any) -> np.ndarray:
         """Q of each observation and action.
@@ -257,4 +324,4 @@ class LinearQ(Agent):
         observations : list
             As the world gives them.
         """
-        return self.action_values(observations).argmax(axis=1)
+        return self.name_actions(self.action_values(observations).argmax(axis=1))

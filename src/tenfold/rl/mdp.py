@@ -267,6 +267,16 @@ class MDP:
         return cls.from_transitions(*read.explore(start, states))
 
     @cached_property
+    def state_names(self) -> list[Any]:
+        """Names of the states as numbers and text."""
+        return plain_names(self.states)
+
+    @cached_property
+    def action_names(self) -> list[Any]:
+        """Names of the actions as numbers and text."""
+        return plain_names(self.actions)
+
+    @cached_property
     def planning(self) -> Planning:
         """Expected rewards, and the transitions after which the process goes on."""
         return planning_arrays(self.transitions, self.terminal)

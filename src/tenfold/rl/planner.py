@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.rl._end_components import proper_policy
 from tenfold.rl.base import Agent, state_numbers
-from tenfold.rl.mdp import MDP, plain_names
+from tenfold.rl.mdp import MDP
 from tenfold.rl.policies import greedy_policy, optimal_actions
 
 
@@ -57,7 +57,7 @@ class Planner(Agent):
                     self.converged_ = False
                 raise
         self._set_learned(learned)
-        self.states_, self.actions_ = plain_names(mdp.states), plain_names(mdp.actions)
+        self.states_, self.actions_ = mdp.state_names.copy(), mdp.action_names.copy()
         if not learned["converged_"]:
             warnings.warn(
                 f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations: "

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval
 from tenfold.engine.hooks import end_loop, record_loop_state, report_objective, resume_loop
+from tenfold.engine.validation import format_names
 from tenfold.optim.schedules import ConstantRate, PowerDecay, Schedule, as_schedule, known_tail
 from tenfold.rl import _table_numba as compiled
 from tenfold.rl._random_numba import episode_seed, uniform
@@ -26,6 +27,7 @@ from tenfold.rl.environment import (
 )
 from tenfold.rl.episodes import check_reward
 from tenfold.rl.mdp import MDP
+from tenfold.rl.moves import LoggedMoves, column_codes, is_move_table, read_moves
 from tenfold.rl.observations import as_state_number
 from tenfold.rl.policies import greedy_policy
 
@@ -54,20 +56,38 @@ class TableAgent(Agent):
     _learned_shapes = {"q_": "n m", "tables_": "_ n m", "visits_": "n m", "policy_": "n"}
 
     def fit(self, world: Any, y: Any = None, *, optimal_q: Any = None) -> Self:
-        """Learn from `n_episodes` episodes.
+        """Learn from `n_episodes` episodes, or from a table of moves that somebody made.
 
         Parameters
         ----------
-        world : MDP, environment, or name for `gymnasium.make`
-            With states and actions that are numbers from 0 on. `QLearning` also takes a table or a
-            file of moves: columns state, action, reward, next_state, terminated, by default.
+        world : MDP, environment, name for `gymnasium.make`; or table or file of moves
+            Of worlds, states and actions are numbers from 0 on. Moves have the columns state,
+            action, reward, next_state and, if need be, terminated and truncated; they are learned
+            from in their order, `n_episodes` times. `SARSA` takes the action of the next row for
+            the next one, and leaves out moves of which it is not known.
         y : ignored
         optimal_q : array of shape (n_states, n_actions), optional
             What should be found; its largest distance goes into `history_`.
         """
         del y
+        if is_move_table(world):
+            with self._work_context():
+                self._check_settings()
+                return self._fit_moves(read_moves(world))
         self._forget()
         return self.partial_fit(world, self.n_episodes, optimal_q=optimal_q)
+
+    def _fit_moves(self, log: LoggedMoves) -> Self:
+        """Passes over logged moves."""
+        moves, states = number_moves(self, log)
+        self._forget()
+        table = EpisodeTable(self, (len(states), len(log.actions)))
+        try:
+            table.replay(moves, self.n_episodes)
+        finally:  # Ctrl-C keeps what is learned
+            table.store(self)
+            self.states_, self.actions_ = states, log.actions
+        return self
 
     def partial_fit(self, world: Any, episodes: int, *, optimal_q: Any = None) -> Self:
         """Go on for some episodes: the result is that of one fit over all of them, to the bit.
@@ -81,6 +101,13 @@ class TableAgent(Agent):
         with self._work_context():
             self._check_settings()
             table = EpisodeTable(self, world)
+            n, k = table.tables[1].shape
+            self.assert_same_actions(k)
+            if self.takes_names and self.states_ != list(range(n)):
+                raise ValueError(
+                    f"the agent learned the states {format_names(self.states_)} from a table of "
+                    f"moves, the world has the numbers 0 to {n - 1}"
+                )
             try:
                 table.run(episodes, optimal_q)
             finally:  # Ctrl-C keeps what is learned
@@ -92,11 +119,6 @@ class TableAgent(Agent):
         visits = getattr(self, "visits_", None)
         if visits is not None and (visits.dtype.kind != "i" or (visits < 0).any()):
             raise ValueError("visits_ holds something else than counts")
-
-    def _forget(self) -> None:
-        """Remove what was learned before."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
 
     def _check_settings(self) -> None:
         self.exploration.check()
@@ -135,7 +157,7 @@ class TableAgent(Agent):
         check_is_fitted(self, "q_")
         if self.takes_names:
             numbers = number_names(observations, self.states_)
-            return np.array(self.actions_)[self.policy_[numbers]]
+            return self.name_actions(self.policy_[numbers])
         numbers = number_parts(observations, getattr(self, "observation_sizes_", ()))
         return self.policy_[state_numbers(numbers, len(self.q_))]
 
@@ -209,6 +231,24 @@ class EpisodeTable:
                     self._measure(target)
                 report_objective(float(results[:, 0].mean()))
                 record_loop_state(len(self.history["return"]) - first, self._loop_state)
+        finally:
+            end_loop()
+
+    def replay(self, moves: tuple[np.ndarray, ...], passes: int) -> None:
+        """Learn from logged moves, one after the other, some times over."""
+        states, actions = moves[:2]
+        q, visits = self.tables[:2]
+        most = int(np.bincount(states * visits.shape[1] + actions).max())  # visits of a pass
+        done, state = resume_loop((q.copy(), visits.copy(), moves))
+        if done:
+            q[:], visits[:] = state
+        try:
+            for number in range(done, passes):
+                self.extend_rates((number + 1) * most + 1)
+                with self._undo_on_error():
+                    seed = int(episode_seed(self.seed, number))
+                    compiled.replay_moves(self.tables, moves, self.settings, self.rates, seed)
+                record_loop_state(number + 1, lambda: (q.copy(), visits.copy()))
         finally:
             end_loop()
 
@@ -331,6 +371,38 @@ class EpisodeTable:
             agent.history_["q_error_episode"] = np.array(self.error_episodes)
 
 
+def number_moves(agent: TableAgent, log: LoggedMoves) -> tuple[tuple[np.ndarray, ...], list]:
+    """Logged moves with numbers of states, and the names of these.
+
+    The moves are states, actions, rewards, next states, next actions, and whether they ended.
+    """
+    if log.seen.ndim > 1:
+        raise ValueError(
+            f"{type(agent).__name__} takes moves with one column 'state'; LinearQ and DeepQ take "
+            "several numbers"
+        )
+    if agent.n_steps > 1 or agent.trace_decay is not None:
+        raise ValueError("moves of a table are learned from one by one: n_steps=1, no traces")
+    if agent.update_rule == compiled.EXPECTED_SARSA:
+        raise ValueError(
+            "a table of moves does not tell the probabilities of actions: set expected=False, or "
+            "take QLearning"
+        )
+    (s, after), states = column_codes([log.seen, log.after])
+    moves = (s, log.action, log.reward, after)
+    follow, is_known = log.next_actions()
+    if agent.update_rule == compiled.SARSA:
+        if not is_known.any():
+            raise ValueError(
+                "no row begins in the state in which the one before it ended: SARSA needs the "
+                "moves of episodes in their order, QLearning does not"
+            )
+    else:
+        is_known = np.ones(len(s), bool)
+    moves = (*moves, follow, log.ended.astype(np.int64))
+    return tuple(np.ascontiguousarray(part[is_known]) for part in moves), states
+
+
 def number_parts(observations: Any, sizes: tuple[int, ...]) -> Any:
     """Observations of several parts as state numbers, the last part changing fastest."""
     if len(sizes) < 2:
@@ -367,14 +439,20 @@ def number_names(observations: Any, names: list) -> np.ndarray:
 
 def visit_rates(schedule: Schedule, first: int, last: int) -> np.ndarray:
     """Learning rates of the visits first, ..., last - 1; checked."""
-    t = np.arange(first, last)
-    if isinstance(schedule, ConstantRate | PowerDecay):
-        rate: Any = schedule
-        rates = np.broadcast_to(np.asarray(rate(t.astype(np.float64))), t.shape)
-    else:
-        rates = np.array([schedule(int(visit)) for visit in t], dtype=np.float64)
+    rates = schedule_rates(schedule, first, last)
     bad = ~((rates >= 0) & (rates <= 1))
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
-        raise ValueError(f"learning_rate({t[at]}) is {rates[at]:g}: expected numbers from 0 to 1")
+        raise ValueError(
+            f"learning_rate({first + at}) is {rates[at]:g}: expected numbers from 0 to 1"
+        )
     return rates
+
+
+def schedule_rates(schedule: Schedule, first: int, last: int) -> np.ndarray:
+    """Learning rates of the steps first, ..., last - 1."""
+    t = np.arange(first, last)
+    if isinstance(schedule, ConstantRate | PowerDecay):
+        rate: Any = schedule
+        return np.broadcast_to(np.asarray(rate(t.astype(np.float64))), t.shape)
+    return np.array([schedule(int(step)) for step in t], dtype=np.float64)

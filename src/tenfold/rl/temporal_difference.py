@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from tenfold.optim.schedules import PowerDecay, Schedule
 from tenfold.rl import _table_numba as compiled
-from tenfold.rl._random_numba import episode_seed
 from tenfold.rl.exploration import EpsilonGreedy
-from tenfold.rl.moves import as_booleans, as_numbers, column_codes, open_moves
-from tenfold.rl.table_agents import TABLE_CONSTRAINTS, EpisodeTable, TableAgent
+from tenfold.rl.table_agents import TABLE_CONSTRAINTS, TableAgent
 
 _DEFAULT_RATE = PowerDecay(delta=0.8)
 _DEFAULT_EXPLORATION = EpsilonGreedy()
@@ -41,7 +37,7 @@ class QLearning(TableAgent):
     exploration : EpsilonGreedy, Boltzmann or UpperConfidence
         How actions are chosen while learning, from `tenfold.rl`.
     n_episodes : int
-        Episodes of a fit.
+        Episodes of a fit; passes over a table of moves.
     max_steps : int
         After which an episode is cut. A cut is no end: the last state keeps its worth.
     double : bool
@@ -123,55 +119,6 @@ class QLearning(TableAgent):
         self.n_episodes, self.max_steps, self.double = n_episodes, max_steps, double
         self.n_steps, self.trace_decay, self.initial_q = n_steps, trace_decay, initial_q
         self.random_state, self.verbose = random_state, verbose
-
-    def fit(self, world: Any, y: Any = None, *, optimal_q: Any = None) -> Self:
-        """Learn from episodes, or from a table of moves that somebody made.
-
-        Parameters
-        ----------
-        world : MDP, environment, name for `gymnasium.make`; or table or file of moves
-            Moves have the columns state, action, reward, next_state, terminated; they are learned
-            from in their order, `n_episodes` times.
-        y : ignored
-        optimal_q : array of shape (n_states, n_actions), optional
-            What should be found; its largest distance goes into `history_`.
-        """
-        if _is_table(world):
-            with self._work_context():
-                self._check_settings()
-                return self._fit_table(world)
-        return super().fit(world, y, optimal_q=optimal_q)
-
-    def _fit_table(self, table: Any) -> Self:
-        """Passes over logged moves."""
-        if self.n_steps > 1 or self.trace_decay is not None:
-            raise ValueError("moves of a table are learned from one by one: n_steps=1, no traces")
-        cells = open_moves(table, ["state", "action", "reward", "next_state"], ["terminated"])
-        (s, after), states = column_codes([cells["state"], cells["next_state"]])
-        (a,), actions = column_codes([cells["action"]])
-        ends = np.zeros_like(s)
-        if "terminated" in cells:
-            ends = as_booleans(cells["terminated"], "terminated").astype(np.int64)
-        reward = as_numbers(cells["reward"], "reward")
-        self._forget()
-        log = EpisodeTable(self, (len(states), len(actions)))
-        log.extend_rates(self.n_episodes * int(np.bincount(s * len(actions) + a).max()) + 1)
-        moves = (s, a, reward, after, ends)
-        for sweep in range(self.n_episodes):
-            seed = int(episode_seed(log.seed, sweep))
-            compiled.replay_moves(log.tables, moves, log.settings, log.rates, seed)
-        log.store(self)
-        self.states_, self.actions_ = states, actions
-        return self
-
-
-def _is_table(world: Any) -> bool:
-    """Whether this is a table of moves: a path of a file, a data frame, a dict of columns."""
-    if isinstance(world, os.PathLike | dict):
-        return True
-    if isinstance(world, str):
-        return Path(world).suffix != "" or Path(world).exists()
-    return hasattr(world, "columns") or hasattr(world, "column_names")
 
 
 class SARSA(TableAgent):

@@ -16,7 +16,6 @@ from tenfold.engine.hooks import report_objective
 from tenfold.optim.convergence import until_converged
 from tenfold.rl import _planning_numba as compiled
 from tenfold.rl._end_components import check_undiscounted
-from tenfold.rl._transitions import pair_numbers
 from tenfold.rl.mdp import MDP
 from tenfold.rl.planner import Planner, finish_plan, lower_bound, residual_history
 
@@ -234,8 +233,7 @@ def order_parts(
 
     SciPy numbers the parts so that edges lead to parts of smaller or equal numbers.
     """
-    owner = pair_numbers(starts) // n_actions
-    edges = (np.ones(len(after), np.int8), (owner, after))
+    edges = (np.ones(len(after), np.int8), after, starts[::n_actions])
     graph = sparse.csr_array(edges, shape=(n_states, n_states))
     _, labels = connected_components(graph, directed=True, connection="strong")
     order = np.argsort(labels, kind="stable")
