@@ -95,7 +95,9 @@ def write(title: str, section: str, order: list[str]) -> None:
     kept = {part.splitlines()[0]: f"## {part}\n" for part in parts} | {title: section}
     unfinished = RESULTS.with_name(f".{RESULTS.name}.{os.getpid()}.part")
     try:
-        unfinished.write_text("\n".join([HEAD, *(kept[name] for name in order if name in kept)]))
+        known = [name for name in order if name in kept]
+        others = [name for name in kept if name not in order]  # such as "Learning from tables"
+        unfinished.write_text("\n".join([HEAD, *(kept[name] for name in known + others)]))
         os.replace(unfinished, RESULTS)
     finally:
         unfinished.unlink(missing_ok=True)
