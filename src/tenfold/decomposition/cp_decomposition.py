@@ -216,6 +216,7 @@ class CPDecomposition(ClassNamePrefixFeaturesOutMixin, Transformer):
     ) -> tuple[Factors, float, dict[str, Any]]:
         """Passes until the error falls no more: factors of the other modes, error, report."""
         scale = counts.squares or 1.0
+        rounding = 10 * np.finfo(rows.dtype).eps * scale  # of errors, differences of squares
         state = (start, np.inf)
         loop = until_converged(state, tol=self.tol * scale, max_iter=self.max_iter)
         for factors, previous in loop:
@@ -223,6 +224,8 @@ class CPDecomposition(ClassNamePrefixFeaturesOutMixin, Transformer):
             s = rows.total(tensor_sums, cells, self.non_negative)
             following = update_factors(s, factors, self.non_negative)
             error = squared_error(counts.squares, s, following)
+            if previous < error <= previous + rounding:  # least squares: no step rises
+                error = previous
             loop.update((normalize(following), error), objective=error, change=previous - error)
         factors, error = loop.state
         return factors, float(error), loop.report
