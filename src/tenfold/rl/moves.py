@@ -92,7 +92,7 @@ def read_moves(table: Any) -> LoggedMoves:
     (action,), actions = column_codes([cells["action"]])
     ended, cut = (_flags(cells, name, len(action)) for name in ("terminated", "truncated"))
     reward = as_numbers(cells["reward"], "reward")
-    seen, later = _joined(cells, states), _joined(cells, after)
+    seen, later = _join_columns(cells, states), _join_columns(cells, after)
     if (seen.dtype == object) != (later.dtype == object):
         raise ValueError(
             "of the columns 'state' and 'next_state' one holds words and the other numbers"
@@ -109,7 +109,7 @@ def read_demonstrations(table: Any) -> Demonstrations:
     source = open_table(table)
     states, actions = (_numbered_columns(source.names, n) for n in ("state", "action"))
     cells = open_moves(source, [*states, *actions], ["episode", "terminated", "truncated"])
-    seen, action = _joined(cells, states), _joined(cells, actions)
+    seen, action = _join_columns(cells, states), _join_columns(cells, actions)
     is_first = np.zeros(len(seen), bool)
     is_first[0] = True
     for name in ("terminated", "truncated"):
@@ -140,7 +140,7 @@ def _numbered_columns(names: Any, stem: str) -> list[str]:
     return numbered
 
 
-def _joined(cells: dict[str, np.ndarray], names: list[str]) -> np.ndarray:
+def _join_columns(cells: dict[str, np.ndarray], names: list[str]) -> np.ndarray:
     """One column as it is, whole numbers as such; numbered ones as rows of numbers."""
     if names[0] in ("state", "next_state", "action"):
         values = cells[names[0]]
