@@ -203,6 +203,16 @@ def test_bad_sequences_are_refused_in_words():
         CRF().fit([["a", "b"]], [["x", None]])
     with pytest.raises(ValueError, match="values of features"):
         CRF().fit([[{"a": np.inf}, {"b": 1}]], [["x", "y"]])
+    with pytest.raises(TypeError, match=r"feature 'a' is a number, .* not NoneType"):
+        CRF().fit([[{"a": None}]], [["x"]])
+    with pytest.raises(TypeError, match="X is a list of sequences, not NoneType"):
+        CRF().fit(None, y)
+    with pytest.raises(TypeError, match="y is a list of sequences, not NoneType"):
+        CRF().fit(X, None)
+    with pytest.raises(TypeError, match=r"X\[1\] is a sequence, .* not NoneType"):
+        CRF().fit([["a"], None], [["x"], ["y"]])
+    with pytest.raises(TypeError, match=r"y\[0\] is a sequence, .* not int"):
+        CRF().fit([["a"]], [5])
     model = CRF(max_iter=3).fit(X, y)
     with pytest.raises(TypeError, match="a text is no list"):
         model.predict("a text")

@@ -267,6 +267,11 @@ def test_symbols_of_any_kind_and_odd_pairs():
     assert draws[0] == draws[1]
     with pytest.raises(ValueError, match="no pairs"):
         EncoderDecoder().fit([], [])
+    with pytest.raises(ValueError, match="no pairs to score"):
+        model.score([], [])
+    for targets in ("", ["", ""], [[], []]):
+        with pytest.raises(ValueError, match="all targets are empty"):
+            EncoderDecoder().fit(["a"] * max(len(targets), 1), targets)
     with pytest.raises(ValueError, match="method"):
         model.predict([[1]], method="best")
     with pytest.raises(ValueError, match="attention=False"):

@@ -420,8 +420,9 @@ def test_a_long_sample_of_a_transformer_is_that_of_the_chain_rule():
 @pytest.mark.parametrize("name", MODELS)
 def test_empty_and_tiny_documents(name):
     for documents in ([], [""], "", ["", ""]):
-        with pytest.raises(ValueError, match="no symbols"):
-            fitted(name, documents)
+        for boundaries in (False, True):
+            with pytest.raises(ValueError, match="no symbols"):
+                fitted(name, documents, boundaries=boundaries)
     for text in ("a", "aaaa"):
         model = fitted(name, text, unknown=False)
         assert model.symbols_ == ["a"]

@@ -303,12 +303,28 @@ def test_scores_that_are_no_probabilities_have_no_perplexity():
             call(["a b"])
 
 
-@pytest.mark.parametrize("documents", [[], [""], [[]]])
-def test_empty_documents(documents):
-    if documents:  # an empty document is its end
-        assert NGramModel(2).fit(documents).symbols_ == ["<unk>", "<end>"]
+@pytest.mark.parametrize("min_count", [1, [1, 2]])
+@pytest.mark.parametrize("boundaries", [False, True])
+@pytest.mark.parametrize("documents", ["", " \n\t", [], [""], [[]], ["", " "]])
+def test_documents_without_symbols_are_refused(documents, boundaries, min_count):
+    model = NGramModel(2, boundaries=boundaries, min_count=min_count)
     with pytest.raises(ValueError, match="no symbols"):
-        NGramModel(2, boundaries=False).fit(documents)
+        model.fit(documents)
+
+
+@pytest.mark.parametrize("text", ["", "\n \n"])
+def test_files_without_symbols_are_refused(tmp_path, text):
+    path = tmp_path / "text.txt"
+    path.write_text(text)
+    with pytest.raises(ValueError, match="no symbols"):
+        NGramModel(2).fit(path)
+
+
+def test_an_empty_document_among_others_is_its_end():
+    model = NGramModel(2, smoothing="none").fit(["a", ""])
+    assert model.next_symbol_table("") == [("<end>", 0.5), ("a", 0.5)]
+    parts = NGramModel(2, smoothing="none").fit(["a"]).partial_fit([""])
+    assert parts.next_symbol_table("") == model.next_symbol_table("")
 
 
 def test_one_text_is_one_document_and_a_file_without_boundaries_one_stream(tmp_path):

@@ -101,7 +101,7 @@ class NetworkLanguageModel(LanguageModel):
             self._fit_tokenizer(documents)
         with fit_context(self):
             stream = read_stream(self, documents)
-            if len(stream) == self.n_documents_:  # beginnings alone
+            if len(stream) == self.n_documents_ * (1 + self.boundaries):  # no more than bounds
                 raise ValueError("there are no symbols: the documents are empty")
             self._check_same_stream(stream)
             self._train(stream, again=again)

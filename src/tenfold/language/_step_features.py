@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import Any
 
@@ -55,6 +55,20 @@ def _is_table(sequence: Any) -> bool:
     )
 
 
+def list_sequences(sequences: Any, name: str) -> list[Any]:
+    """Sequences as a list; `name` is what an error calls them."""
+    if not isinstance(sequences, Iterable):
+        raise TypeError(f"{name} is a list of sequences, not {type(sequences).__name__}")
+    found = list(sequences)
+    for number, sequence in enumerate(found):
+        if not hasattr(sequence, "__len__"):
+            raise TypeError(
+                f"{name}[{number}] is a sequence, one element for each step, not "
+                f"{type(sequence).__name__}"
+            )
+    return found
+
+
 class StepFeatures:
     """Reads sequences; columns are numbers of arrays, or named features.
 
@@ -76,7 +90,7 @@ class StepFeatures:
         """A matrix (n_steps, n_features), sparse for named features, and offsets of sequences."""
         if isinstance(X, str):
             raise TypeError("a text is no list of sequences: give lists of tokens, as in the fit")
-        sequences = list(X)
+        sequences = list_sequences(X, "X")
         if not sequences:
             raise ValueError("there are no sequences")
         lengths = [len(sequence) for sequence in sequences]
@@ -126,7 +140,7 @@ class StepFeatures:
             found = token_features(sequence, place)
         if isinstance(found, Mapping):
             return {
-                **{k: float(v) for k, v in found.items() if not isinstance(v, str)},
+                **{k: _feature_number(k, v) for k, v in found.items() if not isinstance(v, str)},
                 **{f"{k}={v}": 1.0 for k, v in found.items() if isinstance(v, str)},
             }
         if isinstance(found, str) or not hasattr(found, "__iter__"):
@@ -135,3 +149,13 @@ class StepFeatures:
                 f"{type(found).__name__}"
             )
         return dict.fromkeys(map(str, found), 1.0)
+
+
+def _feature_number(name: Any, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"feature {name!r} is a number, a truth value or a text, not {type(value).__name__}: "
+            "leave it out where it is missing"
+        ) from None

@@ -23,7 +23,7 @@ from tenfold.language._label_chain import (
     infer_labels,
     score_paths,
 )
-from tenfold.language._step_features import StepFeatures
+from tenfold.language._step_features import StepFeatures, list_sequences
 from tenfold.neural._minibatch import BatchGradient, PartWorkers
 from tenfold.neural.network import flatten_params, unflatten_params
 from tenfold.optim.convergence import until_converged
@@ -157,8 +157,7 @@ class CRF(BaseEstimator):
         self._validate_params()
         reader = StepFeatures(self.features)
         matrix, offsets = reader.read(X)
-        labels = [label for sequence in y for label in sequence]
-        _check_lengths(offsets, y)
+        labels = [label for sequence in _list_labels(offsets, y) for label in sequence]
         self.classes_ = sort_symbols(set(labels))
         numbers = {label: number for number, label in enumerate(self.classes_)}
         targets = np.array([numbers[label] for label in labels], np.int64)
@@ -258,9 +257,8 @@ class CRF(BaseEstimator):
             Sequences and labels.
         """
         scores, offsets = self._scores(X)
-        _check_lengths(offsets, y)
         numbers = {label: number for number, label in enumerate(self.classes_)}
-        labels = [label for sequence in y for label in sequence]
+        labels = [label for sequence in _list_labels(offsets, y) for label in sequence]
         unknown = [label for label in labels if label not in numbers]
         if unknown:
             raise ValueError(f"the label {unknown[0]!r} did not occur in the fit")
@@ -277,10 +275,10 @@ class CRF(BaseEstimator):
             Sequences and labels.
         """
         predictions = self.predict(X)
-        _check_lengths(np.cumsum([0, *map(len, predictions)]), y)
+        wanted = _list_labels(np.cumsum([0, *map(len, predictions)]), y)
         pairs = [
             (a, b)
-            for one, other in zip(predictions, y, strict=True)
+            for one, other in zip(predictions, wanted, strict=True)
             for a, b in zip(one, other, strict=True)
         ]
         return float(np.mean([a == b for a, b in pairs]))
@@ -355,12 +353,15 @@ def _perceptron_step(
     return len(wrong)
 
 
-def _check_lengths(offsets: np.ndarray, y: Any) -> None:
-    if len(y) != len(offsets) - 1:
-        raise ValueError(f"there are {len(offsets) - 1} sequences and {len(y)} of labels")
-    for number, (length, sequence) in enumerate(zip(np.diff(offsets), y, strict=True)):
+def _list_labels(offsets: np.ndarray, y: Any) -> list[Any]:
+    """Sequences of labels, as many and as long as those that begin at `offsets`."""
+    labels = list_sequences(y, "y")
+    if len(labels) != len(offsets) - 1:
+        raise ValueError(f"there are {len(offsets) - 1} sequences and {len(labels)} of labels")
+    for number, (length, sequence) in enumerate(zip(np.diff(offsets), labels, strict=True)):
         if len(sequence) != length:
             raise ValueError(
                 f"sequence {number} has {length} steps and {len(sequence)} labels: each step needs "
                 "one"
             )
+    return labels

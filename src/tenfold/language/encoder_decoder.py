@@ -213,6 +213,8 @@ class EncoderDecoder(BaseEstimator):
         reader = SourceReader(self.unit, self.tokenizer, arrays=self.encoder is not None)
         writer = TargetReader(self.unit, self.tokenizer)
         pairs = Pairs(reader.learn(X), writer.learn(y))
+        if len(writer.symbols) == 1:  # the end
+            raise ValueError("all targets are empty: there is nothing to learn to write")
         self.source_symbols_, self.target_symbols_ = reader.symbols, writer.symbols
         self.joins_text_ = writer.is_text
         self.source_shape_ = pairs.source_shape
@@ -385,7 +387,9 @@ class EncoderDecoder(BaseEstimator):
         """
         predictions = self.predict(X)
         wanted = [self._join_symbols(symbols) for symbols in self._writer().split(y)]
-        if len(wanted) != len(predictions) or not wanted:
+        if not predictions:
+            raise ValueError("there are no pairs to score")
+        if len(wanted) != len(predictions):
             raise ValueError(f"there are {len(predictions)} sources and {len(wanted)} targets")
         pairs = zip(predictions, wanted, strict=True)
         return float(np.mean([found == each for found, each in pairs]))

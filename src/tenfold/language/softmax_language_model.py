@@ -242,8 +242,6 @@ class SoftmaxLanguageModel(CountedLanguageModel):
         return model
 
     def _set_counts(self, symbols: list[Any], table: NgramCounts, documents: int) -> None:
-        if table.counts.sum() == (documents if self.boundaries else 0):  # ends alone
-            raise ValueError("there are no symbols: the documents are empty")
         numbered = self._number_symbols(symbols, table)
         with monitor_fit(type(self).__name__, self.get_params), one_blas_thread():
             self._fit_softmax(ContextCounts.of(numbered, len(self.symbols_)))

@@ -94,7 +94,7 @@ class CountedLanguageModel(LanguageModel):
 
     def _choose_symbols(self, symbols: list[Any], frequency: np.ndarray) -> np.ndarray:
         """Choose the vocabulary of symbols that occur so often: the number of each symbol."""
-        if not frequency.any():
+        if not frequency[_RAW_UNKNOWN:].any():  # ends alone
             raise ValueError("there are no symbols: the documents are empty")
         counts = frequency[_RAW_FIRST:]
         kept = np.argsort(-counts, kind="stable")
