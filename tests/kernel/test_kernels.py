@@ -218,6 +218,35 @@ def test_sets_and_strings():
     assert kernel(words, ["ab"]).ravel().tolist() == [2, 1, 0]
 
 
+@pytest.mark.parametrize(
+    ("kernel", "rows", "word"),
+    [
+        (tk.RBF(1.0), [[0.0, 1.0], [np.nan, 1.0]], "row 1, column 0"),
+        (tk.LinearKernel() + tk.RBF(1.0), [[np.inf]], "contains inf"),
+        (tk.RBF(1.0), np.arange(3.0), "1 dimension,"),
+        (tk.RBF(-1.0), X, "must be positive"),
+        (tk.Matern([1.0, 0.0, 1.0]), X, "must be positive"),
+        (tk.RBF([1.0, 2.0]), X, r"shape \(2,\), but the rows have 3 columns"),
+    ],
+)
+def test_rows_and_scales_that_mean_nothing_are_refused(kernel, rows, word):
+    """One missing value would otherwise make all values of its tile 0."""
+    with pytest.raises(ValueError, match=word):
+        kernel(rows)
+
+
+def test_a_function_decides_itself_what_it_takes():
+    both = tk.CallableKernel(lambda x, z: float(np.nansum(x * z)))
+    assert both([[np.nan, 2.0], [1.0, 3.0]]).tolist() == [[4.0, 6.0], [6.0, 10.0]]
+
+
+def test_matrices_that_do_not_fit_are_refused_before_they_are_made():
+    rows = np.zeros((2_000_000, 1))
+    for call in (lambda: tk.RBF()(rows), lambda: tk.RBF()(rows, rows)):
+        with pytest.raises(MemoryError, match=r"2,000,000 x 2,000,000 rows.*Nystroem"):
+            call()
+
+
 def test_gamma_by_names():
     assert tk.resolve_gamma("auto", X) == pytest.approx(1 / 3)
     assert tk.resolve_gamma("scale", X) == pytest.approx(1 / (3 * X.var()))

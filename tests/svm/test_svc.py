@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 from sklearn import svm
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import load_iris, make_blobs, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels
 
@@ -173,10 +173,28 @@ def test_values_too_large_for_the_tolerance_end_with_a_warning():
 def test_a_function_that_is_no_kernel_is_named():
     X, y = rings(60)
     with pytest.warns(UserWarning, match="not positive semi-definite"):
-        SVC(kernel=lambda A, B: -(A @ B.T)).fit(X, y)
+        model = SVC(kernel=lambda A, B: -(A @ B.T)).fit(X, y)
+    assert np.isinf(model.duality_gap_).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SVC().fit(X, y)
+
+
+def test_a_sigmoid_ends_at_a_stationary_point_and_claims_no_more():
+    X, y = make_classification(200, 8, n_informative=5, random_state=0)
+    with pytest.warns(UserWarning, match="duality_gap_ is inf"):
+        model = SVC(kernel="sigmoid").fit(X, y)
+    assert model.converged_
+    assert np.isinf(model.duality_gap_).all()
+    signs = np.where(y == 1, 1, -1)
+    multipliers = np.zeros(len(y))
+    multipliers[model.support_] = np.abs(model.dual_coef_[0])
+    margins = signs * model.decision_function(X)
+    free = (multipliers > 0) & (multipliers < 1)
+    assert_allclose(margins[free], 1.0, atol=2e-3)
+    assert (margins[multipliers == 0] > 1 - 2e-3).all()
+    assert (margins[multipliers == 1] < 1 + 2e-3).all()
+    assert np.isinf(SVC(kernel="sigmoid", gamma=1e-6).fit(X, y).duality_gap_).all()
 
 
 @pytest.mark.parametrize("k", [2, 3])

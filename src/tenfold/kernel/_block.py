@@ -34,7 +34,7 @@ def kernel_block(X: Any, Z: Any, kernel: Any) -> np.ndarray:
     -------
     (n, m) array of the type of X
     """
-    n, m = _n_rows(X), _n_rows(Z)
+    n, m = n_rows(X), n_rows(Z)
     if n <= TILE_ROWS and m <= TILE_COLUMNS:
         return _tile_of(kernel, X, Z)
     out = np.empty((n, m), _value_type(X))
@@ -59,7 +59,7 @@ def kernel_product(X: Any, Z: Any, kernel: Any, V: np.ndarray) -> np.ndarray:
     -------
     (n,) or (n, q) array of the type of X and V
     """
-    n, m = _n_rows(X), _n_rows(Z)
+    n, m = n_rows(X), n_rows(Z)
     out = np.zeros((n, *V.shape[1:]), np.result_type(_value_type(X), V.dtype))
     for rows, columns in _tiles(n, m):
         out[rows] += _tile_of(kernel, X[rows], Z[columns]) @ V[columns]
@@ -71,7 +71,7 @@ def kernel_matrix(X: Any, Z: Any, kernel: Any, out: np.ndarray | None = None) ->
 
     `out`, if given, is an (n, m) array of any float type, which is filled and returned.
     """
-    n, m = _n_rows(X), _n_rows(Z)
+    n, m = n_rows(X), n_rows(Z)
     out = np.empty((n, m), _value_type(X)) if out is None else out
 
     def fill(tile: tuple[slice, slice]) -> None:
@@ -97,7 +97,7 @@ def gram_matrix(X: Any, kernel: Any) -> np.ndarray:
     """
     if hasattr(kernel, "gram"):  # a function: it is called as seldom as possible
         return kernel.gram(X)
-    n = _n_rows(X)
+    n = n_rows(X)
     out = np.empty((n, n), _value_type(X))
 
     def fill(tile: tuple[slice, slice]) -> None:
@@ -185,7 +185,8 @@ def _run_tiles(fill: Callable[[tuple[slice, slice]], None], tiles: list[Any], va
                 fill(tile)
 
 
-def _n_rows(X: Any) -> int:
+def n_rows(X: Any) -> int:
+    """Number of rows of an array, a sparse matrix or a list of objects."""
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
 

@@ -14,7 +14,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.gaussian_process import kernels as sklearn_kernels
 
-from tenfold.kernel._block import gram_matrix, kernel_matrix
+from tenfold.engine.memory import check_memory
+from tenfold.kernel._block import gram_matrix, kernel_matrix, n_rows
 
 sk: Any = sklearn_kernels  # whose types are inferred wrongly
 
@@ -63,10 +64,31 @@ class Kernel(sk.Kernel):
         """
         if eval_gradient and Y is not None:
             raise ValueError("Gradient can only be evaluated when Y is None.")
+        X = self._checked_rows(X, "X")
+        Z = X if Y is None else self._checked_rows(Y, "Y")
+        _check_matrix_memory(n_rows(X), n_rows(Z), 1 + self.n_dims * eval_gradient)
         if Y is not None:
-            return kernel_matrix(as_rows(X), as_rows(Y), self)
-        K = gram_matrix(as_rows(X), self)
-        return (K, self._gradient(as_rows(X), K)) if eval_gradient else K
+            return kernel_matrix(X, Z, self)
+        K = gram_matrix(X, self)
+        return (K, self._gradient(X, K)) if eval_gradient else K
+
+    def _checked_rows(self, X: Any, name: str) -> Any:
+        """Rows that a user gave, refused if they are no table of finite numbers."""
+        rows = as_rows(X)
+        if not isinstance(rows, np.ndarray) or rows.dtype.kind != "f":
+            return rows
+        if rows.ndim != 2:
+            raise ValueError(
+                f"{name} has {rows.ndim} dimension{'s' * (rows.ndim != 1)}, but a kernel compares "
+                f"rows of a table: reshape(-1, 1) makes a column of numbers, reshape(1, -1) a row"
+            )
+        if not np.isfinite(rows.sum()) and not (finite := np.isfinite(rows)).all():
+            i, j = np.argwhere(~finite)[0]
+            raise ValueError(
+                f"{name} contains {rows[i, j]} in row {i}, column {j}: remove such rows, or fill "
+                "them (sklearn.impute.SimpleImputer)"
+            )
+        return rows
 
     def _gradient(self, X: np.ndarray, K: np.ndarray) -> np.ndarray:
         """Derivatives of the Gram matrix by theta, (n, n, n_dims)."""
@@ -181,6 +203,15 @@ def as_rows(X: Any) -> Any:
     if isinstance(first, str | bytes | set | frozenset):
         return X
     return np.ascontiguousarray(np.asarray(X, np.float64))
+
+
+def _check_matrix_memory(n: int, m: int, copies: int) -> None:
+    """Refuse kernel values of so many rows with so many that do not fit into memory."""
+    check_memory(
+        8.0 * copies * n * m,
+        f"the kernel matrix of {n:,} x {m:,} rows",
+        "give fewer rows, or take Nystroem or RBFSampler, whose features of many rows are small",
+    )
 
 
 def _operand(value: Any) -> Any:

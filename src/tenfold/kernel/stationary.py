@@ -33,6 +33,7 @@ _MATERN_KINDS = {0.5: MATERN_12, 1.5: MATERN_32, 2.5: MATERN_52, inf: EXPONENTIA
 def distance_tile(X: Any, Z: Any, scale: Any, kind: int = SQUARED_DISTANCE) -> np.ndarray:
     """A function of the distances of x / scale and z / scale; see `from_products`."""
     scale = np.asarray(scale, X.dtype)
+    _check_scale(scale, X.shape[1])
     if hasattr(X, "tocsr"):
         return _sparse_distance_tile(X, Z, scale, kind)
     origin = Z.mean(axis=0)  # near zero products cancel less
@@ -42,6 +43,17 @@ def distance_tile(X: Any, Z: Any, scale: Any, kind: int = SQUARED_DISTANCE) -> n
     close = X.dtype.type(CANCELLATION[X.dtype.itemsize])
     from_products(P, x2, z2, X, Z, kind, close, lowest_exponent(X.dtype))
     return P
+
+
+def _check_scale(scale: np.ndarray, n_features: int) -> None:
+    """Refuse length scales that are no lengths, or not one for each column."""
+    if scale.ndim > 1 or scale.size not in (1, n_features):
+        raise ValueError(
+            f"length_scale has the shape {scale.shape}, but the rows have {n_features} columns: "
+            "give one number, or one for each column"
+        )
+    if not (scale > 0).all():
+        raise ValueError(f"length_scale must be positive, got {scale.tolist()}")
 
 
 def _sparse_distance_tile(X: Any, Z: Any, scale: np.ndarray, kind: int) -> np.ndarray:

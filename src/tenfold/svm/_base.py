@@ -17,6 +17,7 @@ from tenfold.engine.memory import check_memory
 from tenfold.engine.rows import Rows
 from tenfold.kernel._block import check_symmetry, kernel_product
 from tenfold.kernel._object_rows import ObjectKernelMixin
+from tenfold.kernel.dot_product import SigmoidKernel
 from tenfold.kernel.kernels import KERNEL_NAMES, resolve_kernel
 from tenfold.kernel.object_kernels import is_precomputed, takes_objects
 from tenfold.math.linalg import to_dense
@@ -221,12 +222,12 @@ class SupportVectorMachine(ObjectKernelMixin, Estimator):
 
     def _report(self, solutions: list[DualSolution], rows: Rows) -> dict[str, Any]:
         """Learned attributes that tell how the fit went."""
-        self._warn_of_curvature(solutions)
+        certified = self._certified(solutions)
         converged = all(s.converged for s in solutions)
         report = {
             "fit_status_": 0 if converged else 1,
             "shape_fit_": (rows.n_rows, rows.n_features),
-            "duality_gap_": np.array([s.optimality.gap for s in solutions]),
+            "duality_gap_": np.where(certified, [s.optimality.gap for s in solutions], np.inf),
             "objective_": np.array([s.optimality.objective for s in solutions]),
             "n_iter_": np.array([s.n_steps for s in solutions], np.int32),
             "converged_": converged,
@@ -236,18 +237,25 @@ class SupportVectorMachine(ObjectKernelMixin, Estimator):
             report["warning_"] = self._warning(solutions)
         return report
 
-    def _warn_of_curvature(self, solutions: list[DualSolution]) -> None:
-        """Warn if the kernel is not positive semi-definite by more than rounding."""
-        least = min(s.least_curvature for s in solutions)
-        scale = max(float(np.abs(s.F).max(initial=0.0)) for s in solutions)
-        if least < -1e-6 * max(scale, 1.0):
+    def _certified(self, solutions: list[DualSolution]) -> np.ndarray:
+        """Which duality gaps bound something: those of kernels without negative curvature.
+
+        A sigmoid is no kernel in general; of others the solver sees pairs of rows that show it.
+        """
+        scales = np.array([max(float(np.abs(s.F).max(initial=0.0)), 1.0) for s in solutions])
+        least = np.array([s.least_curvature for s in solutions])
+        seen = least < -1e-6 * scales  # by more than rounding
+        if seen.any():
             warnings.warn(
                 f"{type(self).__name__}: the kernel is not positive semi-definite (two rows have "
-                f"the squared distance {least:.3g}): the fit is a stationary point, and "
-                "duality_gap_ is no certificate. `tenfold.kernel.check_gram` shows where",
+                f"the squared distance {least.min():.3g}): the fit is a stationary point, of which "
+                "there may be several, and duality_gap_ is inf, since nothing bounds the distance "
+                "from the minimum. `tenfold.kernel.check_gram` shows where",
                 UserWarning,
                 stacklevel=2,
             )
+        is_sigmoid = self.kernel == "sigmoid" or isinstance(self.kernel, SigmoidKernel)
+        return ~seen & (not is_sigmoid)
 
     def _warning(self, solutions: list[DualSolution]) -> str:
         """What to do about a fit that did not converge."""

@@ -34,10 +34,12 @@ class SVC(KernelClassifier):
     `sklearn.svm.SVC`.
 
     The fit ends with a certificate: `duality_gap_` bounds how far the objective is from its
-    minimum, if the kernel is positive semi-definite (for "sigmoid" and for functions that are no
-    kernels the fit ends at a stationary point, and the gap bounds nothing). Rows may be in files
-    larger than memory: then a round of the solver is a pass over them, and memory holds
-    `cache_size` MB and a few numbers for each row.
+    minimum, if the kernel is positive semi-definite. With "sigmoid", and with functions that are no
+    kernels, there can be several stationary points: the fit ends at one of them, perhaps not that
+    of another solver. `converged_` then says that it is stationary, and `duality_gap_` is inf for
+    "sigmoid" and wherever the solver meets two rows that show it. Rows may be in files larger than
+    memory: then a round of the solver is a pass over them, and memory holds `cache_size` MB and a
+    few numbers for each row.
 
     Parameters
     ----------
@@ -92,7 +94,7 @@ class SVC(KernelClassifier):
     class_weight_ : (n_classes,) factors of the classes
     gamma_ : the number that `gamma` stands for
     probability_slopes_ : (n_pairs, 2) slopes of the probabilities for positive and other scores
-    duality_gap_, objective_ : (n_pairs,) duality gap and dual objective of each pair
+    duality_gap_, objective_ : (n_pairs,) duality gap (inf: none) and dual objective of each pair
     n_iter_ : (n_pairs,) steps of the solver
     converged_, fit_status_ : whether all pairs converged; 0 if they did
     shape_fit_ : shape of X
