@@ -20,6 +20,7 @@ from tenfold.engine.rows import Rows
 from tenfold.tree import _cart_grower as grower
 from tenfold.tree._cart_criterion_numba import CodedRows
 from tenfold.tree._forest_tables import ForestTables, decision_paths, leaf_shares, leaf_values
+from tenfold.tree._grown_tree import GrownTree
 from tenfold.tree._large_arrays import is_mapped
 from tenfold.tree._large_pieces import map_large_pieces
 from tenfold.tree._predict_numba import apply_trees
@@ -137,8 +138,8 @@ class CartModel(Estimator):
         raise NotImplementedError
 
     def _finish_tree(
-        self, tree: grower.GrownTree, targets: grower.Targets, weight_unit: float
-    ) -> grower.GrownTree:
+        self, tree: GrownTree, targets: grower.Targets, weight_unit: float
+    ) -> GrownTree:
         """A tree in the units of weights and targets."""
         return tree._replace(
             weight=tree.weight * weight_unit, value=self._final_values(tree.value, targets)

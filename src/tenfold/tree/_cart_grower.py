@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator
 from math import ceil, frexp, log2, sqrt
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from tenfold.engine.thread_pool import n_threads, run_in_threads
 from tenfold.tree import _cart_criterion_numba as scan
 from tenfold.tree import _cart_growth_numba as grow
 from tenfold.tree._cart_memory import GrowthMemory
+from tenfold.tree._grown_tree import GrownTree, NodeStore
 from tenfold.tree._large_arrays import allocate, is_mapped, row_blocks
 from tenfold.tree._rank_codes import ColumnCodes
 from tenfold.tree._rank_codes_numba import keep_weighted
@@ -39,30 +41,6 @@ WEIGHT_BITS = 52  # of sums of weights, so that float64 holds them exactly
 MEDIAN_WEIGHT_BITS = 31  # for absolute error, where weights are multiplied with targets
 _WHOLE_WEIGHT = 2**34  # up to this sum, weights count as whole numbers (repetitions of rows)
 _MAX_KEY_PART = 2**16  # classes and weights that fit into a key
-
-
-class GrownTree(NamedTuple):
-    """A tree as it was grown; children of node i are left[i] and left[i] + 1.
-
-    Attributes
-    ----------
-    feature : (n_nodes,) int32, -1 for leaves
-    left : (n_nodes,) int32
-    missing_left : (n_nodes,) bool
-    threshold : (n_nodes,) float64
-    n_rows : (n_nodes,) int32
-    weight, impurity : (n_nodes,) float64
-    value : (n_nodes, width) float64
-    """
-
-    feature: np.ndarray
-    left: np.ndarray
-    missing_left: np.ndarray
-    threshold: np.ndarray
-    n_rows: np.ndarray
-    weight: np.ndarray
-    impurity: np.ndarray
-    value: np.ndarray
 
 
 class Targets(NamedTuple):
@@ -282,18 +260,24 @@ def grow_tree(
     start = np.uint64(seed)
     data = _copy_order(data, rules, len(rows))
     root = {"start": 0, "end": len(rows), "depth": 0, "seed": start, "low": -np.inf, "high": np.inf}
+    store = _make_store(rules)
     if rules.max_leaves > 0:
-        memory = _make_memory(data, rules, rows)
-        return _collect(*memory.grow(grow.grow_best_first, data, rows, root)[:2])
+        nodes, values, _ = _make_memory(data, rules, rows).grow(
+            grow.grow_best_first, data, rows, root
+        )
+        store.add(nodes, values)
+        return store.finish()
     threads = n_threads() if threads is None else threads
     if is_mapped(data.codes):
-        nodes, values = _grow_blocks(data, rules, rows, root, threads)
+        _grow_blocks(data, rules, rows, root, threads, store)
     else:
-        nodes, values = _grow_nodes(data, rules, rows, root, threads)
+        _grow_nodes(data, rules, rows, root, threads, store)
     row_bytes = data.codes.shape[0] * data.codes.itemsize
-    return _collect(
-        *grow.order_nodes(nodes, values, _limit_rows(_TOP_ROWS, _TOP_BYTES // row_bytes))
-    )
+    return store.finish(_limit_rows(_TOP_ROWS, _TOP_BYTES // row_bytes))
+
+
+def _make_store(rules: scan.Rules) -> NodeStore:
+    return NodeStore(int(rules.bounds[rules.n_outputs]))
 
 
 def _weighted_rows(data: scan.CodedRows) -> np.ndarray:
@@ -318,18 +302,20 @@ def _grow_nodes(
     rows: np.ndarray,
     root: dict[str, Any],
     threads: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and values of the tree below a root of all these rows."""
+    store: NodeStore,
+) -> int:
+    """Grow the tree below a root of all these rows; the number of the root in the store."""
     row_bytes = data.codes.shape[0] * data.codes.itemsize
     local_rows = _limit_rows(_LOCAL_ROWS, _LOCAL_BYTES // row_bytes)
     if len(rows) <= local_rows or (threads == 1 and len(data.order) > 0):
         local_rows = 0  # nothing to share or to copy
     memory = _make_memory(data, rules, rows)
     nodes, values, pending = memory.grow(grow.grow_depth_first, data, rows, root, local_rows)
+    first, roots = store.add(nodes, values), nodes[pending]
     if len(pending) > 0:
-        parts = _grow_pending(data, rules, rows, nodes[pending], local_rows, threads)
-        nodes, values = _assemble(nodes, values, pending, parts)
-    return nodes, values
+        parts = _LocalParts(data, rules, rows, roots, local_rows)
+        _grow_parts(parts.grow, len(pending), threads, rules, first + pending, store)
+    return first
 
 
 def _grow_blocks(
@@ -338,7 +324,8 @@ def _grow_blocks(
     rows: np.ndarray,
     root: dict[str, Any],
     threads: int,
-) -> tuple[np.ndarray, np.ndarray]:
+    store: NodeStore,
+) -> None:
     """`_grow_nodes` where codes lie in a file.
 
     Nodes of many rows are split in the file, from its beginning to its end, since the rows of a
@@ -348,25 +335,97 @@ def _grow_blocks(
     most = max(_BLOCK_BYTES // (p * data.codes.itemsize + _WORK_BYTES), _MIN_LOCAL_ROWS)
     memory = _make_memory(data, rules, rows)
     nodes, values, pending = memory.grow(grow.grow_depth_first, data, rows, root, most)
-    del memory
-    tickets = itertools.count()
-    parts: list[Any] = [None] * len(pending)
+    first, roots = store.add(nodes, values), nodes[pending]
+    del memory, nodes, values
 
-    def work() -> None:
-        for item in tickets:
-            if item >= len(pending):
-                return
-            own: dict[str, Any] = {name: nodes[name][pending[item]] for name in _ROOT_FIELDS}
-            part = rows[own["start"] : own["end"]]
+    def grow_block(items: Iterator[int], own: NodeStore) -> list[int]:
+        places = []
+        for item in items:
+            start = {name: roots[name][item] for name in _ROOT_FIELDS}
+            part = rows[start["start"] : start["end"]]
             codes = np.empty((p, len(part)), data.codes.dtype, order="F")
             table = np.empty((len(part), data.table.shape[1]), np.int64)
-            grow.copy_rows(data.codes, data.table, part, codes, table)
-            own["start"], own["end"] = 0, len(part)
-            local, which = data._replace(codes=codes, table=table), np.arange(len(part))
-            parts[item] = _grow_nodes(local, rules, which.astype(np.int32), own, 1)
+            which = np.empty(len(part), np.int32)
+            grow.copy_rows(data.codes, data.table, part, codes, table, which)
+            start["start"], start["end"] = 0, len(part)
+            local = data._replace(codes=codes, table=table)
+            places.append(_grow_nodes(local, rules, which, start, 1, own))
+        return places
 
-    run_in_threads(work, min(threads, len(pending)) - 1)
-    return _assemble(nodes, values, pending, parts) if parts else (nodes, values)
+    if len(pending) > 0:
+        _grow_parts(grow_block, len(pending), threads, rules, first + pending, store)
+
+
+def _grow_parts(
+    grow_some: Callable[[Iterator[int], NodeStore], list[int]],
+    n_parts: int,
+    threads: int,
+    rules: scan.Rules,
+    places: np.ndarray,
+    store: NodeStore,
+) -> None:
+    """Grow parts of a tree, each by the next thread that is free, and join them with its top.
+
+    `grow_some` grows parts of some numbers into a store; what it returns are their roots there.
+    `places` are the nodes of `store` that these roots replace.
+    """
+    tickets = itertools.count()
+    done: list[tuple[NodeStore, list[int], list[int]]] = []
+
+    def work() -> None:
+        own, numbers = store if threads == 1 else _make_store(rules), []
+        done.append((own, numbers, grow_some(_next_parts(tickets, n_parts, numbers), own)))
+
+    run_in_threads(work, min(threads, n_parts) - 1)
+    starts = [0] if threads == 1 else store.extend([own for own, _, _ in done])
+    for start, (_, numbers, roots) in zip(starts, done, strict=True):
+        store.move_roots([start + root for root in roots], places[numbers])
+
+
+def _next_parts(tickets: Iterator[int], n_parts: int, taken: list[int]) -> Iterator[int]:
+    """Numbers of parts that nobody has taken yet."""
+    for item in tickets:
+        if item >= n_parts:
+            return
+        taken.append(item)
+        yield item
+
+
+class _LocalParts:
+    """Nodes of few rows whose trees are grown by themselves.
+
+    A thread copies the rows of a node; where rows are in the order of columns, those of a node lie
+    side by side already.
+    """
+
+    def __init__(
+        self,
+        data: scan.CodedRows,
+        rules: scan.Rules,
+        rows: np.ndarray,
+        roots: np.ndarray,
+        local_rows: int,
+    ) -> None:
+        self._data, self._rules, self._rows = data, rules, rows
+        self._roots, self._local_rows = roots, local_rows
+
+    def grow(self, items: Iterator[int], store: NodeStore) -> list[int]:
+        """Grow the trees of some numbers; the numbers of their roots in the store."""
+        data, rows, roots, n = self._data, self._rows, self._roots, self._local_rows
+        memory = GrowthMemory(self._rules, n, len(data.codes), n)
+        codes = np.empty((len(data.codes), n), data.codes.dtype, order="F")
+        table = np.empty((n, data.table.shape[1]), np.int64)
+        local, own, places = data._replace(codes=codes, table=table), np.empty(n, np.int32), []
+        for item in items:
+            root = {name: roots[name][item] for name in _ROOT_FIELDS}
+            here, which = data, rows
+            if len(data.order) == 0:
+                part = rows[root["start"] : root["end"]]
+                grow.copy_rows(data.codes, data.table, part, codes, table, own)
+                here, which, root["start"], root["end"] = local, own, 0, len(part)
+            nodes, values, _ = memory.grow(grow.grow_depth_first, here, which, root, 0)
+            places.append(store.add(nodes, values))
+        return places
 
 
 def _copy_order(data: scan.CodedRows, rules: scan.Rules, n: int) -> scan.CodedRows:
@@ -387,72 +446,3 @@ def _copy_order(data: scan.CodedRows, rules: scan.Rules, n: int) -> scan.CodedRo
 def _limit_rows(rows: int, fitting: int) -> int:
     """A number of rows that is at most so many, or 0 if these are too few to be worth a copy."""
     return min(rows, fitting) if fitting >= _MIN_LOCAL_ROWS else 0
-
-
-def _grow_pending(
-    data: scan.CodedRows,
-    rules: scan.Rules,
-    rows: np.ndarray,
-    roots: np.ndarray,
-    local_rows: int,
-    threads: int,
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Nodes and values of the trees below some nodes, each grown by the next thread that is free.
-
-    A thread copies the rows of a node; where rows are in the order of columns, those of a node lie
-    side by side already.
-    """
-    p, tickets = len(data.codes), itertools.count()
-    parts: list[Any] = [None] * len(roots)
-
-    def work() -> None:
-        memory = GrowthMemory(rules, local_rows, p, local_rows)
-        codes = np.empty((p, local_rows), data.codes.dtype, order="F")
-        table = np.empty((local_rows, data.table.shape[1]), np.int64)
-        local, own = data._replace(codes=codes, table=table), np.empty(local_rows, np.int32)
-        for item in tickets:
-            if item >= len(roots):
-                return
-            root = {name: roots[name][item] for name in _ROOT_FIELDS}
-            here, which = data, rows
-            if len(data.order) == 0:
-                part = rows[root["start"] : root["end"]]
-                grow.copy_rows(data.codes, data.table, part, codes, table)
-                own[: len(part)] = np.arange(len(part))
-                here, which, root["start"], root["end"] = local, own, 0, len(part)
-            parts[item] = memory.grow(grow.grow_depth_first, here, which, root, 0)[:2]
-
-    run_in_threads(work, min(threads, len(roots)) - 1)
-    return parts
-
-
-def _assemble(
-    nodes: np.ndarray,
-    values: np.ndarray,
-    pending: np.ndarray,
-    parts: list[tuple[np.ndarray, np.ndarray]],
-) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and values of the top, then of the parts below its pending nodes."""
-    begin = len(nodes)
-    for at, (part, value) in zip(pending, parts, strict=True):
-        part["left"] += begin - 1
-        nodes[at], values[at] = part[0], value[0]
-        begin += len(part) - 1
-    return (
-        np.concatenate([nodes, *(part[1:] for part, _ in parts)]),
-        np.concatenate([values, *(value[1:] for _, value in parts)]),
-    )
-
-
-def _collect(nodes: np.ndarray, values: np.ndarray) -> GrownTree:
-    leaf = nodes["feature"] < 0
-    return GrownTree(
-        nodes["feature"].copy(),
-        np.where(leaf, -1, nodes["left"]).astype(np.int32),
-        (nodes["missing_left"] == scan.LEFT) & ~leaf,
-        np.where(leaf, -2.0, nodes["threshold"]),
-        nodes["n_rows"].copy(),
-        nodes["weight"].copy(),
-        nodes["impurity"].copy(),
-        values.copy(),
-    )

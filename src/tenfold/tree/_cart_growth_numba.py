@@ -179,49 +179,12 @@ def grow_best_first(data, rules, rows, nodes, values, state, scratch):
 
 
 @njit(**LOOP)
-def copy_rows(codes, table, rows, local_codes, local_table):
-    """Copy some rows to the first places of other tables of codes and targets."""
+def copy_rows(codes, table, rows, local_codes, local_table, local_rows):
+    """Copy some rows to the first places of other tables of codes and targets, and number them."""
     for i in range(len(rows)):
         row = rows[i]
+        local_rows[i] = i
         for f in range(codes.shape[0]):
             local_codes[f, i] = codes[f, row]
         for k in range(table.shape[1]):
             local_table[i, k] = table[row, k]
-
-
-def order_nodes(
-    nodes: np.ndarray, values: np.ndarray, top_rows: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and values in their final order.
-
-    Depth first, children side by side; nodes whose parent has more than `top_rows` rows come
-    first. So numbers do not depend on how the growth of the tree was cut into parts.
-    """
-    ordered, own = nodes.copy(), values.copy()
-    has_top_children = (nodes["feature"] >= 0) & (nodes["n_rows"] > top_rows)
-    n_top, stack = 1 + 2 * int(has_top_children.sum()), np.zeros(len(nodes), np.int64)
-    _put_in_order(nodes, values, top_rows, n_top, stack, ordered, own)
-    return ordered, own
-
-
-@njit(**LOOP)
-def _put_in_order(nodes, values, top_rows, n_top, stack, ordered, own):
-    """Set the nodes after the root, and their values; the first `n_top` are those at the top."""
-    top, below, depth = 1, n_top, 1
-    while depth > 0:
-        depth -= 1
-        node = ordered[stack[depth]]
-        if node.feature < 0:
-            continue
-        child = top if node.n_rows > top_rows else below
-        if node.n_rows > top_rows:
-            top += 2
-        else:
-            below += 2
-        for side in range(2):
-            ordered[child + side] = nodes[node.left + side]
-            for k in range(values.shape[1]):
-                own[child + side, k] = values[node.left + side, k]
-            stack[depth + 1 - side] = child + side
-        node.left = child
-        depth += 2

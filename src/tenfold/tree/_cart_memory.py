@@ -43,7 +43,8 @@ class GrowthMemory:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Nodes, values, and numbers of pending nodes of the tree below a root.
 
-        `kernel` grows until it is done, or until the tables are full.
+        `kernel` grows until it is done, or until the tables are full. The next tree overwrites
+        nodes and values.
         """
         for name, number in root.items():
             self._nodes[name][0] = number
@@ -55,8 +56,7 @@ class GrowthMemory:
             self._nodes = np.concatenate([self._nodes, np.empty_like(self._nodes)])
             self._values = np.concatenate([self._values, np.empty_like(self._values)])
         count, _, n_pending, _ = state
-        pending = self._nodes["pending"][:n_pending].copy()
-        return self._nodes[:count].copy(), self._values[:count].copy(), pending
+        return self._nodes[:count], self._values[:count], self._nodes["pending"][:n_pending].copy()
 
 
 def _make_scratch(

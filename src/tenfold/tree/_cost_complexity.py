@@ -11,7 +11,7 @@ import heapq
 
 import numpy as np
 
-from tenfold.tree._cart_grower import GrownTree
+from tenfold.tree._grown_tree import GrownTree
 
 
 def pruning_sequence(

@@ -18,9 +18,10 @@ from tenfold.engine.rows import Rows
 from tenfold.engine.thread_pool import map_threads, n_threads
 from tenfold.tree._bootstrap import draw_counts, draw_rows, tree_seed
 from tenfold.tree._cart_base import CartClassifier, CartModel, CartRegressor, CodedTrainingSet
-from tenfold.tree._cart_grower import GrownTree, grow_tree, integer_weights, make_rules, weigh_table
+from tenfold.tree._cart_grower import grow_tree, integer_weights, make_rules, weigh_table
 from tenfold.tree._cost_complexity import prune
 from tenfold.tree._forest_tables import ForestTables, impurity_importances
+from tenfold.tree._grown_tree import GrownTree
 from tenfold.tree._large_arrays import allocate, is_mapped
 from tenfold.tree._leaf_targets import collect_targets, forest_quantiles
 from tenfold.tree._out_of_bag import sum_out_of_bag

@@ -11,8 +11,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from tenfold.engine.chunk import Chunk
-from tenfold.tree._cart_grower import GrownTree
-from tenfold.tree._nodes import COLUMN, LEAF, MISSING_LEFT, TreeEnsemble, pack_nodes
+from tenfold.engine.thread_pool import map_threads
+from tenfold.tree._grown_tree import GrownTree
+from tenfold.tree._nodes import COLUMN, LEAF, MISSING_LEFT, NODE, TreeEnsemble
 from tenfold.tree._predict_numba import apply_trees, ensemble_scores
 
 TREE_LEAF, TREE_UNDEFINED = -1, -2  # scikit-learn's marks of leaves in children and features
@@ -37,16 +38,19 @@ class ForestTables:
     def of(cls, grown: Sequence[GrownTree]) -> ForestTables:
         """Tables of some trees, in their order."""
         roots = np.cumsum([0, *(len(tree.feature) for tree in grown)]).astype(np.int64)
-        words = [_pack(tree, first) for tree, first in zip(grown, roots, strict=False)]
-        trees = TreeEnsemble(
-            np.concatenate(words),
-            roots,
-            np.concatenate([tree.value for tree in grown]),
-            np.zeros(len(grown), np.int64),
-            cover=np.concatenate([tree.weight for tree in grown]),
-        )
-        n_rows = np.concatenate([tree.n_rows for tree in grown])
-        return cls(trees, n_rows, np.concatenate([tree.impurity for tree in grown]))
+        n, width = int(roots[-1]), grown[0].value.shape[1]
+        words, values = np.empty((n, 2), np.uint64), np.empty((n, width))
+        cover, n_rows, impurity = np.empty(n), np.empty(n, np.int32), np.empty(n)
+
+        def copy(t: int) -> None:
+            tree, span = grown[t], slice(roots[t], roots[t + 1])
+            _pack(tree, int(roots[t]), words[span].view(NODE).reshape(-1))
+            values[span], cover[span] = tree.value, tree.weight
+            n_rows[span], impurity[span] = tree.n_rows, tree.impurity
+
+        map_threads(copy, len(grown))
+        outputs = np.zeros(len(grown), np.int64)
+        return cls(TreeEnsemble(words, roots, values, outputs, cover=cover), n_rows, impurity)
 
     @classmethod
     def join(cls, parts: Sequence[ForestTables]) -> ForestTables:
@@ -73,15 +77,15 @@ class ForestTables:
         )
 
 
-def _pack(tree: GrownTree, first: int) -> np.ndarray:
-    """The nodes of a tree that begins at a place of the common tables."""
-    leaf = tree.feature < 0
-    own = np.arange(first, first + len(leaf))
-    feature = np.where(leaf, LEAF, tree.feature.astype(np.uint32))
-    feature |= np.where(tree.missing_left, MISSING_LEFT, np.uint32(0))
-    return pack_nodes(
-        feature, np.where(leaf, own, tree.left.astype(np.int64) + first), tree.threshold
-    )
+def _pack(tree: GrownTree, first: int, nodes: np.ndarray) -> None:
+    """Set the nodes of a tree that begins at a place of the common tables."""
+    leaves = np.flatnonzero(tree.feature < 0)
+    np.copyto(nodes["feature"], tree.feature, casting="unsafe")
+    nodes["feature"][leaves] = LEAF
+    nodes["feature"] |= tree.missing_left * MISSING_LEFT
+    np.add(tree.left, first, out=nodes["left"], casting="unsafe")
+    nodes["left"][leaves] = leaves + first
+    nodes["threshold"] = tree.threshold
 
 
 def node_depths(left: np.ndarray) -> np.ndarray:

@@ -26,6 +26,8 @@ CATEGORICAL = np.uint32(1 << 30)
 MISSING_LEFT = np.uint32(1 << 29)
 COLUMN = np.uint32((1 << 29) - 1)  # mask of the column number in `feature`
 
+_CHECKED_NODES = 2**15  # that are checked together, so that they stay in the cache
+
 NODE = np.dtype([("feature", np.uint32), ("left", np.int32), ("threshold", np.float64)], align=True)
 
 
@@ -229,18 +231,26 @@ def _check_tables(trees: Any, roots: np.ndarray | None = None) -> None:
     sizes = np.diff(roots)
     if roots[:1].tolist() != [0] or roots[-1] != n or (sizes < 1).any():
         raise ValueError("the roots of the trees do not cut the nodes into trees")
-    nodes = words.view(NODE).reshape(-1) if n else np.empty(0, NODE)
-    leaf = (nodes["feature"] & LEAF) != 0
-    left, inner = nodes["left"], ~leaf
-    end = np.repeat(roots[1:], sizes)
-    inside = (left > np.arange(n)) & (left < end - 1)
-    if not (inside | leaf).all() or not (((left >= 0) & (left < len(values))) | inner).all():
-        raise ValueError("the nodes of a tree name children or leaves that are not there")
+    for first in range(0, n, _CHECKED_NODES):
+        _check_nodes(words[first : first + _CHECKED_NODES], first, roots, len(values), bitsets)
     for name in ("cover", "gain"):
         column = getattr(trees, name)
         if column is not None and column.shape != (n,):
             raise ValueError(f"{name} must have one entry per node")
-    _check_bitsets(nodes["threshold"][inner & ((nodes["feature"] & CATEGORICAL) != 0)], bitsets)
+
+
+def _check_nodes(
+    words: np.ndarray, first: int, roots: np.ndarray, n_values: int, bitsets: np.ndarray
+) -> None:
+    """Refuse nodes, the first of which has this number, that lead outside of their trees."""
+    nodes = words.view(NODE).reshape(-1)
+    feature, left, own = nodes["feature"], nodes["left"], np.arange(first, first + len(words))
+    leaf = (feature & LEAF) != 0
+    ends = np.repeat(roots[1:], np.diff(np.clip(roots, first, first + len(words))))
+    inside = np.where(leaf, (left >= 0) & (left < n_values), (left > own) & (left < ends - 1))
+    if not inside.all():
+        raise ValueError("the nodes of a tree name children or leaves that are not there")
+    _check_bitsets(nodes["threshold"][~leaf & ((feature & CATEGORICAL) != 0)], bitsets)
 
 
 def _check_bitsets(places: np.ndarray, bitsets: np.ndarray) -> None:

@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.base._sklearn import Interval, RealNotInt, StrOptions
 from tenfold.engine.rows import Rows
 from tenfold.tree._cart_base import CartClassifier, CartModel, CartRegressor
-from tenfold.tree._cart_grower import GrownTree, grow_tree, make_rules
+from tenfold.tree._cart_grower import grow_tree, make_rules
 from tenfold.tree._cost_complexity import prune, pruning_sequence
 from tenfold.tree._forest_tables import ForestTables, TreeArrays
+from tenfold.tree._grown_tree import GrownTree
 
 TREE_CONSTRAINTS: dict[str, Any] = {
     "max_depth": [Interval(Integral, 1, None, closed="left"), None],

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.tree._cart_grower import GrownTree
 from tenfold.tree._forest_base import ForestClassifier, ForestModel
 from tenfold.tree._forest_tables import ForestTables
+from tenfold.tree._grown_tree import GrownTree
 
 
 def pool_forests(*forests: Any) -> Any:

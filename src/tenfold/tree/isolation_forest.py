@@ -18,8 +18,9 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.tree._bootstrap import tree_seed
 from tenfold.tree._cart_base import read_weight
-from tenfold.tree._cart_grower import GrownTree, Targets, grow_tree, make_rows, make_rules
+from tenfold.tree._cart_grower import Targets, grow_tree, make_rows, make_rules
 from tenfold.tree._forest_tables import ForestTables, leaf_values, node_depths
+from tenfold.tree._grown_tree import GrownTree
 from tenfold.tree._nodes import TreeEnsemble
 from tenfold.tree._rank_codes import ColumnCodes, encode_columns
 from tenfold.tree.decision_tree import ExtraTreeRegressor
