@@ -106,22 +106,26 @@ def words_of(node, imported):
 
 @cache
 def read_module(path):
-    """Definitions of a test file by name, and what it imports from the package."""
+    """Definitions of a test file and its helpers by name, and what they import of the package."""
     tree = ast.parse((ROOT / "tests" / path).read_text())
-    defined = {}
+    defined, imported = {}, ours(tree)
     for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests."):
+            helpers = read_module(node.module.removeprefix("tests.").replace(".", "/") + ".py")
+            defined |= helpers[0]
+            imported = helpers[1] | imported
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             defined[node.name] = node
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = [part for target in targets for part in ast.walk(target)]
             defined |= {part.id: node for part in names if isinstance(part, ast.Name)}
-    return defined, ours(tree)
+    return defined, imported
 
 
 @cache
 def words_of_test(test):
-    """Names of the package that a test reaches: its own, and those of what it uses in its file."""
+    """Names of the package that a test reaches: its own, and those of the helpers that it uses."""
     path, _, name = test.partition("::")
     defined, imported = read_module(path)
     assert name in defined, f"there is no {test}"
