@@ -162,3 +162,18 @@ def test_errors_name_what_does_not_fit(problem):
         sparse_encode(X, D, algorithm="omp", positive=True)
     with pytest.raises(ValueError, match="different from the number of components"):
         SparseCoder(D).inverse_transform(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda D: np.where(D[4, 2] == D, np.nan, D), "atom 4 of the dictionary"),
+        (lambda D: D[0], "an atom in each row"),
+    ],
+)
+def test_a_dictionary_without_numbers_is_refused(problem, change, message):
+    X, D = problem
+    with pytest.raises(ValueError, match=message):
+        SparseCoder(change(D)).transform(X)
+    with pytest.raises(ValueError, match=message):
+        SparseCoder(change(D)).fit(X)

@@ -329,3 +329,8 @@ def test_a_start_that_is_no_number_is_named():
     start[3, 1] = np.nan
     with pytest.raises(ValueError, match="init has NaN or infinity in row 3"):
         MDS(metric="precomputed").fit(X, init=start)
+
+
+def test_distances_that_are_all_missing_are_refused():
+    with pytest.raises(ValueError, match="all entries are NaN"):
+        MDS(metric="precomputed").fit(np.full((5, 5), np.nan))

@@ -317,7 +317,19 @@ class SparseCoder(SparseModel):
         return {"n_components_": shape[0]}
 
     def _atoms(self) -> np.ndarray:
-        return np.asarray(self.dictionary)
+        atoms = np.asarray(self.dictionary)
+        if atoms.ndim != 2:
+            raise ValueError(
+                f"the dictionary has shape {atoms.shape}: give (n_components, n_features), an atom "
+                "in each row"
+            )
+        bad = ~np.isfinite(atoms.astype(np.float64)).all(axis=1)
+        if bad.any():
+            raise ValueError(
+                f"atom {int(np.flatnonzero(bad)[0])} of the dictionary has entries that are NaN or "
+                "infinity: give finite numbers"
+            )
+        return atoms
 
     def _check_fitted(self) -> None:
         self._validate_params()

@@ -124,6 +124,8 @@ def check_distance_memory(n: int, copies: float, name: str, cure: str = _CURE) -
 def check_dissimilarities(D: np.ndarray, what: str = "distances") -> np.ndarray:
     """A symmetric matrix of numbers that are not negative; NaN stands for what is missing."""
     low, top, gap, missing = survey_matrix(D)
+    if missing and np.isnan(D).all():
+        raise ValueError(f"{what}: all entries are NaN, so that nothing says where rows lie")
     if not np.isfinite([low, top]).all():
         i, j = np.argwhere(np.isinf(D))[0]
         raise ValueError(f"{what}: entry ({i}, {j}) is infinity: write NaN for what is missing")
