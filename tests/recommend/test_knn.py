@@ -132,3 +132,18 @@ def test_unknown_users_and_items_get_means(small):
     assert model.predict([[999, 3]])[0] == pytest.approx(y.mean())
     assert model.predict([[4, 999]])[0] == pytest.approx(y[X[:, 0] == 4].mean())
     assert_array_equal(model.recommend(999, 2).items, model.popular_items(2).items)
+
+
+@pytest.mark.parametrize("by", ["user", "item"])
+def test_folding_users_in_is_a_fit_to_everybody(by):
+    table = {"user": list("aabbc"), "item": list("xyxzy"), "rating": [5, 1, 4, 2, 3]}
+    more = {"user": ["zoe", "zoe", "c"], "item": list("xwz"), "rating": [5, 4, 1]}
+    model = KNNRecommender(by=by, center="mean").fit(table)
+    larger = model.fold_in(more)
+    all_ratings = {name: [*table[name][:4], *more[name]] for name in table}  # c rates anew
+    fitted = KNNRecommender(by=by, center="mean").fit(all_ratings)
+    pairs = [["zoe", "z"], ["c", "y"], ["a", "w"], ["b", "y"]]
+    assert_array_equal(larger.predict(pairs), fitted.predict(pairs))
+    assert "zoe" not in model.user_ids_
+    with pytest.raises(ValueError, match="such as 'a'"):
+        model.fold_in([[1, 2]], [3])

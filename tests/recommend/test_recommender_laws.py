@@ -132,9 +132,12 @@ def test_top_lists_leave_out_what_was_seen_and_follow_wishes(model):
     fitted = fit(model, X, y)
     seen = set(X[X[:, 0] == 3, 1].tolist())
     best = fitted.recommend(3, 100)
-    assert set(best.items[best.items != None].tolist()) == set(range(40)) - seen  # noqa: E711
-    known = best.scores[~np.isnan(best.scores.astype(float))]
-    assert (np.diff(known) <= 0).all()
+    assert set(best.items.tolist()) == set(range(40)) - seen
+    assert len(best.items) == len(best.scores) == 40 - len(seen)  # no places without an item
+    assert (np.diff(best.scores) <= 0).all()
+    of_several = fitted.recommend([3, 4], 40)
+    assert of_several.items[0, : len(best.items)].tolist() == best.items.tolist()
+    assert set(of_several.items[0, len(best.items) :]) == {None}
     assert len(set(fitted.recommend(3, 40, exclude_seen=False).items.tolist())) == 40
     first = best.items[0]
     assert first not in fitted.recommend(3, 5, exclude=[first]).items

@@ -25,7 +25,8 @@ class Recommendations(NamedTuple):
     Parameters
     ----------
     items : ndarray of shape (n,) or (n_users, n)
-        Ids, best first. A user for whom fewer items are left has None at the end.
+        Ids, best first. One user for whom fewer items are left has a shorter list; of several,
+        such a user has None at the end of the row.
     scores : ndarray of the same shape
         Predicted ratings or preferences; NaN beside None.
     """
@@ -82,6 +83,7 @@ class Recommender(Estimator):
     """
 
     _takes_ratings = True
+    _scale_matters = False
     _duplicates = "mean"
     _learned_shapes = {
         "user_ids_": "u : label",
@@ -205,7 +207,7 @@ class Recommender(Estimator):
                 scores = (
                     self._popular_scores(1) if unknown else self._scores(self._fold_in(entries))
                 )
-                return _first(self._top(scores, seen, n, allowed))
+                return _first(self._top(scores, seen, n, allowed), self.item_ids_)
             single = np.ndim(user) == 0
             if np.size(user) == 0:
                 return Recommendations(np.empty((0, n), self.item_ids_.dtype), np.empty((0, n)))
@@ -213,7 +215,7 @@ class Recommender(Estimator):
             found = self._recommend_codes(
                 codes, n, allowed, exclude_seen=exclude_seen, popular=popular
             )
-        return _first(found) if single else found
+        return _first(found, self.item_ids_) if single else found
 
     def _recommend_codes(
         self, codes: np.ndarray, n: int, allowed: np.ndarray, *, exclude_seen: bool, popular: bool
@@ -261,7 +263,8 @@ class Recommender(Estimator):
         check_is_fitted(self)
         check_list_length(n)
         everything = np.ones(len(self.item_ids_), bool)
-        return _first(self._top(self._popular_scores(1), None, n, everything))
+        found = self._top(self._popular_scores(1), None, n, everything)
+        return _first(found, self.item_ids_)
 
     def explain(
         self, user: Any = None, item: Any = None, n: int = 5, *, ratings: Any = None
@@ -422,5 +425,7 @@ def _describe(ratings: Ratings) -> dict[str, Any]:
     }
 
 
-def _first(found: Recommendations) -> Recommendations:
-    return Recommendations(found.items[0], found.scores[0])
+def _first(found: Recommendations, ids: np.ndarray) -> Recommendations:
+    """The list of the first user, without places that no item is left for."""
+    filled = ~np.isnan(found.scores[0])
+    return Recommendations(found.items[0][filled].astype(ids.dtype), found.scores[0][filled])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
@@ -29,7 +29,7 @@ from tenfold.recommend._neighbors_numba import (
     row_similarities,
 )
 from tenfold.recommend.als import ALS
-from tenfold.recommend.ratings import Ratings
+from tenfold.recommend.ratings import Ratings, open_ratings
 
 
 class UserProfile(NamedTuple):
@@ -340,6 +340,34 @@ class KNNRecommender(RegressorMixin, Recommender):
     ) -> np.ndarray:
         scores = np.column_stack([self._scores(profiles), np.full(len(profiles), self.mean_)])
         return scores[place, item]
+
+    def fold_in(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """A model that also knows these users: neighbors are their ratings, so it is a new fit.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`
+            All ratings of new users, or of users whose ratings changed.
+
+        Returns
+        -------
+        fitted model
+            A new one; this one is left as it is.
+        """
+        check_is_fitted(self)
+        new = open_ratings(X, y, sample_weight, duplicates=self._duplicates)
+        for ids, known, name in (
+            (new.users, self.user_ids_, "user"),
+            (new.items, self.item_ids_, "item"),
+        ):
+            find_ids(known, ids, name)  # of the same kind
+        old = np.flatnonzero(find_ids(new.users, self.user_ids_, "user") < 0)
+        kept, added = self._seen(old), new.by_user
+        users = self.user_ids_[old].repeat(kept.counts), new.users.repeat(added.counts)
+        items = self.item_ids_[kept.indices], new.items[added.indices]
+        table = {"user": users, "item": items, "rating": (kept.values, added.values)}
+        model: Any = clone(self)
+        return model.fit({name: np.concatenate(parts) for name, parts in table.items()})
 
     def similar_users(self, user: Any, n: int = 10) -> Recommendations:
         """Users with the most similar ratings.
