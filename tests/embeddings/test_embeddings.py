@@ -387,3 +387,15 @@ def test_the_loss_of_words_at_random_is_the_mean_over_all_pairs():
     negatives = 5 * 2 / 3  # one in three is the word itself, and left out
     expected = (near + negatives * far) / (1 + negatives)
     np.testing.assert_allclose(model.history_["objective"][-1], expected, rtol=0.01)
+
+
+def test_a_number_of_words_in_the_place_of_words_is_named():
+    model = PPMIEmbedding(2, min_count=1).fit(["a b c", "a c d"] * 5)
+    with pytest.raises(TypeError, match=r"most_similar\('a', n=1\)"):
+        model.most_similar("a", 1)
+    with pytest.raises(ValueError, match="n=-1"):
+        model.most_similar("a", n=-1)
+    with pytest.raises(ValueError, match="n=-1"):
+        model.analogy("a", "b", "c", n=-1)
+    numbers = PPMIEmbedding(2, min_count=1).fit([[1, 2, 3], [1, 3, 4]] * 5)
+    assert numbers.most_similar(1, 2, n=1) == numbers.most_similar([1], [2], n=1)  # words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -36,12 +36,10 @@ class WordVectorQueries:
         if not hasattr(self, "vectors_"):
             raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet: call fit")
 
-    def _numbers(self, words: Iterable[Any]) -> np.ndarray:
+    def _numbers(self, words: Any) -> np.ndarray:
         """Numbers of words; an error that names those that are unknown."""
         self._require_vectors()
-        if isinstance(words, str):
-            words = [words]
-        words = list(words)
+        words = [words] if isinstance(words, str | Integral) else list(words)
         unknown = [word for word in words if word not in self.vocabulary_]
         if unknown:
             raise KeyError(
@@ -94,6 +92,12 @@ class WordVectorQueries:
         -------
         list of (word, cosine), the closest first
         """
+        if isinstance(negative, Integral) and negative not in getattr(self, "vocabulary_", ()):
+            raise TypeError(
+                f"most_similar: negative={negative!r} is no word; the number of words to return is "
+                f"n: most_similar({positive!r}, n={negative!r})"
+            )
+        _check_number(n)
         plus, minus = self._numbers(positive), self._numbers(negative)
         unit = self.unit_vectors()
         target = unit[plus].sum(axis=0) - unit[minus].sum(axis=0)
@@ -122,6 +126,7 @@ class WordVectorQueries:
         -------
         list of (word, score), the best first
         """
+        _check_number(n)
         scores = self._analogy_scores(self._numbers([a, b, c])[None], method)[0]
         best = np.argsort(-scores, kind="stable")[:n]
         return [(self.words_[i], float(scores[i])) for i in best if np.isfinite(scores[i])]
@@ -208,6 +213,11 @@ class WordVectorQueries:
 
         self._require_vectors()
         write_word_vectors(path, self.words_, self.vectors_, binary=binary)
+
+
+def _check_number(n: Any) -> None:
+    if not isinstance(n, Integral) or n < 0:
+        raise ValueError(f"n={n!r}: the number of words to return is a whole number, at least 0")
 
 
 def _mean_vectors(vectors: np.ndarray, tokens: np.ndarray, starts: np.ndarray) -> np.ndarray:
