@@ -507,3 +507,5 @@ def test_a_study_of_groups_says_how_many_components_keep_the_variance():
     text = render_report(study)
     assert "Retained variance" in text
     assert re.search(r"50\s%\sby\s1,\s80\s%\sby\s3,\s95\s%\sby\s4", text)
+    figure = text[text.index("Retained variance") :].split("</svg>")[0]
+    assert re.findall(r'class="tick mid">(\d+)<', figure) == list("12345")

@@ -19,8 +19,8 @@ def palette_color(index: int) -> str:
 
 
 def palette_marker(index: int) -> str:
-    """Marker of a class, by index; repeats after eight."""
-    return _MARKERS[index % len(_MARKERS)]
+    """Marker of a class, by index: another one when `palette_color` begins again."""
+    return _MARKERS[(index + index // len(COLORS)) % len(_MARKERS)]
 
 
 def get_axes(ax: Any, size: tuple[float, float] = (6.4, 4.4)) -> Any:

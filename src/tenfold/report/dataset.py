@@ -247,12 +247,15 @@ def _variance_figure(clusters: ClusterSummary) -> Figure:
     """How much of the variance the first components keep."""
     shares = np.minimum(np.cumsum(clusters.variance), 1.0)
     numbers = np.arange(1, len(shares) + 1)
+    step = -(-len(shares) // _MAX_LEVELS)  # between numbers that are written below the axis
     chart = Chart((0.6, len(shares) + 0.4), (0.0, 1.05), size=_MAP_SIZE)
     chart.axes("number of components", "share of the variance", ticks=(0, 5))
     chart.line(numbers, shares, "grey thin")
     for number, share in zip(numbers.tolist(), shares.tolist(), strict=True):
         tip = f"{number} components: {format_percent(share)}"
         chart.marker(number, share, "main ring", tip, 5)
+        if number % step == 0:
+            chart.text(float(chart.x(number)), chart.y.start + 16, str(number), class_="tick mid")
     reached = [
         f"{format_percent(goal)} by {int(np.searchsorted(shares, goal)) + 1}"
         for goal in (0.5, 0.8, 0.95)
