@@ -56,6 +56,7 @@ class Estimator(BaseEstimator):
 
     _sparse_ok = False
     _nan_ok = False
+    _scale_matters = True  # whether iterations may be slow because columns have other scales
     _min_rows = 1
     _y_required = False
     _multi_output = False
@@ -187,10 +188,12 @@ class Estimator(BaseEstimator):
         limit = next(
             (name for name in ("max_iter", "n_iter", "epochs") if name in names), "max_iter"
         )
+        cure = (
+            f"Raise {limit}, standardize the columns," if self._scale_matters else f"Raise {limit}"
+        )
         return (
-            f"did not converge in {limit}={n_iter} iterations. {words}{' ' if words else ''}Raise "
-            f"{limit}, standardize the columns, or loosen tol; `history_` shows the objective per "
-            "iteration."
+            f"did not converge in {limit}={n_iter} iterations. {words}{' ' if words else ''}{cure} "
+            "or loosen tol; `history_` shows the objective per iteration."
         )
 
     def _convergence_words(self) -> str:

@@ -136,8 +136,8 @@ def require_statistic(model: Any) -> Any:
     if getattr(model, "statistic_", None) is None:
         raise TypeError(
             f"{type(model).__name__} cannot be merged: it has no statistic. Only one-pass models "
-            "keep one, and `fit` keeps none of wide data (fewer rows than columns): begin with "
-            "partial_fit."
+            "keep one, and `fit` keeps none of wide data (fewer rows than columns: begin with "
+            "partial_fit), of rows with missing entries, and of iterations of EM."
         )
     return model.statistic_
 

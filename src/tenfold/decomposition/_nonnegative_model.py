@@ -27,6 +27,7 @@ class NonNegativeModel(ClassNamePrefixFeaturesOutMixin, Transformer):
     """A factorization X = W H with W, H >= 0. Derive `NMF` or `MiniBatchNMF` from it."""
 
     _sparse_ok = True
+    _scale_matters = False
     _chunk_rows = 1024
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None, StrOptions({"auto"})],

@@ -114,6 +114,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, Transformer):
     """
 
     _sparse_ok = False
+    _scale_matters = False  # rows are whitened
     _law_params = {"algorithm": "picard", "n_components": 2}
     _law_rows = 3000
     _learned_shapes = {"components_": "m p", "mixing_": "p m", "mean_": "p"}
