@@ -12,6 +12,7 @@ from tenfold.engine import Rows
 from tenfold.engine.arrays import ArraySource
 from tenfold.engine.chunk import Chunk
 from tenfold.tree._binning import bin_rows, find_thresholds, learn_bins, spool_bins
+from tenfold.tree._bundles import Bundles, bundle_columns, single_columns
 from tenfold.tree._fixed_point import Units
 from tenfold.tree._fixed_point_numba import (
     BLOCK_ROWS,
@@ -46,12 +47,13 @@ def words_of(g, h, layout):
     return words
 
 
-def histogram(bins, words, layout, width, rows=None):
+def histogram(bins, words, layout, width, rows=None, bundles=None):
     n, p = bins.shape
     rows = np.arange(n, dtype=np.int32) if rows is None else rows
-    table, sums = make_table(p, width), np.zeros((p * width, 3), np.int64)
-    step = BLOCK_ROWS[layout]
-    add_rows(bins.ravel(), p, rows, 0, len(rows), *words, layout, step, table, sums)
+    codes, starts, members, size = bundles or (bins, *single_columns(np.full(p, width)), width)
+    table, sums = make_table(len(starts) - 1, size), np.zeros((p * width, 3), np.int64)
+    limit = layout, BLOCK_ROWS[layout]
+    add_rows(codes.ravel(), rows, 0, len(rows), *words, *limit, table, starts, members, sums)
     assert not table.any()
     return sums.reshape(p, width, 3)
 
@@ -77,6 +79,60 @@ def test_histograms_are_exact_sums_in_any_order(layout):
     half = order[: n // 2]
     rest = histogram(bins, words, layout, width, order[n // 2 :])
     assert_array_equal(sums - histogram(bins, words, layout, width, half), rest)
+
+
+@pytest.mark.parametrize("layout", [CONSTANT, COARSE, FINE])
+def test_bundles_of_columns_give_the_same_histogram(layout):
+    n, width = 70_000, 9
+    topic, place = RNG.integers(0, 12, n), RNG.integers(0, 5, n)
+    n_bins = np.array([width - 1, *[2] * 12, *[4] * 5, 3])
+    bins = np.zeros((n, len(n_bins)), np.uint8)
+    bins[:, 0] = RNG.integers(0, width, n)  # with missing values
+    bins[np.arange(n), 1 + topic] = 1
+    bins[:, 13:18] = 2  # the usual bin is not the first
+    bins[np.arange(n), 13 + place] = RNG.integers(0, 4, n)
+    bins[:, 18] = (topic == 3) * width  # missing values in a column that is usually 0
+    bundles = bundle_columns(bins, np.ascontiguousarray(bins.T), n_bins, width + 1)
+    assert [sorted(bundles.members[a:b, 0]) for a, b in itertools.pairwise(bundles.starts)] == [
+        [0], [18], list(range(1, 13)), list(range(13, 18))
+    ]  # fmt: skip
+    words = words_of(RNG.uniform(-1, 1, n), RNG.uniform(0, 0.25, n), layout)
+    for rows in (None, RNG.permutation(n).astype(np.int32)[:30_000]):
+        plain = histogram(bins, words, layout, width + 1, rows)
+        assert_array_equal(plain, histogram(bins, words, layout, width + 1, rows, bundles))
+
+
+def test_a_row_with_two_unusual_bins_keeps_columns_apart():
+    bins = np.zeros((50_000, 3), np.uint8)
+    bins[7, :2] = 1
+    bins[9, 2] = 1
+    bundles = bundle_columns(bins, np.ascontiguousarray(bins.T), np.full(3, 2), 3)
+    assert [sorted(bundles.members[a:b, 0]) for a, b in itertools.pairwise(bundles.starts)] == [
+        [1], [0, 2]
+    ]  # fmt: skip
+
+
+def test_bundles_do_not_change_trees():
+    n = 40_000
+    kind = RNG.integers(0, 9, n)
+    X = np.zeros((n, 11), np.float32)
+    X[np.arange(n), kind] = 1
+    X[:, 9:] = RNG.normal(size=(n, 2))
+    y = (kind + X[:, 9] + RNG.normal(size=n)) // 4
+    order = RNG.permutation(n)
+    model = tenfold.HistGradientBoostingClassifier(max_iter=3, early_stopping=False, random_state=0)
+    trees = model.fit(X, y).trees_
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tenfold.tree._memory_trainer.bundle_columns", no_bundles)
+        alone = model.fit(X, y).trees_
+    for name in ("words", "values", "gain"):
+        assert_array_equal(getattr(trees, name), getattr(alone, name))
+    shuffled = model.fit(X[order], y[order]).trees_
+    assert_array_equal(trees.values, shuffled.values)
+
+
+def no_bundles(bins, _, n_bins, width):
+    return Bundles(bins, *single_columns(n_bins), width)
 
 
 @pytest.mark.parametrize("layout", [CONSTANT, COARSE, FINE])

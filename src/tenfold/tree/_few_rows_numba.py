@@ -58,13 +58,13 @@ def _add_cells(bins, p, rows, first, end, word, second, layout, sign, sums):
 
 
 @njit(**INNER)
-def _start(bins, rows, word, second, layout, step, columns, limits, nodes, room):
+def _start(bins, rows, words, groups, columns, limits, nodes, room):
     """Make the root and its histogram, that of all rows."""
     (integers, numbers, places), (histograms, table, lists, _, _) = nodes, room
     p, n_rows, place = len(columns), len(rows), lists[FREE, lists[FREE, 0]]
     lists[FREE, 0] -= 1
     sums, width = histograms[place], histograms.shape[1] // p
-    add_rows(bins, p, rows, np.int64(0), n_rows, word, second, layout, step, table, sums)
+    add_rows(bins, rows, np.int64(0), n_rows, *words, table, *groups, sums)
     for b in range(width):
         for c in range(3):
             integers[0, G + c] += sums[b, c]
@@ -131,9 +131,7 @@ def _release(bins, p, rows, places, node, histograms, lists):
 
 
 @njit(**INNER)
-def _fill_histograms(
-    bins, p, rows, word, second, layout, step, nodes, node, histograms, table, lists
-):
+def _fill_histograms(bins, p, rows, words, groups, nodes, node, histograms, table, lists):
     """Histograms of the children of a node; its own becomes that of the larger child."""
     integers, _, places = nodes
     left = places[node, LEFT]
@@ -145,10 +143,11 @@ def _fill_histograms(
     first, end = places[smaller, FIRST], places[smaller, END]
     small, large = histograms[places[smaller, HISTOGRAM]], histograms[places[larger, HISTOGRAM]]
     if end - first < len(small) // p:  # fewer than there are words to unpack
+        word, second, layout, _ = words
         _add_cells(bins, p, rows, first, end, word, second, layout, np.int64(1), small)
         _add_cells(bins, p, rows, first, end, word, second, layout, np.int64(-1), large)
         return
-    add_rows(bins, p, rows, first, end, word, second, layout, step, table, small)
+    add_rows(bins, rows, first, end, *words, table, *groups, small)
     for k in range(len(large)):
         for c in range(3):
             large[k, c] -= small[k, c]
@@ -156,7 +155,7 @@ def _fill_histograms(
 
 @njit(**LOOP)
 def grow_on_few_rows(
-    bins, by_column, words, layout, step, rows, spare, columns, limits, shape, nodes, room, leaf
+    bins, by_column, words, rows, spare, groups, columns, limits, shape, nodes, room, leaf
 ):
     """Grow a tree, add its values to the scores, and return the number of its nodes.
 
@@ -164,9 +163,9 @@ def grow_on_few_rows(
     ----------
     bins : (n * p,) uint8 array, row by row
     by_column : (p, n) uint8 array, the same column by column
-    words, layout : words of the rows and their layout
-    step : rows whose words may be added before they are unpacked
+    words : (word, second, layout, limit); see `tenfold.tree._histogram_numba.add_rows`
     rows, spare : int32 arrays: the rows to learn from, and room for as many
+    groups : (starts, members), every column alone; see `tenfold.tree._bundles`
     columns, limits : see `tenfold.tree._gradient_split_numba`
     shape : (max_leaves, max_depth or -1, least rows of a node that is split, whether depth-wise)
     nodes : (integers, numbers, places) of the nodes, to be filled
@@ -174,12 +173,12 @@ def grow_on_few_rows(
     leaf : (score, output, values): see `finish_leaf`; values of the nodes, to be filled
     """
     max_leaves, max_depth, min_rows, depth_wise = shape
-    (integers, numbers, places), (word, second) = nodes, words
+    (integers, numbers, places), (word, second, layout, _) = nodes, words
     histograms, table, lists, directions, no_set = room
     score, output, values = leaf
     p, missing = len(by_column), histograms.shape[1] // len(by_column) - 1
     first, end, n_nodes = np.int64(0), np.int64(1), np.int64(1)  # first:end are to be searched
-    _start(bins, rows, word, second, layout, step, columns, limits, nodes, room)
+    _start(bins, rows, words, groups, columns, limits, nodes, room)
     while True:
         for node in range(first, end):
             gain = NO_SPLIT
@@ -203,9 +202,7 @@ def grow_on_few_rows(
         _open_children(places, node, first, middle)
         enough = integers[first, COUNT] >= min_rows or integers[first + 1, COUNT] >= min_rows
         if n_nodes < 2 * max_leaves - 1 and enough and places[first, DEPTH] != max_depth:
-            _fill_histograms(
-                bins, p, rows, word, second, layout, step, nodes, node, histograms, table, lists
-            )
+            _fill_histograms(bins, p, rows, words, groups, nodes, node, histograms, table, lists)
         else:
             _release(bins, p, rows, places, node, histograms, lists)
             first = end

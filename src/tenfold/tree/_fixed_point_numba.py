@@ -112,26 +112,12 @@ def unpack_word(x, y, layout):
     return rest if layout == CONSTANT else (rest - h) >> _H1, h, count
 
 
-@njit(**LOOP)
-def unpack_words(words, layout, width, pad, first, end, sums):
-    """Add summed words to sums (p * width, 3) of g, h and count, and set the words to 0.
-
-    They are those of the columns `first` to `end - 1`, each followed by some that are not used.
-    """
-    for j in range(first, end):
-        for b in range(width):
-            at, k = (j - first) * (width + pad) + b, j * width + b
-            y = np.int64(0)
-            if layout == FINE:
-                at *= 2
-                y = words[at + 1]
-                words[at + 1] = 0
-            g, h, count = unpack_word(words[at], y, layout)
-            words[at] = 0
-            if count > 0:
-                sums[k, 0] += g
-                sums[k, 1] += h
-                sums[k, 2] += count
+@njit(cache=True, nogil=True, inline="always")
+def count_bits(layout):
+    """Bits of the count, the lowest ones of its word."""
+    if layout == FINE:
+        return _C2
+    return _C0 if layout == CONSTANT else _C1
 
 
 @njit(**LOOP)

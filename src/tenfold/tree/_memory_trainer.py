@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.engine.thread_pool import n_threads, run_in_threads
+from tenfold.tree._bundles import Bundles, bundle_columns, single_columns
 from tenfold.tree._few_rows_numba import (
     LEFT,
     MAX_LEAVES,
@@ -97,6 +98,11 @@ class MemoryTrainer:
         n, m, cells = len(self.bins), len(self.rows), self.p * self.width
         self.max_leaves = self.shape.max_leaves(m)
         self.by_column = np.ascontiguousarray(self.bins.T)  # rows are parted by one column
+        n_bins = self.columns[:, 0]
+        if m > _MIN_SHARED_ROWS:
+            self.bundles = bundle_columns(self.bins, self.by_column, n_bins, self.width)
+        else:
+            self.bundles = Bundles(self.bins, *single_columns(n_bins), self.width)
         self.words = np.empty(n, np.int64), np.empty(0 if self.layout == CONSTANT else n, np.int64)
         self.lists = [np.empty(m, np.int32) for _ in range(3)]
         self.most_kept = max(_HISTOGRAM_BYTES // (24 * cells), 2)
@@ -164,11 +170,10 @@ class MemoryTrainer:
         count = grow_on_few_rows(
             self.bins.reshape(-1),
             self.by_column,
-            self.words,
-            self.layout,
-            block_rows(self.layout, self.weights.most),
+            self._words(),
             rows,
             self.lists[2],
+            self.bundles[1:3],
             tree.columns,
             tree.limits,
             (self.max_leaves, deepest, 2 * shape.min_samples_leaf, shape.depth_wise),
@@ -275,14 +280,18 @@ class MemoryTrainer:
         return sums
 
     def _new_table(self) -> np.ndarray:
-        return make_table(self.p, self.width)
+        return make_table(len(self.bundles.starts) - 1, self.bundles.n_codes)
 
     def _add_rows(
         self, rows: np.ndarray, first: int, end: int, table: np.ndarray, sums: np.ndarray
     ) -> None:
-        bins, (word, second) = self.bins.reshape(-1), self.words
-        layout, step = self.layout, block_rows(self.layout, self.weights.most)
-        add_rows(bins, self.p, rows, first, end, word, second, layout, step, table, sums)
+        codes, starts, members, _ = self.bundles
+        codes = codes.reshape(-1)
+        add_rows(codes, rows, first, end, *self._words(), table, starts, members, sums)
+
+    def _words(self) -> tuple[np.ndarray, np.ndarray, int, int]:
+        """Words of the rows, their layout, and how many may be added before they are unpacked."""
+        return *self.words, self.layout, block_rows(self.layout, self.weights.most)
 
     def _part(self, tree: GrowingTree, node: int, rows: np.ndarray, first: int, end: int) -> int:
         """Part the rows of a node; how many go left."""

@@ -22,6 +22,7 @@ from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.tree._binning import BinMapper, bin_rows
 from tenfold.tree._boosting_data import chunk_target, mix_bits_of
+from tenfold.tree._bundles import single_columns
 from tenfold.tree._fixed_point import (
     GradientRange,
     RowWeights,
@@ -226,10 +227,11 @@ def _sum_slots(
     exact = np.zeros((n_slots, 2), np.int64)
     rows, starts = np.empty(len(node), np.int32), np.empty(n_slots + 1, np.int64)
     list_rows_by_slot(node, slot, learns, rows, starts)
-    table, step = make_table(p, width), block_rows(setup.layout, setup.most_copies)
+    table, limit = make_table(p, width), block_rows(setup.layout, setup.most_copies)
+    alone = single_columns(setup.mapper.n_bins)
     for s in range(n_slots):
         first, end = int(starts[s]), int(starts[s + 1])
-        add_rows(bins, p, rows, first, end, *words, setup.layout, step, table, sums[s])
+        add_rows(bins, rows, first, end, *words, setup.layout, limit, table, *alone, sums[s])
         if setup.layout == COARSE:
             exact[s] = leaf_sums(rows, first, end, *words, COARSE)
     return sums, exact
