@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tenfold import GaussianHMM
+from tenfold.engine.merge_tree import merge
 from tenfold.mixture._gaussian import GaussianFamily
-from tenfold.sequence._hmm_emissions import (
-    BlockView,
-    ColumnView,
-    ComponentView,
-    GaussianEmission,
-    GaussianPrior,
-)
+from tenfold.mixture._moments import moments_about_means
+from tenfold.sequence._gaussian_steps import BlockView, ColumnView, ComponentView, MatrixView
+from tenfold.sequence._hmm_emissions import GaussianEmission, GaussianPrior
 
 STATES, COLUMNS = 3, 4
+HALVES = slice(30), slice(30, None)
 
 
-def draw_emission(kind: str) -> GaussianEmission:
+def draw_emission(kind: str, p: int = COLUMNS) -> GaussianEmission:
     rng = np.random.default_rng(0)
-    factors = rng.normal(size=(STATES, COLUMNS, COLUMNS))
-    full = factors @ np.swapaxes(factors, 1, 2) + np.eye(COLUMNS)
+    factors = rng.normal(size=(STATES, p, p))
+    full = factors @ np.swapaxes(factors, 1, 2) + np.eye(p)
     diagonal = np.diagonal(full, axis1=1, axis2=2).copy()
     covariances = {
         "full": full,
@@ -29,12 +29,12 @@ def draw_emission(kind: str) -> GaussianEmission:
         "diag": diagonal,
         "spherical": diagonal[:, 0].copy(),
     }
-    return GaussianEmission(kind, 5 * rng.normal(size=(STATES, COLUMNS)), covariances[kind])
+    return GaussianEmission(kind, 5 * rng.normal(size=(STATES, p)), covariances[kind])
 
 
 @pytest.mark.parametrize(
     ("kind", "view"),
-    [("diag", ColumnView), ("spherical", ColumnView), ("full", BlockView), ("tied", BlockView)],
+    [("diag", ColumnView), ("spherical", ColumnView), ("full", MatrixView), ("tied", BlockView)],
 )
 @pytest.mark.parametrize("n", [1, 700, 20_000])
 def test_views_of_complete_steps_agree_with_components_of_mixtures(
@@ -47,9 +47,38 @@ def test_views_of_complete_steps_agree_with_components_of_mixtures(
     whole = ComponentView.of(GaussianFamily(kind).components(emission.parameters), X)
     assert isinstance(mine, view)
     np.testing.assert_allclose(mine.log_densities(), whole.log_densities(), rtol=1e-10)
-    pairs = zip(mine.statistic(probabilities), whole.statistic(probabilities), strict=True)
-    for found, wanted in pairs:
-        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max())
+    assert_same_moments(mine.statistic(probabilities), whole.statistic(probabilities), emission)
+
+
+def assert_same_moments(found: Any, wanted: Any, emission: GaussianEmission) -> None:
+    state = emission.parameters.weights, emission.means
+    pairs = zip(
+        moments_about_means(found, *state), moments_about_means(wanted, *state), strict=True
+    )
+    for one, other in pairs:
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9 * np.abs(other).max())
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 5, 11, 70])
+def test_full_covariances_of_any_width_agree_with_components_of_mixtures(p: int) -> None:
+    rng = np.random.default_rng(5)
+    emission, X = draw_emission("full", p), 4 * rng.normal(size=(300, p))
+    probabilities = rng.dirichlet(np.ones(STATES), 300).T.copy()
+    mine = emission.prepare(X)
+    assert isinstance(mine, MatrixView if p <= 64 else BlockView)
+    whole = ComponentView.of(GaussianFamily("full").components(emission.parameters), X)
+    np.testing.assert_allclose(mine.log_densities(), whole.log_densities(), rtol=1e-10)
+    assert_same_moments(mine.statistic(probabilities), whole.statistic(probabilities), emission)
+
+
+def test_moments_of_steps_with_and_without_gaps_add_up() -> None:
+    rng = np.random.default_rng(6)
+    emission, X = draw_emission("full"), 4 * rng.normal(size=(60, COLUMNS))
+    X[7, 1] = np.nan
+    probabilities = rng.dirichlet(np.ones(STATES), 60).T.copy()
+    whole = emission.prepare(X).statistic(probabilities)
+    parts = [emission.prepare(X[own]).statistic(probabilities[:, own]) for own in HALVES]
+    assert_same_moments(merge(*parts), whole, emission)
 
 
 @pytest.mark.parametrize("kind", ["diag", "full"])
