@@ -19,10 +19,16 @@ import numpy as np
 from tenfold.math.deviances import TweedieLoss
 from tenfold.math.losses import AbsoluteLoss, HuberLoss, Loss, PinballLoss, SquaredLoss
 from tenfold.tree._fixed_point_numba import exact_sum
-from tenfold.tree._losses_numba import exponentials, log_loss_gradients, softmax_rows
+from tenfold.tree._losses_numba import (
+    exponentials,
+    log_loss_gradients,
+    softmax_gradients,
+    softmax_rows,
+)
 
 _NO_COPIES = np.zeros(0, np.int64)
 _MAX_COPIES = 64  # of a row; larger whole weights are factors
+_SOFTMAX_ROWS = 4096  # at a time: their scores stay near
 _MIN_PROBABILITY = 2.0**-52  # of a class that has no rows, for the start
 
 
@@ -35,6 +41,7 @@ class BoostingLoss:
     n_outputs : number of scores of a row, and of trees of a round
     constant : whether curvatures are 1
     bounded : whether gradients are at most 1 and curvatures at most 1/4
+    prepares : whether outputs share work on the scores, see `prepare`
     quantiles : levels whose quantiles of residuals are the values of leaves; None: Newton steps
     link : name of the function of scores that is predicted, see `invert_link`
     """
@@ -42,6 +49,7 @@ class BoostingLoss:
     n_outputs: int = 1
     constant = False
     bounded = False
+    prepares = False
     link = "identity"
     quantiles: tuple[float, ...] | None = None
 
@@ -172,17 +180,22 @@ class BoostedSoftmax(BoostingLoss):
     """Log-loss of several classes; y are class numbers."""
 
     bounded = True
+    prepares = True
 
     def prepare(self, score: np.ndarray) -> np.ndarray:
         out = np.empty_like(score)
-        softmax_rows(score, out)
+        room = np.empty_like(score[:_SOFTMAX_ROWS])
+        for first in range(0, len(score), _SOFTMAX_ROWS):
+            part = score[first : first + _SOFTMAX_ROWS]
+            softmax_rows(part, room[: len(part)], out[first : first + _SOFTMAX_ROWS])
         return out
 
     def gradients(
         self, y: np.ndarray, prepared: np.ndarray, k: int
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        p = prepared[:, k]
-        return p - (y[:, 0] == k), p * (1.0 - p)
+        g, h = np.empty(len(y)), np.empty(len(y))
+        softmax_gradients(y[:, 0], prepared, k, g, h)
+        return g, h
 
     def value(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
         own = np.take_along_axis(score, y.astype(np.int64), axis=1)[:, 0]

@@ -63,15 +63,31 @@ def log_loss_gradients(y, score, g, h):
 
 
 @njit(**LOOP)
-def softmax_rows(score, out):
-    """Probabilities of the classes of each row."""
-    for i in range(len(score)):
+def softmax_rows(score, room, out):
+    """Probabilities of the classes of each row; `room` is scratch of the same shape.
+
+    Exponentials of all cells are a loop of their own, which works on several at once.
+    """
+    n, k = score.shape
+    for i in range(n):
         best = score[i, 0]
-        for c in range(1, score.shape[1]):
+        for c in range(1, k):
             best = max(best, score[i, c])
+        for c in range(k):
+            room[i, c] = score[i, c] - best
+    exponentials(room.reshape(-1), out.reshape(-1))
+    for i in range(n):
         total = 0.0
-        for c in range(score.shape[1]):
-            out[i, c] = portable_exp(score[i, c] - best)
+        for c in range(k):
             total += out[i, c]
-        for c in range(score.shape[1]):
+        for c in range(k):
             out[i, c] /= total
+
+
+@njit(**LOOP)
+def softmax_gradients(y, p, k, g, h):
+    """Gradients and curvatures of the log-loss in the score of class k from probabilities."""
+    for i in range(len(y)):
+        own = p[i, k]
+        g[i] = own - (y[i] == k)
+        h[i] = own * (1.0 - own)

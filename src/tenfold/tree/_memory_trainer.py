@@ -8,10 +8,9 @@ in blocks of rows; sums are exact, so it does not matter who adds what.
 from __future__ import annotations
 
 import heapq
-import itertools
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -49,8 +48,12 @@ from tenfold.tree._row_lists_numba import (
     part_rows,
 )
 
+T = TypeVar("T")
+
 _BLOCK_ROWS = 2**14  # rows of a piece of work
 _MIN_SHARED_ROWS = 2**15  # of a loop, for threads to be woken
+_MIN_SHARED_CELLS = 2**18  # of a histogram, for the same
+_MIN_SHARED_COPY = 2**17  # rows of a list that is copied, for the same
 _ONE_CALL_BYTES = 2**24  # of the histograms of a tree that is grown in one call
 _HISTOGRAM_BYTES = 2**29  # of histograms of open nodes; beyond, they are added up again
 
@@ -122,8 +125,20 @@ class MemoryTrainer:
 
     def grow_round(self, number: int) -> list[BinnedTree]:
         """The trees of a round; their values are added to the scores of all rows."""
-        prepared = self.loss.prepare(self.score)
+        prepared = self._prepare()
         return [self._grow(number, k, prepared) for k in range(self.loss.n_outputs)]
+
+    def _prepare(self) -> np.ndarray:
+        """What gradients of all outputs share."""
+        if not self.loss.prepares:
+            return self.score
+        prepared = np.empty_like(self.score)
+
+        def prepare(part: slice) -> None:
+            prepared[part] = self.loss.prepare(self.score[part])
+
+        for_blocks(len(prepared), prepare)
+        return prepared
 
     def add_trees(self, trees: list[BinnedTree]) -> None:
         """Add trees that are known already to the scores of all rows."""
@@ -148,8 +163,7 @@ class MemoryTrainer:
             complete = self._grow_at_once(tree, rows, k)
         else:
             spans = self._grow_tree(tree, rows)
-            values = {node: self._finish_leaf(tree, node, rows, spans[node], k) for node in spans}
-            complete = tree.complete(values)
+            complete = tree.complete(self._finish_leaves(tree, rows, spans, k))
         if len(outside):
             self._add_to(complete, outside, k)
         return complete
@@ -253,10 +267,9 @@ class MemoryTrainer:
 
     def _histogram(self, rows: np.ndarray, first: int, end: int) -> np.ndarray:
         """Histogram of some rows of a list."""
-        cells, lock = (self.p * self.width, 3), threading.Lock()
-        sums = self.pool.pop() if self.pool else np.empty(cells, np.int64)
-        sums[:] = 0
-        if end - first <= _MIN_SHARED_ROWS:
+        lock, q = threading.Lock(), len(self.bundles.starts) - 1
+        sums = self._zeros()
+        if (end - first) * q <= _MIN_SHARED_CELLS:
             self.tables = self.tables or [self._new_table()]
             self._add_rows(rows, first, end, self.tables[0], sums)
             return sums
@@ -264,19 +277,26 @@ class MemoryTrainer:
         partial: dict[int, np.ndarray] = {mine: sums}
 
         def add(part: slice) -> None:
-            own = partial.get(threading.get_ident())
-            if own is None:
-                own = partial[threading.get_ident()] = np.zeros(cells, np.int64)
+            thread = threading.get_ident()
             with lock:
+                if thread not in partial:
+                    partial[thread] = self._zeros()
                 table = self.tables.pop() if self.tables else self._new_table()
-            self._add_rows(rows, first + part.start, first + part.stop, table, own)
+            self._add_rows(rows, first + part.start, first + part.stop, table, partial[thread])
             with lock:
                 self.tables.append(table)
 
-        for_blocks(end - first, add, whole=True)
+        for_blocks(end - first, add, whole=True, least=_MIN_SHARED_CELLS // q)
         for thread, own in partial.items():
             if thread != mine:
                 sums += own
+                self._release(own)
+        return sums
+
+    def _zeros(self) -> np.ndarray:
+        """A histogram of no rows."""
+        sums = self.pool.pop() if self.pool else np.empty((self.p * self.width, 3), np.int64)
+        sums[:] = 0
         return sums
 
     def _new_table(self) -> np.ndarray:
@@ -311,13 +331,16 @@ class MemoryTrainer:
             counts[a, b] = part_rows(column, rows, a, b, directions, left, right)
 
         for_blocks(end - first, part, whole=True)
-        total = sum(counts.values())
-        at_left, at_right = first, first + total
+        total, before, moves = sum(counts.values()), 0, []
         for (a, b), count in sorted(counts.items()):
-            size = b - a
-            rows[at_left : at_left + count] = left[a : a + count]
-            rows[at_right : at_right + size - count] = right[a : a + size - count]
-            at_left, at_right = at_left + count, at_right + size - count
+            moves.append((first + before, left[a : a + count]))
+            moves.append((a + total - before, right[a : b - count]))
+            before += count
+
+        def move(to: tuple[int, np.ndarray]) -> None:
+            rows[to[0] : to[0] + len(to[1])] = to[1]
+
+        share_items(moves, move, n_threads() - 1 if end - first > _MIN_SHARED_COPY else 0)
         return total
 
     def _quantize(self, prepared: np.ndarray, k: int) -> Units:
@@ -357,6 +380,19 @@ class MemoryTrainer:
             g = np.where(self.w[part] > 0, g, 0.0)
         return g, h
 
+    def _finish_leaves(
+        self, tree: GrowingTree, rows: np.ndarray, spans: dict[int, tuple[int, int]], k: int
+    ) -> dict[int, float]:
+        """Values of all leaves, added to the scores of their rows; the largest leaf first."""
+        values: dict[int, float] = {}
+
+        def finish(node: int) -> None:
+            values[node] = self._finish_leaf(tree, node, rows, spans[node], k)
+
+        nodes = sorted(spans, key=lambda node: spans[node][0] - spans[node][1])
+        share_items(nodes, finish, n_threads() - 1 if len(rows) > _MIN_SHARED_ROWS else 0)
+        return values
+
     def _finish_leaf(
         self, tree: GrowingTree, node: int, rows: np.ndarray, span: tuple[int, int], k: int
     ) -> float:
@@ -381,31 +417,38 @@ class MemoryTrainer:
         for_blocks(len(rows), add)
 
 
-def for_blocks(n: int, work: Callable[[slice], Any], *, whole: bool = False) -> None:
-    """Call `work` for blocks of n rows, in several threads if there are many.
+def for_blocks(
+    n: int, work: Callable[[slice], Any], *, whole: bool = False, least: int = _MIN_SHARED_ROWS
+) -> None:
+    """Call `work` for blocks of n rows, in several threads if there are more than `least`.
 
     With `whole`, one thread takes them as a single block.
     """
-    helpers = n_threads() - 1 if n > _MIN_SHARED_ROWS else 0
+    helpers = n_threads() - 1 if n > least else 0
     if not helpers and (whole or n <= _BLOCK_ROWS):
         if n > 0:
             work(slice(0, n))
         return
-    size = max(_BLOCK_ROWS, -(-n // (16 * (helpers + 1)))) if whole else _BLOCK_ROWS
-    firsts, lock = itertools.count(0, size), threading.Lock()
+    size = max(least // 4, -(-n // (16 * (helpers + 1)))) if whole else _BLOCK_ROWS
+    share_items([slice(a, min(a + size, n)) for a in range(0, n, size)], work, helpers)
+
+
+def share_items(items: Sequence[T], work: Callable[[T], Any], helpers: int) -> None:
+    """Call `work` for all items, with so many other threads."""
+    waiting, lock = iter(items), threading.Lock()
     problems: list[BaseException] = []
 
-    def take_blocks() -> None:
+    def take_items() -> None:
         while not problems:
             with lock:
-                first = next(firsts)
-            if first >= n:
+                item = next(waiting, None)
+            if item is None:
                 return
             try:
-                work(slice(first, min(first + size, n)))
+                work(item)
             except BaseException as problem:  # noqa: BLE001  the caller raises it
                 problems.append(problem)
 
-    run_in_threads(take_blocks, helpers)
+    run_in_threads(take_items, max(min(helpers, len(items) - 1), 0))
     if problems:
         raise problems[0]
