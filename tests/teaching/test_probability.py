@@ -1,4 +1,4 @@
-"""Information, covariances, Gaussians, conditioning, quadrature: numbers of the notes, properties."""
+"""Information, covariances, Gaussians, conditioning and quadrature: numbers and properties."""
 
 import numpy as np
 import pytest
