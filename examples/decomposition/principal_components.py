@@ -81,7 +81,9 @@ axes[0].plot(np.arange(1, len(retained) + 1), retained, color=palette_color(0))
 axes[0].scatter([elbow], [retained[elbow - 1]], color="k", zorder=3)
 axes[0].annotate("elbow", (elbow, retained[elbow - 1]), (12, -14), textcoords="offset points")
 axes[0].set(xlabel="components", ylabel="share of the variance", title="retained variance")
-axes[1].plot(curve.candidates, curve.log_likelihood, "o-", color=palette_color(1))
+# Beyond the pixels that vary no noise is left, and rows beside the subspace have no likelihood.
+likely = curve.log_likelihood > -1e6
+axes[1].plot(curve.candidates[likely], curve.log_likelihood[likely], "o-", color=palette_color(1))
 axes[1].set(xlabel="components", title="log-likelihood of a held-out digit")
 for ax in axes:
     style_axes(ax)

@@ -16,7 +16,7 @@ import numpy as np
 
 from tenfold import PCA, Autoencoder, SemanticHashing, VariationalAutoencoder, datasets
 from tenfold.optim.schedules import CosineDecay
-from tenfold.plot.style import palette_color, style_axes
+from tenfold.plot.style import palette_color, palette_marker, style_axes
 
 if os.environ.get("TENFOLD_DATA"):
     bunch = datasets.fetch_olivetti_faces()
@@ -107,7 +107,7 @@ sparse = Autoencoder(
     sparsity_weight=0.5,
     tied=True,
     loss="bernoulli",
-    epochs=8,
+    epochs=8 if len(images) > 2000 else 40,  # as many steps with few digits
     learning_rate=0.003,
     random_state=0,
 ).fit(train)
@@ -126,7 +126,8 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5))
 means = vae.transform(test)
 for digit in range(10):
     chosen = means[labels[-200:] == digit]
-    left.scatter(*chosen.T, s=22, color=palette_color(digit), label=str(digit))
+    look = {"color": palette_color(digit), "marker": palette_marker(digit)}
+    left.scatter(*chosen.T, s=22, label=str(digit), **look)
 left.legend(title="digit", ncols=2, fontsize=8)
 style_axes(left)
 left.set_title("Codes of digits that were not seen")
@@ -140,9 +141,10 @@ hashing = SemanticHashing(32, (128,), epochs=10, learning_rate=0.003, random_sta
 _, neighbors = hashing.kneighbors(test, n_neighbors=10)
 hits = (labels[:-200][neighbors] == labels[-200:, None]).mean()
 print(f"of the ten nearest codes, {hits:.0%} are of the same digit (by chance 10%)")
+places = {"nearest": 0, "second": 1, "third": 2}
 show_rows(
-    {"query": test[:1].repeat(8, axis=0)} | {"found": train[neighbors[0, :8]]},
+    {"query": test[:10]} | {name: train[neighbors[:10, k]] for name, k in places.items()},
     images.shape[1:],
-    "A digit, and those with the nearest codes",
+    "Digits, and below each those with the nearest codes",
 )
 plt.show()

@@ -35,10 +35,10 @@ else:
 
 # %%
 # A recommender is a regressor of pairs (user, item), so that scikit-learn's search takes it. Two
-# penalties and six ranks on two halves of the training part:
+# penalties and six ranks in five folds of the training part:
 grid = {"n_factors": [0, 1, 2, 5, 10, 20], "regularization": [0.05, 0.13]}
 search = GridSearchCV(
-    ALS(random_state=0, max_iter=100), grid, cv=KFold(2, shuffle=True, random_state=0),
+    ALS(random_state=0, max_iter=100), grid, cv=KFold(5, shuffle=True, random_state=0),
     scoring="neg_root_mean_squared_error",
 ).fit(X, y)  # fmt: skip
 print("chosen:", search.best_params_)
