@@ -47,18 +47,22 @@ def end_contexts(earlier, contexts, begin) -> None:
 
 
 @njit(**ENTRY_OPTIONS)
-def find_shorter_ngrams(ngram_keys, context_keys, width, first, single, places):
+def find_shorter_ngrams(  # noqa: C901 - two walks
+    ngram_keys, context_keys, width, first, single, places
+):
     """Fill in the place of each n-gram without its earliest symbol; single symbols have none.
 
     The n-grams of a context, and contexts, ascend; so do the parents of contexts. `first`,
     (contexts + 1,) zeros, gets the place of the first n-gram of each context, and `single`,
     (width,), that of each symbol among the single ones.
     """
-    contexts = len(context_keys) + 1
+    contexts, c = len(context_keys) + 1, 0
     for i in range(len(ngram_keys)):
-        first[ngram_keys[i] // width + 1] += 1
-    for c in range(contexts):
-        first[c + 1] += first[c]
+        while ngram_keys[i] >= (c + 1) * width:  # keys ascend: no division
+            c += 1
+            first[c] = i
+    for rest in range(c + 1, contexts + 1):
+        first[rest] = len(ngram_keys)
     at = 0
     for symbol in range(width):
         single[symbol] = at
@@ -70,8 +74,9 @@ def find_shorter_ngrams(ngram_keys, context_keys, width, first, single, places):
             for i in range(first[c], first[c + 1]):
                 places[i] = single[ngram_keys[i] - c * width]
             continue
+        shift = (parent - c) * width
         for i in range(first[c], first[c + 1]):
-            key = parent * width + ngram_keys[i] % width
+            key = ngram_keys[i] + shift
             low, high = at, end
             while low < high:
                 middle = (low + high) // 2

@@ -36,7 +36,7 @@ class CountedLanguageModel(LanguageModel):
     def _count(self, documents: Any) -> tuple[list[Any], NgramCounts, int]:
         """Sorted symbols, n-grams of their numbers, and documents."""
         symbols, counter, places, n_documents = self._count_ngrams(documents)
-        return symbols, counter.table().renumber(places), n_documents
+        return symbols, counter.table(places), n_documents
 
     def _count_ngrams(self, documents: Any) -> tuple[list[Any], NgramCounter, np.ndarray, int]:
         """Sorted symbols, n-grams of other numbers, those among the sorted ones, and documents."""

@@ -68,10 +68,14 @@ class NgramCounter:
         self.waiting, self.n_waiting = [], 0
         self.runs.append(NgramCounts.of(windows))
 
-    def table(self) -> NgramCounts:
-        """All n-grams with their counts."""
+    def table(self, numbers: np.ndarray | None = None) -> NgramCounts:
+        """All n-grams with their counts; on request symbol s has become numbers[s]."""
+        if numbers is not None and not len(self.runs):  # all wait: they need one sort, not two
+            self.waiting = [(numbers[symbols], *rest) for symbols, *rest in self.waiting]
+            self.begin, numbers = int(numbers[self.begin]), None
         self._count_waiting()
-        return merge_counts(self.runs, self.order)
+        table = merge_counts(self.runs, self.order)
+        return table if numbers is None else table.renumber(numbers)
 
     def renumber(self, numbers: np.ndarray, columns: list[int]) -> NgramRuns:
         """Runs renumbered as by `NgramCounts.renumber`; the counter is empty then."""

@@ -132,9 +132,12 @@ def smooth(
     return SMOOTHING[name](tree, counts, parameters)
 
 
-def _totals(tree: ContextTree, values: np.ndarray) -> np.ndarray:
-    """Sum over the n-grams of each context."""
-    return np.bincount(tree.contexts, values, minlength=int(tree.first_context[-1]))
+def _totals(
+    tree: ContextTree, values: np.ndarray, contexts: np.ndarray | None = None
+) -> np.ndarray:
+    """Sum over the n-grams of each context; `contexts` are those of the tree, if at hand."""
+    contexts = tree.contexts if contexts is None else contexts
+    return np.bincount(contexts, values, minlength=int(tree.first_context[-1]))
 
 
 def _smooth_none(tree: ContextTree, counts: np.ndarray, _: RuleParameters) -> Smoothed:
@@ -251,8 +254,8 @@ def _smooth_by_discounts(
         part = slice(first[level], first[level + 1])
         np.take(three, np.clip(counts[part], 1, 3) - 1, out=discount[part])
     np.minimum(discount, counts, out=discount)
-    total = _totals(tree, counts)
-    left = _totals(tree, discount)
+    total = _totals(tree, counts, contexts)
+    left = _totals(tree, discount, contexts)
     safe = np.maximum(total, 1)
     np.subtract(counts, discount, out=discount)
     discount /= safe[contexts]

@@ -210,8 +210,7 @@ def _iterate_batches(documents: Iterable[Any]) -> Iterator[list[Any]]:
     if isinstance(documents, list):  # of short ones, a batch is a slice
         for first in range(0, len(documents), _BATCH_DOCUMENTS):
             batch = documents[first : first + _BATCH_DOCUMENTS]
-            short = sum(map(_length, batch)) < _BATCH_CHARACTERS
-            yield from [batch] if short else _limit_sizes(batch)
+            yield from [batch] if _count_all(batch) < _BATCH_CHARACTERS else _limit_sizes(batch)
     else:
         yield from _limit_sizes(documents)
 
@@ -228,6 +227,14 @@ def _limit_sizes(documents: Iterable[Any]) -> Iterator[list[Any]]:
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def _count_all(batch: list[Any]) -> int:
+    """Symbols or characters of some documents."""
+    try:  # without a call of Python for each
+        return sum(map(len, batch))
+    except TypeError:
+        return sum(map(_length, batch))
 
 
 def _length(document: Any) -> int:

@@ -272,10 +272,12 @@ class LanguageModel(SaveMixin, BaseEstimator):
     def _set_symbols(self, words: list[Any]) -> None:
         """Number the special symbols and the words."""
         special = [UNKNOWN] * self.unknown + [END] * self.boundaries
-        if clash := {UNKNOWN, END, BEGIN}.intersection(words):
-            raise ValueError(f"the documents hold the symbol {min(clash)!r}, which is reserved")
-        self.symbols_ = special + list(words)
-        self.vocabulary_ = dict(zip(self.symbols_, range(len(self.symbols_)), strict=True))
+        symbols = special + list(words)
+        numbers = dict(zip(symbols, range(len(symbols)), strict=True))  # the last one wins
+        clash = [name for name in (BEGIN, END, UNKNOWN) if numbers.get(name, -1) >= len(special)]
+        if clash:
+            raise ValueError(f"the documents hold the symbol {clash[0]!r}, which is reserved")
+        self.symbols_, self.vocabulary_ = symbols, numbers
 
     def _number(self, symbol: Any) -> int:
         number = self.vocabulary_.get(symbol)
