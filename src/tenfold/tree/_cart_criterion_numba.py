@@ -53,7 +53,8 @@ class CodedRows(NamedTuple):
     values : float64, sorted values of all columns one after the other
     order : (n_features, ...) uint64: keys (code, row) of the rows of positive weight in the order
         of each column, those of a node side by side; empty where nodes sort their own
-    labels : (n,) uint32, class and weight (16 bits each) of each row; empty without `order`
+    labels : (n,) uint32, class and weight (16 bits each) of each row, for `LABEL_RULES`; without
+        `order`, the table is empty then
     sides : (n,) uint8, memory for the side that each row goes to; empty without `order`
     """
 
@@ -97,6 +98,10 @@ class GiniRules(Rules):
     """
 
 
+class RandomGiniRules(Rules):
+    """`GiniRules`, one random cut for each column."""
+
+
 class SquaredRules(Rules):
     """Squared error, one output."""
 
@@ -118,7 +123,8 @@ class RandomMedianRules(Rules):
 
 
 MEDIAN_RULES = (MedianRules, RandomMedianRules)
-RANDOM_RULES = (RandomSumRules, RandomMedianRules)
+RANDOM_RULES = (RandomGiniRules, RandomSumRules, RandomMedianRules)
+LABEL_RULES = (GiniRules, RandomGiniRules)
 
 
 @njit(**HOT)
@@ -227,7 +233,7 @@ def scan_gini(rules, keys, m, n, sums, weight, squares, missing_left):
     for c in range(sums.shape[1]):
         sums[LEFT, c] = 0
     squares_left, squares_right, w_left, offset = np.int64(0), squares, np.int64(0), 0
-    best, cut = -np.inf, -1
+    best, cut, is_pair, second = -np.inf, -1, sums.shape[1] == 2, np.int64(0)
     last = m if m < n and not missing_left else m - 1
     begin = m - n if missing_left else 0  # missing values first
     if missing_left:
@@ -235,20 +241,33 @@ def scan_gini(rules, keys, m, n, sums, weight, squares, missing_left):
     for i in range(begin, last):
         held = key_row(keys[0, i if i >= 0 else m - 1 - i])
         w, c = held & 0xFFFF, held >> 16
-        before = sums[LEFT, c]
-        squares_left += w * (2 * before + w)
-        squares_right += w * (w - 2 * (sums[NODE, c] - before))
-        sums[LEFT, c] = before + w
         w_left += w
+        if is_pair:  # sums that stay in registers
+            second += w & -c
+        else:
+            before = sums[LEFT, c]
+            squares_left += w * (2 * before + w)
+            squares_right += w * (w - 2 * (sums[NODE, c] - before))
+            sums[LEFT, c] = before + w
         if i < 0 or (i + 1 < m and key_code(keys[0, i + 1]) == key_code(keys[0, i])):
             continue
         n_left = i + 1 + offset
         wl, wr = np.float64(w_left), np.float64(weight - w_left)
         if is_large_enough(rules, n_left, n - n_left, wl, wr):
+            if is_pair:
+                squares_left = _pair_squares(w_left, second)
+                squares_right = _pair_squares(weight - w_left, sums[NODE, 1] - second)
             score = np.float64(squares_left) / wl + np.float64(squares_right) / wr
             if score > best:
                 best, cut = score, i + 1
     return best, cut
+
+
+@njit(**HOT)
+def _pair_squares(weight, second):
+    """Sum of the squared weights of two classes."""
+    first = weight - second
+    return first * first + second * second
 
 
 @njit(**INNER)

@@ -13,7 +13,7 @@ import numpy as np
 from tenfold.engine.thread_pool import n_threads, run_in_threads
 from tenfold.tree import _cart_criterion_numba as scan
 from tenfold.tree import _cart_growth_numba as grow
-from tenfold.tree._cart_memory import GrowthMemory
+from tenfold.tree._cart_memory import TreeMemory, make_room
 from tenfold.tree._grown_tree import GrownTree, NodeStore
 from tenfold.tree._large_arrays import allocate, is_mapped, row_blocks
 from tenfold.tree._rank_codes import ColumnCodes
@@ -238,46 +238,50 @@ def _rules_class(
     targets: Targets,
     has_monotone: bool,
 ) -> type[scan.Rules]:
+    is_random, is_plain = splitter == "random", outputs == 1 and not has_monotone
     if criterion == "absolute_error":
-        return scan.MedianRules if splitter == "best" else scan.RandomMedianRules
-    if splitter == "random":
-        return scan.RandomSumRules
-    if outputs > 1 or has_monotone:
-        return scan.SumRules
-    if criterion == "gini":
+        return scan.RandomMedianRules if is_random else scan.MedianRules
+    if criterion == "gini" and is_plain:
         largest = int(data.table[:, scan.WEIGHT].max())
         total = float(data.table[:, scan.WEIGHT].sum(dtype=np.float64))
         small = largest < _MAX_KEY_PART and targets.bounds[-1] < _MAX_KEY_PART
-        return scan.GiniRules if small and total < 2.0**30 else scan.SumRules
-    return scan.SquaredRules if criterion in ("squared_error", "friedman_mse") else scan.SumRules
+        if small and total < 2.0**30:
+            return scan.RandomGiniRules if is_random else scan.GiniRules
+    if is_random:
+        return scan.RandomSumRules
+    is_squared = criterion in ("squared_error", "friedman_mse")
+    return scan.SquaredRules if is_squared and is_plain else scan.SumRules
 
 
 def grow_tree(
-    data: scan.CodedRows, rules: scan.Rules, seed: int, threads: int | None = None
+    data: scan.CodedRows,
+    rules: scan.Rules,
+    seed: int,
+    threads: int | None = None,
+    memory: TreeMemory | None = None,
 ) -> GrownTree:
-    """Grow a tree on the rows of positive weight, in units of weights and targets."""
+    """Grow a tree on the rows of positive weight, in units of weights and targets.
+
+    `memory` is that of a tree of the same forest, which nobody else uses at the time.
+    """
     rows = _weighted_rows(data)
     start = np.uint64(seed)
-    data = _copy_order(data, rules, len(rows))
+    data = _prepare_rows(data, rules, len(rows))
     root = {"start": 0, "end": len(rows), "depth": 0, "seed": start, "low": -np.inf, "high": np.inf}
-    store = _make_store(rules)
+    memory = TreeMemory(rules) if memory is None else memory
+    memory.store.clear()
     if rules.max_leaves > 0:
-        nodes, values, _ = _make_memory(data, rules, rows).grow(
-            grow.grow_best_first, data, rows, root
-        )
-        store.add(nodes, values)
-        return store.finish()
+        work = memory.for_rows(data, rules, len(rows))
+        nodes, values, _ = work.grow(grow.grow_best_first, data, rules, rows, root)
+        memory.store.add(nodes, values)
+        return memory.store.finish()
     threads = n_threads() if threads is None else threads
     if is_mapped(data.codes):
-        _grow_blocks(data, rules, rows, root, threads, store)
+        _grow_blocks(data, rules, rows, root, threads, memory)
     else:
-        _grow_nodes(data, rules, rows, root, threads, store)
+        _grow_nodes(data, rules, rows, root, threads, memory)
     row_bytes = data.codes.shape[0] * data.codes.itemsize
-    return store.finish(_limit_rows(_TOP_ROWS, _TOP_BYTES // row_bytes))
-
-
-def _make_store(rules: scan.Rules) -> NodeStore:
-    return NodeStore(int(rules.bounds[rules.n_outputs]))
+    return memory.store.finish(_limit_rows(_TOP_ROWS, _TOP_BYTES // row_bytes))
 
 
 def _weighted_rows(data: scan.CodedRows) -> np.ndarray:
@@ -291,30 +295,40 @@ def _weighted_rows(data: scan.CodedRows) -> np.ndarray:
     return rows
 
 
-def _make_memory(data: scan.CodedRows, rules: scan.Rules, rows: np.ndarray) -> GrowthMemory:
-    p, n = data.codes.shape
-    return GrowthMemory(rules, len(rows), p, n, mapped=is_mapped(data.codes))
-
-
 def _grow_nodes(
     data: scan.CodedRows,
     rules: scan.Rules,
     rows: np.ndarray,
     root: dict[str, Any],
     threads: int,
-    store: NodeStore,
+    memory: TreeMemory,
 ) -> int:
-    """Grow the tree below a root of all these rows; the number of the root in the store."""
+    """Grow the tree below a root of all these rows; the number of the root in the store.
+
+    Nodes of few rows are grown by themselves. A thread copies their rows; where rows are in the
+    order of columns, those of a node lie side by side already.
+    """
     row_bytes = data.codes.shape[0] * data.codes.itemsize
     local_rows = _limit_rows(_LOCAL_ROWS, _LOCAL_BYTES // row_bytes)
     if len(rows) <= local_rows or (threads == 1 and len(data.order) > 0):
         local_rows = 0  # nothing to share or to copy
-    memory = _make_memory(data, rules, rows)
-    nodes, values, pending = memory.grow(grow.grow_depth_first, data, rows, root, local_rows)
-    first, roots = store.add(nodes, values), nodes[pending]
-    if len(pending) > 0:
-        parts = _LocalParts(data, rules, rows, roots, local_rows)
-        _grow_parts(parts.grow, len(pending), threads, rules, first + pending, store)
+    first, pending, roots = _grow_top(data, rules, rows, root, local_rows, memory)
+
+    def grow_local(items: Iterator[int], own: TreeMemory) -> list[int]:
+        work, local, numbers = own.for_copies(data, rules, local_rows)
+        places = []
+        for item in items:
+            start = {name: roots[name][item] for name in _ROOT_FIELDS}
+            here, which = data, rows
+            if len(data.order) == 0:
+                part = rows[start["start"] : start["end"]]
+                grow.copy_rows(data, part, local, numbers)
+                here, which, start["start"], start["end"] = local, numbers, 0, len(part)
+            nodes, values, _ = work.grow(grow.grow_depth_first, here, rules, which, start, 0)
+            places.append(own.store.add(nodes, values))
+        return places
+
+    _grow_parts(grow_local, first + pending, threads, rules, memory)
     return first
 
 
@@ -324,59 +338,73 @@ def _grow_blocks(
     rows: np.ndarray,
     root: dict[str, Any],
     threads: int,
-    store: NodeStore,
+    memory: TreeMemory,
 ) -> None:
     """`_grow_nodes` where codes lie in a file.
 
     Nodes of many rows are split in the file, from its beginning to its end, since the rows of a
     node are in their order. Those of fewer rows are copied to memory and grown there.
     """
-    p = len(data.codes)
-    most = max(_BLOCK_BYTES // (p * data.codes.itemsize + _WORK_BYTES), _MIN_LOCAL_ROWS)
-    memory = _make_memory(data, rules, rows)
-    nodes, values, pending = memory.grow(grow.grow_depth_first, data, rows, root, most)
-    first, roots = store.add(nodes, values), nodes[pending]
-    del memory, nodes, values
+    row_bytes = len(data.codes) * data.codes.itemsize + _WORK_BYTES
+    most = max(_BLOCK_BYTES // row_bytes, _MIN_LOCAL_ROWS)
+    first, pending, roots = _grow_top(data, rules, rows, root, most, memory)
 
-    def grow_block(items: Iterator[int], own: NodeStore) -> list[int]:
+    def grow_block(items: Iterator[int], own: TreeMemory) -> list[int]:
         places = []
         for item in items:
             start = {name: roots[name][item] for name in _ROOT_FIELDS}
             part = rows[start["start"] : start["end"]]
-            codes = np.empty((p, len(part)), data.codes.dtype, order="F")
-            table = np.empty((len(part), data.table.shape[1]), np.int64)
-            which = np.empty(len(part), np.int32)
-            grow.copy_rows(data.codes, data.table, part, codes, table, which)
+            local, which = make_room(data, len(part)), np.empty(len(part), np.int32)
+            grow.copy_rows(data, part, local, which)
             start["start"], start["end"] = 0, len(part)
-            local = data._replace(codes=codes, table=table)
             places.append(_grow_nodes(local, rules, which, start, 1, own))
         return places
 
-    if len(pending) > 0:
-        _grow_parts(grow_block, len(pending), threads, rules, first + pending, store)
+    _grow_parts(grow_block, first + pending, threads, rules, memory)
+
+
+def _grow_top(
+    data: scan.CodedRows,
+    rules: scan.Rules,
+    rows: np.ndarray,
+    root: dict[str, Any],
+    local_rows: int,
+    memory: TreeMemory,
+) -> tuple[int, np.ndarray, np.ndarray]:
+    """Split nodes of more than `local_rows` rows.
+
+    Returns the number of the root in the store, the numbers of the other nodes that may be split,
+    counted from it, and these nodes.
+    """
+    work = memory.for_rows(data, rules, len(rows))
+    nodes, values, pending = work.grow(grow.grow_depth_first, data, rules, rows, root, local_rows)
+    return memory.store.add(nodes, values), pending, nodes[pending]
 
 
 def _grow_parts(
-    grow_some: Callable[[Iterator[int], NodeStore], list[int]],
-    n_parts: int,
+    grow_some: Callable[[Iterator[int], TreeMemory], list[int]],
+    places: np.ndarray,
     threads: int,
     rules: scan.Rules,
-    places: np.ndarray,
-    store: NodeStore,
+    memory: TreeMemory,
 ) -> None:
     """Grow parts of a tree, each by the next thread that is free, and join them with its top.
 
-    `grow_some` grows parts of some numbers into a store; what it returns are their roots there.
-    `places` are the nodes of `store` that these roots replace.
+    `grow_some` grows parts of some numbers; what it returns are their roots in the store of the
+    memory that it is given. `places` are the nodes of the top that these roots replace.
     """
-    tickets = itertools.count()
+    if len(places) == 0:
+        return
+    tickets, store = itertools.count(), memory.store
     done: list[tuple[NodeStore, list[int], list[int]]] = []
 
     def work() -> None:
-        own, numbers = store if threads == 1 else _make_store(rules), []
-        done.append((own, numbers, grow_some(_next_parts(tickets, n_parts, numbers), own)))
+        own, numbers = memory if threads == 1 else TreeMemory(rules), []
+        done.append(
+            (own.store, numbers, grow_some(_next_parts(tickets, len(places), numbers), own))
+        )
 
-    run_in_threads(work, min(threads, n_parts) - 1)
+    run_in_threads(work, min(threads, len(places)) - 1)
     starts = [0] if threads == 1 else store.extend([own for own, _, _ in done])
     for start, (_, numbers, roots) in zip(starts, done, strict=True):
         store.move_roots([start + root for root in roots], places[numbers])
@@ -391,56 +419,26 @@ def _next_parts(tickets: Iterator[int], n_parts: int, taken: list[int]) -> Itera
         yield item
 
 
-class _LocalParts:
-    """Nodes of few rows whose trees are grown by themselves.
-
-    A thread copies the rows of a node; where rows are in the order of columns, those of a node lie
-    side by side already.
-    """
-
-    def __init__(
-        self,
-        data: scan.CodedRows,
-        rules: scan.Rules,
-        rows: np.ndarray,
-        roots: np.ndarray,
-        local_rows: int,
-    ) -> None:
-        self._data, self._rules, self._rows = data, rules, rows
-        self._roots, self._local_rows = roots, local_rows
-
-    def grow(self, items: Iterator[int], store: NodeStore) -> list[int]:
-        """Grow the trees of some numbers; the numbers of their roots in the store."""
-        data, rows, roots, n = self._data, self._rows, self._roots, self._local_rows
-        memory = GrowthMemory(self._rules, n, len(data.codes), n)
-        codes = np.empty((len(data.codes), n), data.codes.dtype, order="F")
-        table = np.empty((n, data.table.shape[1]), np.int64)
-        local, own, places = data._replace(codes=codes, table=table), np.empty(n, np.int32), []
-        for item in items:
-            root = {name: roots[name][item] for name in _ROOT_FIELDS}
-            here, which = data, rows
-            if len(data.order) == 0:
-                part = rows[root["start"] : root["end"]]
-                grow.copy_rows(data.codes, data.table, part, codes, table, own)
-                here, which, root["start"], root["end"] = local, own, 0, len(part)
-            nodes, values, _ = memory.grow(grow.grow_depth_first, here, which, root, 0)
-            places.append(store.add(nodes, values))
-        return places
-
-
-def _copy_order(data: scan.CodedRows, rules: scan.Rules, n: int) -> scan.CodedRows:
-    """The rows with orders of the columns of their own, which growing changes."""
+def _prepare_rows(data: scan.CodedRows, rules: scan.Rules, n: int) -> scan.CodedRows:
+    """The rows as these rules read them, with orders of n rows of their own, if they need them."""
+    if isinstance(rules, scan.LABEL_RULES):
+        data = data._replace(labels=_make_labels(data.table))
     if len(data.order) == 0 or isinstance(rules, scan.MEDIAN_RULES + scan.RANDOM_RULES):
-        return data._replace(order=data.order[:0, :0])
+        table = data.table if len(data.labels) == 0 else np.zeros((0, 0), np.int64)
+        return data._replace(order=data.order[:0, :0], table=table)
     order = data.order
     if n < order.shape[1] or rules.max_depth > 1:  # stumps change nothing
         order = np.empty((len(data.order), n), np.uint64)
         keep_weighted(data.order, data.table, order)
-    labels = np.zeros(0, np.uint32)
-    if isinstance(rules, scan.GiniRules):
-        labels = data.table[:, scan.LABELS] << 16 | data.table[:, scan.WEIGHT]
-    sides = np.empty(len(data.table), np.uint8)
-    return data._replace(order=order, labels=labels.astype(np.uint32), sides=sides)
+    return data._replace(order=order, sides=np.empty(len(data.table), np.uint8))
+
+
+def _make_labels(table: np.ndarray) -> np.ndarray:
+    """Class and weight of each row in one number."""
+    labels = allocate((len(table),), np.uint32, mapped=is_mapped(table))
+    for block in row_blocks(len(table)):
+        labels[block] = table[block, scan.LABELS] << 16 | table[block, scan.WEIGHT]
+    return labels
 
 
 def _limit_rows(rows: int, fitting: int) -> int:

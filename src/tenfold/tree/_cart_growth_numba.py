@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
-from tenfold.tree._cart_criterion_numba import MONOTONE, GiniRules, SquaredRules
+from tenfold.tree._cart_criterion_numba import LABEL_RULES, MONOTONE, SquaredRules
 from tenfold.tree._cart_node_numba import find_split, measure_node, mix_bits, partition_rows
 from tenfold.tree._compile_options import HOT, INNER, INNER_OVERLOAD, LOOP
 
@@ -68,7 +68,7 @@ def _bound_children(data, rules, rows, nodes, values, at, left, scratch) -> Any:
 
 @overload(_bound_children, jit_options=INNER_OVERLOAD)
 def _overload_bound_children(data, rules, rows, nodes, values, at, left, scratch):
-    if rules.instance_class in (GiniRules, SquaredRules):
+    if rules.instance_class in (*LABEL_RULES, SquaredRules):
         return lambda data, rules, rows, nodes, values, at, left, scratch: None
     return _bound_both
 
@@ -179,12 +179,15 @@ def grow_best_first(data, rules, rows, nodes, values, state, scratch):
 
 
 @njit(**LOOP)
-def copy_rows(codes, table, rows, local_codes, local_table, local_rows):
+def copy_rows(data, rows, local, local_rows):
     """Copy some rows to the first places of other tables of codes and targets, and number them."""
+    codes, table, has_labels = data.codes, data.table, len(data.labels) > 0
     for i in range(len(rows)):
         row = rows[i]
         local_rows[i] = i
         for f in range(codes.shape[0]):
-            local_codes[f, i] = codes[f, row]
+            local.codes[f, i] = codes[f, row]
         for k in range(table.shape[1]):
-            local_table[i, k] = table[row, k]
+            local.table[i, k] = table[row, k]
+        if has_labels:
+            local.labels[i] = data.labels[row]

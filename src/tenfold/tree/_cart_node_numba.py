@@ -21,11 +21,9 @@ from tenfold.tree._cart_criterion_numba import (
     GINI,
     HEAVIER,
     KIND,
-    LABELS,
     LEFT,
     MEDIAN_RULES,
     MISSING,
-    MOMENT,
     MONOTONE,
     NO_CRITERION,
     NODE,
@@ -37,7 +35,6 @@ from tenfold.tree._cart_criterion_numba import (
     WEIGHT,
     GiniRules,
     SquaredRules,
-    add_row,
     scan_gini,
     scan_squared,
     scan_sums,
@@ -46,6 +43,7 @@ from tenfold.tree._cart_criterion_numba import (
 from tenfold.tree._cart_median_numba import rank_targets, scan_absolute
 from tenfold.tree._cart_random_numba import code_value, search_random
 from tenfold.tree._cart_sort_numba import key_code, key_row, make_key, sort_keys
+from tenfold.tree._cart_sums_numba import sum_rows
 from tenfold.tree._compile_options import HOT, HOT_OVERLOAD, INNER, INNER_OVERLOAD
 
 # A node while its tree grows: `feature` -1 is a leaf; `start`, `end` are its rows in the list of
@@ -78,7 +76,7 @@ class Scratch(NamedTuple):
 
     keys: np.ndarray  # (2, n) uint64
     codes: np.ndarray  # (columns, n) uint32: of the node's rows, for some columns
-    held: np.ndarray  # (2, n) int64: weights of the node's rows, and their one class or target
+    held: np.ndarray  # (2, n): weights of the node's rows, and their one class or target
     counts: np.ndarray  # digits of the sort
     sums: np.ndarray  # (3, width) int64: node, left, right
     draws: np.ndarray  # (2, n_features) int64: columns in some order, swaps of the draw
@@ -118,94 +116,11 @@ def _overload_measure_medians(data, rules, rows, start, end, values, at, scratch
     return measure
 
 
-@njit(**INNER)
-def _sum_classes(data, rules, rows, start, end, sums, held):
-    """`_sum_rows` for the classes of one output."""
-    table = data.table
-    for c in range(sums.shape[1]):
-        sums[NODE, c] = 0
-    weight, changes, label = np.int64(0), np.int64(0), table[rows[start], LABELS]
-    for i in range(start, end):
-        row = rows[i]
-        w, c = table[row, WEIGHT], table[row, LABELS]
-        held[0, i - start] = w
-        held[1, i - start] = c
-        weight += w
-        changes |= c ^ label
-    if changes == 0:
-        sums[NODE, label] = weight
-        return weight, np.int64(0), True
-    if sums.shape[1] == 2:
-        for i in range(end - start):
-            sums[NODE, 1] += held[0, i] & -held[1, i]
-        sums[NODE, 0] = weight - sums[NODE, 1]
-    else:
-        for i in range(end - start):
-            sums[NODE, held[1, i]] += held[0, i]
-    return weight, np.int64(0), False
-
-
-@njit(**INNER)
-def _sum_targets(data, rules, rows, start, end, sums, held):
-    """`_sum_rows` for one target."""
-    table = data.table
-    weight, moment, total = np.int64(0), np.int64(0), np.int64(0)
-    changes, first = np.int64(0), table[rows[start], TARGETS + 1]
-    for i in range(start, end):
-        row = rows[i]
-        w, target = table[row, WEIGHT], table[row, TARGETS]
-        held[0, i - start] = w
-        held[1, i - start] = target
-        weight += w
-        total += target
-        moment += table[row, MOMENT]
-        changes |= table[row, TARGETS + 1] ^ first
-    sums[NODE, 0] = total
-    return weight, moment, changes == 0
-
-
-def _sum_outputs(data, rules, rows, start, end, sums, held):
-    """`_sum_rows` for any number of outputs."""
-    table, is_class = data.table, rules.criterion <= ENTROPY
-    if rules.n_outputs == 1 and is_class:
-        return _sum_classes(data, rules, rows, start, end, sums, held)
-    if rules.n_outputs == 1:
-        return _sum_targets(data, rules, rows, start, end, sums, held)
-    for c in range(sums.shape[1]):
-        sums[NODE, c] = 0
-    weight, moment, is_pure, first = np.int64(0), np.int64(0), True, rows[start]
-    begin = LABELS if is_class else TARGETS + rules.n_outputs
-    for i in range(start, end):
-        row = rows[i]
-        w = add_row(table, row, rules, sums, NODE)
-        held[0, i - start] = w
-        weight += w
-        if not is_class:
-            moment += table[row, MOMENT]
-        for k in range(begin, begin + rules.n_outputs):
-            is_pure = is_pure and table[row, k] == table[first, k]
-    return weight, moment, is_pure
-
-
-def _sum_rows(data, rules, rows, start, end, sums, held) -> Any:
-    """Sums of the rows of a node: (weight, moment, whether all targets are equal).
-
-    Sets `held`, what is asked of the rows of one output for each column, side by side.
-    """
-
-
-@overload(_sum_rows, jit_options=HOT_OVERLOAD)
-def _overload_sum_rows(data, rules, rows, start, end, sums, held):
-    if rules.instance_class is GiniRules:
-        return _sum_classes.py_func
-    return _sum_targets.py_func if rules.instance_class is SquaredRules else _sum_outputs
-
-
 @njit(**HOT)
 def measure_node(data, rules, rows, nodes, values, at, scratch):
     """Set value and impurity of a node; its facts, and whether all its targets are equal."""
     node, sums = nodes[at], scratch.sums
-    weight, moment, is_pure = _sum_rows(data, rules, rows, node.start, node.end, sums, scratch.held)
+    weight, moment, is_pure = sum_rows(data, rules, rows, node.start, node.end, sums, scratch.held)
     w = np.float64(weight)
     score, squares = side_score(sums, NODE, w, rules), np.int64(0)
     for c in range(sums.shape[1]):
@@ -263,7 +178,7 @@ def _held_by_key(held, i, row, rules) -> Any:
 @overload(_held_by_key, jit_options=INNER_OVERLOAD)
 def _overload_held_by_key(held, i, row, rules):
     if rules.instance_class is GiniRules:
-        return lambda held, i, row, rules: (held[1, i] << 16) | held[0, i]
+        return lambda held, i, row, rules: np.int64(held[1, i]) << 16 | np.int64(held[0, i])
     if rules.instance_class is SquaredRules:
         return lambda held, i, row, rules: np.int64(i)
     return lambda held, i, row, rules: np.int64(row)
@@ -476,7 +391,7 @@ def partition_rows(data, rows, nodes, at, code, place, splits_again, scratch):
         row = rows[i]
         here = np.int64(codes[i - start])
         goes = np.int64(here <= code) | np.int64(here == skip)
-        surplus += (2 * goes - 1) * weights[i - start]
+        surplus += (2 * goes - 1) * np.int64(weights[i - start])
         rows[left] = row
         buffer[others] = row
         left += goes

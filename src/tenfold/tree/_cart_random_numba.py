@@ -28,6 +28,7 @@ from tenfold.tree._cart_criterion_numba import (
     RIGHT,
     TARGETS,
     WEIGHT,
+    RandomGiniRules,
     is_large_enough,
     score_sides,
 )
@@ -80,16 +81,16 @@ def _find_extremes(codes, n, missing):
     The code of a missing value is larger than all others; the largest code is -1 if all are
     missing.
     """
-    low, high, n_missing, skip = codes[0], np.uint32(0), np.int64(0), np.uint32(missing)
+    low, high, n_missing, skip = codes[0], np.uint32(0), np.uint32(0), np.uint32(missing)
     for i in range(n):  # of four bytes each, so that many are looked at side by side
         code = codes[i]
         value = np.uint32(0) if code == skip else code
-        n_missing += np.int64(code == skip)
+        n_missing = np.uint32(n_missing + np.uint32(code == skip))
         low = code if code < low else low  # noqa: FURB136 - less to compile
         high = value if value > high else high  # noqa: FURB136
-    if n_missing == n:
-        return np.int64(low), np.int64(-1), n_missing
-    return np.int64(low), np.int64(high), n_missing
+    if np.int64(n_missing) == n:
+        return np.int64(low), np.int64(-1), np.int64(n_missing)
+    return np.int64(low), np.int64(high), np.int64(n_missing)
 
 
 @njit(**HOT)
@@ -107,17 +108,17 @@ def _random_cut(data, feature, seed, low, high):
 
 @njit(**HOT)
 def _sum_pairs(codes, n, code, skip, held, sums):
-    """Sums of the left child for two classes: (weight, rows)."""
-    w_left, second, n_left = np.int64(0), np.int64(0), np.int64(0)
+    """`_sum_classes` for two classes and `LABEL_RULES`, in four bytes each."""
+    last, other = np.uint32(code), np.uint32(code if skip < 0 else skip)
+    w_left, second, n_left = np.uint32(0), np.uint32(0), np.uint32(0)
     for i in range(n):
-        here = np.int64(codes[i])
-        goes = np.int64(here <= code) | np.int64(here == skip)
-        weight = held[0, i] & -goes
-        n_left += goes
-        w_left += weight
-        second += weight & -held[1, i]
-    sums[LEFT, 0], sums[LEFT, 1] = w_left - second, second
-    return w_left, n_left
+        goes = np.uint32(codes[i] <= last) | np.uint32(codes[i] == other)
+        weight = np.uint32(held[0, i] * goes)
+        n_left = np.uint32(n_left + goes)
+        w_left = np.uint32(w_left + weight)
+        second = np.uint32(second + weight * held[1, i])
+    sums[LEFT, 0], sums[LEFT, 1] = np.int64(w_left) - np.int64(second), second
+    return np.int64(w_left), np.int64(n_left)
 
 
 @njit(**HOT)
@@ -127,7 +128,7 @@ def _sum_classes(codes, n, code, skip, held, sums):
     for i in range(n):
         here = np.int64(codes[i])
         goes = np.int64(here <= code) | np.int64(here == skip)
-        weight = held[0, i] & -goes
+        weight = np.int64(held[0, i]) & -goes
         n_left += goes
         w_left += weight
         sums[LEFT, held[1, i]] += weight
@@ -176,10 +177,26 @@ def _score_sums(data, rules, rows, start, n, feature, codes, code, skip, facts, 
         w_left, n_left = _sum_outputs(data, rules, rows, start, n, codes, code, skip, sums)
     elif rules.criterion > ENTROPY:
         w_left, n_left = _sum_targets(codes, n, code, skip, held, sums)
-    elif sums.shape[1] == 2:
+    else:
+        w_left, n_left = _sum_classes(codes, n, code, skip, held, sums)
+    return _score_left(data, rules, n, feature, w_left, n_left, facts, sums)
+
+
+def _score_labels(data, rules, rows, start, n, feature, codes, code, skip, facts, scratch):
+    """`_score_sums` for `RandomGiniRules`."""
+    sums, held = scratch.sums, scratch.held
+    for c in range(sums.shape[1]):
+        sums[LEFT, c] = 0
+    if sums.shape[1] == 2:
         w_left, n_left = _sum_pairs(codes, n, code, skip, held, sums)
     else:
         w_left, n_left = _sum_classes(codes, n, code, skip, held, sums)
+    return _score_left(data, rules, n, feature, w_left, n_left, facts, sums)
+
+
+@njit(**HOT)
+def _score_left(data, rules, n, feature, w_left, n_left, facts, sums):
+    """Score of a cut from the sums of its left child; -inf where it is not allowed."""
     wl, wr = np.float64(w_left), np.float64(facts.weight - w_left)
     if not is_large_enough(rules, n_left, n - n_left, wl, wr):
         return -np.inf
@@ -203,6 +220,8 @@ def _score_medians(data, rules, rows, start, n, feature, codes, code, skip, fact
 
 @overload(_score_cut, jit_options=HOT_OVERLOAD)
 def _overload_score_cut(data, rules, rows, start, n, feature, codes, code, skip, facts, scratch):
+    if rules.instance_class is RandomGiniRules:
+        return _score_labels
     return _score_medians if rules.instance_class in MEDIAN_RULES else _score_sums
 
 

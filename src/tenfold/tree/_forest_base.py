@@ -18,7 +18,9 @@ from tenfold.engine.rows import Rows
 from tenfold.engine.thread_pool import map_threads, n_threads
 from tenfold.tree._bootstrap import draw_counts, draw_rows, tree_seed
 from tenfold.tree._cart_base import CartClassifier, CartModel, CartRegressor, CodedTrainingSet
+from tenfold.tree._cart_criterion_numba import Rules
 from tenfold.tree._cart_grower import grow_tree, integer_weights, make_rules, weigh_table
+from tenfold.tree._cart_memory import TreeMemory
 from tenfold.tree._cost_complexity import prune
 from tenfold.tree._forest_tables import ForestTables, impurity_importances
 from tenfold.tree._grown_tree import GrownTree
@@ -45,6 +47,15 @@ _RECORDED_TREES = 8  # that are grown between two records of a checkpoint, at le
 
 def _as_tuples(trees: list[GrownTree]) -> list[tuple]:
     return [tuple(tree) for tree in trees]
+
+
+def _take_memory(spare: list[TreeMemory], rules: Rules) -> TreeMemory:
+    """Memory of an earlier tree that nobody uses, or new memory."""
+    try:
+        memory = spare.pop()
+    except IndexError:
+        return TreeMemory(rules)
+    return memory if memory.suits(rules) else TreeMemory(rules)
 
 
 class ForestModel(CartModel):
@@ -130,13 +141,16 @@ class ForestModel(CartModel):
 
     def _grow_trees(self, data: CodedTrainingSet, seed: int, numbers: range) -> list[GrownTree]:
         """Trees of these numbers, each by one thread; few trees by all threads together."""
+        spare: list[TreeMemory] = []  # of threads between two trees
         if len(numbers) < n_threads():
-            return [self._grow_one(data, tree_seed(seed, t), None) for t in numbers]
+            return [self._grow_one(data, tree_seed(seed, t), None, spare) for t in numbers]
         return map_threads(
-            lambda i: self._grow_one(data, tree_seed(seed, numbers[i]), 1), len(numbers)
+            lambda i: self._grow_one(data, tree_seed(seed, numbers[i]), 1, spare), len(numbers)
         )
 
-    def _grow_one(self, data: CodedTrainingSet, seed: int, threads: int | None) -> GrownTree:
+    def _grow_one(
+        self, data: CodedTrainingSet, seed: int, threads: int | None, spare: list[TreeMemory]
+    ) -> GrownTree:
         rows, unit = data.rows, data.weight_unit
         if self.bootstrap:
             n, draws = data.n_rows, self._n_samples_bootstrap
@@ -147,7 +161,10 @@ class ForestModel(CartModel):
             rows = rows._replace(table=table)
             del counts, weight  # one entry for each row, while a tree grows
         rules = make_rules(self, rows, data.targets, self.criterion, self._split_mode)
-        tree = self._finish_tree(grow_tree(rows, rules, seed, threads), data.targets, unit)
+        memory = _take_memory(spare, rules)
+        grown = grow_tree(rows, rules, seed, threads, memory)
+        spare.append(memory)
+        tree = self._finish_tree(grown, data.targets, unit)
         return prune(tree, self.ccp_alpha) if self.ccp_alpha > 0.0 else tree
 
     @property

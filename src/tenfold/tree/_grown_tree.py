@@ -64,6 +64,10 @@ class NodeStore:
     def __len__(self) -> int:
         return self._count
 
+    def clear(self) -> None:
+        """Forget all nodes; their memory is kept."""
+        self._count, self._n_moved = 0, 0
+
     def add(self, nodes: np.ndarray, values: np.ndarray) -> int:
         """Take a part up; the number that its root has here."""
         first = self._count
