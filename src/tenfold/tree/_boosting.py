@@ -41,7 +41,7 @@ from tenfold.tree._losses import BoostingLoss
 from tenfold.tree._nodes import TreeEnsemble
 from tenfold.tree._row_lists_numba import BinnedTree
 from tenfold.tree._trainers import ValidationRows, make_trainer
-from tenfold.tree._tree_tables import float_tree
+from tenfold.tree._tree_tables import float_trees
 from tenfold.tree.shap_values import TreeScore
 
 _AUTO_STOPPING_ROWS = 10_000  # more rows than this are stopped early by default
@@ -323,9 +323,12 @@ class BaseHistGradientBoosting(Estimator):
 
     def _ensemble(self, rounds: list[list[BinnedTree]], known: list[TreeEnsemble]) -> TreeEnsemble:
         """All trees so far, with thresholds in the place of bins."""
-        trees = [ensemble.tree(t) for ensemble in known for t in range(len(ensemble))]
-        trees += [float_tree(tree, self._bin_mapper) for made in rounds for tree in made]
-        return TreeEnsemble.of(trees, np.arange(len(trees)) % self.n_trees_per_iteration_)
+        made, k = [tree for trees in rounds for tree in trees], self.n_trees_per_iteration_
+        new = float_trees(made, np.arange(len(made)) % k, self._bin_mapper)
+        if not known:
+            return new
+        trees = [ensemble.tree(t) for ensemble in (*known, new) for t in range(len(ensemble))]
+        return TreeEnsemble.of(trees, np.arange(len(trees)) % k)
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -8,6 +8,8 @@ Benchmark case: `gbdt-small` (benchmarks/trees.py).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -29,6 +31,7 @@ from tenfold.tree._gradient_split_numba import (
     H,
     fill_children,
     find_only_split,
+    make_split_room,
     node_value,
 )
 from tenfold.tree._histogram_numba import add_rows, make_table
@@ -60,11 +63,13 @@ def _add_cells(bins, p, rows, first, end, word, second, layout, sign, sums):
 @njit(**INNER)
 def _start(bins, rows, words, groups, columns, limits, nodes, room):
     """Make the root and its histogram, that of all rows."""
-    (integers, numbers, places), (histograms, table, lists, _, _) = nodes, room
+    (integers, numbers, places), (histograms, table, lists, _, _, _) = nodes, room
     p, n_rows, place = len(columns), len(rows), lists[FREE, lists[FREE, 0]]
     lists[FREE, 0] -= 1
     sums, width = histograms[place], histograms.shape[1] // p
-    add_rows(bins, rows, np.int64(0), n_rows, *words, table, *groups, sums)
+    (word, second, layout, limit), (starts, members) = words, groups
+    first = np.int64(0)
+    add_rows(bins, rows, first, n_rows, word, second, layout, limit, table, starts, members, sums)
     for b in range(width):
         for c in range(3):
             integers[0, G + c] += sums[b, c]
@@ -133,7 +138,7 @@ def _release(bins, p, rows, places, node, histograms, lists):
 @njit(**INNER)
 def _fill_histograms(bins, p, rows, words, groups, nodes, node, histograms, table, lists):
     """Histograms of the children of a node; its own becomes that of the larger child."""
-    integers, _, places = nodes
+    (integers, _, places), (word, second, layout, limit) = nodes, words
     left = places[node, LEFT]
     smaller = left + np.int64(integers[left + 1, COUNT] < integers[left, COUNT])
     larger = 2 * left + 1 - smaller
@@ -143,11 +148,11 @@ def _fill_histograms(bins, p, rows, words, groups, nodes, node, histograms, tabl
     first, end = places[smaller, FIRST], places[smaller, END]
     small, large = histograms[places[smaller, HISTOGRAM]], histograms[places[larger, HISTOGRAM]]
     if end - first < len(small) // p:  # fewer than there are words to unpack
-        word, second, layout, _ = words
         _add_cells(bins, p, rows, first, end, word, second, layout, np.int64(1), small)
         _add_cells(bins, p, rows, first, end, word, second, layout, np.int64(-1), large)
         return
-    add_rows(bins, rows, first, end, *words, table, *groups, small)
+    starts, members = groups
+    add_rows(bins, rows, first, end, word, second, layout, limit, table, starts, members, small)
     for k in range(len(large)):
         for c in range(3):
             large[k, c] -= small[k, c]
@@ -174,7 +179,7 @@ def grow_on_few_rows(
     """
     max_leaves, max_depth, min_rows, depth_wise = shape
     (integers, numbers, places), (word, second, layout, _) = nodes, words
-    histograms, table, lists, directions, no_set = room
+    histograms, table, lists, directions, no_set, search = room
     score, output, values = leaf
     p, missing = len(by_column), histograms.shape[1] // len(by_column) - 1
     first, end, n_nodes = np.int64(0), np.int64(1), np.int64(1)  # first:end are to be searched
@@ -184,7 +189,7 @@ def grow_on_few_rows(
             gain = NO_SPLIT
             if integers[node, COUNT] >= min_rows:
                 own = histograms[places[node, HISTOGRAM]]
-                gain = find_only_split(own, columns, limits, integers[node], numbers[node])
+                gain = find_only_split(own, columns, limits, integers[node], numbers[node], search)
             if gain > 0:
                 lists[WAITING, 0] += 1
                 lists[WAITING, lists[WAITING, 0]] = node
@@ -219,11 +224,12 @@ def grow_on_few_rows(
     return n_nodes
 
 
-def make_room(max_leaves: int, p: int, width: int) -> tuple[np.ndarray, ...]:
+def make_room(max_leaves: int, p: int, width: int) -> tuple[Any, ...]:
     """Memory that all trees use.
 
     Histograms of each leaf and one more, of zeros; a table of words; lists of the histograms that
-    are free and of the nodes that wait; room for directions of bins, an empty set of categories.
+    are free and of the nodes that wait; room for directions of bins, an empty set of categories;
+    scratch of the search.
     """
     lists = np.zeros((2, max_leaves + 2), np.int64)
     lists[FREE, 0], lists[FREE, 1:] = max_leaves + 1, np.arange(max_leaves, -1, -1)
@@ -233,4 +239,5 @@ def make_room(max_leaves: int, p: int, width: int) -> tuple[np.ndarray, ...]:
         lists,
         np.empty(256, np.uint8),
         np.zeros(4, np.uint64),
+        make_split_room(width),
     )

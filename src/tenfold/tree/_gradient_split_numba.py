@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tenfold.tree._compile_options import ENTRY, LOOP
+from tenfold.tree._compile_options import ENTRY, HOT, INNER, LOOP
 
 # integers of a node: its split, the sums of its left child, its own sums
 COLUMN, BIN, MISSING_LEFT, IS_CATEGORICAL = 0, 1, 2, 3
@@ -33,11 +33,18 @@ UNIT_G, UNIT_H, L2, MIN_ROWS, MIN_H, LEAF_UNIT_G, LEAF_UNIT_H, RATE = 0, 1, 2, 3
 # the monotone constraint, column that comes at this place in the order of ties, whether allowed
 BINS, HAS_MISSING, CATEGORICAL, SIGN, ORDER, ALLOWED = 0, 1, 2, 3, 4, 5
 N_INTEGERS, N_NUMBERS, SET_WORDS = 10, 6, 4
+# of each split of a column: sums of the rows below it, its bin
+G_BELOW, H_BELOW, COUNT_BELOW, BIN_BELOW = 0, 1, 2, 3
 
 NO_SPLIT = -1.0  # gain of a node that cannot be split
 _MIN_CATEGORY_ROWS = 10.0  # smoothing of the order, and rows that a category must be worth
 _TINY = 1e-15
 _NOISE = 1e-12  # gains below this share of the loss are rounding errors
+
+
+def make_split_room(width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scratch of a search among columns of so many bins: sums below each split, gains."""
+    return np.empty((4, width), np.int64), np.empty(width)
 
 
 @njit(**LOOP)
@@ -52,7 +59,7 @@ def node_value(g, h, l2, lower, upper):
 
 
 @njit(**LOOP)
-def find_split(sums, columns, limits, integers, numbers):
+def find_split(sums, columns, limits, integers, numbers, room):
     """Find the best split of a node among its columns of numbers.
 
     Parameters
@@ -61,6 +68,7 @@ def find_split(sums, columns, limits, integers, numbers):
     columns : (p, 6) int64 array
     limits : (8,) array
     integers, numbers : rows of the node; the split is written there
+    room : see `make_split_room`
     """
     numbers[GAIN] = NO_SPLIT
     width = len(sums) // len(columns)
@@ -70,7 +78,7 @@ def find_split(sums, columns, limits, integers, numbers):
             continue
         for missing_left in range(1 + columns[j, HAS_MISSING]):
             found = _scan_bins(
-                sums, j * width, width, columns, j, limits, missing_left, integers, numbers
+                sums, j * width, width, columns, j, limits, missing_left, integers, numbers, room
             )
             if found:
                 integers[COLUMN] = j
@@ -93,12 +101,24 @@ def finish_split(columns, limits, integers, numbers):
         integers[MISSING_LEFT] = 2 * integers[LEFT_COUNT] > integers[COUNT]
 
 
+@njit(**HOT)
+def _free_gain(gl, hl, gr, hr, l2, value):
+    """Gain over the node as a leaf with a value, without constraints."""
+    gain = gl * gl / (hl + l2 + _TINY) + gr * gr / (hr + l2 + _TINY)
+    return gain + (gl + gr) * value
+
+
+@njit(**HOT)
+def _is_free(numbers, sign):
+    """Whether no monotone constraint acts on the children of a node."""
+    return sign == 0 and numbers[LOWER] == -np.inf and numbers[UPPER] == np.inf
+
+
 @njit(**LOOP)
 def _split_gain(gl, hl, gr, hr, numbers, l2, sign):
     """Gain over the node as a leaf; `NO_SPLIT` against a monotone constraint."""
-    if sign == 0 and numbers[LOWER] == -np.inf and numbers[UPPER] == np.inf:
-        gain = gl * gl / (hl + l2 + _TINY) + gr * gr / (hr + l2 + _TINY)
-        return gain + (gl + gr) * numbers[VALUE]
+    if _is_free(numbers, sign):
+        return _free_gain(gl, hl, gr, hr, l2, numbers[VALUE])
     left = node_value(gl, hl, l2, numbers[LOWER], numbers[UPPER])
     right = node_value(gr, hr, l2, numbers[LOWER], numbers[UPPER])
     if sign * (right - left) < 0:
@@ -107,37 +127,57 @@ def _split_gain(gl, hl, gr, hr, numbers, l2, sign):
 
 
 @njit(**LOOP)
-def _scan_bins(sums, base, width, columns, j, limits, missing_left, integers, numbers):
+def _scan_bins(sums, base, width, columns, j, limits, missing_left, integers, numbers, room):
     """Whether a threshold of a column is the best split so far; missing values left or right."""
-    ug, uh, l2, min_h = limits[UNIT_G], limits[UNIT_H], limits[L2], limits[MIN_H]
-    total_g, total_h, total = integers[G], integers[H], integers[COUNT]
+    lower, gains = room
     g = h = count = np.int64(0)
     last = base + width - 1
     if missing_left:
         g, h, count = sums[last, 0], sums[last, 1], sums[last, 2]
     end = columns[j, BINS] - 1 + (0 if missing_left else columns[j, HAS_MISSING])
-    best, found = numbers[GAIN], False
-    for b in range(end):
-        own = sums[base + b, 2]
-        if own == 0:  # no other split than that of the bin before
-            continue
-        g += sums[base + b, 0]
-        h += sums[base + b, 1]
-        count += own
-        if count < limits[MIN_ROWS]:
-            continue
-        if total - count < limits[MIN_ROWS]:
-            break
-        hl, hr = h * uh, (total_h - h) * uh
-        if hl < min_h or hr < min_h:
-            continue
-        gain = _split_gain(g * ug, hl, (total_g - g) * ug, hr, numbers, l2, columns[j, SIGN])
-        if gain > best:
-            best, found = gain, True
-            integers[BIN], integers[MISSING_LEFT], integers[IS_CATEGORICAL] = b, missing_left, 0
-            integers[LEFT_G], integers[LEFT_H], integers[LEFT_COUNT] = g, h, count
-    numbers[GAIN] = best
+    low = high = used = np.uintp(0)
+    for b in range(np.uintp(end)):
+        lower[BIN_BELOW, used] = b
+        used += np.uintp(sums[np.uintp(base) + b, 2] != 0)  # at an empty bin there is no new split
+    least = np.int64(limits[MIN_ROWS])
+    most = integers[COUNT] - least
+    for t in range(used):
+        k = np.uintp(base + lower[BIN_BELOW, t])
+        g, h, count = g + sums[k, 0], h + sums[k, 1], count + sums[k, 2]
+        lower[G_BELOW, t], lower[H_BELOW, t], lower[COUNT_BELOW, t] = g, h, count
+        low += np.uintp(count < least)
+        high += np.uintp(count <= most)
+    if low >= high:
+        return False
+    _fill_gains(lower, low, high, columns[j, SIGN], limits, integers, numbers, gains)
+    found = False
+    for t in range(low, high):
+        if gains[t] > numbers[GAIN]:
+            numbers[GAIN], found = gains[t], True
+            integers[BIN], integers[MISSING_LEFT] = lower[BIN_BELOW, t], missing_left
+            integers[IS_CATEGORICAL], integers[LEFT_COUNT] = 0, lower[COUNT_BELOW, t]
+            integers[LEFT_G], integers[LEFT_H] = lower[G_BELOW, t], lower[H_BELOW, t]
     return found
+
+
+@njit(**INNER)
+def _fill_gains(lower, low, high, sign, limits, integers, numbers, gains):
+    """Gains of the splits `low` to `high - 1`; several at once, where there are no constraints."""
+    ug, uh, l2, min_h = limits[UNIT_G], limits[UNIT_H], limits[L2], limits[MIN_H]
+    total_g, total_h, value = integers[G], integers[H], numbers[VALUE]
+    if _is_free(numbers, sign):
+        for t in range(low, high):
+            g, h = lower[G_BELOW, t], lower[H_BELOW, t]
+            hl, hr = h * uh, (total_h - h) * uh
+            gain = _free_gain(g * ug, hl, (total_g - g) * ug, hr, l2, value)
+            gains[t] = gain if hl >= min_h and hr >= min_h else NO_SPLIT
+        return
+    for t in range(low, high):
+        g, h = lower[G_BELOW, t], lower[H_BELOW, t]
+        hl, hr = h * uh, (total_h - h) * uh
+        gains[t] = NO_SPLIT
+        if hl >= min_h and hr >= min_h:
+            gains[t] = _split_gain(g * ug, hl, (total_g - g) * ug, hr, numbers, l2, sign)
 
 
 @njit(**ENTRY)
@@ -225,8 +265,8 @@ def fill_children(integers, numbers, columns, node, left):
 
 
 @njit(**LOOP)
-def find_only_split(sums, columns, limits, integers, numbers):
+def find_only_split(sums, columns, limits, integers, numbers, room):
     """The best split of a node without categories; its gain."""
-    find_split(sums, columns, limits, integers, numbers)
+    find_split(sums, columns, limits, integers, numbers, room)
     finish_split(columns, limits, integers, numbers)
     return numbers[GAIN]

@@ -39,6 +39,7 @@ from tenfold.tree._gradient_split_numba import (
     find_only_split,
     find_split,
     finish_split,
+    make_split_room,
     node_value,
 )
 from tenfold.tree._losses import weighted_quantile
@@ -129,6 +130,7 @@ class GrowingTree:
     def start(self, sums: np.ndarray) -> None:
         """Make the root of the histogram of all rows."""
         width = len(sums) // len(self.columns)
+        self.room = make_split_room(width)
         self.integers[0, G : G + 3] = sums[:width].sum(axis=0)
         g, h, _ = self.integers[0, G : G + 3] * [*self.units.histogram, 0.0]
         self.numbers[0] = NO_SPLIT, 0, 0, node_value(g, h, self.limits[L2], -np.inf, np.inf), 0, 0
@@ -152,9 +154,9 @@ class GrowingTree:
             self.columns[self._allowed_columns(node), ALLOWED] = 1
         integers, numbers = self.integers[node], self.numbers[node]
         if not self.has_categories:
-            gain = find_only_split(sums, self.columns, self.limits, integers, numbers)
+            gain = find_only_split(sums, self.columns, self.limits, integers, numbers, self.room)
             return bool(gain > 0)
-        find_split(sums, self.columns, self.limits, integers, numbers)
+        find_split(sums, self.columns, self.limits, integers, numbers, self.room)
         left_set = self.left_set[node]
         find_category_split(sums, self.columns, self.limits, integers, numbers, left_set)
         finish_split(self.columns, self.limits, integers, numbers)
@@ -220,21 +222,21 @@ class GrowingTree:
                 order += [self.left[node], self.left[node] + 1]
         return order
 
-    def complete(self, values: dict[int, float]) -> BinnedTree:
-        """The tree, its nodes level by level, with these values of its leaves."""
+    def complete(self, values: np.ndarray) -> BinnedTree:
+        """The tree, its nodes level by level; `values` has an entry per node, used in leaves."""
         order = self.order()
-        number = {node: place for place, node in enumerate(order)}
-        left = np.array([number.get(self.left[node], -1) for node in order], np.int64)
-        inner = left >= 0
-        integers, by_set = self.integers[order], self.integers[order, IS_CATEGORICAL] * inner
+        inner = np.array([self.left[node] for node in order]) >= 0
+        left = np.where(inner, 2 * np.cumsum(inner) - 1, -1)  # two children for each node before
+        integers = self.integers[order] * inner[:, None]
+        by_set = integers[:, IS_CATEGORICAL]
         return BinnedTree(
-            integers[:, COLUMN] * inner,
+            integers[:, COLUMN].copy(),
             left,
-            integers[:, BIN] * inner,
-            (integers[:, MISSING_LEFT] + 2 * by_set) * inner,
+            integers[:, BIN].copy(),
+            integers[:, MISSING_LEFT] + 2 * by_set,
             self.left_set[order] * by_set[:, None].astype(np.uint64),
-            np.array([values.get(node, 0.0) for node in order]),
-            integers[:, COUNT].astype(np.float64),
+            np.where(inner, 0.0, values[order]),
+            self.integers[order, COUNT].astype(np.float64),
             np.where(inner, self.numbers[order, GAIN], 0.0),
         )
 

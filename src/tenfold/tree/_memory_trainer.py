@@ -111,7 +111,7 @@ class MemoryTrainer:
         self.most_kept = max(_HISTOGRAM_BYTES // (24 * cells), 2)
         self.pool: list[np.ndarray] = []  # histograms that are not in use
         self.tables: list[np.ndarray] = []  # scratch of threads
-        self.room: tuple[np.ndarray, ...] | None = None  # of trees in one call
+        self.room: tuple[Any, ...] | None = None  # of trees in one call
 
     def start(self) -> np.ndarray:
         """Scores that minimize the loss over constants."""
@@ -196,7 +196,7 @@ class MemoryTrainer:
             (self.score, k, values),
         )
         tree.left = places[:count, LEFT].tolist()
-        return tree.complete(dict(enumerate(values.tolist())))
+        return tree.complete(values)
 
     def _draw(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows that the trees of a round learn from, in a list to be parted; all other rows."""
@@ -382,9 +382,9 @@ class MemoryTrainer:
 
     def _finish_leaves(
         self, tree: GrowingTree, rows: np.ndarray, spans: dict[int, tuple[int, int]], k: int
-    ) -> dict[int, float]:
+    ) -> np.ndarray:
         """Values of all leaves, added to the scores of their rows; the largest leaf first."""
-        values: dict[int, float] = {}
+        values = np.zeros(len(tree.left))
 
         def finish(node: int) -> None:
             values[node] = self._finish_leaf(tree, node, rows, spans[node], k)

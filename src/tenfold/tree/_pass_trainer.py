@@ -388,8 +388,8 @@ class PassTrainer:
             values = {leaf: tree.newton_value(leaf, self.setup.layout) for leaf in leaves}
         else:
             values = self._quantile_values(tree.tree, leaf_of, leaves, k, state)
-        complete = tree.tree.complete(values)
-        return complete, np.array([values[int(leaf)] for leaf in leaf_of])
+        by_node = np.array([values[int(leaf)] for leaf in leaf_of])
+        return tree.tree.complete(by_node), by_node
 
     def _quantile_values(
         self, tree: GrowingTree, leaf_of: np.ndarray, leaves: list[int], k: int, state: RoundState

@@ -2,37 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tenfold.tree._binning import BinMapper
-from tenfold.tree._nodes import CATEGORICAL, LEAF, MISSING_LEFT, Tree, pack_categories
+from tenfold.tree._nodes import (
+    CATEGORICAL,
+    LEAF,
+    MISSING_LEFT,
+    TreeEnsemble,
+    pack_categories,
+    pack_nodes,
+)
 from tenfold.tree._row_lists_numba import BinnedTree
 
 
-def float_tree(tree: BinnedTree, mapper: BinMapper) -> Tree:
-    """The tree with thresholds of values and sets of category codes in the place of bins."""
-    leaf = tree.left < 0
-    feature = np.where(leaf, LEAF, tree.column).astype(np.uint32)
-    feature |= np.where(tree.flags & 1, MISSING_LEFT, 0).astype(np.uint32)
-    left = np.where(leaf, np.cumsum(leaf) - 1, tree.left)
+def float_trees(
+    trees: Sequence[BinnedTree], outputs: np.ndarray, mapper: BinMapper
+) -> TreeEnsemble:
+    """The trees with thresholds of values and sets of category codes in the place of bins."""
+    if not trees:
+        return TreeEnsemble.of([])
+    roots = np.cumsum([0, *(len(tree.left) for tree in trees)])
+    whole = BinnedTree(*(np.concatenate(parts) for parts in zip(*trees, strict=True)))
+    leaf = whole.left < 0
+    feature = np.where(leaf, LEAF, whole.column).astype(np.uint32)
+    feature |= np.where(whole.flags & 1, MISSING_LEFT, 0).astype(np.uint32)
+    left = whole.left + np.repeat(roots[:-1], np.diff(roots))
+    left[leaf] = np.arange(np.count_nonzero(leaf))
     threshold = np.zeros(len(left))
-    numeric = np.flatnonzero(~leaf & (tree.flags & 2 == 0))
-    columns, bins = tree.column[numeric], tree.bin[numeric]
+    numeric = np.flatnonzero(~leaf & (whole.flags & 2 == 0))
+    columns, bins = whole.column[numeric], whole.bin[numeric]
     cuts = np.column_stack([mapper.thresholds, np.full(len(mapper.n_bins), np.inf)])
     threshold[numeric] = cuts[columns, np.minimum(bins, cuts.shape[1] - 1)]
     sets, place = [np.zeros(0, np.uint64)], 0
-    for node in np.flatnonzero(tree.flags & 2):
+    for node in np.flatnonzero(whole.flags & 2).tolist():
         feature[node] |= CATEGORICAL
-        sets.append(pack_categories(_left_codes(tree, int(node), mapper)))
+        sets.append(pack_categories(_left_codes(whole, node, mapper)))
         threshold[node], place = place, place + len(sets[-1])
-    return Tree.of(
-        feature,
-        left,
-        threshold,
-        tree.value[leaf][:, None],
-        bitsets=np.concatenate(sets),
-        cover=tree.cover,
-        gain=tree.gain,
+    return TreeEnsemble(
+        pack_nodes(feature, left, threshold),
+        roots,
+        whole.value[leaf][:, None],
+        np.asarray(outputs, np.int64),
+        np.concatenate(sets),
+        whole.cover,
+        whole.gain,
     )
 
 
