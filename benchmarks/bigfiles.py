@@ -33,11 +33,22 @@ def write_files(folder: Path, rows: int) -> None:
         file.close()
 
 
-def write_magnitudes(path: Path, rows: int) -> None:
-    """The columns x without their signs, as `.npy`."""
-    with _npy(path, np.float32, (rows, COLUMNS)) as file:
+def write_magnitudes(folder: Path, rows: int) -> None:
+    """The columns x without their signs, as `magnitudes.npy` and `magnitudes.parquet`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([(f"x{j}", pa.float32()) for j in range(COLUMNS)])
+    table = folder / "magnitudes.parquet"
+    with (
+        _npy(folder / "magnitudes.npy", np.float32, (rows, COLUMNS)) as file,
+        pq.ParquetWriter(table, schema, use_dictionary=False) as parquet,
+    ):
         for first in range(0, rows, BLOCK):
-            np.abs(block(first, min(BLOCK, rows - first))[0]).tofile(file)
+            X = np.abs(block(first, min(BLOCK, rows - first))[0])
+            X.tofile(file)
+            columns = list(np.ascontiguousarray(X.T))
+            parquet.write_table(pa.table(columns, schema=schema), row_group_size=BLOCK)
 
 
 def write_ratings(path: Path, rows: int) -> None:

@@ -28,13 +28,14 @@ HEADER = [
 TARGET, RATINGS_TARGET = 400, 1000
 ROWS, RATINGS = 25_000_000, 20_000_000
 KINDS = {"npy": "X.npy", "parquet": "all.parquet", "ratings": "ratings.parquet"}
-KINDS |= {"magnitudes": "magnitudes.npy"}
-ROOM = 5  # times the file: three files, and a copy that a fit of many passes may spool
+KINDS |= {"magnitudes.npy": "magnitudes.npy", "magnitudes.parquet": "magnitudes.parquet"}
+ROOM = 6  # times the file: four files, and a copy that a fit of many passes may spool
 
 
 def names() -> list[str]:
     of_rows = [f"{model}-{kind}" for model in PARAMS for kind in ("npy", "parquet")]
-    of_rows += [f"{model}-magnitudes" for model in NON_NEGATIVE]
+    kinds = [kind for kind in KINDS if kind.startswith("magnitudes")]
+    of_rows += [f"{model}-{kind}" for model in NON_NEGATIVE for kind in kinds]
     return of_rows + [f"{model}-ratings" for model in RECOMMENDERS]
 
 
@@ -43,6 +44,7 @@ def run(wanted: list[str], *, quick: bool) -> Table:
     notes = ["anonymous memory beyond the import, looked at every 5 ms; MB are 10^6 bytes"]
     notes += ["iterative models make three rounds, networks one epoch (`blocks`, in random order)"]
     notes += ["NearestNeighbors: 500 queries among all rows, which stay in the file"]
+    notes += ["KLNMF: by the Kullback-Leibler divergence, which keeps codes in a temporary file"]
     notes += ["`passes by leaf` names what each pass computed"]
     notes += ["files were just written, so reads come from the page cache where it is large enough"]
     room = ROOM * 4 * COLUMNS * rows
@@ -54,8 +56,8 @@ def run(wanted: list[str], *, quick: bool) -> Table:
         if any(case.endswith(("-npy", "-parquet")) for case in wanted):
             tell(f"writing {rows} x {COLUMNS}")
             write_files(folder, rows)
-        if any(case.endswith("-magnitudes") for case in wanted):
-            write_magnitudes(folder / KINDS["magnitudes"], rows)
+        if any("-magnitudes" in case for case in wanted):
+            write_magnitudes(folder, rows)
         if any(case.endswith("-ratings") for case in wanted):
             write_ratings(folder / KINDS["ratings"], RATINGS // 10 if quick else RATINGS)
         return Table(TITLE, HEADER, [fitted(case, folder) for case in wanted], notes)

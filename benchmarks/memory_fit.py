@@ -1,6 +1,6 @@
 """One fit from a file in a process of its own; prints memory, seconds and passes as JSON.
 
-`python -m benchmarks.memory_fit MODEL FOLDER npy|parquet|magnitudes|ratings`
+`python -m benchmarks.memory_fit MODEL FOLDER npy|parquet|magnitudes.npy|magnitudes.parquet|ratings`
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ RECOMMENDERS: dict[str, dict[str, Any]] = {
 }
 NON_NEGATIVE: dict[str, dict[str, Any]] = {
     "NMF": {"n_components": 5, "max_iter": 3, "random_state": 0},
+    "KLNMF": {"n_components": 5, "max_iter": 3, "random_state": 0, "solver": "mu", "beta_loss": 1},
 }
 TARGETS = {"GaussianNB": "label", "LogisticRegression": "label", "Ridge": "number"}
 TARGETS |= {"RidgeSearch": "number", "MLPClassifier": "label"}
@@ -94,8 +95,8 @@ def opened(folder: Path, kind: str, target: str | None) -> Any:
 
     if kind == "ratings":
         return folder / "ratings.parquet"
-    if kind == "magnitudes":
-        return folder / "magnitudes.npy"
+    if kind.startswith("magnitudes"):
+        return folder / kind
     if kind == "npy":
         side = None if target is None else str(folder / f"{target}.npy")
         return tenfold.open(folder / "X.npy", target=side)
@@ -110,7 +111,8 @@ def made(model: str) -> Any:
 
     if model == "RidgeSearch":  # ten folds of each penalty
         return tenfold.Search(tenfold.Ridge(), PARAMS[model])
-    return getattr(tenfold, model)(**(PARAMS | RECOMMENDERS | NON_NEGATIVE)[model])
+    parameters = (PARAMS | RECOMMENDERS | NON_NEGATIVE)[model]
+    return getattr(tenfold, model.removeprefix("KL"))(**parameters)
 
 
 def queries() -> Any:
