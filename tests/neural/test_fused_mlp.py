@@ -12,7 +12,7 @@ import tenfold
 from tenfold._compiled.gemm import matmul
 from tenfold._compiled.work_counter import claim_item, finish_item, make_counters, wait_for_items
 from tenfold.io import open as open_rows
-from tenfold.neural import Dense
+from tenfold.neural import Dense, Dropout
 from tenfold.neural._fused_mlp import make_fused_trainer
 from tenfold.neural._training import initial_state, train
 from tenfold.neural._training_config import NetworkObjective, StoppingRule, TrainingConfig
@@ -32,9 +32,9 @@ LABELS = RNG.integers(0, 3, size=301)
 NUMBERS = RNG.normal(size=(301, 3))
 
 
-def learned(loss, y, config, *, bend="relu", units=3, w=None, X=X, dtype=np.float32):
+def learned(loss, y, config, *, bend="relu", units=3, w=None, X=X, dtype=np.float32, layers=None):
     """Where a training stands after three epochs."""
-    layers = [Dense(7, bend), Dense(4, "tanh"), Dense(units)]
+    layers = layers or [Dense(7, bend), Dense(4, "tanh"), Dense(units)]
     network, params = build_network(layers, (X.shape[1],), np.random.default_rng(1), dtype)
     start = initial_state(params, config.optimizer)
     return train(
@@ -117,6 +117,25 @@ def test_every_size_of_batch(batch):
     assert_same_way(CrossEntropy(), LABELS, TrainingConfig(batch_size=batch))
 
 
+@pytest.mark.parametrize(
+    "layers",
+    [
+        [Dense(7, "relu"), Dropout(0.3), Dense(3)],
+        [Dropout(0.2), Dense(7, "sigmoid"), Dropout(0.5), Dense(4), Dropout(0.4), Dense(3)],
+        [Dense(6, "tanh"), Dropout(0.0), Dense(3)],
+    ],
+)
+def test_dropout_drops_what_its_layer_drops(layers):
+    config = TrainingConfig(schedule=ConstantRate(0.01), batch_size=150)
+    network, params = build_network(layers, (5,), RNG)
+    assert make_fused_trainer(NetworkObjective(network, CrossEntropy()), params, config) is not None
+    doubles = {"X": X.astype(float), "dtype": np.float64, "layers": layers}
+    each = config, config._replace(clip_norm=1e30)
+    states = [learned(CrossEntropy(), LABELS, one, **doubles) for one in each]
+    for ours, theirs in zip(*(state.params for state in states), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-13)
+
+
 def test_large_batches_are_cut_into_a_few_parts():
     long = np.random.default_rng(5).normal(size=(3000, 5)).astype(np.float32)
     assert_same_way(HalfSquaredError(), long[:, :3], TrainingConfig(batch_size=2500), X=long)
@@ -126,14 +145,15 @@ def test_threads_and_kinds_of_rows_make_the_same_bits(monkeypatch):
     monkeypatch.setattr("tenfold.neural._fused_mlp.MIN_PARALLEL_WORK", -1.0)  # helpers always come
     many = np.tile(X, (9, 1))
     labels, config = np.tile(LABELS, 9), TrainingConfig(batch_size=200)
+    layers = [Dense(7, "relu"), Dropout(0.3), Dense(3)]
     with tenfold.threads(1):
-        alone = learned(CrossEntropy(), labels, config, X=many)
+        alone = learned(CrossEntropy(), labels, config, X=many, layers=layers)
     frozen = many.copy()
     frozen.flags.writeable = False
     for rows in (many, np.asfortranarray(many), many.astype(np.float64), frozen):
         for threads in (2, 3, 5):
             with tenfold.threads(threads):
-                shared = learned(CrossEntropy(), labels, config, X=rows)
+                shared = learned(CrossEntropy(), labels, config, X=rows, layers=layers)
             assert all(map(np.array_equal, alone.params, shared.params))
             assert alone.losses == shared.losses
 
@@ -148,7 +168,12 @@ def test_wide_rows_are_gathered_in_stretches(monkeypatch):
 
 def test_other_networks_are_not_walked():
     params = [np.zeros(1, np.float32)]
-    for layers in ([Dense(3, "gelu")], [Dense(3, bias=False)]):
+    for layers in (
+        [Dense(3, "gelu")],
+        [Dense(3, bias=False)],
+        [Dense(3), Dropout(0.5)],
+        [Dropout(0.5), Dropout(0.5), Dense(3)],
+    ):
         network = build_network(layers, (5,), RNG)[0]
         assert (
             make_fused_trainer(

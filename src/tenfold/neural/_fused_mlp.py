@@ -2,7 +2,8 @@
 
 A step of a small network takes a fraction of a millisecond; calls from Python, and waking threads
 for its parts, would take longer. Supported are `Dense` layers with bias and one of four
-activations, three losses, and the optimizers of `FUSED_OPTIMIZERS`, without gradient clipping.
+activations, `Dropout` before them, three losses, and the optimizers of `FUSED_OPTIMIZERS`, without
+gradient clipping.
 """
 
 from __future__ import annotations
@@ -35,13 +36,14 @@ from tenfold.neural._training_config import (
 )
 from tenfold.neural.layers.activations import ALIASES
 from tenfold.neural.layers.dense import Dense
+from tenfold.neural.layers.dropout import Dropout
 from tenfold.neural.losses import (
     BinaryCrossEntropy,
     CrossEntropy,
     HalfSquaredError,
     MultilabelCrossEntropy,
 )
-from tenfold.neural.network import Network, flatten_params
+from tenfold.neural.network import SEEDS_PER_STEP, Network, flatten_params
 from tenfold.optim.optimizers import SGD, Momentum
 
 _ACTIVATION_CODES = {
@@ -64,7 +66,7 @@ def make_fused_trainer(
     objective: Objective, params: list[np.ndarray], config: TrainingConfig
 ) -> FusedTrainer | None:
     """A trainer of this network, or None if it is not supported."""
-    codes = [activation_code(layer) for layer in objective.network.layers]
+    codes = [activation_code(layer) for layer, *_ in _split_dropout(objective.network)]
     has_codes = type(objective.loss) in _LOSS_CODES and type(config.optimizer) in FUSED_OPTIMIZERS
     dtypes = {p.dtype for p in params}
     is_flat = len(objective.network.shape) == 1 and len(dtypes) == 1
@@ -83,6 +85,21 @@ def activation_code(layer: Any) -> int | None:
     return _ACTIVATION_CODES.get(ALIASES.get(name, name)) if isinstance(name, str) else None
 
 
+def _split_dropout(network: Network) -> list[tuple[Any, float, int]]:
+    """Layers, each with the rate and the number of a `Dropout` before it (0, 0 without).
+
+    A `Dropout` that no layer follows, or another one, counts as a layer, which is not supported.
+    """
+    found, rate, number = [], 0.0, 0
+    for place, layer in enumerate(network.layers):
+        if isinstance(layer, Dropout) and not rate and place + 1 < len(network.layers):
+            rate, number = layer.rate, place
+        else:
+            found.append((layer, rate, number))
+            rate, number = 0.0, 0
+    return found
+
+
 class FusedTrainer:
     """Minibatch steps of a dense network, and the workspace for them."""
 
@@ -94,18 +111,21 @@ class FusedTrainer:
         dtype: np.dtype,
     ) -> None:
         self.config, self.network, self.dtype = config, objective.network, dtype
-        shapes = objective.network.shapes
-        widths = np.array([*objective.network.shape, *(shape[0] for shape in shapes)])
+        layers = _split_dropout(objective.network)
+        widths = np.array([*objective.network.shape, *(layer.units for layer, *_ in layers)])
         codes = np.array([_LOSS_CODES[type(objective.loss)], *activation_codes])
         smoothing = dtype.type(getattr(objective.loss, "smoothing", 0))
         sizes = (widths[:-1] + 1) * widths[1:]
-        self.settings = widths, codes, np.cumsum(sizes) - sizes, smoothing
+        dropout = np.array([before for _, *before in layers], float)
+        dropped = widths[:-1][dropout[:, 0] > 0]
+        dropout = dropout if len(dropped) else None
+        self.settings = widths, codes, np.cumsum(sizes) - sizes, smoothing, dropout
         self.target = "input" if objective.target_is_input else "numbers"
         if isinstance(objective.loss, CrossEntropy):
             self.target = "labels"
         self.part_rows = max(FUSED_PART_ROWS, -(-config.batch_size // FUSED_MAX_PARTS))
         self.parts = len(split_batch(config.batch_size, self.part_rows))
-        values_per_row = int(widths[0] + 2 * widths[1:].sum() + 1)
+        values_per_row = int(widths[0] + 2 * widths[1:].sum() + dropped.sum() + 1)
         self.workspace = np.empty(self.parts * self.part_rows * values_per_row, dtype)
         self.gradients = np.empty(self.parts * int(sizes.sum()), dtype)
 
@@ -122,14 +142,16 @@ class FusedTrainer:
         for start in range(0, len(order), span):
             some = order[start : start + span]
             rows = _gather_rows(block, some, self.network, self.dtype, self.target)
-            state, loss, weight = self._run_rows(state, rows)
+            state, loss, weight = self._run_rows(state, rows, seed)
             yield state, loss, weight
 
-    def _run_rows(self, state: TrainingState, rows: GatheredRows) -> StepResult:
+    def _run_rows(self, state: TrainingState, rows: GatheredRows, seed: int) -> StepResult:
         """Step through some rows; parameters are changed in place."""
         starts = np.arange(0, len(rows[1]), self.config.batch_size)
         weights = np.add.reduceat(rows[4], starts, dtype=np.float64)
-        steps = self._step_constants(weights, state.step, state.rate_factor)
+        constants = self._step_constants(weights, state.step, state.rate_factor)
+        seeds = SEEDS_PER_STEP * (seed + state.step + np.arange(len(starts)))
+        steps = (*constants, seeds)
         bounds = self._part_bounds(starts, len(rows[1]))
         theta, arrays, loss = retry_if_blas_threads_changed(
             lambda: self._train(rows, state, steps, bounds)

@@ -7,8 +7,8 @@ updates of slices of theta with the sum of these gradients. The number of items 
 the number of threads, and neither do the bits.
 
 Arrays are flat, and every block of them is given by the offset where it begins (`*_at`), see
-`tenfold._compiled.gemm`. Labels, other targets and the state of an optimizer that a network does
-not need are None; the branches for them are not compiled.
+`tenfold._compiled.gemm`. Labels, other targets, dropout and the state of an optimizer that a
+network does not need are None; the branches for them are not compiled.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tenfold._compiled.gemm import ENTRY_OPTIONS, INNER_OPTIONS
 from tenfold._compiled.register_product import tiled_matmul
 from tenfold._compiled.work_counter import claim_item, finish_item, wait_for_items
 from tenfold.neural._fused_optimizers import adam_step, momentum_step
+from tenfold.neural.layers.dropout import drop_values
 from tenfold.neural.losses import softmax_cross_entropy
 
 LINEAR, RELU, TANH, SIGMOID = range(4)
@@ -117,20 +118,34 @@ def _batch_loss(workspace, z_at, labels, y, w, first, n, k, loss, smoothing, dz_
     return total
 
 
+@njit(**INNER_OPTIONS)
+def _drop_inputs(workspace, at, n, p, dropout, layer, seed, first_row, out_at):
+    """Drop inputs of a layer, or gradients in them; True if the layer has dropout at all."""
+    if dropout is None or dropout[layer, 0] == 0:
+        return False
+    rate, number = dropout[layer, 0], np.int64(dropout[layer, 1])
+    drop_values(workspace, at, n, p, rate, seed + number, first_row, workspace, out_at)
+    return True
+
+
 @njit(inline="always", **INNER_OPTIONS)
 def _part_gradient(
-    rows, first, n, theta, widths, codes, offsets, smoothing, workspace, start, gradients, to
+    rows, first, n, theta, settings, random, workspace, start, gradients, to
 ):  # fmt: skip
     """Forward and backward pass of n rows: returns their loss, writes their gradient from `to` on.
 
-    `codes` are the loss and then the activation of each layer, `offsets` the places of the layers'
-    parameters in theta; the workspace of this part begins at `start`.
+    `settings` are those of `train_batches`, `random` the seed of the step and the place of the
+    first row in its batch; the workspace of this part begins at `start`.
     """
     X, order, labels, y, w = rows
+    widths, codes, offsets, smoothing, dropout = settings
+    seed, first_row = random
     layers, a, plain, transposed = len(offsets), start, n < 0, n > 0
     _gather_rows(X, order, first, n, widths[0], workspace, a)
     for layer in range(layers):
         p, q, at = widths[layer], widths[layer + 1], offsets[layer]
+        if _drop_inputs(workspace, a, n, p, dropout, layer, seed, first_row, a + n * p):
+            a += n * p
         z = a + n * p
         tiled_matmul(workspace, a, plain, theta, at, plain, workspace, z, n, p, q)
         add_bias_activation(workspace, z, n, q, theta, at + p * q, codes[layer + 1])
@@ -146,6 +161,8 @@ def _part_gradient(
         tiled_matmul(workspace, a, transposed, workspace, dz, plain, gradients, to + at, p, n, q)
         if layer > 0:
             tiled_matmul(workspace, dz, plain, theta, at, transposed, workspace, dx, n, q, p)
+            if _drop_inputs(workspace, dx, n, p, dropout, layer, seed, first_row, dx):
+                a -= n * p  # the values before dropout
             dz, dx = dx, dx + n * p
     return total
 
@@ -181,14 +198,15 @@ def train_batches(rows, theta, optimizer_state, settings, steps, bounds, work):
     rows : X, the order of its rows, and in that order labels or other targets, and weights
     theta : parameters; updated
     optimizer_state : velocity, mean and square of gradients, those not needed None; updated
-    settings : widths, codes (loss, then activations), offsets of layers in theta, label smoothing
-    steps : for each step the constants of the optimizer, and (scale, l2, l1) of weights and biases
+    settings : widths, codes (loss, then activations), offsets of layers in theta, label smoothing,
+        for each layer the rate of the dropout before it and the number that it adds to the seed
+    steps : for each step the constants of the optimizer, (scale, l2, l1) of weights and biases, and
+        the seed
     bounds : (n_steps, n_parts + 1) bounds of the parts of each batch in the order
     work : workspace and gradients of all parts, losses (n_steps, n_parts), work counters
     """
-    widths, codes, offsets, smoothing = settings
     velocity, mean, square = optimizer_state
-    constants, penalties = steps
+    constants, penalties, seeds = steps
     workspace, gradients, losses, counters = work
     parts, size = losses.shape[1], len(theta)
     while True:
@@ -202,10 +220,10 @@ def train_batches(rows, theta, optimizer_state, settings, steps, bounds, work):
             first, n = bounds[step, piece], bounds[step, piece + 1] - bounds[step, piece]
             start, to = piece * (len(workspace) // parts), piece * size
             if n > 0:
+                random = (seeds[step], first - bounds[step, 0])
                 losses[step, piece] = _part_gradient(
-                    rows, first, n, theta, widths, codes, offsets, smoothing, workspace, start,
-                    gradients, to,
-                )  # fmt: skip
+                    rows, first, n, theta, settings, random, workspace, start, gradients, to
+                )
         else:
             wait_for_items(counters, before + parts)
             piece -= parts
@@ -214,7 +232,7 @@ def train_batches(rows, theta, optimizer_state, settings, steps, bounds, work):
             while used < parts and bounds[step, used] < bounds[step, used + 1]:
                 used += 1
             _update_span(
-                theta, velocity, mean, square, gradients, used, span, widths, constants[step],
-                penalties[step],
+                theta, velocity, mean, square, gradients, used, span, settings[0],
+                constants[step], penalties[step],
             )  # fmt: skip
         finish_item(counters)
