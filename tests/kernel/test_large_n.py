@@ -11,6 +11,7 @@ import tenfold
 from tenfold import (
     KernelLogisticRegression,
     KernelRidge,
+    LogisticRegression,
     Nystroem,
     NystroemLogisticRegression,
     NystroemRidge,
@@ -163,8 +164,23 @@ def test_all_rows_as_landmarks_are_kernel_logistic_regression():
     np.testing.assert_allclose(model.predict_proba(X), exact.predict_proba(X), atol=1e-5)
 
 
-def test_features_in_memory_or_in_every_pass_give_the_same_bits(monkeypatch):
-    A = RNG.normal(size=(6000, 4))
+@pytest.mark.parametrize("n", [500, 9000])  # preconditioned on all rows, and on a sample
+@pytest.mark.parametrize("k", [2, 3])
+def test_landmarks_are_logistic_regression_on_their_features(n, k):
+    rng = np.random.default_rng(n)
+    A = rng.normal(size=(n, 3))
+    b = np.digitize(A[:, 0] * A[:, 1] + 0.3 * rng.normal(size=n), [0.0, 0.4][: k - 1])
+    options = {"C": 0.5, "class_weight": {0: 2.0}, "tol": 1e-9}
+    marks = Nystroem(gamma=0.3, n_components=20, random_state=0).fit(A)
+    linear = LogisticRegression(**options).fit(marks.transform(A), b)
+    model = NystroemLogisticRegression(gamma=0.3, landmarks=marks.components_, **options).fit(A, b)
+    assert model.converged_
+    expected = linear.predict_proba(marks.transform(A))
+    np.testing.assert_allclose(model.predict_proba(A), expected, atol=1e-6)
+
+
+def test_kernel_values_in_memory_or_in_every_pass_give_the_same_bits(monkeypatch):
+    A = RNG.normal(size=(9000, 4))
     b = np.array(["no", "yes"])[(A[:, 0] + 0.5 * A[:, 1] ** 2 > 0.5).astype(int)]
     make = lambda: NystroemLogisticRegression(  # noqa: E731
         gamma=0.2, n_components=15, class_weight={"no": 2.0}, random_state=0

@@ -159,6 +159,15 @@ def check_gram_memory(n: int, copies: float, model: str, cure: str, itemsize: in
     check_memory(needed, work, cure)
 
 
+def check_matrix_memory(n: int, m: int, copies: int) -> None:
+    """Refuse kernel values of n rows with m that do not fit into memory, in so many copies."""
+    check_memory(
+        8.0 * copies * n * m,
+        f"the kernel matrix of {n:,} x {m:,} rows",
+        "give fewer rows, or take Nystroem or RBFSampler, whose features of many rows are small",
+    )
+
+
 def _tiles(n: int, m: int) -> Iterator[tuple[slice, slice]]:
     """The tiles of an (n, m) matrix, by rows."""
     for i in range(0, n, TILE_ROWS):

@@ -14,8 +14,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.gaussian_process import kernels as sklearn_kernels
 
-from tenfold.engine.memory import check_memory
-from tenfold.kernel._block import gram_matrix, kernel_matrix, n_rows
+from tenfold.kernel._block import check_matrix_memory, gram_matrix, kernel_matrix, n_rows
 
 sk: Any = sklearn_kernels  # whose types are inferred wrongly
 
@@ -66,7 +65,7 @@ class Kernel(sk.Kernel):
             raise ValueError("Gradient can only be evaluated when Y is None.")
         X = self._checked_rows(X, "X")
         Z = X if Y is None else self._checked_rows(Y, "Y")
-        _check_matrix_memory(n_rows(X), n_rows(Z), 1 + self.n_dims * eval_gradient)
+        check_matrix_memory(n_rows(X), n_rows(Z), 1 + self.n_dims * eval_gradient)
         if Y is not None:
             return kernel_matrix(X, Z, self)
         K = gram_matrix(X, self)
@@ -203,15 +202,6 @@ def as_rows(X: Any) -> Any:
     if isinstance(first, str | bytes | set | frozenset):
         return X
     return np.ascontiguousarray(np.asarray(X, np.float64))
-
-
-def _check_matrix_memory(n: int, m: int, copies: int) -> None:
-    """Refuse kernel values of so many rows with so many that do not fit into memory."""
-    check_memory(
-        8.0 * copies * n * m,
-        f"the kernel matrix of {n:,} x {m:,} rows",
-        "give fewer rows, or take Nystroem or RBFSampler, whose features of many rows are small",
-    )
 
 
 def _operand(value: Any) -> Any:

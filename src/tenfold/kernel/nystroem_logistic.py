@@ -17,17 +17,19 @@ from tenfold.engine.memory import available_memory
 from tenfold.engine.rows import Rows
 from tenfold.engine.source import Source
 from tenfold.engine.source_wrapper import SourceWrapper
-from tenfold.kernel._inner_models import FeatureLogisticRegression
+from tenfold.kernel._block import kernel_block
+from tenfold.kernel._landmark_objective import LandmarkObjective, minimize_on_landmarks
 from tenfold.kernel._landmarks import from_rows
 from tenfold.kernel._model_base import KERNEL_CONSTRAINTS
-from tenfold.kernel.nystroem import landmark_features
 from tenfold.kernel.nystroem_ridge import (
     LANDMARK_CONSTRAINTS,
     LandmarkModel,
     landmark_scores,
 )
+from tenfold.linear._objective import classification_objective, mean_penalty
+from tenfold.math.losses import LogisticLoss, SoftmaxLoss
 
-_MEMORY_SHARE = 0.25  # of free memory: larger tables of features are computed in every pass
+_MEMORY_SHARE = 0.25  # of free memory: larger tables of kernel values are computed in every pass
 
 
 class NystroemLogisticRegression(LandmarkModel, ProbabilisticClassifier):
@@ -36,9 +38,9 @@ class NystroemLogisticRegression(LandmarkModel, ProbabilisticClassifier):
     .. math:: \min_{a, b} \ C \sum_i \omega_i \, \ell(y_i, f(x_i)) + \tfrac{1}{2} a^T K_{mm} a,
               \qquad f(x) = a \cdot k_m(x) + b
 
-    This is `LogisticRegression` on the features of `Nystroem`. If they fit into a quarter of the
-    free memory they are computed once, else in every pass: the bits are the same. With all rows as
-    landmarks, `KernelLogisticRegression`.
+    This is `LogisticRegression` on the features of `Nystroem`. If the kernel values of all rows
+    with the landmarks fit into a quarter of the free memory they are computed once, else in every
+    pass: the bits are the same. With all rows as landmarks, `KernelLogisticRegression`.
 
     Parameters
     ----------
@@ -136,25 +138,23 @@ class NystroemLogisticRegression(LandmarkModel, ProbabilisticClassifier):
         marks = self._choose_landmarks(rows, rng)
         kernel = self._kernel_object(rows.n_features)
         root = from_rows(marks, kernel).root(rows.dtype)
-        features = feature_rows(rows, kernel, marks, root)
-        weights = self.class_weight
-        if isinstance(weights, dict):  # labels of the rows are class numbers here
-            weights = {i: weights[c] for i, c in enumerate(self.classes_.tolist()) if c in weights}
-        linear = FeatureLogisticRegression(
-            C=self.C,
-            fit_intercept=self.fit_intercept,
-            class_weight=weights,
-            tol=self.tol,
-            max_iter=self.max_iter,
+        values = classification_objective(
+            landmark_rows(rows, kernel, marks),
+            LogisticLoss() if len(self.classes_) == 2 else SoftmaxLoss(),
+            self.classes_,
+            class_weight=self.class_weight,
+            C=np.inf,
+            intercept=self.fit_intercept,
         )
-        linear.fit(features)
-        dual = root @ linear.coef_.T.astype(np.float64)
-        intercept = np.broadcast_to(linear.intercept_, dual.shape[1])
+        f = LandmarkObjective(values, root, mean_penalty(self.C, values.n))
+        minimum = minimize_on_landmarks(f, tol=self.tol, max_iter=self.max_iter)
+        found = f.to_values(minimum.x).reshape(values.shape)
         return {
             "components_": marks.astype(rows.dtype),
-            "dual_coef_": dual.astype(rows.dtype),
-            "intercept_": intercept.astype(rows.dtype),
-            **linear.report(),
+            "dual_coef_": found[:, :-1].T.astype(rows.dtype),
+            "intercept_": found[:, -1].astype(rows.dtype),
+            **minimum.report,
+            "n_iter_": np.array([minimum.report["n_iter_"]], np.int32),
         }
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -181,18 +181,17 @@ def _class_scores(chunk: Chunk, *state: Any) -> np.ndarray:
     return scores if scores.shape[1] > 1 else np.hstack([np.zeros_like(scores), scores])
 
 
-def feature_rows(rows: Rows, kernel: Any, marks: np.ndarray, root: np.ndarray) -> Rows:
-    """Rows whose columns are features by landmarks; kept in memory if there is room."""
+def landmark_rows(rows: Rows, kernel: Any, marks: np.ndarray) -> Rows:
+    """Rows whose columns are kernel values with landmarks; kept in memory if there is room."""
     m, dtype = len(marks), rows.dtype
     grid = min(chunk_rows(m, dtype), rows.source.grid)
-    state = kernel, marks.astype(dtype), root.astype(dtype)
     plain = rows.source.with_chunk_rows(grid)
-    source: Source = FeatureSource(plain, state)
+    source: Source = LandmarkSource(plain, kernel, marks.astype(dtype))
     found = Rows(source, engine=rows.engine, classes=rows.classes)
     if float(dtype.itemsize) * m * rows.n_rows > _MEMORY_SHARE * available_memory():
         return found
     X = found.each(_chunk_columns)
-    others = Rows(plain, engine=rows.engine, classes=rows.classes)  # without features again
+    others = Rows(plain, engine=rows.engine, classes=rows.classes)  # without the values again
     y = others.each(_chunk_target)
     w = others.each(_chunk_weights) if rows.source.has_weight else None
     kept = ArraySource(X, y, w).with_chunk_rows(grid)
@@ -211,13 +210,13 @@ def _chunk_weights(chunk: Chunk) -> np.ndarray:
     return np.array(chunk.w)
 
 
-class FeatureSource(SourceWrapper):
-    """The rows of another source, with features by landmarks as columns."""
+class LandmarkSource(SourceWrapper):
+    """The rows of another source, with kernel values with landmarks as columns."""
 
-    def __init__(self, source: Source, state: tuple[Any, np.ndarray, np.ndarray]) -> None:
-        self.source, self.state = source, state
+    def __init__(self, source: Source, kernel: Any, marks: np.ndarray) -> None:
+        self.source, self.kernel, self.marks = source, kernel, marks
         self.n_rows, self.dtype = source.n_rows, source.dtype
-        self.n_features = len(state[1])
+        self.n_features = len(marks)
         self.has_target, self.has_weight = source.has_target, source.has_weight
         self.shippable = source.shippable
 
@@ -228,4 +227,4 @@ class FeatureSource(SourceWrapper):
         return self._map(self.source.take(rows))
 
     def _map(self, chunk: Chunk) -> Chunk:
-        return chunk._replace(X=landmark_features(chunk, *self.state))
+        return chunk._replace(X=kernel_block(chunk.X, self.marks, self.kernel))

@@ -168,7 +168,7 @@ class LinearObjective(NamedTuple):
     def on_sample(self, k: int, seed: int) -> LinearObjective:
         """The same objective on a sample of k rows, in memory."""
         rows = sample_rows(self.rows, k, seed)
-        n = rows.total(_total_weight, self.class_weight)
+        n = rows.total(total_weight, self.class_weight)
         return self._replace(rows=rows, n=n, repeated_rows=None)
 
 
@@ -203,7 +203,7 @@ def mean_penalty(C: float, n: float) -> float:
     return 0.0 if np.isinf(C) else 1 / (C * n)
 
 
-def _total_weight(chunk: Chunk, class_weight: np.ndarray | None) -> float:
+def total_weight(chunk: Chunk, class_weight: np.ndarray | None) -> float:
     """Weight of a chunk, class weights included."""
     w = row_weights(chunk, class_weight)
     return float(chunk.rows) if w is None else float(w.sum(dtype=np.float64))

@@ -74,7 +74,7 @@ def minimize_smooth(
         return lbfgs(f.value_and_gradient, start, **settings)
     weights = f.class_weight
     s = second_moments(f.rows if weights is None else MappedRows(f.rows, ClassWeights(weights)))
-    settings |= {"noise": _max_mean_to_deviation(s), "precondition": _gram_preconditioner(f, s)}
+    settings |= {"noise": max_mean_to_deviation(s), "precondition": gram_preconditioner(f, s)}
     settings["tol"] *= _SMALL_SOFTMAX_TOL_FACTOR if f.shape[0] > 1 and f.is_small else 1
     minimum = lbfgs(f.value_and_gradient, start, **settings)
     minimum.report["converged_"] |= bool(np.abs(minimum.gradient).max() <= tol)
@@ -104,7 +104,7 @@ def _path_tolerance(f: LinearObjective, start: np.ndarray, tol: float) -> float:
     )
 
 
-def _max_mean_to_deviation(s: Moments) -> float:
+def max_mean_to_deviation(s: Moments) -> float:
     """Largest |mean| / deviation of a column, at least 1: the digits that scores lose to it."""
     deviation = np.sqrt(np.maximum(s.scatter.diagonal(), 0.0) / s.n)
     varies = deviation > 0
@@ -133,7 +133,7 @@ def inverse_product(A: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     return lambda v: cho_solve(factor, v, check_finite=False)
 
 
-def _gram_preconditioner(f: LinearObjective, s: Moments) -> Callable[[np.ndarray], np.ndarray]:
+def gram_preconditioner(f: LinearObjective, s: Moments) -> Callable[[np.ndarray], np.ndarray]:
     """Multiplication by the inverse of about the Hessian at zero.
 
     That is ((I - 11'/m) / m) (x) E[xx'] + ridge without the rank-one term: it removes the scales

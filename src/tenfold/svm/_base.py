@@ -222,7 +222,7 @@ class SupportVectorMachine(ObjectKernelMixin, Estimator):
 
     def _report(self, solutions: list[DualSolution], rows: Rows) -> dict[str, Any]:
         """Learned attributes that tell how the fit went."""
-        certified = self._certified(solutions)
+        certified = self._find_certified(solutions)
         converged = all(s.converged for s in solutions)
         report = {
             "fit_status_": 0 if converged else 1,
@@ -237,7 +237,7 @@ class SupportVectorMachine(ObjectKernelMixin, Estimator):
             report["warning_"] = self._warning(solutions)
         return report
 
-    def _certified(self, solutions: list[DualSolution]) -> np.ndarray:
+    def _find_certified(self, solutions: list[DualSolution]) -> np.ndarray:
         """Which duality gaps bound something: those of kernels without negative curvature.
 
         A sigmoid is no kernel in general; of others the solver sees pairs of rows that show it.
