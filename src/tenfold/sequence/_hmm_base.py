@@ -200,9 +200,10 @@ class BaseHMM(Estimator, HMMQueries):
         """The M-step; letters that `params` leaves out stay as they are."""
         start, transition, emission = model
         if "s" in self.params:
-            prior = np.broadcast_to(np.asarray(self.startprob_prior, float), start.shape)
+            prior = np.asarray(self.startprob_prior, float)
             total = np.where(start > 0, np.maximum(counts.starts + prior - 1, 0), 0)
-            start = total / total.sum() if total.sum() > 0 else start
+            whole = total.sum()
+            start = total / whole if whole > 0 else start
         if "t" in self.params:
             transition = structure.update(transition, counts.transitions)
         emission = self._update_emission(emission, counts.emissions)

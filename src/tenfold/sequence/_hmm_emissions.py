@@ -7,6 +7,7 @@ responsibilities are here the probabilities of the hidden states. Tables are (n_
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -156,8 +157,9 @@ class GaussianEmission(NamedTuple):
         """The steps as log-densities and moments need them."""
         if self.kind in DIAGONAL_TYPES and not np.isnan(X.sum()):
             factors = precision_factors(self.covariances, self.kind)
-            precisions = factors**2 if self.kind == "diag" else factors[:, None] ** 2
-            return ColumnView.of(self.means, np.broadcast_to(precisions, self.means.shape), X)
+            if self.kind == "spherical":
+                factors = repeat_weights(factors, X.shape[1])
+            return ColumnView.of(self.means, factors**2, X)
         if self.kind == "full" and self.means.shape[1] <= _MAX_MATRIX_COLUMNS:
             return self._prepare_matrices(X)
         components = GaussianFamily(self.kind).components(self.parameters)
@@ -211,7 +213,10 @@ class GaussianPrior(NamedTuple):
 
     def is_flat(self, kind: str, p: int) -> bool:
         """Whether maximum a posteriori is maximum likelihood."""
-        return not (np.any(self.means_weight) or np.any(self.covars) or self._freedom(kind, p))
+        given = self.means_weight, self.covars
+        return self._freedom(kind, p) == 0 and all(
+            part == 0 if isinstance(part, Real) else not np.any(part) for part in given
+        )
 
     def _freedom(self, kind: str, p: int) -> float:
         """Steps that the prior of the covariances is worth."""
@@ -280,6 +285,8 @@ def share_counts(counts: np.ndarray, prior: Any, before: np.ndarray) -> np.ndarr
 
 def dirichlet_log_prior(prior: Any, probabilities: np.ndarray) -> float:
     """Log-density of probabilities under Dirichlet priors, up to a constant."""
+    if isinstance(prior, Real) and prior == 1:
+        return 0.0
     exponent = np.asarray(prior, float) - 1
     if not exponent.any():
         return 0.0

@@ -71,7 +71,8 @@ class NgramCounter:
     def table(self, numbers: np.ndarray | None = None) -> NgramCounts:
         """All n-grams with their counts; on request symbol s has become numbers[s]."""
         if numbers is not None and not len(self.runs):  # all wait: they need one sort, not two
-            self.waiting = [(numbers[symbols], *rest) for symbols, *rest in self.waiting]
+            waiting = self.waiting
+            self.waiting = [(numbers[part], starts, again) for part, starts, again in waiting]
             self.begin, numbers = int(numbers[self.begin]), None
         self._count_waiting()
         table = merge_counts(self.runs, self.order)

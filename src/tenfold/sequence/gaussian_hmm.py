@@ -238,6 +238,8 @@ def check_positive(covars: np.ndarray, kind: str, cure: str = _SET) -> None:
     parts = covars.reshape(-1, *covars.shape[len(places) :])
     if width == 2:
         good = [_is_positive_definite(matrix) for matrix in parts]
+    elif parts.size and parts.min() > 0 and parts.max() < np.inf:
+        return
     else:
         good = [bool(((part > 0) & np.isfinite(part)).all()) for part in parts]
     if not all(good):
