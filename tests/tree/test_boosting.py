@@ -434,3 +434,18 @@ def test_trees_in_one_call_are_those_of_steps(params, monkeypatch):
     assert len(calls) == 8
     for one, other in zip(at_once, by_steps, strict=True):
         assert_bitwise_equal(one, other, str(params))
+
+
+def test_a_row_gets_the_same_score_alone_among_many_and_beside_gaps():
+    X = np.random.default_rng(3).normal(size=(3000, 4)).astype(np.float32)
+    X[::7, 2] = np.inf
+    X[3::7, 2] = -np.inf
+    y = X[:, 0] * X[:, 1] + np.sin(3 * X[:, 3])
+    model = HistGradientBoostingRegressor(max_iter=20, random_state=0).fit(X, y)
+    together = model.predict(X)
+    few = [model.predict(X[i : i + 5]) for i in range(0, 3000, 5)]  # too few to go side by side
+    assert_array_equal(together, np.concatenate(few))
+    holes = X.copy()
+    holes[::511] = np.nan  # a missing value in every block
+    there = np.arange(3000) % 511 > 0
+    assert_array_equal(model.predict(holes)[there], together[there])

@@ -1,7 +1,10 @@
-"""Rows through many trees: several rows descend side by side, the next one where one has arrived.
+"""Rows through many trees: several rows descend side by side.
 
 To go down a tree is a chain of loads, each waiting for the one before. Twelve rows that descend at
-the same time keep the processor busy meanwhile. Small trees take blocks of rows that stay in the
+the same time keep the processor busy meanwhile. In trees that are not deep all of them take as many
+steps as the deepest leaf needs, the leaves being their own children: no branch has to be guessed.
+In others, and where values are missing or categories asked, the next row starts where one has
+arrived. Small trees take blocks of rows that stay in the
 cache, one tree after the other; of large trees each stays in the cache while all rows pass. Scores
 are added tree by tree for each row, in the order of the trees, so they do not depend on the blocks.
 
@@ -23,6 +26,7 @@ from tenfold.tree._nodes import CATEGORICAL, COLUMN, LEAF, MISSING_LEFT, TreeEns
 _BLOCK_ROWS = 512  # rows that go through one small tree after the other
 _LARGE_TREE = 4096  # nodes from which on a tree takes all rows at once
 _LANES = 12  # rows that descend side by side
+_MAX_EVEN_DEPTH = 16  # of trees in which all rows take the same number of steps
 _SPARSE_CELLS = 2**22  # of sparse rows that are made dense at a time
 
 
@@ -36,6 +40,7 @@ def ensemble_scores(chunk: Chunk, trees: TreeEnsemble, start: np.ndarray) -> np.
         _add_scores(
             X,
             trees.nodes,
+            *_even_nodes(trees, len(X)),
             trees.roots,
             trees.values,
             trees.bitsets,
@@ -51,8 +56,19 @@ def apply_trees(chunk: Chunk, trees: TreeEnsemble) -> np.ndarray:
     out = np.empty((chunk.rows, len(trees)), np.int64)
     for rows, X in dense_blocks(chunk.X, trees):
         block = _rows_at_once(trees, len(X))
-        _find_leaves(X, trees.nodes, trees.roots, trees.bitsets, block, out[rows])
+        even = _even_nodes(trees, len(X))
+        _find_leaves(X, trees.nodes, *even, trees.roots, trees.bitsets, block, out[rows])
     return out
+
+
+def _even_nodes(trees: TreeEnsemble, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes whose leaves are their own children, and steps of each tree; -1 where rows are few."""
+    steps = np.full(len(trees), -1)
+    if n * len(trees) < 4 * len(trees.words):
+        return trees.nodes[:0], steps
+    nodes = trees.nodes.copy()
+    _close_leaves(nodes, trees.roots, np.zeros(len(nodes), np.int64), steps)
+    return nodes, steps
 
 
 def _rows_at_once(trees: TreeEnsemble, n: int) -> int:
@@ -133,16 +149,66 @@ def _descend_rows(X, first, end, nodes, root, bitsets, lanes, leaves):
         leaves[who[r] - first] = _descend(X, who[r], nodes, at[r], bitsets)
 
 
+@njit(**INNER)
+def _descend_evenly(X, first, end, nodes, root, steps, lanes, leaves):
+    """The same for at least twelve rows without gaps, in so many steps; see `_close_leaves`."""
+    at = lanes[0]
+    for begin in range(first, end, _LANES):
+        low = min(np.uintp(begin), end - np.uintp(_LANES))  # the last rows are taken twice
+        for r in range(_LANES):
+            at[r] = root
+        for _ in range(steps):
+            for r in range(_LANES):
+                node = nodes[at[r]]
+                x = np.float64(X[low + np.uintp(r), np.uintp(node.feature)])
+                at[r] = np.uintp(node.left) + np.uintp(x > node.threshold)
+        for r in range(_LANES):
+            leaves[low - first + np.uintp(r)] = at[r]
+
+
 @njit(**ENTRY)
-def _add_scores(X, nodes, roots, values, bitsets, outputs, block, out):
+def _close_leaves(nodes, roots, depth, steps):
+    """Make leaves their own children; steps of the trees that rows may go down evenly."""
+    for t in range(len(steps)):
+        deepest = 0
+        for i in range(roots[t], roots[t + 1]):
+            node, left = nodes[i], nodes[i].left
+            if node.feature & CATEGORICAL:
+                deepest = _MAX_EVEN_DEPTH + 1
+            elif node.feature & LEAF:
+                node.feature, node.left, node.threshold = 0, i, np.inf
+            else:
+                node.feature &= COLUMN
+                depth[left] = depth[left + 1] = depth[i] + 1
+                deepest = max(deepest, depth[left])
+        steps[t] = deepest if deepest <= _MAX_EVEN_DEPTH else -1
+
+
+@njit(**INNER)
+def _has_gaps(X, first, end):
+    """Whether a value of the rows is missing."""
+    found = False
+    for i in range(first, end):
+        for j in range(np.uintp(X.shape[1])):
+            found |= X[i, j] != X[i, j]
+    return found
+
+
+@njit(**ENTRY)
+def _add_scores(X, nodes, even, steps, roots, values, bitsets, outputs, block, out):
     """Add the values of all trees to the scores of all rows."""
     n, width = np.uintp(X.shape[0]), values.shape[1]
     leaves, lanes = np.empty(min(n, np.uintp(block)), np.uintp), np.empty((2, _LANES), np.uintp)
     for begin in range(0, n, block):
         first = np.uintp(begin)
         end = min(first + np.uintp(block), n)
+        plain = end - first >= np.uintp(_LANES) and not _has_gaps(X, first, end)
         for t in range(len(outputs)):
-            _descend_rows(X, first, end, nodes, np.uintp(roots[t]), bitsets, lanes, leaves)
+            root = np.uintp(roots[t])
+            if plain and steps[t] >= 0:
+                _descend_evenly(X, first, end, even, root, steps[t], lanes, leaves)
+            else:
+                _descend_rows(X, first, end, nodes, root, bitsets, lanes, leaves)
             for i in range(end - first):
                 row = np.uintp(nodes[leaves[i]].left)
                 for k in range(width):
@@ -150,14 +216,19 @@ def _add_scores(X, nodes, roots, values, bitsets, outputs, block, out):
 
 
 @njit(**ENTRY)
-def _find_leaves(X, nodes, roots, bitsets, block, out):
+def _find_leaves(X, nodes, even, steps, roots, bitsets, block, out):
     """Number of the leaf of each row in each tree."""
     n, n_trees = np.uintp(out.shape[0]), out.shape[1]
     leaves, lanes = np.empty(min(n, np.uintp(block)), np.uintp), np.empty((2, _LANES), np.uintp)
     for begin in range(0, n, block):
         first = np.uintp(begin)
         end = min(first + np.uintp(block), n)
+        plain = end - first >= np.uintp(_LANES) and not _has_gaps(X, first, end)
         for t in range(n_trees):
-            _descend_rows(X, first, end, nodes, np.uintp(roots[t]), bitsets, lanes, leaves)
+            root = np.uintp(roots[t])
+            if plain and steps[t] >= 0:
+                _descend_evenly(X, first, end, even, root, steps[t], lanes, leaves)
+            else:
+                _descend_rows(X, first, end, nodes, root, bitsets, lanes, leaves)
             for i in range(end - first):
                 out[first + i, t] = np.int64(leaves[i]) - roots[t]
