@@ -316,7 +316,7 @@ class MixtureEmission(NamedTuple):
         shares = self.gaussians.log_densities(steps).reshape(K, M, n)
         shares += log_weights[:, :, None]
         log_densities = np.empty((K, n))
-        share_components(shares, log_densities)
+        share_components(shares, log_densities, *np.empty((2, n)))
         return MixtureView(steps, log_densities, shares)
 
     def log_densities(self, view: MixtureView) -> np.ndarray:

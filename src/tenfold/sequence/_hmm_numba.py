@@ -209,17 +209,17 @@ def _find_source(values, c, n, K, log_A, state):
     return source
 
 
-@njit(cache=True, nogil=True)
-def share_components(joint, log_densities):
+@njit(**ENTRY_OPTIONS)
+def share_components(joint, log_densities, largest, total):  # noqa: C901 - loops over columns
     """Log-densities of mixtures, (K, n), from log-joints of their components, (K, M, n).
 
-    The joints become the shares of the components in the density of a step.
+    The joints become the shares of the components in the density of a step; `largest` and `total`,
+    (n,), are memory.
     """
     K, M, n = joint.shape
-    largest, total = np.empty(n), np.empty(n)
     for k in range(K):
-        largest[:] = joint[k, 0]
-        total[:] = 0.0
+        for c in range(n):
+            largest[c], total[c] = joint[k, 0, c], 0.0
         for m in range(1, M):
             for c in range(n):
                 one = joint[k, m, c]
@@ -231,8 +231,8 @@ def share_components(joint, log_densities):
                 below = joint[k, m, c] - largest[c]
                 joint[k, m, c] = fast_exp(below) if below > _NEVER else 0.0
                 total[c] += joint[k, m, c]
-        log_densities[k] = largest + np.log(total)
         for c in range(n):
+            log_densities[k, c] = largest[c] + np.log(total[c])
             total[c] = 1.0 / total[c] if total[c] > 0 else 0.0
         for m in range(M):
             for c in range(n):

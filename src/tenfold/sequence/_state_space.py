@@ -109,7 +109,7 @@ def run_messages(X: np.ndarray, space: StateSpaceParameters, *, smoothed: bool) 
     predicted, spread = np.empty((n, d)), np.empty((n, d, d))
     cross = np.zeros((n, d, d))
     X = np.ascontiguousarray(X, np.float64)
-    total = filter_sequence(X, *space, means, covariances, predicted, spread)
+    total = filter_sequence(X, space, means, covariances, predicted, spread)
     if smoothed:
         smooth_sequence(space.A, means, covariances, predicted, spread, cross)
     return means, covariances, cross, total

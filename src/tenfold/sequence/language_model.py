@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -201,7 +202,7 @@ class LanguageModel(SaveMixin, BaseEstimator):
         """
         check_is_fitted(self)
         self._require_probabilities("samples")
-        if n_samples < 0:
+        if not isinstance(n_samples, Integral) or n_samples < 0:
             raise ValueError(f"n_samples={n_samples}: give the number of texts")
         given = self._encoder().split(prompt)
         start = [self._number(symbol) for symbol in given]
