@@ -177,3 +177,29 @@ def test_a_dictionary_without_numbers_is_refused(problem, change, message):
         SparseCoder(change(D)).transform(X)
     with pytest.raises(ValueError, match=message):
         SparseCoder(change(D)).fit(X)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_orthogonal_least_squares_takes_the_atom_with_which_the_error_falls_most(problem, k):
+    X, D = problem
+    D = D * np.random.default_rng(1).uniform(0.5, 2.0, size=(len(D), 1))  # of any length
+    codes = sparse_encode(X, D, algorithm="ols", n_nonzero_coefs=k)
+    for x, code in zip(X, codes, strict=True):
+        chosen = []
+        for _ in range(k):
+            others = [t for t in range(len(D)) if t not in chosen]
+            errors = [np.linalg.lstsq(D[[*chosen, t]].T, x)[1][0] for t in others]
+            chosen.append(others[int(np.argmin(errors))])
+        expected = np.zeros(len(D))
+        expected[chosen] = np.linalg.lstsq(D[chosen].T, x)[0]
+        assert_allclose(code, expected, atol=1e-10)
+
+
+def test_orthogonal_least_squares_leaves_out_atoms_that_depend_on_chosen_ones(problem):
+    X, D = problem
+    twice = np.vstack([D[:4], 2 * D[:4], np.zeros((1, 8))])
+    codes = sparse_encode(X, twice, algorithm="ols", n_nonzero_coefs=9)
+    assert ((codes != 0).sum(axis=1) <= 4).all()
+    assert_allclose(codes @ twice, X @ np.linalg.pinv(D[:4]) @ D[:4], atol=1e-10)
+    with pytest.raises(ValueError, match="ols"):
+        sparse_encode(X, D, algorithm="ols", positive=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-_DEPENDENT = 1e-12  # of an atom's square: what is left of it beside the chosen ones
+DEPENDENT = 1e-12  # of an atom's square: what is left of it beside the chosen ones
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -25,7 +25,7 @@ def append_atom(L, U, G, ridge, chosen, m, atom):
             L[m, b] -= U[a, b] * value
         L[m, a] = value
         rest -= value * value
-    if not rest > _DEPENDENT * square:
+    if not rest > DEPENDENT * square:
         return False
     L[m, m] = U[m, m] = np.sqrt(rest)
     for a in range(m):

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from tenfold.decomposition._growing_cholesky_numba import (
+    DEPENDENT,
     append_atom,
     remove_atom,
     solve_backward,
@@ -52,6 +53,62 @@ def orthogonal_matching_pursuit(C, G, n_nonzero, Z):  # noqa: C901
         for a in range(m):
             Z[i, chosen[a]] = x[a]
             taken[chosen[a]] = False
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def orthogonal_least_squares(C, G, n_nonzero, Z):  # noqa: C901
+    """Codes with at most `n_nonzero` atoms: each time the one with which the error falls most.
+
+    Row b of Q holds the products of the b-th direction with all atoms, directions being the parts
+    of chosen atoms that are orthogonal to those before; `rest` the squared lengths that are left.
+    Z must be zeros. Ties go to the first atom.
+    """
+    n, k = C.shape
+    limit = min(n_nonzero, k)
+    Q, chosen = np.empty((limit, k)), np.empty(limit, np.int64)
+    x, left, rest, floor = np.empty(limit), np.empty(k), np.empty(k), np.empty(k)
+    for t in range(k):
+        floor[t] = DEPENDENT * G[t, t]
+    for i in range(n):
+        m, first = np.int64(0), 0.0
+        for t in range(k):
+            left[t], rest[t] = C[i, t], G[t, t]
+            first = max(first, abs(left[t]))
+        while m < limit:
+            atom = _largest_fall(left, rest, floor, 1e-14 * first)
+            if atom < 0:
+                break
+            chosen[m], length = atom, np.sqrt(rest[atom])
+            q = Q[m]
+            for t in range(k):
+                q[t] = G[atom, t]
+            for b in range(m):
+                share = Q[b, atom]
+                for t in range(k):
+                    q[t] -= share * Q[b, t]
+            for t in range(k):
+                q[t] /= length
+            x[m] = left[atom] / length
+            for t in range(k):
+                left[t] -= x[m] * q[t]
+                rest[t] -= q[t] * q[t]
+            rest[atom] = 0.0
+            m += 1
+        for a in range(m - 1, -1, -1):
+            for b in range(a + 1, m):
+                x[a] -= Q[a, chosen[b]] * x[b]
+            x[a] /= Q[a, chosen[a]]
+            Z[i, chosen[a]] = x[a]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _largest_fall(left, rest, floor, least):
+    """The atom with the largest left^2 / rest, of those that do not depend on chosen ones."""
+    best, atom = 0.0, np.int64(-1)
+    for t in range(len(left)):
+        if rest[t] > floor[t] and abs(left[t]) > least and left[t] * left[t] > best * rest[t]:
+            best, atom = left[t] * left[t] / rest[t], np.int64(t)
+    return atom
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -16,12 +16,13 @@ from tenfold.base.mixins import Transformer
 from tenfold.decomposition._row_solvers_numba import descend_rows
 from tenfold.decomposition._sparse_codes_numba import (
     least_angle_rows,
+    orthogonal_least_squares,
     orthogonal_matching_pursuit,
 )
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 
-ALGORITHMS = ("lasso_lars", "lasso_cd", "lars", "omp", "threshold")
+ALGORITHMS = ("lasso_lars", "lasso_cd", "lars", "omp", "ols", "threshold")
 CODE_CONSTRAINTS = {
     "transform_algorithm": [StrOptions(set(ALGORITHMS))],
     "transform_n_nonzero_coefs": [Interval(Integral, 1, None, closed="left"), None],
@@ -71,6 +72,8 @@ def encode_products(
     G = gram + rule.l2 * np.eye(len(gram)) if rule.l2 else gram
     if rule.algorithm == "omp":
         orthogonal_matching_pursuit(C, G, rule.n_nonzero, Z)
+    elif rule.algorithm == "ols":
+        orthogonal_least_squares(C, G, rule.n_nonzero, Z)
     else:
         unfinished = _follow_path(C, G, rule, Z)
         if unfinished and warn:
@@ -127,7 +130,7 @@ def code_rule(
     max_iter: int = 1000,
 ) -> CodeRule:
     """The rule with scikit-learn's defaults for a dictionary of this shape."""
-    if positive and algorithm in ("omp", "lars"):
+    if positive and algorithm in ("omp", "ols", "lars"):
         raise ValueError(f"Positive constraint not supported for '{algorithm}' coding method.")
     k, p = shape
     if n_nonzero is None:
@@ -220,12 +223,13 @@ class SparseCoder(SparseModel):
     ----------
     dictionary : (n_components, n_features) array
         The atoms; they should have length 1.
-    transform_algorithm : {"omp", "lasso_lars", "lasso_cd", "lars", "threshold"}
-        Orthogonal matching pursuit with at most k atoms; the lasso by its path, and with
-        coordinate descent after it, for atoms that depend on each other; least angles with k
-        atoms; soft threshold of the products.
+    transform_algorithm : {"omp", "ols", "lasso_lars", "lasso_cd", "lars", "threshold"}
+        Orthogonal matching pursuit with at most k atoms, each the one with the largest product;
+        orthogonal least squares, which takes the atom with which the error falls most; the lasso
+        by its path, and with coordinate descent after it, for atoms that depend on each other;
+        least angles with k atoms; soft threshold of the products.
     transform_n_nonzero_coefs : int, optional
-        k of "omp" and "lars"; by default a tenth of the columns.
+        k of "omp", "ols" and "lars"; by default a tenth of the columns.
     transform_alpha : float, optional
         Penalty of the lasso, or threshold; 1 by default.
     split_sign : bool
@@ -233,7 +237,7 @@ class SparseCoder(SparseModel):
     n_jobs : int, optional
         Number of threads.
     positive_code : bool
-        Whether codes are non-negative; not for "omp" and "lars".
+        Whether codes are non-negative; not for "omp", "ols" and "lars".
     transform_max_iter : int
         Most steps of a row on the path, or sweeps of coordinate descent.
     l2_penalty : float
@@ -251,6 +255,8 @@ class SparseCoder(SparseModel):
     References
     ----------
     B. Efron et al. (2004), Least angle regression.
+    S. Chen, S. A. Billings and W. Luo (1989), Orthogonal least squares methods and their
+    application to non-linear system identification.
     R. Rubinstein, M. Zibulevsky and M. Elad (2008), Efficient implementation of the K-SVD algorithm
     using batch orthogonal matching pursuit.
 
