@@ -33,10 +33,10 @@ models = {
         (8,), method="variational", noise_variance=0.01, tol=1e-3, random_state=0
     ),
     "hmc": BayesianMLPRegressor(
-        (8,), method="hmc", noise_variance=0.01, n_samples=40, warmup=100, random_state=0
+        (8,), method="hmc", noise_variance=0.01, n_samples=200, warmup=200, random_state=0
     ),
     "ensemble": BayesianMLPRegressor(
-        (8,), method="ensemble", noise_variance=0.01, n_samples=8, random_state=0
+        (8,), method="ensemble", noise_variance=0.01, n_samples=8, max_iter=5000, random_state=0
     ),
 }
 figure, axes = plt.subplots(1, 5, figsize=(16, 3.6), sharey=True)

@@ -399,7 +399,7 @@ def test_samples_take_generators_as_seeds_and_refuse_odd_lengths():
     model = fitted("ngram")
     for make in (np.random.RandomState, np.random.default_rng):
         assert model.sample(2, random_state=make(3)) == model.sample(2, random_state=make(3))
-    for wrong in ({"max_length": -1}, {"max_length": 2.5}, {"top_k": 1.5}):
+    for wrong in ({"max_length": -1}, {"max_length": 2.5}, {"top_k": 1.5}, {"n_samples": 2.5}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             model.sample(**wrong)
 

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.linalg import block_diag
+from sklearn.exceptions import ConvergenceWarning
 
 import tenfold
 from tenfold import BayesianMLPClassifier, BayesianMLPRegressor
@@ -236,6 +237,7 @@ def test_the_root_of_the_curvature_of_classes_is_one():
     assert np.allclose(np.swapaxes(root, 1, 2) @ root, expected)
 
 
+@pytest.mark.filterwarnings("ignore:.*chains disagree")  # a few draws show the bands
 @pytest.mark.parametrize("method", ["laplace", "hmc", "ensemble"])  # mean-field bands are too sure
 def test_bands_widen_where_there_are_no_rows_and_cover_where_there_are(method):
     rng = np.random.default_rng(2)
@@ -251,6 +253,7 @@ def test_bands_widen_where_there_are_no_rows_and_cover_where_there_are(method):
     assert far.noise_std[0] == near.noise_std[0] == pytest.approx(0.1)
 
 
+@pytest.mark.filterwarnings("ignore:.*chains disagree")
 @pytest.mark.parametrize("method", ["laplace", "variational", "hmc", "ensemble"])
 def test_probabilities_are_sure_near_the_rows_and_less_so_far_away(method):
     rng = np.random.default_rng(3)
@@ -285,3 +288,27 @@ def test_rows_and_labels_of_the_wrong_kind_are_refused(method):
         BayesianMLPClassifier((2,), method=method).fit(X, Y)
     with pytest.raises(ValueError, match="Input y contains NaN"):
         model.fit(X, np.where(Y > 0, np.nan, Y))
+
+
+def test_members_that_did_not_converge_are_told():
+    x = np.linspace(-2, 2, 40)[:, None]
+    settings = {"noise_variance": 0.01, "n_samples": 6, "random_state": 0}
+    model = BayesianMLPRegressor((8,), method="ensemble", max_iter=25, **settings)
+    alone = BayesianMLPRegressor((8,), max_iter=25, **settings)
+    with pytest.warns(ConvergenceWarning, match="max_iter=25 iterations"):
+        assert not model.fit(x, np.sin(2 * x[:, 0])).converged_
+    with pytest.warns(ConvergenceWarning, match="max_iter=25 iterations"):
+        alone.set_params(noise_variance="auto").fit(x, np.sin(2 * x[:, 0]))
+    assert alone.n_iter_ > 25  # of all estimates of the noise
+
+
+def test_chains_say_whether_they_agree():
+    x = np.linspace(-2, 2, 40)[:, None]
+    settings = {"method": "hmc", "noise_variance": 0.1, "warmup": 100, "random_state": 0}
+    model = BayesianMLPRegressor((), n_samples=400, **settings)
+    assert model.fit(x, x[:, 0]).converged_
+    assert 0.9 < model.r_hat_ < 1.2
+    few = BayesianMLPRegressor((), n_samples=8, **settings)
+    with pytest.warns(ConvergenceWarning, match="chains disagree"):
+        assert not few.fit(x, x[:, 0]).converged_
+    assert not hasattr(model.set_params(method="laplace").fit(x, x[:, 0]), "r_hat_")

@@ -38,3 +38,10 @@ def test_cells_that_are_not_finite_are_named(model, value):
 def test_a_loss_that_is_not_finite_is_told_with_a_cure(model):
     with pytest.raises(ValueError, match=r"finite.*(Standardize the columns|take other units)"):
         model.fit(rows_for(model, 1e307 * IMAGES), LABELS)
+
+
+def test_gradients_whose_squares_overflow_are_no_convergence():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    with pytest.raises(ValueError, match="squares of gradients are not finite"):
+        MLPClassifier((4,), random_state=0).fit(1e200 * X, X[:, 0] > 0)

@@ -418,6 +418,24 @@ def test_saved_networks_go_on_as_if_never_saved(tmp_path):
     assert all(map(np.array_equal, model.params_, again.params_))
 
 
+@pytest.mark.parametrize(
+    ("layers", "error", "words"),
+    [
+        ([], ValueError, "no layers"),
+        ([3, Dense()], TypeError, "layer 0 is 3"),
+        ([Dense(2), Dense], TypeError, "layer 1 is <class"),
+    ],
+)
+def test_what_is_no_layer_is_named(layers, error, words):
+    with pytest.raises(error, match=words):
+        SequentialClassifier(layers, epochs=1).fit(np.zeros((4, 3)), [0, 1, 0, 1])
+
+
+def test_no_sequences_are_no_array_of_one_axis():
+    with pytest.raises(ValueError, match="no rows or sequences"):
+        tenfold.RecurrentClassifier(epochs=1).fit([], [])
+
+
 def test_what_is_wrong_is_said():
     with pytest.raises(ValueError, match=r"gives \(16,\) for each row, but CrossEntropy needs"):
         SequentialClassifier([Dense(16)]).fit(DIGITS, NAMES)

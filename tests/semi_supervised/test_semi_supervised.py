@@ -236,6 +236,18 @@ def test_em_says_that_it_did_not_converge(iris):
     assert not model.converged_
 
 
+def test_em_knows_the_names_of_columns(iris):
+    pandas = pytest.importorskip("pandas")
+    X, _, known = iris
+    table = pandas.DataFrame(X, columns=list("abcd"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = EMClassifier(GaussianNB(var_smoothing=1e-3)).fit(table, known)
+        assert len(model.predict(table)) == len(X)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(table[list("badc")])
+
+
 def test_a_model_without_a_joint_density_is_refused(iris):
     with pytest.raises(ValueError, match="predict_joint_log_proba"):
         EMClassifier(LogisticRegression()).fit(iris[0], iris[2])

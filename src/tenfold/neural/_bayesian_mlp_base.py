@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
+from tenfold.inference.chains import split_r_hat
 from tenfold.inference.hmc import hamiltonian_monte_carlo
 from tenfold.neural._dense_jacobian import forward_chains
 from tenfold.neural._estimators import NetworkEstimator
@@ -37,9 +38,12 @@ from tenfold.optim.quasi_newton import lbfgs
 _COUNT = Interval(Integral, 1, None, closed="left")
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _CHAINS = 4
+_R_HAT_ROWS = 100  # rows whose outputs show whether the chains agree
+_MAX_R_HAT = 1.2  # of chains that agree; few draws alone take it to 1.1
+_MIN_R_HAT_DRAWS = 4  # of a chain
 _POSTERIOR_ATTRIBUTES = (
     *("covariance_", "covariance_factors_", "samples_", "variances_"),
-    *("log_evidence_", "n_effective_parameters_", "elbo_"),
+    *("log_evidence_", "n_effective_parameters_", "elbo_", "r_hat_"),
 )
 BAYESIAN_CONSTRAINTS: dict[str, Any] = {
     "hidden_layer_sizes": ["array-like", tuple],
@@ -133,8 +137,22 @@ class BayesianMLPBase(NetworkEstimator):
             objective.network.layers, self.row_shape_, np.random.default_rng(0), np.float64
         )[1]
         center = posterior.pop("mean", minimum.x)
+        members = posterior.pop("members_converged", [])
         found = {"network_": objective.network, "params_": unflatten_params(center, like), "t_": 0}
-        return found | minimum.report | posterior
+        found |= minimum.report | posterior
+        found["converged_"] = found["converged_"] and all(members)
+        r_hat = posterior.get("r_hat_", 1.0)
+        if not r_hat <= _MAX_R_HAT:
+            found["converged_"] = False
+            found["warning_"] = (
+                "did not converge: its chains disagree, or are too short to compare (r_hat_ is "
+                f"{r_hat:.2f}, above {_MAX_R_HAT}). Raise n_samples or warmup."
+            )
+        return found
+
+    def _convergence_message(self, n_iter: int) -> str:
+        """`n_iter_` may be a sum, and that of another member: the limit is what counts."""
+        return super()._convergence_message(self.max_iter)
 
     def _set_learned(self, learned: dict[str, Any]) -> None:
         for name in _POSTERIOR_ATTRIBUTES:  # an earlier fit may have used another method
@@ -162,10 +180,13 @@ class BayesianMLPBase(NetworkEstimator):
         theta = minimum.x
         if self.method == "hmc":
             widths = self._widths(objective.network)
-            return {"samples_": self._run_chains(rows, rng, theta, widths, likelihood)}
+            return self._run_chains(rows, rng, theta, widths, likelihood)
         if self.method == "ensemble":
-            more = [self._find_mode(rows, rng, likelihood)[1].x for _ in range(self.n_samples - 1)]
-            return {"samples_": np.array([theta, *more])}
+            more = [self._find_mode(rows, rng, likelihood)[1] for _ in range(self.n_samples - 1)]
+            return {
+                "samples_": np.array([theta, *(member.x for member in more)]),
+                "members_converged": [member.report["converged_"] for member in more],
+            }
         if self.method == "variational":
             return self._maximize_bound(rows, rng, objective, theta, likelihood)
         sums, found = self._curvature(rows, objective, theta, likelihood)
@@ -246,8 +267,11 @@ class BayesianMLPBase(NetworkEstimator):
         theta: np.ndarray,
         widths: tuple,
         likelihood: Any,
-    ) -> np.ndarray:
-        """Draws of four chains of Hamiltonian Monte Carlo on all rows in memory."""
+    ) -> dict[str, Any]:
+        """Draws of four chains of Hamiltonian Monte Carlo on all rows in memory, and their R-hat.
+
+        R-hat is that of outputs, since equal networks may have their units in any order.
+        """
         chunk = rows.take(np.arange(rows.n_rows))
         alpha = self.prior_precision
 
@@ -265,7 +289,14 @@ class BayesianMLPBase(NetworkEstimator):
             thin=2,
             seed=int(rng.integers(2**31)),
         )
-        return np.asarray(chains.points).reshape(-1, len(theta))
+        samples = np.asarray(chains.points).reshape(-1, len(theta))
+        outputs = forward_chains(samples, chunk.X[:_R_HAT_ROWS], widths, self.activation)[0]
+        draws = outputs.reshape(_CHAINS, -1, outputs[0].size)
+        enough = draws.shape[1] >= _MIN_R_HAT_DRAWS
+        return {
+            "samples_": samples,
+            "r_hat_": float(split_r_hat(draws).max()) if enough else np.inf,
+        }
 
 
 def _are_factors(factors: Any, shapes: list[tuple[int, int]]) -> bool:

@@ -12,7 +12,7 @@ all that a step depends on is in `TrainingState`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -155,7 +155,7 @@ def run_epoch(
         order = block.order if held_out is None else block.order[~held_out[block.numbers]]
         for result in trainer.run_block(state, block, order, step_seed):
             state, loss, weight = result[0], loss + result[1], weight + result[2]
-    check_finite(loss, state.step)
+    check_finite(loss, state.step, state.optimizer_state)
     return state, loss / max(weight, 1e-300) + _penalty(state.params, objective.network, config)
 
 
@@ -206,12 +206,16 @@ def _penalty(params: list[np.ndarray], network: Network, config: TrainingConfig)
     return config.l2 / 2 * squares + config.l1 * sizes
 
 
-def check_finite(loss: float, steps: int) -> None:
-    """Raise an error if the loss is infinite or NaN."""
-    if not np.isfinite(loss):
+def check_finite(loss: float, steps: int, optimizer_state: Sequence[Any] = ()) -> None:
+    """Raise an error if the loss is infinite or NaN, or squares of gradients are: no step moves."""
+    found = "the loss is" if not np.isfinite(loss) else ""
+    arrays = [array for part in optimizer_state if isinstance(part, tuple) for array in part]
+    if not found and not all(np.isfinite(array).all() for array in arrays):
+        found = "squares of gradients are"
+    if found:
         raise ValueError(
             "Solver produced non-finite parameter weights. The input data may contain large values "
-            f"and need to be preprocessed: the loss is not finite after {steps} steps. Standardize "
+            f"and need to be preprocessed: {found} not finite after {steps} steps. Standardize "
             "the columns (sklearn.preprocessing.StandardScaler), take a smaller learning rate, or "
             "clip the gradient."
         )

@@ -133,8 +133,11 @@ class BayesianMLPRegressor(BayesianMLPBase, NetworkRegressor):
     samples_ : (n_samples, P) parameters, of "variational", "hmc" and "ensemble"
     log_evidence_, n_effective_parameters_ : of "laplace"
     elbo_ : evidence lower bound of "variational" on draws that did not train it
+    r_hat_ : of "hmc", the largest split R-hat of an output at one of the first 100 rows; far above
+        1 the chains disagree
     n_iter_, converged_, history_ : of L-BFGS; all estimates of the noise together. Of
-        "variational" those of the bound, `history_["elbo"]`
+        "variational" those of the bound, `history_["elbo"]`. `converged_` is True only if all
+        members of "ensemble" have converged, and the chains of "hmc" agree (`r_hat_` up to 1.2)
 
     See Also
     --------
@@ -305,8 +308,8 @@ class BayesianMLPClassifier(BayesianMLPBase, NetworkClassifier):
     classes_ : (n_classes,) labels
     network_, params_ : the layers, and the parameters at the mode, or their means ("variational")
     covariance_, covariance_factors_, variances_, samples_ : see `BayesianMLPRegressor`
-    log_evidence_, n_effective_parameters_, elbo_ : see `BayesianMLPRegressor`
-    n_iter_, converged_, history_ : of L-BFGS
+    log_evidence_, n_effective_parameters_, elbo_, r_hat_ : see `BayesianMLPRegressor`
+    n_iter_, converged_, history_ : see `BayesianMLPRegressor`
 
     See Also
     --------

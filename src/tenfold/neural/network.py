@@ -57,6 +57,8 @@ def layer_shapes(layers: Sequence[Layer], shape: Shape) -> list[Shape]:
     """Shape of one row after each layer."""
     shapes = []
     for number, layer in enumerate(layers):
+        if isinstance(layer, type) or not hasattr(layer, "output_shape"):
+            raise TypeError(f"layer {number} is {layer!r}: give layers such as Dense(8, 'relu')")
         try:
             shape = layer.output_shape(shape)
         except ValueError as error:
@@ -91,6 +93,8 @@ def build_network(
     >>> network.shapes, count_parameters(params)
     ([(4,), (1,)], 17)
     """
+    if len(layers) == 0:
+        raise ValueError("there are no layers: a network needs at least one, such as Dense()")
     inputs = [shape, *layer_shapes(layers, shape)[:-1]]
     arrays = [layer.init_params(s, rng, dtype) for layer, s in zip(layers, inputs, strict=True)]
     network = Network(tuple(layers), tuple(shape), tuple(len(part) for part in arrays))

@@ -135,6 +135,8 @@ class SequentialBase(NetworkEstimator):
 
     def _rows(self, X: Any, y: Any = None, w: Any = None, *, reset: bool = True) -> Rows:
         """Rows; sequences of different lengths are lists of arrays, and so are targets of steps."""
+        if isinstance(X, list) and not X:
+            raise ValueError("Found array with 0 sample(s): there are no rows or sequences in X")
         X = stack_images(X, takes_sequences=self._takes_sequences())
         if isinstance(X, np.ndarray) and (has_step_targets(X, y) or (not reset and self.ragged_)):
             X = list(X)

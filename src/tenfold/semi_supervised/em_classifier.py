@@ -127,6 +127,8 @@ class EMClassifier(Saveable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self.transduction_ = y.copy()
         if len(others):
             self.transduction_[others] = self.estimator_.predict(unknown[0])
+        if hasattr(self, "feature_names_in_"):  # the classifier was fitted to bare arrays
+            self.estimator_.feature_names_in_ = self.feature_names_in_
         return self
 
     def _copy(self) -> Any:
