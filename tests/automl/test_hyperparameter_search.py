@@ -178,14 +178,16 @@ def test_settings_are_far_behind_by_the_folds_that_are_done():
     assert not hyperparameter_search.is_far_behind([fold(0.45), fold(0.65)], best, "r2")
 
 
-def queue(left, searched, ranges=None):
+def queue(left, searched, ranges=None, reference=None):
     """The next of candidates that need 50, 10, 0 and unknown seconds; so many of 100 are left."""
     run: Any = runner.CandidateRunner.__new__(runner.CandidateRunner)
     run.budget, run.folds = SimpleNamespace(left=left, seconds=100.0), SimpleNamespace(k=K)
     needed = {"a": 50.0, "b": 10.0, "c": 0.0}
     run.pilots = {key: runner.Pilot(seconds / K, 1.0) for key, seconds in needed.items()}
     run.search = searched.append
-    waiting = [SimpleNamespace(key=key, find_ranges=None) for key in "dabc"]
+    waiting = [
+        SimpleNamespace(key=key, find_ranges=None, is_reference=key == reference) for key in "dabc"
+    ]
     waiting[1].find_ranges = ranges
     return run._next_candidate(waiting, {"ridge": SimpleNamespace(eligible=True)}).key
 
@@ -198,6 +200,12 @@ def test_candidates_leave_time_for_the_search():
     assert searched == []
     assert queue(49.0, searched) == "d"  # after the search they come as they are
     assert len(searched) == 1
+
+
+def test_a_model_for_comparison_comes_before_the_search():
+    searched = []
+    assert queue(49.0, searched, reference="d") == "d"
+    assert searched == []
 
 
 def test_a_candidate_that_will_be_searched_may_take_time_of_the_search():

@@ -163,6 +163,8 @@ def test_unseen_words_missing_cells_and_other_columns_are_safe(two_class):
 def test_a_missing_column_is_named(two_class):
     with pytest.raises(ValueError, match=r"no column 'colour'; rename 'color'\?"):
         two_class.model.predict([{"size": 1.0, "color": "red", "day": "2024-01-01"}])
+    with pytest.raises(ValueError, match=r"there are no columns 'size', 'colour', 'day'$"):
+        two_class.model.predict([{"1": 1.0}])
 
 
 def test_words_among_numbers_are_shown_with_their_place(two_class):

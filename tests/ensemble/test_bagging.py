@@ -146,3 +146,11 @@ def test_a_warm_start_without_more_bags_is_warned_of_and_forgets_its_score(rows)
     with pytest.warns(UserWarning, match="without increasing n_estimators"):
         model.fit(X[:300], y[:300])
     assert not hasattr(model, "oob_score_")
+
+
+def test_errors_name_the_ensemble(rows):
+    X, labels, score = (part[:500] for part in rows)
+    for family, y in ((BaggingClassifier, labels), (BaggingRegressor, score)):
+        model = family(n_estimators=2, random_state=0).fit(X, y)
+        with pytest.raises(ValueError, match=f"but {family.__name__} is expecting 6 features"):
+            model.predict(X[:, :1])

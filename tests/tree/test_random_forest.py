@@ -226,3 +226,27 @@ def test_large_pieces_of_rows_have_the_predictions_of_their_rows() -> None:
                 goes_left = tree.missing_left[at] if np.isnan(x) else x <= tree.threshold[at]
                 at = tree.left[at] + (not goes_left)
             assert leaves[row, t] == at
+
+
+def test_forests_in_a_list_are_refused_with_the_cure(data):
+    X, _, y = data
+    model = RandomForestClassifier(2, random_state=0).fit(X, y)
+    with pytest.raises(TypeError, match=r"pool_forests\(\*forests\)"):
+        pool_forests([model, model])
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_beyond_singles_are_no_matter_for_a_warning(data):
+    X, _, y = data
+    shown = RandomForestClassifier(3, random_state=0).fit(X, y)
+    large = RandomForestClassifier(3, random_state=0).fit(X * 1e300, y)
+    assert (large.predict_proba(X * 1e300) == shown.predict_proba(X)).all()
+
+
+def test_trees_that_share_memory_are_trees_by_themselves(data):
+    X, _, y = data
+    forest = RandomForestClassifier(4, random_state=3).fit(X, y)
+    for t, tree in enumerate(forest.estimators_):
+        more = RandomForestClassifier(t + 1, random_state=3).fit(X, y).estimators_[t]
+        assert (tree.predict_proba(X) == more.predict_proba(X)).all()
+        assert (tree.tree_.threshold == more.tree_.threshold).all()

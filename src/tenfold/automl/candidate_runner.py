@@ -161,7 +161,12 @@ class CandidateRunner:
         return candidate or waiting[0]
 
     def _leaves_time(self, candidate: CandidateModel) -> bool:
-        """Whether it was tried and leaves the search its share, unless it will be searched."""
+        """Whether it was tried and leaves the search its share, unless it will be searched.
+
+        A model for comparison was asked for, so it comes before the search.
+        """
+        if candidate.is_reference:
+            return True
         pilot = self.pilots.get(candidate.key)
         share = _SEARCH_SHARE if candidate.find_ranges is None else 0.0
         left = self.budget.left - share * self.budget.seconds

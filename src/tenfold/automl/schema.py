@@ -50,6 +50,7 @@ def _chunk_matrix(chunk: Chunk) -> np.ndarray:
 
 _NUMERIC_TYPES = ("number", "bool")
 _DEFAULT_NAME = re.compile(r"x\d+")  # default names of unnamed columns
+_MAX_NAMED = 10  # missing columns that a message names
 _STYLE_EXAMPLES = {
     "commas": " such as 1,234.5",
     "blanks": " such as 1 234.5",
@@ -76,14 +77,20 @@ class ExpectedColumn(NamedTuple):
 
 
 def missing_columns(expected: dict[str, ExpectedColumn], names: list[str]) -> list[str]:
-    """A message for each column that is missing."""
-    problems = []
+    """A message for each missing column that may have another name, and one for all others."""
+    problems, others = [], []
+    unused = [name for name in names if name not in expected]
     for name in expected:
         if name not in names:
-            unused = [other for other in names if other not in expected]
             similar = get_close_matches(name, unused, 1, 0.6)
-            hint = f"; rename {similar[0]!r}?" if similar else ""
-            problems.append(f"there is no column {name!r}{hint}")
+            if similar:
+                problems.append(f"there is no column {name!r}; rename {similar[0]!r}?")
+            else:
+                others.append(repr(name))
+    if others:
+        more = f" and {len(others) - _MAX_NAMED} more" if len(others) > _MAX_NAMED else ""
+        what = "there is no column" if len(others) == 1 else "there are no columns"
+        problems.append(f"{what} {', '.join(others[:_MAX_NAMED])}{more}")
     if problems and all(_DEFAULT_NAME.fullmatch(name) for name in expected):
         problems.append("if the first line of the file is a row, use --no-header (header=False)")
     return problems

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -108,9 +108,16 @@ class TrainingRows:
         return fitted
 
 
+@cache
+def _opener_class(name: str, base: type) -> type:
+    """A class of the name that errors are to tell."""
+    return type(name, (base,), {})
+
+
 def _make_opener(model: Any) -> Any:
     """A model without a fit that checks and opens rows as the ensemble takes them."""
-    opener: Any = Classifier() if is_classifier(model) else Regressor()
+    base = Classifier if is_classifier(model) else Regressor
+    opener: Any = _opener_class(type(model).__name__, base)()
     tags = get_tags(model).input_tags
     opener._sparse_ok, opener._nan_ok, opener._multi_output = tags.sparse, tags.allow_nan, True
     return opener

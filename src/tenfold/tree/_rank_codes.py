@@ -236,7 +236,8 @@ def _encode(x: np.ndarray) -> _Column:
     x = np.ascontiguousarray(x)
     if x.dtype.kind != "f":
         x = x.astype(np.float64)
-    narrow = x if x.dtype == np.float32 else x.astype(np.float32)
+    with np.errstate(over="ignore"):  # what overflows is no single
+        narrow = x.astype(np.float32, copy=False)
     n_missing = int(np.isnan(x).sum())
     is_single = x.dtype == np.float32 or bool(((narrow == x) | np.isnan(x)).all())
     codes, values = np.empty(len(x), np.uint32), np.empty(len(x) - n_missing)

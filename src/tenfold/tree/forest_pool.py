@@ -62,7 +62,10 @@ def pool_forests(*forests: Any) -> Any:
 
 def _check_alike(forests: tuple[Any, ...]) -> None:
     if not forests or not all(isinstance(forest, ForestModel) for forest in forests):
-        raise TypeError("pool_forests needs one or more forests of tenfold")
+        raise TypeError(
+            "pool_forests needs one or more forests of tenfold, one after the other: "
+            "pool_forests(a, b), or pool_forests(*forests) for a list"
+        )
     for forest in forests:
         check_is_fitted(forest)
     kinds = sorted({type(forest).__name__ for forest in forests})
