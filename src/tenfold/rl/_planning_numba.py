@@ -1,100 +1,162 @@
-"""Compiled planning: Gauss-Seidel sweeps over strongly connected parts, self-loops eliminated."""
+"""Compiled planning: actions in lanes, Gauss-Seidel sweeps over them, and the check of a plan."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
+LANES = 4  # actions whose values are computed at once
+_ONE = np.uint64(1)
 _CERTAIN = 1e-12  # 1 - probability of staying below which a state is never left
 
 
 @njit(cache=True, nogil=True)
-def eliminate_self_loops(indptr, next_state, probability, rewards, discount):
+def action_blocks(indptr, next_state, probability, rewards, discount):
     """Rewards and discounted probabilities of leaving, with repeated stays summed up.
 
     Q(s, a) = (R(s, a) + discount sum_{t != s} T(s, a, t) V(t)) / (1 - discount T(s, a, s)). An
     action that never leaves, without discount, is worth 0 if it pays nothing and -inf if it costs.
+
+    Actions come in groups of `LANES`, those of state s from `s * groups` on. A group leads to the
+    states `after` from its `starts` on, each once, with a row of `weight` for its actions; its row
+    of `own` is what the actions pay by themselves, -inf where there is none.
     """
     n, k = rewards.shape
-    starts, after = np.empty(len(indptr), np.int64), np.empty(len(next_state), np.int32)
-    weight, own = np.empty(len(next_state)), np.empty((n, k))
-    m = 0
-    starts[0] = 0
+    groups, most = (k + LANES - 1) // LANES, len(next_state)  # what is not written takes no memory
+    starts = np.empty(n * groups + 1, np.int64)
+    after, weight = np.empty(most, np.int32), np.empty((most, LANES))
+    own, slot = np.full((n * groups, LANES), -np.inf), np.full(n, -1, np.int64)
+    m = low = 0
     for s in range(n):
         for a in range(k):
+            group, lane = s * groups + a // LANES, a % LANES
+            if lane == 0:
+                starts[group] = low = m
             row = s * k + a
-            stay = 0.0
+            own[group, lane], scale = _without_stays(
+                s, indptr[row], indptr[row + 1], next_state, probability, rewards[s, a], discount
+            )
             for e in range(indptr[row], indptr[row + 1]):
-                if next_state[e] == s:
-                    stay += probability[e]
-            leaves = 1.0 - discount * stay
-            scale = 0.0 if leaves < _CERTAIN else 1.0 / leaves
-            own[s, a] = rewards[s, a] * scale
-            if scale == 0.0:
-                own[s, a] = 0.0 if rewards[s, a] >= 0.0 else -np.inf
-            elif rewards[s, a] == -np.inf:
-                own[s, a] = -np.inf
-            for e in range(indptr[row], indptr[row + 1]):
-                if next_state[e] != s and scale > 0.0:
-                    after[m] = next_state[e]
-                    weight[m] = discount * probability[e] * scale
+                t = next_state[e]
+                if t == s:
+                    continue
+                if slot[t] < low:
+                    slot[t], after[m] = m, t
+                    for i in range(LANES):
+                        weight[m, i] = 0.0
                     m += 1
-            starts[row + 1] = m
-    return starts, after[:m].copy(), weight[:m].copy(), own
+                weight[slot[t], lane] += discount * probability[e] * scale
+    starts[n * groups] = m
+    return starts, after[:m], weight[:m], own
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _backup(s, a, starts, after, weight, own, values):
-    """Value of an action from the values of the next states."""
-    q = own[s, a]
-    row = s * own.shape[1] + a
-    for e in range(starts[row], starts[row + 1]):
-        q += weight[e] * values[after[e]]
-    return q
+@njit(cache=True, nogil=True)
+def _without_stays(s, low, high, next_state, probability, reward, discount):
+    """Reward of an action until the state is left, and the factor of its other probabilities."""
+    stay = 0.0
+    for e in range(low, high):
+        if next_state[e] == s:
+            stay += probability[e]
+    if reward == -np.inf:
+        return -np.inf, 0.0
+    if 1.0 - discount * stay < _CERTAIN:
+        return 0.0 if reward >= 0.0 else -np.inf, 0.0
+    return reward / (1.0 - discount * stay), 1.0 / (1.0 - discount * stay)
+
+
+@njit(cache=True, nogil=True)
+def sweep(starts, after, weight, own, values, policy, order, forward):
+    """Give the states their best values from the newest ones of others, one after the other.
+
+    Returns the largest change, and how many states have another best action than before. Unsigned
+    numbers save numba the question whether an index counts from the end.
+    """
+    n, groups = len(order), np.uint64(len(own) // len(values))
+    change, switched = 0.0, 0
+    for i in range(n):
+        s = np.uint64(order[i] if forward else order[n - 1 - i])
+        best, chosen = -np.inf, 0
+        for g in range(s * groups, s * groups + groups):
+            q0, q1, q2, q3 = own[g, 0], own[g, 1], own[g, 2], own[g, 3]
+            for e in range(starts[g], starts[g + _ONE]):
+                v = values[after[e]]
+                q0 += weight[e, 0] * v
+                q1 += weight[e, 1] * v
+                q2 += weight[e, 2] * v
+                q3 += weight[e, 3] * v
+            top = max(q0, q1, q2, q3)
+            if top > best:
+                lane = 0 if q0 == top else 1 if q1 == top else 2 if q2 == top else 3
+                best, chosen = top, LANES * np.int64(g - s * groups) + lane
+        switched += policy[s] != chosen
+        policy[s] = chosen
+        change = max(change, abs(best - values[s]))
+        values[s] = best
+    return change, switched
 
 
 @njit(cache=True, nogil=True)
 def sweep_parts(starts, after, weight, own, values, policy, order, ends, position, limits):
-    """Solve part after part until the changes are small or the budget is spent.
+    """Solve small parts, one after the other, until the changes are small or the budget is spent.
 
-    A sweep over all actions is followed by sweeps over the best ones alone, in directions that
-    alternate. `position` holds the part and the sweep to go on with, and is updated; `limits` are
-    the change to stop at, updates of states to spend, and sweeps of best actions. Returns the
+    `position` holds the part and the sweep to go on with, and the part to stop before; it is
+    updated. `limits` are the change to stop at, and updates of states to spend. Returns the
     updates that were spent.
     """
-    k = own.shape[1]
-    tol, budget, repeats = limits
+    tol, budget = limits
     spent = 0.0
-    while position[0] < len(ends) and spent < budget:
+    while position[0] < position[2] and spent < budget:
         low = 0 if position[0] == 0 else ends[position[0] - 1]
-        size = ends[position[0]] - low
+        states = order[low : ends[position[0]]]
         forward = position[1] % 2 == 0
-        change = 0.0
-        for i in range(size):
-            s = order[low + i] if forward else order[low + size - 1 - i]
-            best, chosen = -np.inf, policy[s]
-            for a in range(k):
-                q = _backup(s, a, starts, after, weight, own, values)
-                is_better = q > best  # no branch: which action is best cannot be foreseen
-                best, chosen = q if is_better else best, a if is_better else chosen
-            policy[s] = chosen
-            change = max(change, abs(best - values[s]))
-            values[s] = best
-        spent += size
+        change, _ = sweep(starts, after, weight, own, values, policy, states, forward)
+        spent += len(states)
         position[1] += 1
-        if change <= tol or size == 1:
+        if change <= tol or len(states) == 1:
             position[0] += 1
             position[1] = 0
-            continue
-        for _ in range(int(repeats)):
-            forward = not forward
-            change = 0.0
-            for i in range(size):
-                s = order[low + i] if forward else order[low + size - 1 - i]
-                q = _backup(s, policy[s], starts, after, weight, own, values)
-                change = max(change, abs(q - values[s]))
-                values[s] = q
-            spent += size / k
-            if change <= 0.5 * tol:
-                break
     return spent
+
+
+@njit(cache=True, nogil=True)
+def least_best_reward(rewards):
+    """The smallest over all states of the largest reward of an action."""
+    least = np.inf
+    for s in range(len(rewards)):
+        best = -np.inf
+        for a in range(rewards.shape[1]):
+            best = max(best, rewards[s, a])
+        least = min(least, best)
+    return least
+
+
+@njit(cache=True, nogil=True)
+def look_ahead(indptr, next_state, probability, rewards, values, discount):
+    """Values of actions, their largest of each state, and the largest finite size of any."""
+    n, k = rewards.shape
+    q, best = np.empty((n, k)), np.empty(n)
+    size = 0.0
+    for s in range(n):
+        best[s] = -np.inf
+        for a in range(k):
+            total = 0.0
+            for e in range(indptr[s * k + a], indptr[s * k + a + 1]):
+                total += probability[e] * values[next_state[e]]
+            q[s, a] = rewards[s, a] + discount * total
+            best[s] = max(best[s], q[s, a])
+            if np.isfinite(q[s, a]):
+                size = max(size, abs(q[s, a]))
+    return q, best, size
+
+
+@njit(cache=True, nogil=True)
+def choose_best(q, best, slack):
+    """Which actions are best within `slack`, and the first of them."""
+    n, k = q.shape
+    is_best, first = np.empty((n, k), np.bool_), np.empty(n, np.int64)
+    for s in range(n):
+        for a in range(k - 1, -1, -1):
+            is_best[s, a] = q[s, a] >= best[s] - slack
+            if is_best[s, a]:
+                first[s] = a
+    return is_best, first

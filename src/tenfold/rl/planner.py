@@ -9,10 +9,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.rl import _planning_numba as compiled
 from tenfold.rl._end_components import proper_policy
 from tenfold.rl.base import Agent, state_numbers
 from tenfold.rl.mdp import MDP
-from tenfold.rl.policies import greedy_policy, optimal_actions
+from tenfold.rl.policies import TIE_TOLERANCE
 
 
 class ValueBounds(NamedTuple):
@@ -90,8 +91,7 @@ def lower_bound(mdp: MDP, discount: float) -> float:
     """A value below all optimal ones, from which sweeps only rise; zero without discount."""
     if discount == 1:
         return 0.0
-    best = mdp.planning.rewards.max(axis=1)
-    return min(float(best.min()), 0.0) / (1 - discount)
+    return min(compiled.least_best_reward(mdp.planning.rewards), 0.0) / (1 - discount)
 
 
 def finish_plan(mdp: MDP, values: np.ndarray, discount: float) -> dict[str, Any]:
@@ -100,9 +100,13 @@ def finish_plan(mdp: MDP, values: np.ndarray, discount: float) -> dict[str, Any]
     Without discount the policy comes to an end, if it is worth something: going round in circles at
     no cost ties with what pays later.
     """
-    q = mdp.action_values(values, discount)
-    V, best = q.max(axis=1), optimal_actions(q)
-    policy = greedy_policy(q) if discount < 1 else proper_policy(mdp, V, best)
+    p = mdp.planning
+    q, V, size = compiled.look_ahead(
+        p.indptr, p.next_state, p.probability, p.rewards, values, float(discount)
+    )
+    best, policy = compiled.choose_best(q, V, TIE_TOLERANCE * max(1.0, size))
+    if discount == 1:
+        policy = proper_policy(mdp, V, best)
     bounds = None
     if discount < 1:
         step = V - values

@@ -13,9 +13,10 @@ from tenfold.rl.mdp import MDP
 
 _DENSE_STATES = 800  # up to which the linear system of a policy is solved densely
 _KRYLOV_RTOL = 1e-13
+TIE_TOLERANCE = 1e-9  # of the largest value, by which a best action may fall behind
 
 
-def optimal_actions(q: Any, tol: float = 1e-9) -> np.ndarray:
+def optimal_actions(q: Any, tol: float = TIE_TOLERANCE) -> np.ndarray:
     """Which actions are best in each state, ties within `tol` included.
 
     Parameters
@@ -40,7 +41,7 @@ def optimal_actions(q: Any, tol: float = 1e-9) -> np.ndarray:
     return q >= q.max(axis=1, keepdims=True) - slack
 
 
-def greedy_policy(q: Any, tol: float = 1e-9) -> np.ndarray:
+def greedy_policy(q: Any, tol: float = TIE_TOLERANCE) -> np.ndarray:
     """The first of the best actions in each state: argmax_a Q(s, a).
 
     Parameters

@@ -5,23 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from numbers import Integral, Real
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.engine.hooks import report_objective
 from tenfold.optim.convergence import until_converged
+from tenfold.rl import _parts_numba as parts
 from tenfold.rl import _planning_numba as compiled
 from tenfold.rl._end_components import check_undiscounted
 from tenfold.rl.mdp import MDP
 from tenfold.rl.planner import Planner, finish_plan, lower_bound, residual_history
 
 _CALL_UPDATES = 20_000_000  # updates of states in one compiled call; Ctrl-C waits for its end
-_BEST_ACTION_SWEEPS = 6  # after each sweep over all actions
 _ROUNDS = 30  # of tightening, at most, until the values are certified
+_LARGE_PART = 32  # states from which on a part is ordered by the policy
+_FIRST_TURNS = 2  # to and fro over a part, before its states follow the policy; in large parts ...
+_TURNS_BY_SIZE = 1 / 24  # ... this share of the root of its size: the farther news have to travel
+_NEW_WAY = 0.3  # share of states with another best action that asks for a new order
+_RELAXATION = 1.05  # factor of steps towards the values of the policy
+_RELAXATIONS = 10  # at most, after each sweep over all actions
+_LEFT_OVER = 0.1  # of the change by a sweep, to which relaxation brings it down
 
 
 def value_iteration_steps(mdp: MDP, discount: float, values: Any = None) -> Iterator[np.ndarray]:
@@ -62,9 +67,10 @@ class ValueIteration(Planner):
 
     Every sweep replaces V by the right-hand side, which brings it nearer to the solution by the
     factor :math:`\gamma`. By default states are grouped into strongly connected parts, which are
-    solved one after the other, those that others lead to first; within a part each update uses the
-    newest values (Gauss-Seidel), repeated stays in a state are summed up, sweeps alternate
-    their direction, and sweeps over all actions with some over the best ones.
+    solved one after the other, those that others lead to first. Within a part each update uses the
+    newest values (Gauss-Seidel), repeated stays in a state are summed up, states come in the order
+    in which the policy leads through them, and sweeps over all actions alternate with
+    over-relaxed ones for the best actions (modified policy iteration).
 
     Parameters
     ----------
@@ -97,8 +103,9 @@ class ValueIteration(Planner):
         Sweeps; with order="auto" updates of states by the number of states.
     converged_ : bool
     history_ : dict
-        "residual", the largest change of a sweep (with order="auto" the Bellman residual of each
-        round), "contraction", its ratio to that of the sweep before, and "seconds".
+        "residual", the largest change of a sweep (with order="auto" of each sweep over all actions
+        of the largest strongly connected part, and in the end the Bellman residual of all states),
+        "contraction", its ratio to that of the sweep before, and "seconds".
 
     See Also
     --------
@@ -180,62 +187,169 @@ class ValueIteration(Planner):
 
     def _solve_ordered(self, mdp: MDP, latest: dict[str, np.ndarray]) -> dict[str, Any]:
         """Part after part, until the values of all states are certified."""
-        g, start = self.discount, perf_counter()
+        g = self.discount
         V = np.full(mdp.n_states, lower_bound(mdp, g))
         V[mdp.terminal] = 0.0
-        solver = PartSolver(mdp, g)
+        solver = PartSolver(mdp, g, self.max_iter * mdp.n_states)
         change = self.tol if g == 1 else self.tol * (1 - g)
-        residuals, seconds, converged, learned = [], [], False, {}
+        residual, converged, learned = np.inf, False, {}
         for _ in range(_ROUNDS):
             latest["values"] = V
-            solver.run(V, change, self.max_iter * mdp.n_states)
+            solver.run(V, change)
             learned = finish_plan(mdp, V, g)
             residual = float(np.abs(learned["values_"] - V).max())
-            residuals.append(residual)
-            seconds.append(perf_counter() - start)
             converged = residual <= change if g == 1 else residual * g / (1 - g) <= self.tol
-            if converged or solver.spent >= self.max_iter * mdp.n_states:
+            if converged or solver.is_exhausted:
                 break
             V, change = learned["values_"].copy(), change / 4
+        solver.record(residual)
         return learned | {
             "n_iter_": int(np.ceil(solver.spent / mdp.n_states)),
             "converged_": converged,
-            "history_": residual_history(residuals, seconds),
+            "history_": residual_history(solver.changes, solver.seconds),
         }
 
 
-class PartSolver:
-    """Gauss-Seidel sweeps over the strongly connected parts of a process."""
+class Places(NamedTuple):
+    """States of a part with their blocks, and the linear system of their policy.
 
-    def __init__(self, mdp: MDP, discount: float) -> None:
-        p = mdp.planning
-        self.arrays = compiled.eliminate_self_loops(
+    `numbers` are those of the states in blocks, values and policy; `actions` those whose rows the
+    linear system has.
+    """
+
+    states: np.ndarray
+    blocks: tuple[np.ndarray, ...]
+    values: np.ndarray
+    policy: np.ndarray
+    numbers: np.ndarray
+    actions: np.ndarray
+    rows: tuple[np.ndarray, ...]
+
+
+class PartSolver:
+    """Sweeps over the strongly connected parts of a process, those that others lead to first.
+
+    Small parts are swept to and fro. A large part is swept so a few times; then its states come in
+    the order of the way that the policy takes, the likely next state before the state, and sweeps
+    over all actions alternate with relaxation of the values under the best ones.
+
+    Parameters
+    ----------
+    mdp : MDP
+    discount : float
+    budget : float
+        Updates of states to spend.
+
+    Attributes
+    ----------
+    spent : float
+        Updates of states so far; one for a given action counts as its share of all actions.
+    changes, seconds : list of float
+        Largest change of each sweep over all actions of the largest part, and when it was done.
+    """
+
+    def __init__(self, mdp: MDP, discount: float, budget: float) -> None:
+        self._start = perf_counter()
+        p, self.n_actions = mdp.planning, mdp.n_actions
+        self.blocks = compiled.action_blocks(
             p.indptr, p.next_state, p.probability, p.rewards, float(discount)
         )
-        self.order, self.ends = order_parts(mdp.n_states, mdp.n_actions, *self.arrays[:2])
-        self.policy, self.spent = np.zeros(mdp.n_states, np.int64), 0.0
+        labels, n = parts.strong_parts(*self.blocks[:2], mdp.n_states)
+        self.order, self.ends = parts.sort_by_number(labels, n)
+        sizes = np.diff(self.ends, prepend=0)
+        self.largest = int(sizes.argmax())
+        self.is_large = (sizes >= _LARGE_PART) | (np.arange(n) == self.largest) & (sizes > 1)
+        self.policy = np.zeros(mdp.n_states, np.int64)
+        # without discount nothing pulls values back that went too far
+        self.is_discounted = discount < 1
+        self.factor = _RELAXATION if self.is_discounted else 1.0
+        self.spent, self.budget = 0.0, budget
+        self.changes: list[float] = []
+        self.seconds: list[float] = []
 
-    def run(self, values: np.ndarray, change: float, budget: float) -> None:
+    @property
+    def is_exhausted(self) -> bool:
+        return self.spent >= self.budget
+
+    def run(self, values: np.ndarray, change: float) -> None:
         """Improve the values in place until no part changes by more than `change`."""
-        position = np.zeros(2, np.int64)
-        while position[0] < len(self.ends) and self.spent < budget:
-            limits = (change, min(budget - self.spent, _CALL_UPDATES), float(_BEST_ACTION_SWEEPS))
+        at = 0
+        for part in np.append(np.flatnonzero(self.is_large), len(self.ends)).tolist():
+            self._run_small(values, change, at, part)
+            if part < len(self.ends):
+                self._run_large(values, change, part)
+            at = part + 1
+
+    def record(self, change: float) -> None:
+        self.changes.append(change)
+        self.seconds.append(perf_counter() - self._start)
+
+    def _run_small(self, values: np.ndarray, change: float, first: int, last: int) -> None:
+        """All parts from the first to before the last."""
+        position = np.array([first, 0, last])
+        while position[0] < last and not self.is_exhausted:
+            limits = (change, min(self.budget - self.spent, _CALL_UPDATES))
             self.spent += compiled.sweep_parts(
-                *self.arrays, values, self.policy, self.order, self.ends, position, limits
+                *self.blocks, values, self.policy, self.order, self.ends, position, limits
             )
             report_objective(float(position[0]) / len(self.ends))
 
+    def _run_large(self, values: np.ndarray, change: float, part: int) -> None:
+        """One part, whose states change their order with the policy."""
+        recorded = part == self.largest
+        states = self.order[self.ends[part - 1] if part else 0 : self.ends[part]]
+        first = (self.blocks, values, self.policy, states)
+        turns = max(_FIRST_TURNS, int(_TURNS_BY_SIZE * len(states) ** 0.5))
+        for number in range(2 * turns):
+            largest, _ = self._sweep(*first, recorded=recorded, forward=number % 2 == 0)
+            if largest <= change or self.is_exhausted:
+                return
+        here, switched = self._follow_policy(states, values), 0
+        try:
+            while not self.is_exhausted:
+                largest, new = self._sweep(*here[1:5], recorded=recorded)
+                if largest <= change:
+                    return
+                self._relax(here, max(0.5 * change, _LEFT_OVER * largest))
+                switched += new
+                if switched > _NEW_WAY * len(states):
+                    values[here.states], self.policy[here.states] = here.values, here.policy
+                    here, switched = self._follow_policy(states, values), 0
+        finally:
+            values[here.states], self.policy[here.states] = here.values, here.policy
 
-def order_parts(
-    n_states: int, n_actions: int, starts: np.ndarray, after: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """States in the order of strongly connected parts, and where each part ends.
+    def _follow_policy(self, states: np.ndarray, values: np.ndarray) -> Places:
+        """The states of a part in the order in which the policy comes through them, last first."""
+        depth, n = parts.depths(*self.blocks[:3], self.policy, states)
+        ordered = states[parts.sort_by_number(depth, n)[0]]
+        blocks = parts.part_blocks(*self.blocks, values, ordered)
+        n, policy = len(ordered), self.policy[ordered]
+        rows = parts.empty_rows(n, len(blocks[1]))
+        return Places(ordered, blocks, values[ordered], policy, np.arange(n), np.full(n, -1), rows)
 
-    SciPy numbers the parts so that edges lead to parts of smaller or equal numbers.
-    """
-    edges = (np.ones(len(after), np.int8), after, starts[::n_actions])
-    graph = sparse.csr_array(edges, shape=(n_states, n_states))
-    _, labels = connected_components(graph, directed=True, connection="strong")
-    order = np.argsort(labels, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(labels[order])) + 1, n_states)
-    return order, ends
+    def _sweep(
+        self,
+        blocks: tuple[np.ndarray, ...],
+        values: np.ndarray,
+        policy: np.ndarray,
+        order: np.ndarray,
+        *,
+        recorded: bool,
+        forward: bool = True,
+    ) -> tuple[float, int]:
+        """Largest change of a sweep over all actions, and the number of new best ones."""
+        largest, switched = compiled.sweep(*blocks, values, policy, order, forward)
+        self.spent += len(order)
+        if recorded:
+            self.record(largest)
+            report_objective(largest)
+        return largest, switched
+
+    def _relax(self, here: Places, change: float) -> None:
+        """Bring the values nearer to those of the policy."""
+        parts.update_rows(here.blocks, here.policy, here.actions, here.rows)
+        most = max(1, min(_RELAXATIONS, int(_CALL_UPDATES / len(here.states))))
+        number, self.factor = parts.relax(
+            here.rows, here.values, self.factor, change, most, self.is_discounted
+        )
+        self.spent += number * len(here.states) / self.n_actions
