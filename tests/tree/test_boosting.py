@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 import tenfold
 from tenfold import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from tenfold.math.losses import SquaredLoss
+from tenfold.math.losses import Loss, SquaredLoss
 from tenfold.testing.bitwise import assert_bitwise_equal
 from tenfold.tree import _fixed_point, _memory_trainer, _trainers
 
@@ -79,6 +79,19 @@ def test_probabilities_are_scikit_learns(y):
     assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
 
 
+class LogCosh(Loss):
+    """A loss whose curvature vanishes far from its minimum."""
+
+    def value(self, z, y):
+        return np.logaddexp(z - y, y - z)
+
+    def gradient(self, z, y):
+        return np.tanh(z - y)
+
+    def curvature(self, z, y):
+        return 1 - np.tanh(z - y) ** 2
+
+
 MODELS = {
     "squared": (HistGradientBoostingRegressor(**SHORT, categorical_features=[4]), Y, None),
     "poisson": (
@@ -108,6 +121,11 @@ MODELS = {
     "log loss": (
         HistGradientBoostingClassifier(class_weight="balanced", max_iter=4, random_state=0),
         LABELS > 0,
+        np.arange(len(Y)) % 3 * 1.0,
+    ),
+    "own": (
+        HistGradientBoostingRegressor(LogCosh(), max_iter=4, subsample=0.7, random_state=0),
+        40 * Y + 300,
         np.arange(len(Y)) % 3 * 1.0,
     ),
     "unlimited": (
@@ -253,6 +271,32 @@ def test_a_loss_of_ones_own():
         HistGradientBoostingRegressor(**SHORT).fit(X, Y).predict(X),
         rtol=1e-12,
     )
+
+
+def test_steps_of_an_own_loss_lower_it_where_its_curvature_vanishes():
+    y = 40 * Y + 300
+    settings = {"early_stopping": True, "validation_fraction": None, "n_iter_no_change": 99}
+    model = HistGradientBoostingRegressor(LogCosh(), max_iter=60, **settings).fit(X, y)
+    assert (np.diff(model.train_score_) >= 0).all()
+    median = HistGradientBoostingRegressor("absolute_error", max_iter=60).fit(X, y)
+    assert abs(model._start[0] - np.median(y)) < 1
+    far = np.abs(y - np.median(y)).mean()
+    assert np.abs(y - model.predict(X)).mean() < np.abs(y - median.predict(X)).mean() + 0.1 * far
+
+
+def test_an_own_loss_without_curvature_or_with_nan_is_refused():
+    class Flat(LogCosh):
+        def curvature(self, z, y):
+            return np.zeros_like(z)
+
+    class Broken(LogCosh):
+        def gradient(self, z, y):
+            return np.full_like(z, np.nan)
+
+    with pytest.raises(ValueError, match="curvature of the loss is 0 in all rows"):
+        HistGradientBoostingRegressor(Flat()).fit(X, Y)
+    with pytest.raises(ValueError, match="must return finite gradients"):
+        HistGradientBoostingRegressor(Broken()).fit(X, Y)
 
 
 def test_tweedie_lies_between_poisson_and_gamma():

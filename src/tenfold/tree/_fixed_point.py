@@ -95,7 +95,12 @@ def choose_units(layout: int, span: GradientRange, n_rows: int) -> Units:
     if not (isfinite(span.g) and isfinite(span.h)):
         raise ValueError(
             "gradients of the loss are not finite: targets or scores are too large; scale y, or "
-            "lower learning_rate"
+            "lower learning_rate; a loss of your own must return finite gradients and curvatures"
+        )
+    if span.h == 0 and span.g > 0:
+        raise ValueError(
+            "the curvature of the loss is 0 in all rows, so steps have no length; return a "
+            "positive curvature, such as 1, where the loss has none"
         )
     if layout == COARSE:
         histogram = (COARSE_UNIT, COARSE_UNIT)

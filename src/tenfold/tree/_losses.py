@@ -29,6 +29,8 @@ from tenfold.tree._losses_numba import (
 _NO_COPIES = np.zeros(0, np.int64)
 _MAX_COPIES = 64  # of a row; larger whole weights are factors
 _SOFTMAX_ROWS = 4096  # at a time: their scores stay near
+_MAX_DOUBLINGS = 64  # of a score, in search of a minimum beyond it
+_HALVINGS = 20  # of the interval around a minimum
 _MIN_PROBABILITY = 2.0**-52  # of a class that has no rows, for the start
 
 
@@ -42,6 +44,7 @@ class BoostingLoss:
     constant : whether curvatures are 1
     bounded : whether gradients are at most 1 and curvatures at most 1/4
     prepares : whether outputs share work on the scores, see `prepare`
+    guarded : whether a Newton step may raise the loss and has to be tried, see `_guarded_steps`
     quantiles : levels whose quantiles of residuals are the values of leaves; None: Newton steps
     link : name of the function of scores that is predicted, see `invert_link`
     """
@@ -50,6 +53,7 @@ class BoostingLoss:
     constant = False
     bounded = False
     prepares = False
+    guarded = False
     link = "identity"
     quantiles: tuple[float, ...] | None = None
 
@@ -82,6 +86,10 @@ class BoostedRegression(BoostingLoss):
     def constant(self) -> bool:
         return isinstance(self.loss, SquaredLoss | AbsoluteLoss | HuberLoss)
 
+    @property
+    def guarded(self) -> bool:
+        return not self.constant
+
     def gradients(
         self, y: np.ndarray, prepared: np.ndarray, k: int
     ) -> tuple[np.ndarray, np.ndarray | None]:
@@ -101,7 +109,7 @@ class BoostedRegression(BoostingLoss):
             return np.array([exact_mean(own, w) for own in y.T])
         if isinstance(self.loss, AbsoluteLoss | HuberLoss):
             return np.array([weighted_quantile(own, w, 0.5) for own in y.T])
-        return np.zeros(self.n_outputs)
+        return np.array([_find_minimum(self.loss, own, w) for own in y.T])
 
 
 @dataclass(frozen=True)
@@ -206,6 +214,31 @@ class BoostedSoftmax(BoostingLoss):
         shares = (exact_mean((y[:, 0] == k) * 1.0, w) for k in range(self.n_outputs))
         logs = [portable_log(max(share, _MIN_PROBABILITY)) for share in shares]
         return np.array(logs) - round_fraction(sum(map(Fraction, logs)) / len(logs))
+
+
+def _find_minimum(loss: Loss, y: np.ndarray, w: np.ndarray | None) -> float:
+    """A constant score at which the slope of the loss changes its sign; 0 if none is found."""
+
+    def slope_sign(z: float) -> int:
+        with np.errstate(all="ignore"):
+            g = np.asarray(loss.gradient(np.full(len(y), z), y), np.float64)
+        if not np.isfinite(g).all():
+            return 0
+        total = sum_pieces(exact_pieces(g, w, copies=are_copies(w))[0])
+        return (total > 0) - (total < 0)
+
+    first = slope_sign(0.0)
+    near, far = 0.0, -float(first)
+    for _ in range(_MAX_DOUBLINGS if first else 0):
+        if slope_sign(far) != first:
+            break
+        near, far = far, 2 * far
+    if first == 0 or slope_sign(far) != -first:
+        return 0.0
+    for _ in range(_HALVINGS):
+        middle = near / 2 + far / 2
+        near, far = (middle, far) if slope_sign(middle) == first else (near, middle)
+    return near
 
 
 def invert_link(score: np.ndarray, link: str) -> np.ndarray:

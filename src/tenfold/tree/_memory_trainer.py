@@ -35,6 +35,7 @@ from tenfold.tree._fixed_point import (
 from tenfold.tree._fixed_point_numba import CONSTANT, block_rows, quantize
 from tenfold.tree._gradient_split_numba import COLUMN, COUNT
 from tenfold.tree._growing_tree import GrowingTree, TreeShape
+from tenfold.tree._guarded_steps import guarded_value, loss_pieces
 from tenfold.tree._histogram_numba import add_rows, make_table
 from tenfold.tree._losses import BoostingLoss, mean_loss
 from tenfold.tree._row_lists_numba import (
@@ -173,7 +174,8 @@ class MemoryTrainer:
         cells = (self.max_leaves + 1) * self.p * self.width
         is_small = len(self.rows) <= _MIN_SHARED_ROWS and 24 * cells <= _ONE_CALL_BYTES
         is_plain = not (tree.has_categories or self.shape.groups or self.shape.max_features < 1)
-        return is_small and is_plain and self.max_leaves <= MAX_LEAVES and not self.loss.quantiles
+        newton = self.loss.quantiles is None and not self.loss.guarded
+        return is_small and is_plain and self.max_leaves <= MAX_LEAVES and newton
 
     def _grow_at_once(self, tree: GrowingTree, rows: np.ndarray, k: int) -> BinnedTree:
         if self.room is None:
@@ -397,13 +399,19 @@ class MemoryTrainer:
         self, tree: GrowingTree, node: int, rows: np.ndarray, span: tuple[int, int], k: int
     ) -> float:
         """Value of a leaf, a Newton step or a quantile of residuals, added to its rows' scores."""
-        if self.loss.quantiles is None:
+        loss = self.loss
+        if loss.quantiles is None and not loss.guarded:
             values = self.layout, tree.limits, tree.numbers, node, self.score, k
             return finish_leaf(rows, *span, *self.words, *values)
         own = rows[slice(*span)]
         y, w = self.y[own, min(k, self.y.shape[1] - 1)], None if self.w is None else self.w[own]
-        residuals = y - self.score[own, k]
-        value = tree.quantile_value(node, residuals, w, self.loss.quantiles[k])
+        z, copies = self.score[own, k], len(self.weights.copies) > 0
+        if loss.quantiles is not None:
+            value = tree.quantile_value(node, y - z, w, loss.quantiles[k])
+        else:
+            value = guarded_value(
+                tree, node, lambda steps: loss_pieces(loss, y, z, w, steps, copies=copies)
+            )
         add_value(rows, *span, value, self.score, k)
         return value
 

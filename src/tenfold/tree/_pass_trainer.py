@@ -39,6 +39,7 @@ from tenfold.tree._gradient_split_numba import (
     MISSING_LEFT,
 )
 from tenfold.tree._growing_tree import GrowingTree, TreeShape
+from tenfold.tree._guarded_steps import BATCHES, choose_value, first_steps, loss_pieces
 from tenfold.tree._histogram_numba import add_rows, make_table
 from tenfold.tree._levelwise_tree import LevelwiseTree
 from tenfold.tree._losses import BoostingLoss, exact_pieces, round_fraction, sum_pieces
@@ -274,6 +275,22 @@ def start_losses(
     return _loss_sums(chunk, setup, score), CarriedRows(_kept(chunk, bins), score, node)
 
 
+def _leaves_and_scores(
+    chunk: Chunk,
+    setup: PassSetup,
+    shape: TreeShape,
+    state: RoundState,
+    leaf_of: np.ndarray,
+    k: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Leaf of each row in tree k (-1 if it does not learn), and its score before the round."""
+    bins, score, node = read_rows(chunk, None, setup, state)
+    flat, here = np.ascontiguousarray(bins).reshape(-1), np.ascontiguousarray(node[:, k])
+    _route(flat, bins.shape[1], setup, state.growing[k], here)
+    learns = learning_rows(chunk, setup, shape, state.number)
+    return np.where(learns, leaf_of[here], -1), score[:, k]
+
+
 def leaf_residuals(
     chunk: Chunk,
     setup: PassSetup,
@@ -283,17 +300,31 @@ def leaf_residuals(
     k: int,
 ) -> np.ndarray:
     """Leaf of each row in tree k (-1 if it does not learn), its residual and its weight."""
-    bins, score, node = read_rows(chunk, None, setup, state)
-    flat, here = np.ascontiguousarray(bins).reshape(-1), np.ascontiguousarray(node[:, k])
-    _route(flat, bins.shape[1], setup, state.growing[k], here)
-    learns, y, w = (
-        learning_rows(chunk, setup, shape, state.number),
-        chunk_target(chunk),
-        row_weights(chunk, setup),
-    )
-    residual = y[:, min(k, y.shape[1] - 1)] - score[:, k]
-    leaf = np.where(learns, leaf_of[here], -1)
+    leaf, z = _leaves_and_scores(chunk, setup, shape, state, leaf_of, k)
+    y, w = chunk_target(chunk), row_weights(chunk, setup)
+    residual = y[:, min(k, y.shape[1] - 1)] - z
     return np.column_stack([leaf, residual, np.ones(chunk.rows) if w is None else w])
+
+
+def leaf_losses(
+    chunk: Chunk,
+    setup: PassSetup,
+    shape: TreeShape,
+    state: RoundState,
+    leaf_of: np.ndarray,
+    k: int,
+    leaves: list[int],
+    steps: np.ndarray,
+) -> np.ndarray:
+    """Exact sums of the losses of some leaves' rows before and after steps; see `loss_pieces`."""
+    leaf, z = _leaves_and_scores(chunk, setup, shape, state, leaf_of, k)
+    y, w, found = chunk_target(chunk)[:, k], row_weights(chunk, setup), []
+    for own, halved in zip(leaves, steps, strict=True):
+        rows = leaf == own
+        weights = None if w is None else w[rows]
+        given = setup.loss, y[rows], z[rows], weights, halved
+        found.append(loss_pieces(*given, copies=setup.copies))
+    return np.array(found)
 
 
 class PassTrainer:
@@ -384,7 +415,9 @@ class PassTrainer:
     ) -> tuple[BinnedTree, np.ndarray]:
         """A complete tree, and the value of the leaf of every node."""
         leaf_of, leaves = tree.prune()
-        if self.setup.loss.quantiles is None:
+        if self.setup.loss.guarded:
+            values = self._guarded_values(tree.tree, leaf_of, leaves, k, state)
+        elif self.setup.loss.quantiles is None:
             values = {leaf: tree.newton_value(leaf, self.setup.layout) for leaf in leaves}
         else:
             values = self._quantile_values(tree.tree, leaf_of, leaves, k, state)
@@ -404,6 +437,24 @@ class PassTrainer:
             own = table[order[bounds[i] : bounds[i + len(leaves)]]]
             w = own[:, 2] if self.weighted else None
             values[leaf] = tree.quantile_value(leaf, own[:, 1], w, level)
+        return values
+
+    def _guarded_values(
+        self, tree: GrowingTree, leaf_of: np.ndarray, leaves: list[int], k: int, state: RoundState
+    ) -> dict[int, float]:
+        """Values of leaves from steps that are halved until they lower the loss."""
+        values, open_ = dict.fromkeys(leaves, 0.0), list(leaves)
+        for batch in range(BATCHES if leaves else 0):
+            steps = np.array([first_steps(tree, leaf, batch) for leaf in open_])
+            args = self.setup, self.shape, state, leaf_of, k, open_, steps
+            pieces = self.rows.total(leaf_losses, *args)
+            found = {
+                leaf: choose_value(tree, leaf, steps[i], pieces[i]) for i, leaf in enumerate(open_)
+            }
+            values |= {leaf: value for leaf, value in found.items() if value is not None}
+            open_ = [leaf for leaf in open_ if found[leaf] is None]
+            if not open_:
+                break
         return values
 
     def _choose_units(self, number: int) -> list[Units]:
