@@ -5,6 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from tenfold import BayesianNetwork
 from tenfold.graphical.directed_graph import DirectedGraph
 
 
@@ -223,3 +224,11 @@ def test_a_text_is_one_node():
     assert graph.ancestors("slip") == {"rain", "wet", "slip"}
     assert graph.descendants("wet") == {"wet", "slip"}
     assert graph.without_arcs_into("wet").parents["wet"] == ()
+
+
+def test_arcs_may_be_a_dictionary_of_parents():
+    rows = {"a": [0, 1, 0, 1], "b": [0, 1, 1, 1], "c": [1, 0, 1, 1]}
+    by_parents = BayesianNetwork({"c": ["a", "b"], "b": "a"}, pseudo_count=1.0).fit(rows)
+    by_arcs = BayesianNetwork("a -> c; b -> c; a -> b", pseudo_count=1.0).fit(rows)
+    assert by_parents.factorization() == by_arcs.factorization() == "p(a) p(b | a) p(c | a, b)"
+    assert by_parents.query("c", {"b": 1}).to_dict() == by_arcs.query("c", {"b": 1}).to_dict()

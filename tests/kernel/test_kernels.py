@@ -101,6 +101,13 @@ def test_a_shift_of_all_rows_changes_next_to_nothing():
     np.testing.assert_allclose(tk.RBF()(X + 1e4, Z + 1e4), tk.RBF()(X, Z), atol=1e-10)
 
 
+@pytest.mark.parametrize("kernel", [tk.RBF(1.0), tk.Matern(1.0, nu=1.5), tk.RationalQuadratic()])
+@pytest.mark.parametrize(("dtype", "size"), [(np.float64, 1e200), (np.float32, 1e25)])
+def test_rows_whose_squares_overflow_are_near_to_themselves_alone(kernel, dtype, size):
+    rows = (size * np.array([[1.0, 2.0], [-1.0, 1.0], [3.0, 1.0]])).astype(dtype)
+    np.testing.assert_array_equal(kernel(rows, rows.copy()), np.eye(3))
+
+
 def test_far_rows_have_the_value_zero():
     assert tk.RBF()([[0.0]], [[100.0]]).item() == 0.0
     assert (

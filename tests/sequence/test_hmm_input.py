@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from numpy.testing import assert_array_equal
 
 from tenfold import GMMHMM, HMM, CategoricalHMM, GaussianHMM, KalmanFilter, PoissonHMM
@@ -125,3 +126,11 @@ def test_a_state_that_collapses_is_named(make):
     steps = np.repeat([[0.0], [1.0]], 10, axis=0)
     with pytest.raises(ValueError, match=r"covars_\[.*\] is not above 0.* larger covars_prior"):
         make(2, covars_prior=0, min_covar=0, random_state=0).fit(steps)
+
+
+def test_sparse_and_huge_steps_are_refused_with_a_cure():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.raises(ValueError, match=r"sparse: densify them with \.toarray"):
+        GaussianHMM(2).fit(scipy.sparse.csr_array(X))
+    with pytest.raises(ValueError, match="squares overflow: divide the columns"):
+        GaussianHMM(2).fit(X * 1e200)

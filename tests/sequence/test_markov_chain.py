@@ -252,3 +252,9 @@ def test_one_target_needs_no_list():
     assert_array_equal(ladder.hitting_probabilities(4), ladder.hitting_probabilities([4]))
     with pytest.raises(ValueError, match="'fog' is not among the states"):
         chain.hitting_times("fog")
+
+
+@pytest.mark.parametrize("sizes", [(-1,), (2.5,), (3, -1)])
+def test_sizes_of_simulations_are_whole_numbers(sizes):
+    with pytest.raises(ValueError, match="give a whole number, 0 or more"):
+        MarkovChain.from_matrix([[0.5, 0.5], [0.1, 0.9]]).sample(*sizes)

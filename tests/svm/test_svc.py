@@ -180,6 +180,14 @@ def test_a_function_that_is_no_kernel_is_named():
         SVC().fit(X, y)
 
 
+def test_values_without_a_variance_or_a_margin_are_named():
+    X, y = rings(60)
+    with pytest.raises(ValueError, match="squares overflow"):
+        SVC().fit(1e200 * X, y)  # gamma="scale" would be 0, and all rows the same
+    with pytest.raises(ValueError, match="no margin between two classes with nu=0.2"):
+        NuSVC(nu=0.2).fit(np.ones((40, 2)), np.arange(40) % 2)
+
+
 def test_a_sigmoid_ends_at_a_stationary_point_and_claims_no_more():
     X, y = make_classification(200, 8, n_informative=5, random_state=0)
     with pytest.warns(UserWarning, match="duality_gap_ is inf"):

@@ -89,6 +89,8 @@ def evaluate(kernel: Any, data: TrainingSet, *, eval_gradient: bool) -> Any:
     except np.linalg.LinAlgError:
         return (-np.inf, np.zeros(kernel.n_dims)) if eval_gradient else -np.inf
     value = log_evidence(data, factor)
+    if not np.isfinite(value):
+        raise FloatingPointError("the evidence overflows")
     return (value, evidence_gradient(kernel, data, factor)) if eval_gradient else value
 
 

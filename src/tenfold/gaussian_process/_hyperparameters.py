@@ -67,8 +67,13 @@ def maximize_evidence(
 def _maximize_from(
     evidence: Evidence, start: np.ndarray, bounds: np.ndarray, optimizer: Any, max_iter: int
 ) -> _Maximum:
+    if not np.isfinite(start).all():
+        raise FloatingPointError("the search for hyperparameters starts at no number")
+
     def objective(theta: np.ndarray, eval_gradient: bool = True) -> Any:
         result = evidence(theta, eval_gradient)
+        if np.isnan(result[0] if eval_gradient else result):
+            raise FloatingPointError("the evidence is not a number")
         return (-result[0], -result[1]) if eval_gradient else -result
 
     if callable(optimizer):

@@ -119,7 +119,8 @@ def _cost(
 
 def _check_table(scope: Iterable[str], sizes: dict[str, int], what: str) -> None:
     scope = sorted(scope)
-    states = float(np.prod([float(sizes[v]) for v in scope]))
+    with np.errstate(over="ignore"):  # infinitely many are refused too
+        states = float(np.prod([float(sizes[v]) for v in scope]))
     shown = ", ".join(scope[:6]) + (", ..." if len(scope) > 6 else "")
     if states * 8 > MAX_TABLE_BYTES or len(scope) > _MAX_AXES:
         raise MemoryError(

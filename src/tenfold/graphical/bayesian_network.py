@@ -36,8 +36,9 @@ class BayesianNetwork(RowQueries, SaveMixin, BaseEstimator):
 
     Parameters
     ----------
-    arcs : list of pairs (from, to), or str
-        The structure; as text, ``"a -> b -> c; d -> c"``.
+    arcs : list of pairs (from, to), str or dict
+        The structure; as text, ``"a -> b -> c; d -> c"``; as a dictionary, the parents of each
+        variable, ``{"c": ["b", "d"], "b": ["a"]}``.
     nodes : list of str, optional
         Variables; needed for those without arcs.
     pseudo_count : float or dict
@@ -102,7 +103,7 @@ class BayesianNetwork(RowQueries, SaveMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict[str, Any] = {
-        "arcs": [list, tuple, str],
+        "arcs": [list, tuple, str, dict],
         "nodes": [list, tuple, None],
         "pseudo_count": [Interval(Real, 0, None, closed="left"), dict],
         "equivalent_sample_size": [Interval(Real, 0, None, closed="neither"), None],

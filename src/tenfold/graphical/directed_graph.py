@@ -63,14 +63,17 @@ class DirectedGraph(NamedTuple):
 
     @classmethod
     def from_arcs(
-        cls, arcs: str | Iterable[tuple[str, str]], nodes: Iterable[str] = ()
+        cls,
+        arcs: Mapping[str, str | Iterable[str]] | str | Iterable[tuple[str, str]],
+        nodes: Iterable[str] = (),
     ) -> DirectedGraph:
         """The graph of arcs (from, to), and of further nodes.
 
         Parameters
         ----------
-        arcs : pairs, or str
-            As text, paths that are separated by semicolons: ``"a -> b -> c; d -> c"``.
+        arcs : pairs, str or dict
+            As text, paths that are separated by semicolons: ``"a -> b -> c; d -> c"``. A dictionary
+            holds the parents of nodes, as `of` takes it.
         nodes : nodes
             Nodes without arcs, or an order of all.
 
@@ -80,6 +83,9 @@ class DirectedGraph(NamedTuple):
         ('b', 'd')
         """
         parents: dict[str, list[str]] = {node: [] for node in nodes}
+        if isinstance(arcs, Mapping):
+            given = cast("Mapping[str, str | Iterable[str]]", arcs)
+            return cls.of({**parents, **given})
         if isinstance(arcs, str):
             arcs, named = _parse_arcs(arcs)
             for node in named:

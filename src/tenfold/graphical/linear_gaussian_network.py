@@ -44,8 +44,9 @@ class LinearGaussianBayesianNetwork(GaussianQueries, SaveMixin, BaseEstimator):
 
     Parameters
     ----------
-    arcs : list of pairs (from, to), or str
-        The structure; as text, ``"a -> b -> c; d -> c"``.
+    arcs : list of pairs (from, to), str or dict
+        The structure; as text, ``"a -> b -> c; d -> c"``; as a dictionary, the parents of each
+        variable, ``{"c": ["b", "d"], "b": ["a"]}``.
     nodes : list of str, optional
         Variables; needed for those without arcs.
     discrete : list of str, optional
@@ -85,7 +86,7 @@ class LinearGaussianBayesianNetwork(GaussianQueries, SaveMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict[str, Any] = {
-        "arcs": [list, tuple, str],
+        "arcs": [list, tuple, str, dict],
         "nodes": [list, tuple, None],
         "discrete": [list, tuple, None],
         "states": [dict, None],

@@ -65,11 +65,11 @@ def _squared_distances(row, x2, z2, x, Z, cancellation):
     for j in range(len(row)):
         total = x2 + z2[j]
         d = total - (row[j] + row[j])
-        suspicious += d <= cancellation * total
+        suspicious += not d > cancellation * total  # also where squares have overflowed
         row[j] = d
     if suspicious:
         for j in range(len(row)):
-            if row[j] <= cancellation * (x2 + z2[j]):
+            if not row[j] > cancellation * (x2 + z2[j]):
                 row[j] = _difference(x, Z[j])
 
 
@@ -93,7 +93,8 @@ def _apply(row, kind, lowest):
         return
     one, third = row.dtype.type(1), row.dtype.type(1 / 3)
     for j in range(len(row)):
-        row[j] = np.sqrt(row[j])
+        d = np.sqrt(row[j])
+        row[j] = min(d, -lowest)  # there the value is 0, and inf * 0 would be none
     if kind == MATERN_12:
         for j in range(len(row)):
             row[j] = _decay(-row[j], lowest)

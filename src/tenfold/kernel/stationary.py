@@ -38,8 +38,9 @@ def distance_tile(X: Any, Z: Any, scale: Any, kind: int = SQUARED_DISTANCE) -> n
         return _sparse_distance_tile(X, Z, scale, kind)
     origin = Z.mean(axis=0)  # near zero products cancel less
     X, Z = (X - origin) / scale, (Z - origin) / scale
-    P = X @ Z.T
-    x2, z2 = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Z, Z)
+    with np.errstate(over="ignore", invalid="ignore"):  # such distances come from differences
+        P = X @ Z.T
+        x2, z2 = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Z, Z)
     close = X.dtype.type(CANCELLATION[X.dtype.itemsize])
     from_products(P, x2, z2, X, Z, kind, close, lowest_exponent(X.dtype))
     return P
@@ -52,6 +53,8 @@ def _check_scale(scale: np.ndarray, n_features: int) -> None:
             f"length_scale has the shape {scale.shape}, but the rows have {n_features} columns: "
             "give one number, or one for each column"
         )
+    if np.isnan(scale).any():  # of a search for hyperparameters that got lost
+        raise FloatingPointError("length_scale is not a number")
     if not (scale > 0).all():
         raise ValueError(f"length_scale must be positive, got {scale.tolist()}")
 

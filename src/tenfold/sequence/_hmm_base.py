@@ -34,6 +34,7 @@ from tenfold.sequence._hmm_queries import HMMQueries
 from tenfold.sequence._transition_structure import TransitionStructure
 
 _ROUNDING = 1e-9  # share of the log-likelihood by which rounding may lower it
+_MAX_ENTRY = 1e150  # of a step
 _SUM_TOLERANCE = 1e-5  # by which the sum of given probabilities may differ from one
 
 HMM_CONSTRAINTS: dict[str, Any] = {
@@ -226,6 +227,12 @@ class BaseHMM(Estimator, HMMQueries):
         sample = data.sample(int(rng.integers(2**31)))
         if np.isnan(sample.X.values).all():
             raise ValueError("all entries are missing (NaN): there is nothing to learn from")
+        largest = np.nanmax(np.abs(sample.X.values))
+        if _MAX_ENTRY < largest < np.inf:
+            raise ValueError(
+                f"the steps hold numbers as large as {largest:.3g}, whose squares overflow: divide "
+                "the columns by their size (StandardScaler)"
+            )
         labels, centers = np.zeros(0, np.int64), np.zeros((0, 0))
         if self.init_params:
             labels, centers = self._cluster_steps(sample, rng)

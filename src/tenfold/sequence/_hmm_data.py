@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from tenfold.engine.arrays import ArraySource
 from tenfold.engine.chunk import Chunk
@@ -248,7 +249,11 @@ def _array_sequences(X: Any, lengths: Any, labels: Any, weight: Any) -> Rows:
     """Steps below each other."""
     values = np.asanyarray(X)
     if values.dtype.kind not in "fiub":
-        raise ValueError(f"the steps are {values.dtype}: give numbers, a row for each step")
+        cure = (
+            "densify them with .toarray()" if issparse(X) else "give numbers, a row for each step"
+        )
+        kind = "sparse" if issparse(X) else values.dtype
+        raise ValueError(f"the steps are {kind}: {cure}")
     if values.ndim == 1:
         raise ValueError(
             f"Expected 2D array, got 1D array of {len(values)} numbers: reshape(-1, 1) makes one "

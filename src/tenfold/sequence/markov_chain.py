@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -222,6 +222,9 @@ class MarkovChain(SaveMixin, BaseEstimator):
             Seed.
         """
         check_is_fitted(self)
+        for name, value in (("n_steps", n_steps), ("n_sequences", n_sequences)):
+            if not isinstance(value, Integral) or value < 0:
+                raise ValueError(f"{name}={value!r}: give a whole number, 0 or more")
         first = np.cumsum(self.start_prob_)
         rows = np.cumsum(self.transition_matrix_, axis=1)
         sequences = []

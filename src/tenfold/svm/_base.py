@@ -191,6 +191,8 @@ class SupportVectorMachine(ObjectKernelMixin, Estimator):
         if is_precomputed(self.kernel) or callable(self.kernel):
             return 0.0
         if self.gamma == "scale":
+            if not np.isfinite(moments.variance):
+                raise OverflowError("the variance of all values is not finite")
             return 1.0 / (n_features * moments.variance) if moments.variance > 0 else 1.0
         return 1.0 / n_features if self.gamma == "auto" else float(self.gamma)
 

@@ -65,15 +65,17 @@ class CenteredRBF:
         X = X.astype(wider, copy=False) - self.origin.astype(wider)
         X /= np.asarray(self.kernel.length_scale, wider)
         X = X.astype(dtype, copy=False)
-        return CenteredRows(X, np.einsum("ij,ij->i", X, X))
+        with np.errstate(over="ignore"):
+            return CenteredRows(X, np.einsum("ij,ij->i", X, X))
 
     def tile(self, X: CenteredRows, Z: CenteredRows) -> np.ndarray:
         """Kernel values of a few rows."""
-        P = X.X @ Z.X.T
+        with np.errstate(over="ignore", invalid="ignore"):  # distances then come from differences
+            P = X.X @ Z.X.T
         close, lowest = CANCELLATION[X.dtype.itemsize], lowest_exponent(X.dtype)
         largest = float(X.squares.max(initial=0.0) + Z.squares.max(initial=0.0))
         if (
-            X.dtype == np.float32 and largest > _FAR
+            X.dtype == np.float32 and _FAR < largest < np.inf
         ):  # products of outliers lose digits of near ones
             close = max(close, 2 * np.log(largest / _NEAR) / largest)
         close = X.dtype.type(close)

@@ -260,4 +260,9 @@ class NuSVC(KernelClassifier):
     def _pair_multipliers(self, solution: DualSolution) -> tuple[float, float]:
         positive, negative = solution.optimality.multipliers
         margin = 0.5 * (positive - negative)
+        if margin == 0:
+            raise ValueError(
+                f"{type(self).__name__} found no margin between two classes with nu={self.nu:g}: "
+                "their rows are the same to the kernel. Take a smaller nu, another gamma, or SVC"
+            )
         return -0.5 * float(positive + negative), 1.0 / float(margin)
