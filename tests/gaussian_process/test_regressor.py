@@ -215,5 +215,5 @@ def test_a_compound_of_kernels_is_refused_with_a_cure():
 def test_rows_beyond_all_numbers_are_named(name):
     rng = np.random.default_rng(0)
     rows, targets = 1e200 * rng.normal(size=(60, 2)), 1e160 * rng.normal(size=60)
-    with pytest.raises(ValueError, match="overflow.*[Dd]ivide"):
+    with pytest.raises(ValueError, match=r"overflow.*[Dd]ivide"):
         getattr(tenfold, name)().fit(rows, targets)

@@ -308,7 +308,8 @@ def test_parts_of_all_sizes(seed, discount):
     exact = PolicyIteration(discount).fit(mdp).values_
     assert plan.converged_
     np.testing.assert_allclose(plan.values_, exact, rtol=0, atol=1.1e-7)
-    assert (plan.bounds_.lower <= exact + 1e-9).all() and (exact <= plan.bounds_.upper + 1e-9).all()
+    assert (plan.bounds_.lower <= exact + 1e-9).all()
+    assert (exact <= plan.bounds_.upper + 1e-9).all()
     np.testing.assert_array_equal(plan.optimal_actions_, optimal_actions(plan.q_))
     np.testing.assert_array_equal(plan.policy_, greedy_policy(plan.q_))
 

@@ -184,7 +184,7 @@ def test_values_without_a_variance_or_a_margin_are_named():
     X, y = rings(60)
     with pytest.raises(ValueError, match="squares overflow"):
         SVC().fit(1e200 * X, y)  # gamma="scale" would be 0, and all rows the same
-    with pytest.raises(ValueError, match="no margin between two classes with nu=0.2"):
+    with pytest.raises(ValueError, match=r"no margin between two classes with nu=0\.2"):
         NuSVC(nu=0.2).fit(np.ones((40, 2)), np.arange(40) % 2)
 
 

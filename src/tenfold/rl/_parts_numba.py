@@ -177,7 +177,7 @@ def relax(rows, values, factor, change, most, may_shift):
     sweeps and the factor.
     """
     own, head, head_weight, low, high, after, weight = rows
-    last = np.inf
+    last, rising = np.inf, 0
     for number in range(most):
         largest, rising = 0.0, 0
         for s in range(len(own)):

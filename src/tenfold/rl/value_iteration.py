@@ -307,7 +307,9 @@ class PartSolver:
         here, switched = self._follow_policy(states, values), 0
         try:
             while not self.is_exhausted:
-                largest, new = self._sweep(*here[1:5], recorded=recorded)
+                largest, new = self._sweep(
+                    here.blocks, here.values, here.policy, here.numbers, recorded=recorded
+                )
                 if largest <= change:
                     return
                 self._relax(here, max(0.5 * change, _LEFT_OVER * largest))
