@@ -210,6 +210,9 @@ class ValueIteration(Planner):
         }
 
 
+Blocks = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # of `action_blocks`
+
+
 class Places(NamedTuple):
     """States of a part with their blocks, and the linear system of their policy.
 
@@ -218,7 +221,7 @@ class Places(NamedTuple):
     """
 
     states: np.ndarray
-    blocks: tuple[np.ndarray, ...]
+    blocks: Blocks
     values: np.ndarray
     policy: np.ndarray
     numbers: np.ndarray
@@ -331,7 +334,7 @@ class PartSolver:
 
     def _sweep(
         self,
-        blocks: tuple[np.ndarray, ...],
+        blocks: Blocks,
         values: np.ndarray,
         policy: np.ndarray,
         order: np.ndarray,
