@@ -12,7 +12,7 @@ from sklearn.calibration import calibration_curve
 
 from tenfold.metrics import Calibration
 from tenfold.metrics.calibration import bin_probabilities
-from tests.metrics.cases import SEEDS
+from tests.metrics.metric_cases import SEEDS
 
 
 @given(SEEDS, st.integers(2, 60), st.integers(1, 12), st.booleans())

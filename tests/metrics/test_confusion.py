@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tenfold.metrics import ConfusionMatrix, ContingencyTable
 from tenfold.metrics.base import safe_divide
-from tests.metrics.cases import CASES, labels_case, quietly
+from tests.metrics.metric_cases import CASES, labels_case, quietly
 
 COUNT = st.integers(0, 50)
 

@@ -18,7 +18,7 @@ import tenfold
 from tenfold import metrics
 from tenfold.metrics import METRICS, Calibration, Metric, RocCurve
 from tenfold.metrics._predictions import class_indices
-from tests.metrics.cases import REGRESSION, VALUES, binary, value
+from tests.metrics.metric_cases import REGRESSION, VALUES, binary, value
 
 LABELS = [name for name, metric in METRICS.items() if metric.wants == "labels"]
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 from tenfold.engine import merge
 from tenfold.metrics import METRICS
-from tests.metrics.cases import (
+from tests.metrics.metric_cases import (
     CASES,
     REGRESSION,
     SEEDS,

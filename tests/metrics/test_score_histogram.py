@@ -15,7 +15,7 @@ from tenfold.metrics._score_histogram import (
     score_histogram,
 )
 from tenfold.metrics._score_histogram import average_precision_error as ap_error
-from tests.metrics.cases import SEEDS
+from tests.metrics.metric_cases import SEEDS
 
 
 @given(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from tenfold.metrics import PrecisionRecallCurve, RocCurve
-from tests.metrics.cases import SEEDS
+from tests.metrics.metric_cases import SEEDS
 
 
 @given(SEEDS, st.integers(4, 80), st.booleans(), st.booleans())

@@ -18,7 +18,7 @@ from tenfold.optim import (
     optimizers,
     schedules,
 )
-from tests.optim.problems import bowl, least_squares, log_loss, logistic_data, squares
+from tests.optim.descent_problems import bowl, least_squares, log_loss, logistic_data, squares
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from tenfold.optim import InfeasibleError, UnboundedError, kkt, quadratic_program
 from tenfold.teaching import lagrange_stationary_point, simplex_weights
-from tests.optim.problems import CALM
+from tests.optim.descent_problems import CALM
 
 
 def random_program(seed, n=8, m=12, p=2, rank=4):

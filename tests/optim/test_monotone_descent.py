@@ -16,7 +16,7 @@ from tenfold.optim import (
     schedules,
 )
 from tenfold.optim.projections import box, non_negative
-from tests.optim.problems import log_loss, logistic_data
+from tests.optim.descent_problems import log_loss, logistic_data
 
 
 def factor_cost(X):

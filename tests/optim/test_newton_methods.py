@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from tenfold.math.losses import HingeLoss, LogisticLoss, PoissonLoss, ProbitLoss
 from tenfold.optim import irls, irls_step, lbfgs, weighted_least_squares
-from tests.optim.problems import least_squares, log_loss, logistic_data
+from tests.optim.descent_problems import least_squares, log_loss, logistic_data
 
 
 def test_weighted_least_squares_is_the_normal_equations():

@@ -11,7 +11,7 @@ from scipy.optimize import rosen, rosen_der, rosen_hess
 import tenfold
 from tenfold.engine import Chunk
 from tenfold.optim import minimize, objective_over_rows
-from tests.optim.problems import least_squares, squares
+from tests.optim.descent_problems import least_squares, squares
 
 
 def curved_squares(chunk, theta):

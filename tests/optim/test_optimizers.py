@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tenfold.optim import DivergenceError, gradient_descent, optimizers, schedules
-from tests.optim.problems import CALM, bowl
+from tests.optim.descent_problems import CALM, bowl
 
 # theta = (1, -2), gradients (0.5, -1) then (-0.25, 2), rate 0.1: by hand, as torch.optim does it
 BY_HAND = [

@@ -19,7 +19,7 @@ from tenfold.optim import (
     subgradient_descent,
 )
 from tenfold.optim.projections import affine, ball, box, half_space, non_negative, simplex
-from tests.optim.problems import CALM, bowl, least_squares, squares
+from tests.optim.descent_problems import CALM, bowl, least_squares, squares
 
 
 def test_subgradients_find_the_median():

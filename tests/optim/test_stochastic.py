@@ -19,7 +19,7 @@ from tenfold.optim import (
     sgd,
 )
 from tenfold.teaching import gradient_noise
-from tests.optim.problems import least_squares, squares
+from tests.optim.descent_problems import least_squares, squares
 
 
 @pytest.mark.parametrize("size", [60, 1000])
