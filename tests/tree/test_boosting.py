@@ -9,7 +9,8 @@ from threadpoolctl import threadpool_limits
 
 import tenfold
 from tenfold import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from tenfold.math.losses import Loss, SquaredLoss
+from tenfold.math.losses import AbsoluteLoss, Loss, PinballLoss, SquaredLoss
+from tenfold.teaching.autodiff import FunctionLoss
 from tenfold.testing.bitwise import assert_bitwise_equal
 from tenfold.tree import _fixed_point, _memory_trainer, _trainers
 
@@ -92,6 +93,11 @@ class LogCosh(Loss):
         return 1 - np.tanh(z - y) ** 2
 
 
+def saturated(z, y):
+    """A loss that is not convex: outliers hardly pull."""
+    return (z - y) ** 2 / (1 + (z - y) ** 2)
+
+
 MODELS = {
     "squared": (HistGradientBoostingRegressor(**SHORT, categorical_features=[4]), Y, None),
     "poisson": (
@@ -127,6 +133,11 @@ MODELS = {
         HistGradientBoostingRegressor(LogCosh(), max_iter=4, subsample=0.7, random_state=0),
         40 * Y + 300,
         np.arange(len(Y)) % 3 * 1.0,
+    ),
+    "own, two targets": (
+        HistGradientBoostingRegressor(FunctionLoss(saturated), max_iter=3, learning_rate=1.0),
+        np.column_stack([40 * Y + 300, -Y]),
+        None,
     ),
     "unlimited": (
         HistGradientBoostingClassifier(
@@ -177,7 +188,7 @@ def test_passes_over_files_give_the_same_trees(kind, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["squared", "poisson", "absolute", "softmax"])
+@pytest.mark.parametrize("name", ["squared", "poisson", "absolute", "softmax", "own"])
 def test_a_cluster_gives_the_same_trees(name, two_workers):
     import dask.array as da
 
@@ -260,17 +271,44 @@ def test_a_loss_of_ones_own():
         def curvature(self, z, y):
             return np.full_like(z, 2.0)
 
-    own = HistGradientBoostingRegressor(Doubled(), **SHORT).fit(X, Y)
-    assert own.trees_.values.std() > 0
+    own = HistGradientBoostingRegressor(Doubled(), learning_rate=0.2, **SHORT).fit(X, Y)
+    half = HistGradientBoostingRegressor(learning_rate=0.1, **SHORT).fit(X, Y)
+    assert_allclose(own.predict(X), half.predict(X), atol=1e-5)
 
-    class Same(SquaredLoss):
-        """Squared loss without its start."""
 
-    assert_allclose(
-        HistGradientBoostingRegressor(Same(), **SHORT).fit(X, Y).predict(X),
-        HistGradientBoostingRegressor(**SHORT).fit(X, Y).predict(X),
-        rtol=1e-12,
-    )
+@pytest.mark.parametrize(
+    ("loss", "name"), [(AbsoluteLoss(), "absolute_error"), (PinballLoss(0.9), "quantile")]
+)
+def test_losses_without_curvature_are_those_of_their_names(loss, name):
+    given = HistGradientBoostingRegressor(loss, **SHORT).fit(X, Y)
+    named = HistGradientBoostingRegressor(name, quantile=0.9, **SHORT).fit(X, Y)
+    assert_array_equal(given.predict(X), named.predict(X))
+
+
+@pytest.mark.parametrize("rate", [0.3, 1.0])
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 9.0])
+def test_an_own_loss_that_is_not_convex_never_rises(scale, rate):
+    def relative(z, y):
+        return saturated(z / scale, y / scale)
+
+    settings = {"early_stopping": True, "validation_fraction": None, "n_iter_no_change": 99}
+    model = HistGradientBoostingRegressor(
+        FunctionLoss(relative), max_iter=20, learning_rate=rate, **settings
+    ).fit(X, scale * (Y + 30))
+    assert (np.diff(model.train_score_) >= 0).all()
+    assert model.train_score_[-1] > model.train_score_[0] / 2
+
+
+def test_an_own_loss_respects_weights_and_monotone_constraints():
+    w = np.random.default_rng(1).integers(0, 3, len(X))
+    model = HistGradientBoostingRegressor(LogCosh(), **SHORT, min_samples_leaf=1)
+    weighted = clone(model).fit(X, Y, w.astype(float))
+    repeated = clone(model).fit(np.repeat(X, w, axis=0), np.repeat(Y, w))
+    assert_array_equal(weighted.trees_.values, repeated.trees_.values)
+    falling = clone(model).set_params(monotonic_cst=[-1, 0, 0, 0, 0]).fit(X, 20 * Y)
+    grid = np.repeat(X[:1], 50, axis=0)
+    grid[:, 0] = np.linspace(-3, 3, 50)
+    assert (np.diff(falling.predict(grid)) <= 0).all()
 
 
 def test_steps_of_an_own_loss_lower_it_where_its_curvature_vanishes():

@@ -99,8 +99,8 @@ def choose_units(layout: int, span: GradientRange, n_rows: int) -> Units:
         )
     if span.h == 0 and span.g > 0:
         raise ValueError(
-            "the curvature of the loss is 0 in all rows, so steps have no length; return a "
-            "positive curvature, such as 1, where the loss has none"
+            "the curvature of the loss is 0 in all rows, so steps have no length; scale y, or "
+            "return a positive curvature, such as 1, where the loss has none"
         )
     if layout == COARSE:
         histogram = (COARSE_UNIT, COARSE_UNIT)

@@ -2,14 +2,16 @@
 
 Where the curvature at the scores is much smaller than on the way, as in the flanks of log cosh, a
 Newton step leads far beyond the minimum. It is halved until the loss of the leaf's rows falls by at
-least a quarter of what its slope promises (Armijo 1966). Losses are summed exactly, so rows in
-memory and passes over files choose the same steps.
+least a quarter of what its slope promises (Armijo 1966). A convex loss is looked at after the whole
+step, any other one at what is left of it after the learning rate. Losses are summed exactly, so
+rows in memory and passes over files choose the same steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,16 +19,16 @@ from tenfold.tree._gradient_split_numba import LOWER, UPPER, G, H
 from tenfold.tree._growing_tree import GrowingTree
 from tenfold.tree._losses import BoostingLoss, exact_pieces, sum_pieces
 
-TRIED = 8  # halvings that are looked at together
-BATCHES = 8  # of halvings; then the leaf stays at 0
+MEMORY_BATCHES = (0, 1, 2, 4, 8, 16, 32, 64)  # halvings that are looked at together: 0, then 1 ...
+PASS_BATCHES = (0, 8, 16, 32, 64)  # the same where each look is a pass over the rows
 _LEAST_SHARE = 0.25  # of the fall that the slope promises
 _HUGE = 1e300  # in the place of a loss that is no number
 
 
-def first_steps(tree: GrowingTree, node: int, batch: int) -> np.ndarray:
-    """The Newton step of a leaf, halved again and again, from a batch of halvings on."""
+def halved_steps(tree: GrowingTree, node: int, first: int, end: int) -> np.ndarray:
+    """The Newton step of a leaf after so many halvings, before the learning rate."""
     step = tree.leaf_value(node, *tree.integers[node, [G, H]]) / tree.shape.learning_rate
-    return step * 2.0 ** -np.arange(batch * TRIED, (batch + 1) * TRIED)
+    return step * 2.0 ** -np.arange(first, end)
 
 
 def loss_pieces(
@@ -48,26 +50,41 @@ def loss_pieces(
     return np.array(found)
 
 
+def looked_at(tree: GrowingTree, loss: BoostingLoss, steps: np.ndarray) -> np.ndarray:
+    """Steps after which the loss is to be lower."""
+    return steps if loss.convex else steps * tree.shape.learning_rate
+
+
 def choose_value(
-    tree: GrowingTree, node: int, steps: np.ndarray, pieces: np.ndarray
+    tree: GrowingTree, loss: BoostingLoss, node: int, steps: np.ndarray, pieces: np.ndarray
 ) -> float | None:
     """What a leaf adds to scores: the first step that lowers the loss enough; None if none does."""
     before, *after = (sum_pieces(each) for each in pieces)
     slope = float(tree.integers[node, G]) * tree.units.leaf[0]
-    for step, total in zip(steps.tolist(), after, strict=True):
-        if total <= before + Fraction(_LEAST_SHARE * slope * step):
-            step = float(np.clip(step, tree.numbers[node, LOWER], tree.numbers[node, UPPER]))
-            return tree.shape.learning_rate * step
+    moves = looked_at(tree, loss, steps).tolist()
+    for step, move, total in zip(steps.tolist(), moves, after, strict=True):
+        if total <= before + Fraction(_LEAST_SHARE * slope * move):
+            return bounded_value(tree, node, step)
     return None
 
 
+def bounded_value(tree: GrowingTree, node: int, step: float) -> float:
+    """What a leaf with a step adds to scores, within the bounds of monotone constraints."""
+    step = float(np.clip(step, tree.numbers[node, LOWER], tree.numbers[node, UPPER]))
+    return tree.shape.learning_rate * step
+
+
 def guarded_value(
-    tree: GrowingTree, node: int, sum_losses: Callable[[np.ndarray], np.ndarray]
+    tree: GrowingTree,
+    loss: BoostingLoss,
+    node: int,
+    sum_losses: Callable[[np.ndarray], np.ndarray],
 ) -> float:
-    """What a leaf adds to scores; `sum_losses` gives the pieces for some steps."""
-    for batch in range(BATCHES):
-        steps = first_steps(tree, node, batch)
-        value = choose_value(tree, node, steps, sum_losses(steps))
+    """What a leaf adds to scores; `sum_losses` gives the pieces after some steps."""
+    for first, end in pairwise(MEMORY_BATCHES):
+        steps = halved_steps(tree, node, first, end)
+        pieces = sum_losses(looked_at(tree, loss, steps))
+        value = choose_value(tree, loss, node, steps, pieces)
         if value is not None:
             return value
-    return 0.0
+    return bounded_value(tree, node, 0.0)

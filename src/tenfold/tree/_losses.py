@@ -30,7 +30,7 @@ _NO_COPIES = np.zeros(0, np.int64)
 _MAX_COPIES = 64  # of a row; larger whole weights are factors
 _SOFTMAX_ROWS = 4096  # at a time: their scores stay near
 _MAX_DOUBLINGS = 64  # of a score, in search of a minimum beyond it
-_HALVINGS = 20  # of the interval around a minimum
+_PRECISION = 2.0**-20  # of the minimum
 _MIN_PROBABILITY = 2.0**-52  # of a class that has no rows, for the start
 
 
@@ -45,6 +45,7 @@ class BoostingLoss:
     bounded : whether gradients are at most 1 and curvatures at most 1/4
     prepares : whether outputs share work on the scores, see `prepare`
     guarded : whether a Newton step may raise the loss and has to be tried, see `_guarded_steps`
+    convex : whether each row's loss is convex in the score
     quantiles : levels whose quantiles of residuals are the values of leaves; None: Newton steps
     link : name of the function of scores that is predicted, see `invert_link`
     """
@@ -54,6 +55,7 @@ class BoostingLoss:
     bounded = False
     prepares = False
     guarded = False
+    convex = True
     link = "identity"
     quantiles: tuple[float, ...] | None = None
 
@@ -84,11 +86,15 @@ class BoostedRegression(BoostingLoss):
 
     @property
     def constant(self) -> bool:
-        return isinstance(self.loss, SquaredLoss | AbsoluteLoss | HuberLoss)
+        return type(self.loss) in {SquaredLoss, AbsoluteLoss, HuberLoss}  # not what derives of them
 
     @property
     def guarded(self) -> bool:
         return not self.constant
+
+    @property
+    def convex(self) -> bool:
+        return self.loss.convex
 
     def gradients(
         self, y: np.ndarray, prepared: np.ndarray, k: int
@@ -97,19 +103,18 @@ class BoostedRegression(BoostingLoss):
         g = np.asarray(self.loss.gradient(z, own), np.float64)
         if self.constant:
             return g, None
-        h = np.asarray(self.loss.curvature(z, own), np.float64)
-        return g, h if self.loss.convex else np.abs(h)
+        return g, np.abs(np.asarray(self.loss.curvature(z, own), np.float64))
 
     def value(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:
         losses = [np.asarray(self.loss.value(z, own)) for z, own in zip(score.T, y.T, strict=True)]
         return np.sum(losses, axis=0)
 
     def start(self, y: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+        if not self.constant:
+            return np.array([_find_minimum(self.loss, own, w) for own in y.T])
         if isinstance(self.loss, SquaredLoss):
             return np.array([exact_mean(own, w) for own in y.T])
-        if isinstance(self.loss, AbsoluteLoss | HuberLoss):
-            return np.array([weighted_quantile(own, w, 0.5) for own in y.T])
-        return np.array([_find_minimum(self.loss, own, w) for own in y.T])
+        return np.array([weighted_quantile(own, w, 0.5) for own in y.T])
 
 
 @dataclass(frozen=True)
@@ -217,7 +222,7 @@ class BoostedSoftmax(BoostingLoss):
 
 
 def _find_minimum(loss: Loss, y: np.ndarray, w: np.ndarray | None) -> float:
-    """A constant score at which the slope of the loss changes its sign; 0 if none is found."""
+    """A constant score beyond which the loss does not fall any more; 0 if none is found."""
 
     def slope_sign(z: float) -> int:
         with np.errstate(all="ignore"):
@@ -233,9 +238,11 @@ def _find_minimum(loss: Loss, y: np.ndarray, w: np.ndarray | None) -> float:
         if slope_sign(far) != first:
             break
         near, far = far, 2 * far
-    if first == 0 or slope_sign(far) != -first:
+    if first == 0 or slope_sign(far) == first:
         return 0.0
-    for _ in range(_HALVINGS):
+    for _ in range(_MAX_DOUBLINGS):
+        if abs(far - near) <= _PRECISION * abs(near):
+            break
         middle = near / 2 + far / 2
         near, far = (middle, far) if slope_sign(middle) == first else (near, middle)
     return near

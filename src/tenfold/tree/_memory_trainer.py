@@ -410,7 +410,7 @@ class MemoryTrainer:
             value = tree.quantile_value(node, y - z, w, loss.quantiles[k])
         else:
             value = guarded_value(
-                tree, node, lambda steps: loss_pieces(loss, y, z, w, steps, copies=copies)
+                tree, loss, node, lambda steps: loss_pieces(loss, y, z, w, steps, copies=copies)
             )
         add_value(rows, *span, value, self.score, k)
         return value

@@ -13,6 +13,7 @@ computes them anew from the trees so far.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +40,14 @@ from tenfold.tree._gradient_split_numba import (
     MISSING_LEFT,
 )
 from tenfold.tree._growing_tree import GrowingTree, TreeShape
-from tenfold.tree._guarded_steps import BATCHES, choose_value, first_steps, loss_pieces
+from tenfold.tree._guarded_steps import (
+    PASS_BATCHES,
+    bounded_value,
+    choose_value,
+    halved_steps,
+    looked_at,
+    loss_pieces,
+)
 from tenfold.tree._histogram_numba import add_rows, make_table
 from tenfold.tree._levelwise_tree import LevelwiseTree
 from tenfold.tree._losses import BoostingLoss, exact_pieces, round_fraction, sum_pieces
@@ -443,18 +451,21 @@ class PassTrainer:
         self, tree: GrowingTree, leaf_of: np.ndarray, leaves: list[int], k: int, state: RoundState
     ) -> dict[int, float]:
         """Values of leaves from steps that are halved until they lower the loss."""
-        values, open_ = dict.fromkeys(leaves, 0.0), list(leaves)
-        for batch in range(BATCHES if leaves else 0):
-            steps = np.array([first_steps(tree, leaf, batch) for leaf in open_])
-            args = self.setup, self.shape, state, leaf_of, k, open_, steps
-            pieces = self.rows.total(leaf_losses, *args)
+        loss, open_ = self.setup.loss, list(leaves)
+        values = {leaf: bounded_value(tree, leaf, 0.0) for leaf in leaves}
+        for first, end in pairwise(PASS_BATCHES):
+            if not open_:
+                break
+            steps = [halved_steps(tree, leaf, first, end) for leaf in open_]
+            moves = [looked_at(tree, loss, each) for each in steps]
+            given = self.setup, self.shape, state, leaf_of, k, open_, np.array(moves)
+            pieces = self.rows.total(leaf_losses, *given)
             found = {
-                leaf: choose_value(tree, leaf, steps[i], pieces[i]) for i, leaf in enumerate(open_)
+                leaf: choose_value(tree, loss, leaf, steps[i], pieces[i])
+                for i, leaf in enumerate(open_)
             }
             values |= {leaf: value for leaf, value in found.items() if value is not None}
             open_ = [leaf for leaf in open_ if found[leaf] is None]
-            if not open_:
-                break
         return values
 
     def _choose_units(self, number: int) -> list[Units]:

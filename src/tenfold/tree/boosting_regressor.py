@@ -13,7 +13,7 @@ from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.mixins import Regressor
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
-from tenfold.math.losses import AbsoluteLoss, HuberLoss, Loss, SquaredLoss
+from tenfold.math.losses import AbsoluteLoss, HuberLoss, Loss, PinballLoss, SquaredLoss
 from tenfold.tree._boosting import SHARED_CONSTRAINTS, BaseHistGradientBoosting
 from tenfold.tree._boosting_data import (
     TargetRange,
@@ -47,6 +47,7 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
         "tweedie" or "quantile". "gamma", "poisson" and "tweedie" are half deviances of exp(score).
         A `tenfold.math.losses.Loss` of your own gives value, gradient and curvature;
         `tenfold.teaching.autodiff.FunctionLoss` finds the derivatives of a function by itself.
+        Steps under it are halved until they lower the loss.
     quantile : float or sequence of floats, default=None
         Level of the quantile loss; several levels make several outputs that never cross.
     huber_delta : float, default=1.0
@@ -211,24 +212,26 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
         name = self.loss
         found: TargetRange = rows.total(target_range)
         if name == "quantile":
-            return self._quantile_loss(found.n_targets)
+            return self._quantile_loss(found.n_targets, self.quantile)
+        if type(name) is PinballLoss:
+            return self._quantile_loss(found.n_targets, name.q)
         if name in {"poisson", "tweedie", "gamma"}:
             return self._deviance(found)
-        if name == "absolute_error":
+        if name == "absolute_error" or type(name) is AbsoluteLoss:
             levels = (0.5,) * found.n_targets
             return BoostedRegression(found.n_targets, levels, AbsoluteLoss())
         own: Loss = SquaredLoss() if name == "squared_error" else self.loss
         own = HuberLoss(self.huber_delta) if name == "huber" else own
         return BoostedRegression(found.n_targets, None, own)
 
-    def _quantile_loss(self, n_targets: int) -> BoostedQuantiles:
-        if self.quantile is None or n_targets > 1:
+    def _quantile_loss(self, n_targets: int, quantile: Any) -> BoostedQuantiles:
+        if quantile is None or n_targets > 1:
             raise ValueError(
                 "loss='quantile' needs one target and quantile=0.9, say, or several levels"
             )
-        levels = tuple(float(q) for q in np.atleast_1d(self.quantile))
+        levels = tuple(float(q) for q in np.atleast_1d(quantile))
         if not all(0 <= q <= 1 for q in levels):
-            raise ValueError(f"quantile={self.quantile!r}: levels lie between 0 and 1")
+            raise ValueError(f"quantile={quantile!r}: levels lie between 0 and 1")
         return BoostedQuantiles(len(levels), levels)
 
     def _deviance(self, found: TargetRange) -> BoostedDeviance:
