@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numba.core.caching import IndexDataCacheFile
 
 import tenfold._compiled  # noqa: F401 - installs the names of files
+from tenfold._compiled.code_cache import hash_sources
 
 
 def files(folder, stamp=1):
@@ -41,6 +43,36 @@ def test_code_of_another_version_of_the_source_is_not_loaded(tmp_path):
     new.save("float32", "new")
     assert files(tmp_path, 2).load("float32") == "new"
     assert len(list(tmp_path.glob("*.nbc"))) == 2
+
+
+def test_a_change_in_what_a_module_imports_is_another_version(tmp_path):
+    package = tmp_path / "tenfold"
+    package.mkdir()
+    sources = {
+        "kernel": "from numba import njit\nfrom tenfold.inner import add\n",
+        "inner": "from numba import njit\nfrom tenfold.constants import ONE\n",
+        "constants": "ONE = 1\nfrom tenfold.other import UNUSED\n",
+        "other": "UNUSED = 1\n",
+    }
+
+    def stamp(**changed):
+        for name, text in (sources | changed).items():
+            (package / f"{name}.py").write_text(text)
+        hash_sources.cache_clear()
+        return hash_sources(package / "kernel.py", package)
+
+    first = stamp()
+    assert stamp(inner=sources["inner"] + "# more\n") != first
+    assert stamp(constants="ONE = 2\n") != first
+    assert stamp(other="UNUSED = 2\n") == first  # constants are no compiled code
+    assert stamp() == first
+
+
+def test_compiled_code_of_tenfold_is_stamped_by_all_its_sources():
+    from tenfold.tree._few_rows_numba import grow_on_few_rows
+
+    locator = grow_on_few_rows._cache._impl.locator
+    assert locator.get_source_stamp()[1] == hash_sources(Path(locator._py_file))
 
 
 def test_processes_find_what_others_compiled(tmp_path):

@@ -249,6 +249,31 @@ def test_the_training_loss_never_rises(name, rate):
     assert (np.diff(model.train_score_) >= -1e-12).all()
 
 
+RARE = np.isin(np.arange(len(Y)), np.argsort(np.nan_to_num(X[:, 0]))[-300::30])
+
+
+@pytest.mark.parametrize("rate", [0.1, 1.0])
+@pytest.mark.parametrize("name", ["log_loss", "poisson", "gamma"])
+def test_steps_under_tiny_curvatures_do_not_raise_the_training_loss(name, rate):
+    settings = dict(
+        learning_rate=rate, max_iter=20, early_stopping=True, validation_fraction=None,
+        n_iter_no_change=100,
+    )  # fmt: skip
+    if name == "log_loss":
+        model = HistGradientBoostingClassifier(**settings).fit(X, RARE)
+    else:
+        y = np.where(RARE, 300.0, 0.01)
+        model = HistGradientBoostingRegressor(name, **settings).fit(X, y)
+    assert (np.diff(model.train_score_) >= -1e-12).all()
+
+
+def test_rare_classes_do_not_drive_scores_away():
+    y = np.where(RARE, 2, np.arange(len(Y)) % 400 == 0)
+    model = HistGradientBoostingClassifier(max_iter=20, learning_rate=1.0, random_state=0)
+    p = model.fit(X, y).predict_proba(X)[np.arange(len(y)), y.astype(int)]
+    assert -np.log(p).mean() < 0.05
+
+
 def test_quantiles_of_several_levels_do_not_cross_and_cover_their_share():
     levels = [0.05, 0.3, 0.5, 0.7, 0.95]
     model = HistGradientBoostingRegressor("quantile", quantile=levels, max_iter=40).fit(X, Y)

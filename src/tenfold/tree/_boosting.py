@@ -37,7 +37,7 @@ from tenfold.tree._boosting_data import (
 )
 from tenfold.tree._category_table import check_names, encode_table, is_table, learn_codes
 from tenfold.tree._growing_tree import TreeShape
-from tenfold.tree._losses import BoostingLoss
+from tenfold.tree._losses import BoostingLoss, safe_step
 from tenfold.tree._nodes import TreeEnsemble
 from tenfold.tree._row_lists_numba import BinnedTree
 from tenfold.tree._trainers import ValidationRows, make_trainer
@@ -217,6 +217,7 @@ class BaseHistGradientBoosting(Estimator):
             signs,
             self._interaction_groups(p),
             seed,
+            safe_step(loss, self.learning_rate),
         )
 
     def _interaction_groups(self, p: int) -> tuple[frozenset[int], ...]:

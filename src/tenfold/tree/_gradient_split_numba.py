@@ -27,8 +27,8 @@ LEFT_G, LEFT_H, LEFT_COUNT, G, H, COUNT = 4, 5, 6, 7, 8, 9
 # numbers of a node: gain of its split, values of the children, own value and bounds of children's
 GAIN, LEFT_VALUE, RIGHT_VALUE, VALUE, LOWER, UPPER = 0, 1, 2, 3, 4, 5
 # numbers that hold for all nodes: units of g and h, penalty, least rows and curvature of a child,
-# units of g and h in leaves, learning rate
-UNIT_G, UNIT_H, L2, MIN_ROWS, MIN_H, LEAF_UNIT_G, LEAF_UNIT_H, RATE = 0, 1, 2, 3, 4, 5, 6, 7
+# units of g and h in leaves, learning rate, largest value of a leaf
+UNIT_G, UNIT_H, L2, MIN_ROWS, MIN_H, LEAF_UNIT_G, LEAF_UNIT_H, RATE, LARGEST = range(9)
 # integers of a column: bins, whether there are missing values, whether it is categorical, sign of
 # the monotone constraint, column that comes at this place in the order of ties, whether allowed
 BINS, HAS_MISSING, CATEGORICAL, SIGN, ORDER, ALLOWED = 0, 1, 2, 3, 4, 5
@@ -59,6 +59,14 @@ def node_value(g, h, l2, lower, upper):
 
 
 @njit(**LOOP)
+def leaf_value(g, h, limits, lower, upper):
+    """What a leaf adds to scores: a Newton step within bounds, times the learning rate."""
+    value = limits[RATE] * node_value(g, h, limits[L2], lower, upper)
+    largest = limits[LARGEST]
+    return min(max(value, -largest), largest)
+
+
+@njit(**LOOP)
 def find_split(sums, columns, limits, integers, numbers, room):
     """Find the best split of a node among its columns of numbers.
 
@@ -66,7 +74,7 @@ def find_split(sums, columns, limits, integers, numbers, room):
     ----------
     sums : (p * width, 3) int64 array, histogram of the node; the last bin is "missing"
     columns : (p, 6) int64 array
-    limits : (8,) array
+    limits : (9,) array
     integers, numbers : rows of the node; the split is written there
     room : see `make_split_room`
     """

@@ -7,7 +7,7 @@ clusters) follow these rules on exact histograms, so they make the same trees.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ from tenfold.tree._gradient_split_numba import (
     find_split,
     finish_split,
     make_split_room,
+    leaf_value,
     node_value,
 )
 from tenfold.tree._losses import weighted_quantile
@@ -63,6 +64,7 @@ class TreeShape:
     monotone: np.ndarray  # (p,) signs
     groups: tuple[frozenset[int], ...]  # columns that may meet in a branch; none: all may
     seed: int
+    largest_value: float = inf  # of a leaf
 
     def max_leaves(self, n_rows: int) -> int:
         """Most leaves of a tree on so many rows."""
@@ -116,7 +118,8 @@ class GrowingTree:
         self.columns[:, ORDER] = _shuffle_columns(p, key)
         self.has_categories = bool(columns[:, 1].any())
         least = (shape.l2_regularization, shape.min_samples_leaf, _MIN_CURVATURE)
-        self.limits = np.array([*units.histogram, *least, *units.leaf, shape.learning_rate])
+        rate = shape.learning_rate, shape.largest_value
+        self.limits = np.array([*units.histogram, *least, *units.leaf, *rate])
         room = min(2 * max_leaves - 1, 127)
         self.integers = np.zeros((room, N_INTEGERS), np.int64)
         self.numbers = np.zeros((room, N_NUMBERS))
@@ -203,8 +206,7 @@ class GrowingTree:
         """What a leaf adds to scores, from exact sums of g and h."""
         unit_g, unit_h = self.units.leaf
         lower, upper = self.numbers[node, LOWER], self.numbers[node, UPPER]
-        value = node_value(g * unit_g, h * unit_h, self.limits[L2], lower, upper)
-        return self.shape.learning_rate * value
+        return float(leaf_value(g * unit_g, h * unit_h, self.limits, lower, upper))
 
     def quantile_value(
         self, node: int, residuals: np.ndarray, weights: np.ndarray | None, level: float

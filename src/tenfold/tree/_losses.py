@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
+from math import exp, inf
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ _MAX_COPIES = 64  # of a row; larger whole weights are factors
 _SOFTMAX_ROWS = 4096  # at a time: their scores stay near
 _MAX_DOUBLINGS = 64  # of a score, in search of a minimum beyond it
 _PRECISION = 2.0**-20  # of the minimum
+_FAR = 64.0  # a step in a score that needs no bound
 _MIN_PROBABILITY = 2.0**-52  # of a class that has no rows, for the start
 
 
@@ -46,6 +48,8 @@ class BoostingLoss:
     prepares : whether outputs share work on the scores, see `prepare`
     guarded : whether a Newton step may raise the loss and has to be tried, see `_guarded_steps`
     convex : whether each row's loss is convex in the score
+    self_concordant : whether third derivatives are at most as large as curvatures, so that a step t
+        changes these by a factor of exp(|t|) at most; see `safe_step`
     quantiles : levels whose quantiles of residuals are the values of leaves; None: Newton steps
     link : name of the function of scores that is predicted, see `invert_link`
     """
@@ -56,6 +60,7 @@ class BoostingLoss:
     prepares = False
     guarded = False
     convex = True
+    self_concordant = False
     link = "identity"
     quantiles: tuple[float, ...] | None = None
 
@@ -146,6 +151,7 @@ class BoostedDeviance(BoostingLoss):
 
     power: float = 1.0
     link = "log"
+    self_concordant = True
 
     def gradients(
         self, y: np.ndarray, prepared: np.ndarray, k: int
@@ -171,6 +177,7 @@ class BoostedLogLoss(BoostingLoss):
     """Log-loss of two classes; y are 0 and 1."""
 
     bounded = True
+    self_concordant = True
 
     def gradients(
         self, y: np.ndarray, prepared: np.ndarray, k: int
@@ -193,6 +200,7 @@ class BoostedSoftmax(BoostingLoss):
     """Log-loss of several classes; y are class numbers."""
 
     bounded = True
+    self_concordant = True
     prepares = True
 
     def prepare(self, score: np.ndarray) -> np.ndarray:
@@ -246,6 +254,23 @@ def _find_minimum(loss: Loss, y: np.ndarray, w: np.ndarray | None) -> float:
         middle = near / 2 + far / 2
         near, far = (middle, far) if slope_sign(middle) == first else (near, middle)
     return near
+
+
+def safe_step(loss: BoostingLoss, learning_rate: float) -> float:
+    r"""The longest step in a score that lowers the loss for certain.
+
+    A step t against the slope g of a self-concordant loss (Bach 2010) with curvature h adds at most
+    :math:`h (e^t - t - 1) - |g| t`. With t the learning rate times g / h, that is
+    :math:`h (e^t - t - 1 - t^2 / \eta)`, negative up to a root that this finds, for
+    :math:`\eta \leq 1`, in steps of 1/1024. Longer Newton steps, from curvatures that are nearly 0, as
+    those of rare classes and counts, may raise the loss as much as one likes.
+    """
+    if not loss.self_concordant:
+        return inf
+    t, rate = 1.0, min(learning_rate, 1.0)
+    while t < _FAR and exp(t) - t - 1 <= t**2 / rate:
+        t += 2.0**-10
+    return t - 2.0**-10
 
 
 def invert_link(score: np.ndarray, link: str) -> np.ndarray:

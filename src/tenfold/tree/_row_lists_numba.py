@@ -12,14 +12,12 @@ from tenfold.tree._fixed_point_numba import leaf_sums, mix_bits
 from tenfold.tree._gradient_split_numba import (
     BIN,
     IS_CATEGORICAL,
-    L2,
     LEAF_UNIT_G,
     LEAF_UNIT_H,
     LOWER,
     MISSING_LEFT,
-    RATE,
     UPPER,
-    node_value,
+    leaf_value,
 )
 
 
@@ -100,8 +98,7 @@ def finish_leaf(rows, first, end, word, second, layout, limits, numbers, node, s
     """Newton step of a leaf from exact sums, added to the scores of its rows."""
     sum_g, sum_h = leaf_sums(rows, first, end, word, second, layout)
     g, h = sum_g * limits[LEAF_UNIT_G], sum_h * limits[LEAF_UNIT_H]
-    step = node_value(g, h, limits[L2], numbers[node, LOWER], numbers[node, UPPER])
-    value = limits[RATE] * step
+    value = leaf_value(g, h, limits, numbers[node, LOWER], numbers[node, UPPER])
     add_value(rows, first, end, value, score, output)
     return value
 
