@@ -15,6 +15,7 @@ from benchmarks import (
     decomposition,
     embeddings,
     encoding,
+    ensembles,
     factors,
     forests,
     gaussian_process,
@@ -46,7 +47,7 @@ from benchmarks.machine import QUIET, busy, machine
 
 GROUPS = {"speed": speed, "lasso": lasso, "glm": glm, "svc": svc, "agreement": agreement}
 GROUPS |= {"encoding": encoding, "selection": selection, "clusters": clusters, "mixtures": mixtures}
-GROUPS |= {"forests": forests, "boosting-file": boosting_file}
+GROUPS |= {"forests": forests, "ensembles": ensembles, "boosting-file": boosting_file}
 GROUPS |= {"gaussian-process": gaussian_process, "decomposition": decomposition}
 GROUPS |= {"networks": networks, "small": small, "startup": startup, "memory": memory}
 GROUPS |= {"kernels": kernels, "svm": svm, "trees": trees, "neighbors": neighbors}
