@@ -71,7 +71,7 @@ def save_by_content(self: Any, key: Any, data: Any) -> None:
     self._save_index(overloads)
 
 
-_locator: Any = caching._SourceFileBackedLocatorMixin
+_locator: Any = caching._SourceFileBackedLocatorMixin  # noqa: SLF001
 _stamp_of_file = _locator.get_source_stamp
 _locator.get_source_stamp = stamp_with_imports
 IndexDataCacheFile.save = save_by_content

@@ -39,8 +39,8 @@ from tenfold.tree._gradient_split_numba import (
     find_only_split,
     find_split,
     finish_split,
-    make_split_room,
     leaf_value,
+    make_split_room,
     node_value,
 )
 from tenfold.tree._losses import weighted_quantile

@@ -262,8 +262,8 @@ def safe_step(loss: BoostingLoss, learning_rate: float) -> float:
     A step t against the slope g of a self-concordant loss (Bach 2010) with curvature h adds at most
     :math:`h (e^t - t - 1) - |g| t`. With t the learning rate times g / h, that is
     :math:`h (e^t - t - 1 - t^2 / \eta)`, negative up to a root that this finds, for
-    :math:`\eta \leq 1`, in steps of 1/1024. Longer Newton steps, from curvatures that are nearly 0, as
-    those of rare classes and counts, may raise the loss as much as one likes.
+    :math:`\eta \leq 1`, in steps of 1/1024. Longer Newton steps, from curvatures that are nearly
+    0, as those of rare classes and counts, may raise the loss as much as one likes.
     """
     if not loss.self_concordant:
         return inf
