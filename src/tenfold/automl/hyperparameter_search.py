@@ -25,7 +25,7 @@ from tenfold.callbacks.fingerprint import digest
 
 _MIN_ROWS = 1_000  # training rows below which grids are cheap
 _MAX_SEARCHED = 2  # candidates whose settings are searched
-_PATIENCE = 10  # settings in a row without progress, after which a search ends
+_PATIENCE = 25  # settings in a row without progress, after which a search ends
 _MAX_BEHIND = 2.0  # standard deviations of the folds behind the best: not searched
 _NEARLY_BEST = 0.25  # standard deviations of the folds behind the best: of use to an ensemble
 _MAX_MEMBERS = 3  # settings that are kept for an ensemble, beside the best
