@@ -112,7 +112,9 @@ class _WholeWeights:
         self.tree.fit(X, y, sample_weight=np.rint(sample_weight * scale))
 
     def predict(self, X: Any) -> np.ndarray:
-        return self.tree.predict(X)
+        """Labels of the leaves; there are fewer of them than of rows."""
+        shares = self.tree.tree_.value[:, 0]
+        return self.tree.classes_[shares.argmax(axis=1)][self.tree.apply(X)]
 
     @property
     def classes_(self) -> Any:
