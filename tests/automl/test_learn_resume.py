@@ -64,6 +64,14 @@ def test_ctrl_c_keeps_what_is_done_and_resume_finishes_it(tmp_path, uninterrupte
     assert_same(learn(output=tmp_path, resume=True), uninterrupted)
 
 
+def test_resume_keeps_finished_models_when_the_time_is_up(tmp_path):
+    stopped = learn(output=tmp_path, watch=Interrupting(11))
+    resumed = learn(output=tmp_path, resume=True, minutes=1e-6)
+    assert [a.is_finished for a in resumed.attempts] == [True, True, True, False]
+    for a, b in zip(stopped.attempts, resumed.attempts, strict=True):
+        np.testing.assert_array_equal(a.scores[:3], b.scores[: len(a.scores)])
+
+
 def test_ctrl_c_before_anything_is_done_ends_the_study(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         learn(output=tmp_path, watch=Interrupting(1))

@@ -288,8 +288,13 @@ class CandidateRunner:
             return f"skipped: it would take about {needed:,.0f} s, and {left:.0f} s are left"
         return None
 
+    def _open_folds(self, candidate: CandidateModel, done: list[FoldResult]) -> int:
+        """How many folds are to be run yet; those that a resumed study has stored cost no time."""
+        waiting = range(len(done), self.folds.k)
+        return sum(self.store.find(candidate.key, number) is None for number in waiting)
+
     def _out_of_time(self, candidate: CandidateModel, done: list[FoldResult]) -> str | None:
-        left = self.folds.k - len(done)
+        left = self._open_folds(candidate, done)
         needed = left * float(np.mean([result.seconds for result in done]))
         is_free = candidate.key == "baseline" or not self.hurries
         if left == 0 or is_free or self.budget.allows(needed):
@@ -301,7 +306,7 @@ class CandidateRunner:
     ) -> str | None:
         """Why the remaining folds would be time wasted, or None."""
         finished = [a for a in others if a.eligible and len(a.scores) == self.folds.k]
-        left = self.folds.k - len(done)
+        left = self._open_folds(candidate, done)
         if len(done) < 2 or left == 0 or candidate.is_reference or not finished:
             return None
         needed = left * float(np.mean([result.seconds for result in done]))
