@@ -87,7 +87,8 @@ def test_the_model_of_the_course():
     assert np.exp(log_prob) == pytest.approx(0.01512)
     following = model.predict_next(x)
     assert_allclose(following, [[0.463638, 0.536362]], atol=1e-6)
-    assert_allclose(following @ model.emissionprob_, [[0.285455, 0.346364, 0.368181]], atol=1e-6)
+    emission = model.predict_next_emission(x)
+    assert_allclose(emission, [[0.285455, 0.346364, 0.368181]], atol=1e-6)
 
 
 @pytest.mark.parametrize("missing", [[], [2], [0, 6]])
@@ -121,6 +122,9 @@ def test_everything_is_a_sum_or_a_maximum_over_all_paths(missing):
     following = sum(p * model.transmat_[path[-1]] for path, p in paths.items()) / total
     assert_allclose(model.predict_next(x)[0], following)
     assert_allclose(model.predict_next(x, 3)[0], following @ model.transmat_ @ model.transmat_)
+    extended = [np.vstack([x, [[np.nan]], [[symbol]]]) for symbol in range(4)]
+    shares = np.exp(model.log_prob(extended)) / total  # of every symbol two steps later
+    assert_allclose(model.predict_next_emission([x, x[:0]], 2)[0], shares)
 
 
 def test_filter_lag_and_smoother_are_one_family():
@@ -537,5 +541,5 @@ def test_warnings_and_errors_name_the_parameters_of_the_model():
     X = np.random.default_rng(0).normal(size=(60, 2))
     with pytest.warns(ConvergenceWarning, match="n_iter=1 iterations"):
         model = GaussianHMM(2, n_iter=1, random_state=0).fit(X)
-    with pytest.raises(ValueError, match="whole number of steps"):
+    with pytest.raises(ValueError, match="whole number, 0 or more"):
         model.smooth_fixed_lag(X, lag=1.5)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.engine.atomic import atomic_path
 from tenfold.engine.chunk import Chunk
+from tenfold.sequence._hmm_data import SequenceData
 from tenfold.sequence._hmm_lanes import (
     HiddenChain,
     StepGrid,
@@ -302,6 +305,19 @@ def draw_paths(chunk: Chunk, model: HiddenChain, seed: int, n_draws: int) -> Ste
             else:
                 draw_path(alpha[low:high], model.transition, draws, path)
     return StepTable(np.ascontiguousarray(paths.T))
+
+
+def join_steps(data: SequenceData, f: Any, model: HiddenChain, into: str | Path | None) -> Any:
+    """Outputs of the steps of whole sequences below each other, in memory or in a file."""
+    values = data.rows.total(JoinSteps(f), model, None).values
+    return values if into is None else save_steps(values, into)
+
+
+def save_steps(values: np.ndarray, into: str | Path) -> np.ndarray:
+    """Outputs of steps in a `.npy` file, mapped from there."""
+    with atomic_path(Path(into)) as temporary, temporary.open("wb") as file:
+        np.save(file, values)
+    return np.load(into, mmap_mode="r")
 
 
 __all__ = ["HiddenChain", "check_labels"]

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tenfold.engine.atomic import atomic_path
 from tenfold.sequence._hmm_data import SequenceData
-from tenfold.sequence._hmm_lanes import HiddenChain
 from tenfold.sequence._hmm_messages import in_form, log_backward_messages, log_forward_messages
 from tenfold.sequence._hmm_passes import (
-    JoinSteps,
     choose_states,
     decode_steps,
     density_steps,
@@ -21,13 +18,17 @@ from tenfold.sequence._hmm_passes import (
     filter_last_steps,
     filter_steps,
     find_paths,
+    join_steps,
     lag_chunk,
     list_best_paths,
     pair_chunk,
+    save_steps,
     score_sequences,
     smooth_steps,
 )
 from tenfold.sequence._hmm_pieces import find_edge_states, send_messages
+from tenfold.sequence._sequence_lengths import check_whole
+from tenfold.sequence._text_generation import make_seeds
 
 
 class TrainingMonitor(NamedTuple):
@@ -161,8 +162,7 @@ class HMMQueries:
         lag : int
             0 is filtering; the length of the sequence is smoothing.
         """
-        if not isinstance(lag, Integral) or lag < 0:
-            raise ValueError(f"lag={lag}: give a whole number of steps, 0 or more")
+        lag = check_whole("lag", lag, least=0)
         return self._ask(X, lengths, lag_chunk, lag, entries=4).values
 
     def forward(self, X: Any, form: str = "log") -> Any:
@@ -333,18 +333,15 @@ class HMMQueries:
             The paths of all sequences beside each other; -1 where there are fewer. Of one
             sequence: (n_found, n_steps).
         """
-        if n_paths < 1:
-            raise ValueError(f"n_paths={n_paths}: give at least 1")
-        scores, states = self._ask(
-            X, lengths, list_best_paths, int(n_paths), entries=2 * n_paths + 2
-        )
+        n_paths = check_whole("n_paths", n_paths)
+        scores, states = self._ask(X, lengths, list_best_paths, n_paths, entries=2 * n_paths + 2)
         if len(scores) == 1:
             found = int(np.isfinite(scores[0]).sum())
             return scores[0, :found], np.ascontiguousarray(states.T[:found])
         return scores, np.ascontiguousarray(states.T)
 
     def sample_paths(
-        self, X: Any, n_draws: int = 1, lengths: Any = None, *, random_state: int = 0
+        self, X: Any, n_draws: int = 1, lengths: Any = None, *, random_state: Any = 0
     ) -> np.ndarray:
         """Paths drawn from the posterior p(s | x), (n_draws, n_steps).
 
@@ -354,10 +351,13 @@ class HMMQueries:
             The sequences.
         n_draws : int
             Number of paths of each sequence.
-        random_state : int
+        random_state : int, generator or None
             Seed.
         """
-        paths = self._ask(X, lengths, draw_paths, int(random_state), n_draws, entries=4)
+        n_draws, seed = check_whole("n_draws", n_draws), random_state
+        if not isinstance(seed, Integral):
+            seed = make_seeds(seed).generate_state(1)[0]
+        paths = self._ask(X, lengths, draw_paths, int(seed), n_draws, entries=4)
         return paths.values.T
 
     def predict_next(self, X: Any, steps: int = 1, lengths: Any = None) -> np.ndarray:
@@ -374,15 +374,33 @@ class HMMQueries:
         -------
         (n_sequences, n_components) array
         """
-        if steps < 1:
-            raise ValueError(f"steps={steps}: give at least 1")
-        model = self._hidden_chain()
+        steps, model = check_whole("steps", steps), self._hidden_chain()
         data, found = self._ask_pieces(X, lengths, filter_last_steps)
         power = np.linalg.matrix_power(model.transition, steps)
         short = np.linalg.matrix_power(model.transition, steps - 1)  # nothing seen yet
         result = np.tile(model.start @ short, (len(data.offsets) - 1, 1))
         result[np.diff(data.offsets) > 0] = found.values @ power
         return result
+
+    def predict_next_emission(self, X: Any, steps: int = 1, lengths: Any = None) -> np.ndarray:
+        """Expected emission some steps after the end of each sequence.
+
+        Of a `CategoricalHMM`, the probability of each symbol; of a `MultinomialHMM`, counts of as
+        many trials as `sample` draws; of other models, the mean of each column.
+
+        Parameters
+        ----------
+        X, lengths : as for `fit`
+            The sequences.
+        steps : int
+            Number of steps.
+
+        Returns
+        -------
+        (n_sequences, n_features) array
+        """
+        states = self.predict_next(X, steps, lengths)
+        return states @ np.asarray(self._emission_means(), np.float64)
 
     def get_stationary_distribution(self) -> np.ndarray:
         """The distribution of the states in the long run."""
@@ -399,18 +417,17 @@ class HMMQueries:
         ----------
         n_samples : int
             Number of steps.
-        random_state : int, optional
+        random_state : int, generator or None
             Seed; by default `self.random_state`.
         currstate : int, optional
             State of the first step, instead of a draw.
         """
         model = self._hidden_chain()
-        if n_samples < 1:
-            raise ValueError(f"n_samples={n_samples}: give at least 1")
+        n_samples = check_whole("n_samples", n_samples)
         if currstate is not None and not 0 <= currstate < len(model.start):
             raise ValueError(f"currstate={currstate}: give 0 to {len(model.start) - 1}")
         seed = self.random_state if random_state is None else random_state
-        rng = np.random.default_rng(seed if isinstance(seed, int | np.integer) else None)
+        rng = np.random.default_rng(make_seeds(seed))
         states = np.empty(n_samples, np.int64)
         rows = np.cumsum(np.vstack([model.transition, model.start]), axis=1)
         state = len(model.start)  # the row of the start
@@ -455,16 +472,3 @@ class HMMQueries:
         free = np.count_nonzero(model.transition > 0) - K
         rows_tied = isinstance(self.transitions, str) and self.transitions == "tied"
         return (K - 1) + (K - 1 if rows_tied else free) + self._n_emission_parameters()
-
-
-def join_steps(data: SequenceData, f: Any, model: HiddenChain, into: str | Path | None) -> Any:
-    """Outputs of the steps of whole sequences below each other, in memory or in a file."""
-    values = data.rows.total(JoinSteps(f), model, None).values
-    return values if into is None else save_steps(values, into)
-
-
-def save_steps(values: np.ndarray, into: str | Path) -> np.ndarray:
-    """Outputs of steps in a `.npy` file, mapped from there."""
-    with atomic_path(Path(into)) as temporary, temporary.open("wb") as file:
-        np.save(file, values)
-    return np.load(into, mmap_mode="r")

@@ -1,7 +1,8 @@
-"""Lengths of sequences whose steps lie below each other."""
+"""Lengths of sequences whose steps lie below each other, and other numbers of steps."""
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -33,3 +34,17 @@ def check_lengths(lengths: Any, n_steps: int) -> np.ndarray:
             f"{int(given.sum())}: give the length of each sequence"
         )
     return offsets_from_lengths(given)
+
+
+def check_whole(name: str, value: Any, least: int = 1) -> int:
+    """Return a whole number that is at least `least`.
+
+    Examples
+    --------
+    >>> check_whole("lag", -1, least=0)
+    Traceback (most recent call last):
+    ValueError: lag=-1: give a whole number, 0 or more
+    """
+    if not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name}={value!r}: give a whole number, {least} or more")
+    return int(value)

@@ -177,5 +177,8 @@ class CategoricalHMM(BaseHMM):
         table = np.cumsum(self.emissionprob_[state])
         return np.searchsorted(table, rng.random(n) * table[-1], side="right")[:, None]
 
+    def _emission_means(self) -> Any:
+        return self.emissionprob_
+
     def _n_emission_parameters(self) -> int:
         return int(np.prod(np.shape(self.emissionprob_))) - len(self.emissionprob_)

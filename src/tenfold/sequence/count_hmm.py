@@ -126,6 +126,9 @@ class PoissonHMM(BaseHMM):
         rates = np.asarray(self.lambdas_, float)[state]
         return rng.poisson(rates, (n, len(rates)))
 
+    def _emission_means(self) -> Any:
+        return self.lambdas_
+
     def _n_emission_parameters(self) -> int:
         return int(np.size(self.lambdas_))
 
@@ -241,6 +244,10 @@ class MultinomialHMM(BaseHMM):
         shares = np.asarray(self.emissionprob_, float)[state]
         draws = np.resize(np.asarray(total), n)
         return np.array([rng.multinomial(each, shares) for each in draws]).reshape(n, len(shares))
+
+    def _emission_means(self) -> Any:
+        total = getattr(self, "mean_total_", 1.0) if self.n_trials is None else self.n_trials
+        return np.mean(total) * np.asarray(self.emissionprob_, float)
 
     def _n_emission_parameters(self) -> int:
         return int(np.size(self.emissionprob_)) - len(self.emissionprob_)

@@ -139,6 +139,15 @@ class HMM(BaseHMM):
         drawn = draw_rows(self.densities_[state], n, rng)
         return drawn if drawn.ndim == 2 else drawn[:, None]
 
+    def _emission_means(self) -> np.ndarray:
+        missing = [density for density in self.densities_ if not hasattr(density, "mean")]
+        if missing:
+            raise AttributeError(
+                f"{type(missing[0]).__name__} has no mean: give it an attribute `mean`, or "
+                "combine the densities of the states by the probabilities of `predict_next`"
+            )
+        return np.array([np.ravel(density.mean) for density in self.densities_])
+
     def _n_emission_parameters(self) -> int:
         missing = [density for density in self.densities_ if not hasattr(density, "n_parameters")]
         if missing:

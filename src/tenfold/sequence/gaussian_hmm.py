@@ -189,6 +189,9 @@ class GaussianHMM(BaseHMM):
         factor = np.linalg.cholesky(self.covars_[state])
         return mean + rng.normal(size=(n, len(mean))) @ factor.T
 
+    def _emission_means(self) -> Any:
+        return self.means_
+
     def _n_emission_parameters(self) -> int:
         K, p = np.shape(self.means_)
         return K * p + n_covariance_parameters(self.covariance_type, K, p)

@@ -246,6 +246,9 @@ class GMMHMM(BaseHMM):
             scaled = noise * (deviations if deviations.ndim == 2 else deviations[:, None])
         return emission.gaussians.means[chosen] + scaled
 
+    def _emission_means(self) -> Any:
+        return np.einsum("km,kmp->kp", self.weights_, self.means_)
+
     def _n_emission_parameters(self) -> int:
         K, M, p = np.shape(self.means_)
         shapes = n_covariance_parameters(self._kind, K * M, p)

@@ -18,6 +18,7 @@ from tenfold.sequence._hmm_base import check_increase
 from tenfold.sequence._hmm_data import open_sequences
 from tenfold.sequence._hmm_lanes import refuse_infinity
 from tenfold.sequence._hmm_passes import StepTable
+from tenfold.sequence._sequence_lengths import check_whole
 from tenfold.sequence._state_space import (
     StateSpaceParameters,
     check_matrix,
@@ -27,6 +28,7 @@ from tenfold.sequence._state_space import (
     run_messages,
     sum_moments,
 )
+from tenfold.sequence._text_generation import make_seeds
 
 _LETTERS = {"A": "transition_matrix", "C": "observation_matrix", "Q": "transition_covariance"}
 _LETTERS |= {"R": "observation_covariance", "m": "initial_mean", "P": "initial_covariance"}
@@ -305,8 +307,7 @@ class KalmanFilter(Estimator):
             rows = self._open(X, lengths)
             space = self._space(rows.n_features)
             table = rows.total(_state_table, space, smoothed).values
-        d = len(space.m)
-        return table[:, :d], table[:, d:].reshape(-1, d, d)
+        return _split_moments(table, len(space.m))
 
     def log_prob(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Log-density of each sequence.
@@ -345,9 +346,16 @@ class KalmanFilter(Estimator):
         means : (steps, p) array
         covariances : (steps, p, p) array
         """
-        means, covariances = self.filter(X)
-        space = self._space(np.shape(X)[1])
-        m, P = means[-1], covariances[-1]
+        steps = check_whole("steps", steps)
+        with self._work_context():
+            rows = self._open(X, None)
+            if rows.n_rows != 1:
+                raise ValueError(
+                    f"there are {rows.n_rows} sequences: predict the next steps of one at a time"
+                )
+            space = self._space(rows.n_features)
+            m, P = _split_moments(rows.total(_state_table, space, False).values[-1:], len(space.m))
+        m, P = m[0], P[0]
         found = []
         for _ in range(steps):
             m, P = space.A @ m, space.A @ P @ space.A.T + space.Q
@@ -361,13 +369,15 @@ class KalmanFilter(Estimator):
         ----------
         n_samples : int
             Number of steps.
-        random_state : int, optional
-            Seed.
+        random_state : int, generator or None
+            Seed; by default `self.random_state`.
         """
+        n_samples = check_whole("n_samples", n_samples)
         p = len(self.observation_matrix_ if hasattr(self, "observation_matrix_") else
                 np.atleast_2d(self.observation_matrix))  # fmt: skip
         A, C, Q, R, m, P = self._space(p)
-        rng = np.random.default_rng(random_state)
+        seed = self.random_state if random_state is None else random_state
+        rng = np.random.default_rng(make_seeds(seed))
         states = np.empty((n_samples, len(m)))
         for t in range(n_samples):
             mean, covariance = (m, P) if t == 0 else (A @ states[t - 1], Q)
@@ -383,6 +393,11 @@ def _state_table(chunk: Chunk, space: StateSpaceParameters, smoothed: bool) -> S
         means, covariances, _, _ = run_messages(X, space, smoothed=smoothed)
         parts.append(np.hstack([means, covariances.reshape(len(means), -1)]))
     return StepTable(np.concatenate(parts))
+
+
+def _split_moments(table: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Means and covariances of the states of steps."""
+    return table[:, :d], table[:, d:].reshape(-1, d, d)
 
 
 def _score_chunk(chunk: Chunk, space: StateSpaceParameters) -> np.ndarray:

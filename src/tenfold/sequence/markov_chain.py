@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval
 from tenfold.base.save_mixin import SaveMixin
+from tenfold.sequence._sequence_lengths import check_whole
 from tenfold.sequence._text_generation import make_seeds
 from tenfold.sequence._transition_counts import (
     TransitionCounts,
@@ -223,8 +224,7 @@ class MarkovChain(SaveMixin, BaseEstimator):
         """
         check_is_fitted(self)
         for name, value in (("n_steps", n_steps), ("n_sequences", n_sequences)):
-            if not isinstance(value, Integral) or value < 0:
-                raise ValueError(f"{name}={value!r}: give a whole number, 0 or more")
+            check_whole(name, value, least=0)
         first = np.cumsum(self.start_prob_)
         rows = np.cumsum(self.transition_matrix_, axis=1)
         sequences = []
