@@ -53,7 +53,7 @@ found = {
     "HillClimbing": HillClimbing().fit(rows).network_.graph_,
     "ExactSearch": ExactSearch(max_parents=3).fit(rows).network_.graph_,
 }
-fig, axes = plt.subplots(1, 4, figsize=(13, 3.6), layout="constrained")
+fig, axes = plt.subplots(1, 4, figsize=(13, 5), layout="constrained")
 for ax, (name, graph) in zip(axes, found.items(), strict=True):
     directed_graph(graph, ax=ax)
     edges = {frozenset(arc) for arc in graph.arcs}

@@ -33,8 +33,16 @@ for ax, table, title in (
     (axes[1], filtered, "filter: steps so far"),
     (axes[2], smoothed, "smoother: all steps"),
 ):
-    ax.stackplot(range(160), table.T, colors=[palette_color(k) for k in range(3)], alpha=0.8)
-    ax.set(ylabel=title, ylim=(0, 1))
+    ax.stackplot(
+        range(160),
+        table.T,
+        colors=[palette_color(k) for k in range(3)],
+        labels=[f"position {k}" for k in range(3)],
+        alpha=0.8,
+    )
+    ax.set(ylabel="probability", ylim=(0, 1))
+    ax.set_title(title, fontsize=9, loc="left")
+axes[1].legend(frameon=False, ncols=3, loc="lower right", bbox_to_anchor=(1, 0.95), fontsize=9)
 axes[3].step(range(160), states, color="black", where="mid", label="position")
 axes[3].step(range(160), path + 0.08, color=palette_color(3), where="mid", label="best path")
 axes[3].legend(frameon=False, ncols=2, loc="upper left")

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from tenfold.plot.style import MUTED_COLOR, TEXT_COLOR, get_axes, palette_color
+
+_MARGIN = 0.25  # on each side, as a share of the width of all nodes
+_CLEARANCE = 19.0  # points from the center of a node, whose radius is 15, to arcs that pass it
+_CURVATURES = (0.0, *(side * k / 10 for k in range(1, 8) for side in (1, -1)))  # gentle ones first
 
 
 def directed_graph(
@@ -46,13 +52,15 @@ def directed_graph(
     graph = getattr(graph, "graph_", graph)
     known, ax = list(known), get_axes(ax)
     places = place_nodes(graph) if positions is None else positions
-    for tail, head in graph.arcs:
+    curvatures = curve_arcs(graph.arcs, points_on_paper(places, ax))
+    for (tail, head), curvature in curvatures.items():
         ax.annotate(
             "",
             xy=places[head],
             xytext=places[tail],
             arrowprops={
                 "arrowstyle": "-|>", "color": MUTED_COLOR, "shrinkA": 16, "shrinkB": 16,
+                "connectionstyle": f"arc3,rad={curvature}",
             },
         )  # fmt: skip
     for node, place in places.items():
@@ -68,7 +76,8 @@ def directed_graph(
         ax.text(*place, str(node), ha="center", va="center", zorder=3, color=TEXT_COLOR, fontsize=8)
     if separate is not None:
         ax.set_title(describe_separation(graph, separate, known))
-    ax.margins(0.25)
+    ax.margins(_MARGIN)
+    ax.autoscale_view()  # now: a layout asks where the names are before it is drawn
     ax.set_axis_off()
     return ax
 
@@ -99,3 +108,42 @@ def place_nodes(graph: Any) -> dict[str, tuple[float, float]]:
             shift = 0.15 * (depth % 2)
             places[node] = (at - (len(nodes) - 1) / 2 + shift, -float(depth))
     return places
+
+
+def points_on_paper(
+    places: dict[str, tuple[float, float]], ax: Any
+) -> dict[str, tuple[float, float]]:
+    """Where nodes will be in the axes, in points."""
+    if not places:
+        return {}
+    xy = np.array(list(places.values()), float)
+    span = np.ptp(xy, axis=0)
+    box = ax.get_window_extent()
+    size = np.array([box.width, box.height]) * 72 / ax.figure.dpi
+    scale = size / np.where(span > 0, span * (1 + 2 * _MARGIN), 1.0)
+    return {node: (float(x), float(y)) for node, (x, y) in zip(places, xy * scale, strict=True)}
+
+
+def curve_arcs(
+    arcs: Iterable[tuple[str, str]], points: dict[str, tuple[float, float]]
+) -> dict[tuple[str, str], float]:
+    """How much each arc is curved, to pass the nodes that it has nothing to do with.
+
+    0 is straight; a curvature is the height of the control point, as a share of the length. The
+    least that passes all nodes, or the one that keeps farthest away.
+    """
+    curvatures = {}
+    t = np.linspace(0, 1, 33)[:, None]
+    for tail, head in arcs:
+        a, b = np.array(points[tail]), np.array(points[head])
+        others = np.array([xy for node, xy in points.items() if node not in (tail, head)])
+        across = np.array([b[1] - a[1], a[0] - b[0]])
+        best, room = 0.0, -1.0
+        for curvature in _CURVATURES:
+            control = (a + b) / 2 + curvature * across
+            curve = (1 - t) ** 2 * a + 2 * t * (1 - t) * control + t**2 * b
+            away = np.linalg.norm(curve[:, None] - others, axis=2) if len(others) else [np.inf]
+            if room < _CLEARANCE and np.min(away) > room:
+                best, room = curvature, float(np.min(away))
+        curvatures[tail, head] = best
+    return curvatures
