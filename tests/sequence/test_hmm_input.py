@@ -1,5 +1,7 @@
 """Sequences, weights, labels and parameters that hidden Markov models refuse, and why."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -134,3 +136,16 @@ def test_sparse_and_huge_steps_are_refused_with_a_cure():
         GaussianHMM(2).fit(scipy.sparse.csr_array(X))
     with pytest.raises(ValueError, match="squares overflow: divide the columns"):
         GaussianHMM(2).fit(X * 1e200)
+
+
+def test_parameters_that_are_set_and_then_lost_are_named():
+    model = GaussianHMM(2, random_state=0, tol=1e6)
+    model.startprob_, model.covars_ = np.array([0.5, 0.5]), np.ones((2, 2))
+    with pytest.warns(UserWarning, match=r"startprob_, covars_ will be .*init_params='tm' begins"):
+        model.fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X)  # what a fit has learned may be learned again
+        given = GaussianHMM(2, init_params="tm", random_state=0, tol=1e6)
+        given.startprob_, given.covars_ = np.array([0.5, 0.5]), np.ones((2, 2))
+        given.fit(X)

@@ -37,6 +37,10 @@ _ROUNDING = 1e-9  # share of the log-likelihood by which rounding may lower it
 _MAX_ENTRY = 1e150  # of a step
 _SUM_TOLERANCE = 1e-5  # by which the sum of given probabilities may differ from one
 
+# What the letters of `params` and `init_params` stand for.
+_LETTERS = {"s": "startprob_", "t": "transmat_", "m": "means_", "c": "covars_", "d": "densities_"}
+_LETTERS |= {"e": "emissionprob_", "l": "lambdas_", "w": "weights_"}
+
 HMM_CONSTRAINTS: dict[str, Any] = {
     "n_components": [Interval(Integral, 1, None, closed="left")],
     "startprob_prior": ["array-like", Interval(Real, 0, None, closed="left")],
@@ -118,6 +122,7 @@ class BaseHMM(Estimator, HMMQueries):
         """
         self._validate_params()
         self._check_letters()
+        self._warn_overwritten()
         with self._work_context():
             data = self._open_data(X, lengths, labels, sample_weight, reset=True)
             record_data(data.rows.source, data.rows.engine)
@@ -149,6 +154,20 @@ class BaseHMM(Estimator, HMMQueries):
                     f"{name}={getattr(self, name)!r}: {min(strange)!r} is none of the "
                     f"letters {known!r} (s: starts, t: transitions, others: emissions)"
                 )
+
+    def _warn_overwritten(self) -> None:
+        """Say that parameters which were set by hand, not by a fit, will be lost."""
+        own = {"covars_" if name == "_covars" else name for name in vars(self)}
+        lost = [letter for letter in self.init_params if _LETTERS[letter] in own]
+        if lost and "history_" not in own:
+            names = ", ".join(_LETTERS[letter] for letter in lost)
+            rest = "".join(letter for letter in self.init_params if letter not in lost)
+            warnings.warn(
+                f"{type(self).__name__}: {names} will be overwritten by initial values from the "
+                f"steps; init_params={rest!r} begins with what is set",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _train(self, data: SequenceData, rng: np.random.Generator) -> TrainingRun:
         """EM, or Viterbi training, from one initialization."""
