@@ -1,5 +1,6 @@
 """Structures learned from rows: all trees, all graphs of three variables."""
 
+import warnings
 from itertools import combinations, product
 
 import numpy as np
@@ -113,3 +114,15 @@ def test_bad_input_is_refused_in_words():
         ChowLiu().fit({"a": [0, None], "b": [0, 1]})
     with pytest.raises(ValueError, match="none of the variables"):
         ChowLiu(root="z").fit({"a": [0, 1], "b": [0, 1]})
+
+
+def test_measured_numbers_are_no_states():
+    measured = np.random.default_rng(0).normal(size=(50, 2))
+    with pytest.warns(UserWarning, match=r"'b' has 50 different numbers.* cut them into"):
+        HillClimbing().fit({"a": np.arange(50) % 2, "b": measured[:, 0]})
+    with pytest.warns(UserWarning, match=r"'x0' has 50 different numbers \(1 more like it\)"):
+        BayesianNetwork("x0 -> x1").fit(measured)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        HillClimbing().fit({"a": np.arange(50) % 2, "b": np.arange(50.0)})
+        HillClimbing().fit({"a": np.arange(50) % 2, "b": np.round(measured[:, 0]) / 2})

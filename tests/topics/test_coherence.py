@@ -179,3 +179,11 @@ def test_diversity_of_lists_of_words_is_that_of_their_weights():
     weights, names = np.random.default_rng(0).random((4, 12)), list("abcdefghijkl")
     for n in (1, 5, 12):
         assert topic_diversity(top_words(weights, names, 12), n) == topic_diversity(weights, n)
+
+
+def test_words_may_be_named_by_a_vocabulary():
+    columns = {"stock": 1, "cat": 0, "the": 2}
+    assert top_words([[5.0, 1.0, 4.0]], columns, n=2) == [["cat", "the"]]
+    assert seed_topics([["the"]], columns, 1, prior=0, weight=3).tolist() == [[0, 0, 3]]
+    with pytest.raises(ValueError, match=r"no words of the documents: \['dog'\]"):
+        seed_topics([["dog"]], columns, 1)

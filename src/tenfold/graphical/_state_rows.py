@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -37,6 +38,7 @@ from tenfold.io.table import EncodedSource, TableSource
 from tenfold.io.table_opener import TableOptions, read_table
 
 _MAX_STATES = 2**15 - 1
+_MANY_NUMBERS = 30  # of different values, beyond which fractional ones look measured
 
 States = dict[str, tuple[Any, ...]]
 
@@ -238,6 +240,26 @@ def check_states(states: States) -> None:
                 "states: cut numbers into intervals (sklearn's KBinsDiscretizer), leave "
                 "identifiers out"
             )
+    _warn_measured(states)
+
+
+def _warn_measured(states: States) -> None:
+    """Say that columns look like measurements, of which each would be a state."""
+    measured = [
+        name
+        for name, values in states.items()
+        if len(values) > _MANY_NUMBERS
+        and any(isinstance(v, float) and not v.is_integer() for v in values)
+    ]
+    if measured:
+        also = f" ({len(measured) - 1} more like it)" if len(measured) > 1 else ""
+        warnings.warn(
+            f"{measured[0]!r} has {len(states[measured[0]]):,} different numbers{also}, and each "
+            "is a state of its own: cut them into intervals (sklearn's KBinsDiscretizer), or learn "
+            "linear dependencies (LinearGaussianBayesianNetwork, PC with partial correlations)",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _from_numbers(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 
 def word_names(names: Any) -> np.ndarray:
-    """Names of the columns: of a fitted `WordCounts`, or a list of them."""
+    """Names of the columns: of a fitted `WordCounts`, its `vocabulary_`, or a list of them."""
     if hasattr(names, "get_feature_names_out"):
         return np.asarray(names.get_feature_names_out(), object)
+    if isinstance(names, Mapping):  # words and their columns
+        names = sorted(names, key=names.__getitem__)
     return np.asarray(names, object)
 
 
@@ -59,7 +61,7 @@ def top_words(
     model : fitted model, or (n_topics, n_words) array
         `LatentDirichletAllocation`, `TopicMixture`, or any model whose `components_` are weights
         of words.
-    names : fitted `WordCounts`, or list of str, optional
+    names : fitted `WordCounts`, its `vocabulary_`, or list of str, optional
         The words of the columns; not needed for a model that was fitted to a table of named ones.
     n : int
         Words for each topic.
@@ -149,7 +151,7 @@ def seed_topics(
     ----------
     seeds : list of lists of str
         Words of the first topics; the topics after them are free.
-    names : fitted `WordCounts`, or list of str
+    names : fitted `WordCounts`, its `vocabulary_`, or list of str
         The words of the columns.
     n_components : int
         Number of topics.
