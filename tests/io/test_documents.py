@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -302,3 +303,8 @@ def test_documents_longer_than_a_block_of_the_reader_arrive_whole_and_once(tmp_p
     with file.open("w", newline="") as out:
         csv.writer(out).writerows([["text"], *([document] for document in documents)])
     assert list(Documents(file, "text")) == documents
+
+
+def test_a_table_is_no_file():
+    with pytest.raises(TypeError, match=r"give its column, table\['text'\]"):
+        Documents(pd.DataFrame({"text": ["a b"]}), "text")

@@ -6,6 +6,7 @@ from math import exp, log
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -391,3 +392,14 @@ def test_ngrams_too_long_for_a_key_are_counted_alike() -> None:
     short, long = NgramCounts.of(rows), NgramCounts.of(rows * np.uint32(2**20))
     np.testing.assert_array_equal(long.ngrams, short.ngrams * np.uint32(2**20))
     np.testing.assert_array_equal(long.counts, short.counts)
+
+
+def test_a_column_on_a_cluster_is_counted_partition_by_partition():
+    frames = pytest.importorskip("dask.dataframe")
+    texts = [f"the cat {i % 7} sat on {i % 5}" for i in range(60)]
+    column = frames.from_pandas(pd.DataFrame({"text": texts}), npartitions=3)["text"]
+    found, expected = NGramModel(2).fit(column), NGramModel(2).fit(texts)
+    assert found.symbols_ == expected.symbols_
+    assert_array_equal(found.log_prob(texts[:5]), expected.log_prob(texts[:5]))
+    with pytest.raises(TypeError, match="give one column"):
+        NGramModel(2).fit(column.to_frame())

@@ -43,6 +43,10 @@ class Documents:
     """
 
     def __init__(self, where: Any, column: str) -> None:
+        if hasattr(where, "columns"):
+            raise TypeError(
+                f"a table is no file: give its column, table[{column!r}], instead of Documents"
+            )
         self.where, self.column = where, column
         self.kind, self.paths = resolve_files(where)
         for path in self.paths:

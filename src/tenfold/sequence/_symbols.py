@@ -35,13 +35,19 @@ def iterate_documents(documents: Any, *, lines: bool = True) -> Iterable[Any]:
         if len(documents) < _MAX_PATH_CHARACTERS and "\n" not in documents:
             _refuse_path(documents)
         return [documents]
-    is_table = hasattr(documents, "columns") or isinstance(documents, Mapping)
+    is_table = has_columns(documents)
     if is_table or not isinstance(documents, Iterable):
         raise TypeError(
             f"documents are a list of texts, one text or a path, not {type(documents).__name__}"
             + ": give one column of it" * is_table
         )
     return documents
+
+
+def has_columns(data: Any) -> bool:
+    """Whether data are a table; a Dask series, whose `columns` are its name, is none."""
+    is_frame = hasattr(data, "columns") and getattr(data, "ndim", 2) != 1
+    return is_frame or isinstance(data, Mapping)
 
 
 def _refuse_path(text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from tenfold.engine.context import current_engine
 from tenfold.engine.rows import Rows
 from tenfold.io.sequences import Ragged, SequenceSource, from_sequences
 from tenfold.sequence._sequence_lengths import check_lengths
-from tenfold.sequence._symbols import sort_symbols
+from tenfold.sequence._symbols import has_columns, sort_symbols
 
 _PIECE_STEPS = 65_536  # of a long sequence, so that several threads or workers read it
 
@@ -144,7 +144,7 @@ def refuse_repeated(states: list[Any]) -> None:
 
 def _split(X: Any, lengths: Any) -> list[list[Any]]:
     """Sequences of states in lists."""
-    is_table = hasattr(X, "columns") or isinstance(X, Mapping)
+    is_table = has_columns(X)
     if is_table or not isinstance(X, Iterable):
         raise TypeError(
             f"sequences of states are a list of lists, not {type(X).__name__}"
