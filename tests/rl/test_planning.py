@@ -1,5 +1,6 @@
 """Planning against closed forms, brute force over all policies, and linear programs."""
 
+import warnings
 from itertools import islice, product
 
 import numpy as np
@@ -342,3 +343,77 @@ def test_a_common_error_of_all_values_goes_at_once():
     plan = ValueIteration(0.999).fit(mdp)
     assert plan.n_iter_ < 200
     np.testing.assert_allclose(plan.values_, PolicyIteration(0.999).fit(mdp).values_, atol=1e-6)
+
+
+def test_sweeps_go_on_alone_where_relaxation_leads_astray(monkeypatch):
+    def go_astray(_rows, values, factor, *_):
+        values += np.arange(len(values))
+        return 1, factor
+
+    monkeypatch.setattr(value_iteration.parts, "relax", go_astray)
+    mdp = maze(8, 8, slip=0.2)
+    plan = ValueIteration(0.9).fit(mdp)
+    assert plan.converged_
+    np.testing.assert_allclose(plan.values_, PolicyIteration(0.9).fit(mdp).values_, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [2, 40])
+def test_a_discount_that_is_nearly_one(size):
+    """Whoever stays is paid for ever; a way out of a costly stay is not taken for a dead end."""
+    P = np.zeros((size, 2, size))
+    P[:, 0] = np.eye(size)
+    P[:, 1] = np.roll(np.eye(size), 1, axis=1)
+    rewards = np.full((size, 2), -1.0)
+    rewards[0, 0] = 1e-12
+    discount = 1 - 1e-13
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # rounding is not certified
+        plan = ValueIteration(discount).fit(MDP(P, rewards))
+    np.testing.assert_allclose(plan.values_, 10 - np.arange(size, 0, -1) % size, atol=0.02)
+    assert plan.policy_.tolist() == [0] + [1] * (size - 1)
+
+
+def test_actions_beside_those_of_a_full_lane():
+    """Any number of actions, some of which are missing or lead to the same states."""
+    rng = np.random.default_rng(0)
+    for k in range(1, 14):
+        P = rng.dirichlet(np.full(7, 0.3), size=(7, k))
+        P[P < 0.05] = 0
+        P /= P.sum(axis=2, keepdims=True)
+        rewards = np.where(rng.random((7, k)) < 0.3, -np.inf, rng.normal(size=(7, k)))
+        rewards[:, k // 2] = 0.0
+        mdp = MDP(P, rewards, terminal=[6])
+        plan = ValueIteration(0.9, tol=1e-10).fit(mdp)
+        exact = PolicyIteration(0.9).fit(mdp)
+        np.testing.assert_allclose(plan.values_, exact.values_, atol=1e-9)
+        np.testing.assert_array_equal(plan.policy_, exact.policy_)
+
+
+def test_small_parts_that_are_hardly_ever_left():
+    """Sweeps to and fro would need some 200,000."""
+    rng, size, n = np.random.default_rng(0), 20, 100
+    P, base = np.zeros((n, 2, n)), np.arange(n) // size * size
+    for s, a in product(range(n), range(2)):
+        P[s, a, base[s] : base[s] + size] = rng.dirichlet(np.ones(size))
+    P[:, 1, 0] += 1e-6
+    mdp = MDP(P / P.sum(axis=2, keepdims=True), rng.normal(size=(n, 2)))
+    plan = ValueIteration(0.9999).fit(mdp)
+    assert plan.converged_
+    assert plan.n_iter_ < 500
+    np.testing.assert_allclose(plan.values_, PolicyIteration(0.9999).fit(mdp).values_, atol=1e-6)
+
+
+def test_over_relaxed_sweeps_and_shifts_do_not_lead_astray():
+    """Two groups of states, which are left for each other at times; both means diverge here."""
+    rng, n, k = np.random.default_rng(48), 90, 4
+    P, s = np.zeros((n, k, n)), np.arange(n)
+    for a in range(k):
+        leave = 10 ** -rng.uniform(0.5, 5)
+        leave = np.where(s < n // 2, leave, min(1, leave * rng.uniform(0.01, 100)))
+        here, there = rng.integers(0, n // 2, (2, n))
+        P[s, a, np.where(s < n // 2, here, n - 1 - here)] += 1 - leave
+        P[s, a, np.where(s < n // 2, n - 1 - there, there)] += leave
+    mdp = MDP(P, rng.normal(size=(n, k)) * 10.0 ** rng.integers(-2, 3, (n, 1)))
+    plan = ValueIteration(0.999, max_iter=1000).fit(mdp)
+    assert plan.converged_
+    np.testing.assert_allclose(plan.values_, PolicyIteration(0.999).fit(mdp).values_, atol=2e-6)

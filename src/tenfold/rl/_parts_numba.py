@@ -70,42 +70,51 @@ def sort_by_number(numbers, most):
 
 
 @njit(cache=True, nogil=True)
-def depths(starts, after, weight, policy, states):
+def depths(starts, after, weight, policy, states, place):
     """Steps from each of the states to where the policy leads, along the likeliest ones.
 
     A state at which such a walk leaves the states, ends, or comes back to itself has depth 0. Also
-    returns one more than the largest depth.
+    returns one more than the largest depth. `place` holds -1 for all states of the process, before
+    and afterwards.
     """
-    n, groups = len(policy), (len(starts) - 1) // len(policy)
-    main, depth = np.full(n, -1, np.int32), np.full(n, -2, np.int32)  # -2 outside, -1 not yet known
-    for s in states:
-        depth[s], likeliest, lane = -1, 0.0, policy[s] % LANES
+    n, groups = len(states), (len(starts) - 1) // len(policy)
+    main, depth = np.full(n, -1, np.int32), np.full(n, -1, np.int32)  # not yet known
+    for i in range(n):
+        place[states[i]] = i
+    for i in range(n):
+        s = states[i]
+        likeliest, lane = 0.0, policy[s] % LANES
         group = s * groups + policy[s] // LANES
         for e in range(starts[group], starts[group + 1]):
             if weight[e, lane] > likeliest:
-                likeliest, main[s] = weight[e, lane], after[e]
-    walk, most = np.empty(len(states), np.int32), 0
-    for state in states:
-        s, m = state, 0
-        while s >= 0 and depth[s] == -1:
-            walk[m], depth[s] = s, -3  # on the way
+                likeliest, main[i] = weight[e, lane], place[after[e]]
+    for i in range(n):
+        place[states[i]] = -1
+    walk, most = np.empty(n, np.int32), 0
+    for first in range(n):
+        i, m = first, 0
+        while i >= 0 and depth[i] == -1:
+            walk[m], depth[i] = i, -2  # on the way
             m += 1
-            s = main[s]
-        d = depth[s] + 1 if s >= 0 and depth[s] >= 0 else 0
-        for i in range(m - 1, -1, -1):
-            depth[walk[i]] = d
+            i = main[i]
+        d = depth[i] + 1 if i >= 0 and depth[i] >= 0 else 0
+        for j in range(m - 1, -1, -1):
+            depth[walk[j]] = d
             d += 1
         most = max(most, d)
-    return depth[states], most
+    return depth, most
 
 
 @njit(cache=True, nogil=True)
-def part_blocks(starts, after, weight, own, values, states):
-    """Blocks of some states alone, numbered as they stand there; values of others are given."""
+def part_blocks(starts, after, weight, own, values, states, place):
+    """Blocks of some states alone, numbered as they stand there; values of others are given.
+
+    `place` is that of `depths`.
+    """
     n, groups = len(states), len(own) // len(values)
-    inside, m = np.full(len(values), -1, np.int32), 0
+    m = 0
     for i in range(n):
-        inside[states[i]] = i
+        place[states[i]] = i
         m += starts[(states[i] + 1) * groups] - starts[states[i] * groups]
     starts_inside, after_inside = np.empty(n * groups + 1, np.int64), np.empty(m, np.int32)
     weight_inside, own_inside = np.empty((m, LANES)), np.empty((n * groups, LANES))
@@ -116,7 +125,7 @@ def part_blocks(starts, after, weight, own, values, states):
             for a in range(LANES):
                 own_inside[i * groups + b, a] = own[group, a]
             for e in range(starts[group], starts[group + 1]):
-                t = inside[after[e]]
+                t = place[after[e]]
                 if t < 0:
                     for a in range(LANES):
                         own_inside[i * groups + b, a] += weight[e, a] * values[after[e]]
@@ -126,6 +135,8 @@ def part_blocks(starts, after, weight, own, values, states):
                     weight_inside[m, a] = weight[e, a]
                 m += 1
             starts_inside[i * groups + b + 1] = m
+    for i in range(n):
+        place[states[i]] = -1
     return starts_inside, after_inside[:m], weight_inside[:m], own_inside
 
 
@@ -205,7 +216,7 @@ def _shift_level(rows, values):
     """Raise or lower all values at once, so that the errors of the equations sum up to zero.
 
     A part that is hardly ever left keeps a common error of its values, which sweeps shrink by no
-    more than the discount.
+    more than the discount. Where errors are not alike, a shift may miss by far.
     """
     own, head, head_weight, low, high, after, weight = rows
     total = leaving = 0.0

@@ -7,7 +7,7 @@ from numba import njit
 
 LANES = 4  # actions whose values are computed at once
 _ONE = np.uint64(1)
-_CERTAIN = 1e-12  # 1 - probability of staying below which a state is never left
+_CERTAIN = 1e-12  # probability of leaving below which a state is never left
 
 
 @njit(cache=True, nogil=True)
@@ -22,17 +22,16 @@ def action_blocks(indptr, next_state, probability, rewards, discount):
     of `own` is what the actions pay by themselves, -inf where there is none.
     """
     n, k = rewards.shape
-    groups, most = (k + LANES - 1) // LANES, len(next_state)  # what is not written takes no memory
-    starts = np.empty(n * groups + 1, np.int64)
-    after, weight = np.empty(most, np.int32), np.empty((most, LANES))
-    own, slot = np.full((n * groups, LANES), -np.inf), np.full(n, -1, np.int64)
-    m = low = 0
+    groups, slot = (k + LANES - 1) // LANES, np.full(n, -1, np.int64)
+    starts = _group_starts(indptr, next_state, n, k, slot)
+    after, weight = np.empty(starts[-1], np.int32), np.zeros((starts[-1], LANES))
+    own = np.full((n * groups, LANES), -np.inf)
+    slot[:] = -1
+    m = 0
     for s in range(n):
         for a in range(k):
             group, lane = s * groups + a // LANES, a % LANES
-            if lane == 0:
-                starts[group] = low = m
-            row = s * k + a
+            low, row = starts[group], s * k + a
             own[group, lane], scale = _without_stays(
                 s, indptr[row], indptr[row + 1], next_state, probability, rewards[s, a], discount
             )
@@ -42,12 +41,26 @@ def action_blocks(indptr, next_state, probability, rewards, discount):
                     continue
                 if slot[t] < low:
                     slot[t], after[m] = m, t
-                    for i in range(LANES):
-                        weight[m, i] = 0.0
                     m += 1
                 weight[slot[t], lane] += discount * probability[e] * scale
-    starts[n * groups] = m
-    return starts, after[:m], weight[:m], own
+    return starts, after, weight, own
+
+
+@njit(cache=True, nogil=True)
+def _group_starts(indptr, next_state, n, k, seen):
+    """Where the other states that a group of actions leads to start; `seen` holds -1 at first."""
+    groups = (k + LANES - 1) // LANES
+    starts = np.empty(n * groups + 1, np.int64)
+    starts[0] = m = 0
+    for s in range(n):
+        for g in range(groups):
+            group, first = s * groups + g, s * k + g * LANES
+            for e in range(indptr[first], indptr[min(first + LANES, s * k + k)]):
+                t = next_state[e]
+                m += t != s and seen[t] != group
+                seen[t] = group
+            starts[group + 1] = m
+    return starts
 
 
 @njit(cache=True, nogil=True)
@@ -59,7 +72,7 @@ def _without_stays(s, low, high, next_state, probability, reward, discount):
             stay += probability[e]
     if reward == -np.inf:
         return -np.inf, 0.0
-    if 1.0 - discount * stay < _CERTAIN:
+    if discount == 1.0 and 1.0 - stay < _CERTAIN:
         return 0.0 if reward >= 0.0 else -np.inf, 0.0
     return reward / (1.0 - discount * stay), 1.0 / (1.0 - discount * stay)
 
@@ -100,10 +113,10 @@ def sweep_parts(starts, after, weight, own, values, policy, order, ends, positio
     """Solve small parts, one after the other, until the changes are small or the budget is spent.
 
     `position` holds the part and the sweep to go on with, and the part to stop before; it is
-    updated. `limits` are the change to stop at, and updates of states to spend. Returns the
-    updates that were spent.
+    updated. `limits` are the change to stop at, updates of states to spend, and sweeps of one part,
+    after which it is left to the caller. Returns the updates that were spent.
     """
-    tol, budget = limits
+    tol, budget, most = limits
     spent = 0.0
     while position[0] < position[2] and spent < budget:
         low = 0 if position[0] == 0 else ends[position[0] - 1]
@@ -115,6 +128,8 @@ def sweep_parts(starts, after, weight, own, values, policy, order, ends, positio
         if change <= tol or len(states) == 1:
             position[0] += 1
             position[1] = 0
+        elif position[1] >= most:
+            break
     return spent
 
 
@@ -153,7 +168,7 @@ def look_ahead(indptr, next_state, probability, rewards, values, discount):
 def choose_best(q, best, slack):
     """Which actions are best within `slack`, and the first of them."""
     n, k = q.shape
-    is_best, first = np.empty((n, k), np.bool_), np.empty(n, np.int64)
+    is_best, first = np.empty((n, k), np.bool_), np.zeros(n, np.int64)
     for s in range(n):
         for a in range(k - 1, -1, -1):
             is_best[s, a] = q[s, a] >= best[s] - slack

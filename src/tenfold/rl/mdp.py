@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from tenfold.rl import _mdp_sources as sources
+from tenfold.rl._planning_numba import look_ahead
 from tenfold.rl._transitions import (
     Planning,
     Transitions,
@@ -312,10 +313,10 @@ class MDP:
         values : array of shape (n_states,)
         discount : float
         """
-        V = np.asarray(values, dtype=np.float64)
+        V, p = np.ascontiguousarray(values, dtype=np.float64), self.planning
         if V.shape != (self.n_states,):
             raise ValueError(f"values has shape {V.shape}: expected ({self.n_states},)")
-        return self.planning.rewards + discount * (self._matrix @ V).reshape(self.n_states, -1)
+        return look_ahead(p.indptr, p.next_state, p.probability, p.rewards, V, float(discount))[0]
 
     def bellman_residual(self, values: Any, discount: float) -> float:
         """``max_s |max_a Q(s, a) - V(s)|``, which is zero for the optimal values alone."""

@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, bicgstab, spsolve
 
 from tenfold.optim.convergence import until_converged
+from tenfold.rl._planning_numba import choose_best
 from tenfold.rl.mdp import MDP
 
 _DENSE_STATES = 800  # up to which the linear system of a policy is solved densely
@@ -35,10 +36,7 @@ def optimal_actions(q: Any, tol: float = TIE_TOLERANCE) -> np.ndarray:
     >>> optimal_actions([[1.0, 1.0], [0.0, 2.0]]).tolist()
     [[True, True], [False, True]]
     """
-    q = np.asarray(q, dtype=np.float64)
-    finite = np.abs(q[np.isfinite(q)])
-    slack = tol * max(1.0, float(finite.max(initial=0.0)))
-    return q >= q.max(axis=1, keepdims=True) - slack
+    return _choose_best(q, tol)[0]
 
 
 def greedy_policy(q: Any, tol: float = TIE_TOLERANCE) -> np.ndarray:
@@ -56,7 +54,14 @@ def greedy_policy(q: Any, tol: float = TIE_TOLERANCE) -> np.ndarray:
     >>> greedy_policy([[1.0, 1.0], [0.0, 2.0]]).tolist()
     [0, 1]
     """
-    return optimal_actions(q, tol).argmax(axis=1)
+    return _choose_best(q, tol)[1]
+
+
+def _choose_best(q: Any, tol: float) -> tuple[np.ndarray, np.ndarray]:
+    q = np.ascontiguousarray(q, dtype=np.float64)
+    finite = np.abs(q[np.isfinite(q)])
+    slack = tol * max(1.0, float(finite.max(initial=0.0)))
+    return choose_best(q, q.max(axis=1), slack)
 
 
 def evaluate_policy(

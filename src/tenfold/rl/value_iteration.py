@@ -20,13 +20,16 @@ from tenfold.rl.planner import Planner, finish_plan, lower_bound, residual_histo
 
 _CALL_UPDATES = 20_000_000  # updates of states in one compiled call; Ctrl-C waits for its end
 _ROUNDS = 30  # of tightening, at most, until the values are certified
-_LARGE_PART = 32  # states from which on a part is ordered by the policy
+_LARGE_PART = 32  # states from which on a part is ordered by the policy ...
+_SMALL_SWEEPS = 200  # ... and sweeps after which a smaller one is: they cost as much as the order
 _FIRST_TURNS = 2  # to and fro over a part, before its states follow the policy; in large parts ...
 _TURNS_BY_SIZE = 1 / 24  # ... this share of the root of its size: the farther news have to travel
 _NEW_WAY = 0.3  # share of states with another best action that asks for a new order
 _RELAXATION = 1.05  # factor of steps towards the values of the policy
 _RELAXATIONS = 10  # at most, after each sweep over all actions
 _LEFT_OVER = 0.1  # of the change by a sweep, to which relaxation brings it down
+_CAUTION = 5  # sweeps without a smaller change, after which the factor becomes 1
+_PATIENCE = 100  # such sweeps, after which a part is no longer relaxed
 
 
 def value_iteration_steps(mdp: MDP, discount: float, values: Any = None) -> Iterator[np.ndarray]:
@@ -232,9 +235,11 @@ class Places(NamedTuple):
 class PartSolver:
     """Sweeps over the strongly connected parts of a process, those that others lead to first.
 
-    Small parts are swept to and fro. A large part is swept so a few times; then its states come in
+    Small parts are swept to and fro, and large ones a few times. Then the states of a part come in
     the order of the way that the policy takes, the likely next state before the state, and sweeps
-    over all actions alternate with relaxation of the values under the best ones.
+    over all actions alternate with relaxation of the values under the best ones. Over-relaxation
+    and shifts of all values may lead astray together: without progress the factor becomes 1, and
+    in the end sweeps go on alone, each of which shrinks the error by the discount.
 
     Parameters
     ----------
@@ -263,6 +268,7 @@ class PartSolver:
         self.largest = int(sizes.argmax())
         self.is_large = (sizes >= _LARGE_PART) | (np.arange(n) == self.largest) & (sizes > 1)
         self.policy = np.zeros(mdp.n_states, np.int64)
+        self._place = np.full(mdp.n_states, -1, np.int32)  # scratch memory of the parts
         # without discount nothing pulls values back that went too far
         self.is_discounted = discount < 1
         self.factor = _RELAXATION if self.is_discounted else 1.0
@@ -291,11 +297,14 @@ class PartSolver:
         """All parts from the first to before the last."""
         position = np.array([first, 0, last])
         while position[0] < last and not self.is_exhausted:
-            limits = (change, min(self.budget - self.spent, _CALL_UPDATES))
+            limits = (change, min(self.budget - self.spent, _CALL_UPDATES), _SMALL_SWEEPS)
             self.spent += compiled.sweep_parts(
                 *self.blocks, values, self.policy, self.order, self.ends, position, limits
             )
             report_objective(float(position[0]) / len(self.ends))
+            if position[1] >= _SMALL_SWEEPS:
+                self._run_large(values, change, int(position[0]))
+                position += (1, -position[1], 0)
 
     def _run_large(self, values: np.ndarray, change: float, part: int) -> None:
         """One part, whose states change their order with the policy."""
@@ -308,6 +317,8 @@ class PartSolver:
             if largest <= change or self.is_exhausted:
                 return
         here, switched = self._follow_policy(states, values), 0
+        lowest, stalled = np.inf, 0
+        patience = _PATIENCE if self.is_discounted else np.inf
         try:
             while not self.is_exhausted:
                 largest, new = self._sweep(
@@ -315,7 +326,10 @@ class PartSolver:
                 )
                 if largest <= change:
                     return
-                self._relax(here, max(0.5 * change, _LEFT_OVER * largest))
+                if stalled < patience:
+                    lowest, stalled = min(lowest, largest), 0 if largest < lowest else stalled + 1
+                    self.factor = 1.0 if stalled >= _CAUTION else self.factor
+                    self._relax(here, max(0.5 * change, _LEFT_OVER * largest))
                 switched += new
                 if switched > _NEW_WAY * len(states):
                     values[here.states], self.policy[here.states] = here.values, here.policy
@@ -325,9 +339,9 @@ class PartSolver:
 
     def _follow_policy(self, states: np.ndarray, values: np.ndarray) -> Places:
         """The states of a part in the order in which the policy comes through them, last first."""
-        depth, n = parts.depths(*self.blocks[:3], self.policy, states)
+        depth, n = parts.depths(*self.blocks[:3], self.policy, states, self._place)
         ordered = states[parts.sort_by_number(depth, n)[0]]
-        blocks = parts.part_blocks(*self.blocks, values, ordered)
+        blocks = parts.part_blocks(*self.blocks, values, ordered, self._place)
         n, policy = len(ordered), self.policy[ordered]
         rows = parts.empty_rows(n, len(blocks[1]))
         return Places(ordered, blocks, values[ordered], policy, np.arange(n), np.full(n, -1), rows)
