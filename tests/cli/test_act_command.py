@@ -55,7 +55,7 @@ def test_a_plan_shows_values_and_needs_no_episodes(capsys):
     page, plan = page_of("tenfold-grid"), tenfold.load("tenfold-grid/agent.tenfold")
     best = plan.optimal_actions_[~grid_world().terminal]
     assert page.count('class="arrow"') == best.sum()
-    assert "log10 of the residual" in page
+    assert "log10 of the change" in page
 
 
 @pytest.mark.parametrize(

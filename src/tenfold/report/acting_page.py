@@ -162,7 +162,7 @@ def _key_facts(trained: TrainedAgent) -> list[Fact]:
 
 
 def _draw_training(trained: TrainedAgent) -> Figure:
-    """Returns over episodes for a learner, residuals over iterations for a planner."""
+    """Returns over episodes for a learner, changes by sweeps for a planner."""
     history = getattr(trained.agent, "history_", {})
     if "return" in history:
         return _draw_returns(np.asarray(history["return"]), int(trained.agent.n_episodes_))
@@ -170,10 +170,13 @@ def _draw_training(trained: TrainedAgent) -> Figure:
     heights = np.log10(np.maximum(residual, 1e-300))[residual > 0]
     steps = np.arange(1, len(residual) + 1)[residual > 0]
     chart = Chart((0.0, max(len(residual), 1) + 0.5), pad_limits(heights))
-    chart.axes("iteration", "log10 of the residual")
+    chart.axes("sweep", "log10 of the change")
     chart.line(steps, heights, "main")
     chart.points(steps, heights, "main")
-    label = "Largest error in Bellman's equations after each iteration."
+    label = (
+        "Largest change of a value in each sweep over all actions; sweeps that change nothing are "
+        "left out."
+    )
     return Figure("Residual", label, [chart.render(label)])
 
 
