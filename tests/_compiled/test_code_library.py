@@ -81,3 +81,37 @@ def test_cached_inner_functions_serve_callers_of_other_processes(tmp_path):
     assert run("first") == ["14.0", "negative", "0 1"]
     assert run("second") == ["15.0", "negative", "1 0"]  # `total` from the cache, linked anew
     assert run("second") == ["15.0", "negative", "0 0"]  # all from the cache
+
+
+FOREIGN = """
+import sys
+if sys.argv[1] == "with":
+    import tenfold._compiled
+import numpy as np
+from numba import guvectorize, njit
+
+@njit(cache=True, no_cpython_wrapper=True)
+def one_more(x):
+    return x + 1.0
+
+@guvectorize(["void(f8[:], f8[:])"], "(n)->(n)", cache=True)
+def double(x, y):
+    for i in range(len(x)):
+        y[i] = 2.0 * one_more(x[i])
+
+assert double(np.arange(3.0)).tolist() == [2.0, 4.0, 6.0]
+print(sum(one_more.stats.cache_hits.values()))
+"""
+
+
+def test_caches_of_other_packages_are_read_without_this_one(tmp_path):
+    module = tmp_path / "foreign.py"
+    module.write_text(FOREIGN)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    hits = []
+    for how in ("with", "without", "with"):
+        command = [sys.executable, str(module), how]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        hits.append(int(done.stdout))
+    assert list((tmp_path / "cache").rglob("guf-*.nbc"))

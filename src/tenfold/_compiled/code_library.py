@@ -24,6 +24,7 @@ from tenfold._compiled.inner_functions import use_twins
 _WRAPPER = "_ZN7cpython"  # how the names of wrappers for Python begin
 _ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of environments of functions begin
 _DYNAMIC = "numba.dynamic.globals"  # how the names of addresses of this process begin
+_OURS = "_ZN7tenfold"  # how the names of this package's functions begin
 _UNLINKED = "unlinked"  # kind of a library in the cache that has no machine code
 _TESTED = (0, 68)  # version of numba
 
@@ -61,7 +62,9 @@ class WaitingCodeLibrary(JITCodeLibrary):
         super().finalize()
 
     def serialize_using_object_code(self) -> Any:
-        """What the cache keeps: machine code if there is some."""
+        """What the cache keeps: machine code if there is some, and for functions of others."""
+        if not self._finalized and not self._is_ours():
+            self.finalize()  # others read their cache without this class
         if self._finalized:
             return super().serialize_using_object_code()
         return self.name, _UNLINKED, self._get_module_for_linking().as_bitcode()
@@ -82,6 +85,10 @@ class WaitingCodeLibrary(JITCodeLibrary):
             return not self._final_module.get_function(name).is_declaration
         except NameError:
             return False
+
+    def _is_ours(self) -> bool:
+        functions = (f for f in self._final_module.functions if not f.is_declaration)
+        return any(function.name.startswith(_OURS) for function in functions)
 
     def _optimize_functions(self, ll_module: Any) -> None:
         """Simplify each function by itself, but not those that are only declared."""
