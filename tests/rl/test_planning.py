@@ -417,3 +417,14 @@ def test_over_relaxed_sweeps_and_shifts_do_not_lead_astray():
     plan = ValueIteration(0.999, max_iter=1000).fit(mdp)
     assert plan.converged_
     np.testing.assert_allclose(plan.values_, PolicyIteration(0.999).fit(mdp).values_, atol=2e-6)
+
+
+@pytest.mark.parametrize("planner", [ValueIteration(0.999), PolicyIteration(0.999)], ids=str)
+def test_bounds_count_what_a_near_tie_may_cost(planner):
+    """The first action counts as equally good, and loses 5e-4 in each step."""
+    mdp = MDP(np.ones((1, 2, 1)), [[999.9995, 1000.0]])
+    plan = planner.fit(mdp)
+    assert plan.policy_.tolist() == [0]
+    assert plan.bounds_.policy_loss >= 0.5 - 1e-6
+    assert plan.bounds_.lower[0] <= evaluate_policy(mdp, plan.policy_, 0.999)[0] + 1e-6
+    assert plan.bounds_.upper[0] >= 1e6 - 1e-6

@@ -166,12 +166,14 @@ def look_ahead(indptr, next_state, probability, rewards, values, discount):
 
 @njit(cache=True, nogil=True)
 def choose_best(q, best, slack):
-    """Which actions are best within `slack`, and the first of them."""
+    """Which actions are best within `slack`, the first of them, and by how much it falls behind."""
     n, k = q.shape
-    is_best, first = np.empty((n, k), np.bool_), np.zeros(n, np.int64)
+    is_best, first, behind = np.empty((n, k), np.bool_), np.zeros(n, np.int64), 0.0
     for s in range(n):
         for a in range(k - 1, -1, -1):
             is_best[s, a] = q[s, a] >= best[s] - slack
             if is_best[s, a]:
                 first[s] = a
-    return is_best, first
+        if np.isfinite(best[s]):
+            behind = max(behind, best[s] - q[s, first[s]])
+    return is_best, first, behind

@@ -104,7 +104,7 @@ def finish_plan(mdp: MDP, values: np.ndarray, discount: float) -> dict[str, Any]
     q, V, size = compiled.look_ahead(
         p.indptr, p.next_state, p.probability, p.rewards, values, float(discount)
     )
-    best, policy = compiled.choose_best(q, V, TIE_TOLERANCE * max(1.0, size))
+    best, policy, behind = compiled.choose_best(q, V, TIE_TOLERANCE * max(1.0, size))
     if discount == 1:
         policy = proper_policy(mdp, V, best)
     bounds = None
@@ -112,6 +112,7 @@ def finish_plan(mdp: MDP, values: np.ndarray, discount: float) -> dict[str, Any]
         step = V - values
         reach = discount / (1 - discount)
         low, high = reach * min(float(step.min()), 0.0), reach * max(float(step.max()), 0.0)
+        low -= behind / (1 - discount)  # the policy may fall behind by that much in every step
         bounds = ValueBounds(V + low, V + high, high - low)
     return {
         "values_": V,

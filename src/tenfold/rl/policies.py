@@ -57,7 +57,7 @@ def greedy_policy(q: Any, tol: float = TIE_TOLERANCE) -> np.ndarray:
     return _choose_best(q, tol)[1]
 
 
-def _choose_best(q: Any, tol: float) -> tuple[np.ndarray, np.ndarray]:
+def _choose_best(q: Any, tol: float) -> tuple[np.ndarray, np.ndarray, float]:
     q = np.ascontiguousarray(q, dtype=np.float64)
     finite = np.abs(q[np.isfinite(q)])
     slack = tol * max(1.0, float(finite.max(initial=0.0)))
