@@ -175,7 +175,7 @@ def _draw_training(trained: TrainedAgent) -> Figure:
     chart.points(steps, heights, "main")
     label = (
         "Largest change of a value in each sweep over all actions; sweeps that change nothing are "
-        "left out."
+        "not drawn."
     )
     return Figure("Residual", label, [chart.render(label)])
 

@@ -73,7 +73,7 @@ def sort_by_number(numbers, most):
 def depths(starts, after, weight, policy, states, place):
     """Steps from each of the states to where the policy leads, along the likeliest ones.
 
-    A state at which such a walk leaves the states, ends, or comes back to itself has depth 0. Also
+    A state at which such a path leaves the states, ends, or comes back to itself has depth 0. Also
     returns one more than the largest depth. `place` holds -1 for all states of the process, before
     and afterwards.
     """
@@ -90,16 +90,16 @@ def depths(starts, after, weight, policy, states, place):
                 likeliest, main[i] = weight[e, lane], place[after[e]]
     for i in range(n):
         place[states[i]] = -1
-    walk, most = np.empty(n, np.int32), 0
+    path, most = np.empty(n, np.int32), 0
     for first in range(n):
         i, m = first, 0
         while i >= 0 and depth[i] == -1:
-            walk[m], depth[i] = i, -2  # on the way
+            path[m], depth[i] = i, -2  # on the way
             m += 1
             i = main[i]
         d = depth[i] + 1 if i >= 0 and depth[i] >= 0 else 0
         for j in range(m - 1, -1, -1):
-            depth[walk[j]] = d
+            depth[path[j]] = d
             d += 1
         most = max(most, d)
     return depth, most
