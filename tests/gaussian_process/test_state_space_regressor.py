@@ -15,7 +15,7 @@ NOISE = WhiteKernel(0.1)
 KERNELS = [
     *(ConstantKernel(2.0) * Matern(1.3, nu=nu) + NOISE for nu in (0.5, 1.5, 2.5)),
     Matern(1.3, nu=1.5) * ConstantKernel(2.0) + Matern(0.3, nu=0.5) + NOISE,
-    ConstantKernel(2.0, "fixed") * Matern(1.3, "fixed", nu=2.5) + NOISE,
+    ConstantKernel(2.0, "fixed") * Matern(1.3, "fixed", nu=2.5) + Matern(0.4, nu=1.5) + NOISE,
 ]
 
 

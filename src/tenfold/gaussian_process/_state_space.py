@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.engine.chunk import Chunk
-from tenfold.gaussian_process._state_space_numba import filter_rows
+from tenfold.gaussian_process._state_space_numba import filter_rows, known_to_compiler
 from tenfold.kernel._gradient_tiles import translate_kernel
 from tenfold.kernel.base import ConstantKernel, Product, Sum, WhiteKernel
 from tenfold.kernel.stationary import Matern
@@ -179,7 +179,7 @@ def _filter(
     d, dtype = int(terms.orders.sum()), terms.noise.dtype
     matrices, vectors = np.zeros((6, d, d), dtype), np.zeros((5, d), dtype)
     states = np.zeros((0, d + 1, d), dtype)
-    filter_rows(t, y, w, *terms.model(), from_prior, matrices, vectors, states)
+    filter_rows(t, y, w, *_for_compiler(terms.model()), from_prior, matrices, vectors, states)
     A, C, J = (matrix.ravel() for matrix in matrices[:3])
     return np.concatenate([A, vectors[0], C, vectors[1], J, vectors[2, :1]])
 
@@ -188,8 +188,14 @@ def filter_states(t: np.ndarray, y: np.ndarray, w: np.ndarray, terms: MaternTerm
     """Mean and covariance of the state at each row given the rows up to it, (n, 1 + d, d)."""
     d = int(terms.orders.sum())
     states = np.empty((len(t), 1 + d, d))
-    filter_rows(t, y, w, *terms.model(), True, np.zeros((6, d, d)), np.zeros((5, d)), states)
+    model = _for_compiler(terms.model())
+    filter_rows(t, y, w, *model, True, np.zeros((6, d, d)), np.zeros((5, d)), states)
     return states
+
+
+def _for_compiler(model: StateSpace) -> StateSpace:
+    """The same with sizes that compiled code knows."""
+    return model._replace(heads=known_to_compiler(model.heads), term=known_to_compiler(model.term))
 
 
 def process_moments(
