@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,30 +19,51 @@ from tenfold.neighbors._pairwise import SET_METRICS, PairwiseDistance, PairwiseS
 from tenfold.neighbors._thresholds import BLOCK_NUMBERS
 
 _TILE = 1024  # rows whose bits are counted at once
+_PACKED_NUMBERS = 2**18  # of a block of rows that is packed: it is read twice, so from the cache
 
 
-def is_packable(metric: Any, params: dict, X: Any) -> bool:
-    """Whether a metric over these rows is one of sets: named so, or Hamming's of zeros and ones."""
+class PackedRows(NamedTuple):
+    """Rows as bits: bit b of word v is whether column 64 v + b is not zero.
+
+    Attributes
+    ----------
+    words : (n_words, n) uint64
+    n_ones : (n,) numbers of ones
+    """
+
+    words: np.ndarray
+    n_ones: np.ndarray
+
+
+def is_set_metric(metric: Any, params: dict) -> bool:
+    """Whether a metric is one of sets by its name; Hamming's is one among zeros and ones."""
     if not isinstance(metric, str) or any(value is not None for value in params.values()):
         return False
-    return metric in SET_METRICS or (metric == "hamming" and _is_binary(X))
+    return metric in SET_METRICS or metric == "hamming"
 
 
-def _is_binary(X: np.ndarray) -> bool:
-    blocks = _blocks_of_rows(X)
-    binary = np.zeros(len(blocks), bool)
+def pack_rows(X: np.ndarray, metric: str) -> PackedRows | None:
+    """Rows as bits; None if the metric is Hamming's and there are other numbers than 0 and 1."""
+    n, n_words = len(X), -(-X.shape[1] // 64)
+    words, n_ones = np.empty((n_words, n), np.uint64), np.empty(n)
+    step = max(_PACKED_NUMBERS // max(X.shape[1], 1), 1)
+    other = np.zeros(-(-n // step), bool)
 
-    def check(i: int) -> None:
-        part = X[blocks[i]]
-        binary[i] = bool(((part == 0) | (part == 1)).all())
+    def pack(i: int) -> None:
+        rows = slice(i * step, (i + 1) * step)
+        part, ones = X[rows], X[rows] != 0
+        if metric == "hamming" and np.count_nonzero(part == 1) < np.count_nonzero(ones):
+            other[i] = True
+            return
+        packed = np.packbits(ones, axis=1, bitorder="little")
+        if packed.shape[1] < 8 * n_words:
+            packed = np.pad(packed, [(0, 0), (0, 8 * n_words - packed.shape[1])])
+        bits = packed.view("<u8")
+        words[:, rows] = bits.T
+        n_ones[rows] = np.bitwise_count(bits).sum(axis=1)
 
-    map_threads(check, len(blocks))
-    return bool(binary.all())
-
-
-def _blocks_of_rows(X: np.ndarray) -> list[slice]:
-    step = max(BLOCK_NUMBERS // max(X.shape[1], 1), 1)
-    return [slice(start, start + step) for start in range(0, len(X), step)]
+    map_threads(pack, len(other))
+    return None if other.any() else PackedRows(words, n_ones)
 
 
 class BitSearch(PairwiseSearch):
@@ -56,13 +77,15 @@ class BitSearch(PairwiseSearch):
         The rows; a column is true where it is not zero.
     metric : str
         Name of a metric of sets, or "hamming".
+    bits : PackedRows
+        The same rows as bits.
     """
 
-    def __init__(self, X: np.ndarray, metric: str) -> None:
+    def __init__(self, X: np.ndarray, metric: str, bits: PackedRows) -> None:
         super().__init__(X, PairwiseDistance(metric, {}, len(X)))
         self.metric = metric
         self.kind = BINARY_HAMMING if metric == "hamming" else SET_METRICS[metric]
-        self.bits = _pack(X)
+        self.bits = bits
 
     def nearest(
         self,
@@ -72,26 +95,28 @@ class BitSearch(PairwiseSearch):
         query_codes: np.ndarray = NO_CODES,
     ) -> Neighbors:
         """The k nearest rows of each query; see `EuclideanBruteForce.nearest`."""
-        if not self._takes(Q):
+        packed = pack_rows(Q, self.metric)
+        if packed is None:
             return super().nearest(Q, k, row_codes, query_codes)
         found = Neighbors(np.full((len(Q), k), np.inf), np.full((len(Q), k), NOBODY))
         codes, n = (row_codes, query_codes), float(self.X.shape[1])
         if self.kind == BINARY_HAMMING:
-            words, blocks = _pack(Q)[0], -(-len(Q) // QUERIES_PER_BLOCK)
+            words, blocks = packed.words, -(-len(Q) // QUERIES_PER_BLOCK)
             query = np.zeros((len(words), blocks * QUERIES_PER_BLOCK), np.uint64)
             query[:, : len(Q)] = words
             limits = np.full(query.shape[1], n, np.uint64)
             space = np.empty((QUERIES_PER_BLOCK, ROWS_PER_BLOCK), np.uint64)
             hits = np.empty(QUERIES_PER_BLOCK, np.uint64)
-            search_hamming(self.bits[0], n, query, *codes, limits, space, hits, *found)
+            search_hamming(self.bits.words, n, query, *codes, limits, space, hits, *found)
             return found
         space = np.empty(_TILE, np.uint64), np.empty(_TILE)
-        search_bits(self.kind, *self.bits, n, *_pack(Q), *codes, *space, *found)
+        search_bits(self.kind, *self.bits, n, *packed, *codes, *space, *found)
         return found
 
     def _blocks(self, Q: np.ndarray) -> Any:
         """Slices of queries and rows, and their distances."""
-        if not self._takes(Q):
+        packed = pack_rows(Q, self.metric)
+        if packed is None:
             yield from super()._blocks(Q)
             return
         height = max(BLOCK_NUMBERS // max(self.n_rows, 1), 1)
@@ -100,29 +125,6 @@ class BitSearch(PairwiseSearch):
             part = slice(a, min(a + height, len(Q)))
             block = np.empty((part.stop - a, self.n_rows))
             rows = *self.bits, float(self.X.shape[1])
-            fill_bits(self.kind, *rows, *_pack(Q[part]), *space, block)
+            query = packed.words[:, part].copy(), packed.n_ones[part]
+            fill_bits(self.kind, *rows, *query, *space, block)
             yield part, slice(0, self.n_rows), block
-
-    def _takes(self, Q: np.ndarray) -> bool:
-        """Whether queries can be packed: for Hamming's distance other numbers are different."""
-        return self.kind != BINARY_HAMMING or _is_binary(Q)
-
-
-def _pack(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Words (n_words, n) and numbers of ones (n,) of rows.
-
-    Bit b of word v is whether column 64 v + b is not zero.
-    """
-    n, n_words = len(X), -(-X.shape[1] // 64)
-    words, count, blocks = np.empty((n_words, n), np.uint64), np.empty(n), _blocks_of_rows(X)
-
-    def pack(i: int) -> None:
-        packed = np.packbits(X[blocks[i]] != 0, axis=1, bitorder="little")
-        padded = np.zeros((len(packed), 8 * n_words), np.uint8)
-        padded[:, : packed.shape[1]] = packed
-        part = padded.view("<u8")
-        words[:, blocks[i]] = part.T
-        count[blocks[i]] = np.bitwise_count(part).sum(axis=1)
-
-    map_threads(pack, len(blocks))
-    return words, count

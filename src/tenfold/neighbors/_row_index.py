@@ -20,7 +20,7 @@ from tenfold.neighbors._given_distances import PrecomputedSearch
 from tenfold.neighbors._kd_tree import KDTree
 from tenfold.neighbors._metric_space import MetricSpace
 from tenfold.neighbors._metric_tree import MetricTree, find_violation, satisfies_triangle_inequality
-from tenfold.neighbors._packed_bits import BitSearch, is_packable
+from tenfold.neighbors._packed_bits import BitSearch, is_set_metric, pack_rows
 from tenfold.neighbors._pairwise import PairwiseDistance, PairwiseSearch
 from tenfold.neighbors._special_rows import MissingBruteForce, SparseBruteForce
 
@@ -81,8 +81,10 @@ class RowIndex:
         if kind == "squares":
             return EuclideanBruteForce(np.ascontiguousarray(X))
         metric, params = self.space.metric, self.space.params
-        if not sparse.issparse(X) and is_packable(metric, params, X):
-            return BitSearch(X, metric)
+        if not sparse.issparse(X) and is_set_metric(metric, params):
+            bits = pack_rows(X, metric)
+            if bits is not None:
+                return BitSearch(X, metric, bits)
         return PairwiseSearch(X, PairwiseDistance(metric, params, X.shape[0]))
 
     def nearest(
