@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 ROWS, COLUMNS = 5000, 20
+ONE_COLUMN = {"StateSpaceGaussianProcessRegressor"}
 IN_A_FRESH_PROCESS = """
 import json, pickle, sys, time, warnings
 warnings.simplefilter("ignore")
@@ -57,6 +58,7 @@ def table(model: Any) -> tuple[np.ndarray, np.ndarray | None]:
 
     rng, tags = np.random.default_rng(0), get_tags(model)
     columns = np.shape(model.dictionary)[1] if hasattr(model, "dictionary") else COLUMNS
+    columns = 1 if type(model).__name__ in ONE_COLUMN else columns
     X = rng.standard_normal((ROWS, columns))
     score = X @ rng.standard_normal(columns) + rng.standard_normal(ROWS)
     X = np.abs(X) if tags.input_tags.positive_only else X
