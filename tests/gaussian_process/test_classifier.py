@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import approx_fprime
 from scipy.special import expit, logsumexp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessClassifier as SklearnClassifier
 from sklearn.gaussian_process import kernels as sk
 
@@ -69,6 +70,16 @@ def test_fitted_evidence_is_at_least_that_of_scikit_learn():
     ours, theirs = (m(KERNEL).fit(X, y) for m in (GaussianProcessClassifier, SklearnClassifier))
     assert ours.log_marginal_likelihood_value_ >= theirs.log_marginal_likelihood_value_ - 1e-4
     assert ours.converged_ is True
+
+
+def test_the_search_ends_where_the_evidence_is_flat():
+    x = np.linspace(0, 10, 30)[:, None]
+    kernel = ConstantKernel(1.0, (1e-2, 1e2)) * RBF(1.0)  # whose constant ends at its bound
+    with pytest.warns(ConvergenceWarning, match="upper bound 100"):
+        model = GaussianProcessClassifier(kernel).fit(x, np.sin(x[:, 0]) > 0)
+    gradient = model.log_marginal_likelihood(model.kernel_.theta, eval_gradient=True)[1]
+    assert model.kernel_.theta[0] == np.log(1e2)
+    assert abs(gradient[1]) < 1e-5
 
 
 def test_one_row_in_closed_form():

@@ -14,6 +14,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 # value and gradient at theta, or the value alone
 Evidence = Callable[[np.ndarray, bool], Any]
+_SMALL_DECREASE = 1e-10  # of the objective, relative: the 2e-9 of SciPy leave gradients of 2e-4
 
 
 class _Maximum(NamedTuple):
@@ -95,7 +96,7 @@ def _maximize_from(
         jac=True,
         bounds=bounds,
         callback=record,
-        options={"maxiter": max_iter},
+        options={"maxiter": max_iter, "ftol": _SMALL_DECREASE},
     )
     if not values:  # the start was a minimum
         values, seconds = [float(found.fun)], [time.perf_counter() - begin]
