@@ -98,7 +98,9 @@ class GraphNearestNeighbors(ApproximateNeighbors):
     degree : int
         Most edges of a node. More take more memory (4 bytes each) and find more.
     alpha : float
-        How much longer a detour must be for an edge to be kept; more than 1 adds long edges.
+        How much longer a detour must be for an edge to be kept; more than 1 adds long edges. With
+        1.1 a fit takes less time than with 1.2, and a search finds as many neighbors or more, most
+        of all among clusters; with 1 it finds fewer.
     beam : int
         Nodes that a query keeps; at least one more than neighbors are asked for. The larger, the
         more neighbors are found, in time that grows with it.
@@ -174,7 +176,7 @@ class GraphNearestNeighbors(ApproximateNeighbors):
         n_neighbors: int = 5,
         *,
         degree: int = 32,
-        alpha: float = 1.2,
+        alpha: float = 1.1,
         beam: int = 64,
         beam_construction: int = 40,
         random_state: Any = None,
