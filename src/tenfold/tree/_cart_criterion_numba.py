@@ -47,7 +47,7 @@ class CodedRows(NamedTuple):
 
     Attributes
     ----------
-    codes : (n_features, n) array of rank codes, row by row in memory
+    codes : (n, n_features) array of rank codes
     columns : (4, n_features) int64: MISSING, FIRST_VALUE, KIND, MONOTONE
     table : (n, ...) int64: weight, then class numbers, or moment, targets and their identities
     values : float64, sorted values of all columns one after the other

@@ -182,7 +182,7 @@ def make_rows(
     table[:, scan.WEIGHT + 1 :] = targets.table
     values = columns.values
     order = np.zeros((0, 0), np.uint64) if order is None else order
-    return scan.CodedRows(columns.codes, facts, table, values, order)
+    return scan.CodedRows(columns.codes.T, facts, table, values, order)
 
 
 def feature_count(max_features: Any, p: int) -> int:
@@ -215,7 +215,7 @@ def make_rules(
     return kind(
         criterion=CRITERIA[criterion],
         has_monotone=has_monotone,
-        max_features=feature_count(model.max_features, data.codes.shape[0]),
+        max_features=feature_count(model.max_features, data.codes.shape[1]),
         min_leaf=min_leaf,
         min_split=max(row_count(model.min_samples_split, n, 2), 2 * min_leaf),
         max_depth=2**31 if model.max_depth is None else int(model.max_depth),
@@ -280,7 +280,7 @@ def grow_tree(
         _grow_blocks(data, rules, rows, root, threads, memory)
     else:
         _grow_nodes(data, rules, rows, root, threads, memory)
-    row_bytes = data.codes.shape[0] * data.codes.itemsize
+    row_bytes = data.codes.shape[1] * data.codes.itemsize
     return memory.store.finish(_limit_rows(_TOP_ROWS, _TOP_BYTES // row_bytes))
 
 
@@ -308,7 +308,7 @@ def _grow_nodes(
     Nodes of few rows are grown by themselves. A thread copies their rows; where rows are in the
     order of columns, those of a node lie side by side already.
     """
-    row_bytes = data.codes.shape[0] * data.codes.itemsize
+    row_bytes = data.codes.shape[1] * data.codes.itemsize
     local_rows = _limit_rows(_LOCAL_ROWS, _LOCAL_BYTES // row_bytes)
     if len(rows) <= local_rows or (threads == 1 and len(data.order) > 0):
         local_rows = 0  # nothing to share or to copy
@@ -345,7 +345,7 @@ def _grow_blocks(
     Nodes of many rows are split in the file, from its beginning to its end, since the rows of a
     node are in their order. Those of fewer rows are copied to memory and grown there.
     """
-    row_bytes = len(data.codes) * data.codes.itemsize + _WORK_BYTES
+    row_bytes = data.codes.shape[1] * data.codes.itemsize + _WORK_BYTES
     most = max(_BLOCK_BYTES // row_bytes, _MIN_LOCAL_ROWS)
     first, pending, roots = _grow_top(data, rules, rows, root, most, memory)
 

@@ -185,8 +185,8 @@ def copy_rows(data, rows, local, local_rows):
     for i in range(len(rows)):
         row = rows[i]
         local_rows[i] = i
-        for f in range(codes.shape[0]):
-            local.codes[f, i] = codes[f, row]
+        for f in range(codes.shape[1]):
+            local.codes[i, f] = codes[row, f]
         for k in range(table.shape[1]):
             local.table[i, k] = table[row, k]
         if has_labels:

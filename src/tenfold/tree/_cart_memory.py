@@ -81,7 +81,7 @@ class TreeMemory:
 
     def for_rows(self, data: CodedRows, rules: Rules, n: int) -> GrowthMemory:
         """Memory for n of the rows."""
-        p, capacity = data.codes.shape
+        capacity, p = data.codes.shape
         if self._top is None or self._top.most_rows < n:
             mapped = is_mapped(data.codes)
             self._top = GrowthMemory(rules, n if mapped else capacity, p, capacity, mapped=mapped)
@@ -92,7 +92,7 @@ class TreeMemory:
     ) -> tuple[GrowthMemory, CodedRows, np.ndarray]:
         """Memory for copies of n rows, room for the copies and for their numbers."""
         if self._local is None:
-            memory = GrowthMemory(rules, n, len(data.codes), n)
+            memory = GrowthMemory(rules, n, data.codes.shape[1], n)
             self._local = memory, make_room(data, n), np.empty(n, np.int32)
         memory, room, numbers = self._local
         return (
@@ -104,9 +104,9 @@ class TreeMemory:
 
 def make_room(data: CodedRows, n: int) -> CodedRows:
     """Room for copies of n rows."""
-    p, width = len(data.codes), data.table.shape[1]
+    p, width = data.codes.shape[1], data.table.shape[1]
     return data._replace(
-        codes=np.empty((p, n), data.codes.dtype, order="F"),
+        codes=np.empty((n, p), data.codes.dtype),
         table=np.empty((n, width) if width > 0 else (0, 0), np.int64),
         labels=np.empty(n if len(data.labels) > 0 else 0, np.uint32),
     )

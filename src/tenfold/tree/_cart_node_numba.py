@@ -332,7 +332,7 @@ def _gather_codes(data, rows, start, end, draws, first, count, codes):
     for i in range(start, end):
         row = np.uintp(rows[i])
         for j in range(count):
-            codes[j, i - start] = data.codes[np.uintp(draws[0, first + j]), row]
+            codes[j, i - start] = data.codes[row, np.uintp(draws[0, first + j])]
 
 
 @njit(**HOT)
@@ -342,7 +342,7 @@ def find_split(data, rules, rows, nodes, at, facts, scratch):
     Returns the score, the code, and the place of the column in `scratch.codes`, or -1; the score
     is -inf if no split is allowed.
     """
-    node, draws, p, group = nodes[at], scratch.draws, data.codes.shape[0], len(scratch.codes)
+    node, draws, p, group = nodes[at], scratch.draws, data.codes.shape[1], len(scratch.codes)
     start, end, seed = node.start, node.end, node.seed
     drawn, useful, best, best_code, place = np.int64(0), 0, -np.inf, np.int64(0), -1
     while drawn < p and (drawn < rules.max_features or useful == 0):
@@ -379,7 +379,7 @@ def partition_rows(data, rows, nodes, at, code, place, splits_again, scratch):
     start, end, feature = node.start, node.end, node.feature
     if place < 0:
         for i in range(start, end):
-            codes[i - start] = data.codes[feature, rows[i]]
+            codes[i - start] = data.codes[rows[i], feature]
     missing = data.columns[MISSING, feature]
     skip = missing if node.missing_left == LEFT else np.int64(-1)
     left, others, surplus = start, np.int64(0), np.int64(0)
