@@ -50,6 +50,11 @@ def names_of(tree):
             yield node.lineno, node.id, "variable"
 
 
+@cache
+def all_names():
+    return [(path, *name) for path, tree in trees().items() for name in names_of(tree)]
+
+
 def where(path, line):
     return f"{path.relative_to(HOME)}:{line}"
 
@@ -76,8 +81,7 @@ def test_modules_are_nouns():
 def test_identifiers_are_in_the_words_of_the_field(words, kinds):
     found = [
         f"{where(path, line)} {name}"
-        for path, tree in trees().items()
-        for line, name, kind in names_of(tree)
+        for path, line, name, kind in all_names()
         if words.search(name if words is VERBS_IN_ED else name.lower())
         and (kinds is None or kind == "function")
     ]

@@ -1,5 +1,6 @@
 """Search for settings in the time that is left, where the best model is preferred."""
 
+from shutil import copytree
 from types import SimpleNamespace
 from typing import Any
 
@@ -44,10 +45,24 @@ def plain():
 
 
 @pytest.fixture(scope="module")
-def found():
+def kept(tmp_path_factory):
+    """A study that was searched, and the folder where its folds are."""
+    folder = tmp_path_factory.mktemp("search")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hyperparameter_search, "_PATIENCE", 4)
-        return learn()
+        patch.setattr(runner.FoldStore, "remove", lambda _: None)
+        return learn(output=folder), folder
+
+
+@pytest.fixture
+def found(kept):
+    return kept[0]
+
+
+@pytest.fixture
+def folder(kept, tmp_path):
+    """A copy of its folder, to go on from."""
+    return copytree(kept[1], tmp_path / "search")
 
 
 def candidate(key):
@@ -129,11 +144,9 @@ def test_ctrl_c_in_the_search_keeps_what_was_found(monkeypatch):
     assert "Interrupted: continuing with the finished models." in study.said
 
 
-def test_resumed_folds_are_not_run_again(monkeypatch, tmp_path, found):
-    monkeypatch.setattr(runner.FoldStore, "remove", lambda _: None)
-    learn(output=tmp_path)
+def test_resumed_folds_are_not_run_again(monkeypatch, folder, found):
     counted = Counting(monkeypatch)
-    again = learn(output=tmp_path, resume=True)
+    again = learn(output=folder, resume=True)
     assert counted.folds == {}
     assert again.attempt("boosting").params == found.attempt("boosting").params
     np.testing.assert_array_equal(
@@ -141,9 +154,8 @@ def test_resumed_folds_are_not_run_again(monkeypatch, tmp_path, found):
     )
 
 
-def test_a_resumed_search_that_draws_other_settings_runs_their_folds(monkeypatch, tmp_path):
-    monkeypatch.setattr(runner.FoldStore, "remove", lambda _: None)
-    learn(output=tmp_path)
+def test_a_resumed_search_that_draws_other_settings_runs_their_folds(monkeypatch, folder):
+    monkeypatch.setattr(hyperparameter_search, "_PATIENCE", 1)
     draw = hyperparameter_search.HyperparameterSearch.draw
 
     def draw_others(search, seed):
@@ -151,7 +163,7 @@ def test_a_resumed_search_that_draws_other_settings_runs_their_folds(monkeypatch
 
     monkeypatch.setattr(hyperparameter_search.HyperparameterSearch, "draw", draw_others)
     counted = Counting(monkeypatch)
-    again = learn(output=tmp_path, resume=True)
+    again = learn(output=folder, resume=True)
     assert counted.folds["boosting-0"] >= 1
     assert "boosting" not in counted.folds
     assert again.attempt("boosting").params.get("learning_rate", 0.123) == 0.123

@@ -8,6 +8,7 @@ import pytest
 
 from tenfold import BayesianNetwork, ChowLiu, HillClimbing
 from tenfold.stats.dependence import mutual_information
+from tests.graphical.labelled_trees import all_trees, orient
 
 
 def chain_rows(n=3000, seed=0):
@@ -17,34 +18,6 @@ def chain_rows(n=3000, seed=0):
     return BayesianNetwork.from_tables(parents, tables).sample(n, random_state=seed)
 
 
-def trees(names):
-    """All labelled trees, as sets of edges."""
-    for edges in combinations(list(combinations(names, 2)), len(names) - 1):
-        parent = {name: name for name in names}
-
-        def find(name, parent=parent):
-            return name if parent[name] == name else find(parent[name])
-
-        joined = True
-        for a, b in edges:
-            joined &= find(a) != find(b)
-            parent[find(a)] = find(b)
-        if joined:
-            yield edges
-
-
-def orient(edges, root):
-    arcs, agenda, waiting = [], [root], set(edges)
-    while agenda:
-        node = agenda.pop()
-        for edge in sorted(edge for edge in waiting if node in edge):
-            waiting.discard(edge)
-            other = edge[0] if edge[1] == node else edge[1]
-            arcs.append((node, other))
-            agenda.append(other)
-    return arcs
-
-
 def test_the_tree_is_the_most_likely_of_all():
     rows = chain_rows()
     model = ChowLiu().fit(rows)
@@ -52,7 +25,7 @@ def test_the_tree_is_the_most_likely_of_all():
     assert found == {frozenset("ab"), frozenset("bc"), frozenset("bd")}
     scores = {
         edges: BayesianNetwork(orient(edges, "a"), nodes=list("abcd")).fit(rows).score(rows)
-        for edges in trees("abcd")
+        for edges in all_trees("abcd")
     }
     assert len(scores) == 16
     assert model.network_.score(rows) == pytest.approx(max(scores.values()))

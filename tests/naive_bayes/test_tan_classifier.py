@@ -1,6 +1,6 @@
 """Tree-augmented naive Bayes: all trees and the joint table are the judges."""
 
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import tenfold
 from tenfold import BayesianNetwork, CategoricalNB, TANClassifier
+from tests.graphical.labelled_trees import all_trees, orient
 
 
 def planted(n=600, seed=0):
@@ -18,33 +19,6 @@ def planted(n=600, seed=0):
     c = np.where(rng.random(n) < 0.7, b, rng.integers(0, 3, n))
     d = np.where(rng.random(n) < 0.6, y, rng.integers(0, 2, n))
     return np.column_stack([a, b, c, d]), y
-
-
-def trees(p):
-    for edges in combinations(list(combinations(range(p), 2)), p - 1):
-        parent = list(range(p))
-
-        def find(v, parent=parent):
-            return v if parent[v] == v else find(parent[v])
-
-        joined = True
-        for a, b in edges:
-            joined &= find(a) != find(b)
-            parent[find(a)] = find(b)
-        if joined:
-            yield edges
-
-
-def direct(edges, root):
-    arcs, agenda, left = [], [root], set(edges)
-    while agenda:
-        v = agenda.pop()
-        for edge in sorted(e for e in left if v in e):
-            left.discard(edge)
-            other = edge[0] if edge[1] == v else edge[1]
-            arcs.append((v, other))
-            agenda.append(other)
-    return arcs
 
 
 def network(arcs, X, y, p, pseudo_count=0.0):
@@ -59,8 +33,8 @@ def test_no_tree_makes_the_rows_more_likely():
     model = TANClassifier(alpha=0).fit(X, y)
     found = [(int(a), j) for j, a in enumerate(model.parents_) if a >= 0]
     net, rows = network(found, X, y, 4)
-    best = max(network(direct(edges, 0), X, y, 4)[0].score(rows) for edges in trees(4))
-    assert len(list(trees(4))) == 16
+    best = max(network(orient(edges, 0), X, y, 4)[0].score(rows) for edges in all_trees(range(4)))
+    assert len(list(all_trees(range(4)))) == 16
     assert net.score(rows) == pytest.approx(best)
     joint = model.predict_joint_log_proba(X)[np.arange(len(y)), y]
     assert joint.mean() == pytest.approx(best)
