@@ -4,7 +4,7 @@ Clusters of texts
 
 Messages of ten newsgroups, grouped without their labels. What counts is the angle between bags of
 words, not their length; which words count is ours to say, for no algorithm can know it. The labels
-are used to judge alone. [001, 2.8; 003, 13.6, 14.5]
+are used to judge alone.
 """
 
 # %%

@@ -4,7 +4,7 @@ How many clusters?
 
 The cost falls with every cluster, on rows kept aside as well, so it cannot choose. Three rules can:
 the knee of the cost, the silhouette, and the gap to rows without clusters. Where clusters serve a
-task, the task's own error chooses best. [002, 7.3; 003, 14.5; 004, 6.2]
+task, the task's own error chooses best.
 """
 
 # %%

@@ -4,8 +4,7 @@ k-means step by step
 
 Two half-steps in turn: rows go to their nearest centre, centres to the mean of their rows. Neither
 can raise the cost, so they come to rest; where, depends on the start. How they move, where they get
-stuck, what good starts are worth, and which groups they cannot find. [000, 4.1; 002, ch. 7;
-003, 13.7; 004, 6.2]
+stuck, what good starts are worth, and which groups they cannot find.
 """
 
 # %%

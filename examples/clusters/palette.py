@@ -3,7 +3,7 @@ A picture in 32 colours
 =======================
 
 The colours of a picture are points with three coordinates. Their clusters make a palette: each
-pixel then names one of a few colours, which takes fewer bits. [003, 13.4]
+pixel then names one of a few colours, which takes fewer bits.
 """
 
 # %%

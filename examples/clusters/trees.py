@@ -3,7 +3,7 @@ Trees of clusters, and where to cut them
 ========================================
 
 Hierarchical clustering joins the two nearest clusters until one is left. The tree holds all numbers
-of clusters at once, and is cut afterwards. What is nearest is the linkage's word. [004, 6.3]
+of clusters at once, and is cut afterwards. What is nearest is the linkage's word.
 """
 
 # %%

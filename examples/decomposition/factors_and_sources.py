@@ -4,7 +4,7 @@ Factors, sources and holes: what lies behind the rows
 
 Probabilistic PCA fills holes and says how sure it is; factor analysis turns its factors until they
 can be read; independent component analysis unmixes signals that PCA leaves mixed; a tensor has
-factors that no rotation can change. One frame holds them all. [000, 3.2 and 3.5; 001, 4.6]
+factors that no rotation can change. One frame holds them all.
 """
 
 # %%

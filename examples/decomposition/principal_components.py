@@ -4,7 +4,6 @@ Principal components: a line through a cloud, digits, faces and news
 
 The direction of most variance is the line with the least squared distance from the points. How many
 directions are worth keeping, what they look like, and how EM finds them without a covariance.
-[000, 3.2; 001, 4.4-4.6; 004, 7.3]
 """
 
 # %%

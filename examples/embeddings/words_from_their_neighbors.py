@@ -5,7 +5,6 @@ Words from their neighbors: distances and a map
 One-hot words have no distances: bulldog is as far from beagle as from lipstick. Vectors learned
 from which words stand near which have them. Three ways on one corpus, their scores against
 judgements of people, cosines of related words, and a map by principal components.
-[003, 18.6]
 """
 
 # %%

@@ -3,8 +3,7 @@ Patches, denoising, networks
 ============================
 
 An image is cut into patches; a dictionary of patches codes each by few atoms. What the atoms
-cannot say is noise, and noise atoms can take it up. Networks have patches too. [000, 3.2.2;
-001, 4.1]
+cannot say is noise, and noise atoms can take it up. Networks have patches too.
 """
 
 # %%

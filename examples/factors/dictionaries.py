@@ -3,8 +3,7 @@ Dictionaries of digits and faces
 ================================
 
 The same images, factored with different constraints. Only where codes and atoms are both
-non-negative can nothing cancel, and the atoms are parts that one can name. [000, 3.2.3;
-001, 4.3, 4.5]
+non-negative can nothing cancel, and the atoms are parts that one can name.
 """
 
 # %%
@@ -83,7 +82,7 @@ F, of_faces = compare(faces[:200], "25 atoms of faces")
 # %%
 # **Penalties on the atoms.** Without one, atoms of faces are whole faces in part. An L1 penalty on
 # the atoms empties most of them, and those that stay are not local; a squared L2 penalty keeps
-# all. Hoyer's sparseness asks for local ones directly. [001, Exercise 4.3.1]
+# all. Hoyer's sparseness asks for local ones directly.
 shape = faces.shape[1:]
 settings = {
     "no penalty": {},

@@ -4,7 +4,7 @@ Topics by non-negative factors
 
 Documents as sums of topics, topics as weights of words: non-negative factors of a table of
 documents and words. With tf-idf and squared errors, and with counts and the Kullback-Leibler
-divergence, which is the likelihood of an admixture. [000, 3.2.3; 001, 4.3]
+divergence, which is the likelihood of an admixture.
 """
 
 # %%

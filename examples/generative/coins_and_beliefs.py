@@ -4,7 +4,7 @@ Coins, densities and beliefs
 
 Probability to look at: densities with their means and peaks, a rating that nobody gave, what flips
 say about a coin, averages that become normal, Gaussians as ellipses, and one belief found in four
-ways. [000, 2.2 and 2.3; 001, appendix A; 002, 1.5 and 8.1]
+ways.
 """
 
 # %%
@@ -60,7 +60,7 @@ panels[0, 0].legend(frameon=False)
 plt.show()
 
 # %%
-# **A rating that nobody gave.** The mean of these stars is 2.95 [000, 2.2]; the nearest rating has
+# **A rating that nobody gave.** The mean of these stars is 2.95; the nearest rating has
 # the lowest probability of all, and there are two modes.
 stars = FiniteDistribution([1, 2, 3, 4, 5], [0.3, 0.2, 0.05, 0.15, 0.3])
 print("                  in the notes | here")

@@ -3,7 +3,7 @@ Mixtures and EM: soft groups, and a likelihood that only climbs
 ===============================================================
 
 A mixture tells a story: draw a hidden component, then a row from its density. EM finds the
-components without ever seeing who belongs where. [000, 4.2.1; 002, ch. 8; 003, unit 4; 004, 9]
+components without ever seeing who belongs where.
 """
 
 # %%
@@ -169,7 +169,7 @@ style_axes(ax)
 plt.show()
 
 # %%
-# **Other densities.** Loaded dice: each row counts ten throws of one of two dice [004, 9.3]. And
+# **Other densities.** Loaded dice: each row counts ten throws of one of two dice. And
 # waiting times, with a density written in a few lines.
 dice = np.array([[0.5, 0.1, 0.1, 0.1, 0.1, 0.1], [1, 1, 1, 1, 1, 1]])
 dice = dice / dice.sum(axis=1, keepdims=True)

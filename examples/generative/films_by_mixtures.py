@@ -4,7 +4,7 @@ Films nobody has rated yet: mixtures with missing entries
 
 Viewers come in types; a viewer's ratings are those of the type, with noise. EM finds the types
 from the ratings that are there, and fills in the rest. Before that, the same task by alternating
-minimisation, small enough for paper. [003, 7.6 and project 4]
+minimisation, small enough for paper.
 """
 
 # %%

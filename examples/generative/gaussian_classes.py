@@ -4,7 +4,7 @@ Gaussian classes: ellipses, boundaries and made-up data
 
 A generative classifier says how data come about: first a class, by its prior, then a row, by the
 density of that class. Bayes' rule turns this round and gives the class of a row. With Gaussian
-densities the covariance decides the boundary. [004, 3.6 and its figure; 003, unit 4]
+densities the covariance decides the boundary.
 """
 
 # %%

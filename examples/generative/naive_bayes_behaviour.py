@@ -4,7 +4,7 @@ Naive Bayes: what it does, and where it is fooled
 
 Naive Bayes counts, and multiplies what it counted. This page walks through what follows from that:
 zeros, underflow, blindness to order, missing values and new classes; mixed columns; and how it
-stands beside logistic regression. [001, 2.7; 002, ch. 5]
+stands beside logistic regression.
 """
 
 # %%

@@ -3,7 +3,7 @@ Bayes' rule by hand: mails, shoppers, coins, a test, cats and dogs
 ==================================================================
 
 The worked examples of the notes, each with its printed numbers beside ours, then the same on more
-data. Every one of them is counting, and one multiplication. [001, 2.7 and A.7; 003, 15.4]
+data. Every one of them is counting, and one multiplication.
 """
 
 # %%

@@ -5,7 +5,7 @@ Words of the news: counts, tf-idf, weights, entropy
 Messages of ten newsgroups as bags of words. Two ways to weigh words and two classifiers on each,
 with their coefficients, entropies and confusions; which words speak for which group; pairs of
 words; words weighed by what they tell; and a corpus that stays in its files. Groups found without
-labels are on the page about clusters of texts. [000, 1.6; 001, 2.8; 003, unit 4]
+labels are on the page about clusters of texts.
 """
 
 # %%

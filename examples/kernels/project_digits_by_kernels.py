@@ -5,7 +5,7 @@ A project: digits by softmax, features and kernels
 The notes of the course print the softmax of this project, its temperature and no numbers. The parts
 below follow the unit: softmax regression on pixels, the temperature, few principal components in
 the place of many pixels, products of three of them, and the kernel that holds these products
-without computing them. [003, unit 2, project 2; D43]
+without computing them.
 """
 
 # %%

@@ -4,7 +4,7 @@ Bands around a curve: maximum likelihood and Bayes
 
 A fitted curve should say how far it trusts itself. Maximum likelihood knows one width of noise and
 lays a band of that width along the whole curve. Bayes also knows that the curve itself is a guess:
-where there are few data its band is wider. [001, Figs. 7 to 9, Ex. 1.2.5; 002, 3.4.2; 004, 2.7]
+where there are few data its band is wider.
 """
 
 # %%
@@ -144,7 +144,7 @@ for n in (15, 30, 100):
 # %%
 # **From prior to posterior over lines.** Before any data, all lines that the prior allows; each
 # point rules some out. Above: how probable intercept and slope are; below: twelve lines drawn from
-# that. The rows come in parts (`partial_fit`), and the order does not matter. [004, 2.7]
+# that. The rows come in parts (`partial_fit`), and the order does not matter.
 rng = np.random.default_rng(4)
 x = rng.uniform(-1, 1, 20)
 y = -0.3 + 0.5 * x + 0.2 * rng.standard_normal(20)

@@ -4,7 +4,7 @@ Sure, or sure of being unsure: Bayesian logistic regression
 
 Logistic regression says 99.9 % far away from everything that it has seen, because far from its
 boundary there is nothing but one side. Averaged over all boundaries that the data allow, the
-prediction is sure where there are data, and less so elsewhere. [000, 2.3.2 and Fig. 2.3(a)]
+prediction is sure where there are data, and less so elsewhere.
 """
 
 # %%

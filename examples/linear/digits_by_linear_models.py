@@ -4,7 +4,7 @@ Handwritten digits by linear models
 
 A linear model of images has one weight for each pixel, so what it has learned is itself an image.
 Logistic, probit and softmax regression, with naive Bayes beside them, on pairs of digits, on few
-examples and on all ten. [000, 1.6; 001, 2.3 to 2.8, Figs. 14 to 22, Ex. 2.3.1 and 2.8.1]
+examples and on all ten.
 """
 
 # %%

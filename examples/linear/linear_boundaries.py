@@ -4,7 +4,7 @@ Lines between classes: two, three, and lines gone astray
 
 What a linear classifier of two columns looks like: a line, the direction w across it, and a
 probability that grows with the distance. With more classes there are several ways to use such
-lines, and not all of them answer everywhere. [002, 2.1 and Fig. 2.1; 004, 3.3 to 3.6]
+lines, and not all of them answer everywhere.
 """
 
 # %%
@@ -78,7 +78,7 @@ for name, wrap in (
 # %%
 # **Least squares, dragged by points that are too good.** Least squares on labels wants each score
 # to be 0 or 1, so a point far on the right side is as bad as one on the wrong side. A few of them
-# turn the line; logistic regression is not impressed. [004, 3.5]
+# turn the line; logistic regression is not impressed.
 far = np.array([6.0, -3.0]) + 0.4 * rng.standard_normal((8, 2))
 X_far, y_far = np.vstack([X, far]), np.append(y, np.ones(8, int))
 figure, row = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained", sharex=True, sharey=True)

@@ -4,7 +4,7 @@ The perceptron, mistake by mistake
 
 The perceptron looks at one row after the other and changes its mind only when it is wrong: then it
 adds the row to its weights. If a line can separate the classes, a theorem counts how often it can
-be wrong. [003, unit 1, lect. 1 and 2, homework 1; 004, 3.5]
+be wrong.
 """
 
 # %%

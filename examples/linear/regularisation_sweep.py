@@ -4,7 +4,6 @@ How much to regularise: a sweep, two losses, and a diagnosis
 
 A classifier that fits every training point may have learned the points and not the classes. A pull
 on the weights holds it back; how strong a pull is best, only other data can tell.
-[000, 1.4, Figs. 1.2 and 1.3; 003, unit 1, lect. 4 and recitation]
 """
 
 # %%

@@ -4,7 +4,7 @@ Good or bad: the sentiment of reviews
 
 Project 1 of 003: tell from its words alone whether a product review is kind. Perceptron, averaged
 perceptron and Pegasos look at one review after the other; each word has one weight, so one can read
-what was learned. [003, unit 1 and project 1]
+what was learned.
 """
 
 # %%

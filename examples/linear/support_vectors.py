@@ -4,7 +4,7 @@ Wide margins and the few points that hold them
 
 Of all lines between two classes the support vector machine takes the one with the most room on both
 sides. How much a point within that room costs is for us to say: C, or 1/(n lambda). What comes out
-depends on the points at the margin alone. [002, 6.3; 003, unit 1, lect. 4; 004, ch. 5]
+depends on the points at the margin alone.
 """
 
 # %%

@@ -4,7 +4,7 @@ Autoencoders: faces and digits through a narrow code
 
 A network that is trained to give back its input must say in its code what matters. Faces restored
 from as many numbers by principal components and by an autoencoder; noise removed; digits drawn
-from a variational autoencoder; digits found by a code of 32 bits. [000, 3.3]
+from a variational autoencoder; digits found by a code of 32 bits.
 """
 
 # %%

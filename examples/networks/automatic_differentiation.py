@@ -4,7 +4,7 @@ Derivatives of what you write
 
 A cost written in NumPy is all that a gradient needs: `value_and_grad` runs it once and goes back
 through what was done. So any model can be fitted that can be written down, and every formula for a
-gradient can be checked. [000, 1.2; 001, Ex. 1.2.2; 003, unit 0; 004, 4.4]
+gradient can be checked.
 """
 
 # %%
@@ -23,7 +23,7 @@ thrice = lambda x: sigmoid(sigmoid(sigmoid(x)))  # noqa: E731
 print("a sigmoid of a sigmoid of a sigmoid at 1.5:", autodiff.grad(thrice)(1.5))
 
 # %%
-# **As a formula.** The derivative of the sigmoid model of the notes [003, lect. 3], which a program
+# **As a formula.** The derivative of the sigmoid model of the notes, which a program
 # for symbolic computation prints there: the same function is run on symbols, differentiated by the
 # rules of calculus, and compared with automatic differentiation and with finite differences.
 model = lambda p1, p2: 1 / (1 + np.exp(-(2.0 * p1 + p2)))  # noqa: E731 - one row, x = 2

@@ -5,7 +5,6 @@ Networks with error bars
 A network that knows what it does not know: bands of a Bayesian multi-layer perceptron by five
 methods, with the noise and the missing knowledge apart; and probabilities of classes that go to
 one half away from the data; and whether bands and probabilities keep their promise.
-[000, 2.3.2; 004, 4.6]
 """
 
 # %%

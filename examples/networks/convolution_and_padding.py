@@ -5,7 +5,6 @@ Convolution, and digits that may lie anywhere
 The numbers of the notes by hand, then their experiment: digits 0 to 4 are put somewhere in a wider
 field of zeros. Models of single pixels lose sight of them; a convolutional network, which has the
 same filters at every place, loses less. Its filters and maps, and what it looks at.
-[001, 3.4, Figs. 37 to 42; 003, lect. 12; 004, 4.6]
 """
 
 # %%

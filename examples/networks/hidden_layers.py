@@ -4,7 +4,6 @@ What hidden layers see
 
 A hidden layer is a set of features that is learned. Six claims about two hidden units, rings that
 are pulled apart epoch by epoch, and what too few units, many units and zero starts do.
-[003, lect. 8 and 9; 004, 4.1]
 """
 
 # %%

@@ -5,7 +5,6 @@ A project: digits by networks, from one unit to two digits at once
 The notes name this project and print neither its text nor its numbers, so the parts below follow
 what its unit teaches: a small network by hand, dense networks with one setting changed at a time,
 mini-batches, filters, and images of two digits that overlap, with one network that names both.
-[003, unit 3, project 3; lect. 8, 9 and 12]
 """
 
 # %%

@@ -4,7 +4,6 @@ Rates, surfaces, and any function
 
 Which learning rate to take, how optimisers differ, what the loss looks like around a minimum and
 on the way to another one, and how close a hidden layer comes to any function of a line.
-[001, 3.2, Fig. 32; 003, lect. 9; 004, 4.1]
 """
 
 # %%

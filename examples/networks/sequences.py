@@ -3,7 +3,7 @@ Sequences: what a state remembers
 =================================
 
 A recurrent network reads a sequence step by step and keeps a state. Plain states forget; gates
-decide what is kept. [003, lect. 10, 11; 004, 4.6]
+decide what is kept.
 """
 
 # %%

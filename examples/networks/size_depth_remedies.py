@@ -4,7 +4,6 @@ How large, how deep, and what helps against overfitting
 
 Hidden units against the number of examples, a sine by 1, 3 and 10 units, penalties, slopes that
 vanish with depth, and four remedies for a network that knows its few examples by heart.
-[001, 3.3, Figs. 34 and 35; 003, lect. 9; 004, 4.1 and 4.5]
 """
 
 # %%

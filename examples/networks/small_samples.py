@@ -5,7 +5,6 @@ Few examples: a dense and a convolutional network, in place and out of place
 The experiment of the notes as one table: 10, 20, 50, 100 and 200 digits to learn from, a network
 of ten hidden units and one of filters, digits where they belong and digits put anywhere in a wider
 field. The figures that the notebooks behind the notes print stand beside ours.
-[001, 3.3 and 3.4, Figs. 34, 38, 39 and 41]
 """
 
 # %%

@@ -4,7 +4,6 @@ XOR in many ways
 
 Four clouds that no line parts, and seven features in which a line does: turned and folded, a
 product, bumps set by hand, at random, on clusters, bumps that move, and units that learn.
-[000, 1.7; 003, lect. 6]
 """
 
 # %%

@@ -3,7 +3,7 @@ Films near each other
 =====================
 
 Each film gets a vector from nothing but who rated it and how. Films that the same people like end
-up near each other, and a recommendation can say why. [003, 7.5]
+up near each other, and a recommendation can say why.
 """
 
 # %%

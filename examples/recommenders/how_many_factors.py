@@ -3,8 +3,7 @@ How many factors? Chosen by validation
 ======================================
 
 The rank K of a factorization is chosen on ratings that the fit did not see. A penalty makes the
-choice less sharp, and sampling from the posterior less still. [003, 7.5; 000, on matrices with
-missing entries]
+choice less sharp, and sampling from the posterior less still.
 """
 
 # %%

@@ -3,7 +3,7 @@ Ratings by hand: naive, neighbors, rank one
 ===========================================
 
 A matrix of ratings has gaps. Three ways to fill them, from one that cannot work to one that takes
-a few lines of algebra. [003, 7.2 to 7.6]
+a few lines of algebra.
 """
 
 # %%

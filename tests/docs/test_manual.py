@@ -102,3 +102,10 @@ def test_examples_use_what_the_package_has():
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn"):
                 both = {alias.name for alias in node.names} & set(tenfold.__all__)
                 assert not both, f"{path.name} imports {both} from scikit-learn"
+
+
+def test_examples_and_docstrings_have_no_codes_of_courses():
+    """Which section of a course leads to which example stands in docs/syllabus.md alone."""
+    for folder in (ROOT / "examples", Path(tenfold.__file__).parent):
+        for path in folder.rglob("*.py"):
+            assert not re.search(r"\[00[0-4][,;]", path.read_text(encoding="utf-8")), path
