@@ -1,4 +1,9 @@
-"""From a file, folder, glob pattern or list to files of one format."""
+"""From a file, folder, glob pattern or list to files of one format.
+
+To add a format: its suffix below, and where it is read. Files of numbers are opened in `opener.py`
+(a `Source`), tables of mixed columns in `table_opener.py` (batches of columns); formats that Arrow
+reads have their schema and batches in `ARROW_READERS` of `parquet.py`.
+"""
 
 from __future__ import annotations
 
