@@ -27,14 +27,14 @@ test: $(VENV)/for-test  ## all tests and all examples in docstrings
 
 # Tests whose numbers depend on how products are summed: kernels, solvers, statistics.
 SENSITIVE := tests/optim tests/inference tests/linear tests/kernel tests/svm tests/gaussian_process tests/sequence tests/math tests/_compiled tests/cluster/test_kmeans.py \
-	tests/decomposition tests/stats tests/neural/test_fused_mlp.py tests/neural/test_layers.py tests/teaching
+	tests/decomposition tests/neural/test_fused_mlp.py tests/neural/test_layers.py tests/teaching
 OLDER = OPENBLAS_CORETYPE=Haswell NPY_DISABLE_CPU_FEATURES="$$($(PY) tests/wide_features.py)"
 
 # Examples in docstrings print sums of BLAS and NumPy; our kernels, which the line before compiles for
 # the older processor, are taken there as `make test` has left them.
 test-older-processor: $(VENV)/for-test  ## the numerically sensitive tests as a processor with AVX2 alone
 	$(OLDER) NUMBA_CPU_NAME=haswell NUMBA_CACHE_DIR=$(CURDIR)/.cache/numba-haswell \
-		$(PYTEST) -q -p no:cacheprovider -m "not slow" $(wildcard $(SENSITIVE))
+		$(PYTEST) -q -p no:cacheprovider -m "not slow" $(SENSITIVE)
 	$(OLDER) $(PYTEST) -q -p no:cacheprovider src/tenfold
 
 coverage: $(VENV)/for-test  ## the share of lines and branches that the tests reach
@@ -49,7 +49,7 @@ lint: $(VENV)/for-lint  ## style, format, types, direction of imports
 docs: $(VENV)/for-docs  ## the manual, in docs/_build/html
 	$(PY) -m sphinx -W --keep-going docs docs/_build/html
 
-ready: $(VENV)/for-lint $(VENV)/for-docs  ## install what lint and docs need, to run them at once
+ready: $(VENV)/for-test $(VENV)/for-lint $(VENV)/for-docs  ## install what tests, linters and the manual need
 
 bench: $(VENV)/for-bench  ## side by side with peers; writes benchmarks/RESULTS.md
 	$(PY) -m benchmarks
