@@ -203,3 +203,21 @@ def test_orthogonal_least_squares_leaves_out_atoms_that_depend_on_chosen_ones(pr
     assert_allclose(codes @ twice, X @ np.linalg.pinv(D[:4]) @ D[:4], atol=1e-10)
     with pytest.raises(ValueError, match="ols"):
         sparse_encode(X, D, algorithm="ols", positive=True)
+
+
+@pytest.mark.parametrize("algorithm", ["lasso_lars", "ols"])
+def test_the_function_has_the_bits_of_the_model_on_any_number_of_threads(algorithm):
+    rng = np.random.default_rng(0)
+    X, D = rng.normal(size=(2500, 8)), rng.normal(size=(12, 8))  # three chunks
+    expected = SparseCoder(D, transform_algorithm=algorithm, transform_n_nonzero_coefs=3)
+    for n_jobs in (1, 2, 8):
+        codes = sparse_encode(X, D, algorithm=algorithm, n_nonzero_coefs=3, n_jobs=n_jobs)
+        assert_array_equal(codes, expected.transform(X))
+
+
+def test_products_may_be_given(problem):
+    X, D = problem
+    given = sparse_encode(X, D, gram=D @ D.T, cov=D @ X.T, alpha=0.2)
+    assert_allclose(given, sparse_encode(X, D, alpha=0.2), atol=1e-12)
+    with pytest.raises(ValueError, match=r"cov has shape \(30, 20\): give \(20, 30\)"):
+        sparse_encode(X, D, cov=X @ D.T)

@@ -78,8 +78,8 @@ def encode_products(
         unfinished = _follow_path(C, G, rule, Z)
         if unfinished and warn:
             warnings.warn(
-                f"the codes of {unfinished} rows did not converge: raise transform_max_iter (now "
-                f"{rule.max_iter})",
+                "the codes of some rows did not converge: raise transform_max_iter (max_iter of "
+                f"sparse_encode), now {rule.max_iter}",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -117,6 +117,11 @@ def encode_chunk(chunk: Chunk, D: Dictionary, rule: CodeRule, split: bool = Fals
     if split:
         Z = np.hstack([np.maximum(Z, 0.0), -np.minimum(Z, 0.0)])
     return Z.astype(chunk.X.dtype, copy=False)
+
+
+def encode_given_products(chunk: Chunk, gram: np.ndarray, rule: CodeRule) -> np.ndarray:
+    """Codes of the rows whose products with the atoms are the rows of a chunk."""
+    return encode_products(chunk.X, gram, rule, warn=True)
 
 
 def code_rule(
@@ -364,7 +369,7 @@ def sparse_encode(
     copy_cov: bool = True,  # noqa: ARG001
     init: Any = None,  # noqa: ARG001
     max_iter: int = 1000,
-    n_jobs: int | None = None,  # noqa: ARG001
+    n_jobs: int | None = None,
     check_input: bool = True,  # noqa: ARG001
     verbose: int = 0,  # noqa: ARG001
     positive: bool = False,
@@ -381,7 +386,9 @@ def sparse_encode(
     gram, cov : arrays, optional
         Products of the atoms with each other, and with the rows (n_components, n_rows).
     algorithm, n_nonzero_coefs, alpha, max_iter, positive, l2_penalty : see `SparseCoder`
-    copy_cov, init, n_jobs, check_input, verbose : not used
+    n_jobs : int, optional
+        Number of threads; it changes no bit.
+    copy_cov, init, check_input, verbose : not used
         Nothing is overwritten, and codes do not depend on a start.
 
     Examples
@@ -390,8 +397,7 @@ def sparse_encode(
     >>> sparse_encode(np.array([[3.0, -2.0]]), np.eye(2), alpha=1.0).tolist()
     [[2.0, -1.0]]
     """
-    D = check_array(dictionary)
-    X = check_array(X)
+    D, X = check_array(dictionary), check_array(X, ensure_all_finite=False)
     if D.shape[1] != X.shape[1]:
         raise ValueError(
             "Dictionary and X have different numbers of features:"
@@ -408,7 +414,12 @@ def sparse_encode(
         positive=positive,
         max_iter=max_iter,
     )
-    parts = Dictionary.of(D, None if gram is None else np.asarray(gram))
-    C = X @ D.T if cov is None else np.asarray(cov).T
-    codes = encode_products(C, parts.gram, rule, warn=True)
+    atoms = Dictionary.of(D, None if gram is None else np.asarray(gram))
+    if cov is None:
+        rows, encode, state = X, encode_chunk, atoms
+    else:
+        rows, encode, state = np.asarray(cov).T, encode_given_products, atoms.gram
+        if rows.shape != (len(X), len(D)):
+            raise ValueError(f"cov has shape {rows.T.shape}: give {(len(D), len(X))}, D @ X.T")
+    codes = SparseCoder(D, n_jobs=n_jobs)._map_rows(rows, encode, state, rule)  # noqa: SLF001
     return codes.astype(X.dtype if X.dtype == np.float32 else np.float64, copy=False)
