@@ -42,7 +42,7 @@ for ax, model in zip(axes.ravel(), models, strict=True):
         ax.scatter(*Z[y == digit].T, s=6, color=plt.cm.tab10(digit), linewidths=0)
         middle = np.median(Z[y == digit], axis=0)
         ax.text(*middle, str(digit), fontsize=13, weight="bold", ha="center", va="center")
-    ax.set_title(f"{type(model).__name__}: trustworthiness {trustworthiness(X, Z):.3f}")
+    ax.set_title(f"{type(model).__name__}\ntrustworthiness {trustworthiness(X, Z):.3f}")
     ax.set(xticks=[], yticks=[])
 plt.show()
 

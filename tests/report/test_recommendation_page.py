@@ -58,3 +58,11 @@ def test_titles_stand_for_items_and_never_for_users():
         reason = model.explain(3, best[0], 1).reasons[0].item
         shown = reason if isinstance(model, KNNRecommender) else titles.get(reason, reason)
         assert f"<small><b>{shown}</b> (" in page
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_reasons_against_an_item_are_not_shown(model):
+    X, y = make_ratings()
+    page = render_recommendations(model.fit(X, abs(y)), n=20)  # down to items nobody would take
+    assert "</b> (" in page
+    assert "): -" not in page

@@ -21,14 +21,12 @@ _NEIGHBORS = 6  # similar items of a popular one
 _POPULAR = 24  # popular items whose neighbors are shown
 
 
-class ReasonBar(NamedTuple):
-    """A reason: an item (or a user), its rating, what it adds, and the length of its bar."""
+class ShownReason(NamedTuple):
+    """A reason: an item (or a user), its rating, and what it adds."""
 
     name: str
     rating: str
     contribution: str
-    percent: float
-    positive: bool
 
 
 class RecommendedItem(NamedTuple):
@@ -38,7 +36,7 @@ class RecommendedItem(NamedTuple):
     score: str
     percent: float
     base: str
-    reasons: list[ReasonBar]
+    reasons: list[ShownReason]
 
 
 class UserView(NamedTuple):
@@ -180,16 +178,14 @@ def _describe_item(
 ) -> RecommendedItem:
     found = model.explain(user, item, _REASONS)
     by_users = getattr(model, "by", "item") == "user"  # then reasons are other users
-    largest = max([abs(reason.contribution) for reason in found.reasons] or [1.0]) or 1.0
     reasons = [
-        ReasonBar(
+        ShownReason(
             str(reason.item) if by_users else names[reason.item],
             format_value(reason.rating),
             f"{reason.contribution:+.3f}",
-            100 * abs(reason.contribution) / largest,
-            reason.contribution >= 0,
         )
         for reason in found.reasons
+        if reason.contribution > 0
     ]
     return RecommendedItem(names[item], f"{found.score:.3f}", percent, f"{found.base:.3f}", reasons)
 
