@@ -17,7 +17,7 @@ TITLE = "Ensembles and reasons"
 HEADER = ["case", "peer", "ours (s)", "peer (s)", "ratio", "target", "worth ours", "peer"]
 NOTES = (
     "worth: accuracy, R², or minus the error of the sum of Shapley values and the score",
-    "bagged ridge: 100 weighted scatters, 5e10 operations, are half of our time, and all peers do them",
+    "bagged ridge: 100 weighted scatters, 5e10 operations, are half of our time; peers do them too",
 )
 EXPLAINED = 10_000  # rows that get Shapley values
 SMALL = 2000  # rows of the first calls, which compile
