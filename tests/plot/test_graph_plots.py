@@ -34,7 +34,7 @@ def test_parents_stand_above_children():
 
 def test_arcs_pass_the_nodes_between():
     parents = {"a": [], "b": ["a"], "c": ["a", "b"], "d": ["a", "b", "c"], "e": ["a", "d"]}
-    _, ax = plt.subplots(figsize=(4, 4))
+    ax = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")[1][1]
     graph = DirectedGraph.of(parents)
     directed_graph(graph, ax=ax)
     ax.figure.canvas.draw()

@@ -118,8 +118,11 @@ def points_on_paper(
         return {}
     xy = np.array(list(places.values()), float)
     span = np.ptp(xy, axis=0)
+    figure = ax.figure.canvas.figure
+    if figure.get_layout_engine() is not None:
+        figure.draw_without_rendering()  # only then the axes are where they will be
     box = ax.get_window_extent()
-    size = np.array([box.width, box.height]) * 72 / ax.figure.dpi
+    size = np.array([box.width, box.height]) * 72 / figure.dpi
     scale = size / np.where(span > 0, span * (1 + 2 * _MARGIN), 1.0)
     return {node: (float(x), float(y)) for node, (x, y) in zip(places, xy * scale, strict=True)}
 
