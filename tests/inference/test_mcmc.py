@@ -160,6 +160,8 @@ def test_r_hat_by_hand_and_when_a_chain_drifts():
     drift = np.random.default_rng(0).normal(size=(4, 1000, 1)) + np.linspace(0, 3, 1000)[:, None]
     assert split_r_hat(drift) > 1.2
     assert_array_equal(split_r_hat(np.ones((2, 10, 1))), 1.0)
+    stuck = np.repeat([[0.1, 0.1], [0.1, 0.3]], 10, axis=0).reshape(2, 10, 2)
+    assert_array_equal(split_r_hat(stuck), [1.0, np.inf])
 
 
 def test_effective_size_of_independent_draws_is_their_number():

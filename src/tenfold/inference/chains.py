@@ -15,6 +15,8 @@ import numpy as np
 def split_r_hat(points: np.ndarray) -> np.ndarray:
     """Split R-hat of each coordinate, (n_params,): 1 when the half chains agree.
 
+    Infinite where every half chain stands still, at different places.
+
     Examples
     --------
     >>> import numpy as np
@@ -24,7 +26,8 @@ def split_r_hat(points: np.ndarray) -> np.ndarray:
     (True, True)
     """
     within, total = _within_and_total_variance(_split_chains(points))
-    return np.sqrt(np.divide(total, within, out=np.ones_like(total), where=within > 0))
+    stuck = np.where(total > 0, np.inf, 1.0)
+    return np.sqrt(np.divide(total, within, out=stuck, where=within > 0))
 
 
 def effective_sample_size(points: np.ndarray) -> np.ndarray:
