@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from numbers import Integral
 from typing import Any
 
@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.base.save_mixin import SaveMixin
 from tenfold.sequence._symbols import BEGIN, END, UNKNOWN, SymbolEncoder, iterate_documents
 from tenfold.sequence._text_generation import generate_symbols, make_seeds, rank_symbols
+
+_ADDED_VALUES = 1024  # at a time
 
 
 class LanguageModel(SaveMixin, BaseEstimator):
@@ -60,8 +62,7 @@ class LanguageModel(SaveMixin, BaseEstimator):
             The documents; a text file is one document without `boundaries`.
         """
         if self._is_stream(documents):
-            parts = (float(_log(p).sum()) for p, _ in self._probabilities(documents))
-            return np.array([sum(parts)])
+            return np.array([self._add_logs(documents)[0]])
         parts = [_add_runs(_log(p), starts) for p, starts in self._probabilities(documents)]
         return np.concatenate(parts) if parts else np.empty(0)
 
@@ -79,13 +80,14 @@ class LanguageModel(SaveMixin, BaseEstimator):
         y : None
             Not used.
         """
-        total, symbols = 0.0, 0
-        for probabilities, _ in self._probabilities(documents):
-            total += float(_log(probabilities).sum())
-            symbols += len(probabilities)
+        total, symbols = self._add_logs(documents)
         if not symbols:
             raise ValueError("there is no symbol to score: the documents are empty")
         return total / symbols
+
+    def _add_logs(self, documents: Any) -> tuple[float, int]:
+        """Sum of the logarithms of the probabilities of all symbols, and the number of symbols."""
+        return _add_parts(_log(p) for p, _ in self._probabilities(documents))
 
     def perplexity(self, documents: Any) -> float:
         """Exponential of minus the mean log-probability of a symbol.
@@ -122,7 +124,7 @@ class LanguageModel(SaveMixin, BaseEstimator):
         """
         self._require_probabilities("bits per character")
         self._require_repeatable(documents, "bits per character")
-        total = sum(float(_log(p).sum()) for p, _ in self._probabilities(documents))
+        total, _ = self._add_logs(documents)
         characters = sum(map(len, iterate_documents(documents, lines=self.boundaries)))
         if not characters:
             raise ValueError("there is no character to score: the documents are empty")
@@ -302,6 +304,25 @@ def _log(probabilities: np.ndarray) -> np.ndarray:
     """Logarithms; minus infinity for what is impossible."""
     with np.errstate(divide="ignore"):
         return np.log(probabilities)
+
+
+def _add_parts(parts: Iterable[np.ndarray]) -> tuple[float, int]:
+    """Sum and number of values that come in parts: the same bits for any parts.
+
+    Examples
+    --------
+    >>> values = np.random.default_rng(0).normal(size=10_000)
+    >>> _add_parts([values]) == _add_parts(np.split(values, [5, 5000]))
+    True
+    """
+    total, n, rest = 0.0, 0, np.empty(0)
+    for part in parts:
+        values, n = np.concatenate([rest, part]), n + len(part)
+        whole = len(values) // _ADDED_VALUES * _ADDED_VALUES
+        for value in values[:whole].reshape(-1, _ADDED_VALUES).sum(axis=1).tolist():
+            total += value
+        rest = values[whole:]
+    return total + float(rest.sum()), n
 
 
 def _add_runs(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
