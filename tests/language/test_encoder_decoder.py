@@ -265,6 +265,10 @@ def test_symbols_of_any_kind_and_odd_pairs():
         for _ in range(2)
     ]
     assert draws[0] == draws[1]
+    with pytest.raises(TypeError, match="order differs"):
+        EncoderDecoder().fit({"a", "b"}, ["c", "d"])
+    with pytest.raises(ValueError, match="give layers that read them"):
+        EncoderDecoder().fit(np.zeros((2, 4, 4, 1)), ["c", "d"])
     with pytest.raises(ValueError, match="no pairs"):
         EncoderDecoder().fit([], [])
     with pytest.raises(ValueError, match="no pairs to score"):

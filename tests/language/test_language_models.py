@@ -457,6 +457,19 @@ def test_unknown_and_strange_symbols(name):
         fitted(name, ["a", float("nan")])
     with pytest.raises(ValueError, match="missing"):
         fitted(name, [[1.0, float("nan")]])
+    with pytest.raises(TypeError, match=r"document 0: .* not int64"):
+        fitted(name, np.array([1, 2, 3]))
+    with pytest.raises(TypeError, match=r"document 1: .* not set"):
+        fitted(name, ["a", {"a", "b"}])
+    with pytest.raises(ValueError, match="document 1: bytes that are not UTF-8"):
+        fitted(name, ["a", b"\xff\xfe"])
+
+
+def test_networks_refuse_sets_whose_order_changes_from_run_to_run():
+    assert fitted("ngram", {"ab", "ba"}).score("ab") == fitted("ngram", ["ba", "ab"]).score("ab")
+    for name in NETWORKS:
+        with pytest.raises(TypeError, match=r"order differs .* give sorted"):
+            fitted(name, {"ab", "ba"})
 
 
 @pytest.mark.parametrize("name", MODELS)

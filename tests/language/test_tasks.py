@@ -107,6 +107,10 @@ def test_questions_are_answered_by_the_passage_with_their_rare_words(tmp_path):
     assert PassageRetriever().fit(path).passages_ == passages
     with pytest.raises(ValueError, match="no passages"):
         PassageRetriever().fit([""])
+    with pytest.raises(TypeError, match="passage 1 is a text"):
+        PassageRetriever().fit(["a", None])
+    with pytest.raises(TypeError, match="a question is a text"):
+        model.answer(["How high?"])
     tenfold.save(model, tmp_path / "model.tenfold")
     loaded = tenfold.load(tmp_path / "model.tenfold")
     assert loaded.rank("old tower") == model.rank("old tower")
@@ -123,3 +127,5 @@ def test_a_summary_takes_sentences_that_are_like_the_others_in_their_order():
     assert split_sentences("One.\n\nTwo") == ["One.", "Two"]
     with pytest.raises(ValueError, match="at least 1"):
         summarize(text, 0)
+    with pytest.raises(TypeError, match="not NoneType"):
+        summarize(None, 1)

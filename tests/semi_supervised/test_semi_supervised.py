@@ -204,6 +204,9 @@ def test_labels_that_would_vanish_are_named(model):
         model.fit([[0.0], [1.0], [2.0]], [-1, 1, 1])
     with pytest.raises(ValueError, match="no row has a label"):
         model.fit([[0.0], [1.0], [2.0]], [-1, -1, -1])
+    for mark in (-1, np.nan):  # NumPy makes text of them
+        with pytest.raises(ValueError, match=f"the label '{mark}' is text"):
+            model.fit([[0.0], [1.0], [2.0]], np.array(["a", "b", mark]))
 
 
 def test_minus_one_is_no_class_and_the_fit_warns_of_it():

@@ -9,7 +9,14 @@ import numpy as np
 
 from tenfold._compiled.checksums import checksum
 from tenfold.engine.hooks import record_value
-from tenfold.sequence._symbols import END, UNKNOWN, SymbolEncoder, iterate_documents, sort_symbols
+from tenfold.sequence._symbols import (
+    END,
+    UNKNOWN,
+    SymbolEncoder,
+    iterate_documents,
+    refuse_sets,
+    sort_symbols,
+)
 
 
 class SourceReader:
@@ -37,6 +44,12 @@ class SourceReader:
         """Choose the symbols of documents, and number them."""
         if self.arrays:
             return self.number(documents)
+        refuse_sets(documents)
+        if isinstance(documents, np.ndarray) and documents.ndim > 2:
+            raise ValueError(
+                f"sources are an array of shape {documents.shape}, not sequences of symbols: give "
+                "layers that read them, as encoder=[Conv2d(16, 3, 'relu')]"
+            )
         documents = list(iterate_documents(documents))
         self.is_text = all(isinstance(document, str) for document in documents)
         known = {symbol for symbols in self.split(documents) for symbol in symbols}

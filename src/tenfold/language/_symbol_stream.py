@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.language._number_store import NumberStore, iterate_blocks, smallest_dtype
-from tenfold.sequence._symbols import END, add_boundaries, sort_symbols
+from tenfold.sequence._symbols import END, add_boundaries, refuse_sets, sort_symbols
 
 _RAW_BEGIN, _RAW_END, _RAW_FIRST = 0, 1, 2  # numbers while reading
 
@@ -21,6 +21,7 @@ def read_stream(model: Any, documents: Any) -> np.ndarray:
     Symbols have their numbers in `symbols_`, and the beginning of a document the number after
     them. `model.n_documents_` is set.
     """
+    refuse_sets(documents)
     if hasattr(model, "vocabulary_"):
         return _read_known(model, documents)
     raw, counts, symbols = _read_raw(model, documents)

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval
-from tenfold.sequence._symbols import iterate_documents
+from tenfold.sequence._symbols import check_text, iterate_documents
 
 # Words with the blank before them, runs of marks, and other blanks. What has no end (a script
 # without blanks, a long line of dashes) is cut, since the time to merge grows with the square.
@@ -156,7 +156,7 @@ class BytePairTokenizer(BaseEstimator):
         known = self._word_cache()
         ranks = known["ranks"]
         found: list[str] = []
-        for word in self._split(text):
+        for word in self._split(check_text(text, "what byte pairs cut")):
             cut = known["words"].get(word)
             if cut is None:
                 cut = _merge_word(list(word), ranks)

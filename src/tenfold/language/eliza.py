@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tenfold.sequence._symbols import check_text
+
 # Keyword pattern, and answers; {0} is what the pattern caught, seen from the other side.
 RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"i need (.*)", ("Why do you need {0}?", "Would {0} really help you?")),
@@ -71,7 +73,7 @@ class Eliza:
         text : str
             What was said.
         """
-        text = text.strip().rstrip(".!")
+        text = check_text(text, "a remark").strip().rstrip(".!")
         answer = self._transform(text)
         if answer is None:
             answer = self._recall()

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.preprocessing.text.tfidf import TfIdf
-from tenfold.sequence._symbols import iterate_documents
+from tenfold.sequence._symbols import check_text, iterate_documents, refuse_sets
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(])|\n{2,}")
 
@@ -76,7 +76,11 @@ class PassageRetriever(BaseEstimator):
         -------
         self
         """
-        passages = [str(document) for document in iterate_documents(documents)]
+        refuse_sets(documents)
+        passages = [
+            check_text(document, f"passage {place}")
+            for place, document in enumerate(iterate_documents(documents))
+        ]
         if not any(passage.strip() for passage in passages):
             raise ValueError("there are no passages")
         self.passages_ = passages
@@ -96,7 +100,7 @@ class PassageRetriever(BaseEstimator):
             Most passages.
         """
         check_is_fitted(self)
-        vector = self.vectorizer_.transform([question])
+        vector = self.vectorizer_.transform([check_text(question, "a question")])
         similarity = np.asarray((self.vectors_ @ vector.T).todense()).ravel()
         order = np.argsort(-similarity, kind="stable")[:n]
         return [
@@ -142,7 +146,7 @@ def summarize(text: str, n_sentences: int = 3) -> str:
     >>> summarize(text, 1)
     'Cats and dogs sleep.'
     """
-    sentences = split_sentences(text)
+    sentences = split_sentences(check_text(text, "what is summarized"))
     if n_sentences < 1:
         raise ValueError(f"n_sentences={n_sentences}: give at least 1")
     if len(sentences) <= n_sentences:

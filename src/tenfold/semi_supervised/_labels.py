@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 UNLABELED = -1  # as in scikit-learn
+_TEXT_MARKS = {"-1", "nan"}  # what NumPy makes of -1 and NaN in an array of texts
 
 
 def mark_unlabeled(y: Any) -> np.ndarray:
@@ -19,7 +20,7 @@ def mark_unlabeled(y: Any) -> np.ndarray:
     Raises
     ------
     ValueError
-        If no row has a label.
+        If no row has a label, or a mark has become text.
     """
     y = np.asarray(y)
     if y.dtype.kind == "f" and np.isnan(y).any():
@@ -28,6 +29,11 @@ def mark_unlabeled(y: Any) -> np.ndarray:
         missing = [each is None or (isinstance(each, float) and isnan(each)) for each in y.flat]
         y = y.copy()
         y[np.reshape(missing, y.shape)] = UNLABELED
+    if y.dtype.kind == "U" and (marks := _TEXT_MARKS.intersection(y.ravel().tolist())):
+        raise ValueError(
+            f"the label {marks.pop()!r} is text: rows without a label are marked by -1, None or "
+            "NaN beside texts in an array of dtype object, as np.array(['a', None], object)"
+        )
     if y.dtype.kind in "US" or y.ndim != 1:
         return y  # every row has a label, or scikit-learn says what is wrong
     known = set(y[y != UNLABELED].tolist())

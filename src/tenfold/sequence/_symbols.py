@@ -17,6 +17,7 @@ BEGIN, END, UNKNOWN = "<beg>", "<end>", "<unk>"
 _WORD_OR_MARK = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 _BATCH_DOCUMENTS, _BATCH_CHARACTERS = 1024, 2**19  # that are encoded at a time
 _PIECE_CHARACTERS = 2**20  # of a file that is one stream
+_WITHOUT_ORDER = (set, frozenset, Mapping)
 _MAX_PATH_CHARACTERS = 1024  # a longer text is no path
 
 
@@ -30,7 +31,7 @@ def iterate_documents(documents: Any, *, lines: bool = True) -> Iterable[Any]:
         path = Path(documents)
         return _iterate_lines(path) if lines else _iterate_pieces(path)
     if isinstance(documents, bytes):
-        documents = documents.decode()
+        documents = _decode(documents)
     if isinstance(documents, str):
         if len(documents) < _MAX_PATH_CHARACTERS and "\n" not in documents:
             _refuse_path(documents)
@@ -48,6 +49,32 @@ def has_columns(data: Any) -> bool:
     """Whether data are a table; a Dask series, whose `columns` are its name, is none."""
     is_frame = hasattr(data, "columns") and getattr(data, "ndim", 2) != 1
     return is_frame or isinstance(data, Mapping)
+
+
+def refuse_sets(documents: Any) -> None:
+    """Raise an error for a set, where what is learned depends on the order of the documents."""
+    if isinstance(documents, set | frozenset):
+        raise TypeError(
+            f"documents are a {type(documents).__name__}, whose order differs from run to run: "
+            "give sorted(documents)"
+        )
+
+
+def check_text(text: Any, name: str) -> str:
+    """Raise an error for what is no text."""
+    if not isinstance(text, str):
+        raise TypeError(f"{name} is a text (str), not {type(text).__name__}")
+    return text
+
+
+def _decode(text: bytes) -> str:
+    try:
+        return text.decode()
+    except UnicodeDecodeError as problem:
+        raise ValueError(
+            f"bytes that are not UTF-8 ({problem.reason} at byte {problem.start}): give text, "
+            "such as document.decode('latin-1')"
+        ) from None
 
 
 def _refuse_path(text: str) -> None:
@@ -126,12 +153,12 @@ class SymbolEncoder:
     def split(self, document: Any) -> list[Any]:
         """Symbols of a document; a document that is not text is a sequence of symbols already."""
         if isinstance(document, bytes):
-            document = document.decode()
+            document = _decode(document)
         if isinstance(document, str):
             return list(self.cut(document.lower() if self.lowercase else document))
         if isinstance(document, np.ndarray):
             return document.ravel().tolist()
-        if not isinstance(document, Iterable):
+        if not isinstance(document, Iterable) or isinstance(document, _WITHOUT_ORDER):
             raise TypeError(
                 f"a document is text or a sequence of symbols, not {type(document).__name__}"
             )
@@ -170,11 +197,14 @@ class SymbolEncoder:
         """As `split`; an error names the place of the document among all."""
         try:
             return self.split(document)
-        except TypeError as problem:
-            if isinstance(document, Iterable):
-                raise
-            cure = "; leave missing texts out, or fill them" * is_missing(document)
-            raise TypeError(f"document {place}: {problem}{cure}") from None
+        except (TypeError, ValueError) as problem:
+            if isinstance(document, Iterable) and not isinstance(
+                document, bytes | set | frozenset | Mapping
+            ):
+                raise  # from the user's tokenizer, or of a symbol
+            cure = "; leave missing texts out, or fill them" if is_missing(document) else ""
+            kind = TypeError if isinstance(problem, TypeError) else ValueError
+            raise kind(f"document {place}: {problem}{cure}") from None
 
 
 class CharacterNumbers:
