@@ -15,6 +15,7 @@ import numpy as np
 
 ROWS, COLUMNS = 5000, 20
 ONE_COLUMN = {"StateSpaceGaussianProcessRegressor"}
+TEXT = "the cat sat on the mat. the dog sat on the log, and looked. " * 100
 IN_A_FRESH_PROCESS = """
 import json, pickle, sys, time, warnings
 warnings.simplefilter("ignore")
@@ -43,7 +44,26 @@ def models() -> list[Any]:
     """An instance of every public model, with the settings that the laws are shown with."""
     from tenfold import testing
 
-    return list(testing.all_models())
+    return [*testing.all_models(), *models_of_sequences()]
+
+
+def models_of_sequences() -> list[Any]:
+    """Networks of sequences, and models of text and of pairs and labels of words."""
+    import tenfold
+
+    pairs: dict[str, Any] = {"units": 16, "epochs": 1}
+    steps: dict[str, Any] = {"epochs": 1, "random_state": 0}
+    return [
+        *(tenfold.RecurrentClassifier(cell, epochs=1) for cell in ("rnn", "gru", "lstm")),
+        tenfold.NGramModel(5, unit="character", boundaries=False),
+        tenfold.SoftmaxLanguageModel(3, hidden=8, boundaries=False),
+        tenfold.RecurrentLanguageModel("gru", units=32, **steps),
+        tenfold.RecurrentLanguageModel("lstm", units=32, **steps),
+        tenfold.TransformerLanguageModel(**steps),
+        tenfold.EncoderDecoder(**pairs, attention=True),
+        tenfold.CRF(),
+        tenfold.CRF("perceptron"),
+    ]
 
 
 def family(model: Any) -> str:
@@ -51,8 +71,15 @@ def family(model: Any) -> str:
     return type(model).__module__.split(".")[1]
 
 
-def table(model: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Rows and a target that suit a model."""
+def table(model: Any) -> tuple[Any, Any]:
+    """Rows and a target that suit a model; a text, or words and what they become."""
+    if family(model) in ("language", "sequence"):
+        words = TEXT.split()
+        turned = [word[::-1] for word in words]
+        return {
+            "EncoderDecoder": (words, turned),
+            "CRF": ([[*word] for word in words], [[*word] for word in turned]),
+        }.get(type(model).__name__, (TEXT, None))
     from sklearn.base import is_classifier, is_regressor
     from sklearn.utils import get_tags
 
