@@ -85,7 +85,8 @@ def count_passes() -> list[str]:
         return blocks(self, seed)
 
     blocks = Rows.blocks
-    Rows.total, Rows.each = counting(Rows.total), counting(Rows.each)  # type: ignore[method-assign]
+    for verb in ("total", "each", "carry"):
+        setattr(Rows, verb, counting(getattr(Rows, verb)))
     Rows.blocks = visiting  # type: ignore[method-assign]
     return passes
 
