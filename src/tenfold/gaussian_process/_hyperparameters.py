@@ -14,7 +14,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 # value and gradient at theta, or the value alone
 Evidence = Callable[[np.ndarray, bool], Any]
-_SMALL_DECREASE = 1e-10  # of the objective, relative: the 2e-9 of SciPy leave gradients of 2e-4
+_SMALL_DECREASE = 2e-10  # of the objective, relative: SciPy's 2e-9 leaves gradients of 2e-4
 
 
 class _Maximum(NamedTuple):
