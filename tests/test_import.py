@@ -13,6 +13,7 @@ from pkgutil import iter_modules, walk_packages
 import pytest
 
 import tenfold
+from tenfold._lazy import public_names
 
 STUB = Path(tenfold.__file__).with_suffix(".pyi")
 
@@ -67,7 +68,18 @@ def test_no_name_of_a_package_is_that_of_a_module_in_it():
     ]
     for package in packages:
         modules = {found.name for found in iter_modules(package.__path__)}
-        assert not modules & set(getattr(package, "_WHERE", ())), package.__name__
+        names = {*getattr(package, "_WHERE", ()), *public_names(package.__name__)}
+        assert not modules & names - {"checkpoint"}, package.__name__  # imported at once
+
+
+def test_public_names_are_found_in_the_package_that_holds_them():
+    for name, home in tenfold._WHERE.items():
+        family = import_module(".".join(home.split(".")[:2]))
+        if family.__name__ != home:
+            assert getattr(family, name) is getattr(tenfold, name)
+            assert name in dir(family)
+    with pytest.raises(AttributeError, match=r"'tenfold\.tree' has no attribute 'KMeans'"):
+        tenfold.tree.KMeans  # noqa: B018
 
 
 def test_all_names_are_listed():

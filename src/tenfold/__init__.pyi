@@ -181,13 +181,13 @@ from tenfold.manifold.gplvm import GPLVM as GPLVM
 from tenfold.manifold.isomap import Isomap as Isomap
 from tenfold.manifold.locally_linear import LocallyLinearEmbedding as LocallyLinearEmbedding
 from tenfold.manifold.locally_linear import locally_linear_embedding as locally_linear_embedding
+from tenfold.manifold.map_quality import trustworthiness as trustworthiness
 from tenfold.manifold.mds import MDS as MDS
 from tenfold.manifold.mds import smacof as smacof
 from tenfold.manifold.mds import stress as stress
-from tenfold.manifold.spectral_embedding import SpectralEmbedding as SpectralEmbedding
-from tenfold.manifold.spectral_embedding import spectral_embedding as spectral_embedding
+from tenfold.manifold.spectral import SpectralEmbedding as SpectralEmbedding
+from tenfold.manifold.spectral import spectral_embedding as spectral_embedding
 from tenfold.manifold.t_sne import TSNE as TSNE
-from tenfold.manifold.trustworthiness import trustworthiness as trustworthiness
 from tenfold.mixture.bayesian_mixture import BayesianGaussianMixture as BayesianGaussianMixture
 from tenfold.mixture.discrete import BernoulliMixture as BernoulliMixture
 from tenfold.mixture.discrete import CategoricalMixture as CategoricalMixture

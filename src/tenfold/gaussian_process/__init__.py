@@ -1,1 +1,5 @@
 """Gaussian processes."""
+
+from tenfold._lazy import attach
+
+__getattr__, __dir__ = attach(__name__, {})

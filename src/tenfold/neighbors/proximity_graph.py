@@ -99,8 +99,8 @@ class GraphNearestNeighbors(ApproximateNeighbors):
         Most edges of a node. More take more memory (4 bytes each) and find more.
     alpha : float
         How much longer a detour must be for an edge to be kept; more than 1 adds long edges. With
-        1.1 a fit takes less time than with 1.2, and a search finds as many neighbors or more, most
-        of all among clusters; with 1 it finds fewer.
+        1.2 a fit mostly takes longer than with 1.1, and a search of the same beam finds a little
+        more in some data and less among clusters; with 1 it finds fewer.
     beam : int
         Nodes that a query keeps; at least one more than neighbors are asked for. The larger, the
         more neighbors are found, in time that grows with it.

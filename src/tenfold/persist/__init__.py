@@ -15,6 +15,8 @@ table: how each kind of value is written and read), `_reader_writer` (the traver
 ways), `model_file` (the file).
 """
 
+from tenfold._lazy import attach
 from tenfold.persist.model_file import load, save
 
 __all__ = ["load", "save"]
+__getattr__, __dir__ = attach(__name__, {})
