@@ -22,10 +22,13 @@ _MAX_RUN_LEVEL = 4  # a run has at most 2 ** 4 chunks
 
 
 class _RunReader:
-    """A run that is being read, by one thread or by several that take turns."""
+    """A run that is being read, by one thread or by several that take turns.
 
-    def __init__(self, chunks: Iterator[Chunk]) -> None:
-        self.chunks = chunks
+    `next_row` is the first row that has not been read.
+    """
+
+    def __init__(self, chunks: Iterator[Chunk], first_row: int) -> None:
+        self.chunks, self.next_row = chunks, first_row
         self.lock = threading.Lock()
         self.over = False
 
@@ -33,6 +36,8 @@ class _RunReader:
         with self.lock:
             chunk = None if self.over else next(self.chunks, None)
             self.over = chunk is None
+            if chunk is not None:
+                self.next_row = chunk.first + chunk.rows
             return chunk
 
 
@@ -88,7 +93,8 @@ class ChunkScheduler:
             run = next(self.runs, None)
             if run is not None:
                 self.open_runs = [other for other in self.open_runs if not other.over]
-                self.open_runs.append(_RunReader(self.read(run)))
+                first_row = run.start * self.task.source.grid
+                self.open_runs.append(_RunReader(self.read(run), first_row))
                 return self.open_runs[-1]
             return next((other for other in self.open_runs if not other.over), None)
 
@@ -108,15 +114,15 @@ class ChunkScheduler:
 
     def handle_next(self, run: _RunReader) -> bool:
         """Read and handle one chunk of a run; whether there may be more."""
-        at = -1.0  # an error while reading comes before all others
+        at = None
         try:
             chunk = run.next()
             if chunk is None or chunk.first > self.problem_at:
                 return False
             at = chunk.first
             self.handle(chunk)
-        except BaseException as problem:  # noqa: BLE001  a helper must hand it to the caller
-            self.note_problem(problem, at)
+        except Exception as problem:  # noqa: BLE001  a helper must hand it to the caller
+            self.note_problem(problem, run.next_row if at is None else at)
             return False
         return True
 
