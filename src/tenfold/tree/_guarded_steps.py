@@ -1,4 +1,4 @@
-"""Steps of leaves under a loss of one's own, which a Newton step may raise.
+"""Backtracking line search of leaves under a loss of one's own, which a Newton step may raise.
 
 Where the curvature at the scores is much smaller than on the way, as in the flanks of log cosh, a
 Newton step leads far beyond the minimum. It is halved until the loss of the leaf's rows falls by at
@@ -50,7 +50,7 @@ def loss_pieces(
     return np.array(found)
 
 
-def looked_at(tree: GrowingTree, loss: BoostingLoss, steps: np.ndarray) -> np.ndarray:
+def trial_steps(tree: GrowingTree, loss: BoostingLoss, steps: np.ndarray) -> np.ndarray:
     """Steps after which the loss is to be lower."""
     return steps if loss.convex else steps * tree.shape.learning_rate
 
@@ -61,7 +61,7 @@ def choose_value(
     """What a leaf adds to scores: the first step that lowers the loss enough; None if none does."""
     before, *after = (sum_pieces(each) for each in pieces)
     slope = float(tree.integers[node, G]) * tree.units.leaf[0]
-    moves = looked_at(tree, loss, steps).tolist()
+    moves = trial_steps(tree, loss, steps).tolist()
     for step, move, total in zip(steps.tolist(), moves, after, strict=True):
         if total <= before + Fraction(_LEAST_SHARE * slope * move):
             return bounded_value(tree, node, step)
@@ -83,7 +83,7 @@ def guarded_value(
     """What a leaf adds to scores; `sum_losses` gives the pieces after some steps."""
     for first, end in pairwise(MEMORY_BATCHES):
         steps = halved_steps(tree, node, first, end)
-        pieces = sum_losses(looked_at(tree, loss, steps))
+        pieces = sum_losses(trial_steps(tree, loss, steps))
         value = choose_value(tree, loss, node, steps, pieces)
         if value is not None:
             return value

@@ -45,8 +45,8 @@ from tenfold.tree._guarded_steps import (
     bounded_value,
     choose_value,
     halved_steps,
-    looked_at,
     loss_pieces,
+    trial_steps,
 )
 from tenfold.tree._histogram_numba import add_rows, make_table
 from tenfold.tree._levelwise_tree import LevelwiseTree
@@ -457,7 +457,7 @@ class PassTrainer:
             if not open_:
                 break
             steps = [halved_steps(tree, leaf, first, end) for leaf in open_]
-            moves = [looked_at(tree, loss, each) for each in steps]
+            moves = [trial_steps(tree, loss, each) for each in steps]
             given = self.setup, self.shape, state, leaf_of, k, open_, np.array(moves)
             pieces = self.rows.total(leaf_losses, *given)
             found = {
