@@ -21,7 +21,7 @@ from tenfold.automl.hyperparameter_tuner import (
 )
 from tenfold.automl.model_config import HyperparameterRange
 
-K = 5
+K = 3
 
 
 @pytest.fixture(autouse=True)
