@@ -7,6 +7,8 @@ NEEDS_demo  := -e .
 NEEDS_test  := -e . --group test
 NEEDS_lint  := -e . --group test --group lint
 NEEDS_docs  := -e '.[cluster,tables]' --group docs
+NEEDS_dev   := -e '.[cluster,tables]' --group dev
+ALSO_dev    := test lint docs
 NEEDS_bench := -e '.[bench]'
 
 .PHONY: help ready demo test test-older-processor coverage lint docs bench stub lock clean
@@ -28,13 +30,15 @@ test: $(VENV)/for-test  ## all tests and all examples in docstrings
 # Tests whose numbers depend on how products are summed: kernels, solvers, statistics.
 SENSITIVE := tests/optim tests/inference tests/linear tests/kernel tests/svm tests/gaussian_process tests/sequence tests/math tests/_compiled tests/cluster/test_kmeans.py \
 	tests/decomposition tests/neural/test_fused_mlp.py tests/neural/test_layers.py tests/teaching
+# Among them, those of signals and caches while numba compiles have no products.
+INSENSITIVE := $(wildcard tests/_compiled/test_c*.py) tests/_compiled/test_inner_functions.py
 OLDER = OPENBLAS_CORETYPE=Haswell NPY_DISABLE_CPU_FEATURES="$$($(PY) tests/wide_features.py)"
 
 # Examples in docstrings print sums of BLAS and NumPy; our kernels, which the line before compiles for
 # the older processor, are taken there as `make test` has left them.
 test-older-processor: $(VENV)/for-test  ## the numerically sensitive tests as a processor with AVX2 alone
 	$(OLDER) NUMBA_CPU_NAME=haswell NUMBA_CACHE_DIR=$(CURDIR)/.cache/numba-haswell \
-		$(PYTEST) -q -p no:cacheprovider -m "not slow" $(SENSITIVE)
+		$(PYTEST) -q -p no:cacheprovider -m "not slow" $(SENSITIVE) $(INSENSITIVE:%=--ignore=%)
 	$(OLDER) $(PYTEST) -q -p no:cacheprovider src/tenfold
 
 coverage: $(VENV)/for-test  ## the share of lines and branches that the tests reach
@@ -49,7 +53,7 @@ lint: $(VENV)/for-lint  ## style, format, types, direction of imports
 docs: $(VENV)/for-docs  ## the manual, in docs/_build/html
 	$(PY) -m sphinx -W --keep-going docs docs/_build/html
 
-ready: $(VENV)/for-test $(VENV)/for-lint $(VENV)/for-docs  ## install what tests, linters and the manual need
+ready: $(VENV)/for-dev  ## install what tests, linters and the manual need
 
 bench: $(VENV)/for-bench  ## side by side with peers; writes benchmarks/RESULTS.md
 	$(PY) -m benchmarks
@@ -71,6 +75,7 @@ $(PY):
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --upgrade 'pip>=25.1'  # the first that knows --group
 
+# Python compiles what is imported, which is less than half of what pip would compile.
 $(VENV)/for-%: pyproject.toml constraints.txt | $(PY)
-	$(PY) -m pip install --quiet --constraint constraints.txt $(NEEDS_$*)
-	@touch $@
+	$(PY) -m pip install --quiet --no-compile --constraint constraints.txt $(NEEDS_$*)
+	@touch $@ $(patsubst %,$(VENV)/for-%,$(ALSO_$*))
