@@ -29,6 +29,12 @@ def pytest_runtest_setup(item):
             value.bit_generator.state = start
 
 
+def pytest_itemcollected(item):
+    """A test on a cluster is a slow one."""
+    if "two_workers" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.slow)
+
+
 collect_ignore = ["reference"]  # scripts that made numbers once, with libraries not needed here
 
 
