@@ -174,14 +174,14 @@ def check_seeds(model: Any) -> None:
     X, y = make_dataset(model)
     a, b = (clone_model(set_seed(clone_model(model), 5)).fit(X, y) for _ in range(2))
     assert_bitwise_equal(a, b, "the same seed")
-    others = [set_seed(clone_model(model), seed).fit(X, y) for seed in range(6, 9)]
-    same = [
+    others = (set_seed(clone_model(model), seed).fit(X, y) for seed in range(6, 9))
+    same = (
         all(
             is_bitwise_equal(v, learned_attributes(o).get(k))
             for k, v in learned_attributes(a).items()
         )
         for o in others
-    ]
+    )
     assert not all(same), "three other seeds gave the same model"
 
 
