@@ -178,12 +178,12 @@ class IVFNearestNeighbors(ApproximateNeighbors):
 
     _law_params: dict[str, Any] = {"n_lists": 20}
     _learned_shapes = {
-        "centers_": "m p",
-        "radii_": "m",
-        "rows_": "n p",
+        "centers_": "m p : float",
+        "radii_": "m : float",
+        "rows_": "n p : float",
         "row_numbers_": "n",
         "list_offsets_": "_",
-        "half_squares_": "n",
+        "half_squares_": "n : float",
         "recall_curve_": "m",
     }
     _parameter_constraints: dict[str, Any] = {

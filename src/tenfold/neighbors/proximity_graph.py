@@ -157,9 +157,9 @@ class GraphNearestNeighbors(ApproximateNeighbors):
         "edges_": "n e : index n",
         "degrees_": "n : index",
         "entries_": "+ : index n",
-        "rows_": "n p",
-        "points_": "n w",
-        "origin_": "p",
+        "rows_": "n p : float",
+        "points_": "n w : float",
+        "origin_": "p : float",
     }
     _parameter_constraints: dict[str, Any] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],

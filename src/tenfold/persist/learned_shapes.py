@@ -24,8 +24,9 @@ other     a length that must be the same wherever the model has this letter
 ========  ==================================================================================
 
 ``k * p _`` is a list of k arrays of shape (p, _), or one such array. A word after a colon says
-what the array holds: numbers (the default), ``label`` (anything), ``index p`` (whole numbers from 0
-below p), ``count`` (whole numbers of at least 1) or ``flag`` (truth values).
+what the array holds: numbers (the default), ``float`` (32 or 64 bits), ``label``
+(anything), ``index p`` (whole numbers from 0 below p), ``count`` (whole numbers of at least 1) or
+``flag`` (truth values).
 """
 
 from __future__ import annotations
@@ -377,7 +378,8 @@ def _expectation(shapes: str, symbols: dict[str, int]) -> str:
 def _check_content(name: str, array: np.ndarray, content: list[str], symbols: dict) -> None:
     kind = content[0] if content else "numbers"
     whole = kind in ("index", "count")
-    allowed = {"label": "biufUSOmM", "flag": "b"}.get(kind, "iu" if whole else _NUMBER_KINDS)
+    usual = "iu" if whole else _NUMBER_KINDS
+    allowed = {"label": "biufUSOmM", "flag": "b", "float": "f"}.get(kind, usual)
     if array.dtype.kind not in allowed or array.dtype == np.float16:
         raise ValueError(f"{name} holds {array.dtype}, not {kind}")
     if whole and array.size:
