@@ -248,6 +248,20 @@ def test_the_attribute_is_named(path):
         model.save(path)
 
 
+def whole_numbers(a):
+    return [a.astype(np.int64)] if a.dtype.kind == "f" else []
+
+
+@pytest.mark.parametrize("name", ["IVFNearestNeighbors", "GraphNearestNeighbors"])
+def test_search_is_not_compiled_for_whole_numbers(name, path):
+    model = next(model for model in MODELS if type(model).__name__ == name)
+    document, tensors, *_ = saved(model, path)
+    for _, changed, arrays in tampered(document, tensors, whole_numbers, ("recall_curve_",)):
+        write_parts(path, changed, arrays)
+        with pytest.raises(ValueError, match="holds int64, not float"):
+            tenfold.load(path)
+
+
 @pytest.mark.parametrize("model", [tenfold.GaussianNB(), tenfold.CategoricalNB()])
 def test_compiled_prediction_looks_at_the_columns(model):
     X = np.abs(make_dataset(model, rows=60)[0]).round()
