@@ -76,6 +76,20 @@ def test_scores_are_those_of_the_predictions(two_class):
     np.testing.assert_allclose(again, test.probabilities)
 
 
+def test_a_study_prints_its_leaderboard_and_not_its_rows(two_class):
+    chosen, score = two_class.chosen.title, two_class.test.scores["accuracy"]
+    printed = str(two_class)
+    assert printed.startswith(two_class.leaderboard())
+    assert f"{chosen} on {two_class.n_test} test rows: accuracy {score:.4f}" in printed
+    assert repr(two_class).count("\n") == 0
+    assert chosen in repr(two_class)
+    for part in (two_class, two_class.chosen, two_class.test, two_class.model):
+        assert len(repr(part)) < 1500
+        assert "array([0, 1" not in repr(part)
+    n_columns = len(two_class.model.columns_)
+    assert f"'label' (two-class), from {n_columns} columns" in repr(two_class.model)
+
+
 def test_chosen_is_the_simplest_within_one_standard_error(two_class):
     able = [a for a in two_class.attempts if a.eligible]
     best = max(able, key=lambda a: a.mean)

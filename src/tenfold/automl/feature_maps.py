@@ -9,9 +9,11 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.spatial.distance import pdist
 from sklearn.compose import ColumnTransformer
-from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import PolynomialFeatures, SplineTransformer, StandardScaler
+from sklearn.preprocessing import SplineTransformer, StandardScaler
+
+from tenfold.kernel.nystroem import Nystroem
+from tenfold.preprocessing.polynomial_features import PolynomialFeatures
 
 _INSPECTED_ROWS = 5000  # rows from which properties of columns are inferred
 _MIN_CONTINUOUS_VALUES = 10  # distinct values from which a column counts as continuous
@@ -91,13 +93,13 @@ def spline_features(encoded: EncodedTable, knots: int, degree: int = 3) -> Any:
             positions = np.column_stack([at for _, at in columns])
             options: Any = {"knots": positions, "extrapolation": "constant"}
             spline = SplineTransformer(degree=degree, include_bias=False, **options)
-            splines.append((f"curves of {count}", spline, [j for j, _ in columns]))
+            splines.append((f"splines of {count} knots", spline, [j for j, _ in columns]))
     return ColumnTransformer(splines, remainder="passthrough", sparse_threshold=0.0)
 
 
 def clip_and_scale(encoded: EncodedTable) -> list[tuple[str, Any]]:
     """Columns clipped at their 1st and 99th percentile and scaled: linear splines of two knots."""
-    return [("cut", spline_features(encoded, 2, degree=1)), ("scale", StandardScaler())]
+    return [("clip", spline_features(encoded, 2, degree=1)), ("scale", StandardScaler())]
 
 
 def product_features(encoded: EncodedTable) -> Any:
@@ -114,10 +116,10 @@ def kernel_features(encoded: EncodedTable, spread: float) -> Any:
     n_centers = int(min(_MAX_CENTERS, max(encoded.n // _ROWS_PER_CENTER, 10)))
     gamma = 1 / (spread * median_distance(encoded)) ** 2
     kernel = Nystroem(gamma=gamma, n_components=n_centers, random_state=encoded.seed)
-    kernel_map = Pipeline([*clip_and_scale(encoded), ("bumps", kernel)])
+    kernel_map = Pipeline([*clip_and_scale(encoded), ("kernel", kernel)])
     if not encoded.continuous:
         return kernel_map
-    return FeatureUnion([("curves", spline_features(encoded, FEW_KNOTS)), ("near", kernel_map)])
+    return FeatureUnion([("splines", spline_features(encoded, FEW_KNOTS)), ("kernel", kernel_map)])
 
 
 def median_distance(encoded: EncodedTable) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -54,9 +55,11 @@ class RecommenderAttempt(NamedTuple):
     seconds: float
 
 
-@dataclass
+@dataclass(repr=False)
 class RecommenderStudy:
     """What `tenfold.learn` found out about a table of ratings.
+
+    Printed, it is the leaderboard and the test of the chosen recommender.
 
     Attributes
     ----------
@@ -94,6 +97,26 @@ class RecommenderStudy:
     seconds: float
     settings: dict[str, Any] = field(default_factory=dict)
     task: str = RECOMMENDATION
+
+    def __repr__(self) -> str:
+        size = f"{self.n_users:,} users, {self.n_items:,} items"
+        return f"<Study of {self.shown} ({size}): {self._describe_choice()}>"
+
+    def __str__(self) -> str:
+        title = {"rmse": "RMSE", "ndcg": "NDCG at 10"}[self.metric]
+        width = max(len(attempt.title) for attempt in self.attempts)
+        lines = [f"{title} on held-out ratings:"]
+        lines += [f"  {a.title:<{width}}  {a.score:.4f}  {a.seconds:6.1f} s" for a in self.attempts]
+        lines += ["", f"Test on {self.split}: {self._describe_choice()}."]
+        return "\n".join([*lines, self.advice] if self.advice else lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def _describe_choice(self) -> str:
+        error = f"RMSE {self.test['rmse']:.4f}, " if "rmse" in self.test else ""
+        popular = f"most popular items: {self.popular['ndcg']:.4f}"
+        return f"{self.chosen.title}: {error}NDCG at 10 {self.test['ndcg']:.4f} ({popular})"
 
     @property
     def advice(self) -> str:

@@ -7,6 +7,7 @@ import math
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -59,14 +60,14 @@ class Attempt:
     title: str
     params: dict[str, Any]
     scores: np.ndarray
-    others: dict[str, np.ndarray]
-    train: np.ndarray
+    others: dict[str, np.ndarray] = field(repr=False)
+    train: np.ndarray = field(repr=False)
     seconds: float
     eligible: bool
     simplicity: int
     note: str | None = None
-    predictions: np.ndarray | None = None
-    fold_params: list[dict[str, Any]] = field(default_factory=list)
+    predictions: np.ndarray | None = field(default=None, repr=False)
+    fold_params: list[dict[str, Any]] = field(default_factory=list, repr=False)
     is_reference: bool = False
 
     @property
@@ -108,9 +109,9 @@ class HoldoutEvaluation:
     intervals : 95 % confidence interval (low, high) of each score
     """
 
-    y: np.ndarray
-    predicted: np.ndarray
-    probabilities: np.ndarray | None
+    y: np.ndarray = field(repr=False)
+    predicted: np.ndarray = field(repr=False)
+    probabilities: np.ndarray | None = field(repr=False)
     scores: dict[str, float]
     intervals: dict[str, tuple[float, float]]
 
@@ -126,8 +127,8 @@ class NeighborMap:
     trust : trustworthiness of the map
     """
 
-    points: np.ndarray
-    labels: np.ndarray
+    points: np.ndarray = field(repr=False)
+    labels: np.ndarray = field(repr=False)
     trust: float
 
 
@@ -149,19 +150,21 @@ class ClusterSummary:
     """
 
     sizes: np.ndarray
-    labels: np.ndarray
+    labels: np.ndarray = field(repr=False)
     profiles: list[list[tuple[str, str, float]]]
-    points: np.ndarray
-    point_labels: np.ndarray
+    points: np.ndarray = field(repr=False)
+    point_labels: np.ndarray = field(repr=False)
     variance: np.ndarray
     names: list[str]
     loadings: list[list[tuple[str, float]]] = field(default_factory=list)
     map: NeighborMap | None = None
 
 
-@dataclass
+@dataclass(repr=False)
 class Study:
     """Result of `tenfold.learn`.
+
+    Printed, it is the leaderboard and the test of the chosen model.
 
     Attributes
     ----------
@@ -215,6 +218,24 @@ class Study:
     seconds: float
     settings: dict[str, Any]
     clusters: ClusterSummary | None = None
+
+    def __repr__(self) -> str:
+        return f"<Study of {self.shown}: {self._describe_choice()}>"
+
+    def __str__(self) -> str:
+        return f"{self.leaderboard()}\n\n{self._describe_choice()}"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def _describe_choice(self) -> str:
+        """The chosen model and its score on the test rows; without a target the clusters."""
+        if self.test is None:
+            sizes = [] if self.clusters is None else [f"{size:,}" for size in self.clusters.sizes]
+            return f"{self.chosen.title}, of {' and '.join(sizes)} rows"
+        score, (low, high) = self.test.scores[self.metric], self.test.intervals[self.metric]
+        on = f"on {len(self.test.y):,} test rows"
+        return f"{self.chosen.title} {on}: {self.metric} {score:.4f} ({low:.4f} to {high:.4f})"
 
     @property
     def skipped(self) -> list[Attempt]:

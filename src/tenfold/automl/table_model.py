@@ -119,6 +119,12 @@ class TableModel(BaseEstimator):
         def __getattr__(self, name: str) -> Any:
             """Learned attributes, for type checkers."""
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        if "title_" not in vars(self):
+            return super().__repr__(N_CHAR_MAX)
+        of = self.task_ if self.target_ is None else f"{self.target_!r} ({self.task_})"
+        return f"<TableModel: {self.title_} of {of}, from {len(self.columns_)} columns>"
+
     @property
     def styles(self) -> dict[str, str]:
         """Number formats of columns whose numbers were not plain."""

@@ -227,16 +227,3 @@ def _summarize_test(study: Any) -> str:
         f"{title} on {study.n_test:,} test rows: {score} "
         f"({format_interval(name, *study.test.intervals[name])}); baseline {baseline}."
     )
-
-
-def summarize_recommenders(study: Any) -> list[str]:
-    """Held-out scores of the recommenders, best first, and the test scores of the chosen one."""
-    title = {"rmse": "RMSE", "ndcg": "NDCG at 10"}[study.metric]
-    width = max(len(attempt.title) for attempt in study.attempts)
-    lines = [f"{title} on held-out ratings:"]
-    lines += [f"  {a.title:<{width}}  {a.score:.4f}  {a.seconds:6.1f} s" for a in study.attempts]
-    test = study.test
-    error = f"RMSE {test['rmse']:.4f}, " if "rmse" in test else ""
-    lists = f"NDCG at 10 {test['ndcg']:.4f} (most popular items: {study.popular['ndcg']:.4f})"
-    lines += ["", f"Test on {study.split}: {study.chosen.title}: {error}{lists}."]
-    return [*lines, study.advice] if study.advice else lines

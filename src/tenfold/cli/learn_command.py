@@ -222,14 +222,14 @@ def _write_files(
 
 def report_study(console: CommandConsole, study: Any, files: dict[str, Path]) -> None:
     """Print the leaderboard and a summary, or all results as JSON."""
-    from tenfold.cli.console import make_leaderboard, summarize_recommenders, summarize_study
+    from tenfold.cli.console import make_leaderboard, summarize_study
 
     paths = {name: str(path) for name, path in files.items()}
     console.print_json(study.metrics() | {"files": paths})
     if isinstance(sys.stdout, ClosedOutput):
         return  # all results are in files
     if study.task == "recommendation":
-        console.print("", *summarize_recommenders(study), "")
+        console.print("", str(study), "")
     else:
         table = make_leaderboard(study, console.out.width)
         console.print("", table, "", summarize_study(study), "")
