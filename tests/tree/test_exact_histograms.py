@@ -50,8 +50,8 @@ def words_of(g, h, layout):
 def histogram(bins, words, layout, width, rows=None, bundles=None):
     n, p = bins.shape
     rows = np.arange(n, dtype=np.int32) if rows is None else rows
-    codes, starts, members, size = bundles or (bins, *single_columns(np.full(p, width)), width)
-    table, sums = make_table(len(starts) - 1, size), np.zeros((p * width, 3), np.int64)
+    codes, starts, members = bundles or (bins, *single_columns(np.full(p, width)))
+    table, sums = make_table(len(starts) - 1), np.zeros((p * width, 3), np.int64)
     limit = layout, BLOCK_ROWS[layout]
     add_rows(codes.ravel(), rows, 0, len(rows), *words, *limit, table, starts, members, sums)
     assert not table.any()
@@ -92,7 +92,7 @@ def test_bundles_of_columns_give_the_same_histogram(layout):
     bins[:, 13:18] = 2  # the usual bin is not the first
     bins[np.arange(n), 13 + place] = RNG.integers(0, 4, n)
     bins[:, 18] = (topic == 3) * width  # missing values in a column that is usually 0
-    bundles = bundle_columns(bins, np.ascontiguousarray(bins.T), n_bins, width + 1)
+    bundles = bundle_columns(bins, np.ascontiguousarray(bins.T), n_bins)
     assert [sorted(bundles.members[a:b, 0]) for a, b in itertools.pairwise(bundles.starts)] == [
         [0], [18], list(range(1, 13)), list(range(13, 18))
     ]  # fmt: skip
@@ -106,7 +106,7 @@ def test_a_row_with_two_unusual_bins_keeps_columns_apart():
     bins = np.zeros((50_000, 3), np.uint8)
     bins[7, :2] = 1
     bins[9, 2] = 1
-    bundles = bundle_columns(bins, np.ascontiguousarray(bins.T), np.full(3, 2), 3)
+    bundles = bundle_columns(bins, np.ascontiguousarray(bins.T), np.full(3, 2))
     assert [sorted(bundles.members[a:b, 0]) for a, b in itertools.pairwise(bundles.starts)] == [
         [1], [0, 2]
     ]  # fmt: skip
@@ -131,8 +131,8 @@ def test_bundles_do_not_change_trees():
     assert_array_equal(trees.values, shuffled.values)
 
 
-def no_bundles(bins, _, n_bins, width):
-    return Bundles(bins, *single_columns(n_bins), width)
+def no_bundles(bins, _, n_bins):
+    return Bundles(bins, *single_columns(n_bins))
 
 
 @pytest.mark.parametrize("layout", [CONSTANT, COARSE, FINE])

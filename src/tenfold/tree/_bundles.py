@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tenfold.tree._histogram_numba import write_codes
+from tenfold.tree._histogram_numba import MAX_CODES, write_codes
 
-MAX_CODES = 2**8  # of a bundle
 _LOOKED_ROWS = 4096  # that say which columns may be bundled, before all rows are asked
 _MIN_USUAL = 0.6  # share of the usual bin of a column that may be bundled
 _MOST_TRIED = 8  # last bundles that a column is tried with
@@ -31,13 +30,11 @@ class Bundles(NamedTuple):
     codes : (n, q) uint8 array
     starts : (q + 1,) int64 array, the first member of each bundle
     members : (p, 4) int64 array; see `tenfold.tree._histogram_numba`
-    n_codes : most codes of a bundle or bins of a column that is alone, with that of missing values
     """
 
     codes: np.ndarray
     starts: np.ndarray
     members: np.ndarray
-    n_codes: int
 
 
 def single_columns(n_bins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -47,9 +44,7 @@ def single_columns(n_bins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.arange(p + 1), np.ascontiguousarray(members, np.int64)
 
 
-def bundle_columns(
-    bins: np.ndarray, by_column: np.ndarray, n_bins: np.ndarray, width: int
-) -> Bundles:
+def bundle_columns(bins: np.ndarray, by_column: np.ndarray, n_bins: np.ndarray) -> Bundles:
     """Bundle what can be bundled.
 
     Parameters
@@ -57,12 +52,11 @@ def bundle_columns(
     bins : (n, p) uint8 array
     by_column : (p, n) uint8 array, the same
     n_bins : (p,) int64 array of bins of the columns without that of missing values
-    width : most bins of a column, with that of missing values
     """
     usual = _usual_bins(by_column, n_bins)
     bundles = _find_bundles(by_column, n_bins, usual)
     if not bundles:
-        return Bundles(bins, *single_columns(n_bins), width)
+        return Bundles(bins, *single_columns(n_bins))
     bundled = {j for bundle in bundles for j in bundle}
     alone = [j for j in range(len(n_bins)) if j not in bundled]
     codes = np.zeros((len(bins), len(alone) + len(bundles)), np.uint8)
@@ -76,8 +70,7 @@ def bundle_columns(
             members.append((j, usual[j], code, n_bins[j]))
             code += n_bins[j] - 1
         starts.append(len(members))
-        width = max(width, int(code))
-    return Bundles(codes, np.array(starts), np.array(members, np.int64), width)
+    return Bundles(codes, np.array(starts), np.array(members, np.int64))
 
 
 def _usual_bins(by_column: np.ndarray, n_bins: np.ndarray) -> np.ndarray:

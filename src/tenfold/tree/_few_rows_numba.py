@@ -235,7 +235,7 @@ def make_room(max_leaves: int, p: int, width: int) -> tuple[Any, ...]:
     lists[FREE, 0], lists[FREE, 1:] = max_leaves + 1, np.arange(max_leaves, -1, -1)
     return (
         np.zeros((max_leaves + 1, p * width, 3), np.int64),
-        make_table(p, width),
+        make_table(p),
         lists,
         np.empty(256, np.uint8),
         np.zeros(4, np.uint64),

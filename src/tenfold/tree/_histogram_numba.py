@@ -20,18 +20,22 @@ from tenfold.tree._compile_options import INNER, LOOP
 from tenfold.tree._fixed_point_numba import FINE, count_bits, unpack_word
 
 GROUP_COLUMNS = 64  # columns whose words are added at a time: their table stays near
-_AHEAD = 12  # rows that are fetched in advance
-_PAD = 9  # unused words after each column of the table: columns at a distance of a power of two
-# would share few lines of the cache, which takes 17 times as long for columns of two values
+MAX_CODES = 2**8  # of a column or bundle
+_AHEAD = np.uintp(12)  # rows that are fetched in advance
+_SIZE = np.uintp(MAX_CODES + 9)  # words between columns of the table: at a distance of a power of
+# two, columns of two values would share few lines of the cache, which takes 17 times as long; a
+# constant, so that four columns need one address
+
+_ONE, _TWO, _STEP = np.uintp(1), np.uintp(2), np.uintp(4)  # columns of a step of the inner loop
 
 # integers of a member of a bundle: its column, the bin that code 0 stands for (-1: the column is
 # alone, and bins are codes), the code of its first other bin, its bins
 COLUMN, DEFAULT, FIRST_CODE, BINS = 0, 1, 2, 3
 
 
-def make_table(q: int, n_codes: int) -> np.ndarray:
-    """Room in which words of some columns of at most `n_codes` codes are added up."""
-    return np.zeros((min(GROUP_COLUMNS, q), 2 * (n_codes + _PAD)), np.int64)
+def make_table(q: int) -> np.ndarray:
+    """Room in which words of some of q columns are added up."""
+    return np.zeros(2 * min(GROUP_COLUMNS, q) * int(_SIZE), np.int64)
 
 
 @njit(**LOOP)
@@ -49,68 +53,85 @@ def add_rows(codes, rows, first, end, word, second, layout, limit, table, starts
     starts, members : (q + 1,) and (p, 4) int64 arrays; see `tenfold.tree._bundles.Bundles`
     sums : (p * width, 3) int64 array, the histogram
     """
-    q, size, words = len(starts) - 1, table.shape[1] // 2, table.reshape(-1)
+    q = len(starts) - 1
     for c in range(0, q, GROUP_COLUMNS):
         stop = c + GROUP_COLUMNS if c + GROUP_COLUMNS < q else q  # noqa: FURB136 - less to compile
         start, step = first, limit
         while start < end:
             last = start + step if start + step < end else end  # noqa: FURB136
             if layout == FINE:
-                _add_fine(codes, q, rows, start, last, word, second, c, stop, size, words)
+                _add_fine(codes, q, rows, start, last, word, second, c, stop, table)
             else:
-                _add_packed(codes, q, rows, start, last, word, c, stop, size, words)
+                _add_packed(codes, q, rows, start, last, word, c, stop, table)
             start, most = last, limit if last < end else np.int64(0)
-            step = _unpack_filled(words, layout, size, c, stop, most, starts, members, sums)
+            step = _unpack_filled(table, layout, c, stop, most, starts, members, sums)
 
 
 @njit(**INNER)
-def _add_packed(codes, q, rows, first, end, word, c, stop, size, table):
+def _add_packed(codes, q, rows, first, end, word, c, stop, table):
     """Add words of rows to the table of the columns c to stop - 1; layouts of one word."""
-    for t in range(first, end):
-        ahead = np.int64(rows[t + _AHEAD if t + _AHEAD < end else end - 1])
+    n, whole = np.uintp(stop - c), np.uintp(stop - c) // _STEP * _STEP
+    last = np.uintp(end - 1)
+    for t in range(np.uintp(first), np.uintp(end)):
+        ahead = np.int64(rows[t + _AHEAD if t + _AHEAD < last else last])  # noqa: FURB136
         prefetch(codes, ahead * q + c)
+        prefetch(codes, ahead * q + stop - 1)
         prefetch(word, ahead)
         i = np.uintp(rows[t])
-        x, at, base = word[i], i * np.uintp(q), np.uintp(0)
-        for j in range(c, stop):
-            table[base + np.uintp(codes[at + np.uintp(j)])] += x
-            base += np.uintp(size)
+        x, at, base = word[i], i * np.uintp(q) + np.uintp(c), np.uintp(0)
+        for j in range(np.uintp(0), whole, _STEP):
+            for u in range(_STEP):
+                table[base + u * _SIZE + np.uintp(codes[at + j + u])] += x
+            base += _STEP * _SIZE
+        for j in range(whole, n):
+            table[base + np.uintp(codes[at + j])] += x
+            base += _SIZE
 
 
 @njit(**INNER)
-def _add_fine(codes, q, rows, first, end, word, second, c, stop, size, table):
+def _add_fine(codes, q, rows, first, end, word, second, c, stop, table):
     """The same for the layout of two words."""
-    for t in range(first, end):
-        ahead = np.int64(rows[t + _AHEAD if t + _AHEAD < end else end - 1])
+    n, whole = np.uintp(stop - c), np.uintp(stop - c) // _STEP * _STEP
+    last = np.uintp(end - 1)
+    for t in range(np.uintp(first), np.uintp(end)):
+        ahead = np.int64(rows[t + _AHEAD if t + _AHEAD < last else last])  # noqa: FURB136
         prefetch(codes, ahead * q + c)
+        prefetch(codes, ahead * q + stop - 1)
         prefetch(word, ahead)
         prefetch(second, ahead)
         i = np.uintp(rows[t])
-        x, y, at, base = word[i], second[i], i * np.uintp(q), np.uintp(0)
-        for j in range(c, stop):
-            k = np.uintp(2) * (base + np.uintp(codes[at + np.uintp(j)]))
+        x, y, at, base = word[i], second[i], i * np.uintp(q) + np.uintp(c), np.uintp(0)
+        for j in range(np.uintp(0), whole, _STEP):
+            for u in range(_STEP):
+                k = _TWO * (base + u * _SIZE + np.uintp(codes[at + j + u]))
+                table[k] += x
+                table[k + _ONE] += y
+            base += _STEP * _SIZE
+        for j in range(whole, n):
+            k = _TWO * (base + np.uintp(codes[at + j]))
             table[k] += x
-            table[k + np.uintp(1)] += y
-            base += np.uintp(size)
+            table[k + _ONE] += y
+            base += _SIZE
 
 
 @njit(**INNER)
-def _unpack_filled(table, layout, size, c, stop, limit, starts, members, sums):
+def _unpack_filled(table, layout, c, stop, limit, starts, members, sums):
     """Unpack columns of which a bin may be half full; how many rows may be added after that."""
     mask, top = (np.int64(1) << count_bits(layout)) - 1, np.int64(0)
     width = len(sums) // len(members)
     for u in range(c, stop):
-        seen, first = np.int64(0), np.uintp(u - c) * np.uintp(size)
+        is_alone = members[starts[u], DEFAULT] < 0
+        seen, first, codes = np.int64(0), np.uintp(u - c) * _SIZE, width if is_alone else MAX_CODES
         if layout == FINE:
-            for b in range(np.uintp(size)):
-                seen |= table[np.uintp(2) * (first + b) + np.uintp(1)]
+            for b in range(np.uintp(codes)):
+                seen |= table[_TWO * (first + b) + _ONE]
         else:
-            for b in range(np.uintp(size)):
+            for b in range(np.uintp(codes)):
                 seen |= table[first + b]
         seen &= mask  # at least the count of each bin
         if 2 * seen <= limit:
             top = max(top, seen)
-        elif members[starts[u], DEFAULT] < 0:
+        elif is_alone:
             _unpack_column(table, first, layout, width, members[starts[u], COLUMN], sums)
         else:
             _unpack_bundle(table, first, layout, width, starts[u], starts[u + 1], members, sums)
@@ -122,9 +143,9 @@ def _take_word(table, at, layout):
     """Sums of g, h and the count at a place of the table, which becomes 0."""
     y = np.int64(0)
     if layout == FINE:
-        at *= np.uintp(2)
-        y = table[at + np.uintp(1)]
-        table[at + np.uintp(1)] = 0
+        at *= _TWO
+        y = table[at + _ONE]
+        table[at + _ONE] = 0
     x = table[at]
     table[at] = 0
     return unpack_word(x, y, layout)
@@ -167,6 +188,23 @@ def _unpack_bundle(table, first, layout, width, begin, end, members, sums):
         sums[k, 0] += total_g
         sums[k, 1] += total_h
         sums[k, 2] += total
+
+
+@njit(**LOOP)
+def add_histogram(sums, other, sign, n_bins):
+    """Add one histogram to another, or subtract it; only bins that columns have are visited.
+
+    `n_bins` are those of each column without that of missing values, which is the last.
+    """
+    p = len(n_bins)
+    size = 3 * (len(sums) // p)
+    ours, theirs = sums.reshape(-1), other.reshape(-1)
+    for j in range(p):
+        first, end = np.uintp(j * size), np.uintp((j + 1) * size)
+        for k in range(first, first + np.uintp(3 * n_bins[j])):
+            ours[k] += sign * theirs[k]
+        for k in range(end - np.uintp(3), end):
+            ours[k] += sign * theirs[k]
 
 
 @njit(**LOOP)

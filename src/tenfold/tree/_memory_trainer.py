@@ -36,7 +36,7 @@ from tenfold.tree._fixed_point_numba import CONSTANT, block_rows, quantize
 from tenfold.tree._gradient_split_numba import COLUMN, COUNT
 from tenfold.tree._growing_tree import GrowingTree, TreeShape
 from tenfold.tree._guarded_steps import guarded_value, loss_pieces
-from tenfold.tree._histogram_numba import add_rows, make_table
+from tenfold.tree._histogram_numba import add_histogram, add_rows, make_table
 from tenfold.tree._losses import BoostingLoss, mean_loss
 from tenfold.tree._row_lists_numba import (
     BinnedTree,
@@ -104,9 +104,9 @@ class MemoryTrainer:
         self.by_column = np.ascontiguousarray(self.bins.T)  # rows are parted by one column
         n_bins = self.columns[:, 0]
         if m > _MIN_SHARED_ROWS:
-            self.bundles = bundle_columns(self.bins, self.by_column, n_bins, self.width)
+            self.bundles = bundle_columns(self.bins, self.by_column, n_bins)
         else:
-            self.bundles = Bundles(self.bins, *single_columns(n_bins), self.width)
+            self.bundles = Bundles(self.bins, *single_columns(n_bins))
         self.words = np.empty(n, np.int64), np.empty(0 if self.layout == CONSTANT else n, np.int64)
         self.lists = [np.empty(m, np.int32) for _ in range(3)]
         self.most_kept = max(_HISTOGRAM_BYTES // (24 * cells), 2)
@@ -259,7 +259,7 @@ class MemoryTrainer:
         if parent is None:
             kept[larger] = self._histogram(rows, *spans[larger])
         else:
-            parent -= kept[smaller]
+            add_histogram(parent, kept[smaller], -1, self.columns[:, 0])
             kept[larger] = parent
 
     def _release(self, histogram: np.ndarray | None) -> None:
@@ -291,23 +291,25 @@ class MemoryTrainer:
         for_blocks(end - first, add, whole=True, least=_MIN_SHARED_CELLS // q)
         for thread, own in partial.items():
             if thread != mine:
-                sums += own
+                add_histogram(sums, own, 1, self.columns[:, 0])
                 self._release(own)
         return sums
 
     def _zeros(self) -> np.ndarray:
         """A histogram of no rows."""
-        sums = self.pool.pop() if self.pool else np.empty((self.p * self.width, 3), np.int64)
-        sums[:] = 0
+        if not self.pool:
+            return np.zeros((self.p * self.width, 3), np.int64)
+        sums = self.pool.pop()
+        add_histogram(sums, sums, -1, self.columns[:, 0])
         return sums
 
     def _new_table(self) -> np.ndarray:
-        return make_table(len(self.bundles.starts) - 1, self.bundles.n_codes)
+        return make_table(len(self.bundles.starts) - 1)
 
     def _add_rows(
         self, rows: np.ndarray, first: int, end: int, table: np.ndarray, sums: np.ndarray
     ) -> None:
-        codes, starts, members, _ = self.bundles
+        codes, starts, members = self.bundles
         codes = codes.reshape(-1)
         add_rows(codes, rows, first, end, *self._words(), table, starts, members, sums)
 

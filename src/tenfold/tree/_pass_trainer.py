@@ -236,7 +236,7 @@ def _sum_slots(
     exact = np.zeros((n_slots, 2), np.int64)
     rows, starts = np.empty(len(node), np.int32), np.empty(n_slots + 1, np.int64)
     list_rows_by_slot(node, slot, learns, rows, starts)
-    table, limit = make_table(p, width), block_rows(setup.layout, setup.most_copies)
+    table, limit = make_table(p), block_rows(setup.layout, setup.most_copies)
     alone = single_columns(setup.mapper.n_bins)
     for s in range(n_slots):
         first, end = int(starts[s]), int(starts[s + 1])
