@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from tenfold.tree._compile_options import INNER, LOOP
-from tenfold.tree._fixed_point_numba import FINE, unpack_word
+from tenfold.tree._fixed_point_numba import FINE, leaf_sums, unpack_word
 from tenfold.tree._gradient_split_numba import (
     COLUMN,
     COUNT,
@@ -35,7 +35,7 @@ from tenfold.tree._gradient_split_numba import (
     node_value,
 )
 from tenfold.tree._histogram_numba import add_rows, make_table
-from tenfold.tree._row_lists_numba import finish_leaf, part_few_rows
+from tenfold.tree._row_lists_numba import add_value, newton_value, part_few_rows
 
 # integers of a node: left child or -1, depth, path from the root, its rows in the list, histogram
 LEFT, DEPTH, PATH, FIRST, END, HISTOGRAM = 0, 1, 2, 3, 4, 5
@@ -175,12 +175,12 @@ def grow_on_few_rows(
     shape : (max_leaves, max_depth or -1, least rows of a node that is split, whether depth-wise)
     nodes : (integers, numbers, places) of the nodes, to be filled
     room : see `make_room`
-    leaf : (score, output, values): see `finish_leaf`; values of the nodes, to be filled
+    leaf : (score, values): scores of the rows, to be added to; values of the nodes, to be filled
     """
     max_leaves, max_depth, min_rows, depth_wise = shape
     (integers, numbers, places), (word, second, layout, _) = nodes, words
     histograms, table, lists, directions, no_set, search = room
-    score, output, values = leaf
+    score, values = leaf
     p, missing = len(by_column), histograms.shape[1] // len(by_column) - 1
     first, end, n_nodes = np.int64(0), np.int64(1), np.int64(1)  # first:end are to be searched
     _start(bins, rows, words, groups, columns, limits, nodes, room)
@@ -218,9 +218,9 @@ def grow_on_few_rows(
     for node in range(n_nodes):
         if places[node, LEFT] < 0:
             a, b = places[node, FIRST], places[node, END]
-            values[node] = finish_leaf(
-                rows, a, b, word, second, layout, limits, numbers, node, score, output
-            )
+            g, h = leaf_sums(rows, a, b, word, second, layout)
+            values[node] = newton_value(g, h, limits, numbers, node)
+            add_value(rows, a, b, values[node], score)
     return n_nodes
 
 

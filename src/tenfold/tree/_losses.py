@@ -23,8 +23,8 @@ from tenfold.tree._fixed_point_numba import exact_sum
 from tenfold.tree._losses_numba import (
     exponentials,
     log_loss_gradients,
+    softmax_columns,
     softmax_gradients,
-    softmax_rows,
 )
 
 _NO_COPIES = np.zeros(0, np.int64)
@@ -205,17 +205,19 @@ class BoostedSoftmax(BoostingLoss):
 
     def prepare(self, score: np.ndarray) -> np.ndarray:
         out = np.empty_like(score)
-        room = np.empty_like(score[:_SOFTMAX_ROWS])
         for first in range(0, len(score), _SOFTMAX_ROWS):
-            part = score[first : first + _SOFTMAX_ROWS]
-            softmax_rows(part, room[: len(part)], out[first : first + _SOFTMAX_ROWS])
+            part = slice(first, first + _SOFTMAX_ROWS)
+            z = np.array(score[part].T, order="C")
+            p = np.empty_like(z)
+            softmax_columns(z, np.empty(z.shape[1]), p)
+            out[part] = p.T
         return out
 
     def gradients(
         self, y: np.ndarray, prepared: np.ndarray, k: int
     ) -> tuple[np.ndarray, np.ndarray | None]:
         g, h = np.empty(len(y)), np.empty(len(y))
-        softmax_gradients(y[:, 0], prepared, k, g, h)
+        softmax_gradients(y[:, 0], np.ascontiguousarray(prepared[:, k]), k, g, h)
         return g, h
 
     def value(self, y: np.ndarray, score: np.ndarray) -> np.ndarray:

@@ -63,31 +63,30 @@ def log_loss_gradients(y, score, g, h):
 
 
 @njit(**LOOP)
-def softmax_rows(score, room, out):
-    """Probabilities of the classes of each row; `room` is scratch of the same shape.
+def softmax_columns(score, room, out):
+    """Probabilities of the classes of each row; all arrays are (k, n), a class after the other.
 
-    Exponentials of all cells are a loop of their own, which works on several at once.
+    Every loop works on several rows at once; `room` is scratch of n numbers.
     """
-    n, k = score.shape
-    for i in range(n):
-        best = score[i, 0]
-        for c in range(1, k):
-            best = max(best, score[i, c])
-        for c in range(k):
-            room[i, c] = score[i, c] - best
-    exponentials(room.reshape(-1), out.reshape(-1))
-    for i in range(n):
-        total = 0.0
-        for c in range(k):
-            total += out[i, c]
-        for c in range(k):
-            out[i, c] /= total
+    k, n = score.shape
+    for c in range(k):
+        for i in range(n):
+            room[i] = max(room[i], score[c, i]) if c > 0 else score[c, i]
+    for c in range(k):
+        for i in range(n):
+            score[c, i] -= room[i]
+    exponentials(score.reshape(-1), out.reshape(-1))
+    for c in range(k):
+        for i in range(n):
+            room[i] = out[c, i] + (room[i] if c > 0 else 0.0)
+    for c in range(k):
+        for i in range(n):
+            out[c, i] /= room[i]
 
 
 @njit(**LOOP)
 def softmax_gradients(y, p, k, g, h):
-    """Gradients and curvatures of the log-loss in the score of class k from probabilities."""
+    """Gradients and curvatures of the log-loss in the score of class k from its probabilities."""
     for i in range(len(y)):
-        own = p[i, k]
-        g[i] = own - (y[i] == k)
-        h[i] = own * (1.0 - own)
+        g[i] = p[i] - (y[i] == k)
+        h[i] = p[i] * (1.0 - p[i])

@@ -42,16 +42,18 @@ from tenfold.tree._row_lists_numba import (
     BinnedTree,
     add_binned_tree,
     add_value,
+    add_values,
     draw_rows,
     fill_directions,
-    finish_leaf,
     part_few_rows,
     part_rows,
+    sum_spans,
 )
 
 T = TypeVar("T")
 
-_BLOCK_ROWS = 2**14  # rows of a piece of work
+_BLOCK_ROWS = 2**14  # rows of a piece of work, whose words and scores stay near
+_BLOCK_ROWS_PER_LEAF = 64  # at least, so that the table of blocks and leaves is small
 _MIN_SHARED_ROWS = 2**15  # of a loop, for threads to be woken
 _MIN_SHARED_CELLS = 2**18  # of a histogram, for the same
 _MIN_SHARED_COPY = 2**17  # rows of a list that is copied, for the same
@@ -94,14 +96,15 @@ class MemoryTrainer:
         self.others = np.flatnonzero(~self.learns).astype(np.int32)
         self.weights = RowWeights.of(w, n)
         self.layout = choose_layout(loss, n, weighted=w is not None)
-        self.score = np.zeros((n, loss.n_outputs))
+        self.score = np.zeros((n, loss.n_outputs), order="F")  # trees add to one output
         self._allocate()
 
     def _allocate(self) -> None:
         """Memory that all trees use."""
         n, m, cells = len(self.bins), len(self.rows), self.p * self.width
         self.max_leaves = self.shape.max_leaves(m)
-        self.by_column = np.ascontiguousarray(self.bins.T)  # rows are parted by one column
+        self.by_column = np.empty((self.p, n), np.uint8)  # rows are parted by one column
+        for_blocks(n, lambda part: np.copyto(self.by_column[:, part], self.bins[part].T))
         n_bins = self.columns[:, 0]
         if m > _MIN_SHARED_ROWS:
             self.bundles = bundle_columns(self.bins, self.by_column, n_bins)
@@ -153,6 +156,7 @@ class MemoryTrainer:
         w = None if self.w is None else self.w[rows]
         whole = self.all_learn and not held_out
         y, score = (self.y, self.score) if whole else (self.y[rows], self.score[rows])
+        score = np.ascontiguousarray(score)  # sums of outputs are rounded in their order in memory
         return mean_loss(self.loss, y, score, w, copies=len(self.weights.copies) > 0)
 
     def _grow(self, number: int, k: int, prepared: np.ndarray) -> BinnedTree:
@@ -195,7 +199,7 @@ class MemoryTrainer:
             (self.max_leaves, deepest, 2 * shape.min_samples_leaf, shape.depth_wise),
             (tree.integers, tree.numbers, places),
             self.room,
-            (self.score, k, values),
+            (self.score[:, k], values),
         )
         tree.left = places[:count, LEFT].tolist()
         return tree.complete(values)
@@ -387,24 +391,56 @@ class MemoryTrainer:
     def _finish_leaves(
         self, tree: GrowingTree, rows: np.ndarray, spans: dict[int, tuple[int, int]], k: int
     ) -> np.ndarray:
-        """Values of all leaves, added to the scores of their rows; the largest leaf first."""
-        values = np.zeros(len(tree.left))
+        """Values of all leaves, added to the scores of their rows."""
+        values, nodes = np.zeros(len(tree.left)), list(spans)
+        if self.loss.quantiles is None and not self.loss.guarded:
+            values[nodes] = self._add_newton_values(tree, rows, spans, k)
+            return values
 
         def finish(node: int) -> None:
             values[node] = self._finish_leaf(tree, node, rows, spans[node], k)
 
-        nodes = sorted(spans, key=lambda node: spans[node][0] - spans[node][1])
+        nodes.sort(key=lambda node: spans[node][0] - spans[node][1])  # the largest leaf first
         share_items(nodes, finish, n_threads() - 1 if len(rows) > _MIN_SHARED_ROWS else 0)
+        return values
+
+    def _add_newton_values(
+        self, tree: GrowingTree, rows: np.ndarray, spans: dict[int, tuple[int, int]], k: int
+    ) -> np.ndarray:
+        """Newton steps of all leaves, added to the scores of their rows.
+
+        Leaves are visited block of rows by block, as the rows of one leaf lie far apart.
+        """
+        size = max(_BLOCK_ROWS, _BLOCK_ROWS_PER_LEAF * len(spans))
+        blocks, lock = -(-len(self.bins) // size), threading.Lock()
+        edges = np.minimum(np.arange(blocks + 1) * size, len(self.bins)).astype(rows.dtype)
+        cuts = np.empty((blocks + 1, len(spans)), np.int64)
+        for s, (first, end) in enumerate(spans.values()):  # rows of a leaf ascend
+            cuts[:, s] = first + np.searchsorted(rows[first:end], edges)
+        sums, score = np.zeros((len(spans), 2), np.int64), self.score[:, k]
+
+        def add_sums(part: slice) -> None:
+            own = np.zeros_like(sums)
+            sum_spans(rows, cuts, part.start, part.stop, *self.words, self.layout, own)
+            with lock:
+                np.add(sums, own, out=sums)
+
+        least = _MIN_SHARED_ROWS // size
+        for_blocks(blocks, add_sums, whole=True, least=least)
+        own = zip(spans, sums, strict=True)
+        values = np.array([tree.leaf_value(node, g, h) for node, (g, h) in own])
+
+        def add(part: slice) -> None:
+            add_values(rows, cuts, part.start, part.stop, values, score)
+
+        for_blocks(blocks, add, whole=True, least=least)
         return values
 
     def _finish_leaf(
         self, tree: GrowingTree, node: int, rows: np.ndarray, span: tuple[int, int], k: int
     ) -> float:
-        """Value of a leaf, a Newton step or a quantile of residuals, added to its rows' scores."""
+        """Value of a leaf, a guarded step or a quantile, added to the scores of its rows."""
         loss = self.loss
-        if loss.quantiles is None and not loss.guarded:
-            values = self.layout, tree.limits, tree.numbers, node, self.score, k
-            return finish_leaf(rows, *span, *self.words, *values)
         own = rows[slice(*span)]
         y, w = self.y[own, min(k, self.y.shape[1] - 1)], None if self.w is None else self.w[own]
         z, copies = self.score[own, k], len(self.weights.copies) > 0
@@ -414,7 +450,7 @@ class MemoryTrainer:
             value = guarded_value(
                 tree, loss, node, lambda steps: loss_pieces(loss, y, z, w, steps, copies=copies)
             )
-        add_value(rows, *span, value, self.score, k)
+        add_value(rows, *span, value, self.score[:, k])
         return value
 
     def _add_to(self, tree: BinnedTree, rows: np.ndarray, k: int) -> None:

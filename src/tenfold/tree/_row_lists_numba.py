@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tenfold.tree._compile_options import ENTRY, LOOP
+from tenfold.tree._compile_options import ENTRY, INNER, LOOP
 from tenfold.tree._fixed_point_numba import leaf_sums, mix_bits
 from tenfold.tree._gradient_split_numba import (
     BIN,
@@ -87,20 +87,38 @@ def part_few_rows(column, rows, first, end, integers, left_set, missing, directi
 
 
 @njit(**LOOP)
-def add_value(rows, first, end, value, score, output):
+def add_value(rows, first, end, value, score):
     """Add the value of a leaf to the scores of its rows."""
     for t in range(np.uintp(first), np.uintp(end)):
-        score[np.uintp(rows[t]), np.uintp(output)] += value
+        score[np.uintp(rows[t])] += value
+
+
+@njit(**INNER)
+def newton_value(g, h, limits, numbers, node):
+    """Value of a leaf from exact sums."""
+    g, h = g * limits[LEAF_UNIT_G], h * limits[LEAF_UNIT_H]
+    return leaf_value(g, h, limits, numbers[node, LOWER], numbers[node, UPPER])
 
 
 @njit(**LOOP)
-def finish_leaf(rows, first, end, word, second, layout, limits, numbers, node, score, output):
-    """Newton step of a leaf from exact sums, added to the scores of its rows."""
-    sum_g, sum_h = leaf_sums(rows, first, end, word, second, layout)
-    g, h = sum_g * limits[LEAF_UNIT_G], sum_h * limits[LEAF_UNIT_H]
-    value = leaf_value(g, h, limits, numbers[node, LOWER], numbers[node, UPPER])
-    add_value(rows, first, end, value, score, output)
-    return value
+def sum_spans(rows, cuts, first, end, word, second, layout, sums):
+    """Add exact sums of g and h of the rows of each span in the blocks `first` to `end - 1`.
+
+    In span s, the rows of block b are `rows[cuts[b, s]:cuts[b + 1, s]]`.
+    """
+    for b in range(first, end):
+        for s in range(len(sums)):
+            g, h = leaf_sums(rows, cuts[b, s], cuts[b + 1, s], word, second, layout)
+            sums[s, 0] += g
+            sums[s, 1] += h
+
+
+@njit(**LOOP)
+def add_values(rows, cuts, first, end, values, score):
+    """Add the value of each span to the scores of its rows in the same blocks."""
+    for b in range(first, end):
+        for s in range(len(values)):
+            add_value(rows, cuts[b, s], cuts[b + 1, s], values[s], score)
 
 
 @njit(**LOOP)

@@ -97,7 +97,7 @@ class ValidationRows:
         bins = rows.each(bin_rows, mapper)
         if w is not None:
             w = check_sample_weight(w, bins, dtype=np.float64)
-        score = np.zeros((len(bins), loss.n_outputs))
+        score = np.zeros((len(bins), loss.n_outputs), order="F")
         return cls(rows, bins, y.reshape(len(y), -1), w, score, loss, mapper.max_bins)
 
     def add_trees(self, trees: list[BinnedTree]) -> None:
@@ -114,7 +114,8 @@ class ValidationRows:
 
     def mean_loss(self) -> float:
         """Mean loss of the rows."""
-        return mean_loss(self.loss, self.y, self.score, self.w, copies=are_copies(self.w))
+        score = np.ascontiguousarray(self.score)
+        return mean_loss(self.loss, self.y, score, self.w, copies=are_copies(self.w))
 
     def chunk(self) -> Chunk:
         """The rows, for a scorer."""
