@@ -97,6 +97,23 @@ def test_every_split_is_the_best_of_all(criterion, missing):
         check_every_split(model, X, y, ones, min_leaf=4)
 
 
+@pytest.mark.parametrize(("signal", "min_leaf"), [(0.0, 1), (0.1, 1), (0.1, 300), (3.0, 1)])
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_split_of_many_rows_of_two_classes_is_the_best_of_all(signal, min_leaf, missing):
+    """Blocks of rows in which no cut can be the best are passed over: none that holds it."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(1500, 3)).round(2)
+    y = (signal * np.abs(X[:, 1]) + rng.normal(size=1500) > 0.5).astype(int)
+    w = rng.integers(1, 2000, 1500).astype(float)
+    X[rng.random(X.shape) < 0.1 * missing] = np.nan
+    stump = DecisionTreeClassifier(max_depth=1, min_samples_leaf=min_leaf)
+    leaves = stump.fit(X, y, sample_weight=w).apply(X)
+    sides = [(y[leaves == leaf], w[leaves == leaf]) for leaf in (1, 2)]
+    loss = sum(v.sum() * impurity("gini", t, v) for t, v in sides)
+    best = best_loss("gini", X, y, w, min_leaf)
+    np.testing.assert_allclose(loss, best, rtol=1e-13)
+
+
 def preorder(tree):
     order, stack = [], [0]
     while stack:

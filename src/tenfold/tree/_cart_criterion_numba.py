@@ -42,6 +42,10 @@ NODE, LEFT, RIGHT = np.int64(0), np.int64(1), np.int64(2)
 HEAVIER = np.int64(0)  # direction of missing values beside LEFT and RIGHT: not known from the rows
 
 
+_BLOCK_KEYS = 128  # keys that are passed over together where none of their cuts can be the best
+_SLACK = 1e-12  # share of the weight by which rounding may change a score, and much more
+
+
 class CodedRows(NamedTuple):
     """Training rows as a grower reads them, all whole numbers.
 
@@ -228,39 +232,83 @@ def scan_sums(data, rules, keys, m, n, sums, facts, sign, missing_left):
 
 
 @njit(**INNER)
-def scan_gini(rules, keys, m, n, sums, weight, squares, missing_left):
-    """`scan_sums` for `GiniRules`; `squares` is the sum of the squared class weights."""
+def scan_gini(rules, keys, m, n, sums, weight, squares, missing_left, least):
+    """`scan_sums` for `GiniRules` and cuts whose score is above `least`.
+
+    `squares` is the sum of the squared class weights.
+    """
     for c in range(sums.shape[1]):
         sums[LEFT, c] = 0
     squares_left, squares_right, w_left, offset = np.int64(0), squares, np.int64(0), 0
-    best, cut, is_pair, second = -np.inf, -1, sums.shape[1] == 2, np.int64(0)
+    best, cut, is_pair, second = least, -1, sums.shape[1] == 2, np.int64(0)
     last = m if m < n and not missing_left else m - 1
-    begin = m - n if missing_left else 0  # missing values first
+    i = m - n if missing_left else 0  # missing values first
     if missing_left:
         offset = n - m
-    for i in range(begin, last):
-        held = key_row(keys[0, i if i >= 0 else m - 1 - i])
-        w, c = held & 0xFFFF, held >> 16
-        w_left += w
-        if is_pair:  # sums that stay in registers
-            second += w & -c
-        else:
-            before = sums[LEFT, c]
-            squares_left += w * (2 * before + w)
-            squares_right += w * (w - 2 * (sums[NODE, c] - before))
-            sums[LEFT, c] = before + w
-        if i < 0 or (i + 1 < m and key_code(keys[0, i + 1]) == key_code(keys[0, i])):
-            continue
-        n_left = i + 1 + offset
-        wl, wr = np.float64(w_left), np.float64(weight - w_left)
-        if is_large_enough(rules, n_left, n - n_left, wl, wr):
-            if is_pair:
-                squares_left = _pair_squares(w_left, second)
-                squares_right = _pair_squares(weight - w_left, sums[NODE, 1] - second)
-            score = np.float64(squares_left) / wl + np.float64(squares_right) / wr
-            if score > best:
-                best, cut = score, i + 1
+    while i < last:
+        stop = last
+        if is_pair and i >= 0 and last - i >= _BLOCK_KEYS:
+            stop = i + _BLOCK_KEYS
+            w_block, second_block = _sum_pairs(keys, i)
+            if not _may_beat(best, w_left, second, w_block, second_block, weight, sums[NODE, 1]):
+                w_left += w_block
+                second += second_block
+                i = stop
+                continue
+        while i < stop:
+            held = key_row(keys[0, i if i >= 0 else m - 1 - i])
+            w, c = held & 0xFFFF, held >> 16
+            w_left += w
+            if is_pair:  # sums that stay in registers
+                second += w & -c
+            else:
+                before = sums[LEFT, c]
+                squares_left += w * (2 * before + w)
+                squares_right += w * (w - 2 * (sums[NODE, c] - before))
+                sums[LEFT, c] = before + w
+            i += 1
+            if i <= 0 or (i < m and key_code(keys[0, i]) == key_code(keys[0, i - 1])):
+                continue
+            n_left = i + offset
+            wl, wr = np.float64(w_left), np.float64(weight - w_left)
+            if is_large_enough(rules, n_left, n - n_left, wl, wr):
+                if is_pair:
+                    squares_left = _pair_squares(w_left, second)
+                    squares_right = _pair_squares(weight - w_left, sums[NODE, 1] - second)
+                score = np.float64(squares_left) / wl + np.float64(squares_right) / wr
+                if score > best:
+                    best, cut = score, i
     return best, cut
+
+
+@njit(**HOT)
+def _sum_pairs(keys, first):
+    """Weight of a block of keys, and that of the second class."""
+    weight, second = np.int64(0), np.int64(0)
+    for i in range(first, first + _BLOCK_KEYS):
+        held = key_row(keys[0, i])
+        weight += held & 0xFFFF
+        second += held & 0xFFFF & -(held >> 16)
+    return weight, second
+
+
+@njit(**HOT)
+def _may_beat(best, w_left, second, w_block, second_block, weight, total):
+    """Whether a cut within a block of keys may have a larger score than the best so far.
+
+    With D = W s_l - S w_l, where S and s_l are the weights of the second class in the node and on
+    the left, the score of a cut is the node's own score plus 2 D^2 / (W W_l W_r). D is largest
+    if all keys of one class come first in the block, W_l W_r is least at an end of it.
+    """
+    begin = weight * second - total * w_left
+    high = begin + (weight - total) * second_block
+    low = begin - total * (w_block - second_block)
+    far = np.float64(high if high > -low else -low)
+    w_end, w = w_left + w_block, np.float64(weight)
+    thin, thin_end = w_left * (weight - w_left), w_end * (weight - w_end)
+    least = np.float64(thin if thin < thin_end else thin_end)  # noqa: FURB136
+    own = np.float64(_pair_squares(weight, total)) / w
+    return not 2.0 * far * far <= (best - own - _SLACK * w) * w * least
 
 
 @njit(**HOT)

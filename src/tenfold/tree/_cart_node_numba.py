@@ -147,26 +147,29 @@ def measure_node(data, rules, rows, nodes, values, at, scratch):
     return facts, is_pure and rules.criterion != NO_CRITERION
 
 
-def _scan(data, rules, keys, m, n, facts, sign, missing_left, scratch) -> Any:
-    """The best cut of sorted keys by the scan that suits the rules."""
+def _scan(data, rules, keys, m, n, facts, sign, missing_left, least, scratch) -> Any:
+    """The best cut of sorted keys by the scan that suits the rules.
+
+    Cuts whose score is not above `least` may be passed over.
+    """
 
 
 @overload(_scan, jit_options=INNER_OVERLOAD)
-def _overload_scan(data, rules, keys, m, n, facts, sign, missing_left, scratch):
+def _overload_scan(data, rules, keys, m, n, facts, sign, missing_left, least, scratch):
     kind = rules.instance_class
     if kind is GiniRules:
-        return lambda data, rules, keys, m, n, facts, sign, missing_left, scratch: scan_gini(
-            rules, keys, m, n, scratch.sums, facts.weight, facts.squares, missing_left
+        return lambda data, rules, keys, m, n, facts, sign, missing_left, least, scratch: scan_gini(
+            rules, keys, m, n, scratch.sums, facts.weight, facts.squares, missing_left, least
         )
     if kind is SquaredRules:
-        return lambda data, rules, keys, m, n, facts, sign, missing_left, scratch: scan_squared(
+        return lambda data, rules, keys, m, n, facts, sign, missing_left, least, scratch: scan_squared(
             scratch.held, rules, keys, m, n, scratch.sums, facts.weight, missing_left
         )
     if kind in MEDIAN_RULES:
-        return lambda data, rules, keys, m, n, facts, sign, missing_left, scratch: scan_absolute(
+        return lambda data, rules, keys, m, n, facts, sign, missing_left, least, scratch: scan_absolute(
             data, rules, keys, m, n, facts, sign, missing_left, scratch.medians
         )
-    return lambda data, rules, keys, m, n, facts, sign, missing_left, scratch: scan_sums(
+    return lambda data, rules, keys, m, n, facts, sign, missing_left, least, scratch: scan_sums(
         data, rules, keys, m, n, scratch.sums, facts, sign, missing_left
     )
 
@@ -269,8 +272,11 @@ def _threshold_between(data, feature, code, next_code):
     return middle if a <= middle < b else a
 
 
-def _search_best(data, rules, rows, start, end, feature, codes, seed, facts, scratch):
-    """Best cut of a column: (varies, score, code, direction of missing values, threshold)."""
+def _search_best(data, rules, rows, start, end, feature, codes, seed, facts, least, scratch):
+    """Best cut of a column: (varies, score, code, direction of missing values, threshold).
+
+    The score is -inf if none is above `least`.
+    """
     keys, n, direction = scratch.keys, end - start, RIGHT
     if len(data.order) > 0:
         m = _copy_sorted_keys(data, rules, start, end, feature, scratch)
@@ -281,9 +287,9 @@ def _search_best(data, rules, rows, start, end, feature, codes, seed, facts, scr
         return False, -np.inf, np.int64(0), RIGHT, 0.0
     if len(data.order) == 0:
         sort_keys(keys, m, low, high, scratch.counts)
-    score, cut, sign = -np.inf, -1, data.columns[MONOTONE, feature]
+    score, cut, sign = least, -1, data.columns[MONOTONE, feature]
     for side in range(1 if m == n else 2):
-        other, cut_other = _scan(data, rules, keys, m, n, facts, sign, side == 1, scratch)
+        other, cut_other = _scan(data, rules, keys, m, n, facts, sign, side == 1, score, scratch)
         if other > score:
             score, cut, direction = other, cut_other, LEFT if side == 1 else RIGHT
     if cut < 0:
@@ -295,12 +301,12 @@ def _search_best(data, rules, rows, start, end, feature, codes, seed, facts, scr
     return True, score, code, HEAVIER if m == n else direction, threshold
 
 
-def _search(data, rules, rows, start, end, feature, codes, seed, facts, scratch) -> Any:
+def _search(data, rules, rows, start, end, feature, codes, seed, facts, least, scratch) -> Any:
     """The best cut of a column, or a random one, as the rules say."""
 
 
 @overload(_search, jit_options=HOT_OVERLOAD)
-def _overload_search(data, rules, rows, start, end, feature, codes, seed, facts, scratch):
+def _overload_search(data, rules, rows, start, end, feature, codes, seed, facts, least, scratch):
     return search_random if rules.instance_class in RANDOM_RULES else _search_best
 
 
@@ -356,7 +362,7 @@ def find_split(data, rules, rows, nodes, at, facts, scratch):
         for j in range(count):
             feature = draws[0, drawn + j]
             varies, score, code, direction, threshold = _search(
-                data, rules, rows, start, end, feature, scratch.codes[j], seed, facts, scratch
+                data, rules, rows, start, end, feature, scratch.codes[j], seed, facts, best, scratch
             )
             useful += varies
             if score > best:

@@ -225,7 +225,7 @@ def _overload_score_cut(data, rules, rows, start, n, feature, codes, code, skip,
     return _score_medians if rules.instance_class in MEDIAN_RULES else _score_sums
 
 
-def search_random(data, rules, rows, start, end, feature, codes, seed, facts, scratch):
+def search_random(data, rules, rows, start, end, feature, codes, seed, facts, least, scratch):
     """One random cut of a column: (varies, score, code, direction of missing values, threshold)."""
     n, missing = end - start, data.columns[MISSING, feature]
     low, high, n_missing = _find_extremes(codes, n, missing)
