@@ -231,54 +231,75 @@ def scan_sums(data, rules, keys, m, n, sums, facts, sign, missing_left):
     return best, cut
 
 
-@njit(**INNER)
-def scan_gini(rules, keys, m, n, sums, weight, squares, missing_left, least):
-    """`scan_sums` for `GiniRules` and cuts whose score is above `least`.
-
-    `squares` is the sum of the squared class weights.
-    """
+@njit(**HOT)
+def _scan_classes(rules, keys, m, n, sums, weight, squares, first, last, least):
+    """`scan_gini` for any number of classes; keys below 0 are those of missing values."""
+    squares_left, squares_right, w_left = np.int64(0), squares, np.int64(0)
+    best, cut, offset = least, -1, 0 if first == 0 else n - m
     for c in range(sums.shape[1]):
         sums[LEFT, c] = 0
-    squares_left, squares_right, w_left, offset = np.int64(0), squares, np.int64(0), 0
-    best, cut, is_pair, second = least, -1, sums.shape[1] == 2, np.int64(0)
-    last = m if m < n and not missing_left else m - 1
-    i = m - n if missing_left else 0  # missing values first
-    if missing_left:
-        offset = n - m
+    for i in range(first, last):
+        held = key_row(keys[0, i if i >= 0 else m - 1 - i])
+        w, c = held & 0xFFFF, held >> 16
+        before = sums[LEFT, c]
+        w_left += w
+        squares_left += w * (2 * before + w)
+        squares_right += w * (w - 2 * (sums[NODE, c] - before))
+        sums[LEFT, c] = before + w
+        if i < 0 or (i + 1 < m and key_code(keys[0, i + 1]) == key_code(keys[0, i])):
+            continue
+        n_left = i + 1 + offset
+        wl, wr = np.float64(w_left), np.float64(weight - w_left)
+        if is_large_enough(rules, n_left, n - n_left, wl, wr):
+            score = np.float64(squares_left) / wl + np.float64(squares_right) / wr
+            if score > best:
+                best, cut = score, i + 1
+    return best, cut
+
+
+@njit(**HOT)
+def _scan_pair(rules, keys, m, n, total, weight, first, last, least):
+    """`_scan_classes` for two classes, of which the second has weight `total` in the node."""
+    w_left, second, i = np.int64(0), np.int64(0), first
+    best, cut, offset = least, -1, 0 if first == 0 else n - m
     while i < last:
         stop = last
-        if is_pair and i >= 0 and last - i >= _BLOCK_KEYS:
+        if i >= 0 and last - i >= _BLOCK_KEYS:
             stop = i + _BLOCK_KEYS
             w_block, second_block = _sum_pairs(keys, i)
-            if not _may_beat(best, w_left, second, w_block, second_block, weight, sums[NODE, 1]):
+            if not _may_beat(best, w_left, second, w_block, second_block, weight, total):
                 w_left += w_block
                 second += second_block
                 i = stop
-                continue
         while i < stop:
             held = key_row(keys[0, i if i >= 0 else m - 1 - i])
-            w, c = held & 0xFFFF, held >> 16
-            w_left += w
-            if is_pair:  # sums that stay in registers
-                second += w & -c
-            else:
-                before = sums[LEFT, c]
-                squares_left += w * (2 * before + w)
-                squares_right += w * (w - 2 * (sums[NODE, c] - before))
-                sums[LEFT, c] = before + w
+            w_left += held & 0xFFFF
+            second += held & 0xFFFF & -(held >> 16)
             i += 1
             if i <= 0 or (i < m and key_code(keys[0, i]) == key_code(keys[0, i - 1])):
                 continue
             n_left = i + offset
             wl, wr = np.float64(w_left), np.float64(weight - w_left)
             if is_large_enough(rules, n_left, n - n_left, wl, wr):
-                if is_pair:
-                    squares_left = _pair_squares(w_left, second)
-                    squares_right = _pair_squares(weight - w_left, sums[NODE, 1] - second)
+                squares_left = _pair_squares(w_left, second)
+                squares_right = _pair_squares(weight - w_left, total - second)
                 score = np.float64(squares_left) / wl + np.float64(squares_right) / wr
                 if score > best:
                     best, cut = score, i
     return best, cut
+
+
+@njit(**INNER)
+def scan_gini(rules, keys, m, n, sums, weight, squares, missing_left, least):
+    """`scan_sums` for `GiniRules` and cuts whose score is above `least`.
+
+    `squares` is the sum of the squared class weights.
+    """
+    first = m - n if missing_left else 0  # missing values first
+    last = m if m < n and not missing_left else m - 1
+    if sums.shape[1] == 2:
+        return _scan_pair(rules, keys, m, n, sums[NODE, 1], weight, first, last, least)
+    return _scan_classes(rules, keys, m, n, sums, weight, squares, first, last, least)
 
 
 @njit(**HOT)
@@ -303,7 +324,7 @@ def _may_beat(best, w_left, second, w_block, second_block, weight, total):
     begin = weight * second - total * w_left
     high = begin + (weight - total) * second_block
     low = begin - total * (w_block - second_block)
-    far = np.float64(high if high > -low else -low)
+    far = np.float64(high if high > -low else -low)  # noqa: FURB136 - less to compile
     w_end, w = w_left + w_block, np.float64(weight)
     thin, thin_end = w_left * (weight - w_left), w_end * (weight - w_end)
     least = np.float64(thin if thin < thin_end else thin_end)  # noqa: FURB136

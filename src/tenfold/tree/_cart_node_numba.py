@@ -162,12 +162,12 @@ def _overload_scan(data, rules, keys, m, n, facts, sign, missing_left, least, sc
             rules, keys, m, n, scratch.sums, facts.weight, facts.squares, missing_left, least
         )
     if kind is SquaredRules:
-        return lambda data, rules, keys, m, n, facts, sign, missing_left, least, scratch: scan_squared(
-            scratch.held, rules, keys, m, n, scratch.sums, facts.weight, missing_left
+        return lambda data, rules, keys, m, n, facts, sign, missing_left, least, scratch: (
+            scan_squared(scratch.held, rules, keys, m, n, scratch.sums, facts.weight, missing_left)
         )
     if kind in MEDIAN_RULES:
-        return lambda data, rules, keys, m, n, facts, sign, missing_left, least, scratch: scan_absolute(
-            data, rules, keys, m, n, facts, sign, missing_left, scratch.medians
+        return lambda data, rules, keys, m, n, facts, sign, missing_left, least, scratch: (
+            scan_absolute(data, rules, keys, m, n, facts, sign, missing_left, scratch.medians)
         )
     return lambda data, rules, keys, m, n, facts, sign, missing_left, least, scratch: scan_sums(
         data, rules, keys, m, n, scratch.sums, facts, sign, missing_left

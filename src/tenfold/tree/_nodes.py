@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -153,7 +154,7 @@ class TreeEnsemble:
         """Number of outputs that the trees add to."""
         return int(self.outputs.max(initial=0)) + self.values.shape[1]
 
-    @property
+    @cached_property
     def min_columns(self) -> int:
         """Number of columns that rows need at least."""
         feature = self.nodes["feature"]

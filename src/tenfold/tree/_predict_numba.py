@@ -5,10 +5,11 @@ the same time keep the processor busy meanwhile. In trees that are not deep all 
 steps as the deepest leaf needs, the leaves being their own children: no branch has to be guessed.
 In others, and where values are missing or categories asked, the next row starts where one has
 arrived. Small trees take blocks of rows that stay in the
-cache, one tree after the other; of large trees each stays in the cache while all rows pass. Scores
+cache, one tree after the other; of large trees each stays in the cache while all rows pass, packed
+(`tenfold.tree._packed_trees_numba`) where rows are many. Scores
 are added tree by tree for each row, in the order of the trees, so they do not depend on the blocks.
 
-Benchmark cases: `gbdt-predict` (benchmarks/trees.py), `forest, predict` (benchmarks/forests.py).
+Benchmark case: `gbdt-predict` (benchmarks/trees.py).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from numba import njit
 from tenfold.engine.chunk import Chunk
 from tenfold.tree._compile_options import ENTRY, INNER
 from tenfold.tree._nodes import CATEGORICAL, COLUMN, LEAF, MISSING_LEFT, TreeEnsemble
+from tenfold.tree._packed_trees_numba import add_packed_scores, has_gaps
 
 _BLOCK_ROWS = 512  # rows that go through one small tree after the other
 _LARGE_TREE = 4096  # nodes from which on a tree takes all rows at once
@@ -37,6 +39,8 @@ def ensemble_scores(chunk: Chunk, trees: TreeEnsemble, start: np.ndarray) -> np.
     if trees.n_outputs > len(start):
         raise ValueError(f"the trees have {trees.n_outputs} outputs, the start {len(start)}")
     for rows, X in dense_blocks(chunk.X, trees):
+        if add_packed_scores(X, trees, out[rows]):
+            continue
         _add_scores(
             X,
             trees.nodes,
@@ -184,16 +188,6 @@ def _close_leaves(nodes, roots, depth, steps):
         steps[t] = deepest if deepest <= _MAX_EVEN_DEPTH else -1
 
 
-@njit(**INNER)
-def _has_gaps(X, first, end):
-    """Whether a value of the rows is missing."""
-    found = False
-    for i in range(first, end):
-        for j in range(np.uintp(X.shape[1])):
-            found |= X[i, j] != X[i, j]
-    return found
-
-
 @njit(**ENTRY)
 def _add_scores(X, nodes, even, steps, roots, values, bitsets, outputs, block, out):
     """Add the values of all trees to the scores of all rows."""
@@ -202,7 +196,7 @@ def _add_scores(X, nodes, even, steps, roots, values, bitsets, outputs, block, o
     for begin in range(0, n, block):
         first = np.uintp(begin)
         end = min(first + np.uintp(block), n)
-        plain = end - first >= np.uintp(_LANES) and not _has_gaps(X, first, end)
+        plain = end - first >= np.uintp(_LANES) and not has_gaps(X, first, end)
         for t in range(len(outputs)):
             root = np.uintp(roots[t])
             if plain and steps[t] >= 0:
@@ -223,7 +217,7 @@ def _find_leaves(X, nodes, even, steps, roots, bitsets, block, out):
     for begin in range(0, n, block):
         first = np.uintp(begin)
         end = min(first + np.uintp(block), n)
-        plain = end - first >= np.uintp(_LANES) and not _has_gaps(X, first, end)
+        plain = end - first >= np.uintp(_LANES) and not has_gaps(X, first, end)
         for t in range(n_trees):
             root = np.uintp(roots[t])
             if plain and steps[t] >= 0:
