@@ -90,9 +90,11 @@ def find_nearest_centers(
 
 
 def _row_norms(X: np.ndarray) -> np.ndarray:
-    """Euclidean norm of each row."""
+    """Euclidean norm of each row; read-only like columns that are carried, so of one type."""
     with np.errstate(over="ignore"):  # rows of infinite norm are always assigned by differences
-        return np.sqrt(np.einsum("ij,ij->i", X, X))
+        norms = np.sqrt(np.einsum("ij,ij->i", X, X))
+    norms.flags.writeable = False
+    return norms
 
 
 def _reassign_rows(

@@ -21,6 +21,7 @@ from tenfold.neighbors._heap_numba import INLINE, JIT
 NODES_PER_ITEM = 16  # nodes that a thread claims at once
 _STARTS = 4  # entry nodes at which a search begins
 _LINE = 16  # float32 numbers in a cache line
+_NONE = np.int64(0)  # a plain 0 would be a type of its own, for which functions are compiled again
 
 
 class Graph(NamedTuple):
@@ -102,7 +103,7 @@ def _enter(
     graph: Any, n_entries: int, queries: Any, at: int, limit: int, stamp: int, work: Any
 ) -> int:
     """Begin a search with the nearest entry nodes; how many."""
-    size, width = 0, graph.width
+    size, width = _NONE, graph.width
     for e in range(n_entries):
         node = np.int64(graph.entries[e])
         square = squared_distance_float32(queries, at, graph.points, node * width, width)
@@ -269,8 +270,8 @@ def reverse_edges(
         if first >= n_targets:
             return
         for place in range(first, min(first + NODES_PER_ITEM, n_targets)):
-            target = targets[place]
-            degree, edge, size = graph.degrees[target], heads[target], 0
+            target = np.int64(targets[place])
+            degree, edge, size = np.int64(graph.degrees[target]), heads[target], _NONE
             heads[target] = -1
             while edge >= 0:
                 b, j = edge // R, edge % R
@@ -310,10 +311,10 @@ def prune_all(counts: Any, graph: Any, squares: Any, most: int, alpha: float, wo
         if first >= n:
             return
         for node in range(first, min(first + NODES_PER_ITEM, n)):
-            degree = graph.degrees[node]
+            degree = np.int64(graph.degrees[node])
             if degree > most:
                 graph.degrees[node] = _prune_node(
-                    graph, squares, node, degree, 0, most, alpha, work
+                    graph, squares, node, degree, _NONE, most, alpha, work
                 )
 
 
@@ -340,7 +341,7 @@ def search_graph(
     k = distances.shape[1]
     for i in range(len(Q)):
         beam_search(graph, len(graph.entries), points, i * graph.width, limit, work)
-        found, blur = 0, _blur(points, i * graph.width, graph.width)
+        found, blur = _NONE, _blur(points, i * graph.width, graph.width)
         for j in range(work.sizes[0]):
             node, near = _node(work.beam[j]), np.sqrt(np.float64(_square(work.beam[j])))
             if found >= k and near * 0.9999 - blur > scale * np.sqrt(values[k - 1]):
@@ -348,7 +349,7 @@ def search_graph(
             if node != excluded[i]:
                 found = _add_row(Q, i, rows, node, order, values, found, limit)
         if found < k:
-            found = 0
+            found = _NONE
             for node in range(len(rows)):
                 if node != excluded[i]:
                     found = _add_row(Q, i, rows, node, order, values, found, k)
