@@ -4,7 +4,8 @@ scikit-learn promises nothing about these names. A release that moves one of the
 alone; no other module of tenfold imports a private module or name of scikit-learn.
 """
 
-from sklearn.decomposition._pca import _infer_dimension as infer_dimension
+from typing import Any
+
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._missing import is_pandas_na
 from sklearn.utils._param_validation import (
@@ -46,6 +47,13 @@ __all__ = [
     "randomized_eigsh",
     "safe_indexing",
 ]
+
+
+def infer_dimension(variances: Any, n_samples: int) -> Any:
+    """Number of components by Minka's evidence; its module, which few need, imports many others."""
+    from sklearn.decomposition._pca import _infer_dimension
+
+    return _infer_dimension(variances, n_samples)
 
 
 def expected_check_failures(class_name: str) -> dict[str, str]:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.neighbors import sort_graph_by_row_values
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_non_negative
 
@@ -28,6 +27,8 @@ def check_distances(X: Any) -> Any:
         )
     graph = check_array(X, accept_sparse=_CSR, dtype=_FLOATS)
     check_non_negative(graph, whom="precomputed distance matrix.")
+    from sklearn.neighbors import sort_graph_by_row_values  # which imports much
+
     return sort_graph_by_row_values(graph, copy=True, warn_when_not_sorted=True)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics import DistanceMetric
 
 from tenfold.neighbors._row_maps_numba import (
     make_unit_rows,
@@ -81,7 +80,11 @@ def read_metric_object(metric: Any, params: dict) -> tuple[Any, dict]:
         Parameters of a metric that is no object.
     """
     kind = type(metric)
-    if not isinstance(metric, DistanceMetric) or not kind.__module__.startswith("sklearn."):
+    if not kind.__module__.startswith("sklearn."):
+        return metric, params
+    from sklearn.metrics import DistanceMetric  # which imports much
+
+    if not isinstance(metric, DistanceMetric):
         return metric, params
     name = kind.__name__.removesuffix("64").removesuffix("32").removesuffix("Distance").lower()
     if name == "braycurtis":

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
-from sklearn.metrics import DistanceMetric
 
 from tenfold.math.linalg import to_dense
 from tenfold.neighbors import _pair_distance_numba as compiled
@@ -125,10 +124,12 @@ class PairwiseDistance:
 
     def __call__(self, Q: Any, X: Any) -> np.ndarray:
         """Distances (m, t) of m queries from t rows."""
-        if isinstance(self.metric, DistanceMetric):
-            Q, X = (np.asarray(to_dense(part), np.float64) for part in (Q, X))
-            return self.metric.pairwise(Q, X)
         if not isinstance(self.metric, str):
+            from sklearn.metrics import DistanceMetric  # which imports much
+
+            if isinstance(self.metric, DistanceMetric):
+                Q, X = (np.asarray(to_dense(part), np.float64) for part in (Q, X))
+                return self.metric.pairwise(Q, X)
             if sparse.issparse(X) or sparse.issparse(Q):
                 return self._by_function(sparse.csr_array(Q), sparse.csr_array(X))
             return self._by_function(Q, X)

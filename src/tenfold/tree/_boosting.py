@@ -9,7 +9,6 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import (
@@ -390,6 +389,8 @@ class ScoreWatch:
         self.other = list(model.validation_score_) if again else []
         self.scorer, self.stopped = None, False
         if model.do_early_stopping_ and model.scoring != "loss":
+            from sklearn.metrics import check_scoring  # which imports much
+
             self.scorer = check_scoring(model, model.scoring)
             self.parts = self._scored_parts(rows, held_out)
         if model.do_early_stopping_ and not again:

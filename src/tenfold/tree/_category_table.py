@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.preprocessing import OrdinalEncoder
 
 from tenfold.base._sklearn import check_feature_names, safe_indexing
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import OrdinalEncoder
 
 
 def is_table(X: Any) -> bool:
@@ -17,6 +19,8 @@ def is_table(X: Any) -> bool:
 
 def learn_codes(X: Any, is_categorical: np.ndarray) -> OrdinalEncoder:
     """An encoder of the categorical columns; unknown and missing categories become NaN."""
+    from sklearn.preprocessing import OrdinalEncoder  # which imports much
+
     encoder = OrdinalEncoder(
         handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=np.nan
     )

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
@@ -322,6 +321,8 @@ class ForestRegressor(CartRegressor, ForestModel):
         return self.predict_quantiles(X, [(1 - level) / 2, (1 + level) / 2])
 
     def _oob_attributes(self, values: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+        from sklearn.metrics import r2_score  # which imports much
+
         prediction = values[:, 0] if self.n_outputs_ == 1 else values
         target = y[:, 0] if self.n_outputs_ == 1 else y
         score = self.oob_score if callable(self.oob_score) else r2_score
@@ -356,6 +357,8 @@ class ForestClassifier(CartClassifier, ForestModel):
         return integer_weights(counts * factor, len(y))
 
     def _oob_attributes(self, values: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+        from sklearn.metrics import accuracy_score  # which imports much
+
         parts = self._split_outputs(values)
         if self.n_outputs_ == 1:
             decision, labels, target = parts, parts.argmax(axis=1), y[:, 0]
