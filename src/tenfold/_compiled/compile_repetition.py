@@ -38,7 +38,7 @@ _get_block_entry_vars: Any = ir.FunctionIR.get_block_entry_vars
 def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
     """The signature of a call of a function that numba knows."""
     known = self.__dict__.setdefault("_known_calls", {})
-    key = context, tuple(args), tuple(kws.items()), _inherited_options()
+    key = context, tuple(args), tuple(dict(kws).items()), _inherited_options()
     if key not in known:
         signature = _get_call_type(self, context, args, kws)
         known[key] = signature, self._impl_keys[signature.args]
@@ -56,13 +56,13 @@ def _inherited_options() -> tuple[Any, ...]:
     return fast, options.error_model, options.forceinline, options.nrt
 
 
-def list_inner_vars(self: Any, value: Any) -> list[Any]:
+def list_inner_vars(self: Any, val: Any) -> list[Any]:
     """Variables in a value of an instruction, or in all of a list or dictionary."""
-    kind = type(value)
+    kind = type(val)
     if kind not in (dict, list, tuple):
-        return _list_inner_vars(self, value)
+        return _list_inner_vars(self, val)
     found: list[Any] = []
-    for inner in value.values() if kind is dict else value:
+    for inner in val.values() if kind is dict else val:
         kind = type(inner)
         if kind is ir.Var:
             found.append(inner)
@@ -99,7 +99,7 @@ def get_block_entry_vars(self: Any, block: Any) -> Any:
 def use_what_is_known() -> None:
     """Let numba keep what it has found out, from now on."""
     BaseFunction.get_call_type = get_call_type
-    ir.Inst._rec_list_vars = list_inner_vars
+    ir.Inst._rec_list_vars = list_inner_vars  # type: ignore[method-assign]
     PostProcessor.run = run  # type: ignore[method-assign]
     ir.FunctionIR.get_block_entry_vars = get_block_entry_vars
 
