@@ -38,6 +38,9 @@ from tenfold.io.opener import open as open_rows
 
 _FLOAT_DTYPES = (np.float64, np.float32)
 _NO_CONTEXT = nullcontext()
+_PLAIN = frozenset((int, float, str, bool, type(None)))  # types of values that never change
+_MOST_VALID = 1000  # checked settings that are remembered
+_valid_params: set[tuple[Any, ...]] = set()
 
 
 def store_arguments(model: Any, arguments: dict[str, Any]) -> None:
@@ -51,7 +54,32 @@ def store_arguments(model: Any, arguments: dict[str, Any]) -> None:
             setattr(model, name, value)
 
 
-class Estimator(BaseEstimator):
+class Parametrized(BaseEstimator):
+    """What models of rows and agents share: parameters whose check costs a small fit little."""
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """Names of the parameters, read off the constructor: `inspect` outlasts a small fit."""
+        code = getattr(cls.__init__, "__code__", None)
+        if code is None or code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
+            return super()._get_param_names()
+        return sorted(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
+
+    def _validate_params(self) -> None:
+        """Check the parameters; numbers and words that were right once are not checked again."""
+        values = tuple(getattr(self, name) for name in self._get_param_names())
+        kinds = tuple(map(type, values))
+        key = (type(self), kinds, values)
+        if not _PLAIN.issuperset(kinds):
+            super()._validate_params()
+        elif key not in _valid_params:
+            super()._validate_params()
+            if len(_valid_params) >= _MOST_VALID:
+                _valid_params.clear()
+            _valid_params.add(key)
+
+
+class Estimator(Parametrized):
     """What every model shares. Derive from a family below, not from this."""
 
     _sparse_ok = False
@@ -145,14 +173,6 @@ class Estimator(BaseEstimator):
         tags.target_tags.required = self._y_required
         tags.target_tags.multi_output = self._multi_output
         return tags
-
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        """Names of the parameters, read off the constructor: `inspect` outlasts a small fit."""
-        code = getattr(cls.__init__, "__code__", None)
-        if code is None or code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
-            return super()._get_param_names()
-        return sorted(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
 
     def _work_context(self) -> AbstractContextManager[None]:
         return fit_context(self)

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.base.estimator import fit_context
+from tenfold.base.estimator import Parametrized, fit_context
 from tenfold.engine.hooks import record_value
 from tenfold.engine.validation import format_names
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from tenfold.rl.episodes import Evaluation
 
 
-class Agent(BaseEstimator):
+class Agent(Parametrized):
     """A policy that is planned or learned: `fit(world)`, `predict(states)`, `evaluate(world)`.
 
     Models of rows derive from `tenfold.base.Estimator`; this is the same for worlds. `__init__`
