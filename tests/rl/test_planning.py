@@ -25,7 +25,8 @@ from tenfold.rl import (
     value_iteration,
     value_iteration_steps,
 )
-from tenfold.rl._parts_numba import strong_parts
+from tenfold.rl._planning_numba import LANES
+from tenfold.rl._state_orders_numba import strong_parts
 
 GO = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], float)
 PLANNERS = [
@@ -346,14 +347,21 @@ def test_a_common_error_of_all_values_goes_at_once():
 
 
 def test_sweeps_go_on_alone_where_relaxation_leads_astray(monkeypatch):
-    def go_astray(_rows, values, factor, *_):
-        values += np.arange(len(values))
-        return 1, factor
+    improve, trusted = value_iteration.parts.improve, []
 
-    monkeypatch.setattr(value_iteration.parts, "relax", go_astray)
+    def go_astray(layout, values, policy, actions, rows, limits, is_trusted, is_discounted):
+        found = improve(layout, values, policy, actions, rows, limits, is_trusted, is_discounted)
+        trusted.append(is_trusted)
+        if limits[-1] > 0 and found[0] > limits[0]:
+            values += np.arange(len(values))
+        return found
+
+    monkeypatch.setattr(value_iteration.parts, "improve", go_astray)
     mdp = maze(8, 8, slip=0.2)
     plan = ValueIteration(0.9).fit(mdp)
     assert plan.converged_
+    assert trusted[0]
+    assert not trusted[-1]
     np.testing.assert_allclose(plan.values_, PolicyIteration(0.9).fit(mdp).values_, atol=1e-6)
 
 
@@ -428,3 +436,105 @@ def test_bounds_count_what_a_near_tie_may_cost(planner):
     assert plan.bounds_.policy_loss >= 0.5 - 1e-6
     assert plan.bounds_.lower[0] <= evaluate_policy(mdp, plan.policy_, 0.999)[0] + 1e-6
     assert plan.bounds_.upper[0] >= 1e6 - 1e-6
+
+
+def lay_out_largest(mdp, discount):
+    """The largest part of a process as the solver lays it out, with its states in order."""
+    solver = value_iteration.PartSolver(mdp, discount, np.inf)
+    ends = [0, *solver.ends.tolist()]
+    span = (ends[solver.largest], ends[solver.largest + 1])
+    here = solver._lay_out(np.zeros(mdp.n_states), span, is_new=True)
+    return here, here.states
+
+
+def dense_part(layout, k):
+    """(n, k, n) discounted probabilities of leaving, and (n, k) rewards, of a part's layout."""
+    head, head_weight, tail, after, weight, own = layout
+    n = len(own) // (groups := -(-k // LANES))
+    P = np.zeros((n, groups * LANES, n))
+    for g in range(len(own)):
+        lanes = P[g // groups, g % groups * LANES :][:LANES]
+        for t, w in zip(head[g], head_weight[g], strict=True):
+            lanes[:, t] += w
+        for e in range(tail[g], tail[g + 1]):
+            lanes[:, after[e]] += weight[e]
+    return P[:, :k], own.reshape(n, -1)[:, :k]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_part_that_is_laid_out_has_the_same_values(seed):
+    """Few and many actions, short and long tails: the optimum of the layout is that of the plan."""
+    rng = np.random.default_rng(seed)
+    n, k = 40, [1, 2, 4, 5, 8, 11][seed]
+    P = rng.dirichlet(np.full(n, [0.05, 1][seed % 2]), size=(n, k))
+    P[P < 1e-3] = 0
+    P[np.arange(n), :, (np.arange(n) + 1) % n] += 0.01  # one part
+    mdp = MDP(P / P.sum(axis=2, keepdims=True), rng.normal(size=(n, k)), terminal=[0])
+    here, states = lay_out_largest(mdp, 0.9)
+    weights, rewards = dense_part(here.layout, k)
+    V = np.zeros(len(states))
+    for _ in range(400):
+        V = (rewards + weights @ V).max(axis=1)
+    exact = PolicyIteration(0.9).fit(mdp).values_
+    np.testing.assert_allclose(V, exact[states], atol=1e-9)
+
+
+def test_states_come_in_the_order_of_their_distance_from_the_goal():
+    """Whatever their numbers are, first values are near the best ones after one pass."""
+    world = maze(20, 20, walls=0.2, slip=0.1, random_state=2)
+    here, states = lay_out_largest(world, 0.99)
+    goal = world.cells[np.flatnonzero(world.terminal)[0]]
+    steps = np.abs(world.cells[states] - goal).sum(axis=1)
+    assert steps[0] == 1  # beside the goal
+    assert np.corrcoef(steps, np.arange(len(steps)))[0, 1] > 0.8
+    best = PolicyIteration(0.99).fit(world).values_
+    assert np.abs(here.values - best[states]).max() < 0.2 * np.ptp(best)
+
+
+def test_relaxation_solves_the_system_of_a_policy():
+    """Over-relaxed sweeps end at the values of the policy, and never trust steps that grow."""
+    world = maze(12, 12, slip=0.2, random_state=1)
+    here, states = lay_out_largest(world, 0.95)
+    parts = value_iteration.parts
+    parts.update_rows(here.layout, here.policy, here.actions, here.rows)
+    _, trusted = parts.relax(here.rows, here.values, 1e-12, 500, True, False)
+    policy = np.zeros(world.n_states, np.int64)
+    policy[states] = here.policy
+    exact = evaluate_policy(world, policy, 0.95)
+    np.testing.assert_allclose(here.values, exact[states], atol=1e-9)
+    assert (here.rows[1] >= 1).all()
+    here.rows[1][:] = 3.0  # factors of steps that diverge
+    here.values[:] = 0.0
+    _, trusted = parts.relax(here.rows, here.values, 1e-12, 500, True, False)
+    assert not trusted
+    np.testing.assert_allclose(here.values, exact[states], atol=1e-9)
+
+
+@pytest.mark.parametrize("discount", [0.5, 0.99, 0.9999, 1.0])
+@pytest.mark.parametrize("slip", [0.0, 0.3, 0.9])
+def test_mazes_with_numbers_in_any_order(discount, slip):
+    """States have no order that helps, there are pits and two goals, and parts cannot be left."""
+    rng = np.random.default_rng(5)
+    rows = ["".join(row) for row in rng.choice(list("....#x"), (14, 14))]
+    rows[0], rows[-1] = "S" + rows[0][1:], rows[-1][:-1] + "G"
+    rows[7] = rows[7][:7] + "H" + rows[7][8:]
+    cost = 0.0 if discount == 1 else 0.01
+    prizes = {"G": 1.0, "H": 0.5, "x": -0.2 if cost else 0.0}
+    world = GridWorld(rows, prizes, cost=cost, slip=slip, ending="GH")
+    shuffled = rng.permutation(world.n_states)
+    number = np.argsort(shuffled)
+    table = world.to_table()
+    column = {name: i for i, name in enumerate(map(str, world.states))}
+    for name in ("state", "next_state"):
+        table[name] = [int(number[column[s]]) for s in table[name]]
+    ends = number[np.flatnonzero(world.terminal)].tolist()
+    mdp = MDP.from_table(table, terminal=ends)
+    plan = ValueIteration(discount, tol=1e-8).fit(mdp)
+    assert plan.converged_
+    expected = PolicyIteration(discount).fit(world).values_
+    np.testing.assert_allclose(
+        plan.values_, expected[shuffled], atol=1e-6 if discount == 1 else 3e-8
+    )
+    if discount < 1:
+        assert (plan.bounds_.lower <= expected[shuffled] + 1e-9).all()
+        assert (expected[shuffled] <= plan.bounds_.upper + 1e-9).all()

@@ -1,214 +1,200 @@
-"""Compiled: strongly connected parts of a process, and relaxation within a large one."""
+"""Compiled: sweeps and relaxation within a strongly connected part, whose states have an order.
+
+States are numbered as they stand in the order. A group of actions leads to the four states `head`
+with the rows of `head_weight` for its actions, and on to those of the tail from `tail[group]` on.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-from tenfold.rl._planning_numba import LANES
+from tenfold.rl._planning_numba import LANES, choose_lane
 
-_HEAD = 4  # next states of a row that are summed without a loop
-
-
-@njit(cache=True, nogil=True)
-def strong_parts(starts, after, n):
-    """Number of the part of each state; edges lead to parts of smaller or equal numbers.
-
-    The algorithm of Tarjan (1972) with a stack of its own. `starts` has a fixed number of groups
-    of edges for each state.
-    """
-    groups = (len(starts) - 1) // n
-    number, lowest = np.zeros(n, np.int32), np.zeros(n, np.int32)
-    label, edge = np.full(n, -1, np.int32), np.empty(n, np.int64)
-    stack, path = np.empty(n, np.int32), np.empty(n, np.int32)
-    found, top, parts = 0, 0, 0
-    for root in range(n):
-        if number[root] > 0:
-            continue
-        t, depth = root, 0
-        while True:
-            if number[t] == 0:
-                found += 1
-                number[t] = lowest[t] = found
-                edge[t] = starts[t * groups]
-                stack[top] = path[depth] = t
-                top += 1
-                depth += 1
-            s = path[depth - 1]
-            if edge[s] < starts[(s + 1) * groups]:
-                t = after[edge[s]]
-                edge[s] += 1
-                if number[t] > 0 and label[t] < 0:
-                    lowest[s] = min(lowest[s], number[t])
-                continue
-            if lowest[s] == number[s]:
-                while label[s] < 0:
-                    top -= 1
-                    label[stack[top]] = parts
-                parts += 1
-            depth -= 1
-            if depth == 0:
-                break
-            lowest[path[depth - 1]] = min(lowest[path[depth - 1]], lowest[s])
-            t = s
-    return label, parts
+HEAD = 4  # next states that are summed without a loop
+_MOST_FACTOR = 1.15  # of a step: larger ones diverge where most of an action leads to later states
 
 
 @njit(cache=True, nogil=True)
-def sort_by_number(numbers, most):
-    """Positions in the order of small numbers, equal ones as they stand; where each number ends."""
-    ends = np.zeros(most + 1, np.int64)
-    for number in numbers:
-        ends[number + 1] += 1
-    for i in range(most):
-        ends[i + 1] += ends[i]
-    place, order = ends.copy(), np.empty(len(numbers), np.int64)
-    for i in range(len(numbers)):
-        order[place[numbers[i]]] = i
-        place[numbers[i]] += 1
-    return order, ends[1:]
-
-
-@njit(cache=True, nogil=True)
-def depths(starts, after, weight, policy, states, place):
-    """Steps from each of the states to where the policy leads, along the likeliest ones.
-
-    A state at which such a path leaves the states, ends, or comes back to itself has depth 0. Also
-    returns one more than the largest depth. `place` holds -1 for all states of the process, before
-    and afterwards.
-    """
-    n, groups = len(states), (len(starts) - 1) // len(policy)
-    main, depth = np.full(n, -1, np.int32), np.full(n, -1, np.int32)  # not yet known
-    for i in range(n):
-        place[states[i]] = i
-    for i in range(n):
-        s = states[i]
-        likeliest, lane = 0.0, policy[s] % LANES
-        group = s * groups + policy[s] // LANES
-        for e in range(starts[group], starts[group + 1]):
-            if weight[e, lane] > likeliest:
-                likeliest, main[i] = weight[e, lane], place[after[e]]
-    for i in range(n):
-        place[states[i]] = -1
-    path, most = np.empty(n, np.int32), 0
-    for first in range(n):
-        i, m = first, 0
-        while i >= 0 and depth[i] == -1:
-            path[m], depth[i] = i, -2  # on the way
-            m += 1
-            i = main[i]
-        d = depth[i] + 1 if i >= 0 and depth[i] >= 0 else 0
-        for j in range(m - 1, -1, -1):
-            depth[path[j]] = d
-            d += 1
-        most = max(most, d)
-    return depth, most
-
-
-@njit(cache=True, nogil=True)
-def part_blocks(starts, after, weight, own, values, states, place):
-    """Blocks of some states alone, numbered as they stand there; values of others are given.
-
-    `place` is that of `depths`.
-    """
-    n, groups = len(states), len(own) // len(values)
-    m = 0
-    for i in range(n):
-        place[states[i]] = i
-        m += starts[(states[i] + 1) * groups] - starts[states[i] * groups]
-    starts_inside, after_inside = np.empty(n * groups + 1, np.int64), np.empty(m, np.int32)
-    weight_inside, own_inside = np.empty((m, LANES)), np.empty((n * groups, LANES))
-    starts_inside[0] = m = 0
-    for i in range(n):
-        for b in range(groups):
-            group = states[i] * groups + b
-            for a in range(LANES):
-                own_inside[i * groups + b, a] = own[group, a]
-            for e in range(starts[group], starts[group + 1]):
-                t = place[after[e]]
-                if t < 0:
-                    for a in range(LANES):
-                        own_inside[i * groups + b, a] += weight[e, a] * values[after[e]]
-                    continue
-                after_inside[m] = t
+def lay_out(starts, after, weight, own, values, low, high, order, rank):
+    """The groups of actions of a part; values of states outside of it count as rewards."""
+    groups = len(own) // len(values)
+    n = (high - low) * groups
+    tail = np.zeros(n + 1, np.int64)
+    for g in range(n):
+        there = order[low + g // groups] * groups + g % groups
+        tail[g + 1] = tail[g] + max(starts[there + 1] - starts[there] - HEAD, 0)
+    head, head_weight = np.empty((n, HEAD), np.int32), np.empty((n, HEAD, LANES))
+    after_inside, weight_inside = np.empty(tail[-1], np.int32), np.empty((tail[-1], LANES))
+    own_inside = np.empty((n, LANES))
+    for g in range(n):
+        there, m = order[low + g // groups] * groups + g % groups, np.uint64(0)
+        own_inside[g] = own[there]
+        for e in range(np.uint64(starts[there]), np.uint64(starts[there + 1])):
+            state = np.uint64(after[e])
+            t = rank[state] - low
+            if t < 0:
                 for a in range(LANES):
-                    weight_inside[m, a] = weight[e, a]
-                m += 1
-            starts_inside[i * groups + b + 1] = m
-    for i in range(n):
-        place[states[i]] = -1
-    return starts_inside, after_inside[:m], weight_inside[:m], own_inside
+                    own_inside[g, a] += weight[e, a] * values[state]
+            elif m < HEAD:
+                _set_edge(head[g], head_weight[g], m, t, weight[e])
+                m += np.uint64(1)
+            else:
+                at = np.uint64(tail[g]) + m - np.uint64(HEAD)
+                _set_edge(after_inside, weight_inside, at, t, weight[e])
+                m += np.uint64(1)
+        for e in range(m, np.uint64(HEAD)):
+            head[g, e], head_weight[g, e] = g // groups, 0.0
+        for e in range(tail[g] + max(np.int64(m) - HEAD, 0), tail[g + 1]):
+            after_inside[e], weight_inside[e] = g // groups, 0.0
+    return head, head_weight, tail, after_inside, weight_inside, own_inside
+
+
+@njit(cache=True, nogil=True)
+def _set_edge(after, weight, at, state, weights):
+    after[at] = state
+    for a in range(LANES):
+        weight[at, a] = weights[a]
+
+
+@njit(cache=True, nogil=True)
+def start_values(layout, values, policy, discount):
+    """First values and policy, as if later states were worth as much as the state itself."""
+    head, head_weight, tail, after, weight, own = layout
+    groups, least = len(own) // len(values), 1.0 - discount
+    values[:] = 0.0  # of later states, which count as stays
+    for s in range(len(values)):
+        best, chosen = -np.inf, 0
+        for g in range(np.uint64(s * groups), np.uint64(s * groups + groups)):
+            q0, q1, q2, q3 = own[g, 0], own[g, 1], own[g, 2], own[g, 3]
+            r0 = r1 = r2 = r3 = 1.0
+            for j in range(HEAD):
+                t, w = np.uint64(head[g, j]), head_weight[g, j]
+                v, later = values[t], 1.0 if head[g, j] > s else 0.0
+                q0, q1, q2, q3 = q0 + w[0] * v, q1 + w[1] * v, q2 + w[2] * v, q3 + w[3] * v
+                r0, r1 = r0 - w[0] * later, r1 - w[1] * later
+                r2, r3 = r2 - w[2] * later, r3 - w[3] * later
+            for e in range(np.uint64(tail[g]), np.uint64(tail[g + np.uint64(1)])):
+                t, w = np.uint64(after[e]), weight[e]
+                v, later = values[t], 1.0 if after[e] > s else 0.0
+                q0, q1, q2, q3 = q0 + w[0] * v, q1 + w[1] * v, q2 + w[2] * v, q3 + w[3] * v
+                r0, r1 = r0 - w[0] * later, r1 - w[1] * later
+                r2, r3 = r2 - w[2] * later, r3 - w[3] * later
+            q0, q1 = q0 / max(r0, least), q1 / max(r1, least)
+            q2, q3 = q2 / max(r2, least), q3 / max(r3, least)
+            top, lane = choose_lane(q0, q1, q2, q3)
+            if top > best:
+                best, chosen = top, LANES * (np.int64(g) - s * groups) + lane
+        values[s], policy[s] = best, chosen
+
+
+@njit(cache=True, nogil=True)
+def sweep_actions(layout, values, policy):
+    """Give the states their best values from the newest ones of others, one after the other.
+
+    Returns the largest change.
+    """
+    head, head_weight, tail, after, weight, own = layout
+    groups, change = np.uint64(len(own) // len(values)), 0.0
+    for i in range(len(values)):
+        s = np.uint64(i)
+        best, chosen = -np.inf, 0
+        for g in range(s * groups, s * groups + groups):
+            v0, v1 = values[np.uint64(head[g, 0])], values[np.uint64(head[g, 1])]
+            v2, v3 = values[np.uint64(head[g, 2])], values[np.uint64(head[g, 3])]
+            w = head_weight[g]
+            q0 = own[g, 0] + (w[0, 0] * v0 + w[1, 0] * v1) + (w[2, 0] * v2 + w[3, 0] * v3)
+            q1 = own[g, 1] + (w[0, 1] * v0 + w[1, 1] * v1) + (w[2, 1] * v2 + w[3, 1] * v3)
+            q2 = own[g, 2] + (w[0, 2] * v0 + w[1, 2] * v1) + (w[2, 2] * v2 + w[3, 2] * v3)
+            q3 = own[g, 3] + (w[0, 3] * v0 + w[1, 3] * v1) + (w[2, 3] * v2 + w[3, 3] * v3)
+            for e in range(np.uint64(tail[g]), np.uint64(tail[g + np.uint64(1)])):
+                v = values[np.uint64(after[e])]
+                q0 += weight[e, 0] * v
+                q1 += weight[e, 1] * v
+                q2 += weight[e, 2] * v
+                q3 += weight[e, 3] * v
+            top, lane = choose_lane(q0, q1, q2, q3)
+            if top > best:
+                best, chosen = top, LANES * np.int64(g - s * groups) + lane
+        change = max(change, abs(best - values[s]))
+        values[s], policy[s] = best, chosen
+    return change
 
 
 def empty_rows(n, m):
-    """Room for the rows of n states with m next states in all, as `update_rows` fills them."""
-    heads = np.empty(n), np.empty((n, _HEAD), np.int32), np.empty((n, _HEAD))
+    """Room for the rows of n states with m next states in their tails, for `update_rows`."""
+    heads = np.empty(n), np.empty(n), np.empty((n, HEAD), np.int32), np.empty((n, HEAD))
     tails = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(m, np.int32), np.empty(m)
     return heads + tails
 
 
 @njit(cache=True, nogil=True)
-def update_rows(blocks, policy, actions, rows):
+def update_rows(layout, policy, actions, rows):
     """Keep the rows those of the linear system of a policy: V = own + weight V(after).
 
-    `actions` are those whose rows are there; only the rows of others are written. The first four
-    states of a row stand in `head`, with weight zero where there are fewer, further ones from
-    `low[s]` to `high[s]`.
+    `actions` are those whose rows are there; only the rows of others are written. Each has a factor
+    for the steps of its value: later states are expected to change by as much. Returns how many
+    new rows lead to later states, most likely.
     """
-    starts, after, weight, own = blocks
-    row_own, head, head_weight, low, high, row_after, row_weight = rows
-    groups = len(own) // len(policy)
+    head, head_weight, tail, after, weight, own = layout
+    row_own, factor, row_head, row_weight, low, high, tail_after, tail_weight = rows
+    groups, late = len(own) // len(policy), 0
     for s in range(len(policy)):
         if actions[s] == policy[s]:
             continue
-        lane, group = policy[s] % LANES, s * groups + policy[s] // LANES
-        actions[s], row_own[s], m = policy[s], own[group, lane], starts[group]
-        low[s] = m
-        for i in range(_HEAD):
-            head[s, i], head_weight[s, i] = s, 0.0
-        i = 0
-        for e in range(starts[group], starts[group + 1]):
-            if weight[e, lane] == 0.0:
-                continue
-            if i < _HEAD:
-                head[s, i], head_weight[s, i] = after[e], weight[e, lane]
-                i += 1
-            else:
-                row_after[m], row_weight[m] = after[e], weight[e, lane]
-                m += 1
+        lane, g = np.uint64(policy[s] % LANES), s * groups + policy[s] // LANES
+        actions[s], row_own[s], low[s] = policy[s], own[g, lane], tail[g]
+        later = most = most_later = 0.0
+        for j in range(HEAD):
+            t, w = head[g, j], head_weight[g, j, lane]
+            row_head[s, j], row_weight[s, j] = t, w
+            to_later = w if t > s else 0.0
+            later, most, most_later = later + to_later, max(most, w), max(most_later, to_later)
+        m = tail[g]
+        for e in range(tail[g], tail[g + 1]):
+            if weight[e, lane] != 0.0:
+                t, w = after[e], weight[e, lane]
+                tail_after[m], tail_weight[m] = t, w
+                to_later, m = w if t > s else 0.0, m + 1
+                later, most, most_later = later + to_later, max(most, w), max(most_later, to_later)
         high[s] = m
+        factor[s] = 1.0 / max(1.0 - later, 1.0 / _MOST_FACTOR)
+        late += most_later > 0.0 and most_later == most
+    return late
 
 
 @njit(cache=True, nogil=True)
-def relax(rows, values, factor, change, most, may_shift):
+def relax(rows, values, change, most, is_trusted, may_shift):
     """Gauss-Seidel sweeps with over-relaxation, until no value changes by more than `change`.
 
-    Where changes grow, the factor becomes 1, with which sweeps converge. Where after `most` sweeps
-    all values still go in one direction, they are shifted, if they may be. Returns the number of
-    sweeps and the factor.
+    Where changes grow, steps are taken as they are, with which sweeps converge. Where after `most`
+    sweeps all values still go in one direction, they are shifted, if they may be. Returns the
+    number of sweeps and whether over-relaxation can still be trusted.
     """
-    own, head, head_weight, low, high, after, weight = rows
+    own, factor, head, weight, low, high, tail_after, tail_weight = rows
     last, rising = np.inf, 0
     for number in range(most):
         largest, rising = 0.0, 0
-        for s in range(len(own)):
-            first = head_weight[s, 0] * values[head[s, 0]] + head_weight[s, 1] * values[head[s, 1]]
-            other = head_weight[s, 2] * values[head[s, 2]] + head_weight[s, 3] * values[head[s, 3]]
-            q = own[s] + (first + other)
-            for e in range(low[s], high[s]):
-                q += weight[e] * values[after[e]]
+        for i in range(len(own)):
+            s = np.uint64(i)
+            v0, v1 = values[np.uint64(head[s, 0])], values[np.uint64(head[s, 1])]
+            v2, v3 = values[np.uint64(head[s, 2])], values[np.uint64(head[s, 3])]
+            q = own[s] + (weight[s, 0] * v0 + weight[s, 1] * v1)
+            q += weight[s, 2] * v2 + weight[s, 3] * v3
+            for e in range(np.uint64(low[s]), np.uint64(high[s])):
+                q += tail_weight[e] * values[np.uint64(tail_after[e])]
             step = q - values[s]
             largest = max(largest, abs(step))
             rising += step > 0.0
-            values[s] += factor * step
+            values[s] += (factor[s] if is_trusted else 1.0) * step
         if largest <= change:
-            return number + 1, factor
+            return number + 1, is_trusted
         if largest > last:
-            factor = 1.0
+            is_trusted = False
         last = largest
     if may_shift and rising in (0, len(own)):
         _shift_level(rows, values)
-    return most, factor
+    return most, is_trusted
 
 
 @njit(cache=True, nogil=True)
@@ -218,17 +204,35 @@ def _shift_level(rows, values):
     A part that is hardly ever left keeps a common error of its values, which sweeps shrink by no
     more than the discount. Where errors are not alike, a shift may miss by far.
     """
-    own, head, head_weight, low, high, after, weight = rows
+    own, _, head, weight, low, high, tail_after, tail_weight = rows
     total = leaving = 0.0
     for s in range(len(own)):
         error, leaves = own[s] - values[s], 1.0
-        for i in range(_HEAD):
-            error += head_weight[s, i] * values[head[s, i]]
-            leaves -= head_weight[s, i]
+        for j in range(HEAD):
+            error += weight[s, j] * values[head[s, j]]
+            leaves -= weight[s, j]
         for e in range(low[s], high[s]):
-            error += weight[e] * values[after[e]]
-            leaves -= weight[e]
+            error += tail_weight[e] * values[tail_after[e]]
+            leaves -= tail_weight[e]
         total, leaving = total + error, leaving + leaves
     if leaving > 0.0:
         for s in range(len(own)):
             values[s] += total / leaving
+
+
+@njit(cache=True, nogil=True)
+def improve(layout, values, policy, actions, rows, limits, is_trusted, is_discounted):
+    """A sweep over all actions, and relaxation of the values under the best ones.
+
+    `limits` are the change to stop at, the share of the sweep's change that relaxation leaves, and
+    its most sweeps. Returns the change by the sweep, the sweeps of the relaxation, how many new
+    rows lead to later states, and whether over-relaxation can be trusted.
+    """
+    change, left_over, most = limits
+    largest = sweep_actions(layout, values, policy)
+    if largest <= change or most == 0:
+        return largest, 0, 0, is_trusted
+    late = update_rows(layout, policy, actions, rows)
+    goal = max(0.5 * change, left_over * largest)
+    number, is_trusted = relax(rows, values, goal, most, is_trusted, is_discounted)
+    return largest, number, late, is_trusted

@@ -7,7 +7,7 @@ from numba import njit
 
 LANES = 4  # actions whose values are computed at once
 _ONE = np.uint64(1)
-_CERTAIN = 1e-12  # probability of leaving below which a state is never left
+CERTAIN = 1e-12  # probability of leaving below which a state is never left
 
 
 @njit(cache=True, nogil=True)
@@ -22,59 +22,64 @@ def action_blocks(indptr, next_state, probability, rewards, discount):
     of `own` is what the actions pay by themselves, -inf where there is none.
     """
     n, k = rewards.shape
-    groups, slot = (k + LANES - 1) // LANES, np.full(n, -1, np.int64)
-    starts = _group_starts(indptr, next_state, n, k, slot)
-    after, weight = np.empty(starts[-1], np.int32), np.zeros((starts[-1], LANES))
-    own = np.full((n * groups, LANES), -np.inf)
-    slot[:] = -1
-    m = 0
-    for s in range(n):
-        for a in range(k):
-            group, lane = s * groups + a // LANES, a % LANES
-            low, row = starts[group], s * k + a
-            own[group, lane], scale = _without_stays(
-                s, indptr[row], indptr[row + 1], next_state, probability, rewards[s, a], discount
-            )
-            for e in range(indptr[row], indptr[row + 1]):
-                t = next_state[e]
-                if t == s:
-                    continue
-                if slot[t] < low:
-                    slot[t], after[m] = m, t
-                    m += 1
-                weight[slot[t], lane] += discount * probability[e] * scale
-    return starts, after, weight, own
+    groups, room = (k + LANES - 1) // LANES, _most_edges(indptr, n, k)
+    starts, own = np.empty(n * groups + 1, np.int64), np.full((n * groups, LANES), -np.inf)
+    after, weight = np.empty(room, np.int32), np.empty((room, LANES))  # memory that is not touched
+    slot = np.full(n, -1, np.int64)
+    starts[0] = m = low = 0
+    for pair in range(n * k):
+        s, a = pair // k, pair % k
+        if a % LANES == 0:
+            low = m
+        group, lane, stay = s * groups + a // LANES, np.uint64(a % LANES), 0.0
+        for e in range(np.uint64(indptr[pair]), np.uint64(indptr[pair + 1])):
+            t = np.uint64(next_state[e])
+            if t == np.uint64(s):
+                stay += probability[e]
+                continue
+            if slot[t] < low:
+                slot[t], new = m, np.uint64(m)
+                after[new] = t
+                for i in range(LANES):
+                    weight[new, i] = 0.0
+                m += 1
+            weight[np.uint64(slot[t]), lane] += discount * probability[e]
+        own[group, lane], scale = _without_stays(rewards[s, a], discount, stay)
+        if scale != 1.0:
+            for e in range(np.uint64(low), np.uint64(m)):
+                weight[e, lane] *= scale
+        starts[group + 1] = m
+    return starts, after[:m], weight[:m], own
 
 
 @njit(cache=True, nogil=True)
-def _group_starts(indptr, next_state, n, k, seen):
-    """Where the other states that a group of actions leads to start; `seen` holds -1 at first."""
-    groups = (k + LANES - 1) // LANES
-    starts = np.empty(n * groups + 1, np.int64)
-    starts[0] = m = 0
+def _most_edges(indptr, n, k):
+    """A bound of the number of states that all groups of actions lead to."""
+    most = 0
     for s in range(n):
-        for g in range(groups):
-            group, first = s * groups + g, s * k + g * LANES
-            for e in range(indptr[first], indptr[min(first + LANES, s * k + k)]):
-                t = next_state[e]
-                m += t != s and seen[t] != group
-                seen[t] = group
-            starts[group + 1] = m
-    return starts
+        for first in range(s * k, s * k + k, LANES):
+            most += min(n, indptr[min(first + LANES, s * k + k)] - indptr[first])
+    return most
 
 
 @njit(cache=True, nogil=True)
-def _without_stays(s, low, high, next_state, probability, reward, discount):
+def _without_stays(reward, discount, stay):
     """Reward of an action until the state is left, and the factor of its other probabilities."""
-    stay = 0.0
-    for e in range(low, high):
-        if next_state[e] == s:
-            stay += probability[e]
     if reward == -np.inf:
         return -np.inf, 0.0
-    if discount == 1.0 and 1.0 - stay < _CERTAIN:
+    if discount == 1.0 and 1.0 - stay < CERTAIN:
         return 0.0 if reward >= 0.0 else -np.inf, 0.0
     return reward / (1.0 - discount * stay), 1.0 / (1.0 - discount * stay)
+
+
+@njit(cache=True, nogil=True)
+def choose_lane(q0, q1, q2, q3):
+    """The largest of four values, and the first lane that has it; without branches."""
+    second, fourth = q1 > q0, q3 > q2
+    left, right = q1 if second else q0, q3 if fourth else q2
+    is_right = right > left
+    lane = 2 + np.int64(fourth) if is_right else np.int64(second)
+    return right if is_right else left, lane
 
 
 @njit(cache=True, nogil=True)
@@ -97,9 +102,8 @@ def sweep(starts, after, weight, own, values, policy, order, forward):
                 q1 += weight[e, 1] * v
                 q2 += weight[e, 2] * v
                 q3 += weight[e, 3] * v
-            top = max(q0, q1, q2, q3)
+            top, lane = choose_lane(q0, q1, q2, q3)
             if top > best:
-                lane = 0 if q0 == top else 1 if q1 == top else 2 if q2 == top else 3
                 best, chosen = top, LANES * np.int64(g - s * groups) + lane
         switched += policy[s] != chosen
         policy[s] = chosen

@@ -14,21 +14,19 @@ from tenfold.engine.hooks import report_objective
 from tenfold.optim.convergence import until_converged
 from tenfold.rl import _parts_numba as parts
 from tenfold.rl import _planning_numba as compiled
+from tenfold.rl import _state_orders_numba as orders
 from tenfold.rl._end_components import check_undiscounted
 from tenfold.rl.mdp import MDP
 from tenfold.rl.planner import Planner, finish_plan, lower_bound, residual_history
 
 _CALL_UPDATES = 20_000_000  # updates of states in one compiled call; Ctrl-C waits for its end
 _ROUNDS = 30  # of tightening, at most, until the values are certified
-_LARGE_PART = 32  # states from which on a part is ordered by the policy ...
+_LARGE_PART = 32  # states from which on a part is ordered ...
 _SMALL_SWEEPS = 200  # ... and sweeps after which a smaller one is: they cost as much as the order
-_FIRST_TURNS = 2  # to and fro over a part, before its states follow the policy; in large parts ...
-_TURNS_BY_SIZE = 1 / 24  # ... this share of the root of its size: the farther news have to travel
-_NEW_WAY = 0.3  # share of states with another best action that asks for a new order
-_RELAXATION = 1.05  # factor of steps towards the values of the policy
+_LATE = 0.3  # share of states that the policy leads to later ones, which asks for a new order
 _RELAXATIONS = 10  # at most, after each sweep over all actions
 _LEFT_OVER = 0.1  # of the change by a sweep, to which relaxation brings it down
-_CAUTION = 5  # sweeps without a smaller change, after which the factor becomes 1
+_CAUTION = 5  # sweeps without a smaller change, after which steps are no longer over-relaxed
 _PATIENCE = 100  # such sweeps, after which a part is no longer relaxed
 
 
@@ -72,7 +70,7 @@ class ValueIteration(Planner):
     factor :math:`\gamma`. By default states are grouped into strongly connected parts, which are
     solved one after the other, those that others lead to first. Within a part each update uses the
     newest values (Gauss-Seidel), repeated stays in a state are summed up, states come in the order
-    in which the policy leads through them, and sweeps over all actions alternate with
+    of their distance from those that pay best, and sweeps over all actions alternate with
     over-relaxed ones for the best actions (modified policy iteration).
 
     Parameters
@@ -213,21 +211,16 @@ class ValueIteration(Planner):
         }
 
 
-Blocks = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # of `action_blocks`
-
-
 class Places(NamedTuple):
-    """States of a part with their blocks, and the linear system of their policy.
+    """A part in its order: states, their actions, values, policy, and the policy's linear system.
 
-    `numbers` are those of the states in blocks, values and policy; `actions` those whose rows the
-    linear system has.
+    `actions` are those whose rows the linear system has.
     """
 
     states: np.ndarray
-    blocks: Blocks
+    layout: tuple[np.ndarray, ...]
     values: np.ndarray
     policy: np.ndarray
-    numbers: np.ndarray
     actions: np.ndarray
     rows: tuple[np.ndarray, ...]
 
@@ -235,11 +228,11 @@ class Places(NamedTuple):
 class PartSolver:
     """Sweeps over the strongly connected parts of a process, those that others lead to first.
 
-    Small parts are swept to and fro, and large ones a few times. Then the states of a part come in
-    the order of the way that the policy takes, the likely next state before the state, and sweeps
+    Small parts are swept to and fro. The states of a large part come in the order of their distance
+    from those that pay best, or later of the way that the policy takes, nearest first, and sweeps
     over all actions alternate with relaxation of the values under the best ones. Over-relaxation
-    and shifts of all values may lead astray together: without progress the factor becomes 1, and
-    in the end sweeps go on alone, each of which shrinks the error by the discount.
+    and shifts of all values may lead astray together: without progress steps are taken as they are,
+    and in the end sweeps go on alone, each of which shrinks the error by the discount.
 
     Parameters
     ----------
@@ -258,20 +251,21 @@ class PartSolver:
 
     def __init__(self, mdp: MDP, discount: float, budget: float) -> None:
         self._start = perf_counter()
-        p, self.n_actions = mdp.planning, mdp.n_actions
+        p, self.n_actions, self.discount = mdp.planning, mdp.n_actions, float(discount)
         self.blocks = compiled.action_blocks(
-            p.indptr, p.next_state, p.probability, p.rewards, float(discount)
+            p.indptr, p.next_state, p.probability, p.rewards, self.discount
         )
-        labels, n = parts.strong_parts(*self.blocks[:2], mdp.n_states)
-        self.order, self.ends = parts.sort_by_number(labels, n)
-        sizes = np.diff(self.ends, prepend=0)
+        self.order, self.rank, self.ends = orders.order_parts(*self.blocks[:2], mdp.n_states)
+        sizes = self.ends.copy()
+        sizes[1:] -= self.ends[:-1]
         self.largest = int(sizes.argmax())
-        self.is_large = (sizes >= _LARGE_PART) | (np.arange(n) == self.largest) & (sizes > 1)
+        self.large = np.flatnonzero(sizes >= _LARGE_PART).tolist()
+        if not self.large and sizes[self.largest] > 1:
+            self.large = [self.largest]
         self.policy = np.zeros(mdp.n_states, np.int64)
-        self._place = np.full(mdp.n_states, -1, np.int32)  # scratch memory of the parts
         # without discount nothing pulls values back that went too far
-        self.is_discounted = discount < 1
-        self.factor = _RELAXATION if self.is_discounted else 1.0
+        self.is_discounted = self.is_trusted = discount < 1
+        self.is_first_run = True
         self.spent, self.budget = 0.0, budget
         self.changes: list[float] = []
         self.seconds: list[float] = []
@@ -283,11 +277,12 @@ class PartSolver:
     def run(self, values: np.ndarray, change: float) -> None:
         """Improve the values in place until no part changes by more than `change`."""
         at = 0
-        for part in np.append(np.flatnonzero(self.is_large), len(self.ends)).tolist():
+        for part in [*self.large, len(self.ends)]:
             self._run_small(values, change, at, part)
             if part < len(self.ends):
-                self._run_large(values, change, part)
+                self._run_large(values, change, part, is_new=self.is_first_run)
             at = part + 1
+        self.is_first_run = False
 
     def record(self, change: float) -> None:
         self.changes.append(change)
@@ -303,72 +298,57 @@ class PartSolver:
             )
             report_objective(float(position[0]) / len(self.ends))
             if position[1] >= _SMALL_SWEEPS:
-                self._run_large(values, change, int(position[0]))
+                self._run_large(values, change, int(position[0]), is_new=False)
                 position += (1, -position[1], 0)
 
-    def _run_large(self, values: np.ndarray, change: float, part: int) -> None:
+    def _run_large(self, values: np.ndarray, change: float, part: int, *, is_new: bool) -> None:
         """One part, whose states change their order with the policy."""
-        recorded = part == self.largest
-        states = self.order[self.ends[part - 1] if part else 0 : self.ends[part]]
-        first = (self.blocks, values, self.policy, states)
-        turns = max(_FIRST_TURNS, int(_TURNS_BY_SIZE * len(states) ** 0.5))
-        for number in range(2 * turns):
-            largest, _ = self._sweep(*first, recorded=recorded, forward=number % 2 == 0)
-            if largest <= change or self.is_exhausted:
-                return
-        here, switched = self._follow_policy(states, values), 0
-        lowest, stalled = np.inf, 0
-        patience = _PATIENCE if self.is_discounted else np.inf
+        span = (int(self.ends[part - 1]) if part else 0, int(self.ends[part]))
+        n = span[1] - span[0]
+        here = self._lay_out(values, span, is_new=is_new)
+        lowest, stalled, late = np.inf, 0, 0
+        most = max(1, min(_RELAXATIONS, _CALL_UPDATES // n))
         try:
             while not self.is_exhausted:
-                largest, new = self._sweep(
-                    here.blocks, here.values, here.policy, here.numbers, recorded=recorded
+                limits = (change, _LEFT_OVER, most)
+                largest, number, new, self.is_trusted = parts.improve(
+                    *here[1:], limits, self.is_trusted, self.is_discounted
                 )
+                self.spent += n + number * n / self.n_actions
+                if part == self.largest:
+                    self.record(largest)
+                    report_objective(largest)
                 if largest <= change:
                     return
-                if stalled < patience:
-                    lowest, stalled = min(lowest, largest), 0 if largest < lowest else stalled + 1
-                    self.factor = 1.0 if stalled >= _CAUTION else self.factor
-                    self._relax(here, max(0.5 * change, _LEFT_OVER * largest))
-                switched += new
-                if switched > _NEW_WAY * len(states):
-                    values[here.states], self.policy[here.states] = here.values, here.policy
-                    here, switched = self._follow_policy(states, values), 0
+                lowest, stalled = min(lowest, largest), 0 if largest < lowest else stalled + 1
+                self.is_trusted &= stalled < _CAUTION
+                if stalled >= _PATIENCE and self.is_discounted:
+                    most = 0
+                late += new
+                if late > _LATE * n:
+                    self._take_back(here, values)
+                    orders.order_by_policy(
+                        *self.blocks[:3], self.policy, *span, self.order, self.rank
+                    )
+                    here, late = self._lay_out(values, span, is_new=False), -n  # all are new
         finally:
-            values[here.states], self.policy[here.states] = here.values, here.policy
+            self._take_back(here, values)
 
-    def _follow_policy(self, states: np.ndarray, values: np.ndarray) -> Places:
-        """The states of a part in the order in which the policy comes through them, last first."""
-        depth, n = parts.depths(*self.blocks[:3], self.policy, states, self._place)
-        ordered = states[parts.sort_by_number(depth, n)[0]]
-        blocks = parts.part_blocks(*self.blocks, values, ordered, self._place)
-        n, policy = len(ordered), self.policy[ordered]
-        rows = parts.empty_rows(n, len(blocks[1]))
-        return Places(ordered, blocks, values[ordered], policy, np.arange(n), np.full(n, -1), rows)
-
-    def _sweep(
-        self,
-        blocks: Blocks,
-        values: np.ndarray,
-        policy: np.ndarray,
-        order: np.ndarray,
-        *,
-        recorded: bool,
-        forward: bool = True,
-    ) -> tuple[float, int]:
-        """Largest change of a sweep over all actions, and the number of new best ones."""
-        largest, switched = compiled.sweep(*blocks, values, policy, order, forward)
-        self.spent += len(order)
-        if recorded:
-            self.record(largest)
-            report_objective(largest)
-        return largest, switched
-
-    def _relax(self, here: Places, change: float) -> None:
-        """Bring the values nearer to those of the policy."""
-        parts.update_rows(here.blocks, here.policy, here.actions, here.rows)
-        most = max(1, min(_RELAXATIONS, int(_CALL_UPDATES / len(here.states))))
-        number, self.factor = parts.relax(
-            here.rows, here.values, self.factor, change, most, self.is_discounted
+    def _lay_out(self, values: np.ndarray, span: tuple[int, int], *, is_new: bool) -> Places:
+        """The part in its order; a new one gets an order, and values."""
+        if is_new:
+            orders.order_by_distance(*self.blocks, values, *span, self.order, self.rank)
+        layout = parts.lay_out(*self.blocks, values, *span, self.order, self.rank)
+        states = self.order[slice(*span)].copy()
+        rows = parts.empty_rows(len(states), len(layout[3]))
+        here = Places(
+            states, layout, values[states], self.policy[states], np.full(len(states), -1), rows
         )
-        self.spent += number * len(here.states) / self.n_actions
+        if is_new and self.is_discounted:
+            parts.start_values(layout, here.values, here.policy, self.discount)
+            self.spent += len(states)
+        return here
+
+    def _take_back(self, here: Places, values: np.ndarray) -> None:
+        """Values and policy of a part to those of all states."""
+        values[here.states], self.policy[here.states] = here.values, here.policy
